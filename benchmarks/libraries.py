@@ -1,0 +1,104 @@
+"""The libraries that are measured, each behind the same four operations."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from trees import Point
+
+
+@dataclasses.dataclass(frozen=True)
+class Library:
+    """One library's way of saying what is measured.
+
+    Attributes:
+        name: How the table names it.
+        flatten: Takes a tree, returns leaves and structure.
+        unflatten: Takes the result of `flatten` and the tree, returns a function
+            without arguments that rebuilds the tree.
+        map: Takes a function and one or two trees.
+    """
+
+    name: str
+    flatten: Callable[[Any], Any]
+    unflatten: Callable[[Any, Any], Callable[[], Any]]
+    map: Callable[..., Any]
+
+
+def leafwise() -> Library:
+    import leafwise as lw
+
+    lw.register_dataclass(Point)
+    return Library(
+        "leafwise",
+        lw.tree_flatten,
+        lambda flat, _: lambda: lw.tree_unflatten(flat[1], flat[0]),
+        lw.tree_map,
+    )
+
+
+def jax() -> Library:
+    from jax import tree_util
+
+    tree_util.register_dataclass(Point, ["x", "y"], [])
+    return Library(
+        "jax",
+        tree_util.tree_flatten,
+        lambda flat, _: lambda: tree_util.tree_unflatten(flat[1], flat[0]),
+        tree_util.tree_map,
+    )
+
+
+def optree() -> Library:
+    import optree
+
+    optree.register_pytree_node(
+        Point,
+        lambda p: ((p.x, p.y), None),
+        lambda _, children: Point(*children),
+        namespace="bench",
+    )
+    return Library(
+        "optree",
+        lambda tree: optree.tree_flatten(tree, namespace="bench"),
+        lambda flat, _: lambda: optree.tree_unflatten(flat[1], flat[0]),
+        lambda f, *trees: optree.tree_map(f, *trees, namespace="bench"),
+    )
+
+
+def torch() -> Library:
+    from torch.utils import _pytree
+
+    _pytree.register_dataclass(Point, field_names=["x", "y"])
+    return Library(
+        "torch",
+        _pytree.tree_flatten,
+        lambda flat, _: lambda: _pytree.tree_unflatten(flat[0], flat[1]),
+        _pytree.tree_map,
+    )
+
+
+def dm_tree() -> Library:
+    import tree as dm
+
+    return Library(
+        "dm-tree",
+        dm.flatten,
+        lambda flat, tree: lambda: dm.unflatten_as(tree, flat),
+        dm.map_structure,
+    )
+
+
+PEERS: dict[str, Callable[[], Library]] = {
+    "jax": jax,
+    "optree": optree,
+    "torch": torch,
+    "dm-tree": dm_tree,
+}
+UNSUPPORTED = {
+    ("dm-tree", "500 dataclasses"): "no registry",
+    ("dm-tree", "bare leaf"): "unflatten_as takes no bare leaf",
+    ("dm-tree", "config, 30 leaves"): "None is a leaf",
+}

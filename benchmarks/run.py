@@ -1,0 +1,166 @@
+"""Measure leafwise beside the libraries it wants to replace.
+
+Usage: python benchmarks/run.py [--quick] [--markdown FILE]
+
+All libraries are timed in one process, in turn, round after round; a ratio is
+the median over rounds of their time divided by ours in the same round, so that
+a machine that slows down for a while slows down everybody. A number above 1
+says how many times as fast leafwise is. Needs the `interop` extra; a library
+that is not installed is left out, and said to be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib.util
+import math
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from libraries import PEERS, UNSUPPORTED, Library, leafwise
+from trees import TREES
+
+
+OPERATIONS = ("flatten", "unflatten", "map", "map, 2 trees")
+_MODULES = {"dm-tree": "tree", "torch": "torch"}
+
+
+def operation(name: str, library: Library, tree: Any) -> Callable[[], Any]:
+    """Return one operation on one tree as a function without arguments.
+
+    The mapped function does nothing: what is measured is the walk.
+    """
+    if name == "flatten":
+        return lambda: library.flatten(tree)
+    if name == "unflatten":
+        return library.unflatten(library.flatten(tree), tree)
+    if name == "map":
+        return lambda: library.map(lambda x: x, tree)
+    return lambda: library.map(lambda x, _: x, tree, tree)
+
+
+def seconds(function: Callable[[], Any], loops: int) -> float:
+    """Return the time of one call, over that many calls."""
+    begin = time.perf_counter()
+    for _ in range(loops):
+        function()
+    return (time.perf_counter() - begin) / loops
+
+
+def loops_for(function: Callable[[], Any], slice_seconds: float) -> int:
+    """Return how many calls fill a slice of time."""
+    function()
+    return max(1, int(slice_seconds / max(seconds(function, 2), 1e-8)))
+
+
+def measure(
+    functions: dict[str, Callable[[], Any]], rounds: int, slice_seconds: float
+) -> dict[str, list[float]]:
+    """Time the functions in turn, and return each one's seconds by round."""
+    loops = {name: loops_for(f, slice_seconds) for name, f in functions.items()}
+    times: dict[str, list[float]] = {name: [] for name in functions}
+    names = list(functions)
+    for turn in range(rounds):
+        start = turn % len(names)
+        for name in names[start:] + names[:start]:
+            times[name].append(seconds(functions[name], loops[name]))
+    return times
+
+
+def rows(
+    libraries: list[Library], rounds: int, slice_seconds: float
+) -> Iterator[tuple[str, str, float, dict[str, float]]]:
+    """Yield tree, operation, our microseconds, and the ratio to each peer."""
+    for title, make in TREES.items():
+        tree = make()
+        for name in OPERATIONS:
+            functions = {
+                library.name: operation(name, library, tree)
+                for library in libraries
+                if (library.name, title) not in UNSUPPORTED
+            }
+            times = measure(functions, rounds, slice_seconds)
+            ours = times.pop("leafwise")
+            ratios = {
+                peer: statistics.median(
+                    a / b for a, b in zip(theirs, ours, strict=True)
+                )
+                for peer, theirs in times.items()
+            }
+            yield title, name, statistics.median(ours) * 1e6, ratios
+
+
+def geometric_mean(values: list[float]) -> float:
+    return math.exp(statistics.fmean(map(math.log, values)))
+
+
+def import_milliseconds() -> float:
+    """Return the median time of `import leafwise`, over fresh interpreters.
+
+    With bytecode cached, as it is once a package is installed.
+    """
+    code = (
+        "import time; t = time.perf_counter(); import leafwise; "
+        "print(time.perf_counter() - t)"
+    )
+    command = [sys.executable, "-c", code]
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    samples = [float(subprocess.check_output(command, env=env)) for _ in range(16)]
+    return statistics.median(samples[1:]) * 1e3
+
+
+def table(results: list[Any], peers: list[str]) -> Iterator[str]:
+    """Yield the lines of a Markdown table, the geometric means last."""
+    yield "| tree | operation | leafwise, µs | " + " | ".join(peers) + " |"
+    yield "|---|---|--:|" + "--:|" * len(peers)
+    for title, name, ours, ratios in results:
+        cells = [f"{ratios[p]:.2f}" if p in ratios else "-" for p in peers]
+        yield f"| {title} | {name} | {ours:.2f} | " + " | ".join(cells) + " |"
+    for name in OPERATIONS:
+        cells = []
+        for peer in peers:
+            found = [r[peer] for _, op, _, r in results if op == name and peer in r]
+            cells.append(f"**{geometric_mean(found):.2f}**")
+        yield f"| **geometric mean** | {name} | | " + " | ".join(cells) + " |"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="few short rounds")
+    parser.add_argument("--markdown", type=Path, help="write the table to this file")
+    options = parser.parse_args()
+    rounds, slice_seconds = (3, 0.001) if options.quick else (15, 0.004)
+    installed = {
+        name: make
+        for name, make in PEERS.items()
+        if importlib.util.find_spec(_MODULES.get(name, name)) is not None
+    }
+    for name in PEERS.keys() - installed.keys():
+        print(f"not installed, left out: {name}")
+    libraries = [leafwise(), *(make() for make in installed.values())]
+    gc.collect()
+    gc.disable()
+    results = []
+    for row in rows(libraries, rounds, slice_seconds):
+        results.append(row)
+        print(f"{row[0]:32} {row[1]:14} {row[2]:10.2f} µs  ", end="")
+        print("  ".join(f"{peer} {ratio:.2f}" for peer, ratio in row[3].items()))
+    lines = list(table(results, list(installed)))
+    print(*lines[-len(OPERATIONS) :], sep="\n")
+    print(f"import leafwise: {import_milliseconds():.1f} ms (budget 30)")
+    print(f"{platform.python_implementation()} {platform.python_version()}")
+    if options.markdown:
+        options.markdown.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+"""The trees that the benchmarks walk, as plain data and as registered classes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+@dataclasses.dataclass
+class Point:
+    """A registered class with two children."""
+
+    x: float
+    y: float
+
+
+class Moments(NamedTuple):
+    """The state of an optimizer for one tree of parameters."""
+
+    count: int
+    mean: Any
+    variance: Any
+
+
+class Chain(NamedTuple):
+    """Two states of an optimizer, one after the other."""
+
+    clip: tuple[()]
+    adam: Moments
+
+
+def config() -> dict[str, Any]:
+    """Thirty leaves of a training configuration."""
+    return {
+        "seed": 0,
+        "data": {
+            "path": "train.bin",
+            "batch": 32,
+            "shuffle": True,
+            "crop": (224, 224),
+            "augment": {"flip": 0.5, "mix": None, "scale": [0.8, 1.2]},
+        },
+        "model": {
+            "width": 512,
+            "heads": 8,
+            "dropout": 0.1,
+            "layers": [
+                {"kind": "attention", "bias": True},
+                {"kind": "mlp", "bias": False},
+                {"kind": "norm", "bias": False},
+            ],
+        },
+        "optim": {
+            "name": "adam",
+            "lr": 3e-4,
+            "betas": (0.9, 0.999),
+            "decay": 0.1,
+            "schedule": {"kind": "cosine", "warmup": 100, "steps": [1000, 2000]},
+        },
+        "tags": ["base", "v2"],
+    }
+
+
+def mlp() -> dict[str, Any]:
+    """Eight leaves: four layers of weights and biases."""
+    return {f"layer_{i}": {"w": float(i), "b": 0.5} for i in range(4)}
+
+
+def transformer(blocks: int = 12) -> dict[str, Any]:
+    """Two hundred leaves: parameters of a small transformer."""
+
+    def linear() -> dict[str, float]:
+        return {"kernel": 1.0, "bias": 0.5}
+
+    def block() -> dict[str, Any]:
+        return {
+            "attention": {name: linear() for name in ("query", "key", "value", "out")},
+            "mlp": {"up": linear(), "down": linear()},
+            "norm_1": {"scale": 1.0, "bias": 0.5},
+            "norm_2": {"scale": 1.0, "bias": 0.5},
+        }
+
+    return {
+        "embed": {"tokens": 1.0, "positions": 2.0},
+        "blocks": [block() for _ in range(blocks)],
+        "head": linear(),
+        "norm": {"scale": 1.0, "bias": 0.5},
+    }
+
+
+def optimizer() -> Chain:
+    """Named tuples around two trees of parameters."""
+    return Chain(clip=(), adam=Moments(3, mlp(), mlp()))
+
+
+def chain(depth: int = 200) -> Any:
+    """Nested dicts with one key each."""
+    tree: Any = 1.0
+    for _ in range(depth):
+        tree = {"inner": tree}
+    return tree
+
+
+def ordered() -> Any:
+    """Layers held in ordered dicts."""
+    return OrderedDict(
+        (f"layer_{i}", OrderedDict(weight=1.0, bias=0.5)) for i in range(20)
+    )
+
+
+TREES: dict[str, Callable[[], Any]] = {
+    "bare leaf": lambda: 1.0,
+    "pair": lambda: (1.0, 2.0),
+    "config, 30 leaves": config,
+    "MLP dict, 8 leaves": mlp,
+    "transformer dict, 200 leaves": transformer,
+    "optimizer state, named tuples": optimizer,
+    "list of 1000 floats": lambda: [float(i) for i in range(1000)],
+    "chain, 200 deep": chain,
+    "500 dataclasses": lambda: [Point(float(i), 0.5) for i in range(500)],
+    "ordered dicts": ordered,
+}

@@ -1,0 +1,155 @@
+"""leafwise: pytrees in pure Python.
+
+    >>> import leafwise as lw
+    >>> config = {"optim": {"lr": 0.1, "betas": (0.9, 0.99)}, "seed": 0}
+    >>> lw.tree_leaves(config)
+    [0.9, 0.99, 0.1, 0]
+    >>> lw.tree_map(lambda x: x * 2, config)
+    {'optim': {'lr': 0.2, 'betas': (1.8, 1.98)}, 'seed': 0}
+
+This module re-exports the public names and holds no logic.
+"""
+
+from __future__ import annotations
+
+from . import tree as tree
+from .binding import Namespace as Namespace
+from .binding import namespace as namespace
+from .core.fields import register_dataclass as register_dataclass
+from .core.keypath import DictKey as DictKey
+from .core.keypath import FlattenedIndexKey as FlattenedIndexKey
+from .core.keypath import GetAttrKey as GetAttrKey
+from .core.keypath import KeyPath as KeyPath
+from .core.keypath import SequenceKey as SequenceKey
+from .core.keypath import keystr as keystr
+from .core.mismatch import Difference as Difference
+from .core.partial import Partial as Partial
+from .core.register import register_leaf as register_leaf
+from .core.register import register_pytree_node as register_pytree_node
+from .core.register import register_pytree_node_class as register_pytree_node_class
+from .core.register import register_pytree_with_keys as register_pytree_with_keys
+from .core.register import (
+    register_pytree_with_keys_class as register_pytree_with_keys_class,
+)
+from .core.register import register_static as register_static
+from .core.registry import is_registered as is_registered
+from .core.registry import lookup as lookup
+from .core.registry import namespaces as namespaces
+from .core.registry import unregister_pytree_node as unregister_pytree_node
+from .core.rule import Rule as Rule
+from .core.treedef import PyTreeDef as PyTreeDef
+from .core.treedef import treedef_tuple as treedef_tuple
+from .dataclasses import data as data
+from .dataclasses import dataclass as dataclass
+from .dataclasses import field as field
+from .dataclasses import static as static
+from .errors import CycleError as CycleError
+from .errors import FlattenError as FlattenError
+from .errors import LeafwiseError as LeafwiseError
+from .errors import NamespaceError as NamespaceError
+from .errors import RegistryError as RegistryError
+from .errors import StructureError as StructureError
+from .errors import TreeDefError as TreeDefError
+from .ops.basic import tree_flatten as tree_flatten
+from .ops.basic import tree_iter as tree_iter
+from .ops.basic import tree_leaves as tree_leaves
+from .ops.basic import tree_map as tree_map
+from .ops.basic import tree_map_ as tree_map_
+from .ops.basic import tree_map_only as tree_map_only
+from .ops.basic import tree_replace_nones as tree_replace_nones
+from .ops.basic import tree_structure as tree_structure
+from .ops.basic import tree_unflatten as tree_unflatten
+from .ops.fold import tree_all as tree_all
+from .ops.fold import tree_any as tree_any
+from .ops.fold import tree_max as tree_max
+from .ops.fold import tree_min as tree_min
+from .ops.fold import tree_reduce as tree_reduce
+from .ops.fold import tree_reduce_associative as tree_reduce_associative
+from .ops.fold import tree_sum as tree_sum
+from .ops.inspect import OneLevel as OneLevel
+from .ops.inspect import all_leaves as all_leaves
+from .ops.inspect import explain_leaf as explain_leaf
+from .ops.inspect import tree_children as tree_children
+from .ops.inspect import tree_equal as tree_equal
+from .ops.inspect import tree_flatten_one_level as tree_flatten_one_level
+from .ops.inspect import tree_is_leaf as tree_is_leaf
+from .ops.inspect import treedef_children as treedef_children
+from .ops.inspect import treedef_is_leaf as treedef_is_leaf
+from .ops.paths import tree_flatten_with_path as tree_flatten_with_path
+from .ops.paths import tree_leaves_with_path as tree_leaves_with_path
+from .ops.paths import tree_map_with_path as tree_map_with_path
+from .ops.paths import tree_paths as tree_paths
+from .sentinel import MISSING as MISSING
+
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "MISSING",
+    "CycleError",
+    "DictKey",
+    "Difference",
+    "FlattenError",
+    "FlattenedIndexKey",
+    "GetAttrKey",
+    "KeyPath",
+    "LeafwiseError",
+    "Namespace",
+    "NamespaceError",
+    "OneLevel",
+    "Partial",
+    "PyTreeDef",
+    "RegistryError",
+    "Rule",
+    "SequenceKey",
+    "StructureError",
+    "TreeDefError",
+    "__version__",
+    "all_leaves",
+    "data",
+    "dataclass",
+    "explain_leaf",
+    "field",
+    "is_registered",
+    "keystr",
+    "lookup",
+    "namespace",
+    "namespaces",
+    "register_dataclass",
+    "register_leaf",
+    "register_pytree_node",
+    "register_pytree_node_class",
+    "register_pytree_with_keys",
+    "register_pytree_with_keys_class",
+    "register_static",
+    "static",
+    "tree",
+    "tree_all",
+    "tree_any",
+    "tree_children",
+    "tree_equal",
+    "tree_flatten",
+    "tree_flatten_one_level",
+    "tree_flatten_with_path",
+    "tree_is_leaf",
+    "tree_iter",
+    "tree_leaves",
+    "tree_leaves_with_path",
+    "tree_map",
+    "tree_map_",
+    "tree_map_only",
+    "tree_map_with_path",
+    "tree_max",
+    "tree_min",
+    "tree_paths",
+    "tree_reduce",
+    "tree_reduce_associative",
+    "tree_replace_nones",
+    "tree_structure",
+    "tree_sum",
+    "tree_unflatten",
+    "treedef_children",
+    "treedef_is_leaf",
+    "treedef_tuple",
+    "unregister_pytree_node",
+]

@@ -1,0 +1,113 @@
+"""Comparing, hashing and printing aux data without ever failing.
+
+Aux data is whatever a flatten function put beside the children, so it may hold
+arrays, NaN, closures, or objects whose `==` raises. Owns the one meaning of
+"the same aux data" (law L6): identical objects are the same; otherwise the
+answer is that of `==`; arrays are the same when shape, dtype and content are;
+an `==` that raises or returns no bool means different. The hash agrees with it.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+
+__all__ = ["clip", "digest", "same", "text"]
+
+_IMMEDIATE = frozenset({bool, bytes, complex, float, int, str, type(None)})
+_CLIP = 60
+
+
+def same(a: Any, b: Any) -> bool:
+    """Say whether two pieces of aux data are the same. Never raises."""
+    if a is b:
+        return True
+    try:
+        return _same(a, b)
+    except Exception:
+        return False
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    cls = type(a)
+    if cls is type(b):
+        if cls in _IMMEDIATE:
+            return bool(a == b)
+        if cls is tuple or cls is list:
+            return len(a) == len(b) and all(map(_same, a, b))
+        if cls is dict:
+            return a.keys() == b.keys() and all(_same(v, b[k]) for k, v in a.items())
+        if cls is functools.partial:
+            return _same(_parts(a), _parts(b))
+        if is_array_like(a):
+            return _same_array(a, b)
+    return (a == b) is True
+
+
+def _same_array(a: Any, b: Any) -> bool:
+    if tuple(a.shape) != tuple(b.shape) or a.dtype != b.dtype:
+        return False
+    return bool((a == b).all()) or (
+        "object" not in str(a.dtype) and a.tobytes() == b.tobytes()
+    )
+
+
+def _parts(partial: functools.partial[Any]) -> tuple[Any, ...]:
+    return partial.func, partial.args, partial.keywords
+
+
+def is_array_like(value: Any) -> bool:
+    """Say whether a value has the two attributes that all arrays share."""
+    return hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def digest(aux: Any) -> int:
+    """Return a hash that agrees with `same`. Never raises.
+
+    What cannot be hashed counts by its type or its length only: a weak hash is
+    right, a hash that disagrees with equality is not.
+    """
+    try:
+        return _digest(aux)
+    except Exception:
+        return 0
+
+
+def _digest(aux: Any) -> int:
+    cls = type(aux)
+    if cls in _IMMEDIATE:
+        return hash(aux)
+    if cls is tuple:
+        return hash(tuple(map(_digest, aux)))
+    if cls is functools.partial:
+        return hash((_digest(aux.func), _digest(aux.args)))
+    if cls is set:
+        return hash(frozenset(aux))
+    if cls is bytearray:
+        return hash(bytes(aux))
+    if not isinstance(aux, type) and is_array_like(aux):
+        return hash((tuple(aux.shape), str(aux.dtype)))
+    try:
+        return hash(aux)
+    except Exception:
+        return 0
+
+
+def text(aux: Any) -> str:
+    """Return `str(aux)`, or a stand-in where that fails. Never raises."""
+    try:
+        return str(aux)
+    except Exception:
+        return f"<{type(aux).__name__} that cannot be printed>"
+
+
+def clip(value: Any) -> str:
+    """Return a short one-line `repr`, or a stand-in. Never raises."""
+    try:
+        shown = " ".join(repr(value).split())
+    except Exception:
+        return f"<{type(value).__name__} that cannot be printed>"
+    return shown if len(shown) <= _CLIP else shown[: _CLIP - 3] + "..."

@@ -1,0 +1,543 @@
+"""The rules of the built-in nodes (laws L1 to L3), each said once.
+
+Owns the order in which dict leaves are walked, and the table `BUILTINS` from
+type to rule. Named tuples and struct sequences are families of types rather
+than one type, so they are found by `structural_rule`. Knows nothing of
+namespaces or registration.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Sequence
+from itertools import pairwise
+from operator import itemgetter
+from typing import Any, Final
+
+from . import auxdata
+from .keypath import DictKey, GetAttrKey, sequence_keys
+from .partial import Partial
+from .rule import Brackets, Rule
+
+
+__all__ = [
+    "AS_GIVEN",
+    "BUILTINS",
+    "INSERTION_ORDERED",
+    "LIST",
+    "NAMEDTUPLE",
+    "NONE",
+    "STRUCTSEQ",
+    "TUPLE",
+    "KeyOrder",
+    "is_namedtuple_class",
+    "is_structseq_class",
+    "key_order",
+    "known_leaf_keys",
+    "known_orders",
+    "structural_rule",
+]
+
+
+# ------------------------------------------------------- the order of dict keys
+
+
+class KeyOrder:
+    """How the keys of a dict, as inserted, are put into leaf order and back.
+
+    Attributes:
+        perm: The positions of the inserted keys in leaf order.
+        is_structure: Whether the insertion order is part of the structure,
+            because it was asked for or because the keys have no order.
+    """
+
+    __slots__ = ("gather", "is_structure", "perm", "scatter")
+
+    def __init__(self, perm: tuple[int, ...], *, is_structure: bool = False) -> None:
+        self.perm = perm
+        self.is_structure = is_structure
+        inverse = sorted(range(len(perm)), key=perm.__getitem__)
+        moves = len(perm) > 1 and not is_structure
+        self.gather = itemgetter(*perm) if moves else tuple
+        self.scatter = itemgetter(*inverse) if moves else tuple
+
+
+AS_GIVEN: Final = KeyOrder((), is_structure=True)
+"""The order of dicts whose insertion order is their structure."""
+
+_MAX_ORDERS = 4096
+_MAX_KEYS = 256
+_CACHEABLE = frozenset({str, int})
+known_orders: dict[tuple[Any, ...], KeyOrder | None] = {}
+"""The orders found so far for keys that are all exact `str` or `int`."""
+known_leaf_keys: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+"""For the same keys, these keys in leaf order."""
+
+
+def key_order(keys: tuple[Any, ...]) -> KeyOrder | None:
+    """Return how these keys are ordered, None when they stand in order already.
+
+    Sorted, if `<` puts them into one chain; otherwise by family of types, an
+    Enum by definition order; otherwise as given, and then order is structure.
+    The answer for keys that are all exact `str` or `int` is remembered: it is
+    a permutation, so that equal keys of other types can share it.
+    """
+    try:
+        return known_orders[keys]
+    except KeyError:
+        order = _find_order(keys)
+    if len(keys) <= _MAX_KEYS and _CACHEABLE.issuperset(map(type, keys)):
+        if len(known_orders) >= _MAX_ORDERS:
+            known_orders.clear()
+            known_leaf_keys.clear()
+        known_orders[keys] = order
+        known_leaf_keys[keys] = leaf_order(keys, order)
+    return order
+
+
+def _find_order(keys: tuple[Any, ...]) -> KeyOrder | None:
+    perm = _chain(keys, range(len(keys)))
+    if perm is None:
+        perm = _by_family(keys)
+    if perm is None:
+        return AS_GIVEN
+    return None if perm == list(range(len(keys))) else KeyOrder(tuple(perm))
+
+
+def _chain(keys: Sequence[Any], positions: Sequence[int]) -> list[int] | None:
+    """Sort positions by key; None unless each key is below the next one.
+
+    The check refuses partial orders (sets, NaN), whose sorted order would
+    depend on the order of insertion.
+    """
+    try:
+        perm = sorted(positions, key=keys.__getitem__)
+        chained = all(bool(keys[i] < keys[j]) for i, j in pairwise(perm))
+    except Exception:
+        return None
+    return perm if chained else None
+
+
+def _by_family(keys: tuple[Any, ...]) -> list[int] | None:
+    families: dict[str, list[int]] = {}
+    for position, key in enumerate(keys):
+        families.setdefault(_family(key), []).append(position)
+    perm: list[int] = []
+    for _, positions in sorted(families.items()):
+        part = _chain(keys, positions) or _by_definition(keys, positions)
+        if part is None:
+            return None
+        perm += part
+    return perm
+
+
+_BASES = (
+    (str, "builtins.str"),
+    ((int, float, complex), "builtins.int"),
+    (bytes, "builtins.bytes"),
+    (tuple, "builtins.tuple"),
+)
+
+
+def _family(key: Any) -> str:
+    """Name the type of a key, so that keys that may be equal share a name."""
+    for base, name in _BASES:
+        if isinstance(key, base):
+            return name
+    cls = type(key)
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def _by_definition(keys: Sequence[Any], positions: list[int]) -> list[int] | None:
+    classes = {type(keys[position]) for position in positions}
+    if len(classes) != 1 or not issubclass(cls := classes.pop(), enum.Enum):
+        return None
+    rank = {member: place for place, member in enumerate(cls.__members__.values())}
+    try:
+        return sorted(positions, key=lambda position: rank[keys[position]])
+    except KeyError:
+        return None
+
+
+# ------------------------------------------------------------- dicts of any kind
+
+_MAPPINGS = frozenset({dict, OrderedDict, defaultdict})
+
+
+def _pair_by_key(keys: tuple[Any, ...], node: Any) -> Sequence[Any] | None:
+    """Return the values of any mapping node at these keys, if it has no others."""
+    if type(node) not in _MAPPINGS or len(node) != len(keys):
+        return None
+    if not all(map(node.__contains__, keys)):
+        return None
+    return [*map(node.__getitem__, keys)]
+
+
+def leaf_order(keys: tuple[Any, ...], order: KeyOrder | None) -> tuple[Any, ...]:
+    """Return inserted keys in leaf order."""
+    return keys if order is None else order.gather(keys)
+
+
+def _flatten_dict(node: dict[Any, Any]) -> tuple[Sequence[Any], Any]:
+    keys = tuple(node)
+    order = key_order(keys)
+    values = [*node.values()]
+    return values if order is None else order.gather(values), (keys, order)
+
+
+def _sorted_keys(node: dict[Any, Any]) -> Sequence[Any]:
+    keys = tuple(node)
+    return leaf_order(keys, key_order(keys))
+
+
+def _flatten_dict_as_given(node: dict[Any, Any]) -> tuple[Sequence[Any], Any]:
+    return [*node.values()], (tuple(node), AS_GIVEN)
+
+
+def _unflatten_dict(aux: Any, children: Sequence[Any]) -> dict[Any, Any]:
+    keys, order = aux
+    if order is not None:
+        children = order.scatter(children)
+    return dict(zip(keys, children))  # noqa: B905  # the arity is that of the keys
+
+
+def _dict_keys(aux: Any, _arity: int) -> Sequence[Any]:
+    return tuple(map(DictKey, leaf_order(aux[0], aux[1])))
+
+
+def _pair_dict(aux: Any, _arity: int, node: Any) -> Sequence[Any] | None:
+    return _pair_by_key(leaf_order(aux[0], aux[1]), node)
+
+
+def _dict_text(aux: Any, _arity: int) -> Brackets:
+    keys = leaf_order(aux[0], aux[1])
+    return "{", [f"{key!r}: " for key in keys], "}"
+
+
+def _same_keys(a: Any, b: Any) -> bool:
+    first, second = _is_ordered(a[1]), _is_ordered(b[1])
+    if first is not second or len(a[0]) != len(b[0]):
+        return False
+    return auxdata.same(leaf_order(a[0], a[1]), leaf_order(b[0], b[1]))
+
+
+def _is_ordered(order: KeyOrder | None) -> bool:
+    return order is not None and order.is_structure
+
+
+def _digest_keys(aux: Any) -> int:
+    return hash(frozenset(map(auxdata.digest, aux[0])))
+
+
+def _dict_rule(*, sort: bool) -> Rule:
+    return Rule(
+        cls=dict,
+        name="dict" if sort else "dict as given",
+        flatten=_flatten_dict if sort else _flatten_dict_as_given,
+        unflatten=_unflatten_dict,
+        keys=_dict_keys,
+        pair=_pair_dict,
+        text=_dict_text,
+        same=_same_keys,
+        digest=_digest_keys,
+        data=lambda aux: [*leaf_order(aux[0], aux[1])],
+        leaf_keys=_sorted_keys if sort else tuple,
+    )
+
+
+def _defaultdict_rule(*, sort: bool) -> Rule:
+    """The aux data of a defaultdict is that of a dict, and the factory."""
+    flatten_plain = _flatten_dict if sort else _flatten_dict_as_given
+
+    def flatten(node: Any) -> tuple[Sequence[Any], Any]:
+        children, aux = flatten_plain(node)
+        return children, (*aux, node.default_factory)
+
+    def unflatten(aux: Any, children: Sequence[Any]) -> Any:
+        return defaultdict(aux[2], _unflatten_dict(aux[:2], children))
+
+    def shown(aux: Any) -> tuple[Any, ...]:
+        return aux[2], leaf_order(aux[0], aux[1])
+
+    def text(aux: Any, _arity: int) -> Brackets:
+        return f"CustomNode(defaultdict[{auxdata.text(shown(aux))}], [", None, "])"
+
+    return Rule(
+        cls=defaultdict,
+        name="defaultdict" if sort else "defaultdict as given",
+        flatten=flatten,
+        unflatten=unflatten,
+        keys=_dict_keys,
+        pair=_pair_dict,
+        text=text,
+        same=lambda a, b: _same_keys(a, b) and auxdata.same(a[2], b[2]),
+        digest=_digest_keys,
+        data=shown,
+        leaf_keys=_sorted_keys if sort else tuple,
+    )
+
+
+def _unflatten_ordered(keys: Any, children: Sequence[Any]) -> Any:
+    node: OrderedDict[Any, Any] = OrderedDict()
+    for key, child in zip(keys, children):  # noqa: B905  # the arity is that of the keys
+        node[key] = child
+    return node
+
+
+_ORDEREDDICT = Rule(
+    cls=OrderedDict,
+    name="OrderedDict",
+    flatten=lambda node: ([*node.values()], tuple(node)),
+    unflatten=_unflatten_ordered,
+    keys=lambda keys, _arity: tuple(map(DictKey, keys)),
+    pair=lambda keys, _arity, node: _pair_by_key(keys, node),
+    text=lambda keys, _arity: (
+        f"CustomNode(OrderedDict[{auxdata.text(keys)}], [",
+        None,
+        "])",
+    ),
+    leaf_keys=tuple,
+)
+
+
+# ------------------------------------------------------------------- sequences
+
+
+def _pair_list(_aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
+    return node if type(node) is list and len(node) == arity else None
+
+
+def _pair_tuple(_aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
+    return node if type(node) is tuple and len(node) == arity else None
+
+
+def _pair_deque(_aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
+    return tuple(node) if type(node) is deque and len(node) == arity else None
+
+
+def _index_keys(_aux: Any, arity: int) -> Sequence[Any]:
+    return sequence_keys(arity)
+
+
+def _tuple_text(_aux: Any, arity: int) -> Brackets:
+    return "(", None, ",)" if arity == 1 else ")"
+
+
+LIST: Final = Rule(
+    cls=list,
+    name="list",
+    flatten=lambda node: (node[:], None),
+    unflatten=lambda _aux, children: children,
+    keys=_index_keys,
+    pair=_pair_list,
+    text=lambda _aux, _arity: ("[", None, "]"),
+)
+TUPLE: Final = Rule(
+    cls=tuple,
+    name="tuple",
+    flatten=lambda node: (node, None),
+    unflatten=lambda _aux, children: tuple(children),
+    keys=_index_keys,
+    pair=_pair_tuple,
+    text=_tuple_text,
+)
+_DEQUE = Rule(
+    cls=deque,
+    name="deque",
+    flatten=lambda node: (tuple(node), node.maxlen),
+    unflatten=lambda maxlen, children: deque(children, maxlen),
+    keys=_index_keys,
+    pair=_pair_deque,
+    text=lambda maxlen, _arity: (f"CustomNode(deque[{maxlen}], [", None, "])"),
+)
+NONE: Final = Rule(
+    cls=type(None),
+    name="None",
+    flatten=lambda _node: ((), None),
+    unflatten=lambda _aux, _children: None,
+    keys=lambda _aux, _arity: (),
+    pair=lambda _aux, _arity, node: () if node is None else None,
+    text=lambda _aux, _arity: ("None", None, ""),
+)
+
+
+# ------------------------------------------------------------------ Partial
+
+_PARTIAL_KEYS = (GetAttrKey("args"), GetAttrKey("keywords"))
+
+
+def _flatten_partial(node: Any) -> tuple[Sequence[Any], Any]:
+    return _partial_children(node), node.func
+
+
+def _partial_children(node: Any) -> tuple[Any, Any]:
+    held: tuple[Any, Any] | None = vars(node).get("_children")
+    return (node.args, node.keywords.copy()) if held is None else held
+
+
+def _unflatten_partial(func: Any, children: Sequence[Any]) -> Any:
+    """Rebuild; children that are no arguments are held as they are (law L5)."""
+    args, keywords = children
+    if type(args) is tuple and type(keywords) is dict:
+        return Partial(func, *args, **keywords)
+    node: Any = Partial(func)
+    node._children = (args, keywords)
+    return node
+
+
+def _pair_partial(func: Any, _arity: int, node: Any) -> Sequence[Any] | None:
+    if type(node) is not Partial or not auxdata.same(func, node.func):
+        return None
+    return _partial_children(node)
+
+
+_PARTIAL = Rule(
+    cls=Partial,
+    name="Partial",
+    flatten=_flatten_partial,
+    unflatten=_unflatten_partial,
+    keys=lambda _aux, _arity: _PARTIAL_KEYS,
+    pair=_pair_partial,
+    text=lambda func, _arity: (
+        f"CustomNode(Partial[{auxdata.text(func)}], [",
+        None,
+        "])",
+    ),
+)
+
+
+# ------------------------------------------- named tuples and struct sequences
+
+
+def is_namedtuple_class(cls: type) -> bool:
+    """Say whether a class is a named tuple, by its form.
+
+    Example:
+        >>> from collections import namedtuple
+        >>> from leafwise.core.containers import is_namedtuple_class
+        >>> is_namedtuple_class(namedtuple("Point", "x y")), is_namedtuple_class(tuple)
+        (True, False)
+    """
+    fields = getattr(cls, "_fields", None)
+    return (
+        issubclass(cls, tuple)
+        and type(fields) is tuple
+        and all(type(name) is str for name in fields)
+        and callable(getattr(cls, "_make", None))
+        and callable(getattr(cls, "_asdict", None))
+    )
+
+
+def is_structseq_class(cls: type) -> bool:
+    """Say whether a class is a struct sequence that can be made anew.
+
+    `sys.version_info` and `sys.flags` have the form but refuse to be made, so
+    they are leaves.
+
+    Example:
+        >>> import sys, time
+        >>> from leafwise.core.containers import is_structseq_class
+        >>> is_structseq_class(time.struct_time), is_structseq_class(type(sys.flags))
+        (True, False)
+    """
+    counts = ("n_fields", "n_sequence_fields", "n_unnamed_fields")
+    return (
+        cls.__bases__ == (tuple,)
+        and all(type(cls.__dict__.get(name)) is int for name in counts)
+        and "__new__" in cls.__dict__
+    )
+
+
+def structseq_names(cls: Any) -> tuple[str, ...]:
+    """Return the names of a struct sequence's fields, hidden ones last."""
+    return tuple(
+        name
+        for name, value in vars(cls).items()
+        if type(value).__name__ == "member_descriptor"
+    )
+
+
+def _flatten_structseq(node: Any) -> tuple[Sequence[Any], Any]:
+    cls = type(node)
+    hidden = structseq_names(cls)[cls.n_sequence_fields - cls.n_unnamed_fields :]
+    return tuple(node), (cls, {name: getattr(node, name) for name in hidden})
+
+
+def _structseq_keys(aux: Any, arity: int) -> Sequence[Any]:
+    cls = aux[0]
+    named = cls.n_sequence_fields - cls.n_unnamed_fields
+    names = structseq_names(cls)[:named]
+    return (*map(GetAttrKey, names), *sequence_keys(arity)[named:])
+
+
+def _pair_structseq(aux: Any, _arity: int, node: Any) -> Sequence[Any] | None:
+    return tuple(node) if type(node) is aux[0] else None
+
+
+def _namedtuple_keys(cls: Any, arity: int) -> Sequence[Any]:
+    if len(cls._fields) != arity:
+        return sequence_keys(arity)
+    return tuple(map(GetAttrKey, cls._fields))
+
+
+def _class_text(family: str, cls: type) -> Brackets:
+    return f"CustomNode({family}[{cls.__name__}], [", None, "])"
+
+
+NAMEDTUPLE: Final = Rule(
+    cls=tuple,
+    name="namedtuple",
+    flatten=lambda node: (tuple(node), type(node)),
+    unflatten=tuple.__new__,
+    keys=_namedtuple_keys,
+    pair=lambda cls, arity, node: (
+        tuple(node) if type(node) is cls and len(node) == arity else None
+    ),
+    text=lambda cls, _arity: _class_text("namedtuple", cls),
+    same=lambda a, b: a is b,
+    digest=hash,
+)
+STRUCTSEQ: Final = Rule(
+    cls=tuple,
+    name="structseq",
+    flatten=_flatten_structseq,
+    unflatten=lambda aux, children: aux[0](children, aux[1]),
+    keys=_structseq_keys,
+    pair=_pair_structseq,
+    text=lambda aux, _arity: _class_text("structseq", aux[0]),
+    same=lambda a, b: a[0] is b[0],
+    digest=lambda aux: hash(aux[0]),
+    data=lambda aux: aux[0],
+)
+
+
+def structural_rule(cls: type) -> Rule | None:
+    """Return the rule of a type that is a node by its form, or None."""
+    if not issubclass(cls, tuple):
+        return None
+    if is_namedtuple_class(cls):
+        return NAMEDTUPLE
+    return STRUCTSEQ if is_structseq_class(cls) else None
+
+
+DICT: Final = _dict_rule(sort=True)
+BUILTINS: Final[dict[type, Rule]] = {
+    rule.cls: rule
+    for rule in (
+        NONE,
+        TUPLE,
+        LIST,
+        DICT,
+        _ORDEREDDICT,
+        _defaultdict_rule(sort=True),
+        _DEQUE,
+        _PARTIAL,
+    )
+}
+"""The built-in node types and their rules."""
+
+INSERTION_ORDERED: Final[dict[type, Rule]] = {
+    rule.cls: rule for rule in (_dict_rule(sort=False), _defaultdict_rule(sort=False))
+}
+"""The rules that stand in where a namespace has `dict_order="insertion"`."""

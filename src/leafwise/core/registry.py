@@ -1,0 +1,455 @@
+"""The registry: which rule belongs to which type, in which namespace.
+
+Owns the registrations and the `View`s that walks look types up in. The state
+is an immutable snapshot, swapped as a whole under a lock (law L10): a walk that
+has begun keeps the view that it began with, and a registration that fails
+leaves everything as it was. Dispatch is on the exact type (law L1): namespace,
+global registry, classes registered with `inherit=True`, structure, else leaf.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal, NamedTuple
+
+from ..errors import NamespaceError, RegistryError
+from .containers import BUILTINS, INSERTION_ORDERED, structural_rule
+from .frozen import Frozen
+from .rule import Rule
+
+
+__all__ = [
+    "GLOBAL",
+    "DictOrder",
+    "Mode",
+    "View",
+    "caller",
+    "declare_namespace",
+    "install",
+    "is_registered",
+    "lookup",
+    "namespaces",
+    "unregister_pytree_node",
+    "view_of",
+]
+
+DictOrder = Literal["sorted", "insertion"]
+GLOBAL: Final = ""
+_MAX_SEEN = 4096
+
+
+class Mode(NamedTuple):
+    """What a treedef remembers of the call that made it."""
+
+    namespace: str
+    none_is_leaf: bool
+
+
+class Layer(Frozen):
+    """The registrations of one namespace; a rule of None makes a type a leaf."""
+
+    __slots__ = ("dict_order", "inherited", "rules")
+    __match_args__ = ("rules", "inherited", "dict_order")
+
+    rules: Mapping[type, Rule | None]
+    inherited: frozenset[type]
+    dict_order: DictOrder
+
+    def __init__(
+        self,
+        rules: Mapping[type, Rule | None],
+        inherited: frozenset[type] = frozenset(),
+        dict_order: DictOrder = "sorted",
+    ) -> None:
+        self._set(rules, inherited, dict_order)
+
+
+_EMPTY: Final = Layer({})
+
+
+class View:
+    """One namespace as a walk sees it: types to rules, and types known as leaves.
+
+    Built from a snapshot and never outdated: it answers for that snapshot only.
+    What it learns about further types it keeps, up to a bound.
+
+    Attributes:
+        mode: Namespace and None mode, for the treedefs made under this view.
+        rules: Node types seen so far and their rules.
+        leaf_types: Leaf types seen so far.
+        leaf_treedef: The treedef of a bare leaf, once one was made.
+        flattener: The function that walks trees under this view, once made.
+        mapper: The function that maps trees under this view, once made.
+    """
+
+    __slots__ = (
+        "_fixed",
+        "_layers",
+        "flattener",
+        "leaf_treedef",
+        "leaf_types",
+        "mapper",
+        "mode",
+        "rules",
+    )
+
+    def __init__(self, mode: Mode, layers: tuple[Layer, ...]) -> None:
+        fixed = dict(BUILTINS)
+        if layers[0].dict_order == "insertion":
+            fixed |= INSERTION_ORDERED
+        if mode.none_is_leaf:
+            del fixed[type(None)]
+        self._fixed = fixed
+        self._layers = layers
+        self.mode = mode
+        self.rules: dict[type, Rule] = dict(fixed)
+        self.leaf_types: set[type] = set()
+        self.leaf_treedef: Any = None
+        self.flattener: Callable[..., int] | None = None
+        self.mapper: Callable[..., Any] | None = None
+
+    def resolve(self, cls: type) -> Rule | None:
+        """Return the rule of a type, None for a leaf, and remember the answer."""
+        rule = self.rules.get(cls)
+        if rule is not None or cls in self.leaf_types:
+            return rule
+        if len(self.rules) + len(self.leaf_types) > _MAX_SEEN:
+            self._forget()
+        rule = self._find(cls)
+        if rule is None:
+            self.leaf_types.add(cls)
+        else:
+            self.rules[cls] = rule
+        return rule
+
+    def _forget(self) -> None:
+        """Drop what was learned; walks that are under way just learn it again."""
+        self.leaf_types.clear()
+        for cls in [*self.rules]:
+            if cls not in self._fixed:
+                self.rules.pop(cls, None)
+
+    def _find(self, cls: type) -> Rule | None:
+        for layer in self._layers:
+            if cls in layer.rules:
+                return layer.rules[cls]
+        if cls in BUILTINS:
+            return self._fixed.get(cls)
+        for base in cls.__mro__[1:]:
+            for layer in self._layers:
+                if base in layer.inherited:
+                    return _derive(layer.rules[base], cls)
+        return structural_rule(cls)
+
+    def registered(self, cls: type) -> Rule | None:
+        """Return the rule that a type itself was registered with, if any."""
+        for layer in self._layers:
+            if cls in layer.rules:
+                return layer.rules[cls]
+        return None
+
+    def is_registered_leaf(self, cls: type) -> bool:
+        """Say whether a type itself was registered as a leaf."""
+        found = [layer.rules[cls] for layer in self._layers if cls in layer.rules]
+        return bool(found) and found[0] is None
+
+
+def _derive(rule: Rule | None, cls: type) -> Rule | None:
+    """Return the rule of a subclass, the same object each time."""
+    if rule is None or rule.adapt is None:
+        return None
+    made = rule.derived.get(cls)
+    if made is None:
+        made = rule.derived.setdefault(cls, rule.adapt(cls))
+    return made
+
+
+# ------------------------------------------------------------------- the state
+
+_lock: Final = threading.RLock()
+
+
+class _State:
+    """One snapshot: the layers, and the views made of them so far."""
+
+    __slots__ = ("layers", "views")
+
+    def __init__(self, layers: Mapping[str, Layer]) -> None:
+        self.layers = layers
+        self.views: dict[tuple[str, bool], View] = {}
+        for none_is_leaf in (False, True):
+            mode = Mode(GLOBAL, none_is_leaf)
+            self.views[mode] = View(mode, (layers[GLOBAL],))
+
+
+_state = _State({GLOBAL: _EMPTY})
+
+
+def view_of(namespace: str = GLOBAL, none_is_leaf: bool = False) -> View:
+    """Return the view of a namespace in one of the two None modes.
+
+    Raises:
+        NamespaceError: Nobody declared the namespace or registered in it.
+    """
+    state = _state
+    view = state.views.get((namespace, none_is_leaf))
+    return _make_view(state, namespace, none_is_leaf) if view is None else view
+
+
+def _make_view(state: _State, namespace: str, none_is_leaf: bool) -> View:
+    layer = state.layers.get(namespace) if isinstance(namespace, str) else None
+    if layer is None:
+        raise NamespaceError(_unknown_namespace(state, namespace))
+    mode = Mode(namespace, bool(none_is_leaf))
+    layers = (layer, state.layers[GLOBAL]) if namespace else (layer,)
+    return state.views.setdefault(mode, View(mode, layers))
+
+
+def _unknown_namespace(state: _State, namespace: object) -> str:
+    if not isinstance(namespace, str):
+        return f"a namespace is a string, got {type(namespace).__name__}: {namespace!r}"
+    known = [repr(name) for name in state.layers if name]
+    return (
+        f"no namespace {namespace!r} was declared; register a class in it or call "
+        f"leafwise.namespace({namespace!r}) first"
+    ) + (f" (declared: {', '.join(known[:5])})" if known else "")
+
+
+def namespaces() -> tuple[str, ...]:
+    """Return the names of all declared namespaces, the global `""` first.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.namespaces()[0]
+        ''
+    """
+    return tuple(_state.layers)
+
+
+def _swap(namespace: str, layer: Layer) -> None:
+    """Put a new snapshot in place; called with the lock held."""
+    global _state
+    _state = _State({**_state.layers, namespace: layer})
+
+
+def declare_namespace(name: str, dict_order: DictOrder | None = None) -> None:
+    """Declare a namespace and its policy; declaring it again is harmless.
+
+    Args:
+        name: The namespace.
+        dict_order: `"sorted"` or `"insertion"`; None leaves it as it is.
+
+    Raises:
+        RegistryError: The policy is unknown, or differs from the declared one.
+    """
+    check_namespace(name)
+    if dict_order not in (None, "sorted", "insertion"):
+        raise RegistryError(
+            f"dict_order must be 'sorted' or 'insertion', got {dict_order!r}"
+        )
+    with _lock:
+        layer = _state.layers.get(name)
+        if layer is None:
+            _swap(name, Layer({}, dict_order=dict_order or "sorted"))
+        elif dict_order not in (None, layer.dict_order):
+            raise RegistryError(
+                f"namespace {name!r} has dict_order={layer.dict_order!r} already; "
+                f"it cannot become {dict_order!r}, choose another name"
+            )
+
+
+def check_namespace(name: object) -> None:
+    """Refuse what is no name of a namespace.
+
+    Raises:
+        RegistryError: The name is no string.
+    """
+    if not isinstance(name, str):
+        raise RegistryError(
+            f"a namespace is a string, got {type(name).__name__}: {name!r}"
+        )
+
+
+# ---------------------------------------------------------------- registration
+
+
+def caller() -> str:
+    """Return `file:line` of the nearest frame outside leafwise."""
+    package = __name__.partition(".")[0]
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.partition(".")[0] != package:
+            break
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def check_class(cls: object) -> None:
+    """Refuse what cannot be registered at all.
+
+    Raises:
+        RegistryError: Not a class, or a built-in node type.
+    """
+    if not isinstance(cls, type):
+        raise RegistryError(
+            f"only a class can be registered, got {type(cls).__name__}: {cls!r}"
+        )
+    if cls in BUILTINS:
+        raise RegistryError(
+            f"{cls.__qualname__} is a built-in node type and cannot be registered; "
+            "register a subclass of it instead"
+        )
+
+
+def check_callable(function: object, what: str, cls: type) -> None:
+    """Refuse a function that is none.
+
+    Raises:
+        RegistryError: It cannot be called.
+    """
+    if not callable(function):
+        raise RegistryError(
+            f"{what} of {cls.__qualname__} must be callable, "
+            f"got {type(function).__name__}: {function!r}"
+        )
+
+
+def install(
+    cls: type,
+    make: Callable[[str], Rule | None],
+    *,
+    namespace: str,
+    inherit: bool,
+    exist_ok: bool,
+) -> None:
+    """Register a class: build its rule, check for a duplicate, swap the snapshot.
+
+    Args:
+        cls: The class.
+        make: Takes the place of registration as `file:line`, returns the rule,
+            or None to make the class a leaf.
+        namespace: Where to register; `""` is the global registry.
+        inherit: Whether subclasses without a rule of their own follow.
+        exist_ok: Whether to replace a registration of this class, or of the
+            class that had its qualified name before.
+
+    Raises:
+        RegistryError: A duplicate, or something that cannot be registered.
+    """
+    check_class(cls)
+    check_namespace(namespace)
+    rule = make(caller())
+    with _lock:
+        layer = _state.layers.get(namespace, _EMPTY)
+        rules = dict(layer.rules)
+        if cls in rules and not exist_ok:
+            raise RegistryError(_duplicate(cls, rules[cls], namespace))
+        if exist_ok:
+            for old in [old for old in rules if _is_reload(old, cls)]:
+                del rules[old]
+        rules[cls] = rule
+        inherited = (layer.inherited - {cls}) & rules.keys()
+        if inherit:
+            inherited |= {cls}
+        _swap(namespace, Layer(rules, inherited, layer.dict_order))
+
+
+def _duplicate(cls: type, rule: Rule | None, namespace: str) -> str:
+    scope = f"namespace {namespace!r}" if namespace else "the global registry"
+    origin = f" at {rule.where}" if rule is not None else " as a leaf"
+    return (
+        f"{cls.__qualname__} is registered in {scope} already{origin}; pass "
+        "exist_ok=True to replace that registration"
+    )
+
+
+def _is_reload(old: type, new: type) -> bool:
+    """Say whether a class is an earlier version of another, from the same place."""
+    return (
+        old is not new
+        and old.__qualname__ == new.__qualname__
+        and old.__module__ == new.__module__
+        and "<locals>" not in new.__qualname__
+    )
+
+
+def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
+    """Take a registration back: nodes of the class are leaves from then on.
+
+    Treedefs made before keep the rule that they were made with.
+
+    Args:
+        cls: The class, as it was registered.
+        namespace: Where it was registered; `""` is the global registry.
+
+    Raises:
+        RegistryError: The class is not registered there.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Box:
+        ...     def __init__(self, x): self.x = x
+        >>> _ = lw.register_pytree_node(
+        ...     Box, lambda box: ((box.x,), None), lambda aux, kids: Box(*kids))
+        >>> lw.tree_leaves(Box(1))
+        [1]
+        >>> lw.unregister_pytree_node(Box)
+        >>> lw.is_registered(Box)
+        False
+    """
+    check_class(cls)
+    check_namespace(namespace)
+    with _lock:
+        layer = _state.layers.get(namespace, _EMPTY)
+        if cls not in layer.rules:
+            scope = f"namespace {namespace!r}" if namespace else "the global registry"
+            raise RegistryError(f"{cls.__qualname__} is not registered in {scope}")
+        rules = {known: rule for known, rule in layer.rules.items() if known is not cls}
+        inherited = layer.inherited - {cls}
+        _swap(namespace, Layer(rules, inherited, layer.dict_order))
+
+
+def lookup(
+    cls: type, *, namespace: str = GLOBAL, none_is_leaf: bool = False
+) -> Rule | None:
+    """Return the rule that nodes of a type are walked by, None for a leaf type.
+
+    Args:
+        cls: The type of the nodes.
+        namespace: The namespace to look in, then the global registry.
+        none_is_leaf: Whether None counts as a leaf.
+
+    Raises:
+        NamespaceError: Nobody declared the namespace.
+        TypeError: `cls` is not a class.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.lookup(dict), lw.lookup(int)
+        (<Rule dict for dict>, None)
+    """
+    if not isinstance(cls, type):
+        raise TypeError(f"lookup takes a class, got {type(cls).__name__}: {cls!r}")
+    return view_of(namespace, none_is_leaf).resolve(cls)
+
+
+def is_registered(cls: type, *, namespace: str = GLOBAL) -> bool:
+    """Say whether a class is a node: built in, registered, or by its form.
+
+    Args:
+        cls: The class.
+        namespace: The namespace to look in, then the global registry.
+
+    Raises:
+        NamespaceError: Nobody declared the namespace.
+        TypeError: `cls` is not a class.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.is_registered(list), lw.is_registered(set)
+        (True, False)
+    """
+    return lookup(cls, namespace=namespace) is not None

@@ -1,0 +1,605 @@
+"""The reference walk: how trees are flattened, rebuilt, mapped and matched.
+
+This is the executable specification; whatever is faster elsewhere must agree
+with it. A structure is a *code*: a list with one entry for each node, in
+post-order, `(run, rule, arity, aux_data)`, where `run` is the number of leaves
+that stand between the node before and this one. So a code says everything in
+one flat list, whatever the depth, and holds nothing for a leaf.
+
+Two ways of walking give the same result. Shallow trees without `is_leaf` are
+walked by recursion. Everything else is walked with an explicit stack, which
+has no limit of depth and finds cycles: a cycle always gets deep.
+
+Failures leave a trail of keys on their way out, so that a walk that succeeds
+pays nothing for the path in an error.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import FrameType
+from typing import Any, TypeAlias
+
+from ..errors import CycleError, FlattenError
+from .containers import DICT, LIST, TUPLE, key_order, known_leaf_keys, known_orders
+from .keypath import DictKey, KeyPath
+from .registry import View
+from .rule import Rule
+
+
+__all__ = [
+    "Code",
+    "Entry",
+    "Predicate",
+    "flatten",
+    "flatten_up_to",
+    "iter_leaves",
+    "iter_steps",
+    "leaf_paths",
+    "map_leaves",
+    "map_tree",
+    "pack",
+    "rebuild",
+]
+
+Entry: TypeAlias = "tuple[int, Rule, int, Any]"
+Code: TypeAlias = "Sequence[Entry]"
+Step: TypeAlias = "tuple[Rule, int, Any] | None"
+Predicate: TypeAlias = "Callable[[Any], object] | None"
+
+_SHALLOW = 50
+_DEEP = 150
+_LONG = 4
+_FRAMES_FOR_OTHERS = 300
+
+
+def _levels_left() -> int:
+    """Say how many more levels may be walked by recursion, 0 if none.
+
+    Asked below the first `_SHALLOW` levels only. A walk that came so deep goes
+    on by recursion once more if the stack has room for it, and for whatever the
+    user's functions need, whoever called us from however deep.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    code = sys._getframe(1).f_code
+    used = own = 0
+    while frame is not None:
+        used += 1
+        own += frame.f_code is code
+        frame = frame.f_back
+    room = sys.getrecursionlimit() - used - _FRAMES_FOR_OTHERS
+    return _DEEP if own <= _SHALLOW + 1 and room > 2 * _DEEP else 0
+
+
+# --------------------------------------------------------------------- flatten
+
+
+def flatten(
+    tree: Any, view: View, is_leaf: Predicate = None
+) -> tuple[list[Any], list[Entry]]:
+    """Return the leaves of a tree, left to right, and its code.
+
+    Args:
+        tree: The tree.
+        view: The view to look types up in.
+        is_leaf: Says of each node, from the root down, whether to stop there.
+
+    Raises:
+        CycleError: The tree contains itself.
+        FlattenError: A registered flatten function returned the wrong thing.
+    """
+    leaves: list[Any] = []
+    code: list[Entry] = []
+    trail: list[Any] = []
+    try:
+        if is_leaf is None:
+            visit = view.flattener or _make_flattener(view)
+            visit(tree, _SHALLOW, leaves, code, trail, 0)
+        else:
+            _flatten_deep(tree, view, is_leaf, leaves, code, trail)
+    except _Cycle:
+        raise _explain_cycle(tree, view, is_leaf) from None
+    except Exception as error:
+        _locate(error, trail)
+        raise
+    return leaves, code
+
+
+def _make_flattener(view: View) -> Callable[..., int]:
+    """Return the function that flattens by recursion under a view.
+
+    One function with the commonest nodes written out, because a call for each
+    node is what a walk costs. Children whose types are all known leaves are
+    taken in one go. It returns how many leaves the code covers so far.
+    """
+    rules, leaf_types, resolve = view.rules, view.leaf_types, view.resolve
+    all_known_leaves = leaf_types.issuperset
+
+    def visit(
+        node: Any,
+        depth: int,
+        leaves: list[Any],
+        code: list[Entry],
+        trail: list[Any],
+        mark: int,
+    ) -> int:
+        cls = type(node)
+        rule: Any = rules.get(cls) or resolve(cls)
+        children: Any
+        aux: Any = None
+        if rule is DICT:
+            keys = tuple(node)
+            try:
+                order = known_orders[keys]
+            except KeyError:
+                order = key_order(keys)
+            children = [*node.values()]
+            if order is not None:
+                children = order.gather(children)
+            aux = (keys, order)
+        elif rule is LIST:
+            children = node[:]
+        elif rule is TUPLE:
+            children = node
+        elif rule is None:
+            leaves.append(node)
+            return mark
+        else:
+            children, aux = rule.flatten(node)
+        if all_known_leaves(map(type, children)):
+            leaves.extend(children)
+        elif depth or (depth := _levels_left()):
+            rest = iter(children)
+            try:
+                for child in rest:
+                    if type(child) in leaf_types:
+                        leaves.append(child)
+                    else:
+                        mark = visit(child, depth - 1, leaves, code, trail, mark)
+            except Exception:
+                _leave(trail, rule, aux, children, rest)
+                raise
+        else:
+            return _flatten_deep(node, view, None, leaves, code, trail, mark)
+        count = len(leaves)
+        code.append((count - mark, rule, len(children), aux))
+        return count
+
+    view.flattener = visit
+    return visit
+
+
+def _flatten_deep(
+    tree: Any,
+    view: View,
+    is_leaf: Predicate,
+    leaves: list[Any],
+    code: list[Entry],
+    trail: list[Any],
+    mark: int = 0,
+) -> int:
+    """Flatten with an explicit stack; returns how many leaves the code covers."""
+
+    def emit(rule: Rule, arity: int, aux: Any) -> None:
+        nonlocal mark
+        code.append((len(leaves) - mark, rule, arity, aux))
+        mark = len(leaves)
+
+    add = leaves.append
+    walk = _walk(tree, view, is_leaf, emit, trail)
+    try:
+        for leaf in walk:
+            add(leaf)
+    except RuntimeError as error:
+        if isinstance(error.__cause__, StopIteration):
+            raise error.__cause__ from None
+        raise
+    return mark
+
+
+class _Cycle(Exception):
+    """A node was met below itself, first at that depth of the path."""
+
+    def __init__(self, node: Any, stack: list[Frame]) -> None:
+        self.kind = type(node).__name__
+        self.depth = next(i for i, frame in enumerate(stack) if frame[0] is node)
+
+
+Frame: TypeAlias = "tuple[Any, Iterator[Any], Rule, Sequence[Any], Any]"
+
+
+def _walk(
+    tree: Any,
+    view: View,
+    is_leaf: Predicate,
+    emit: Callable[[Rule, int, Any], None],
+    trail: list[Any],
+) -> Iterator[Any]:
+    """Yield the leaves of a tree one by one; call `emit` after each node."""
+    rules, leaf_types, resolve = view.rules, view.leaf_types, view.resolve
+    rest: Iterator[Any] = iter((tree,))
+    stack: list[Frame] = []
+    on_path: set[int] = set()
+    try:
+        while True:
+            for node in rest:
+                if is_leaf is not None and is_leaf(node):
+                    yield node
+                    continue
+                cls = type(node)
+                if cls in leaf_types:
+                    yield node
+                    continue
+                rule = rules.get(cls) or resolve(cls)
+                if rule is None:
+                    yield node
+                    continue
+                if id(node) in on_path:
+                    raise _Cycle(node, stack)
+                children, aux = rule.flatten(node)
+                on_path.add(id(node))
+                stack.append((node, rest, rule, children, aux))
+                rest = iter(children)
+                break
+            else:
+                if not stack:
+                    return
+                node, rest, rule, children, aux = stack.pop()
+                on_path.discard(id(node))
+                emit(rule, len(children), aux)
+    except Exception:
+        _leave_stack(trail, stack, rest)
+        raise
+
+
+def iter_leaves(tree: Any, view: View, is_leaf: Predicate = None) -> Iterator[Any]:
+    """Yield the leaves one by one, looking no further ahead than needed.
+
+    Raises:
+        CycleError: The tree contains itself; raised when the walk gets there.
+    """
+    trail: list[Any] = []
+    try:
+        yield from _walk(tree, view, is_leaf, _ignore, trail)
+    except _Cycle:
+        raise _explain_cycle(tree, view, is_leaf) from None
+    except Exception as error:
+        _locate(error, trail)
+        raise
+
+
+def _ignore(_rule: Rule, _arity: int, _aux: Any) -> None:
+    pass
+
+
+# ------------------------------------------------------------------------- map
+
+
+def map_tree(function: Callable[[Any], Any], tree: Any, view: View) -> Any:
+    """Map one tree in a single pass, without a code and without a leaf list.
+
+    The function is called in leaf order. A node is read when the walk gets to
+    it, all children at once.
+    """
+    trail: list[Any] = []
+    try:
+        if type(tree) in view.leaf_types:
+            return function(tree)
+        visit = view.mapper or _make_mapper(view)
+        return visit(tree, _SHALLOW, function, trail)
+    except _Cycle:
+        raise _explain_cycle(tree, view, None) from None
+    except Exception as error:
+        _locate(error, trail)
+        raise
+
+
+def _make_mapper(view: View) -> Callable[..., Any]:
+    """Return the function that maps by recursion under a view.
+
+    Children are copied whole and replaced one by one. A mapping is copied as
+    such and filled in by key, which keeps its order of insertion for nothing.
+    """
+    rules, leaf_types, resolve = view.rules, view.leaf_types, view.resolve
+    all_known_leaves = leaf_types.issuperset
+
+    def visit(
+        node: Any, depth: int, function: Callable[[Any], Any], trail: list[Any]
+    ) -> Any:
+        try:
+            rule = rules[type(node)]
+        except KeyError:
+            if (found := resolve(type(node))) is None:
+                return function(node)
+            rule = found
+        if not (depth or (depth := _levels_left())):
+            return _map_deep(function, node, view, trail)
+        depth -= 1
+        key: Any = 0
+        if rule.leaf_keys is not None:
+            mapped = node.copy()
+            keys = known_leaf_keys.get(tuple(mapped)) if rule is DICT else None
+            try:
+                for key in rule.leaf_keys(mapped) if keys is None else keys:
+                    child = mapped[key]
+                    if type(child) in leaf_types:
+                        mapped[key] = function(child)
+                    else:
+                        mapped[key] = visit(child, depth, function, trail)
+            except Exception:
+                trail.append(DictKey(key))
+                raise
+            return mapped
+        aux: Any = None
+        if rule is LIST or rule is TUPLE:
+            results = [*node]
+        else:
+            children, aux = rule.flatten(node)
+            results = [*children]
+        if len(results) > _LONG and all_known_leaves(map(type, results)):
+            results = _map_run(function, results, rule, aux, trail)
+        else:
+            try:
+                for key, child in enumerate(results):
+                    if type(child) in leaf_types:
+                        results[key] = function(child)
+                    else:
+                        results[key] = visit(child, depth, function, trail)
+            except Exception:
+                trail.append(rule.keys(aux, len(results))[key])
+                raise
+        return results if rule is LIST else rule.unflatten(aux, results)
+
+    view.mapper = visit
+    return visit
+
+
+def _map_run(
+    function: Callable[[Any], Any],
+    leaves: Sequence[Any],
+    rule: Rule,
+    aux: Any,
+    trail: list[Any],
+) -> list[Any]:
+    """Map the children of a node that are all leaves."""
+    rest = iter(leaves)
+    try:
+        return [function(leaf) for leaf in rest]
+    except Exception:
+        _leave(trail, rule, aux, leaves, rest)
+        raise
+
+
+def _map_deep(
+    function: Callable[[Any], Any], tree: Any, view: View, trail: list[Any]
+) -> Any:
+    leaves: list[Any] = []
+    code: list[Entry] = []
+    _flatten_deep(tree, view, None, leaves, code, trail)
+    return rebuild(code, _call_each(function, (leaves,), code, trail), trail)
+
+
+def map_leaves(
+    function: Callable[..., Any], columns: Sequence[list[Any]], code: Code
+) -> list[Any]:
+    """Call a function on the first leaves of all columns, the second, and so on.
+
+    An exception gains a note with the path of the leaf.
+    """
+    trail: list[Any] = []
+    try:
+        return _call_each(function, columns, code, trail)
+    except Exception as error:
+        _locate(error, trail)
+        raise
+
+
+def _call_each(
+    function: Callable[..., Any],
+    columns: Sequence[list[Any]],
+    code: Code,
+    trail: list[Any],
+) -> list[Any]:
+    first = iter(columns[0])
+    try:
+        if len(columns) == 1:
+            return [function(leaf) for leaf in first]
+        return [function(*row) for row in zip(first, *columns[1:], strict=True)]
+    except Exception:
+        failed = len(columns[0]) - _remaining(first) - 1
+        trail.extend(reversed(leaf_paths(code, len(columns[0]))[failed]))
+        raise
+
+
+# --------------------------------------------------------------------- rebuild
+
+
+def rebuild(code: Code, leaves: list[Any], trail: list[Any] | None = None) -> Any:
+    """Put a tree together from its code and as many leaves as the code has.
+
+    Args:
+        code: The code.
+        leaves: The leaves, left to right; the number is not checked.
+        trail: Where an outer walk collects keys, if there is one.
+    """
+    if not code:
+        return leaves[0]
+    stack: list[Any] = []
+    start = done = 0
+    try:
+        for run, rule, arity, aux in code:
+            end = start + run
+            if run == arity:
+                children = leaves[start:end]
+            elif run > arity:
+                stack += leaves[start : end - arity]
+                children = leaves[end - arity : end]
+            else:
+                stack += leaves[start:end]
+                children = stack[-arity:]
+                del stack[-arity:]
+            start = end
+            stack.append(rule.unflatten(aux, children))
+            done += 1
+    except Exception as error:
+        path = _node_path(code, done)
+        if trail is None:
+            _locate(error, [*reversed(path)])
+        else:
+            trail.extend(reversed(path))
+        raise
+    return stack[0]
+
+
+# --------------------------------------------------------------- flatten_up_to
+
+
+def flatten_up_to(code: Code, tree: Any) -> list[Any] | None:
+    """Return what stands in a tree at each leaf of a code, None if it differs.
+
+    The tree must have the structure of the code and may go deeper. Dicts of
+    all kinds pair by key.
+    """
+    stack = [tree]
+    found: list[Any] = []
+    for run, rule, arity, aux in reversed(code):
+        children = rule.pair(aux, arity, stack.pop())
+        if children is None:
+            return None
+        stack += children
+        if run:
+            found += stack[: -run - 1 : -1]
+            del stack[-run:]
+    if not code:
+        return stack
+    found.reverse()
+    return found
+
+
+# ----------------------------------------------------------- steps of a structure
+
+
+def iter_steps(code: Code, *, backwards: bool = False) -> Iterator[Step]:
+    """Yield a structure step by step in post-order: a node, or None for a leaf."""
+    if not code:
+        yield None
+    elif backwards:
+        for run, rule, arity, aux in reversed(code):
+            yield rule, arity, aux
+            yield from (None,) * run
+    else:
+        for run, rule, arity, aux in code:
+            yield from (None,) * run
+            yield rule, arity, aux
+
+
+def pack(steps: Iterable[Step]) -> tuple[Entry, ...]:
+    """Make a code of steps in post-order."""
+    code: list[Entry] = []
+    run = 0
+    for step in steps:
+        if step is None:
+            run += 1
+        else:
+            code.append((run, *step))
+            run = 0
+    return tuple(code)
+
+
+# ----------------------------------------------------------------------- paths
+
+Slot: TypeAlias = "tuple[Any, ...]"
+
+
+def leaf_paths(code: Code, count: int) -> list[KeyPath]:
+    """Return the key path of each leaf, in leaf order.
+
+    Args:
+        code: The code.
+        count: The number of leaves.
+    """
+    if not code:
+        return [KeyPath()] * count
+    paths: list[KeyPath] = []
+    stack: list[Slot] = [()]
+    parent: Slot | None = None
+    prefix: tuple[Any, ...] = ()
+    for run, rule, arity, aux in reversed(code):
+        slot = stack.pop()
+        stack += [(slot, key) for key in rule.keys(aux, arity)]
+        for above, key in stack[: -run - 1 : -1]:
+            if above is not parent:
+                parent, prefix = above, _unlink(above)
+            paths.append(KeyPath((*prefix, key)))
+        if run:
+            del stack[-run:]
+    paths.reverse()
+    return paths
+
+
+def _unlink(slot: Slot) -> tuple[Any, ...]:
+    """Turn a linked list `(above, key)` into the keys from the root down."""
+    keys: list[Any] = []
+    while slot:
+        slot, key = slot
+        keys.append(key)
+    return tuple(reversed(keys))
+
+
+def _node_path(code: Code, position: int) -> tuple[Any, ...]:
+    """Return the key path of the node at that position of the code."""
+    stack: list[Slot] = [()]
+    for run, rule, arity, aux in [*reversed(code)][: len(code) - 1 - position]:
+        slot = stack.pop()
+        stack += [(slot, key) for key in rule.keys(aux, arity)]
+        if run:
+            del stack[-run:]
+    return _unlink(stack[-1])
+
+
+# -------------------------------------------------------------------- failures
+
+
+def _remaining(rest: Any) -> int:
+    return int(rest.__length_hint__())
+
+
+def _leave(
+    trail: list[Any], rule: Rule, aux: Any, children: Sequence[Any], rest: Any
+) -> None:
+    """Add the key of the child that a walk was at, as an error passes through."""
+    position = len(children) - _remaining(rest) - 1
+    trail.append(rule.keys(aux, len(children))[position])
+
+
+def _leave_stack(trail: list[Any], stack: list[Frame], rest: Iterator[Any]) -> None:
+    for _, above, rule, children, aux in reversed(stack):
+        _leave(trail, rule, aux, children, rest)
+        rest = above
+
+
+def _locate(error: Exception, trail: list[Any]) -> None:
+    """Tell an error where it happened: its path, or one note."""
+    path = KeyPath(reversed(trail))
+    if isinstance(error, FlattenError) and error.path is None:
+        error.path = path
+    error.add_note(f"at key path {path}" if path else "at the root of the tree")
+
+
+def _explain_cycle(tree: Any, view: View, is_leaf: Predicate) -> CycleError:
+    """Walk again, with a stack from the root on, to learn both paths."""
+    trail: list[Any] = []
+    try:
+        for _ in _walk(tree, view, is_leaf, _ignore, trail):
+            pass
+    except _Cycle as cycle:
+        again = KeyPath(reversed(trail))
+        first = KeyPath(again[: cycle.depth])
+        return CycleError(
+            f"the tree contains itself: the {cycle.kind} at {first.where()} "
+            f"stands again at {again.where()}",
+            first=first,
+            again=again,
+        )
+    return CycleError("the tree contains itself")

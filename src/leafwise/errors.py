@@ -1,0 +1,170 @@
+"""The exceptions that leafwise raises, each refining the builtin that fits.
+
+Owns the classes and the attributes they carry; the texts are composed where
+the failure is understood (`core.mismatch` for most of them). Knows nothing of
+trees: a path is here just a tuple of keys.
+
+    LeafwiseError
+    ├── StructureError(ValueError)    two structures do not fit together
+    ├── CycleError(ValueError)        a tree contains itself
+    ├── FlattenError(TypeError)       a flatten function returned the wrong thing
+    ├── TreeDefError(ValueError)      a treedef cannot be made from this state
+    └── RegistryError(ValueError)     a registration that cannot be carried out
+        └── NamespaceError(LookupError)   nobody declared this namespace
+
+An exception that a user's own function raises is never replaced by one of
+these: it keeps its type and gains a note with the key path.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+__all__ = [
+    "CycleError",
+    "FlattenError",
+    "LeafwiseError",
+    "NamespaceError",
+    "RegistryError",
+    "StructureError",
+    "TreeDefError",
+]
+
+
+class LeafwiseError(Exception):
+    """Base of every exception that leafwise itself raises.
+
+    Example:
+        >>> import leafwise as lw
+        >>> try:
+        ...     lw.tree_unflatten(lw.tree_structure([1, 2]), [1])
+        ... except lw.LeafwiseError as error:
+        ...     print(type(error).__name__)
+        StructureError
+    """
+
+
+class StructureError(LeafwiseError, ValueError):
+    """Two structures, or a structure and a number of leaves, do not fit.
+
+    Attributes:
+        path: Key path of the first difference, a tuple of keys; None when the
+            failure belongs to no single place.
+        expected: What the treedef or the first tree asked for there.
+        actual: What was found there.
+        tree_index: Which tree was wrong, counted from 0 for the first; None
+            where only one tree is involved.
+        differences: Every difference found, in order, as `Difference` records.
+
+    Example:
+        >>> import leafwise as lw
+        >>> try:
+        ...     lw.tree_map(lambda x, y: x + y, {"a": [1, 2]}, {"a": (1, 2)})
+        ... except lw.StructureError as error:
+        ...     print(error.path, "|", error.expected, "|", error.actual)
+        ['a'] | list of length 2 | tuple of length 2
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: tuple[Any, ...] | None = None,
+        expected: str | None = None,
+        actual: str | None = None,
+        tree_index: int | None = None,
+        differences: tuple[Any, ...] = (),
+    ) -> None:
+        super().__init__(message)
+        self.path = path
+        self.expected = expected
+        self.actual = actual
+        self.tree_index = tree_index
+        self.differences = differences
+
+
+class CycleError(LeafwiseError, ValueError):
+    """A tree contains itself, so walking it would never end.
+
+    Attributes:
+        first: Key path where the repeated node stands first.
+        again: Key path, below `first`, where the same node stands again.
+
+    Example:
+        >>> import leafwise as lw
+        >>> knot = [1]
+        >>> knot.append({"self": knot})
+        >>> lw.tree_leaves(knot)
+        Traceback (most recent call last):
+        ...
+        leafwise.errors.CycleError: the tree contains itself: the list at the root \
+stands again at [1]['self']
+    """
+
+    def __init__(
+        self, message: str, *, first: tuple[Any, ...] = (), again: tuple[Any, ...] = ()
+    ) -> None:
+        super().__init__(message)
+        self.first = first
+        self.again = again
+
+
+class FlattenError(LeafwiseError, TypeError):
+    """A registered flatten function returned something that is not a node.
+
+    Attributes:
+        path: Key path of the node, a tuple of keys; None until a walk adds it.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Bad: ...
+        >>> _ = lw.register_pytree_node(Bad, lambda b: 3, lambda aux, kids: Bad())
+        >>> lw.tree_leaves([Bad()])
+        Traceback (most recent call last):
+        ...
+        leafwise.errors.FlattenError: the flatten function of Bad must return a tuple \
+(children, aux_data) or (children, aux_data, keys), got int: 3
+        at key path [0]
+    """
+
+    def __init__(self, message: str, *, path: tuple[Any, ...] | None = None) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class TreeDefError(LeafwiseError, ValueError):
+    """A treedef cannot be made from what was given.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.treedef_tuple([1])
+        Traceback (most recent call last):
+        ...
+        leafwise.errors.TreeDefError: treedef_tuple takes treedefs, got int: 1
+    """
+
+
+class RegistryError(LeafwiseError, ValueError):
+    """A registration that cannot be carried out; the registry is unchanged.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.register_static(dict)
+        Traceback (most recent call last):
+        ...
+        leafwise.errors.RegistryError: dict is a built-in node type and cannot be \
+registered; register a subclass of it instead
+    """
+
+
+class NamespaceError(RegistryError, LookupError):
+    """A namespace was used that nobody has declared.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_leaves([1], namespace="nowhere")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        leafwise.errors.NamespaceError: no namespace 'nowhere' was declared; ...
+    """

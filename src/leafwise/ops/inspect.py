@@ -1,0 +1,305 @@
+"""Looking at trees without changing them: leaves, children, equality, reasons.
+
+Owns the questions that are answered yes or no or in words. For the arguments
+that most functions share see `basic`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..core.auxdata import clip, same
+from ..core.containers import BUILTINS
+from ..core.registry import GLOBAL, View, namespaces, view_of
+from ..core.treedef import PyTreeDef, make_treedef
+from ..errors import StructureError
+from .basic import predicate, tree_flatten
+
+
+if TYPE_CHECKING:
+    from ..typing import IsLeaf
+
+__all__ = [
+    "OneLevel",
+    "all_leaves",
+    "explain_leaf",
+    "tree_children",
+    "tree_equal",
+    "tree_flatten_one_level",
+    "tree_is_leaf",
+    "treedef_children",
+    "treedef_is_leaf",
+]
+
+
+def tree_is_leaf(
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> bool:
+    """Say whether a value is a leaf by itself.
+
+    Args:
+        tree: Any value.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_is_leaf(1), lw.tree_is_leaf([1]), lw.tree_is_leaf(None)
+        (True, False, False)
+    """
+    view, stop = view_of(namespace, none_is_leaf), predicate(is_leaf)
+    if stop is not None and stop(tree):
+        return True
+    return view.resolve(type(tree)) is None
+
+
+def all_leaves(
+    iterable: Iterable[Any],
+    is_leaf: IsLeaf = None,
+    *,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> bool:
+    """Say whether each item of an iterable is a leaf by itself.
+
+    Args:
+        iterable: The items.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.all_leaves([1, "a"]), lw.all_leaves([1, [2]])
+        (True, False)
+    """
+    return all(
+        tree_is_leaf(item, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+        for item in iterable
+    )
+
+
+class OneLevel(NamedTuple):
+    """A node taken apart: its children, and what rebuilds it.
+
+    Attributes:
+        children: The children, in leaf order.
+        aux: The aux data, as `PyTreeDef.node_data` shows it.
+        keys: A key object for each child.
+        type: The class of the node.
+        unflatten: Takes new children, returns a node like the one taken apart.
+
+    Example:
+        >>> import leafwise as lw
+        >>> node = lw.tree_flatten_one_level({"b": [1], "a": 2})
+        >>> node.children, node.aux
+        ([2, [1]], ['a', 'b'])
+        >>> node.unflatten(["x", "y"])
+        {'b': 'y', 'a': 'x'}
+    """
+
+    children: list[Any]
+    aux: Any
+    keys: tuple[Any, ...]
+    type: type
+    unflatten: Callable[[Iterable[Any]], Any]
+
+
+def tree_flatten_one_level(
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> OneLevel:
+    """Take a node apart into its direct children and what rebuilds it.
+
+    Args:
+        tree: A node.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+
+    Raises:
+        StructureError: The value is a leaf.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_flatten_one_level([1, (2, 3)]).children
+        [1, (2, 3)]
+    """
+    view, stop = view_of(namespace, none_is_leaf), predicate(is_leaf)
+    rule = view.resolve(type(tree))
+    if rule is None or (stop is not None and stop(tree)):
+        raise StructureError(
+            f"a leaf has no children to take apart: {clip(tree)} "
+            f"({type(tree).__qualname__})"
+        )
+    children, aux = rule.flatten(tree)
+    arity = len(children)
+    treedef = make_treedef([(arity, rule, arity, aux)], arity, view)
+    data = treedef.node_data()
+    return OneLevel(
+        children=[*children],
+        aux=None if data is None else data[1],
+        keys=tuple(rule.keys(aux, arity)),
+        type=type(tree),
+        unflatten=treedef.unflatten,
+    )
+
+
+def tree_children(
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> list[Any]:
+    """Return the direct children of a node; a leaf has none.
+
+    Args:
+        tree: Any value.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_children({"b": [1], "a": 2}), lw.tree_children(3)
+        ([2, [1]], [])
+    """
+    options: dict[str, Any] = {"none_is_leaf": none_is_leaf, "namespace": namespace}
+    if tree_is_leaf(tree, is_leaf, **options):
+        return []
+    return tree_flatten_one_level(tree, **options).children
+
+
+def tree_equal(
+    a: Any,
+    b: Any,
+    *,
+    is_leaf: IsLeaf = None,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> bool:
+    """Say whether two trees have equal structures and equal leaves.
+
+    Leaves are compared as aux data is: identical objects are equal, arrays are
+    equal by shape, dtype and content, and a comparison that raises or gives no
+    bool means "different". So this never raises because of a leaf.
+
+    Args:
+        a: A tree.
+        b: Another tree.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+
+    Raises:
+        CycleError: A tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_equal({"a": 1, "b": [2]}, {"b": [2], "a": 1})
+        True
+        >>> lw.tree_equal([1], (1,))
+        False
+    """
+    options: dict[str, Any] = {"none_is_leaf": none_is_leaf, "namespace": namespace}
+    leaves, treedef = tree_flatten(a, is_leaf, **options)
+    others, other = tree_flatten(b, is_leaf, **options)
+    return treedef == other and all(map(same, leaves, others))
+
+
+# --------------------------------------------------------------------- treedefs
+
+
+def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
+    """Return the treedefs of the root's children.
+
+    Args:
+        treedef: The structure.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.treedef_children(lw.tree_structure([1, (2, 3)]))
+        [PyTreeDef(*), PyTreeDef((*, *))]
+    """
+    return treedef.children()
+
+
+def treedef_is_leaf(treedef: PyTreeDef, *, strict: bool = True) -> bool:
+    """Say whether a treedef is that of a bare leaf.
+
+    Args:
+        treedef: The structure.
+        strict: If False, a node without children counts as well.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.treedef_is_leaf(lw.tree_structure(1))
+        True
+        >>> lw.treedef_is_leaf(lw.tree_structure([]))
+        False
+    """
+    return treedef.is_leaf(strict=strict)
+
+
+# ---------------------------------------------------------------------- reasons
+
+
+def explain_leaf(
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> str:
+    """Say in one sentence why a value is a leaf, or which node it is.
+
+    Args:
+        tree: Any value.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Config(dict): ...
+        >>> lw.explain_leaf(Config())
+        'a leaf: Config is a subclass of dict, and subclasses are leaves unless they \
+are registered'
+        >>> lw.explain_leaf([1])
+        'a node: list is a built-in node type'
+    """
+    cls = type(tree)
+    view, stop = view_of(namespace, none_is_leaf), predicate(is_leaf)
+    if stop is not None and stop(tree):
+        return "a leaf: is_leaf says so"
+    rule = view.resolve(cls)
+    if rule is None:
+        return f"a leaf: {_why_leaf(cls, view, none_is_leaf)}"
+    if cls in BUILTINS:
+        return f"a node: {cls.__qualname__} is a built-in node type"
+    if rule.cls is tuple:
+        return f"a node: {cls.__qualname__} is a {rule.name}"
+    scope = f"in namespace {rule.namespace!r}" if rule.namespace else "globally"
+    return f"a node: {cls.__qualname__} was registered {scope} at {rule.where}"
+
+
+def _why_leaf(cls: type, view: View, none_is_leaf: bool) -> str:
+    name = cls.__qualname__
+    if cls is type(None) and none_is_leaf:
+        return "none_is_leaf=True was given"
+    if view.is_registered_leaf(cls):
+        return f"{name} was registered as a leaf"
+    for other in namespaces():
+        if view_of(other).registered(cls) is not None:
+            return f"{name} is registered in namespace {other!r} only"
+    for base in cls.__mro__[1:]:
+        if base in BUILTINS or view.registered(base) is not None:
+            return (
+                f"{name} is a subclass of {base.__qualname__}, and subclasses are "
+                "leaves unless they are registered"
+            )
+    if dataclasses.is_dataclass(cls):
+        return (
+            f"{name} is a dataclass that is not registered; use leafwise.dataclass "
+            "or leafwise.register_dataclass"
+        )
+    return f"{name} is not registered"

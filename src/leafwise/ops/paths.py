@@ -1,0 +1,149 @@
+"""Leaves by name: the operations that give each leaf with its key path.
+
+Owns nothing but the combination: paths are read off the code of a structure,
+so they belong to exactly the children that were walked. For the arguments that
+most functions share see `basic`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..core.keypath import KeyPath
+from ..core.registry import GLOBAL, view_of
+from ..core.treedef import PyTreeDef, make_treedef
+from ..core.walk import flatten, leaf_paths, map_leaves, rebuild
+from .basic import columns_of, predicate
+
+
+if TYPE_CHECKING:
+    from ..typing import IsLeaf
+
+__all__ = [
+    "tree_flatten_with_path",
+    "tree_leaves_with_path",
+    "tree_map_with_path",
+    "tree_paths",
+]
+
+
+def tree_flatten_with_path(
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
+    """Split a tree into its leaves, each with its key path, and its structure.
+
+    Args:
+        tree: Any value.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+
+    Returns:
+        The `(path, leaf)` pairs from left to right, and the treedef.
+
+    Raises:
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> pairs, treedef = lw.tree_flatten_with_path({"a": [1, 2]})
+        >>> [(str(path), leaf) for path, leaf in pairs]
+        [("['a'][0]", 1), ("['a'][1]", 2)]
+    """
+    view = view_of(namespace, none_is_leaf)
+    leaves, code = flatten(tree, view, predicate(is_leaf))
+    pairs = [*zip(leaf_paths(code, len(leaves)), leaves, strict=True)]
+    return pairs, make_treedef(code, len(leaves), view)
+
+
+def tree_leaves_with_path(
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> list[tuple[KeyPath, Any]]:
+    """Return the leaves of a tree, each with its key path.
+
+    Args:
+        tree: Any value.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+
+    Raises:
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> for path, leaf in lw.tree_leaves_with_path({"lr": 0.1, "betas": (0.9,)}):
+        ...     print(path, "=", leaf)
+        ['betas'][0] = 0.9
+        ['lr'] = 0.1
+    """
+    return tree_flatten_with_path(
+        tree, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace
+    )[0]
+
+
+def tree_paths(
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> list[KeyPath]:
+    """Return the key paths of the leaves, from left to right.
+
+    Args:
+        tree: Any value.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+
+    Raises:
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> [str(path) for path in lw.tree_paths([1, {"a": 2}])]
+        ['[0]', "[1]['a']"]
+    """
+    leaves, code = flatten(tree, view_of(namespace, none_is_leaf), predicate(is_leaf))
+    return leaf_paths(code, len(leaves))
+
+
+def tree_map_with_path(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: IsLeaf = None,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+    strict: bool = False,
+) -> Any:
+    """Map over the leaves with a function that also takes the key path.
+
+    Args:
+        f: Called as `f(path, leaf, *others)`, in leaf order.
+        tree: The tree that gives the structure.
+        *rest: Further trees that have the structure of `tree`.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        strict: Whether to refuse further trees that go deeper than `tree`.
+
+    Returns:
+        A new tree with the structure of `tree`.
+
+    Raises:
+        StructureError: A further tree does not have the structure of `tree`.
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_map_with_path(lambda path, x: f"{path} is {x}", {"a": [1]})
+        {'a': ["['a'][0] is 1"]}
+    """
+    view = view_of(namespace, none_is_leaf)
+    leaves, code = flatten(tree, view, predicate(is_leaf))
+    columns = columns_of(code, rest, view, strict=strict)
+    paths: list[Any] = [*leaf_paths(code, len(leaves))]
+    return rebuild(code, map_leaves(f, [paths, leaves, *columns], code))

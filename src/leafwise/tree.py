@@ -1,0 +1,64 @@
+"""Short names for the operations: `tree.map`, `tree.flatten`, `tree.leaves`.
+
+Owns no logic; each name is the function of `leafwise` with `tree_` before it.
+
+Example:
+    >>> import leafwise as lw
+    >>> lw.tree.map(lambda x: x + 1, {"a": 1})
+    {'a': 2}
+"""
+
+from __future__ import annotations
+
+from .ops.basic import tree_flatten as flatten
+from .ops.basic import tree_iter as iter
+from .ops.basic import tree_leaves as leaves
+from .ops.basic import tree_map as map
+from .ops.basic import tree_map_ as map_
+from .ops.basic import tree_map_only as map_only
+from .ops.basic import tree_replace_nones as replace_nones
+from .ops.basic import tree_structure as structure
+from .ops.basic import tree_unflatten as unflatten
+from .ops.fold import tree_all as all
+from .ops.fold import tree_any as any
+from .ops.fold import tree_max as max
+from .ops.fold import tree_min as min
+from .ops.fold import tree_reduce as reduce
+from .ops.fold import tree_reduce_associative as reduce_associative
+from .ops.fold import tree_sum as sum
+from .ops.inspect import tree_children as children
+from .ops.inspect import tree_equal as equal
+from .ops.inspect import tree_flatten_one_level as flatten_one_level
+from .ops.inspect import tree_is_leaf as is_leaf
+from .ops.paths import tree_flatten_with_path as flatten_with_path
+from .ops.paths import tree_leaves_with_path as leaves_with_path
+from .ops.paths import tree_map_with_path as map_with_path
+from .ops.paths import tree_paths as paths
+
+
+__all__ = [
+    "all",
+    "any",
+    "children",
+    "equal",
+    "flatten",
+    "flatten_one_level",
+    "flatten_with_path",
+    "is_leaf",
+    "iter",
+    "leaves",
+    "leaves_with_path",
+    "map",
+    "map_",
+    "map_only",
+    "map_with_path",
+    "max",
+    "min",
+    "paths",
+    "reduce",
+    "reduce_associative",
+    "replace_nones",
+    "structure",
+    "sum",
+    "unflatten",
+]

@@ -12,12 +12,12 @@ from typing import Any
 
 from ..errors import StructureError
 from .auxdata import clip
+from .code import Code, iter_steps
 from .containers import BUILTINS
 from .frozen import Frozen
 from .keypath import KeyPath
 from .registry import View
 from .rule import Rule
-from .walk import Code, iter_steps
 
 
 __all__ = [

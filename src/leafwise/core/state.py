@@ -11,19 +11,18 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from ..errors import TreeDefError
+from .code import Code, Entry
 from .containers import (
-    AS_GIVEN,
     BUILTINS,
     INSERTION_ORDERED,
     NAMEDTUPLE,
     STRUCTSEQ,
-    KeyOrder,
     is_namedtuple_class,
     is_structseq_class,
 )
+from .keyorder import AS_GIVEN, KeyOrder
 from .registry import Mode, view_of
 from .rule import Rule
-from .walk import Code, Entry
 
 
 __all__ = ["dump", "load"]

@@ -1,7 +1,7 @@
 """`PyTreeDef`: the structure of a tree, as a value.
 
 Owns equality, hash, text, counts, pickling and the algebra of structures. A
-treedef holds one flat code (see `walk`), never a nest of objects, so that no
+treedef holds one flat code (see `code`), never a nest of objects, so that no
 operation on it depends on how deep the tree was. It keeps the rules that it
 was made with: a class registered anew later does not change it.
 """
@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, final
 
 from ..errors import TreeDefError
 from .auxdata import clip
+from .code import Code, Step, flatten_up_to, iter_steps, pack, rebuild
 from .containers import BUILTINS
 from .mismatch import differences, leaf_count_error, mismatch_error
 from .registry import GLOBAL, Mode, View, view_of
 from .state import dump, load
-from .walk import Code, Step, flatten_up_to, iter_steps, pack, rebuild
 
 
 __all__ = ["PyTreeDef", "make_treedef", "treedef_tuple"]
@@ -147,10 +147,9 @@ class PyTreeDef:
             start = starts[-arity] if arity else place
             del starts[len(starts) - arity :]
             starts.append(start)
-        ends = [*starts[1:], len(steps) - 1]
         return [
             _from_steps(steps[start:end], self._mode)
-            for start, end in zip(starts, ends, strict=True)
+            for start, end in pairwise([*starts, len(steps) - 1])
         ]
 
     # -------------------------------------------------------------- using

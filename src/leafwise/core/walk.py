@@ -1,10 +1,7 @@
-"""The reference walk: how trees are flattened, rebuilt, mapped and matched.
+"""The reference walk: how trees are flattened and mapped.
 
-This is the executable specification; whatever is faster elsewhere must agree
-with it. A structure is a *code*: a list with one entry for each node, in
-post-order, `(run, rule, arity, aux_data)`, where `run` is the number of leaves
-that stand between the node before and this one. So a code says everything in
-one flat list, whatever the depth, and holds nothing for a leaf.
+This is, with `code`, the executable specification; whatever is faster elsewhere
+must agree with it.
 
 Two ways of walking give the same result. Shallow trees without `is_leaf` are
 walked by recursion. Everything else is walked with an explicit stack, which
@@ -17,35 +14,27 @@ pays nothing for the path in an error.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any, TypeAlias
 
-from ..errors import CycleError, FlattenError
-from .containers import DICT, LIST, TUPLE, key_order, known_leaf_keys, known_orders
+from ..errors import CycleError
+from .code import Code, Entry, leaf_paths, locate, rebuild
+from .containers import DICT, LIST, TUPLE
+from .keyorder import key_order, known_leaf_keys, known_orders
 from .keypath import DictKey, KeyPath
 from .registry import View
 from .rule import Rule
 
 
 __all__ = [
-    "Code",
-    "Entry",
     "Predicate",
     "flatten",
-    "flatten_up_to",
     "iter_leaves",
-    "iter_steps",
-    "leaf_paths",
     "map_leaves",
     "map_tree",
-    "pack",
-    "rebuild",
 ]
 
-Entry: TypeAlias = "tuple[int, Rule, int, Any]"
-Code: TypeAlias = "Sequence[Entry]"
-Step: TypeAlias = "tuple[Rule, int, Any] | None"
 Predicate: TypeAlias = "Callable[[Any], object] | None"
 
 _SHALLOW = 50
@@ -101,7 +90,7 @@ def flatten(
     except _Cycle:
         raise _explain_cycle(tree, view, is_leaf) from None
     except Exception as error:
-        _locate(error, trail)
+        locate(error, trail)
         raise
     return leaves, code
 
@@ -265,7 +254,7 @@ def iter_leaves(tree: Any, view: View, is_leaf: Predicate = None) -> Iterator[An
     except _Cycle:
         raise _explain_cycle(tree, view, is_leaf) from None
     except Exception as error:
-        _locate(error, trail)
+        locate(error, trail)
         raise
 
 
@@ -291,7 +280,7 @@ def map_tree(function: Callable[[Any], Any], tree: Any, view: View) -> Any:
     except _Cycle:
         raise _explain_cycle(tree, view, None) from None
     except Exception as error:
-        _locate(error, trail)
+        locate(error, trail)
         raise
 
 
@@ -391,7 +380,7 @@ def map_leaves(
     try:
         return _call_each(function, columns, code, trail)
     except Exception as error:
-        _locate(error, trail)
+        locate(error, trail)
         raise
 
 
@@ -410,152 +399,6 @@ def _call_each(
         failed = len(columns[0]) - _remaining(first) - 1
         trail.extend(reversed(leaf_paths(code, len(columns[0]))[failed]))
         raise
-
-
-# --------------------------------------------------------------------- rebuild
-
-
-def rebuild(code: Code, leaves: list[Any], trail: list[Any] | None = None) -> Any:
-    """Put a tree together from its code and as many leaves as the code has.
-
-    Args:
-        code: The code.
-        leaves: The leaves, left to right; the number is not checked.
-        trail: Where an outer walk collects keys, if there is one.
-    """
-    if not code:
-        return leaves[0]
-    stack: list[Any] = []
-    start = done = 0
-    try:
-        for run, rule, arity, aux in code:
-            end = start + run
-            if run == arity:
-                children = leaves[start:end]
-            elif run > arity:
-                stack += leaves[start : end - arity]
-                children = leaves[end - arity : end]
-            else:
-                stack += leaves[start:end]
-                children = stack[-arity:]
-                del stack[-arity:]
-            start = end
-            stack.append(rule.unflatten(aux, children))
-            done += 1
-    except Exception as error:
-        path = _node_path(code, done)
-        if trail is None:
-            _locate(error, [*reversed(path)])
-        else:
-            trail.extend(reversed(path))
-        raise
-    return stack[0]
-
-
-# --------------------------------------------------------------- flatten_up_to
-
-
-def flatten_up_to(code: Code, tree: Any) -> list[Any] | None:
-    """Return what stands in a tree at each leaf of a code, None if it differs.
-
-    The tree must have the structure of the code and may go deeper. Dicts of
-    all kinds pair by key.
-    """
-    stack = [tree]
-    found: list[Any] = []
-    for run, rule, arity, aux in reversed(code):
-        children = rule.pair(aux, arity, stack.pop())
-        if children is None:
-            return None
-        stack += children
-        if run:
-            found += stack[: -run - 1 : -1]
-            del stack[-run:]
-    if not code:
-        return stack
-    found.reverse()
-    return found
-
-
-# ----------------------------------------------------------- steps of a structure
-
-
-def iter_steps(code: Code, *, backwards: bool = False) -> Iterator[Step]:
-    """Yield a structure step by step in post-order: a node, or None for a leaf."""
-    if not code:
-        yield None
-    elif backwards:
-        for run, rule, arity, aux in reversed(code):
-            yield rule, arity, aux
-            yield from (None,) * run
-    else:
-        for run, rule, arity, aux in code:
-            yield from (None,) * run
-            yield rule, arity, aux
-
-
-def pack(steps: Iterable[Step]) -> tuple[Entry, ...]:
-    """Make a code of steps in post-order."""
-    code: list[Entry] = []
-    run = 0
-    for step in steps:
-        if step is None:
-            run += 1
-        else:
-            code.append((run, *step))
-            run = 0
-    return tuple(code)
-
-
-# ----------------------------------------------------------------------- paths
-
-Slot: TypeAlias = "tuple[Any, ...]"
-
-
-def leaf_paths(code: Code, count: int) -> list[KeyPath]:
-    """Return the key path of each leaf, in leaf order.
-
-    Args:
-        code: The code.
-        count: The number of leaves.
-    """
-    if not code:
-        return [KeyPath()] * count
-    paths: list[KeyPath] = []
-    stack: list[Slot] = [()]
-    parent: Slot | None = None
-    prefix: tuple[Any, ...] = ()
-    for run, rule, arity, aux in reversed(code):
-        slot = stack.pop()
-        stack += [(slot, key) for key in rule.keys(aux, arity)]
-        for above, key in stack[: -run - 1 : -1]:
-            if above is not parent:
-                parent, prefix = above, _unlink(above)
-            paths.append(KeyPath((*prefix, key)))
-        if run:
-            del stack[-run:]
-    paths.reverse()
-    return paths
-
-
-def _unlink(slot: Slot) -> tuple[Any, ...]:
-    """Turn a linked list `(above, key)` into the keys from the root down."""
-    keys: list[Any] = []
-    while slot:
-        slot, key = slot
-        keys.append(key)
-    return tuple(reversed(keys))
-
-
-def _node_path(code: Code, position: int) -> tuple[Any, ...]:
-    """Return the key path of the node at that position of the code."""
-    stack: list[Slot] = [()]
-    for run, rule, arity, aux in [*reversed(code)][: len(code) - 1 - position]:
-        slot = stack.pop()
-        stack += [(slot, key) for key in rule.keys(aux, arity)]
-        if run:
-            del stack[-run:]
-    return _unlink(stack[-1])
 
 
 # -------------------------------------------------------------------- failures
@@ -577,14 +420,6 @@ def _leave_stack(trail: list[Any], stack: list[Frame], rest: Iterator[Any]) -> N
     for _, above, rule, children, aux in reversed(stack):
         _leave(trail, rule, aux, children, rest)
         rest = above
-
-
-def _locate(error: Exception, trail: list[Any]) -> None:
-    """Tell an error where it happened: its path, or one note."""
-    path = KeyPath(reversed(trail))
-    if isinstance(error, FlattenError) and error.path is None:
-        error.path = path
-    error.add_note(f"at key path {path}" if path else "at the root of the tree")
 
 
 def _explain_cycle(tree: Any, view: View, is_leaf: Predicate) -> CycleError:

@@ -16,19 +16,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..core.auxdata import clip
+from ..core.code import Code, flatten_up_to, rebuild
 from ..core.mismatch import deeper, differences, mismatch_error
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef, make_treedef
-from ..core.walk import (
-    Code,
-    Predicate,
-    flatten,
-    flatten_up_to,
-    iter_leaves,
-    map_leaves,
-    map_tree,
-    rebuild,
-)
+from ..core.walk import Predicate, flatten, iter_leaves, map_leaves, map_tree
 
 
 if TYPE_CHECKING:

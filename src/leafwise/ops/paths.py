@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..core.code import leaf_paths, rebuild
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL, view_of
 from ..core.treedef import PyTreeDef, make_treedef
-from ..core.walk import flatten, leaf_paths, map_leaves, rebuild
+from ..core.walk import flatten, map_leaves
 from .basic import columns_of, predicate
 
 

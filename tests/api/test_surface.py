@@ -1,0 +1,78 @@
+"""The public surface: what is exported, what is imported, what stays below what."""
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import leafwise as lw
+
+
+SOURCE = Path(inspect.getfile(lw)).parent
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def test_all_names_are_listed():
+    """`__all__` names exactly what the module re-exports."""
+    assert len({*lw.__all__}) == len(lw.__all__)
+    public = {
+        name
+        for name, value in vars(lw).items()
+        if not name.startswith("_") and not inspect.ismodule(value)
+    }
+    assert public - {"annotations"} | {"tree", "__version__"} == {*lw.__all__}
+
+
+@pytest.mark.parametrize("name", sorted({*lw.__all__} - {"MISSING", "__version__"}))
+def test_each_public_name_has_an_example(name):
+    """Every public docstring shows an example."""
+    assert ">>> " in (getattr(lw, name).__doc__ or "")
+
+
+def test_importing_needs_nothing_but_the_standard_library():
+    """`import leafwise` pulls in the standard library and typing_extensions at most."""
+    code = (
+        "import sys; before = set(sys.modules); import leafwise; "
+        "print(*{name.partition('.')[0] for name in set(sys.modules) - before})"
+    )
+    loaded = subprocess.check_output([sys.executable, "-c", code], text=True).split()
+    foreign = {*loaded} - {*sys.stdlib_module_names}
+    assert foreign <= {"leafwise", "typing_extensions"}
+    assert "leafwise" in foreign
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_imports_stand_at_the_top(path):
+    """No module imports inside a function, or imports the package by its own name."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            inner = [
+                n for n in ast.walk(node) if isinstance(n, ast.Import | ast.ImportFrom)
+            ]
+            assert not inner, node.name
+        if isinstance(node, ast.ImportFrom) and node.level == 0:
+            assert not (node.module or "").startswith("leafwise")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_modules_are_small_and_say_what_they_own(path):
+    """Each module has a docstring and at most 500 lines."""
+    text = path.read_text(encoding="utf-8")
+    assert ast.get_docstring(ast.parse(text))
+    assert len(text.splitlines()) <= 500
+
+
+def test_the_package_is_typed():
+    """Type checkers are told to read the inline types."""
+    assert (SOURCE / "py.typed").exists()
+
+
+def test_the_version_is_that_of_the_distribution():
+    """The version stands in one place twice, and agrees."""
+    from importlib.metadata import version
+
+    assert lw.__version__ == version("leafwise")

@@ -1,0 +1,306 @@
+"""The built-in nodes (laws L1 to L3)."""
+
+import enum
+import os
+import sys
+import time
+from collections import (
+    ChainMap,
+    Counter,
+    OrderedDict,
+    UserDict,
+    defaultdict,
+    deque,
+    namedtuple,
+)
+from types import MappingProxyType, SimpleNamespace
+
+import pytest
+
+import leafwise as lw
+from leafwise.core.keyorder import key_order, known_orders
+
+
+Point = namedtuple("Point", "x y")
+
+
+class Size(enum.IntEnum):
+    SMALL = 2
+    LARGE = 1
+
+
+class Level(enum.Enum):
+    LOW = "z"
+    HIGH = "a"
+
+
+class Word(enum.StrEnum):
+    b = "b"
+    a = "a"
+
+
+@pytest.mark.parametrize(
+    ("tree", "leaves", "text"),
+    [
+        (None, [], "PyTreeDef(None)"),
+        ((), [], "PyTreeDef(())"),
+        ((1,), [1], "PyTreeDef((*,))"),
+        ([1, [2]], [1, 2], "PyTreeDef([*, [*]])"),
+        ({"b": 1, "a": 2}, [2, 1], "PyTreeDef({'a': *, 'b': *})"),
+        (
+            OrderedDict(b=1, a=2),
+            [1, 2],
+            "PyTreeDef(CustomNode(OrderedDict[('b', 'a')], [*, *]))",
+        ),
+        (
+            defaultdict(int, b=1, a=2),
+            [2, 1],
+            "PyTreeDef(CustomNode(defaultdict[(<class 'int'>, ('a', 'b'))], [*, *]))",
+        ),
+        (deque([1, 2], 3), [1, 2], "PyTreeDef(CustomNode(deque[3], [*, *]))"),
+        (Point(1, 2), [1, 2], "PyTreeDef(CustomNode(namedtuple[Point], [*, *]))"),
+    ],
+    ids=repr,
+)
+def test_built_in_nodes(tree, leaves, text):
+    """Each built-in node flattens, prints and rebuilds."""
+    found, treedef = lw.tree_flatten(tree)
+    assert found == leaves
+    assert repr(treedef) == text
+    rebuilt = lw.tree_unflatten(treedef, found)
+    assert repr(rebuilt) == repr(tree)
+    assert type(rebuilt) is type(tree)
+
+
+@pytest.mark.parametrize(
+    "leaf",
+    [
+        Counter("ab"),
+        ChainMap({}),
+        UserDict(),
+        MappingProxyType({}),
+        SimpleNamespace(a=1),
+        {1, 2},
+        frozenset(),
+        range(3),
+        "text",
+        b"bytes",
+        {}.keys(),
+        type("Sub", (dict,), {})(a=1),
+        type("Sub", (list,), {})([1]),
+        type("Sub", (tuple,), {})((1,)),
+        type("Sub", (OrderedDict,), {})(),
+        lw.tree_structure([1]),
+        sys.version_info,
+        sys.flags,
+    ],
+    ids=lambda leaf: type(leaf).__name__,
+)
+def test_everything_else_is_a_leaf(leaf):
+    """Dispatch is on the exact type; what is not registered is a leaf."""
+    assert lw.tree_leaves(leaf) == [leaf]
+    assert lw.tree_is_leaf(leaf)
+
+
+def test_none_can_be_a_leaf():
+    """With `none_is_leaf=True`, None is a leaf like any other."""
+    assert lw.tree_leaves([None, 1], none_is_leaf=True) == [None, 1]
+    text = repr(lw.tree_structure([None], none_is_leaf=True))
+    assert text == "PyTreeDef([*], none_is_leaf=True)"
+
+
+def test_named_tuples_rebuild_without_their_constructor():
+    """A subclass with another signature rebuilds, and stays what it was."""
+
+    class Strange(Point):
+        def __new__(cls, both):
+            return super().__new__(cls, both, both)
+
+    node = Strange(3)
+    again = lw.tree_map(lambda x: x + 1, node)
+    assert type(again) is Strange
+    assert tuple(again) == (4, 4)
+
+
+def test_a_tuple_that_only_pretends_to_be_a_named_tuple_is_a_leaf():
+    """`_fields` alone does not make a named tuple."""
+    fake = type("Fake", (tuple,), {"_fields": ("a",)})((1,))
+    assert lw.tree_leaves(fake) == [fake]
+
+
+def test_struct_sequences_keep_their_hidden_fields():
+    """A rebuilt stat result has the fields that are no items of the sequence."""
+    node = os.stat(os.curdir)
+    again = lw.tree_map(lambda x: x, node)
+    assert type(again) is os.stat_result
+    assert again.st_mtime_ns == node.st_mtime_ns
+    assert again.st_mtime == node.st_mtime
+
+
+def test_struct_sequences_have_attribute_paths():
+    """The items of a struct sequence are named by their fields."""
+    paths = [str(path) for path in lw.tree_paths(time.gmtime(0))]
+    assert paths[:3] == [".tm_year", ".tm_mon", ".tm_mday"]
+    assert len(paths) == 9
+    stat = [str(path) for path in lw.tree_paths(os.stat(os.curdir))]
+    assert stat[6:] == [".st_size", "[7]", "[8]", "[9]"]
+    text = repr(lw.tree_structure(time.gmtime(0)))
+    assert (
+        text == f"PyTreeDef(CustomNode(structseq[struct_time], [{', '.join('*' * 9)}]))"
+    )
+
+
+def test_structs_of_equal_class_have_equal_structure():
+    """Hidden fields are carried along, they are no structure."""
+    first, second = time.gmtime(0), time.localtime(0)
+    assert lw.tree_structure(first) == lw.tree_structure(second)
+
+
+# ------------------------------------------------------------------- dict keys
+
+
+@pytest.mark.parametrize(
+    ("tree", "leaf_keys"),
+    [
+        ({2: 0, 1: 0, 1.5: 0}, [1, 1.5, 2]),
+        ({"b": 0, 1: 0, "a": 0, None: 0}, [None, 1, "a", "b"]),
+        ({(2, "a"): 0, (1, "b"): 0}, [(1, "b"), (2, "a")]),
+        ({Level.HIGH: 0, Level.LOW: 0}, [Level.LOW, Level.HIGH]),
+        ({Size.SMALL: 0, Size.LARGE: 0}, [Size.LARGE, Size.SMALL]),
+        ({Word.b: 0, Word.a: 0}, [Word.a, Word.b]),
+        ({Level.HIGH: 0, "z": 0, Level.LOW: 0, 3: 0}, None),
+        ({True: 0, "a": 0, b"x": 0}, [b"x", True, "a"]),
+        ({1: 0, "a": 0, b"x": 0}, [b"x", 1, "a"]),
+    ],
+    ids=repr,
+)
+def test_order_of_keys(tree, leaf_keys):
+    """Leaves come in sorted order, by type and then key where types mix."""
+    backwards = dict(reversed(tree.items()))
+    treedef = lw.tree_structure(tree)
+    assert lw.tree_structure(backwards) == treedef
+    assert lw.tree_structure(backwards).node_data() == treedef.node_data()
+    assert list(lw.tree_map(lambda x: x, backwards)) == list(backwards)
+    if leaf_keys is not None:
+        assert treedef.node_data() == (dict, leaf_keys)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        [object(), object()],
+        [frozenset({1}), frozenset({2})],
+        [float("nan"), 1.0, 0.0],
+        [1j, 2j],
+        [int, str],
+    ],
+    ids=["objects", "sets", "nan", "complex", "types"],
+)
+def test_keys_without_an_order_keep_their_insertion_order(keys):
+    """Then, and only then, order is structure; maps still pair by key."""
+    tree = {key: place for place, key in enumerate(keys)}
+    other = dict(reversed(tree.items()))
+    assert lw.tree_leaves(tree) == list(range(len(keys)))
+    assert lw.tree_structure(tree) == lw.tree_structure(dict(tree))
+    assert lw.tree_structure(tree) != lw.tree_structure(other)
+    assert hash(lw.tree_structure(tree)) == hash(lw.tree_structure(dict(tree)))
+    assert lw.tree_map(lambda x, y: x == y, tree, other) == dict.fromkeys(keys, True)
+
+
+def test_a_chain_of_sets_does_have_an_order():
+    """Keys that happen to form a chain under `<` are sorted."""
+    small, large = frozenset(), frozenset({1})
+    assert lw.tree_leaves({large: "large", small: "small"}) == ["small", "large"]
+
+
+def test_keys_that_are_equal_across_types_keep_their_own_type():
+    """A remembered order never puts one key in the place of an equal one."""
+    lw.tree_leaves({"b": 0, "a": 0})
+    lw.tree_leaves({2: 0, 1: 0})
+    words, numbers = {Word.b: 1, Word.a: 2}, {2.0: 1, True: 2}
+    for tree in (words, numbers):
+        rebuilt = lw.tree_unflatten(lw.tree_structure(tree), lw.tree_leaves(tree))
+        mapped = lw.tree_map(lambda x: x, tree)
+        assert [*map(type, rebuilt)] == [*map(type, tree)]
+        assert [*map(type, mapped)] == [*map(type, tree)]
+
+
+def test_equal_keys_of_two_types_give_equal_treedefs():
+    """1 and True are one key for a dict, and so for its structure."""
+    first, second = lw.tree_structure({1: 0}), lw.tree_structure({True: 0})
+    assert first == second
+    assert hash(first) == hash(second)
+
+
+def test_a_comparison_that_raises_is_no_error():
+    """Keys whose `<` raises anything at all are walked as inserted."""
+
+    class Angry:
+        def __lt__(self, other):
+            raise ZeroDivisionError
+
+    tree = {Angry(): 1, Angry(): 2}
+    assert lw.tree_leaves(tree) == [1, 2]
+
+
+def test_the_memory_of_key_orders_is_bounded_and_holds_no_objects():
+    """Only keys that are all str or int are remembered, and not without end."""
+    for number in range(6000):
+        key_order((f"key {number}", "a"))
+    assert len(known_orders) <= 4096
+    key = ("unusual", 1.5)
+    key_order(key)
+    assert key not in known_orders
+
+
+# --------------------------------------------------- rebuilding odd containers
+
+
+def test_defaultdict_keeps_its_factory_and_gains_no_keys():
+    """Pairing by key never calls the factory of a defaultdict."""
+    tree, other = defaultdict(list, a=1), defaultdict(list, b=1)
+    again = lw.tree_map(lambda x: x, tree)
+    assert again.default_factory is list
+    with pytest.raises(lw.StructureError):
+        lw.tree_map(lambda x, y: x, tree, other)
+    assert list(other) == ["b"]
+
+
+def test_mappings_pair_by_key_and_differ_as_structures():
+    """dict, OrderedDict and defaultdict map together, in the order of the first."""
+    plain, ordered = {"a": 1, "b": 2}, OrderedDict(b=20, a=10)
+    counting = defaultdict(int, b=200, a=100)
+    assert lw.tree_map(lambda *xs: xs, plain, ordered, counting) == {
+        "a": (1, 10, 100),
+        "b": (2, 20, 200),
+    }
+    mapped = lw.tree_map(lambda x, y: x + y, ordered, plain)
+    assert mapped == OrderedDict(b=22, a=11)
+    assert type(mapped) is OrderedDict
+    structures = {lw.tree_structure(tree) for tree in (plain, ordered, counting)}
+    assert len(structures) == 3
+
+
+def test_deques_pair_whatever_their_maxlen():
+    """The maxlen is structure, but does not stop a map."""
+    assert lw.tree_map(max, deque([1], 2), deque([3])) == deque([3], 2)
+    assert lw.tree_structure(deque([1], 2)) != lw.tree_structure(deque([1]))
+
+
+def test_partial_children_may_be_any_objects():
+    """A Partial whose children are no arguments still takes apart as built."""
+    node = lw.Partial(max, 1, key=abs)
+    mapped = lw.tree_map(
+        lambda child: "mark", node, is_leaf=lambda x: x in ((1,), {"key": abs})
+    )
+    assert lw.tree_leaves(mapped) == ["mark", "mark"]
+    assert lw.tree_structure(mapped).num_leaves == 2
+
+
+def test_partial_calls_and_maps():
+    """A mapped Partial is a Partial that calls with the new arguments."""
+    node = lw.tree_map(lambda x: x * 10, lw.Partial(divmod, 7))
+    assert type(node) is lw.Partial
+    assert node(20) == (3, 10)
+    with pytest.raises(TypeError):
+        lw.Partial(3)

@@ -1,0 +1,346 @@
+"""Dataclasses as nodes."""
+
+import dataclasses
+import functools
+from dataclasses import InitVar
+from typing import Any
+
+import numpy as np
+import pytest
+
+import leafwise as lw
+
+
+def message(error):
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"frozen": True},
+        {"slots": True},
+        {"frozen": True, "slots": True},
+        {"kw_only": True},
+        {"eq": False},
+    ],
+    ids=str,
+)
+def test_every_kind_of_dataclass(options):
+    """Frozen, slotted and keyword-only dataclasses are rebuilt whole."""
+
+    @lw.dataclass(**options)
+    class Model:
+        weight: Any
+        bias: Any = 0
+        name: str = lw.static(default="m")
+
+    node = Model(weight=1, bias=[2], name="n")
+    leaves, treedef = lw.tree_flatten(node)
+    assert leaves == [1, 2]
+    assert repr(treedef) == "PyTreeDef(CustomNode(Model[('n',)], [*, [*]]))"
+    again = lw.tree_map(lambda x: x * 10, node)
+    assert (again.weight, again.bias, again.name) == (10, [20], "n")
+    assert [str(path) for path in lw.tree_paths(node)] == [".weight", ".bias[0]"]
+
+
+def test_rebuilding_runs_no_constructor():
+    """A `__post_init__` that would refuse placeholders does not see them."""
+
+    @lw.dataclass(frozen=True)
+    class Checked:
+        x: float
+
+        def __post_init__(self):
+            if not isinstance(self.x, float):
+                raise TypeError("x must be a float")
+
+    mark = object()
+    assert lw.tree_map(lambda _: mark, Checked(1.0)).x is mark
+    assert lw.tree_map(lambda _: None, [Checked(1.0)])[0].x is None
+
+
+def test_init_can_be_asked_for():
+    """`init=True` rebuilds through the constructor, checks included."""
+
+    @dataclasses.dataclass
+    class Checked:
+        x: int
+        name: str = dataclasses.field(default="a", metadata={"static": True})
+
+        def __post_init__(self):
+            if self.x < 0:
+                raise ValueError("negative")
+
+    lw.register_dataclass(Checked, init=True)
+    assert lw.tree_map(lambda x: x + 1, Checked(1, "b")) == Checked(2, "b")
+    with pytest.raises(ValueError, match="negative") as error:
+        lw.tree_map(lambda x: -x, [Checked(1)])
+    assert error.value.__notes__ == ["at key path [0]"]
+
+
+def test_init_refuses_fields_without_init():
+    """A field that the constructor does not take cannot be rebuilt by it."""
+
+    @dataclasses.dataclass
+    class Derived:
+        x: int
+        y: int = dataclasses.field(init=False, default=0)
+
+    with pytest.raises(lw.RegistryError) as error:
+        lw.register_dataclass(Derived, init=True)
+    assert message(error) == (
+        "init=True cannot rebuild Derived: field 'y' has init=False; drop it, or leave "
+        "init out"
+    )
+    lw.register_dataclass(Derived, drop_fields=["y"], init=True)
+    assert lw.tree_map(lambda x: x + 1, Derived(1)) == Derived(2)
+
+
+def test_fields_without_init_and_init_vars():
+    """An `init=False` field is a child like any other; an InitVar is no field."""
+
+    @lw.dataclass
+    class Scaled:
+        x: float
+        scale: InitVar[float]
+        scaled: float = dataclasses.field(init=False)
+
+        def __post_init__(self, scale):
+            self.scaled = self.x * scale
+
+    node = Scaled(2.0, 10.0)
+    assert lw.tree_leaves(node) == [2.0, 20.0]
+    assert lw.tree_map(lambda x: x + 1, node).scaled == 21.0
+
+
+def test_an_attribute_that_was_never_set_says_where():
+    """Flattening a half-made instance names its path."""
+
+    @lw.dataclass
+    class Late:
+        x: int = dataclasses.field(init=False)
+
+    with pytest.raises(AttributeError) as error:
+        lw.tree_leaves({"late": [Late()]})
+    assert error.value.__notes__ == ["at key path ['late'][0]"]
+
+
+def test_markers_survive_inheritance():
+    """A subclass keeps the markers of the fields it inherits."""
+
+    @lw.dataclass
+    class Base:
+        x: int
+        kind: str = lw.field(default="base", pytree_node=False)
+
+    @lw.dataclass
+    class Sub(Base):
+        y: int = lw.data(default=3)
+
+    assert lw.tree_leaves(Sub(1, "sub", 2)) == [1, 2]
+    assert lw.tree_structure(Sub(1)).node_data() == (Sub, ("base",))
+
+
+def test_markers_of_the_field_are_read():
+    """`static` and `pytree_node` in the metadata say what a field is."""
+
+    @lw.register_dataclass
+    @dataclasses.dataclass
+    class Marked:
+        a: int = dataclasses.field(metadata={"static": True})
+        b: int = dataclasses.field(metadata={"static": False})
+        c: int = dataclasses.field(metadata={"pytree_node": False})
+        d: int = dataclasses.field(metadata={"pytree_node": True})
+        e: int = dataclasses.field(metadata={"static": True, "pytree_node": False})
+
+    assert lw.tree_leaves(Marked(1, 2, 3, 4, 5)) == [2, 4]
+
+
+def test_markers_that_disagree_are_refused():
+    """A field cannot be static and a child."""
+
+    @dataclasses.dataclass
+    class Torn:
+        a: int = dataclasses.field(metadata={"static": True, "pytree_node": True})
+
+    with pytest.raises(lw.RegistryError) as error:
+        lw.register_dataclass(Torn)
+    assert message(error).startswith("field 'a' of ")
+    assert message(error).endswith(
+        "has both static=True and pytree_node=True, which disagree"
+    )
+    assert not lw.is_registered(Torn)
+
+
+def test_metadata_and_marker_may_not_both_speak():
+    """`field` refuses metadata that says the same thing again."""
+    with pytest.raises(ValueError, match="metadata has 'static' already"):
+        lw.field(metadata={"static": True})
+    kept = lw.static(metadata={"unit": "m"}, default=1)
+    assert dict(kept.metadata) == {"unit": "m", "pytree_node": False}
+
+
+@dataclasses.dataclass
+class Three:
+    x: int = 1
+    y: list[int] = dataclasses.field(default_factory=list)
+    z: int = 3
+
+
+@pytest.mark.parametrize(
+    ("lists", "text"),
+    [
+        (
+            {"data_fields": ["x"]},
+            "register_dataclass of Three was given one list only; give meta_fields "
+            "too, an empty one if there are no such fields",
+        ),
+        (
+            {"data_fields": ["x"], "meta_fields": []},
+            "register_dataclass of Three was not given fields 'y', 'z'; add them to "
+            "data_fields, meta_fields or drop_fields",
+        ),
+        (
+            {"data_fields": ["x", "x"], "meta_fields": ["y", "z"]},
+            "register_dataclass of Three was given field 'x' twice; a field is either "
+            "data, meta or dropped",
+        ),
+        (
+            {"data_fields": ["x", "y"], "meta_fields": ["y", "z"]},
+            "register_dataclass of Three was given field 'y' twice; a field is either "
+            "data, meta or dropped",
+        ),
+        (
+            {"data_fields": ["x", "y", "w"], "meta_fields": ["z"]},
+            "Three has no field 'w'; its fields are: x, y, z",
+        ),
+        (
+            {"data_fields": ["x", "y", 3], "meta_fields": ["z"]},
+            "data_fields of Three must be names of fields, got 3",
+        ),
+        (
+            {"data_fields": ["x", "y z"], "meta_fields": []},
+            "data_fields of Three must be names of fields, got 'y z'",
+        ),
+        (
+            {"drop_fields": ["w"]},
+            "Three has no field 'w'; its fields are: x, y, z",
+        ),
+    ],
+    ids=str,
+)
+def test_wrong_lists_of_fields_are_refused(lists, text):
+    """Missing, unknown and doubled fields are refused, and nothing is stored."""
+    with pytest.raises(lw.RegistryError) as error:
+        lw.register_dataclass(Three, **lists)
+    assert message(error) == text
+    assert not lw.is_registered(Three)
+
+
+def test_dropped_fields_get_their_defaults():
+    """A dropped field is neither child nor aux data, and fresh when rebuilt."""
+    lw.register_dataclass(Three, ["x"], ["z"], drop_fields="y", namespace="dropping")
+    node = Three(1, [5], 7)
+    again = lw.tree_map(lambda x: x + 1, node, namespace="dropping")
+    assert again == Three(2, [], 7)
+
+
+def test_a_dropped_field_without_default_is_missing():
+    """Nothing is made up for a field that has no default."""
+
+    @dataclasses.dataclass
+    class Half:
+        x: int
+        y: int
+
+    lw.register_dataclass(Half, drop_fields=["y"])
+    again = lw.tree_map(lambda x: x, Half(1, 2))
+    assert again.x == 1
+    assert not hasattr(again, "y")
+
+
+def test_other_classes_need_lists():
+    """A class that is no dataclass is told so; with lists it is a node."""
+
+    class Plain:
+        def __init__(self, x, name):
+            self.x, self.name = x, name
+
+    with pytest.raises(lw.RegistryError, match="is no dataclass; make it one, or give"):
+        lw.register_dataclass(Plain)
+    lw.register_dataclass(Plain, ["x"], ["name"])
+    assert lw.tree_map(lambda x: x + 1, Plain(1, "n")).x == 2
+
+
+def test_attributes_behind_descriptors_are_set_through_them():
+    """A property with a setter is written like any attribute."""
+
+    class Temperature:
+        def __init__(self, kelvin):
+            self.kelvin = kelvin
+
+        @property
+        def celsius(self):
+            return self.kelvin - 273
+
+        @celsius.setter
+        def celsius(self, value):
+            self.kelvin = value + 273
+
+    lw.register_dataclass(Temperature, ["celsius"], [])
+    assert lw.tree_map(lambda x: x + 1, Temperature(300)).kelvin == 301
+
+
+def test_cached_values_are_not_carried_over():
+    """What is no field does not follow, so that no stale value does."""
+
+    @lw.dataclass
+    class Squared:
+        x: int
+
+        @functools.cached_property
+        def square(self):
+            return self.x**2
+
+    node = Squared(3)
+    assert node.square == 9
+    assert lw.tree_map(lambda x: x + 1, node).square == 16
+
+
+def test_arrays_as_aux_data():
+    """Array-valued static fields compare by content and never raise."""
+
+    @lw.dataclass(eq=False)
+    class Grid:
+        x: Any
+        axes: Any = lw.static()
+
+    def structure(axes):
+        return lw.tree_structure([Grid(1, axes)])
+
+    first = structure(np.arange(3))
+    assert first == structure(np.arange(3))
+    assert hash(first) == hash(structure(np.arange(3)))
+    assert first != structure(np.arange(4))
+    assert first != structure(np.array([0, 1, 3]))
+    assert first != structure(np.arange(3.0))
+    assert len({first, structure(np.arange(3)), structure(np.zeros(3))}) == 2
+    assert lw.tree_map(max, Grid(1, np.ones(2)), Grid(3, np.ones(2))).x == 3
+    with pytest.raises(lw.StructureError):
+        lw.tree_map(max, Grid(1, np.ones(2)), Grid(3, np.zeros(2)))
+
+
+def test_decorator_returns_dataclass():
+    """The decorator makes a real dataclass, in one namespace if asked."""
+    space = lw.namespace("dataclasses")
+
+    @space.dataclass
+    class Local:
+        x: int
+
+    assert dataclasses.is_dataclass(Local)
+    assert space.tree_leaves(Local(1)) == [1]
+    assert lw.tree_leaves(Local(1)) == [Local(1)]
+    assert dataclasses.replace(Local(1), x=2) == Local(2)

@@ -1,0 +1,500 @@
+"""Registration: what is refused, what is looked up, and where."""
+
+import dataclasses
+import gc
+import re
+from typing import NamedTuple
+
+import pytest
+
+import leafwise as lw
+from leafwise.core import registry
+
+
+def box_class(**attributes):
+    """Return a fresh class with one attribute."""
+
+    class Box:
+        def __init__(self, x):
+            self.x = x
+
+    for name, value in attributes.items():
+        setattr(Box, name, value)
+    return Box
+
+
+def flatten_box(box):
+    return (box.x,), None
+
+
+def register_box(**options):
+    """Return a fresh class, registered."""
+    cls = box_class()
+    return lw.register_pytree_node(
+        cls, flatten_box, lambda _, kids: cls(*kids), **options
+    )
+
+
+def message(error):
+    return str(error.value)
+
+
+# ------------------------------------------------------------ what is refused
+
+
+@pytest.mark.parametrize(
+    "cls",
+    [3, "list", None, [int]],
+    ids=repr,
+)
+def test_only_classes_are_registered(cls):
+    """What is no class is refused, by name and value."""
+    with pytest.raises(lw.RegistryError, match="only a class can be registered"):
+        lw.register_static(cls)
+    with pytest.raises(lw.RegistryError, match="only a class can be registered"):
+        lw.register_pytree_node(cls, flatten_box, max)
+
+
+@pytest.mark.parametrize("cls", [list, dict, tuple, type(None), lw.Partial])
+def test_built_in_nodes_are_refused(cls):
+    """The meaning of the built-in nodes is fixed, in each namespace."""
+    for namespace in ("", "some"):
+        with pytest.raises(lw.RegistryError, match="is a built-in node type"):
+            lw.register_leaf(cls, namespace=namespace)
+
+
+def test_a_duplicate_says_who_registered_the_class_and_where():
+    """The error names this file, and the way out."""
+    cls = register_box()
+    with pytest.raises(lw.RegistryError) as error:
+        lw.register_static(cls)
+    assert re.fullmatch(
+        r".*Box is registered in the global registry already at .*test_registry\.py:"
+        r"\d+; pass exist_ok=True to replace that registration",
+        message(error),
+    )
+    assert lw.tree_leaves(cls(1)) == [1]
+
+
+def test_functions_must_be_callable():
+    """A function that is none is refused before anything is stored."""
+    cls = box_class()
+    with pytest.raises(
+        lw.RegistryError, match=r"the flatten function of .*Box must be"
+    ):
+        lw.register_pytree_node(cls, None, max)
+    with pytest.raises(lw.RegistryError, match="the unflatten function of"):
+        lw.register_pytree_node(cls, max, 3)
+    with pytest.raises(lw.RegistryError, match="the flatten_with_keys function of"):
+        lw.register_pytree_node(cls, max, max, "keys")
+    with pytest.raises(lw.RegistryError, match="the flatten_with_keys function of"):
+        lw.register_pytree_with_keys(cls, 3, max)
+    assert not lw.is_registered(cls)
+
+
+def test_a_class_without_the_methods_is_refused():
+    """The error lists the methods of both protocols."""
+    cls = box_class()
+    with pytest.raises(lw.RegistryError) as error:
+        lw.register_pytree_node_class(cls)
+    assert message(error).endswith(
+        "Box must have the methods __tree_flatten__ and __tree_unflatten__ or "
+        "tree_flatten and tree_unflatten to be registered as a node"
+    )
+    with pytest.raises(lw.RegistryError, match="tree_flatten_with_keys and"):
+        lw.register_pytree_with_keys_class(cls)
+
+
+def test_a_namespace_is_a_string():
+    """Anything else is refused."""
+    for namespace in (None, 3):
+        with pytest.raises(lw.RegistryError, match="a namespace is a string"):
+            register_box(namespace=namespace)
+        with pytest.raises(lw.RegistryError, match="a namespace is a string"):
+            lw.namespace(namespace)
+        with pytest.raises(lw.NamespaceError, match="a namespace is a string"):
+            lw.tree_leaves([1], namespace=namespace)
+
+
+# -------------------------------------------------- flatten functions that lie
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        (3, "must return a tuple (children, aux_data) or (children, aux_data, keys), "
+            "got int: 3"),
+        ([[1], None], "must return a tuple (children, aux_data) or (children, "
+            "aux_data, keys), got list: [[1], None]"),
+        ((1, 2, 3, 4), "must return a tuple (children, aux_data) or (children, "
+            "aux_data, keys), got tuple: (1, 2, 3, 4)"),
+        ((5, None), "must give its children as a tuple, a list or another ordered "
+            "iterable, got int: 5"),
+        (("ab", None), "must give its children as a tuple, a list or another ordered "
+            "iterable, got str: 'ab'"),
+        (({"a": 1}, None), "must give its children as a tuple, a list or another "
+            "ordered iterable, got dict: {'a': 1}"),
+        (([1, 2], None, ["a"]), "gave 1 keys for 2 children; give one key for each "
+            "child"),
+        (([1], None, 7), "must give its keys as a tuple, a list or another ordered "
+            "iterable, got int: 7"),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_a_wrong_result_names_class_and_path(result, text):
+    """What a flatten function got wrong is said, with the path of the node."""
+    cls = box_class()
+    lw.register_pytree_node(cls, lambda _: result, lambda _, kids: cls(*kids))
+    expected = f"the flatten function of {cls.__qualname__} {text}"
+    for walk in (lw.tree_leaves, lambda tree: lw.tree_map(repr, tree)):
+        with pytest.raises(lw.FlattenError) as error:
+            walk({"a": [0, cls(1)]})
+        assert message(error) == expected
+        assert str(error.value.path) == "['a'][1]"
+        assert error.value.__notes__ == ["at key path ['a'][1]"]
+
+
+@pytest.mark.parametrize("result", [3, ([1], 2, 3), ([(1, 2, 3)], None), (3, None)])
+def test_wrong_pairs_are_refused(result):
+    """A flatten_with_keys function must give pairs."""
+    cls = box_class()
+    lw.register_pytree_with_keys(cls, lambda _: result, lambda _, kids: cls(*kids))
+    with pytest.raises(lw.FlattenError, match=r"of .*Box must"):
+        lw.tree_leaves(cls(1))
+
+
+def test_children_may_come_from_any_ordered_iterable():
+    """Lists, generators and dict views are read once, and copied."""
+    cls = box_class()
+    lw.register_pytree_node(
+        cls, lambda box: (box.x.values(), None), lambda _, kids: cls([*kids])
+    )
+    assert lw.tree_leaves(cls({"a": 1, "b": 2})) == [1, 2]
+
+
+def test_unflatten_gets_a_tuple():
+    """The children come as a tuple, whatever flatten returned."""
+    cls, seen = box_class(), []
+    lw.register_pytree_node(
+        cls, lambda box: ([box.x, 2], "aux"), lambda *args: seen.append(args)
+    )
+    lw.tree_map(lambda x: x, cls(1))
+    lw.tree_unflatten(lw.tree_structure(cls(1)), [3, 4])
+    assert seen == [("aux", (1, 2)), ("aux", (3, 4))]
+
+
+# ------------------------------------------------------------- classes, keys
+
+
+def test_both_class_protocols():
+    """The two pairs of methods work, and the dunder pair wins."""
+
+    @lw.register_pytree_node_class
+    class Both:
+        def tree_flatten(self):
+            raise AssertionError
+
+        tree_unflatten = tree_flatten
+
+        def __tree_flatten__(self):
+            return (1, 2), "aux", ("a", "b")
+
+        @classmethod
+        def __tree_unflatten__(cls, aux, children):
+            return [cls, aux, children]
+
+    assert [str(path) for path in lw.tree_paths(Both())] == [".a", ".b"]
+    assert lw.tree_map(str, Both()) == [Both, "aux", ("1", "2")]
+
+
+def test_decorators_take_options():
+    """A decorator with options registers as told and returns the class."""
+
+    @lw.register_pytree_node_class(namespace="decorated")
+    class Here:
+        def tree_flatten(self):
+            return (1,), None
+
+        @classmethod
+        def tree_unflatten(cls, aux, children):
+            return cls()
+
+    assert isinstance(Here, type)
+    assert lw.tree_leaves(Here(), namespace="decorated") == [1]
+    assert not lw.is_registered(Here)
+
+
+def test_keys_and_children_come_from_one_function():
+    """Where keys are given, plain flatten sees the same children."""
+    cls = box_class()
+    lw.register_pytree_node(
+        cls,
+        lambda box: (("wrong",), None),
+        lambda _, kids: cls(*kids),
+        lambda box: (((lw.DictKey("right"), box.x),), None),
+    )
+    assert lw.tree_leaves(cls(1)) == [1]
+    assert [str(path) for path in lw.tree_paths(cls(1))] == ["['right']"]
+
+
+def test_own_key_objects_are_kept():
+    """Any object with a text can be a key."""
+
+    class Corner:
+        def __str__(self):
+            return "@corner"
+
+    cls = box_class()
+    lw.register_pytree_node(
+        cls, lambda box: ((box.x,), None, (Corner(),)), lambda _, kids: cls(*kids)
+    )
+    assert str(lw.tree_paths([cls(1)])[0]) == "[0]@corner"
+
+
+# ------------------------------------------------------- static, leaf, inherit
+
+
+def test_static_instances_are_structure():
+    """A static instance has no leaves and is compared by `==`."""
+
+    @lw.register_static
+    @dataclasses.dataclass(frozen=True)
+    class Kind:
+        name: str
+
+    one, other = lw.tree_structure([Kind("a"), 1]), lw.tree_structure([Kind("b"), 1])
+    assert one == lw.tree_structure([Kind("a"), 2])
+    assert one != other
+    assert lw.tree_unflatten(one, [5]) == [Kind("a"), 5]
+    with pytest.raises(lw.StructureError, match="aux data"):
+        lw.tree_map(max, [Kind("a"), 1], [Kind("b"), 1])
+
+
+def test_a_registered_leaf_is_a_leaf():
+    """`register_leaf` opts a named tuple out, in its namespace."""
+
+    class Color(NamedTuple):
+        red: int
+        blue: int
+
+    lw.register_leaf(Color, namespace="paint")
+    assert lw.tree_leaves(Color(1, 2)) == [1, 2]
+    assert lw.tree_leaves(Color(1, 2), namespace="paint") == [Color(1, 2)]
+
+
+def test_a_leaf_type_can_become_a_node():
+    """Even a type that is usually a leaf can be registered in a namespace."""
+    lw.register_pytree_node(
+        complex,
+        lambda z: ((z.real, z.imag), None),
+        lambda _, parts: complex(*parts),
+        namespace="plane",
+    )
+    assert lw.tree_leaves([1 + 2j], namespace="plane") == [1.0, 2.0]
+    assert lw.tree_leaves([1 + 2j]) == [1 + 2j]
+
+
+def test_subclasses_follow_only_when_asked():
+    """Dispatch is on the exact class; `inherit=True` extends it to subclasses."""
+    plain, family = register_box(), register_box(inherit=True)
+
+    class Plain(plain):
+        pass
+
+    class Family(family):
+        pass
+
+    assert lw.tree_is_leaf(Plain(1))
+    assert lw.tree_leaves(Family(1)) == [1]
+    assert lw.tree_structure(Family(1)) != lw.tree_structure(family(1))
+    assert lw.tree_structure(Family(1)) == lw.tree_structure(Family(2))
+
+
+def test_inherited_methods_and_fields_are_those_of_the_subclass():
+    """Protocol classes and dataclasses rebuild the subclass."""
+
+    @lw.register_pytree_node_class(inherit=True)
+    class Base:
+        def __init__(self, x):
+            self.x = x
+
+        def tree_flatten(self):
+            return (self.x,), None
+
+        @classmethod
+        def tree_unflatten(cls, aux, children):
+            return cls(*children)
+
+    class Sub(Base):
+        pass
+
+    @lw.dataclass(inherit=True)
+    class Point:
+        x: int
+
+    @dataclasses.dataclass
+    class Point3(Point):
+        z: int
+
+    assert type(lw.tree_map(lambda x: x, Sub(1))) is Sub
+    assert lw.tree_map(lambda x: x + 1, Point3(1, 2)) == Point3(2, 3)
+
+
+def test_a_leaf_can_be_inherited_too():
+    """`register_leaf(inherit=True)` makes leaves of named subclasses."""
+
+    class Base(NamedTuple):
+        x: int
+
+    class Sub(Base):
+        pass
+
+    lw.register_leaf(Base, inherit=True, namespace="opaque")
+    assert lw.tree_leaves(Sub(1), namespace="opaque") == [Sub(1)]
+
+
+def test_the_rule_of_a_subclass_survives_other_registrations():
+    """Treedefs made before and after a registration are equal."""
+    family = register_box(inherit=True)
+
+    class Family(family):
+        pass
+
+    before = lw.tree_structure([Family(1), (1, 2)])
+    register_box()
+    assert lw.tree_structure([Family(1), (1, 2)]) == before
+
+
+# ------------------------------------------------------ namespaces and replacing
+
+
+def test_a_namespace_comes_before_the_global_registry():
+    """A class may be taken apart differently in a namespace."""
+    cls = register_box()
+    lw.register_pytree_node(
+        cls, lambda box: ((box.x, box.x), None), max, namespace="twice"
+    )
+    assert lw.tree_leaves(cls(1)) == [1]
+    assert lw.tree_leaves(cls(1), namespace="twice") == [1, 1]
+    assert lw.tree_leaves([cls(1)], namespace="twice") == [1, 1]
+
+
+def test_global_classes_are_nodes_in_every_namespace():
+    """A namespace is a layer on top of the global registry."""
+    space = lw.namespace("layered")
+    cls = register_box()
+    assert space.tree_leaves(cls(1)) == [1]
+    assert space.tree_structure(cls(1)) == lw.tree_structure(cls(1))
+
+
+def test_an_undeclared_namespace_is_an_error():
+    """A namespace that nobody declared is most likely misspelt."""
+    lw.namespace("declared")
+    with pytest.raises(lw.NamespaceError) as error:
+        lw.tree_leaves([1], namespace="decalred")
+    assert message(error).startswith(
+        "no namespace 'decalred' was declared; register a class in it or call "
+        "leafwise.namespace('decalred') first (declared: "
+    )
+    assert isinstance(error.value, LookupError)
+
+
+def test_policies_of_a_namespace_are_fixed():
+    """A policy is declared once; saying the same again is harmless."""
+    lw.namespace("ordered", dict_order="insertion")
+    assert lw.namespace("ordered").tree_leaves({"b": 1, "a": 2}) == [1, 2]
+    lw.namespace("ordered", dict_order="insertion")
+    with pytest.raises(lw.RegistryError, match="has dict_order='insertion' already"):
+        lw.namespace("ordered", dict_order="sorted")
+    with pytest.raises(lw.RegistryError, match="must be 'sorted' or 'insertion'"):
+        lw.namespace("ordered", dict_order="random")
+
+
+def test_insertion_order_is_structure_where_it_is_policy():
+    """Equal dicts in another order have another structure there."""
+    space = lw.namespace("ordered", dict_order="insertion")
+    one, other = {"b": 1, "a": 2}, {"a": 2, "b": 1}
+    assert space.tree_structure(one) != space.tree_structure(other)
+    assert space.tree_structure(one) != lw.tree_structure(one)
+    assert space.tree_map(lambda x, y: x == y, one, other) == {"b": True, "a": True}
+    assert [str(p) for p in space.tree_paths(one)] == ["['b']", "['a']"]
+
+
+def test_exist_ok_replaces():
+    """The same class may be registered again on request."""
+    cls = register_box()
+    old = lw.tree_structure(cls(1))
+    lw.register_pytree_node(
+        cls, lambda box: ((), box.x), lambda aux, _: cls(aux), exist_ok=True
+    )
+    assert lw.tree_leaves(cls(1)) == []
+    assert old.unflatten([2]).x == 2
+
+
+def test_exist_ok_replaces_the_class_of_the_same_name():
+    """Running a cell again replaces its class, and forgets the old one."""
+
+    def cell():
+        class Model:
+            def __init__(self, x):
+                self.x = x
+
+        Model.__qualname__ = "NotebookModel"
+        return lw.register_pytree_node(
+            Model, flatten_box, lambda _, kids: Model(*kids), exist_ok=True
+        )
+
+    first, second = cell(), cell()
+    assert lw.tree_leaves(second(1)) == [1]
+    assert not lw.is_registered(first)
+
+
+def test_local_classes_of_one_name_do_not_replace_each_other():
+    """Two classes from one function live side by side."""
+    first, second = register_box(exist_ok=True), register_box(exist_ok=True)
+    assert lw.is_registered(first)
+    assert lw.is_registered(second)
+
+
+def test_unregister():
+    """An unregistered class is a leaf; treedefs made before keep their rule."""
+    cls = register_box()
+    treedef = lw.tree_structure([cls(1)])
+    lw.unregister_pytree_node(cls)
+    assert lw.tree_is_leaf(cls(1))
+    assert treedef.unflatten([2])[0].x == 2
+    assert treedef.flatten_up_to([cls(3)]) == [3]
+    with pytest.raises(
+        lw.RegistryError, match="is not registered in the global registry"
+    ):
+        lw.unregister_pytree_node(cls)
+    with pytest.raises(
+        lw.RegistryError, match="is not registered in namespace 'elsewhere'"
+    ):
+        lw.unregister_pytree_node(cls, namespace="elsewhere")
+
+
+def test_lookup_shows_the_rule():
+    """A rule knows its class, its namespace and where it was registered."""
+    cls = register_box(namespace="looked-up")
+    rule = lw.lookup(cls, namespace="looked-up")
+    assert rule.cls is cls
+    assert rule.namespace == "looked-up"
+    assert "test_registry.py:" in rule.where
+    assert "in namespace 'looked-up', registered at" in repr(rule)
+    assert lw.lookup(cls) is None
+    assert lw.lookup(type(None), none_is_leaf=True) is None
+    with pytest.raises(TypeError, match="lookup takes a class, got int: 3"):
+        lw.lookup(3)
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        rule.name = "other"
+
+
+def test_what_a_view_learns_is_bounded():
+    """Classes that come and go do not pile up."""
+    view = registry.view_of()
+    for number in range(10_000):
+        lw.tree_leaves([type(f"Leaf{number}", (), {})()])
+    gc.collect()
+    assert len(view.leaf_types) + len(view.rules) <= 4098
+    assert lw.tree_leaves([1, {"a": (2, None)}]) == [1, 2]

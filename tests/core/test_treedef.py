@@ -1,0 +1,245 @@
+"""`PyTreeDef` as a value: reading, comparing, printing, using (L6, L11)."""
+
+import gc
+import weakref
+from collections import OrderedDict, namedtuple
+
+import pytest
+
+import leafwise as lw
+
+
+Point = namedtuple("Point", "x y")
+
+
+def structure(tree, **options):
+    return lw.tree_structure(tree, **options)
+
+
+def test_reading():
+    """Counts, type and modes of a treedef."""
+    treedef = structure({"b": (1, None), "a": 2})
+    assert (treedef.num_leaves, treedef.num_nodes, treedef.num_children) == (2, 5, 2)
+    assert treedef.type is dict
+    assert treedef.none_is_leaf is False
+    assert treedef.namespace == ""
+    leaf = structure(1)
+    assert (leaf.num_leaves, leaf.num_nodes, leaf.num_children) == (1, 1, 0)
+    assert leaf.type is None
+    assert leaf.node_data() is None
+    assert leaf.children() == []
+
+
+@pytest.mark.parametrize(
+    ("tree", "kind"),
+    [
+        (None, type(None)),
+        ((), tuple),
+        (Point(1, 2), Point),
+        (OrderedDict(), OrderedDict),
+    ],
+    ids=repr,
+)
+def test_type(tree, kind):
+    """The type is that of the root node, the very class for named tuples."""
+    assert structure(tree).type is kind
+    assert structure(tree).node_data()[0] is kind
+
+
+def test_is_leaf():
+    """Only a bare leaf is a leaf; without `strict`, an empty node counts too."""
+    for empty in ((), [], {}, None):
+        assert not structure(empty).is_leaf()
+        assert structure(empty).is_leaf(strict=False)
+    assert structure(1).is_leaf()
+    assert not structure([1]).is_leaf(strict=False)
+    assert structure(None, none_is_leaf=True).is_leaf()
+
+
+def test_it_is_immutable_and_not_made_by_hand():
+    """A treedef comes from a tree, and stays as it is."""
+    with pytest.raises(TypeError, match=r"use leafwise\.tree_structure\(tree\)"):
+        lw.PyTreeDef()
+    with pytest.raises(AttributeError):
+        structure([1]).num_leaves = 3
+    with pytest.raises(AttributeError):
+        structure([1]).other = 3
+
+
+def test_it_can_be_referred_to_weakly():
+    """A treedef can be the key of a weak cache."""
+    treedef = structure([1])
+    cache = weakref.WeakKeyDictionary({treedef: 1})
+    assert cache[structure([2])] == 1
+    del treedef
+    gc.collect()
+    assert len(cache) == 0
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ([1], (1,)),
+        ([1], [1, 2]),
+        ([[1], 2], [1, [2]]),
+        ({"a": 1}, {"b": 1}),
+        ({"a": 1}, OrderedDict(a=1)),
+        (OrderedDict(a=1, b=2), OrderedDict(b=2, a=1)),
+        ((1, 2), Point(1, 2)),
+        (None, ()),
+        (None, 1),
+        ([], 1),
+        ([1, [2]], [[1], 2]),
+    ],
+    ids=repr,
+)
+def test_different_structures(a, b):
+    """Type, arity, keys and nesting all count."""
+    assert structure(a) != structure(b)
+    assert structure(a) == structure(a)
+    assert structure(a) != a
+    assert (structure(a) == "text") is False
+    assert (structure(a) == None) is False  # noqa: E711
+
+
+def test_named_tuples_of_one_name_are_two_structures():
+    """Classes are compared by identity, though they print alike."""
+    other = namedtuple("Point", "x y")
+    assert structure(Point(1, 2)) != structure(other(1, 2))
+    assert repr(structure(Point(1, 2))) == repr(structure(other(1, 2)))
+
+
+def test_hashes_tell_structures_apart():
+    """Keys, classes and aux data all go into the hash."""
+    trees = [{"a": 1}, {"b": 1}, [1], (1,), Point(1, 2), OrderedDict(a=1), None, 1]
+    assert len({hash(structure(tree)) for tree in trees}) == len(trees)
+
+
+def test_many_treedefs_in_a_dict():
+    """Ten thousand one-key dicts hash to nearly as many values."""
+    treedefs = [structure({f"key {number}": 0}) for number in range(10_000)]
+    assert len({*map(hash, treedefs)}) > 9_900
+    assert len({*treedefs}) == 10_000
+
+
+class BadEquality:
+    __hash__ = None
+
+    def __eq__(self, other):
+        raise RuntimeError("never")
+
+
+def test_comparing_never_raises():
+    """Aux data whose `==` raises or cannot be hashed means "different"."""
+
+    class Holder:
+        def __init__(self, aux):
+            self.aux = aux
+
+    lw.register_pytree_node(
+        Holder, lambda node: ((), node.aux), lambda aux, _: Holder(aux)
+    )
+    bad = BadEquality()
+    assert structure(Holder(bad)) == structure(Holder(bad))
+    assert structure(Holder(bad)) != structure(Holder(BadEquality()))
+    assert hash(structure(Holder(bad))) == hash(structure(Holder(bad)))
+    nan = float("nan")
+    assert structure(Holder(nan)) == structure(Holder(nan))
+    assert structure(Holder({"training": True})) == structure(Holder({"training": 1}))
+
+
+def test_text():
+    """Treedefs print as jax prints them."""
+    assert repr(structure(1)) == "PyTreeDef(*)"
+    assert str(structure([{"a": 1, "b": (2, None)}])) == (
+        "PyTreeDef([{'a': *, 'b': (*, None)}])"
+    )
+    assert repr(structure(1, none_is_leaf=True)) == "PyTreeDef(*, none_is_leaf=True)"
+    assert repr(structure(lw.Partial(max, 1))) == (
+        "PyTreeDef(CustomNode(Partial[<built-in function max>], [(*,), {}]))"
+    )
+
+
+def test_unflatten_takes_any_iterable():
+    """Lists, strings and generators of the right length will do."""
+    treedef = structure([1, {"a": 2}])
+    assert treedef.unflatten("xy") == ["x", {"a": "y"}]
+    assert treedef.unflatten(iter((1, 2))) == [1, {"a": 2}]
+    assert treedef.unflatten(x for x in (1, [2])) == [1, {"a": [2]}]
+    with pytest.raises(TypeError):
+        treedef.unflatten(3)
+
+
+def test_unflatten_does_not_keep_the_list_it_was_given():
+    """The rebuilt list is a new one."""
+    leaves = [1, 2]
+    rebuilt = structure([0, 0]).unflatten(leaves)
+    assert rebuilt == leaves
+    assert rebuilt is not leaves
+
+
+def endless():
+    while True:
+        yield 0
+
+
+@pytest.mark.parametrize(
+    ("leaves", "actual"),
+    [([1], "1"), ([1, 2, 3, 4], "4"), ([], "0"), (endless(), "more"), (iter([1]), "1")],
+    ids=["too few", "too many", "none", "endless", "iterator"],
+)
+def test_a_wrong_number_of_leaves(leaves, actual):
+    """The error says how many were wanted and given, and shows the treedef."""
+    with pytest.raises(lw.StructureError) as error:
+        structure([1, {"a": 2}]).unflatten(leaves)
+    assert str(error.value) == (
+        f"the treedef has 2 leaves, got {actual}\n  treedef: PyTreeDef([*, {{'a': *}}])"
+    )
+    assert (error.value.expected, error.value.actual) == ("2 leaves", actual)
+
+
+def test_a_long_treedef_is_cut_in_messages():
+    """A message stays readable, whatever the size of the treedef."""
+    with pytest.raises(lw.StructureError) as error:
+        structure([0] * 1000).unflatten([])
+    assert len(str(error.value)) < 300
+    assert str(error.value).endswith("...")
+
+
+def test_flatten_up_to_says_where_it_does_not_fit():
+    """The error has the path and both sides."""
+    with pytest.raises(lw.StructureError) as error:
+        structure({"a": [1, 2]}).flatten_up_to({"a": [1]})
+    assert str(error.value) == (
+        "the tree does not have the structure of the treedef, in 1 place:\n"
+        "  at ['a']: expected list of length 2, got list of length 1"
+    )
+
+
+def test_compose_and_treedef_tuple_take_treedefs_of_one_mode():
+    """Anything else is refused with both sides named."""
+    leaf = structure(1)
+    with pytest.raises(lw.TreeDefError, match="compose takes treedefs, got int: 3"):
+        leaf.compose(3)
+    with pytest.raises(lw.TreeDefError, match="of one None mode"):
+        leaf.compose(structure(1, none_is_leaf=True))
+    with pytest.raises(lw.TreeDefError, match="treedef_tuple takes treedefs, got int"):
+        lw.treedef_tuple([leaf, 3])
+    assert lw.treedef_tuple([]) == structure(())
+    none = structure(None, none_is_leaf=True)
+    assert lw.treedef_tuple([none]) == structure((None,), none_is_leaf=True)
+
+
+def test_children_keep_the_mode():
+    """The treedefs of children remember None mode and namespace."""
+    lw.namespace("kept")
+    child = structure([1, (2,)], none_is_leaf=True, namespace="kept").children()[1]
+    assert child.none_is_leaf
+    assert child.namespace == "kept"
+    assert lw.treedef_tuple([child]).namespace == "kept"
+
+
+def test_treedefs_of_two_namespaces_are_equal_if_their_rules_are():
+    """What counts is how the nodes were taken apart, not the name."""
+    lw.namespace("other")
+    assert structure([1], namespace="other") == structure([1])

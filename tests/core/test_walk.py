@@ -1,0 +1,422 @@
+"""The reference walk: depth, cycles, mutation, users' exceptions (L7, L8)."""
+
+import copy
+import functools
+import pickle
+import sys
+import threading
+import time
+from collections import OrderedDict
+
+import pytest
+
+import leafwise as lw
+from leafwise.core.registry import view_of
+from leafwise.core.walk import flatten
+
+
+DEPTH = 100_000
+
+
+class Box:
+    def __init__(self, x):
+        self.x = x
+
+
+lw.register_pytree_node(
+    Box, lambda box: ((box.x,), "aux"), lambda _, kids: Box(*kids), exist_ok=True
+)
+
+
+def nested(wrap, depth=DEPTH, leaf=1):
+    """Return a leaf inside that many nodes."""
+    tree = leaf
+    for _ in range(depth):
+        tree = wrap(tree)
+    return tree
+
+
+WRAPS = [
+    lambda x: [x],
+    lambda x: {"a": x},
+    Box,
+    lambda x: (None, x),
+    lambda x: OrderedDict(a=x),
+]
+names = ["list", "dict", "custom", "tuple", "OrderedDict"]
+
+
+def innermost(tree):
+    """Go down without recursion and return the last leaf."""
+    while children := lw.tree_children(tree):
+        tree = children[-1]
+    return tree
+
+
+@pytest.mark.parametrize("wrap", WRAPS[:3], ids=names[:3])
+def test_any_depth(wrap):
+    """A hundred thousand levels go through every operation."""
+    tree, twin = nested(wrap), nested(wrap)
+    leaves, treedef = lw.tree_flatten(tree)
+    assert leaves == lw.tree_leaves(tree) == [*lw.tree_iter(tree)] == [1]
+    assert treedef.num_leaves == 1
+    assert innermost(lw.tree_map(lambda x: x + 1, tree)) == 2
+    assert innermost(lw.tree_map(lambda x, y: x + y, tree, twin)) == 2
+    assert innermost(lw.tree_unflatten(treedef, [5])) == 5
+    other = lw.tree_structure(twin)
+    assert treedef == other
+    assert hash(treedef) == hash(other)
+    assert repr(treedef).count("*") == 1
+    assert pickle.loads(pickle.dumps(treedef)) == treedef
+    assert copy.deepcopy(treedef) == copy.copy(treedef) == treedef
+    assert treedef.flatten_up_to(twin) == [1]
+    assert len(lw.tree_paths(tree)[0]) == DEPTH
+    assert lw.tree_equal(tree, twin)
+    assert treedef.children()[-1].num_leaves == 1
+    assert lw.tree_leaves(tree, is_leaf=int) == [1]
+    assert treedef.compose(treedef).num_leaves == 1
+
+
+def test_a_deep_mismatch_is_found():
+    """A difference at the bottom of a deep tree is named, whole path and all."""
+    with pytest.raises(lw.StructureError) as error:
+        lw.tree_map(max, nested(WRAPS[0], leaf=[1]), nested(WRAPS[0], leaf=(1,)))
+    assert len(error.value.path) == DEPTH
+    assert error.value.expected == "list of length 1"
+
+
+def test_a_deep_failure_has_its_path():
+    """An exception of the mapped function has its whole path in the note."""
+    for trees in ((nested(WRAPS[1]),), (nested(WRAPS[1]), nested(WRAPS[1]))):
+        with pytest.raises(ZeroDivisionError) as error:
+            lw.tree_map(lambda *_: 1 / 0, *trees)
+        assert error.value.__notes__ == ["at key path " + "['a']" * DEPTH]
+
+
+def test_depth_from_a_deep_stack():
+    """A call from near the recursion limit walks deep trees all the same."""
+    tree = nested(WRAPS[0], 3000)
+
+    def dive(levels):
+        if levels:
+            return dive(levels - 1)
+        return lw.tree_leaves(tree), innermost(lw.tree_map(lambda x: x + 1, tree))
+
+    used = len(__import__("inspect").stack())
+    assert dive(sys.getrecursionlimit() - used - 200) == ([1], 2)
+
+
+@pytest.mark.parametrize("depth", [48, 49, 50, 51, 52, 199, 200, 201, 202, 203, 204])
+@pytest.mark.parametrize("wrap", WRAPS, ids=names)
+def test_the_seams_between_the_walks(wrap, depth):
+    """Where one way of walking hands over to the other, nothing changes."""
+    tree = nested(lambda x: wrap([0, wrap(x), 2]), depth // 2)
+    leaves, treedef = lw.tree_flatten(tree)
+    deep, same = lw.tree_flatten(tree, is_leaf=lambda _: False)
+    assert leaves == deep
+    assert treedef == same
+    mapped = lw.tree_map(lambda x: -x, tree)
+    assert lw.tree_leaves(mapped) == [-x for x in leaves]
+    assert lw.tree_structure(mapped) == treedef
+
+
+# ---------------------------------------------------------------------- cycles
+
+
+def knot():
+    """Return a list that contains itself, and where."""
+    tree = [1]
+    tree.append({"self": tree})
+    return tree
+
+
+def loop():
+    """Return a dict that contains itself, further down."""
+    tree = {"a": [0, {}]}
+    tree["a"][1]["b"] = tree["a"]
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("make", "text", "first", "again"),
+    [
+        (
+            knot,
+            "the tree contains itself: the list at the root stands again at "
+            "[1]['self']",
+            "",
+            "[1]['self']",
+        ),
+        (
+            loop,
+            "the tree contains itself: the list at ['a'] stands again at ['a'][1]['b']",
+            "['a']",
+            "['a'][1]['b']",
+        ),
+    ],
+)
+def test_a_cycle_is_an_error_with_both_paths(make, text, first, again):
+    """Every walk of a tree that contains itself says where."""
+    for walk in (
+        lw.tree_leaves,
+        lw.tree_flatten,
+        lw.tree_structure,
+        lambda tree: [*lw.tree_iter(tree)],
+        lambda tree: lw.tree_map(lambda x: x, tree),
+        lambda tree: lw.tree_map(lambda x, y: x, tree, tree),
+        lambda tree: lw.tree_leaves(tree, is_leaf=str),
+        lw.tree_paths,
+    ):
+        with pytest.raises(lw.CycleError) as error:
+            walk(make())
+        assert str(error.value) == text
+        assert str(error.value.first) == first
+        assert str(error.value.again) == again
+
+
+def test_a_cycle_of_registered_objects():
+    """A registered object that holds itself is a cycle too."""
+    box = Box(None)
+    box.x = [box]
+    with pytest.raises(lw.CycleError, match="the Box at the root stands again at"):
+        lw.tree_leaves(box)
+
+
+def test_a_wide_cycle_does_not_explode():
+    """A list that holds itself many times is found out at once."""
+    tree = []
+    tree += [tree] * 50
+    with pytest.raises(lw.CycleError):
+        lw.tree_leaves(tree)
+
+
+def test_shared_nodes_are_no_cycle():
+    """The same object in two places is walked twice."""
+    shared = [1]
+    assert lw.tree_leaves([shared, {"a": shared}, ((), ())]) == [1, 1]
+    assert lw.tree_leaves([shared, shared], is_leaf=lambda _: False) == [1, 1]
+
+
+# ------------------------------------------------------------------- mutation
+
+
+def test_a_list_that_shrinks_under_is_leaf():
+    """The children are those that stood there when the walk came by."""
+    tree = [1, 2, [3], 4]
+
+    def clear(node):
+        if node == 1:
+            tree.clear()
+        return False
+
+    assert lw.tree_leaves(tree, is_leaf=clear) == [1, 2, 3, 4]
+
+
+def test_a_list_that_grows_under_is_leaf():
+    """What is added while a node is walked is not seen."""
+    tree = [1, 2]
+
+    def grow(node):
+        if node == 1:
+            tree.append(0)
+        return False
+
+    assert lw.tree_leaves(tree, is_leaf=grow) == [1, 2]
+
+
+@pytest.mark.parametrize("change", [dict.clear, lambda d: d.update(new=0)])
+def test_a_dict_that_changes_under_is_leaf(change):
+    """A dict gives the values that it had when the walk came by."""
+    tree = {"a": 1, "b": {"c": 2}}
+
+    def changing(node):
+        if node == 1:
+            change(tree)
+        return False
+
+    assert lw.tree_leaves(tree, is_leaf=changing) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("tree", "result"),
+    [
+        ([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6]),
+        ([1, [2], 3], [1, [2], 3]),
+        ({"b": 1, "a": 2}, {"b": 1, "a": 2}),
+        (OrderedDict(b=1, a=2), OrderedDict(b=1, a=2)),
+    ],
+    ids=repr,
+)
+def test_a_container_emptied_by_the_mapped_function(tree, result):
+    """A node that is being mapped keeps its old values."""
+
+    def clear(x):
+        tree.clear()
+        return x
+
+    assert lw.tree_map(clear, tree) == result
+    assert not tree
+
+
+# -------------------------------------------------------- errors of the user's
+
+
+def fail(error):
+    """Return a function that raises that error at the leaf 2."""
+
+    def function(x, *_):
+        if x == 2:
+            raise error
+        return x
+
+    return function
+
+
+TREE = {"z": [0, (1, {"k": 2})], "a": Box(3)}
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), StopIteration(5), RuntimeError()])
+@pytest.mark.parametrize("more", [(), (TREE,)], ids=["one tree", "two trees"])
+@pytest.mark.parametrize("wide", [False, True])
+def test_an_exception_keeps_its_type_and_gains_one_note(error, more, wide):
+    """The note says where the leaf is; nothing is swallowed or wrapped."""
+    error = type(error)(*error.args)
+    tree = dict(TREE, z=[0, (1, {"k": [7, 7, 7, 7, 2, 7]})]) if wide else TREE
+    with pytest.raises(type(error)) as caught:
+        lw.tree_map(fail(error), tree, *(tree for _ in more))
+    assert caught.value is error
+    where = "['z'][1][1]['k']" + ("[4]" if wide else "")
+    assert error.__notes__ == [f"at key path {where}"]
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), StopIteration(5)])
+def test_an_exception_of_is_leaf_keeps_its_type(error):
+    """An `is_leaf` that raises is reported with the path of the node."""
+    for walk in (lw.tree_leaves, functools.partial(lw.tree_map, abs)):
+        fresh = type(error)(*error.args)
+        stop = fail(fresh)
+        with pytest.raises(type(error)) as caught:
+            walk(TREE, is_leaf=lambda node, stop=stop: stop(node) is None)
+        assert caught.value is fresh
+        assert fresh.__notes__ == ["at key path ['z'][1][1]['k']"]
+
+
+def test_an_exception_at_a_bare_leaf():
+    """At the root there is no path to name, and the note says so."""
+    for trees in ((2,), (2, 2)):
+        with pytest.raises(KeyError) as caught:
+            lw.tree_map(fail(KeyError()), *trees)
+        assert caught.value.__notes__ == ["at the root of the tree"]
+
+
+def test_an_exception_of_unflatten_names_the_node():
+    """A class that refuses to be rebuilt is named by its path."""
+
+    class Picky:
+        def __init__(self, x):
+            self.x = x
+
+    def refuse(aux, children):
+        raise ValueError("no")
+
+    lw.register_pytree_node(Picky, lambda node: ((node.x,), None), refuse)
+    tree = {"a": [0, Picky(1)]}
+    treedef = lw.tree_structure(tree)
+    for rebuild in (
+        lambda: lw.tree_map(abs, tree),
+        lambda: lw.tree_map(max, tree, tree),
+        lambda: treedef.unflatten([1, 2]),
+    ):
+        with pytest.raises(ValueError, match="no") as caught:
+            rebuild()
+        assert caught.value.__notes__ == ["at key path ['a'][1]"]
+
+
+def test_an_interrupt_passes_through_untouched():
+    """KeyboardInterrupt is no failure of a leaf and gets no note."""
+    with pytest.raises(KeyboardInterrupt) as caught:
+        lw.tree_map(fail(KeyboardInterrupt()), TREE)
+    assert not hasattr(caught.value, "__notes__")
+
+
+def test_nested_maps_add_a_note_each():
+    """A map inside a map reports both places, the inner one first."""
+    with pytest.raises(ZeroDivisionError) as caught:
+        lw.tree_map(lambda _: lw.tree_map(lambda x: 1 / x, {"in": 0}), ["out"])
+    assert caught.value.__notes__ == ["at key path ['in']", "at key path [0]"]
+
+
+# ----------------------------------------------------- what is kept, and threads
+
+
+def test_no_reference_to_a_leaf_survives_a_call():
+    """Once a walk is over, nothing of the package holds the user's objects."""
+    import gc
+    import weakref
+
+    class Leaf:
+        pass
+
+    tree = [Leaf(), {"a": (Leaf(),)}, Box(Leaf())]
+    refs = [*map(weakref.ref, lw.tree_leaves(tree))]
+    gc.collect()
+    gc.disable()
+    try:
+        lw.tree_map(lambda x: x, tree)
+        lw.tree_flatten(tree)
+        lw.tree_map(lambda x, y: x, tree, tree)
+        del tree
+        assert [ref() for ref in refs] == [None] * 3
+    finally:
+        gc.enable()
+
+
+def test_code_is_flat_and_holds_nothing_for_a_leaf():
+    """A code has one entry for each node, whatever the number of leaves."""
+    leaves, code = flatten([[0.0] * 1000, {"a": 1}], view_of())
+    assert len(leaves) == 1001
+    assert [(run, rule.name, arity) for run, rule, arity, _ in code] == [
+        (1000, "list", 1000),
+        (1, "dict", 1),
+        (0, "list", 2),
+    ]
+
+
+def test_mapping_while_registering():
+    """Eight threads map for two seconds while one registers: no wrong result."""
+    tree = {"a": [1, (2, None)], "b": Box({"c": 3}), "d": OrderedDict(x=4)}
+    expected = [2, 3, 4, 5]
+    problems, rounds = [], []
+    end = time.monotonic() + 2
+
+    def work():
+        count = 0
+        try:
+            while time.monotonic() < end:
+                mapped = lw.tree_map(lambda x: x + 1, tree)
+                leaves, treedef = lw.tree_flatten(mapped)
+                assert leaves == expected
+                assert lw.tree_leaves(treedef.unflatten(leaves)) == expected
+                count += 1
+        except BaseException as error:
+            problems.append(error)
+        rounds.append(count)
+
+    def register():
+        while time.monotonic() < end:
+            cls = type("Temporary", (), {})
+            lw.register_static(cls)
+            lw.register_dataclass(cls, [], [], namespace="busy", exist_ok=True)
+            lw.tree_leaves(cls(), namespace="busy")
+            lw.unregister_pytree_node(cls)
+            lw.unregister_pytree_node(cls, namespace="busy")
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    threads.append(threading.Thread(target=register))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert len(rounds) == 8
+    assert min(rounds) > 0

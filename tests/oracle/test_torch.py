@@ -1,0 +1,50 @@
+"""Agreement with torch's Python pytree, under its own rules.
+
+There None is a leaf and dicts are walked as inserted, which is what a namespace
+with `dict_order="insertion"` and `none_is_leaf=True` does here.
+"""
+
+from hypothesis import HealthCheck, given, settings
+
+import leafwise as lw
+from strategies import common_trees
+
+
+fixtures = settings(suppress_health_check=list(HealthCheck))
+as_torch = lw.namespace("oracle-torch", dict_order="insertion")
+
+
+@fixtures
+@given(tree=common_trees())
+def test_leaves_and_counts(torch_tree, tree):
+    """Leaves and counts agree."""
+    theirs, spec = torch_tree.tree_flatten(tree)
+    ours, treedef = as_torch.tree_flatten(tree, none_is_leaf=True)
+    assert [*map(id, ours)] == [*map(id, theirs)]
+    assert treedef.num_leaves == spec.num_leaves
+    assert treedef.num_nodes == spec.num_nodes
+
+
+@fixtures
+@given(tree=common_trees())
+def test_map(torch_tree, tree):
+    """A mapped tree reads the same."""
+    theirs = torch_tree.tree_map(repr, tree)
+    assert repr(as_torch.tree_map(repr, tree, none_is_leaf=True)) == repr(theirs)
+
+
+@fixtures
+@given(tree=common_trees())
+def test_map_only(torch_tree, tree):
+    """Mapping by type touches the same leaves."""
+    theirs = torch_tree.tree_map_only(str, str.upper, tree)
+    assert repr(as_torch.tree_map_only(str, str.upper, tree)) == repr(theirs)
+
+
+@fixtures
+@given(a=common_trees(), b=common_trees())
+def test_equality_of_structures(torch_tree, a, b):
+    """Two structures are equal for us exactly when they are for torch."""
+    theirs = torch_tree.tree_structure(a) == torch_tree.tree_structure(b)
+    first = as_torch.tree_structure(a, none_is_leaf=True)
+    assert (first == as_torch.tree_structure(b, none_is_leaf=True)) is theirs

@@ -1,0 +1,134 @@
+"""Random trees of every node type, for the laws and the oracle tests."""
+
+import dataclasses
+import enum
+from collections import OrderedDict, defaultdict, deque
+from typing import Any, NamedTuple
+
+from hypothesis import strategies as st
+
+import leafwise as lw
+
+
+class Color(enum.Enum):
+    """Keys that do not compare, and stand in an order of their own."""
+
+    RED = "r"
+    GREEN = "g"
+    BLUE = "b"
+
+
+class Point(NamedTuple):
+    x: Any
+    y: Any
+
+
+@lw.dataclass(frozen=True)
+class Layer:
+    weight: Any
+    bias: Any
+    name: str = lw.static(default="layer")
+
+
+@lw.register_dataclass
+@dataclasses.dataclass(slots=True)
+class Slotted:
+    value: Any
+    unit: str = dataclasses.field(default="m", metadata={"static": True})
+
+
+class Box:
+    """A class registered with keys of its own and aux data."""
+
+    def __init__(self, *items: Any, tag: Any = None) -> None:
+        self.items = list(items)
+        self.tag = tag
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            type(other) is Box and self.items == other.items and self.tag == other.tag
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.tag)
+
+    def __repr__(self) -> str:
+        return f"Box({self.items}, tag={self.tag!r})"
+
+
+lw.register_pytree_node(
+    Box,
+    lambda box: (box.items, box.tag, [f"item_{i}" for i in range(len(box.items))]),
+    lambda tag, items: Box(*items, tag=tag),
+)
+
+
+def add(*args: Any, **keywords: Any) -> int:
+    """Stand in as the function of a `Partial`."""
+    return len(args) + len(keywords)
+
+
+leaves = st.one_of(
+    st.integers(-5, 5), st.booleans(), st.text(max_size=3), st.floats(allow_nan=False)
+)
+names = st.text(alphabet="abcxyz", min_size=1, max_size=3)
+keys = st.one_of(
+    names,
+    st.integers(-3, 3),
+    st.none(),
+    st.booleans(),
+    st.floats(),
+    st.binary(max_size=2),
+    st.tuples(st.integers(0, 2), names),
+    st.sampled_from(Color),
+    st.frozensets(st.integers(0, 3), max_size=2),
+    st.complex_numbers(max_magnitude=2),
+)
+
+
+def _mappings(children: Any, keys: Any) -> list[Any]:
+    plain = st.dictionaries(keys, children, max_size=4)
+    return [
+        plain,
+        plain.map(OrderedDict),
+        st.builds(defaultdict, st.sampled_from([int, list, None]), plain),
+    ]
+
+
+def sequences(children: Any) -> list[Any]:
+    """Return strategies for lists, tuples and named tuples."""
+    items = st.lists(children, max_size=4)
+    return [items, items.map(tuple), st.builds(Point, children, children)]
+
+
+def _extended(children: Any) -> Any:
+    items = st.lists(children, max_size=3)
+    options = st.dictionaries(names, children, max_size=2)
+    return st.one_of(
+        *sequences(children),
+        *_mappings(children, names),
+        st.dictionaries(keys, children, max_size=4),
+        items.map(deque),
+        items.map(lambda xs: deque(xs, maxlen=3)),
+        st.builds(Layer, children, children, names),
+        st.builds(Slotted, children, names),
+        st.builds(lambda xs, tag: Box(*xs, tag=tag), items, leaves),
+        st.builds(lambda xs, kw: lw.Partial(add, *xs, **kw), items, options),
+    )
+
+
+def trees(max_leaves: int = 20) -> Any:
+    """Return a strategy for trees of all node types."""
+    return st.recursive(leaves | st.none(), _extended, max_leaves=max_leaves)
+
+
+def common_trees(*, with_none: bool = True, mappings: bool = True) -> Any:
+    """Return a strategy for trees of the nodes that the peers know too."""
+    base = leaves | st.none() if with_none else leaves
+
+    def extend(children: Any) -> Any:
+        plain = st.dictionaries(names, children, max_size=4)
+        kinds = _mappings(children, names) if mappings else [plain]
+        return st.one_of(*sequences(children), *kinds)
+
+    return st.recursive(base, extend, max_leaves=20)

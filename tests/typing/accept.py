@@ -1,0 +1,40 @@
+"""Checked by the type checkers, never run: what they make of the public types."""
+
+from typing import Any, assert_type
+
+import leafwise as lw
+from leafwise.typing import PyTree
+
+
+def total(tree: PyTree[float]) -> float:
+    return float(lw.tree_sum(tree))
+
+
+total({"a": 1.0, "b": [2.0, (3.0,)], "c": None})
+total(4.0)
+nested: dict[str, list[float]] = {"a": [1.0]}
+total(nested)
+
+assert_type(lw.tree_flatten([1]), tuple[list[Any], lw.PyTreeDef])
+assert_type(lw.tree_structure([1]), lw.PyTreeDef)
+assert_type(lw.tree_all([1]), bool)
+assert_type(lw.tree_paths([1]), list[lw.KeyPath])
+assert_type(lw.tree_structure([1]).children(), list[lw.PyTreeDef])
+
+
+@lw.dataclass(frozen=True)
+class Model:
+    weight: float
+    name: str = lw.static(default="m")
+
+
+assert_type(Model(1.0).name, str)
+assert_type(Model(weight=1.0, name="n").weight, float)
+
+
+@lw.register_static
+class Kind:
+    pass
+
+
+assert_type(Kind(), Kind)

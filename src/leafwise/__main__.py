@@ -55,8 +55,13 @@ def report(tree: Any) -> Iterator[str]:
     pairs, treedef = tree_flatten_with_path(tree)
     for path, leaf in pairs:
         yield f"{path} = {leaf!r}" if path else repr(leaf)
-    yield f"{treedef.num_leaves} leaves, {treedef.num_nodes} nodes"
+    yield f"{_count(treedef.num_leaves, 'leaf')}, {_count(treedef.num_nodes, 'node')}"
     yield repr(treedef)
+
+
+def _count(number: int, what: str) -> str:
+    plural = {"leaf": "leaves", "node": "nodes"}[what]
+    return f"{number} {what if number == 1 else plural}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -75,7 +75,7 @@ def test_not_the_same(a, b):
     assert not auxdata.same(b, a)
 
 
-@pytest.mark.parametrize("aux", [Raises(), NoBool(), NAN, np.ones(3), [1]], ids=repr)
+@pytest.mark.parametrize("aux", [Raises(), NoBool(), NAN, np.ones(3), [1]], ids=type)
 def test_an_object_is_the_same_as_itself(aux):
     """Identity is enough, whatever `==` does."""
     assert auxdata.same(aux, aux)

@@ -1,0 +1,112 @@
+"""Every example of jax's pytree note, as far as trees alone go."""
+
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+import leafwise as lw
+
+
+Point = namedtuple("Point", ["x", "y"])
+
+
+class Special:
+    """An unregistered class: a leaf."""
+
+    def __init__(self, x, y):
+        self.x = x
+        self.y = y
+
+    def __eq__(self, other):
+        return type(other) is type(self) and (other.x, other.y) == (self.x, self.y)
+
+    def __hash__(self):
+        return hash((self.x, self.y))
+
+
+class RegisteredSpecial(Special):
+    """The same class, registered."""
+
+
+lw.register_pytree_node(
+    RegisteredSpecial,
+    lambda value: ((value.x, value.y), None),
+    lambda _, children: RegisteredSpecial(*children),
+)
+
+
+@pytest.mark.parametrize(
+    ("tree", "count"),
+    [
+        ([1, "a", object()], 3),
+        ((1, (2, 3), ()), 3),
+        ([1, {"k1": 2, "k2": (3, 4)}, 5], 5),
+    ],
+    ids=["flat", "nested", "mixed"],
+)
+def test_example_pytrees(tree, count):
+    """The three example trees have as many leaves as the note says."""
+    assert len(lw.tree_leaves(tree)) == count
+
+
+def test_transforming_a_flat_list():
+    """Flatten, double each leaf, put together again."""
+    flat, treedef = lw.tree_flatten([1.0, (2.0, 3.0)])
+    assert flat == [1.0, 2.0, 3.0]
+    assert repr(treedef) == "PyTreeDef([*, (*, *)])"
+    doubled = [v * 2.0 for v in flat]
+    assert doubled == [2.0, 4.0, 6.0]
+    assert lw.tree_unflatten(treedef, doubled) == [2.0, (4.0, 6.0)]
+
+
+@pytest.mark.parametrize(
+    ("tree", "flat", "text"),
+    [
+        ((1.0, [2.0, 3.0]), [1.0, 2.0, 3.0], "PyTreeDef((*, [*, *]))"),
+        (
+            (1.0, {"b": 2.0, "a": 3.0}),
+            [1.0, 3.0, 2.0],
+            "PyTreeDef((*, {'a': *, 'b': *}))",
+        ),
+        (1.0, [1.0], "PyTreeDef(*)"),
+        (None, [], "PyTreeDef(None)"),
+        (
+            Point(1.0, 2.0),
+            [1.0, 2.0],
+            "PyTreeDef(CustomNode(namedtuple[Point], [*, *]))",
+        ),
+        (Special(1.0, 2.0), [Special(1.0, 2.0)], "PyTreeDef(*)"),
+        (
+            RegisteredSpecial(1.0, 2.0),
+            [1.0, 2.0],
+            "PyTreeDef(CustomNode(RegisteredSpecial[None], [*, *]))",
+        ),
+    ],
+    ids=["list", "dict", "float", "none", "namedtuple", "special", "registered"],
+)
+def test_example_containers(tree, flat, text):
+    """Leaves, structure and rebuilt value of each example container."""
+    leaves, treedef = lw.tree_flatten(tree)
+    assert leaves == flat
+    assert repr(treedef) == text
+    rebuilt = lw.tree_unflatten(treedef, leaves)
+    assert rebuilt == tree
+    assert type(rebuilt) is type(tree)
+
+
+def test_an_array_is_a_leaf():
+    """An array is one leaf, and comes back as the same object."""
+    array = np.zeros(2)
+    leaves, treedef = lw.tree_flatten(array)
+    assert len(leaves) == 1
+    assert leaves[0] is array
+    assert treedef.is_leaf()
+    assert lw.tree_unflatten(treedef, leaves) is array
+
+
+def test_treedefs_compare_by_aux_data():
+    """Structures are equal when classes and aux data are."""
+    one, other = RegisteredSpecial(1.0, 2.0), RegisteredSpecial(3.0, 4.0)
+    assert lw.tree_structure(one) == lw.tree_structure(other)
+    assert lw.tree_structure(one) != lw.tree_structure(Special(1.0, 2.0))

@@ -10,7 +10,7 @@ global registry, classes registered with `inherit=True`, structure, else leaf.
 from __future__ import annotations
 
 import sys
-import threading
+from _thread import allocate_lock
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
@@ -168,7 +168,7 @@ def _derive(rule: Rule | None, cls: type) -> Rule | None:
 
 # ------------------------------------------------------------------- the state
 
-_lock: Final = threading.RLock()
+_lock: Final = allocate_lock()  # that of threading, whose import costs more
 
 
 class _State:

@@ -181,7 +181,7 @@ class PyTreeDef:
         """Return what a tree has at the place of each leaf of this structure.
 
         The tree may go deeper there; whole subtrees are returned then. Dicts,
-        `OrderedDict`s and `defaultdict`s pair with one another by key.
+        OrderedDicts and defaultdicts pair with one another by key.
 
         Raises:
             StructureError: The tree does not have this structure.

@@ -1,21 +1,27 @@
 """Sphinx configuration."""
 
-import leafwise
+from importlib import metadata
 
+
+try:
+    release = metadata.version("leafwise")
+except metadata.PackageNotFoundError:
+    release = "0.1.0"
 
 project = "leafwise"
+author = "The leafwise authors"
 copyright = "2026, the leafwise authors"
-version = release = leafwise.__version__
+version = release
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "furo"
-html_title = "leafwise"
+html_title = f"leafwise {release}"
 exclude_patterns = ["_build"]
 myst_heading_anchors = 3
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+autodoc_class_signature = "mixed"
 autodoc_default_options = {"members": True, "show-inheritance": False}
 napoleon_use_rtype = False
 napoleon_use_ivar = True
 napoleon_attr_annotations = False
-autodoc_class_signature = "mixed"
-nitpick_ignore_regex = [("py:.*", r"(functools|leafwise\.core)\..*")]
+nitpick_ignore_regex = [("py:.*", r"(enum|functools|leafwise\.core)\..*")]

@@ -16,12 +16,12 @@ from . import tree as tree
 from .binding import Namespace as Namespace
 from .binding import namespace as namespace
 from .core.fields import register_dataclass as register_dataclass
-from .core.keypath import DictKey as DictKey
-from .core.keypath import FlattenedIndexKey as FlattenedIndexKey
-from .core.keypath import GetAttrKey as GetAttrKey
 from .core.keypath import KeyPath as KeyPath
-from .core.keypath import SequenceKey as SequenceKey
 from .core.keypath import keystr as keystr
+from .core.keys import DictKey as DictKey
+from .core.keys import FlattenedIndexKey as FlattenedIndexKey
+from .core.keys import GetAttrKey as GetAttrKey
+from .core.keys import SequenceKey as SequenceKey
 from .core.mismatch import Difference as Difference
 from .core.partial import Partial as Partial
 from .core.register import register_leaf as register_leaf
@@ -47,6 +47,7 @@ from .errors import CycleError as CycleError
 from .errors import FlattenError as FlattenError
 from .errors import LeafwiseError as LeafwiseError
 from .errors import NamespaceError as NamespaceError
+from .errors import PathError as PathError
 from .errors import RegistryError as RegistryError
 from .errors import StructureError as StructureError
 from .errors import TreeDefError as TreeDefError
@@ -79,13 +80,35 @@ from .ops.paths import tree_flatten_with_path as tree_flatten_with_path
 from .ops.paths import tree_leaves_with_path as tree_leaves_with_path
 from .ops.paths import tree_map_with_path as tree_map_with_path
 from .ops.paths import tree_paths as tree_paths
+from .ops.prefix import broadcast_common as broadcast_common
+from .ops.prefix import broadcast_prefix as broadcast_prefix
+from .ops.prefix import equality_errors as equality_errors
+from .ops.prefix import prefix_errors as prefix_errors
+from .ops.prefix import tree_broadcast_common as tree_broadcast_common
+from .ops.prefix import tree_broadcast_map as tree_broadcast_map
+from .ops.prefix import tree_broadcast_map_with_path as tree_broadcast_map_with_path
+from .ops.prefix import tree_broadcast_prefix as tree_broadcast
+from .ops.prefix import tree_broadcast_prefix as tree_broadcast_prefix
+from .ops.transpose import tree_transpose as tree_transpose
+from .ops.transpose import tree_transpose_map as tree_transpose_map
+from .ops.transpose import tree_transpose_map_with_path as tree_transpose_map_with_path
+from .ops.transpose import tree_unzip as tree_unzip
+from .ops.visit import DELETE as DELETE
+from .ops.visit import SKIP as SKIP
+from .ops.visit import STOP as STOP
+from .ops.visit import Visit as Visit
+from .ops.visit import tree_visit as tree_visit
+from .ops.visit import tree_walk as tree_walk
 from .sentinel import MISSING as MISSING
 
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "DELETE",
     "MISSING",
+    "SKIP",
+    "STOP",
     "CycleError",
     "DictKey",
     "Difference",
@@ -98,16 +121,21 @@ __all__ = [
     "NamespaceError",
     "OneLevel",
     "Partial",
+    "PathError",
     "PyTreeDef",
     "RegistryError",
     "Rule",
     "SequenceKey",
     "StructureError",
     "TreeDefError",
+    "Visit",
     "__version__",
     "all_leaves",
+    "broadcast_common",
+    "broadcast_prefix",
     "data",
     "dataclass",
+    "equality_errors",
     "explain_leaf",
     "field",
     "is_registered",
@@ -115,6 +143,7 @@ __all__ = [
     "lookup",
     "namespace",
     "namespaces",
+    "prefix_errors",
     "register_dataclass",
     "register_leaf",
     "register_pytree_node",
@@ -126,6 +155,11 @@ __all__ = [
     "tree",
     "tree_all",
     "tree_any",
+    "tree_broadcast",
+    "tree_broadcast_common",
+    "tree_broadcast_map",
+    "tree_broadcast_map_with_path",
+    "tree_broadcast_prefix",
     "tree_children",
     "tree_equal",
     "tree_flatten",
@@ -147,7 +181,13 @@ __all__ = [
     "tree_replace_nones",
     "tree_structure",
     "tree_sum",
+    "tree_transpose",
+    "tree_transpose_map",
+    "tree_transpose_map_with_path",
     "tree_unflatten",
+    "tree_unzip",
+    "tree_visit",
+    "tree_walk",
     "treedef_children",
     "treedef_is_leaf",
     "treedef_tuple",

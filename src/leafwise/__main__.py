@@ -12,6 +12,7 @@ import os
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,7 +26,7 @@ _READERS: Final[dict[str, Callable[[str], Any]]] = {
 
 
 class Unreadable(Exception):
-    """The file cannot be read; the message is for the user."""
+    """The file cannot be read or reported; the message is for the user."""
 
 
 def read(path: Path) -> Any:
@@ -77,17 +78,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("file", type=Path, help="a file that ends in .json or .toml")
     path = parser.parse_args(arguments).file
     try:
-        tree = read(path)
+        write(report(read(path)))
     except Unreadable as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
+        print(f"{parser.prog}: {_one_line(error)}", file=sys.stderr)
         return 2
-    try:
-        for line in report(tree):
-            print(line)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def write(lines: Iterator[str]) -> None:
+    """Print lines; characters that the terminal lacks are escaped.
+
+    Raises:
+        Unreadable: They cannot be written. A reader that went away is no error.
+    """
+    out = sys.stdout
+    if out is None:
+        raise Unreadable("there is no standard output to write to")
+    if isinstance(out, TextIOWrapper):
+        out.reconfigure(errors="backslashreplace")
+    try:
+        for line in lines:
+            print(line)
+        out.flush()
+    except BrokenPipeError:
+        _drop_output()
+    except OSError as error:
+        _drop_output()
+        raise Unreadable(f"cannot write: {error.strerror or error}") from error
+
+
+def _drop_output() -> None:
+    """Send what is still buffered nowhere, so that the exit stays quiet."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 if __name__ == "__main__":

@@ -14,21 +14,43 @@ from typing import Any, Final
 from . import dataclasses
 from .core import fields, register, registry
 from .core.registry import DictOrder, declare_namespace
-from .ops import basic, fold, inspect, paths
+from .ops import basic, fold, inspect, paths, prefix, transpose, visit
 
 
 __all__ = ["Namespace", "namespace"]
 
+_MODULES: Final = (
+    basic,
+    fold,
+    inspect,
+    paths,
+    prefix,
+    transpose,
+    visit,
+    register,
+    fields,
+)
 _UNBOUND: Final = frozenset(
-    {"OneLevel", "tree_unflatten", "treedef_children", "treedef_is_leaf"}
+    {
+        "tree_transpose",
+        "DELETE",
+        "SKIP",
+        "STOP",
+        "Visit",
+        "OneLevel",
+        "tree_unflatten",
+        "treedef_children",
+        "treedef_is_leaf",
+    }
 )
 BOUND: Final[dict[str, Callable[..., Any]]] = {
     name: getattr(module, name)
-    for module in (basic, fold, inspect, paths, register, fields)
+    for module in _MODULES
     for name in module.__all__
     if name not in _UNBOUND
 } | {
     "dataclass": dataclasses.dataclass,
+    "tree_broadcast": prefix.tree_broadcast_prefix,
     "is_registered": registry.is_registered,
     "lookup": registry.lookup,
     "unregister_pytree_node": registry.unregister_pytree_node,
@@ -56,6 +78,9 @@ class Namespace:
         for attribute, function in BOUND.items():
             bound = functools.partial(function, namespace=name)
             setattr(self, attribute, functools.update_wrapper(bound, function))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return namespace, (self.name,)
 
     def __getattr__(self, attribute: str) -> Any:
         raise AttributeError(

@@ -9,6 +9,7 @@ trees: a path is here just a tuple of keys.
     ├── CycleError(ValueError)        a tree contains itself
     ├── FlattenError(TypeError)       a flatten function returned the wrong thing
     ├── TreeDefError(ValueError)      a treedef cannot be made from this state
+    ├── PathError(LookupError)        a tree has nothing at a path, or a text is no path
     └── RegistryError(ValueError)     a registration that cannot be carried out
         └── NamespaceError(LookupError)   nobody declared this namespace
 
@@ -26,6 +27,7 @@ __all__ = [
     "FlattenError",
     "LeafwiseError",
     "NamespaceError",
+    "PathError",
     "RegistryError",
     "StructureError",
     "TreeDefError",
@@ -143,6 +145,34 @@ class TreeDefError(LeafwiseError, ValueError):
         ...
         leafwise.errors.TreeDefError: treedef_tuple takes treedefs, got int: 1
     """
+
+
+class PathError(LeafwiseError, LookupError):
+    """A tree has nothing at a path, or a text cannot be read as a path.
+
+    Attributes:
+        path: The path that was asked for, a tuple of keys; None for a text.
+        found: The longest part of it that the tree has; None for a text.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.KeyPath.parse("['optim']['rl']")({"optim": {"lr": 0.1, "decay": 0}})
+        Traceback (most recent call last):
+        ...
+        leafwise.errors.PathError: no ['rl'] at ['optim']; the dict there has ['lr'], \
+['decay']
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: tuple[Any, ...] | None = None,
+        found: tuple[Any, ...] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.path = path
+        self.found = found
 
 
 class RegistryError(LeafwiseError, ValueError):

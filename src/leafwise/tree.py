@@ -34,11 +34,27 @@ from .ops.paths import tree_flatten_with_path as flatten_with_path
 from .ops.paths import tree_leaves_with_path as leaves_with_path
 from .ops.paths import tree_map_with_path as map_with_path
 from .ops.paths import tree_paths as paths
+from .ops.prefix import tree_broadcast_common as broadcast_common
+from .ops.prefix import tree_broadcast_map as broadcast_map
+from .ops.prefix import tree_broadcast_map_with_path as broadcast_map_with_path
+from .ops.prefix import tree_broadcast_prefix as broadcast
+from .ops.prefix import tree_broadcast_prefix as broadcast_prefix
+from .ops.transpose import tree_transpose as transpose
+from .ops.transpose import tree_transpose_map as transpose_map
+from .ops.transpose import tree_transpose_map_with_path as transpose_map_with_path
+from .ops.transpose import tree_unzip as unzip
+from .ops.visit import tree_visit as visit
+from .ops.visit import tree_walk as walk
 
 
 __all__ = [
     "all",
     "any",
+    "broadcast",
+    "broadcast_common",
+    "broadcast_map",
+    "broadcast_map_with_path",
+    "broadcast_prefix",
     "children",
     "equal",
     "flatten",
@@ -60,5 +76,11 @@ __all__ = [
     "replace_nones",
     "structure",
     "sum",
+    "transpose",
+    "transpose_map",
+    "transpose_map_with_path",
     "unflatten",
+    "unzip",
+    "visit",
+    "walk",
 ]

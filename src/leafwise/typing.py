@@ -8,6 +8,7 @@ write `from leafwise.typing import PyTree`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import UnionType
 from typing import Any, TypeAlias, TypeVar
 
 from typing_extensions import TypeAliasType
@@ -33,8 +34,8 @@ An annotation for people and type checkers. Classes that you register are trees
 too, which no type system can say; annotate them by their own name.
 """
 
-IsLeaf: TypeAlias = "Callable[..., object] | type | tuple[type, ...] | None"
-"""What `is_leaf` takes: a predicate on nodes, a type, or a tuple of types."""
+IsLeaf: TypeAlias = "Callable[..., object] | type | UnionType | tuple[type, ...] | None"
+"""What `is_leaf` takes: a predicate on nodes, a type, or several types."""
 
 FlattenFunc: TypeAlias = Callable[
     [Any], "tuple[Iterable[Any], Any] | tuple[Iterable[Any], Any, Iterable[Any]]"

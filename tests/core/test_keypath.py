@@ -1,12 +1,17 @@
 """Keys and key paths."""
 
 import copy
+import enum
+import math
 import pickle
+from collections import OrderedDict, namedtuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import leafwise as lw
-from leafwise.core.keypath import as_key, sequence_keys
+from leafwise.core.keys import as_key, sequence_keys
 
 
 KEYS = [
@@ -45,12 +50,26 @@ def test_keys_are_values(key):
         delattr(key, name)
 
 
-def test_keys_of_two_classes_are_never_equal():
-    """A position in a list is no dict key, even where the values are equal."""
+def test_keys_are_equal_if_they_read_the_same_place():
+    """`[1]` is one place, whether of a list or a dict; other classes differ."""
     assert lw.SequenceKey(1) != lw.FlattenedIndexKey(1)
-    assert lw.SequenceKey(1) != lw.DictKey(1)
+    assert lw.SequenceKey(1) == lw.DictKey(1)
+    assert lw.DictKey(1) == lw.SequenceKey(1)
+    assert hash(lw.SequenceKey(1)) == hash(lw.DictKey(1))
     assert lw.DictKey(1) == lw.DictKey(1.0)
-    assert len({lw.SequenceKey(1), lw.FlattenedIndexKey(1), lw.DictKey(1)}) == 3
+    assert lw.SequenceKey(1) != lw.DictKey(True)
+    assert lw.SequenceKey(1) != lw.DictKey("1")
+    assert lw.GetAttrKey("a") != lw.DictKey("a")
+    assert len({lw.SequenceKey(1), lw.FlattenedIndexKey(1), lw.DictKey(1)}) == 2
+
+
+def test_keys_read_a_child():
+    """A key reads what it names."""
+    assert lw.SequenceKey(1).get("ab") == "b"
+    assert lw.DictKey("k").get({"k": 1}) == 1
+    assert lw.GetAttrKey("real").get(3) == 3
+    with pytest.raises(LookupError, match="is read as a path"):
+        lw.FlattenedIndexKey(0).get([1])
 
 
 def test_keys_match_in_a_pattern():
@@ -83,3 +102,213 @@ def test_raw_keys_become_key_objects():
 def test_long_sequences_have_keys_too():
     """The shared keys and the others follow each other without a gap."""
     assert [key.idx for key in sequence_keys(200)] == list(range(200))
+
+
+# ------------------------------------------------------------- text and parsing
+
+
+class Color(enum.Enum):
+    RED = "r"
+    BLUE = 2
+
+
+class Holder:
+    """A registered class without names for its children."""
+
+    def __init__(self, *items):
+        self.items = items
+
+
+lw.register_pytree_node(
+    Holder, lambda node: (node.items, None), lambda _, items: Holder(*items)
+)
+
+hostile = st.text(st.characters(codec=None), max_size=6) | st.sampled_from(
+    ["'", '"', "]", "['a']", ".", "a.b", "\n", "\\", "", "[0]", "\ud800", "a'\"b", "//"]
+)
+literals = st.one_of(
+    hostile,
+    st.integers(),
+    st.booleans(),
+    st.none(),
+    st.floats(allow_nan=False),
+    st.complex_numbers(allow_nan=False, allow_infinity=False),
+    st.binary(max_size=3),
+    st.sampled_from(Color),
+    st.tuples(hostile),
+    st.tuples(st.integers(), st.sampled_from(Color), st.tuples()),
+)
+Point = namedtuple("Point", "x y")
+trees = st.recursive(
+    st.integers(),
+    lambda children: st.one_of(
+        st.lists(children, max_size=3),
+        st.dictionaries(literals, children, max_size=4),
+        st.dictionaries(hostile, children, max_size=4).map(OrderedDict),
+        st.builds(Point, children, children),
+        st.builds(Holder, children, children),
+    ),
+    max_leaves=12,
+)
+
+
+@given(trees)
+def test_the_text_of_a_path_says_one_thing(tree):
+    """Paths are read back, read the tree, and are never two for one text."""
+    pairs = lw.tree_leaves_with_path(tree)
+    texts = [str(path) for path, _ in pairs]
+    assert len({*texts}) == len(texts)
+    for (path, leaf), text in zip(pairs, texts, strict=True):
+        again = lw.KeyPath.parse(text)
+        assert again == path
+        assert hash(again) == hash(path)
+        assert str(again) == text
+        assert path(tree) == again(tree) == leaf
+
+
+@given(trees)
+def test_the_code_of_a_path_reads_the_tree(tree):
+    """`path.code` is Python that evaluates to the leaf."""
+    names = {"tree": tree, "leafwise": lw, "inf": math.inf, __name__: None}
+    for path, leaf in lw.tree_leaves_with_path(tree):
+        code = path.code().replace(f"{Color.__module__}.Color", "Color")
+        assert eval(code, names | {"Color": Color}) == leaf
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        (lw.DictKey(Color.RED), f"[{Color.__module__}.Color.RED]"),
+        (lw.DictKey((1, Color.BLUE)), f"[(1, {Color.__module__}.Color.BLUE)]"),
+        (lw.DictKey(()), "[()]"),
+        (lw.DictKey(-1.5), "[-1.5]"),
+        (lw.DictKey(math.inf), "[inf]"),
+        (lw.DictKey(-math.inf), "[-inf]"),
+        (lw.DictKey(1 - 2j), "[(1-2j)]"),
+        (lw.DictKey(b"\x00]"), "[b'\\x00]']"),
+        (lw.GetAttrKey("a-b"), ".'a-b'"),
+        (lw.GetAttrKey(""), ".''"),
+        (lw.GetAttrKey("größe"), ".größe"),
+        (lw.FlattenedIndexKey(12), "[<flat index 12>]"),
+        (lw.SequenceKey(-1), "[-1]"),
+    ],
+)
+def test_texts_that_are_read_back(key, text):
+    """Every kind of key prints as shown and is read back."""
+    assert str(key) == text
+    assert lw.KeyPath.parse(text) == (key,)
+    assert lw.KeyPath.parse(f".a{text}['z']")[1] == key
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("a", "a key begins with [ or ., at character 0"),
+        ("['a'", "this [ is not closed, at character 0"),
+        ("['a", "this quote is not closed, at character 1"),
+        ("[]", "this is no literal, at character 1"),
+        ("[f()]", "this is no literal, at character 1"),
+        ("[__import__('os')]", "this is no literal, at character 1"),
+        ("[...]", "this is no literal, at character 1"),
+        ("[{1}]", "this is no literal, at character 1"),
+        ("[os.path.join]", "this is no literal, at character 1"),
+        ("[nowhere.Color.RED]", "this is no literal, at character 1"),
+        ("['a']x", "a key begins with [ or ., at character 5"),
+        (".", "a name after . is an identifier or quoted, at character 1"),
+        (".a-b", "a name after . is an identifier or quoted, at character 1"),
+        (
+            "[<flat index x>]",
+            "a flat index has a number and ends in >], at character 0",
+        ),
+        ("[<flat index 1", "a flat index has a number and ends in >], at character 0"),
+        ("[1 + 'a']", "this is no literal, at character 1"),
+        ("[-'a']", "this is no literal, at character 1"),
+        ("[" + "9" * 5000 + "]", None),
+    ],
+)
+def test_texts_that_are_no_paths(text, why):
+    """What cannot be read is refused, with the place."""
+    with pytest.raises(lw.PathError) as error:
+        lw.KeyPath.parse(text)
+    if why is not None:
+        assert str(error.value) == f"{text!r} is no path: {why}"
+
+
+def test_a_path_is_parsed_from_a_str():
+    """Anything else is a TypeError."""
+    with pytest.raises(TypeError, match="a path is parsed from a str, got bytes"):
+        lw.KeyPath.parse(b"['a']")
+
+
+def test_simple_text():
+    """The simple text drops all marks."""
+    path = lw.KeyPath.parse("['a'][0].x[<flat index 2>]")
+    assert lw.keystr(path, simple=True, separator="/") == "a/0/x/2"
+    assert lw.keystr(path, separator=" ") == "['a'] [0] .x [<flat index 2>]"
+
+
+def test_paths_join_and_split():
+    """Sums, slices and parents are paths; an item is a key."""
+    path = lw.KeyPath.parse("['a'][0].x")
+    assert type(path[:1] + path[1:]) is lw.KeyPath
+    assert path[:1] + path[1:] == path
+    assert path[-1] == lw.GetAttrKey("x")
+    assert str(path.parent) == "['a'][0]"
+    assert lw.KeyPath().parent == ()
+    assert str(path + path[1:2]) == "['a'][0].x[0]"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "found"),
+    [
+        (
+            "['optim']['rl']",
+            "no ['rl'] at ['optim']; the dict there has ['lr'], ['wd']",
+            "['optim']",
+        ),
+        ("['layers'][3]", "no [3] at ['layers']; the list there has [0], [1]",
+         "['layers']"),
+        ("['layers'][0]['w']", "no ['w'] at ['layers'][0]; the int there has no "
+         "children: 1", "['layers'][0]"),
+        (".x", "no .x at the root; the dict there has ['optim'], ['layers']", ""),
+        ("['point'].z", "no .z at ['point']; the Point there has .x, .y", "['point']"),
+        ("['held'][<flat index 5>]", "no [<flat index 5>] at ['held']; the Holder "
+         "there has [<flat index 0>]", "['held']"),
+    ],
+)  # fmt: skip
+def test_reading_what_is_not_there(path, text, found):
+    """The error names the longest part that exists, and the nearest keys there."""
+    tree = {"optim": {"lr": 1, "wd": 2}, "layers": [1, 2]}
+    if "point" in path or "held" in path:
+        tree = {"point": Point(1, 2), "held": Holder(1)}
+    with pytest.raises(lw.PathError) as error:
+        lw.KeyPath.parse(path)(tree)
+    assert str(error.value) == text
+    assert str(error.value.path) == path
+    assert str(error.value.found) == found
+    assert isinstance(error.value, LookupError)
+
+
+def test_keys_of_ones_own_are_read_by_the_rule():
+    """A key object without meaning to us is found among the keys of the node."""
+
+    class Corner:
+        def __init__(self, name):
+            self.name = name
+
+        def __str__(self):
+            return f"@{self.name}"
+
+    class Square:
+        def __init__(self, *sides):
+            self.sides = sides
+
+    lw.register_pytree_node(
+        Square,
+        lambda s: (s.sides, None, [Corner("a"), Corner("b")]),
+        lambda _, sides: Square(*sides),
+    )
+    for path, leaf in lw.tree_leaves_with_path([Square(1, 2)]):
+        assert path([Square(1, 2)]) == leaf
+    with pytest.raises(lw.PathError, match="no @c at the root"):
+        lw.KeyPath((Corner("c"),))(Square(1, 2))

@@ -79,7 +79,7 @@ def error_of(first, *rest, **options):
             [1],
             [
                 "at [0]: expected None, got leaf 1 (int)",
-                "hint: the first tree has None there, a node without children; "
+                "hint: the expected None is a node without children; "
                 "none_is_leaf=True makes it a leaf",
             ],
         ),

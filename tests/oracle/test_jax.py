@@ -150,3 +150,29 @@ def test_partial(jax_tree):
     theirs = jax_tree.Partial(jax_tree.Partial(max, 1), 2, key=abs)
     assert lw.tree_leaves(ours) == jax_tree.tree_leaves(theirs)
     assert ours.args == theirs.args == (2,)
+
+
+@fixtures
+@given(tree=common_trees())
+def test_is_leaf_with_a_path(jax_tree, tree):
+    """Predicates that take the path are asked about the same places."""
+    seen = [], []
+    lw.tree_flatten_with_path(
+        tree, lambda p, _: seen[0].append(lw.keystr(p)), is_leaf_takes_path=True
+    )
+    jax_tree.tree_flatten_with_path(
+        tree, lambda p, _: seen[1].append(jax_tree.keystr(p)), is_leaf_takes_path=True
+    )
+    assert seen[0] == seen[1]
+
+
+@fixtures
+@given(tree=common_trees())
+def test_simple_text_of_paths(jax_tree, tree):
+    """`keystr(simple=True)` reads the same."""
+    theirs = [
+        jax_tree.keystr(path, simple=True, separator="/")
+        for path, _ in jax_tree.tree_flatten_with_path(tree)[0]
+    ]
+    ours = [lw.keystr(path, simple=True, separator="/") for path in lw.tree_paths(tree)]
+    assert ours == theirs

@@ -83,3 +83,36 @@ def test_insertion_order_as_a_policy(optree, tree):
     with optree.dict_insertion_ordered(True, namespace="oracle"):
         theirs = optree.tree_leaves(tree, namespace="oracle")
     assert [*map(id, ordered.tree_leaves(tree))] == [*map(id, theirs)]
+
+
+def outcome(function, *args, **options):
+    """Return the result of a call, or the builtin class of its error."""
+    try:
+        return function(*args, **options)
+    except ValueError:
+        return ValueError
+
+
+@fixtures
+@given(a=common_trees(), b=common_trees(), none_is_leaf=st.booleans())
+def test_broadcasting(optree, a, b, none_is_leaf):
+    """Prefix and common broadcasting give the same trees or fail alike."""
+    for name in ("tree_broadcast_prefix", "tree_broadcast_common", "broadcast_common"):
+        theirs = outcome(getattr(optree, name), a, b, none_is_leaf=none_is_leaf)
+        ours = outcome(getattr(lw, name), a, b, none_is_leaf=none_is_leaf)
+        assert ours == theirs, name
+
+
+@fixtures
+@given(a=common_trees(), b=common_trees(), none_is_leaf=st.booleans())
+def test_order_of_structures(optree, a, b, none_is_leaf):
+    """Prefix order and composition agree."""
+    ours = [lw.tree_structure(t, none_is_leaf=none_is_leaf) for t in (a, b)]
+    theirs = [optree.tree_structure(t, none_is_leaf=none_is_leaf) for t in (a, b)]
+    assert ours[0].is_prefix(ours[1]) == theirs[0].is_prefix(theirs[1])
+    composed, spec = ours[0].compose(ours[1]), theirs[0].compose(theirs[1])
+    assert composed.num_nodes == spec.num_nodes
+    assert composed.num_leaves == spec.num_leaves
+    inner = ours[1], theirs[1]
+    grown = ours[0].transform(f_leaf=lambda _: inner[0])
+    assert grown.num_nodes == theirs[0].transform(None, lambda _: inner[1]).num_nodes

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from . import auxdata
 from .keyorder import AS_GIVEN, KeyOrder, key_order, leaf_order
-from .keypath import DictKey, GetAttrKey, sequence_keys
+from .keys import DictKey, GetAttrKey, sequence_keys
 from .partial import Partial
 from .rule import Brackets, Rule
 

@@ -1,150 +1,73 @@
-"""Keys and key paths: how a place in a tree is named.
+"""Key paths: how a place in a tree is named, read and written down.
 
-Owns the four key classes and `KeyPath`, the tuple of keys from the root down
-to a node. The names and the text are those of `jax.tree_util`, so that a path
-reads the same in both. Knows nothing of nodes or registries.
+Owns `KeyPath`, its text and the parser of that text. A text says one thing:
+`KeyPath.parse(str(path)) == path` for every key that has a literal. Reading a
+path knows of rules only what it needs to find children that have no name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import ast
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, SupportsIndex, overload
 
-from .frozen import Frozen
-
-
-__all__ = [
-    "DictKey",
-    "FlattenedIndexKey",
-    "GetAttrKey",
-    "KeyPath",
-    "SequenceKey",
-    "as_key",
-    "keystr",
-    "sequence_keys",
-]
+from ..errors import PathError
+from .auxdata import clip
+from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
+from .near import nearest
+from .registry import GLOBAL, View, view_of
 
 
-class SequenceKey(Frozen):
-    """The place of a child in a list, tuple or deque.
-
-    Args:
-        idx: The position, counted from 0.
-
-    Example:
-        >>> import leafwise as lw
-        >>> str(lw.SequenceKey(2))
-        '[2]'
-    """
-
-    __slots__ = ("idx",)
-    __match_args__ = ("idx",)
-
-    idx: int
-
-    def __init__(self, idx: int) -> None:
-        self._set(idx)
-
-    def __str__(self) -> str:
-        return f"[{self.idx!r}]"
+__all__ = ["KeyPath", "keystr"]
 
 
-class DictKey(Frozen):
-    """The key of a child in a dict, `OrderedDict` or `defaultdict`.
-
-    Args:
-        key: Any hashable object.
-
-    Example:
-        >>> import leafwise as lw
-        >>> str(lw.DictKey("a"))
-        "['a']"
-    """
-
-    __slots__ = ("key",)
-    __match_args__ = ("key",)
-
-    key: Any
-
-    def __init__(self, key: Any) -> None:
-        self._set(key)
-
-    def __str__(self) -> str:
-        return f"[{self.key!r}]"
-
-
-class GetAttrKey(Frozen):
-    """The attribute that holds a child.
-
-    Args:
-        name: The attribute's name.
-
-    Example:
-        >>> import leafwise as lw
-        >>> str(lw.GetAttrKey("weight"))
-        '.weight'
-    """
-
-    __slots__ = ("name",)
-    __match_args__ = ("name",)
-
-    name: str
-
-    def __init__(self, name: str) -> None:
-        self._set(name)
-
-    def __str__(self) -> str:
-        return f".{self.name}"
-
-
-class FlattenedIndexKey(Frozen):
-    """The place of a child in a class that was registered without keys.
-
-    Args:
-        key: The position among the children, counted from 0.
-
-    Example:
-        >>> import leafwise as lw
-        >>> str(lw.FlattenedIndexKey(0))
-        '[<flat index 0>]'
-    """
-
-    __slots__ = ("key",)
-    __match_args__ = ("key",)
-
-    key: int
-
-    def __init__(self, key: int) -> None:
-        self._set(key)
-
-    def __str__(self) -> str:
-        return f"[<flat index {self.key}>]"
-
-
-def keystr(keys: Iterable[Any]) -> str:
+def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") -> str:
     """Return the text of a key path: the text of its keys, joined.
 
     Args:
         keys: The keys from the root down.
+        simple: Whether to leave out brackets, quotes and dots; such a text is
+            for people, it cannot be read back.
+        separator: What to put between two keys.
 
     Example:
         >>> import leafwise as lw
-        >>> lw.keystr((lw.DictKey("layers"), lw.SequenceKey(0), lw.GetAttrKey("w")))
+        >>> path = (lw.DictKey("layers"), lw.SequenceKey(0), lw.GetAttrKey("w"))
+        >>> lw.keystr(path)
         "['layers'][0].w"
+        >>> lw.keystr(path, simple=True, separator="/")
+        'layers/0/w'
     """
-    return "".join(map(str, keys))
+    return separator.join(map(_simple if simple else str, keys))
+
+
+def _simple(key: Any) -> str:
+    match key:
+        case SequenceKey(value) | DictKey(value) | GetAttrKey(value):
+            return str(value)
+        case FlattenedIndexKey(value):
+            return str(value)
+    return str(key)
 
 
 class KeyPath(tuple[Any, ...]):
     """The keys that lead from the root of a tree to one of its nodes.
 
-    A tuple with a text: `str(path)` is what `keystr` gives.
+    A tuple of keys that can be read (`path(tree)`), printed, parsed, joined with
+    `+` and sliced.
 
     Example:
         >>> import leafwise as lw
         >>> path = lw.KeyPath((lw.DictKey("a"), lw.SequenceKey(1)))
         >>> print(path)
         ['a'][1]
+        >>> path({"a": [10, 20]})
+        20
+        >>> print(path.parent + path[1:])
+        ['a'][1]
+        >>> lw.KeyPath.parse("['a'][1]") == path
+        True
     """
 
     __slots__ = ()
@@ -154,6 +77,30 @@ class KeyPath(tuple[Any, ...]):
 
     def __repr__(self) -> str:
         return f"KeyPath({tuple.__repr__(self)})"
+
+    def __add__(self, other: Any) -> KeyPath:
+        return KeyPath(tuple.__add__(self, tuple(other)))
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Any: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> KeyPath: ...
+
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return KeyPath(found) if isinstance(index, slice) else found
+
+    @property
+    def parent(self) -> KeyPath:
+        """The path without its last key; the root is its own parent.
+
+        Example:
+            >>> import leafwise as lw
+            >>> print(lw.KeyPath.parse(".a['b']").parent)
+            .a
+        """
+        return self[:-1]
 
     def where(self) -> str:
         """Return the place in words, for messages.
@@ -165,25 +112,240 @@ class KeyPath(tuple[Any, ...]):
         """
         return keystr(self) or "the root"
 
+    def __call__(self, tree: Any, *, namespace: str = GLOBAL) -> Any:
+        """Read what stands at this path in a tree.
 
-def as_key(key: Any) -> Any:
-    """Turn what a flatten function gave as a key into a key object.
+        Args:
+            tree: The tree.
+            namespace: Where to look classes up whose children have no names.
 
-    A string names an attribute and an int a position; anything else is a key
-    object of its class already, with a text of its own.
-    """
-    if type(key) is str:
-        return GetAttrKey(key)
-    if type(key) is int:
-        return SequenceKey(key)
-    return key
+        Raises:
+            PathError: The tree has nothing there.
+
+        Example:
+            >>> import leafwise as lw
+            >>> lw.KeyPath.parse("['a'][0]")({"a": [1]})
+            1
+        """
+        view = view_of(namespace)
+        for depth, key in enumerate(self):
+            try:
+                tree = read(key, tree, view)
+            except (LookupError, AttributeError, TypeError) as error:
+                raise _no_such_place(self, depth, tree, view) from error
+        return tree
+
+    def code(self, name: str = "tree") -> str:
+        """Return Python code that reads this path.
+
+        Args:
+            name: The code of the tree.
+
+        Example:
+            >>> import leafwise as lw
+            >>> lw.KeyPath.parse("['a'][0].w").code("model")
+            "model['a'][0].w"
+        """
+        for key in self:
+            name = _code(key, name)
+        return name
+
+    @classmethod
+    def parse(cls, text: str) -> KeyPath:
+        """Read the text of a path.
+
+        Enum members are looked up in the modules that are loaded; nothing is
+        imported and no code is run.
+
+        Args:
+            text: What `str(path)` gives.
+
+        Raises:
+            PathError: The text is no path.
+
+        Example:
+            >>> import leafwise as lw
+            >>> lw.KeyPath.parse(".layers[0]['w']")
+            KeyPath((GetAttrKey(name='layers'), SequenceKey(idx=0), DictKey(key='w')))
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"a path is parsed from a str, got {type(text).__name__}")
+        keys = []
+        start = 0
+        while start < len(text):
+            key, start = _parse_key(text, start)
+            keys.append(key)
+        return cls(keys)
 
 
-_SHARED = tuple(map(SequenceKey, range(64)))
+def _code(key: Any, name: str) -> str:
+    match key:
+        case FlattenedIndexKey(place):
+            return f"leafwise.tree_children({name})[{place}]"
+        case GetAttrKey(attribute) if not attribute.isidentifier():
+            return f"getattr({name}, {attribute!r})"
+    return f"{name}{key}"
 
 
-def sequence_keys(length: int) -> tuple[SequenceKey, ...]:
-    """Return the keys of a sequence of that length."""
-    if length <= len(_SHARED):
-        return _SHARED[:length]
-    return _SHARED + tuple(map(SequenceKey, range(len(_SHARED), length)))
+# --------------------------------------------------------------------- reading
+
+
+def read(key: Any, node: Any, view: View) -> Any:
+    """Read one child, by the key's own way or by the rule of the node."""
+    if type(key) in (SequenceKey, DictKey, GetAttrKey):
+        return key.get(node)
+    rule = view.resolve(type(node))
+    if rule is None:
+        raise LookupError(key)
+    children, aux = rule.flatten(node)
+    if type(key) is FlattenedIndexKey:
+        return children[key.key]
+    for known, child in zip(rule.keys(aux, len(children)), children, strict=True):
+        if known == key or str(known) == str(key):
+            return child
+    raise LookupError(key)
+
+
+def keys_of(node: Any, view: View) -> Sequence[Any]:
+    """Return the keys of a node's children, none for a leaf."""
+    rule = view.resolve(type(node))
+    if rule is None:
+        return ()
+    children, aux = rule.flatten(node)
+    return rule.keys(aux, len(children))
+
+
+def _no_such_place(path: KeyPath, depth: int, node: Any, view: View) -> PathError:
+    found, key = path[:depth], path[depth]
+    known = [str(known) for known in keys_of(node, view)]
+    kind = type(node).__name__
+    if not known:
+        there = f"the {kind} there has no children: {clip(node)}"
+    else:
+        shown = ", ".join(nearest(str(key), known)[:5])
+        more = f" and {len(known) - 5} more" if len(known) > 5 else ""
+        there = f"the {kind} there has {shown}{more}"
+    return PathError(f"no {key} at {found.where()}; {there}", path=path, found=found)
+
+
+# --------------------------------------------------------------------- parsing
+
+_FLAT = "[<flat index "
+
+
+def _parse_key(text: str, start: int) -> tuple[Any, int]:
+    """Read one key and return it with the place after it."""
+    if text.startswith(_FLAT, start):
+        end = text.find(">]", start)
+        digits = text[start + len(_FLAT) : end]
+        if end < 0 or not (digits.isascii() and digits.isdigit()):
+            raise _syntax_error(text, start, "a flat index has a number and ends in >]")
+        return FlattenedIndexKey(int(digits)), end + 2
+    if text[start] == "[":
+        end = _closing(text, start)
+        return _item_key(_value(text, start + 1, end)), end + 1
+    if text[start] == ".":
+        return _parse_name(text, start + 1)
+    raise _syntax_error(text, start, "a key begins with [ or .")
+
+
+def _parse_name(text: str, start: int) -> tuple[Any, int]:
+    if text[start : start + 1] in ("'", '"'):
+        end = _end_of_string(text, start)
+        return GetAttrKey(_value(text, start, end)), end
+    end = start
+    while end < len(text) and text[end] not in ".[":
+        end += 1
+    if not text[start:end].isidentifier():
+        raise _syntax_error(text, start, "a name after . is an identifier or quoted")
+    return GetAttrKey(text[start:end]), end
+
+
+def _closing(text: str, start: int) -> int:
+    """Return the place of the bracket that closes the one at `start`."""
+    place = start + 1
+    while place < len(text):
+        if text[place] in "'\"":
+            place = _end_of_string(text, place)
+        elif text[place] == "]":
+            return place
+        else:
+            place += 1
+    raise _syntax_error(text, start, "this [ is not closed")
+
+
+def _end_of_string(text: str, start: int) -> int:
+    quote, place = text[start], start + 1
+    while place < len(text) and text[place] != quote:
+        place += 2 if text[place] == "\\" else 1
+    if place >= len(text):
+        raise _syntax_error(text, start, "this quote is not closed")
+    return place + 1
+
+
+def _value(text: str, start: int, end: int) -> Any:
+    """Read the literal between two places."""
+    try:
+        return _evaluate(ast.parse(text[start:end], mode="eval").body)
+    except (
+        SyntaxError,
+        ValueError,
+        TypeError,
+        RecursionError,
+        MemoryError,
+        OverflowError,
+    ):
+        raise _syntax_error(text, start, "this is no literal") from None
+
+
+_NO_LITERAL = (
+    SyntaxError,
+    ValueError,
+    TypeError,
+    ArithmeticError,
+    RecursionError,
+    MemoryError,
+)
+_NUMBERS = {"inf": float("inf"), "nan": float("nan"), "infj": complex(0, float("inf"))}
+
+
+def _evaluate(node: ast.expr) -> Any:
+    match node:
+        case ast.Constant(value) if value is not ...:
+            return value
+        case ast.Tuple(items):
+            return tuple(map(_evaluate, items))
+        case ast.UnaryOp(ast.USub(), operand):
+            return -_evaluate(operand)
+        case ast.BinOp(left, ast.Add(), right):
+            return _evaluate(left) + _evaluate(right)
+        case ast.BinOp(left, ast.Sub(), right):
+            return _evaluate(left) - _evaluate(right)
+        case ast.Name(name) if name in _NUMBERS:
+            return _NUMBERS[name]
+        case ast.Attribute():
+            return _find_member(ast.unparse(node))
+    raise ValueError("no literal")
+
+
+def _find_member(name: str) -> Any:
+    """Find an Enum member by its qualified name, in a module that is loaded."""
+    parts = name.split(".")
+    for split in range(len(parts) - 2, 0, -1):
+        module = sys.modules.get(".".join(parts[:split]))
+        if module is None:
+            continue
+        found: Any = module
+        for part in parts[split:]:
+            found = vars(found).get(part) if hasattr(found, "__dict__") else None
+        if literal(found) == name:
+            return found
+    raise ValueError(f"{name} is no member of an Enum that is loaded")
+
+
+def _item_key(value: Any) -> Any:
+    return SequenceKey(value) if type(value) is int else DictKey(value)
+
+
+def _syntax_error(text: str, place: int, why: str) -> PathError:
+    return PathError(f"{clip(text)} is no path: {why}, at character {place}")

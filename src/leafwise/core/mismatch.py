@@ -8,11 +8,12 @@ fit, it looks again at what `walk` refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..errors import StructureError
+from .algebra import Steps, align
 from .auxdata import clip
-from .code import Code, iter_steps
+from .code import Code, Step, iter_steps
 from .containers import BUILTINS
 from .frozen import Frozen
 from .keypath import KeyPath
@@ -22,10 +23,12 @@ from .rule import Rule
 
 __all__ = [
     "Difference",
+    "code_differences",
     "deeper",
     "differences",
     "leaf_count_error",
     "mismatch_error",
+    "suffix_clashes",
 ]
 
 _SHOWN = 5
@@ -126,6 +129,66 @@ def _compare(
     return found[::-1]
 
 
+def code_differences(a: Code, b: Code) -> list[Difference]:
+    """Return where two structures differ, none if they are equal."""
+    return _compare_codes(a, b, _unequal, between_leaves=True)
+
+
+def suffix_clashes(a: Code, b: Code) -> list[Difference]:
+    """Return where both structures have nodes that do not pair."""
+    return _compare_codes(a, b, _unpaired, between_leaves=False)
+
+
+Paired: TypeAlias = "Callable[[Any, Any], Sequence[int] | None]"
+
+
+def _unequal(first: Any, second: Any) -> Sequence[int] | None:
+    rule, arity, aux = first
+    other, other_arity, other_aux = second
+    if rule is not other or arity != other_arity or not rule.same(aux, other_aux):
+        return None
+    return align(*first, *second)
+
+
+def _unpaired(first: Any, second: Any) -> Sequence[int] | None:
+    return align(*first, *second)
+
+
+def _compare_codes(
+    a: Code, b: Code, pair: Paired, *, between_leaves: bool
+) -> list[Difference]:
+    """Compare two structures node by node; a leaf against a node may count or not."""
+    first, second = Steps(a), Steps(b)
+    found: list[Difference] = []
+    stack: list[tuple[Any, int, int]] = [((), first.root, second.root)]
+    while stack:
+        slot, i, j = stack.pop()
+        one, other = first.steps[i], second.steps[j]
+        if one is None or other is None:
+            if between_leaves and one is not other:
+                found.append(Difference(_path(slot), _say(one), _say(other)))
+            continue
+        places = pair(one, other)
+        if places is None:
+            found.append(Difference(_path(slot), _say(one), _say(other)))
+            continue
+        keys = one[0].keys(one[2], one[1])
+        ours, theirs = first.children(i), second.children(j)
+        children = [
+            ((slot, key), child, theirs[place])
+            for key, child, place in zip(keys, ours, places, strict=True)
+        ]
+        stack += reversed(children)
+    return found
+
+
+def _say(step: Step) -> str:
+    if step is None:
+        return "a leaf"
+    rule, arity, aux = step
+    return describe_node(rule, arity, aux)
+
+
 def _path(slot: Any) -> KeyPath:
     keys = []
     while slot:
@@ -204,8 +267,8 @@ def _hint(rule: Rule, node: Any, view: View) -> str:
         return "None is a node without children; none_is_leaf=True makes it a leaf"
     if rule.name == "None":
         return (
-            "the first tree has None there, a node without children; "
-            "none_is_leaf=True makes it a leaf"
+            "the expected None is a node without children; none_is_leaf=True makes "
+            "it a leaf"
         )
     if view.resolve(type(node)) is None and isinstance(node, rule.cls):
         return (

@@ -194,7 +194,10 @@ def view_of(namespace: str = GLOBAL, none_is_leaf: bool = False) -> View:
         NamespaceError: Nobody declared the namespace or registered in it.
     """
     state = _state
-    view = state.views.get((namespace, none_is_leaf))
+    try:
+        view = state.views.get((namespace, none_is_leaf))
+    except TypeError:
+        view = None
     return _make_view(state, namespace, none_is_leaf) if view is None else view
 
 

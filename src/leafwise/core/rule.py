@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from ..errors import FlattenError
 from . import auxdata
 from .frozen import Frozen
-from .keypath import FlattenedIndexKey, GetAttrKey, as_key
+from .keys import FlattenedIndexKey, GetAttrKey, as_key
 
 
 if TYPE_CHECKING:

@@ -1,32 +1,35 @@
 """`PyTreeDef`: the structure of a tree, as a value.
 
-Owns equality, hash, text, counts, pickling and the algebra of structures. A
-treedef holds one flat code (see `code`), never a nest of objects, so that no
-operation on it depends on how deep the tree was. It keeps the rules that it
-was made with: a class registered anew later does not change it.
+Owns the algebra of structures, and equality, hash, text and pickling. A treedef
+holds one flat code (see `code`), never a nest of objects, so that no operation
+on it depends on how deep the tree was. It keeps the rules that it was made
+with: a class registered anew later does not change it.
 """
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Iterator
-from itertools import islice, pairwise
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, final
 
 from ..errors import TreeDefError
+from .algebra import common_suffix, is_prefix
 from .auxdata import clip
-from .code import Code, Step, flatten_up_to, iter_steps, pack, rebuild
+from .code import Code, Step, iter_steps
 from .containers import BUILTINS
-from .mismatch import differences, leaf_count_error, mismatch_error
+from .keypath import KeyPath
+from .mismatch import Difference, code_differences, mismatch_error, suffix_clashes
 from .registry import GLOBAL, Mode, View, view_of
 from .state import dump, load
+from .structure import Structure
+from .walk import flatten, map_leaves
 
 
 __all__ = ["PyTreeDef", "make_treedef", "treedef_tuple"]
 
 
 @final
-class PyTreeDef:
+class PyTreeDef(Structure):
     """The structure of a tree: its nodes and their aux data, without the leaves.
 
     Made by `tree_structure` and `tree_flatten`. Immutable, comparable, hashable,
@@ -45,160 +48,14 @@ class PyTreeDef:
         {'b': ('y', None), 'a': 'x'}
     """
 
-    __slots__ = ("__weakref__", "_code", "_count", "_hash", "_mode")
-
-    _code: Code
-    _count: int
-    _hash: int | None
-    _mode: Mode
+    __slots__ = ()
 
     def __init__(self) -> None:
         raise TypeError(
             "a PyTreeDef is made from a tree: use leafwise.tree_structure(tree)"
         )
 
-    # -------------------------------------------------------------- reading
-
-    @property
-    def num_leaves(self) -> int:
-        """The number of leaves."""
-        return self._count
-
-    @property
-    def num_nodes(self) -> int:
-        """The number of nodes, leaves and None included."""
-        return self._count + len(self._code)
-
-    @property
-    def num_children(self) -> int:
-        """The number of children of the root."""
-        return self._code[-1][2] if self._code else 0
-
-    @property
-    def type(self) -> builtins.type | None:
-        """The class of the root node, None for a leaf.
-
-        Example:
-            >>> import leafwise as lw
-            >>> lw.tree_structure([1]).type, lw.tree_structure(1).type
-            (<class 'list'>, None)
-        """
-        if not self._code:
-            return None
-        _, rule, _, aux = self._code[-1]
-        if rule.name in ("namedtuple", "structseq"):
-            return rule.data(aux)  # type: ignore[no-any-return]  # a class, by rule
-        return rule.cls
-
-    @property
-    def none_is_leaf(self) -> bool:
-        """Whether None counted as a leaf."""
-        return self._mode.none_is_leaf
-
-    @property
-    def namespace(self) -> str:
-        """The namespace that the tree was flattened in."""
-        return self._mode.namespace
-
-    def node_data(self) -> tuple[Any, Any] | None:
-        """Return the class and the aux data of the root, None for a leaf.
-
-        Example:
-            >>> import leafwise as lw
-            >>> lw.tree_structure({"b": 1, "a": 2}).node_data()
-            (<class 'dict'>, ['a', 'b'])
-        """
-        if not self._code:
-            return None
-        _, rule, _, aux = self._code[-1]
-        if rule.name in ("namedtuple", "structseq"):
-            return self.type, None
-        return rule.cls, rule.data(aux)
-
-    def is_leaf(self, *, strict: bool = True) -> bool:
-        """Say whether this is the structure of a bare leaf.
-
-        Args:
-            strict: If False, a node without children counts as well, which is
-                what `jax.tree_util.treedef_is_leaf` answers.
-
-        Example:
-            >>> import leafwise as lw
-            >>> empty = lw.tree_structure(())
-            >>> empty.is_leaf(), empty.is_leaf(strict=False)
-            (False, True)
-        """
-        return self.num_nodes == 1 and (not self._code or not strict)
-
-    def children(self) -> list[PyTreeDef]:
-        """Return the treedefs of the root's children.
-
-        Example:
-            >>> import leafwise as lw
-            >>> lw.tree_structure([1, (2, 3)]).children()
-            [PyTreeDef(*), PyTreeDef((*, *))]
-        """
-        if not self._code:
-            return []
-        steps = [*iter_steps(self._code)]
-        starts: list[int] = []
-        for place, step in enumerate(steps[:-1]):
-            arity = 0 if step is None else step[1]
-            start = starts[-arity] if arity else place
-            del starts[len(starts) - arity :]
-            starts.append(start)
-        return [
-            _from_steps(steps[start:end], self._mode)
-            for start, end in pairwise([*starts, len(steps) - 1])
-        ]
-
-    # -------------------------------------------------------------- using
-
-    def unflatten(self, leaves: Iterable[Any]) -> Any:
-        """Put a tree together from its leaves.
-
-        Args:
-            leaves: As many leaves as the treedef has, left to right; any object
-                may stand for a leaf.
-
-        Raises:
-            StructureError: Too few or too many leaves.
-            TypeError: `leaves` is not iterable.
-
-        Example:
-            >>> import leafwise as lw
-            >>> lw.tree_structure({"a": 1, "b": [2]}).unflatten("xy")
-            {'a': 'x', 'b': ['y']}
-        """
-        given = (
-            [*leaves] if type(leaves) is list else [*islice(leaves, self._count + 1)]
-        )
-        if len(given) != self._count:
-            raise leaf_count_error(self._count, given, leaves, repr(self))
-        return rebuild(self._code, given)
-
-    def flatten_up_to(self, tree: Any) -> list[Any]:
-        """Return what a tree has at the place of each leaf of this structure.
-
-        The tree may go deeper there; whole subtrees are returned then. Dicts,
-        OrderedDicts and defaultdicts pair with one another by key.
-
-        Raises:
-            StructureError: The tree does not have this structure.
-
-        Example:
-            >>> import leafwise as lw
-            >>> lw.tree_structure([1, {"a": 2}]).flatten_up_to([(1, 2), {"a": [3]}])
-            [(1, 2), [3]]
-        """
-        found = flatten_up_to(self._code, tree)
-        if found is None:
-            view = view_of(*self._mode)
-            raise mismatch_error(
-                differences(self._code, tree, view),
-                subject="the tree does not have the structure of the treedef",
-            )
-        return found
+    # -------------------------------------------------------------- algebra
 
     def compose(self, inner: PyTreeDef) -> PyTreeDef:
         """Return this structure with another one at each of its leaves.
@@ -225,9 +82,250 @@ class PyTreeDef:
                 else:
                     yield step
 
-        return _from_steps(steps(), self._mode)
+        return PyTreeDef._of(steps(), self._mode)
+
+    def transform(
+        self,
+        f_node: Callable[[PyTreeDef], PyTreeDef] | None = None,
+        f_leaf: Callable[[PyTreeDef], PyTreeDef] | None = None,
+    ) -> PyTreeDef:
+        """Return a structure with other nodes, or with structures for leaves.
+
+        Args:
+            f_node: Takes each node as a one-level treedef, from the leaves up,
+                and returns a one-level treedef with as many children.
+            f_leaf: Takes the treedef of a leaf and returns any treedef.
+
+        Raises:
+            TreeDefError: A function returned something else.
+
+        Example:
+            >>> import leafwise as lw
+            >>> pair = lw.tree_structure((0, 0))
+            >>> lw.tree_structure([1, {"a": 2}]).transform(f_leaf=lambda leaf: pair)
+            PyTreeDef([(*, *), {'a': (*, *)}])
+
+        The idea is that of `optree.PyTreeSpec.transform`.
+        """
+        return PyTreeDef._of(self._transformed(f_node, f_leaf), self._mode)
+
+    def _transformed(
+        self,
+        f_node: Callable[[PyTreeDef], PyTreeDef] | None,
+        f_leaf: Callable[[PyTreeDef], PyTreeDef] | None,
+    ) -> Iterator[Step]:
+        for step in iter_steps(self._code):
+            if step is None:
+                yield from self._leaf_steps(f_leaf)
+            elif f_node is None:
+                yield step
+            else:
+                yield self._node_step(f_node, step)
+
+    def _leaf_steps(
+        self, f_leaf: Callable[[PyTreeDef], PyTreeDef] | None
+    ) -> Iterator[Step]:
+        made = None if f_leaf is None else f_leaf(PyTreeDef._make((), 1, self._mode))
+        if made is None and f_leaf is None:
+            return iter((None,))
+        _check_treedefs("transform", (self, made))
+        return iter_steps(made._code)  # type: ignore[union-attr]  # checked
+
+    def _node_step(self, f_node: Callable[[PyTreeDef], PyTreeDef], step: Any) -> Step:
+        rule, arity, aux = step
+        one = PyTreeDef._make(((arity, rule, arity, aux),), arity, self._mode)
+        made = f_node(one)
+        _check_treedefs("transform", (self, made))
+        if not made.is_one_level() or made.num_leaves != arity:
+            raise TreeDefError(
+                f"f_node must return a node with as many leaves as {clip(one)}, got "
+                f"{clip(made)}"
+            )
+        _, new_rule, _, new_aux = made._code[-1]
+        return new_rule, arity, new_aux
+
+    def walk(
+        self,
+        leaves: Iterable[Any],
+        f_node: Callable[[builtins.type, Any, tuple[Any, ...]], Any] | None = None,
+        f_leaf: Callable[[Any], Any] | None = None,
+    ) -> Any:
+        """Fold a structure from the leaves up, without building nodes.
+
+        Args:
+            leaves: As many leaves as the structure has.
+            f_node: Takes class, aux data and results of the children, and
+                returns a result; without it the node is built.
+            f_leaf: Called on each leaf first.
+
+        Raises:
+            StructureError: Too few or too many leaves.
+
+        Example:
+            >>> import leafwise as lw
+            >>> depth = lambda cls, data, children: 1 + max(children, default=0)
+            >>> lw.tree_structure([1, (2, [3])]).walk("abc", depth, lambda leaf: 0)
+            3
+        """
+        return self._fold(leaves, f_leaf, _walker(f_node))
+
+    def traverse(
+        self,
+        leaves: Iterable[Any],
+        f_node: Callable[[Any], Any] | None = None,
+        f_leaf: Callable[[Any], Any] | None = None,
+    ) -> Any:
+        """Build a tree from the leaves up, with a function called on each node.
+
+        Args:
+            leaves: As many leaves as the structure has.
+            f_node: Takes each node once it is built, returns what stands there.
+            f_leaf: Called on each leaf first.
+
+        Raises:
+            StructureError: Too few or too many leaves.
+
+        Example:
+            >>> import leafwise as lw
+            >>> lw.tree_structure([1, (2, 3)]).traverse(
+            ...     [1, 2, 3], lambda n: sum(n) if isinstance(n, tuple) else n)
+            [1, 5]
+        """
+        return self._fold(leaves, f_leaf, _traverser(f_node))
+
+    def _fold(
+        self,
+        leaves: Iterable[Any],
+        f_leaf: Callable[[Any], Any] | None,
+        f_entry: Callable[[Any, Any, list[Any]], Any],
+    ) -> Any:
+        given = self._checked(leaves)
+        if f_leaf is not None:
+            given = map_leaves(f_leaf, [given], self._code)
+        stack: list[Any] = []
+        rest = iter(given)
+        for step in iter_steps(self._code):
+            if step is None:
+                stack.append(next(rest))
+                continue
+            rule, arity, aux = step
+            split = len(stack) - arity
+            stack[split:] = [f_entry(rule, aux, stack[split:])]
+        return stack[0]
 
     # -------------------------------------------------------------- comparing
+
+    def is_prefix(self, other: PyTreeDef, *, strict: bool = False) -> bool:
+        """Say whether this is the structure of another, cut off at its leaves.
+
+        Dicts of all kinds and deques of any maxlen stand for one another, as in
+        `flatten_up_to`; so two structures may be prefixes of each other without
+        being equal.
+
+        Args:
+            other: The other structure.
+            strict: Whether the other must go deeper somewhere.
+
+        Example:
+            >>> import leafwise as lw
+            >>> small, large = lw.tree_structure([1, 2]), lw.tree_structure([1, (2, 3)])
+            >>> small.is_prefix(large), large.is_prefix(small), small < large
+            (True, False, True)
+        """
+        _check_treedefs("is_prefix", (self, other), same_mode=False)
+        if self.none_is_leaf != other.none_is_leaf:
+            return False
+        deeper = len(self._code) < len(other._code)
+        return (deeper or not strict) and is_prefix(self._code, other._code)
+
+    def is_suffix(self, other: PyTreeDef, *, strict: bool = False) -> bool:
+        """Say whether the other is a prefix of this.
+
+        Args:
+            other: The other structure.
+            strict: Whether this must go deeper somewhere.
+
+        Example:
+            >>> import leafwise as lw
+            >>> lw.tree_structure([1, (2, 3)]).is_suffix(lw.tree_structure(1))
+            True
+        """
+        _check_treedefs("is_suffix", (self, other), same_mode=False)
+        return other.is_prefix(self, strict=strict)
+
+    def __le__(self, other: object) -> bool:
+        return self.is_prefix(other) if isinstance(other, PyTreeDef) else NotImplemented
+
+    def __lt__(self, other: object) -> bool:
+        if not isinstance(other, PyTreeDef):
+            return NotImplemented
+        return self.is_prefix(other, strict=True)
+
+    def __ge__(self, other: object) -> bool:
+        return self.is_suffix(other) if isinstance(other, PyTreeDef) else NotImplemented
+
+    def __gt__(self, other: object) -> bool:
+        if not isinstance(other, PyTreeDef):
+            return NotImplemented
+        return self.is_suffix(other, strict=True)
+
+    def common_suffix(self, other: PyTreeDef) -> PyTreeDef | None:
+        """Return the smallest structure that both are prefixes of, or None.
+
+        Example:
+            >>> import leafwise as lw
+            >>> one = lw.tree_structure([1, (2, 3)])
+            >>> other = lw.tree_structure([(1,), 2])
+            >>> one.common_suffix(other)
+            PyTreeDef([(*,), (*, *)])
+        """
+        _check_treedefs("common_suffix", (self, other))
+        steps = common_suffix(self._code, other._code)
+        return None if steps is None else PyTreeDef._of(steps, self._mode)
+
+    def broadcast_to_common_suffix(self, other: PyTreeDef) -> PyTreeDef:
+        """Return the smallest structure that both are prefixes of.
+
+        Where both have a node, it is the node of this structure.
+
+        Raises:
+            StructureError: Both have nodes at one place that do not pair.
+
+        Example:
+            >>> import leafwise as lw
+            >>> lw.tree_structure([1, 2]).broadcast_to_common_suffix(
+            ...     lw.tree_structure([1, (2, 3)]))
+            PyTreeDef([*, (*, *)])
+        """
+        found = self.common_suffix(other)
+        if found is None:
+            raise mismatch_error(
+                suffix_clashes(self._code, other._code),
+                subject="the two treedefs have no common suffix",
+            )
+        return found
+
+    def explain(self, other: Any) -> list[Difference]:
+        """Return the places where another structure differs, none if it is equal.
+
+        Args:
+            other: A treedef, or a tree to take the structure of.
+
+        Example:
+            >>> import leafwise as lw
+            >>> for difference in lw.tree_structure({"a": (1,)}).explain({"a": [1]}):
+            ...     print(difference)
+            at ['a']: expected tuple of length 1, got list of length 1
+        """
+        if not isinstance(other, PyTreeDef):
+            view = view_of(*self._mode)
+            leaves, code = flatten(other, view)
+            other = make_treedef(code, len(leaves), view)
+        found = code_differences(self._code, other._code)
+        if self.none_is_leaf != other.none_is_leaf:
+            modes = (f"none_is_leaf={x.none_is_leaf}" for x in (self, other))
+            found.insert(0, Difference(KeyPath(), *modes))
+        return found
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -270,27 +368,33 @@ def make_treedef(code: Code, count: int, view: View) -> PyTreeDef:
     """Return the treedef of a code with that many leaves."""
     if not code:
         if view.leaf_treedef is None:
-            view.leaf_treedef = _new(code, 1, view.mode)
+            view.leaf_treedef = PyTreeDef._make(code, 1, view.mode)
         return view.leaf_treedef  # type: ignore[no-any-return]  # set just above
-    return _new(tuple(code), count, view.mode)
-
-
-def _new(code: Code, count: int, mode: Mode) -> PyTreeDef:
-    treedef = object.__new__(PyTreeDef)
-    treedef._code = code
-    treedef._count = count
-    treedef._mode = mode
-    treedef._hash = None
-    return treedef
-
-
-def _from_steps(steps: Iterable[Step], mode: Mode) -> PyTreeDef:
-    listed = [*steps]
-    return _new(pack(listed), listed.count(None), mode)
+    return PyTreeDef._make(tuple(code), count, view.mode)
 
 
 def _load(state: Any) -> PyTreeDef:
-    return _new(*load(state))
+    return PyTreeDef._make(*load(state))
+
+
+def _walker(f_node: Any) -> Callable[[Any, Any, list[Any]], Any]:
+    """Return what `walk` does with a node: the function's answer, or the node."""
+    if f_node is None:
+        return lambda rule, aux, children: rule.unflatten(aux, children)
+    return lambda rule, aux, children: f_node(
+        _class_of(rule, aux), rule.data(aux), tuple(children)
+    )
+
+
+def _traverser(f_node: Any) -> Callable[[Any, Any, list[Any]], Any]:
+    """Return what `traverse` does with a node: build it, then ask the function."""
+    if f_node is None:
+        return _walker(None)
+    return lambda rule, aux, children: f_node(rule.unflatten(aux, children))
+
+
+def _class_of(rule: Any, aux: Any) -> Any:
+    return rule.data(aux) if rule.name in ("namedtuple", "structseq") else rule.cls
 
 
 def _same_code(a: Code, b: Code) -> bool:
@@ -359,16 +463,18 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     steps.append((BUILTINS[tuple], len(parts), None))
     named = [part._mode for part in parts if part._mode.namespace]
     plain = Mode(GLOBAL, bool(parts) and parts[0].none_is_leaf)
-    return _from_steps(steps, named[0] if named else plain)
+    return PyTreeDef._of(steps, named[0] if named else plain)
 
 
-def _check_treedefs(who: str, parts: tuple[Any, ...]) -> None:
+def _check_treedefs(
+    who: str, parts: tuple[Any, ...], *, same_mode: bool = True
+) -> None:
     for part in parts:
         if not isinstance(part, PyTreeDef):
             raise TreeDefError(
                 f"{who} takes treedefs, got {type(part).__name__}: {clip(part)}"
             )
-        if part.none_is_leaf != parts[0].none_is_leaf:
+        if same_mode and part.none_is_leaf != parts[0].none_is_leaf:
             raise TreeDefError(
                 f"{who} takes treedefs of one None mode: {clip(parts[0])} and "
                 f"{clip(part)} differ in none_is_leaf"

@@ -22,12 +22,14 @@ from ..errors import CycleError
 from .code import Code, Entry, leaf_paths, locate, rebuild
 from .containers import DICT, LIST, TUPLE
 from .keyorder import key_order, known_leaf_keys, known_orders
-from .keypath import DictKey, KeyPath
+from .keypath import KeyPath
+from .keys import DictKey
 from .registry import View
 from .rule import Rule
 
 
 __all__ = [
+    "PathPredicate",
     "Predicate",
     "flatten",
     "iter_leaves",
@@ -35,12 +37,23 @@ __all__ = [
     "map_tree",
 ]
 
-Predicate: TypeAlias = "Callable[[Any], object] | None"
+
+class PathPredicate:
+    """A predicate that takes the key path before the node."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Callable[[KeyPath, Any], object]) -> None:
+        self.function = function
+
+
+Predicate: TypeAlias = "Callable[[Any], object] | PathPredicate | None"
 
 _SHALLOW = 50
 _DEEP = 150
 _LONG = 4
 _FRAMES_FOR_OTHERS = 300
+_CONVERTED = "generator raised StopIteration"  # what PEP 479 makes of one
 
 
 def _levels_left() -> int:
@@ -181,7 +194,7 @@ def _flatten_deep(
         for leaf in walk:
             add(leaf)
     except RuntimeError as error:
-        if isinstance(error.__cause__, StopIteration):
+        if str(error) == _CONVERTED and isinstance(error.__cause__, StopIteration):
             raise error.__cause__ from None
         raise
     return mark
@@ -210,10 +223,12 @@ def _walk(
     rest: Iterator[Any] = iter((tree,))
     stack: list[Frame] = []
     on_path: set[int] = set()
+    tracker = _Tracker(is_leaf.function) if isinstance(is_leaf, PathPredicate) else None
+    stop: Any = is_leaf if tracker is None else tracker.ask
     try:
         while True:
             for node in rest:
-                if is_leaf is not None and is_leaf(node):
+                if stop is not None and stop(node):
                     yield node
                     continue
                 cls = type(node)
@@ -230,6 +245,8 @@ def _walk(
                 on_path.add(id(node))
                 stack.append((node, rest, rule, children, aux))
                 rest = iter(children)
+                if tracker is not None:
+                    tracker.enter(rule.keys(aux, len(children)))
                 break
             else:
                 if not stack:
@@ -237,9 +254,38 @@ def _walk(
                 node, rest, rule, children, aux = stack.pop()
                 on_path.discard(id(node))
                 emit(rule, len(children), aux)
+                if tracker is not None:
+                    tracker.leave()
     except Exception:
         _leave_stack(trail, stack, rest)
         raise
+
+
+class _Tracker:
+    """Keeps the key path of a walk, for a predicate that wants to know it."""
+
+    __slots__ = ("function", "path", "rest")
+
+    def __init__(self, function: Callable[[KeyPath, Any], object]) -> None:
+        self.function = function
+        self.path: list[Any] = []
+        self.rest: list[Iterator[Any]] = []
+
+    def ask(self, node: Any) -> object:
+        """Go to the next child and ask about it."""
+        if self.rest:
+            self.path[-1] = next(self.rest[-1])
+        return self.function(KeyPath(self.path), node)
+
+    def enter(self, keys: Sequence[Any]) -> None:
+        """Go down to the children with these keys."""
+        self.path.append(None)
+        self.rest.append(iter(keys))
+
+    def leave(self) -> None:
+        """Go up again."""
+        self.path.pop()
+        self.rest.pop()
 
 
 def iter_leaves(tree: Any, view: View, is_leaf: Predicate = None) -> Iterator[Any]:
@@ -317,7 +363,7 @@ def _make_mapper(view: View) -> Callable[..., Any]:
                     else:
                         mapped[key] = visit(child, depth, function, trail)
             except Exception:
-                trail.append(DictKey(key))
+                trail.append(DictKey(next(own for own in mapped if own == key)))
                 raise
             return mapped
         aux: Any = None

@@ -5,6 +5,7 @@ core's affair. The arguments that most functions share:
 
     is_leaf: Stops the walk early. A predicate that is asked of each node from
         the root down, a type, or a tuple of types.
+    is_leaf_takes_path: Whether the predicate is called as `is_leaf(path, node)`.
     none_is_leaf: Whether None is a leaf; by default it is a node without
         children.
     namespace: The namespace to look classes up in before the global registry.
@@ -13,14 +14,23 @@ core's affair. The arguments that most functions share:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from types import UnionType
 from typing import TYPE_CHECKING, Any
 
 from ..core.auxdata import clip
 from ..core.code import Code, flatten_up_to, rebuild
+from ..core.keypath import KeyPath
 from ..core.mismatch import deeper, differences, mismatch_error
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef, make_treedef
-from ..core.walk import Predicate, flatten, iter_leaves, map_leaves, map_tree
+from ..core.walk import (
+    PathPredicate,
+    Predicate,
+    flatten,
+    iter_leaves,
+    map_leaves,
+    map_tree,
+)
 
 
 if TYPE_CHECKING:
@@ -39,7 +49,7 @@ __all__ = [
 ]
 
 
-def predicate(is_leaf: IsLeaf) -> Predicate:
+def predicate(is_leaf: IsLeaf, takes_path: bool = False) -> Predicate:
     """Turn what `is_leaf` takes into a predicate, or None.
 
     Raises:
@@ -47,16 +57,23 @@ def predicate(is_leaf: IsLeaf) -> Predicate:
     """
     if is_leaf is None:
         return None
-    if isinstance(is_leaf, type) or (
+    if isinstance(is_leaf, type | UnionType) or (
         isinstance(is_leaf, tuple) and all(isinstance(cls, type) for cls in is_leaf)
     ):
         return lambda node: isinstance(node, is_leaf)
-    if callable(is_leaf):
-        return is_leaf
+    if callable(is_leaf) and not hasattr(is_leaf, "__origin__"):
+        return PathPredicate(is_leaf) if takes_path else is_leaf
     raise TypeError(
         "is_leaf must be a predicate, a type or a tuple of types, "
         f"got {type(is_leaf).__name__}: {clip(is_leaf)}"
     )
+
+
+def asks_to_stop(stop: Predicate, tree: Any) -> bool:
+    """Say whether a predicate stops at a root."""
+    if isinstance(stop, PathPredicate):
+        return bool(stop.function(KeyPath(), tree))
+    return stop is not None and bool(stop(tree))
 
 
 # ---------------------------------------------------------- flatten, unflatten
@@ -66,6 +83,7 @@ def tree_flatten(
     tree: Any,
     is_leaf: IsLeaf = None,
     *,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> tuple[list[Any], PyTreeDef]:
@@ -73,7 +91,8 @@ def tree_flatten(
 
     Args:
         tree: Any value; a value of no registered type is a leaf by itself.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Returns:
         The leaves from left to right, dict leaves in sorted key order, and the
@@ -91,7 +110,7 @@ def tree_flatten(
     view = view_of(namespace, none_is_leaf)
     if is_leaf is None and type(tree) in view.leaf_types:
         return [tree], view.leaf_treedef or make_treedef((), 1, view)
-    leaves, code = flatten(tree, view, predicate(is_leaf))
+    leaves, code = flatten(tree, view, predicate(is_leaf, is_leaf_takes_path))
     return leaves, make_treedef(code, len(leaves), view)
 
 
@@ -99,6 +118,7 @@ def tree_leaves(
     tree: Any,
     is_leaf: IsLeaf = None,
     *,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> list[Any]:
@@ -106,7 +126,8 @@ def tree_leaves(
 
     Args:
         tree: Any value.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Raises:
         CycleError: The tree contains itself.
@@ -118,13 +139,16 @@ def tree_leaves(
         >>> lw.tree_leaves([1, (2, 3)], is_leaf=tuple)
         [1, (2, 3)]
     """
-    return flatten(tree, view_of(namespace, none_is_leaf), predicate(is_leaf))[0]
+    return flatten(
+        tree, view_of(namespace, none_is_leaf), predicate(is_leaf, is_leaf_takes_path)
+    )[0]
 
 
 def tree_structure(
     tree: Any,
     is_leaf: IsLeaf = None,
     *,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> PyTreeDef:
@@ -132,7 +156,8 @@ def tree_structure(
 
     Args:
         tree: Any value.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Raises:
         CycleError: The tree contains itself.
@@ -142,15 +167,20 @@ def tree_structure(
         >>> lw.tree_structure([1, (2, None)])
         PyTreeDef([*, (*, None)])
     """
-    return tree_flatten(tree, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)[
-        1
-    ]
+    return tree_flatten(
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    )[1]
 
 
 def tree_iter(
     tree: Any,
     is_leaf: IsLeaf = None,
     *,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Iterator[Any]:
@@ -158,7 +188,8 @@ def tree_iter(
 
     Args:
         tree: Any value.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Raises:
         CycleError: The tree contains itself; raised when the walk gets there.
@@ -168,7 +199,9 @@ def tree_iter(
         >>> next(lw.tree_iter({"b": 1, "a": 2}))
         2
     """
-    return iter_leaves(tree, view_of(namespace, none_is_leaf), predicate(is_leaf))
+    return iter_leaves(
+        tree, view_of(namespace, none_is_leaf), predicate(is_leaf, is_leaf_takes_path)
+    )
 
 
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
@@ -207,6 +240,7 @@ def tree_map(
     tree: Any,
     *rest: Any,
     is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
     strict: bool = False,
@@ -219,7 +253,8 @@ def tree_map(
         tree: The tree that gives the structure.
         *rest: Further trees that have the structure of `tree`. They may go
             deeper; `f` gets the whole subtree then.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
         strict: Whether to refuse further trees that go deeper than `tree`.
 
     Returns:
@@ -245,7 +280,7 @@ def tree_map(
             return map_tree(f, tree, view)
         if type(tree) in view.leaf_types and not strict:
             return map_leaves(f, [[tree], *([other] for other in rest)], ())[0]
-    leaves, code = flatten(tree, view, predicate(is_leaf))
+    leaves, code = flatten(tree, view, predicate(is_leaf, is_leaf_takes_path))
     columns = [leaves, *columns_of(code, rest, view, strict=strict)]
     return rebuild(code, map_leaves(f, columns, code))
 
@@ -275,6 +310,7 @@ def tree_map_(
     tree: Any,
     *rest: Any,
     is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
     strict: bool = False,
@@ -287,7 +323,8 @@ def tree_map_(
         f: Called as in `tree_map`; what it returns is dropped.
         tree: The tree that gives the structure.
         *rest: Further trees that have the structure of `tree`.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
         strict: Whether to refuse further trees that go deeper than `tree`.
 
     Returns:
@@ -306,7 +343,7 @@ def tree_map_(
         [2, 1]
     """
     view = view_of(namespace, none_is_leaf)
-    leaves, code = flatten(tree, view, predicate(is_leaf))
+    leaves, code = flatten(tree, view, predicate(is_leaf, is_leaf_takes_path))
     map_leaves(f, [leaves, *columns_of(code, rest, view, strict=strict)], code)
     return tree
 
@@ -317,6 +354,7 @@ def tree_map_only(
     tree: Any,
     *,
     is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -327,7 +365,8 @@ def tree_map_only(
             a predicate on leaves.
         f: Called with each such leaf.
         tree: The tree.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Raises:
         TypeError: `type_or_types` is none of these.
@@ -345,37 +384,40 @@ def tree_map_only(
         lambda leaf: f(leaf) if chosen(leaf) else leaf,
         tree,
         is_leaf=is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
         none_is_leaf=none_is_leaf,
         namespace=namespace,
     )
 
 
-def _chooser(chosen: Any) -> Callable[[Any], object]:
-    if isinstance(chosen, type | tuple) or hasattr(chosen, "__args__"):
-        try:
-            isinstance(None, chosen)
-        except TypeError as error:
-            raise TypeError(
-                f"tree_map_only cannot select leaves by {chosen!r}"
-            ) from error
-        return lambda leaf: isinstance(leaf, chosen)
-    if callable(chosen):
-        return chosen  # type: ignore[no-any-return]  # Any narrowed by callable
-    raise TypeError(
-        "tree_map_only selects by a type, a tuple of types, a union or a predicate, "
-        f"got {type(chosen).__name__}: {clip(chosen)}"
-    )
+def _chooser(chosen: Any) -> Any:
+    try:
+        found = predicate(chosen)
+    except TypeError:
+        found = None
+    if found is None:
+        raise TypeError(
+            "tree_map_only selects by a type, a tuple of types, a union or a "
+            f"predicate, got {type(chosen).__name__}: {clip(chosen)}"
+        )
+    return found
 
 
 def tree_replace_nones(
-    sentinel: Any, tree: Any, *, is_leaf: IsLeaf = None, namespace: str = GLOBAL
+    sentinel: Any,
+    tree: Any,
+    *,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    namespace: str = GLOBAL,
 ) -> Any:
     """Return the tree with an object in the place of each None.
 
     Args:
         sentinel: What to put there.
         tree: The tree; a bare None counts as well.
-        is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, namespace: See
+            :ref:`common arguments <common>`.
 
     Raises:
         CycleError: The tree contains itself.
@@ -389,6 +431,7 @@ def tree_replace_nones(
         lambda leaf: sentinel if leaf is None else leaf,
         tree,
         is_leaf=is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
         none_is_leaf=True,
         namespace=namespace,
     )

@@ -35,6 +35,7 @@ def tree_reduce(
     initializer: Any = MISSING,
     is_leaf: IsLeaf = None,
     *,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -44,7 +45,8 @@ def tree_reduce(
         function: Takes the value so far and the next leaf.
         tree: The tree.
         initializer: The value to begin with; without it, the first leaf.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Raises:
         TypeError: There are no leaves and no initializer.
@@ -55,7 +57,13 @@ def tree_reduce(
         >>> lw.tree_reduce(lambda total, x: total + x, [1, (2, 3)])
         6
     """
-    leaves = tree_leaves(tree, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    leaves = tree_leaves(
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    )
     if initializer is not MISSING:
         return functools.reduce(function, leaves, initializer)
     if not leaves:
@@ -69,6 +77,7 @@ def tree_reduce_associative(
     *,
     identity: Any = MISSING,
     is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -81,7 +90,8 @@ def tree_reduce_associative(
         operation: Takes two values; must be associative.
         tree: The tree.
         identity: The result for a tree without leaves.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Raises:
         TypeError: There are no leaves and no identity.
@@ -94,7 +104,13 @@ def tree_reduce_associative(
 
     The idea is that of `jax.tree_util.tree_reduce_associative`.
     """
-    leaves = tree_leaves(tree, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    leaves = tree_leaves(
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    )
     if leaves:
         return _fold_halves(operation, leaves)
     if identity is MISSING:
@@ -117,6 +133,7 @@ def tree_all(
     tree: Any,
     *,
     is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
@@ -124,7 +141,8 @@ def tree_all(
 
     Args:
         tree: The tree.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Raises:
         CycleError: The tree contains itself, before a false leaf.
@@ -134,13 +152,22 @@ def tree_all(
         >>> lw.tree_all({"a": True, "b": [1, 0]}), lw.tree_all([])
         (False, True)
     """
-    return all(tree_iter(tree, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace))
+    return all(
+        tree_iter(
+            tree,
+            is_leaf,
+            is_leaf_takes_path=is_leaf_takes_path,
+            none_is_leaf=none_is_leaf,
+            namespace=namespace,
+        )
+    )
 
 
 def tree_any(
     tree: Any,
     *,
     is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
@@ -148,7 +175,8 @@ def tree_any(
 
     Args:
         tree: The tree.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Raises:
         CycleError: The tree contains itself, before a true leaf.
@@ -158,7 +186,15 @@ def tree_any(
         >>> lw.tree_any({"a": False, "b": [1, 0]}), lw.tree_any([])
         (True, False)
     """
-    return any(tree_iter(tree, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace))
+    return any(
+        tree_iter(
+            tree,
+            is_leaf,
+            is_leaf_takes_path=is_leaf_takes_path,
+            none_is_leaf=none_is_leaf,
+            namespace=namespace,
+        )
+    )
 
 
 def tree_sum(
@@ -166,6 +202,7 @@ def tree_sum(
     start: Any = 0,
     *,
     is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -174,7 +211,8 @@ def tree_sum(
     Args:
         tree: The tree.
         start: The value to begin with; a str or bytes joins the leaves.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Raises:
         CycleError: The tree contains itself.
@@ -184,7 +222,13 @@ def tree_sum(
         >>> lw.tree_sum({"a": 1, "b": [2, 3]}), lw.tree_sum(["x", ("y",)], start="")
         (6, 'xy')
     """
-    leaves = tree_leaves(tree, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    leaves = tree_leaves(
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    )
     if isinstance(start, str | bytes | bytearray):
         return start + type(start)().join(leaves)  # type: ignore[operator]
     return sum(leaves, start)
@@ -196,6 +240,7 @@ def tree_max(
     default: Any = MISSING,
     key: Callable[[Any], Any] | None = None,
     is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -205,7 +250,8 @@ def tree_max(
         tree: The tree.
         default: The result for a tree without leaves.
         key: What to compare leaves by.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Raises:
         ValueError: There are no leaves and no default.
@@ -216,7 +262,13 @@ def tree_max(
         >>> lw.tree_max({"a": 1, "b": [3, 2]}), lw.tree_max([], default=0)
         (3, 0)
     """
-    leaves = tree_leaves(tree, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    leaves = tree_leaves(
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    )
     return _extreme(max, "tree_max", leaves, default, key)
 
 
@@ -226,6 +278,7 @@ def tree_min(
     default: Any = MISSING,
     key: Callable[[Any], Any] | None = None,
     is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -235,7 +288,8 @@ def tree_min(
         tree: The tree.
         default: The result for a tree without leaves.
         key: What to compare leaves by.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Raises:
         ValueError: There are no leaves and no default.
@@ -246,7 +300,13 @@ def tree_min(
         >>> lw.tree_min({"a": 3, "b": [1, 2]})
         1
     """
-    leaves = tree_leaves(tree, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    leaves = tree_leaves(
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    )
     return _extreme(min, "tree_min", leaves, default, key)
 
 

@@ -15,7 +15,7 @@ from ..core.containers import BUILTINS
 from ..core.registry import GLOBAL, View, namespaces, view_of
 from ..core.treedef import PyTreeDef, make_treedef
 from ..errors import StructureError
-from .basic import predicate, tree_flatten
+from .basic import asks_to_stop, predicate, tree_flatten
 
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def tree_is_leaf(
     tree: Any,
     is_leaf: IsLeaf = None,
     *,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
@@ -45,15 +46,19 @@ def tree_is_leaf(
 
     Args:
         tree: Any value.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Example:
         >>> import leafwise as lw
         >>> lw.tree_is_leaf(1), lw.tree_is_leaf([1]), lw.tree_is_leaf(None)
         (True, False, False)
     """
-    view, stop = view_of(namespace, none_is_leaf), predicate(is_leaf)
-    if stop is not None and stop(tree):
+    view, stop = (
+        view_of(namespace, none_is_leaf),
+        predicate(is_leaf, is_leaf_takes_path),
+    )
+    if asks_to_stop(stop, tree):
         return True
     return view.resolve(type(tree)) is None
 
@@ -62,6 +67,7 @@ def all_leaves(
     iterable: Iterable[Any],
     is_leaf: IsLeaf = None,
     *,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
@@ -69,7 +75,8 @@ def all_leaves(
 
     Args:
         iterable: The items.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Example:
         >>> import leafwise as lw
@@ -77,7 +84,13 @@ def all_leaves(
         (True, False)
     """
     return all(
-        tree_is_leaf(item, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+        tree_is_leaf(
+            item,
+            is_leaf,
+            is_leaf_takes_path=is_leaf_takes_path,
+            none_is_leaf=none_is_leaf,
+            namespace=namespace,
+        )
         for item in iterable
     )
 
@@ -112,6 +125,7 @@ def tree_flatten_one_level(
     tree: Any,
     is_leaf: IsLeaf = None,
     *,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> OneLevel:
@@ -119,7 +133,8 @@ def tree_flatten_one_level(
 
     Args:
         tree: A node.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Raises:
         StructureError: The value is a leaf.
@@ -129,9 +144,12 @@ def tree_flatten_one_level(
         >>> lw.tree_flatten_one_level([1, (2, 3)]).children
         [1, (2, 3)]
     """
-    view, stop = view_of(namespace, none_is_leaf), predicate(is_leaf)
+    view, stop = (
+        view_of(namespace, none_is_leaf),
+        predicate(is_leaf, is_leaf_takes_path),
+    )
     rule = view.resolve(type(tree))
-    if rule is None or (stop is not None and stop(tree)):
+    if rule is None or asks_to_stop(stop, tree):
         raise StructureError(
             f"a leaf has no children to take apart: {clip(tree)} "
             f"({type(tree).__qualname__})"
@@ -153,6 +171,7 @@ def tree_children(
     tree: Any,
     is_leaf: IsLeaf = None,
     *,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> list[Any]:
@@ -160,7 +179,8 @@ def tree_children(
 
     Args:
         tree: Any value.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Example:
         >>> import leafwise as lw
@@ -168,7 +188,7 @@ def tree_children(
         ([2, [1]], [])
     """
     options: dict[str, Any] = {"none_is_leaf": none_is_leaf, "namespace": namespace}
-    if tree_is_leaf(tree, is_leaf, **options):
+    if tree_is_leaf(tree, is_leaf, is_leaf_takes_path=is_leaf_takes_path, **options):
         return []
     return tree_flatten_one_level(tree, **options).children
 
@@ -178,6 +198,7 @@ def tree_equal(
     b: Any,
     *,
     is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
@@ -190,7 +211,8 @@ def tree_equal(
     Args:
         a: A tree.
         b: Another tree.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Raises:
         CycleError: A tree contains itself.
@@ -202,7 +224,11 @@ def tree_equal(
         >>> lw.tree_equal([1], (1,))
         False
     """
-    options: dict[str, Any] = {"none_is_leaf": none_is_leaf, "namespace": namespace}
+    options: dict[str, Any] = {
+        "is_leaf_takes_path": is_leaf_takes_path,
+        "none_is_leaf": none_is_leaf,
+        "namespace": namespace,
+    }
     leaves, treedef = tree_flatten(a, is_leaf, **options)
     others, other = tree_flatten(b, is_leaf, **options)
     return treedef == other and all(map(same, leaves, others))
@@ -222,7 +248,7 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
         >>> lw.treedef_children(lw.tree_structure([1, (2, 3)]))
         [PyTreeDef(*), PyTreeDef((*, *))]
     """
-    return treedef.children()
+    return _checked(treedef).children()
 
 
 def treedef_is_leaf(treedef: PyTreeDef, *, strict: bool = True) -> bool:
@@ -239,7 +265,13 @@ def treedef_is_leaf(treedef: PyTreeDef, *, strict: bool = True) -> bool:
         >>> lw.treedef_is_leaf(lw.tree_structure([]))
         False
     """
-    return treedef.is_leaf(strict=strict)
+    return _checked(treedef).is_leaf(strict=strict)
+
+
+def _checked(treedef: Any) -> PyTreeDef:
+    if not isinstance(treedef, PyTreeDef):
+        raise TypeError(f"expected a treedef, got {type(treedef).__name__}")
+    return treedef
 
 
 # ---------------------------------------------------------------------- reasons
@@ -249,6 +281,7 @@ def explain_leaf(
     tree: Any,
     is_leaf: IsLeaf = None,
     *,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
@@ -256,7 +289,8 @@ def explain_leaf(
 
     Args:
         tree: Any value.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Example:
         >>> import leafwise as lw
@@ -268,8 +302,11 @@ are registered'
         'a node: list is a built-in node type'
     """
     cls = type(tree)
-    view, stop = view_of(namespace, none_is_leaf), predicate(is_leaf)
-    if stop is not None and stop(tree):
+    view, stop = (
+        view_of(namespace, none_is_leaf),
+        predicate(is_leaf, is_leaf_takes_path),
+    )
+    if asks_to_stop(stop, tree):
         return "a leaf: is_leaf says so"
     rule = view.resolve(cls)
     if rule is None:
@@ -279,7 +316,11 @@ are registered'
     if rule.cls is tuple:
         return f"a node: {cls.__qualname__} is a {rule.name}"
     scope = f"in namespace {rule.namespace!r}" if rule.namespace else "globally"
-    return f"a node: {cls.__qualname__} was registered {scope} at {rule.where}"
+    name = cls.__qualname__
+    if view.registered(cls) is None:
+        base = next(b for b in cls.__mro__[1:] if view.registered(b) is not None)
+        name = f"{name} follows {base.__qualname__}, which"
+    return f"a node: {name} was registered {scope} at {rule.where}"
 
 
 def _why_leaf(cls: type, view: View, none_is_leaf: bool) -> str:

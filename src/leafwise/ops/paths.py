@@ -33,6 +33,7 @@ def tree_flatten_with_path(
     tree: Any,
     is_leaf: IsLeaf = None,
     *,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
@@ -40,7 +41,8 @@ def tree_flatten_with_path(
 
     Args:
         tree: Any value.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Returns:
         The `(path, leaf)` pairs from left to right, and the treedef.
@@ -55,7 +57,7 @@ def tree_flatten_with_path(
         [("['a'][0]", 1), ("['a'][1]", 2)]
     """
     view = view_of(namespace, none_is_leaf)
-    leaves, code = flatten(tree, view, predicate(is_leaf))
+    leaves, code = flatten(tree, view, predicate(is_leaf, is_leaf_takes_path))
     pairs = [*zip(leaf_paths(code, len(leaves)), leaves, strict=True)]
     return pairs, make_treedef(code, len(leaves), view)
 
@@ -64,6 +66,7 @@ def tree_leaves_with_path(
     tree: Any,
     is_leaf: IsLeaf = None,
     *,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> list[tuple[KeyPath, Any]]:
@@ -71,7 +74,8 @@ def tree_leaves_with_path(
 
     Args:
         tree: Any value.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Raises:
         CycleError: The tree contains itself.
@@ -84,7 +88,11 @@ def tree_leaves_with_path(
         ['lr'] = 0.1
     """
     return tree_flatten_with_path(
-        tree, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
     )[0]
 
 
@@ -92,6 +100,7 @@ def tree_paths(
     tree: Any,
     is_leaf: IsLeaf = None,
     *,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> list[KeyPath]:
@@ -99,7 +108,8 @@ def tree_paths(
 
     Args:
         tree: Any value.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Raises:
         CycleError: The tree contains itself.
@@ -109,7 +119,9 @@ def tree_paths(
         >>> [str(path) for path in lw.tree_paths([1, {"a": 2}])]
         ['[0]', "[1]['a']"]
     """
-    leaves, code = flatten(tree, view_of(namespace, none_is_leaf), predicate(is_leaf))
+    leaves, code = flatten(
+        tree, view_of(namespace, none_is_leaf), predicate(is_leaf, is_leaf_takes_path)
+    )
     return leaf_paths(code, len(leaves))
 
 
@@ -118,6 +130,7 @@ def tree_map_with_path(
     tree: Any,
     *rest: Any,
     is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
     strict: bool = False,
@@ -128,7 +141,8 @@ def tree_map_with_path(
         f: Called as `f(path, leaf, *others)`, in leaf order.
         tree: The tree that gives the structure.
         *rest: Further trees that have the structure of `tree`.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
         strict: Whether to refuse further trees that go deeper than `tree`.
 
     Returns:
@@ -144,7 +158,7 @@ def tree_map_with_path(
         {'a': ["['a'][0] is 1"]}
     """
     view = view_of(namespace, none_is_leaf)
-    leaves, code = flatten(tree, view, predicate(is_leaf))
+    leaves, code = flatten(tree, view, predicate(is_leaf, is_leaf_takes_path))
     columns = columns_of(code, rest, view, strict=strict)
     paths: list[Any] = [*leaf_paths(code, len(leaves))]
     return rebuild(code, map_leaves(f, [paths, leaves, *columns], code))

@@ -1,0 +1,213 @@
+"""Keys: how the place of a child in its parent is named.
+
+Owns the four key classes. Their names and texts are those of `jax.tree_util`,
+with two refinements that make a text say one thing only: Enum members print by
+their qualified name, and names that are no identifiers print quoted. Knows
+nothing of rules or registries.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from .frozen import Frozen
+
+
+__all__ = [
+    "DictKey",
+    "FlattenedIndexKey",
+    "GetAttrKey",
+    "SequenceKey",
+    "as_key",
+    "literal",
+    "sequence_keys",
+]
+
+
+class SequenceKey(Frozen):
+    """The place of a child in a list, tuple or deque.
+
+    It equals the `DictKey` of the same int: both read `node[idx]`, and both
+    print alike.
+
+    Args:
+        idx: The position, counted from 0.
+
+    Example:
+        >>> import leafwise as lw
+        >>> str(lw.SequenceKey(2))
+        '[2]'
+    """
+
+    __slots__ = ("idx",)
+    __match_args__ = ("idx",)
+
+    idx: int
+
+    def __init__(self, idx: int) -> None:
+        self._set(idx)
+
+    def __str__(self) -> str:
+        return f"[{self.idx!r}]"
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, DictKey):
+            return _is_index(other.key) and bool(self.idx == other.key)
+        return super().__eq__(other)
+
+    def __hash__(self) -> int:
+        return hash((DictKey, self.idx))
+
+    def get(self, node: Any) -> Any:
+        """Read the child that stands there in a node.
+
+        Raises:
+            LookupError: There is none.
+        """
+        return node[self.idx]
+
+
+class DictKey(Frozen):
+    """The key of a child in a dict, `OrderedDict` or `defaultdict`.
+
+    Args:
+        key: Any hashable object.
+
+    Example:
+        >>> import leafwise as lw
+        >>> str(lw.DictKey("a"))
+        "['a']"
+    """
+
+    __slots__ = ("key",)
+    __match_args__ = ("key",)
+
+    key: Any
+
+    def __init__(self, key: Any) -> None:
+        self._set(key)
+
+    def __str__(self) -> str:
+        return f"[{literal(self.key)}]"
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, SequenceKey):
+            return other.__eq__(self)
+        return super().__eq__(other)
+
+    def __hash__(self) -> int:
+        return hash((DictKey, self.key))
+
+    def get(self, node: Any) -> Any:
+        """Read the child that stands there in a node.
+
+        Raises:
+            LookupError: There is none.
+        """
+        return node[self.key]
+
+
+class GetAttrKey(Frozen):
+    """The attribute that holds a child.
+
+    Args:
+        name: The attribute's name.
+
+    Example:
+        >>> import leafwise as lw
+        >>> str(lw.GetAttrKey("weight"))
+        '.weight'
+    """
+
+    __slots__ = ("name",)
+    __match_args__ = ("name",)
+
+    name: str
+
+    def __init__(self, name: str) -> None:
+        self._set(name)
+
+    def __str__(self) -> str:
+        return f".{self.name}" if self.name.isidentifier() else f".{self.name!r}"
+
+    def get(self, node: Any) -> Any:
+        """Read the child that stands there in a node.
+
+        Raises:
+            AttributeError: There is none.
+        """
+        return getattr(node, self.name)
+
+
+class FlattenedIndexKey(Frozen):
+    """The place of a child in a class that was registered without keys.
+
+    Args:
+        key: The position among the children, counted from 0.
+
+    Example:
+        >>> import leafwise as lw
+        >>> str(lw.FlattenedIndexKey(0))
+        '[<flat index 0>]'
+    """
+
+    __slots__ = ("key",)
+    __match_args__ = ("key",)
+
+    key: int
+
+    def __init__(self, key: int) -> None:
+        self._set(key)
+
+    def __str__(self) -> str:
+        return f"[<flat index {self.key}>]"
+
+    def get(self, node: Any) -> Any:
+        """Refuse: a child without a name is found by the rule of the node.
+
+        Raises:
+            LookupError: Always; a path knows rules, `KeyPath((key,))(node)`.
+        """
+        raise LookupError("a flat index is read as a path: KeyPath((key,))(node)")
+
+
+def _is_index(key: Any) -> bool:
+    return isinstance(key, int) and not isinstance(key, bool | enum.Enum)
+
+
+def literal(value: Any) -> str:
+    """Return the text of a dict key: its `repr`, as far as that can be read back.
+
+    Enum members are named by module and qualified name, also inside tuples.
+    """
+    if isinstance(value, enum.Enum):
+        cls = type(value)
+        return f"{cls.__module__}.{cls.__qualname__}.{value.name}"
+    if type(value) is tuple:
+        inside = ", ".join(map(literal, value))
+        return f"({inside},)" if len(value) == 1 else f"({inside})"
+    return repr(value)
+
+
+def as_key(key: Any) -> Any:
+    """Turn what a flatten function gave as a key into a key object.
+
+    A string names an attribute and an int a position; anything else is a key
+    object of its class already, with a text of its own.
+    """
+    if type(key) is str:
+        return GetAttrKey(key)
+    if type(key) is int:
+        return SequenceKey(key)
+    return key
+
+
+_SHARED = tuple(map(SequenceKey, range(64)))
+
+
+def sequence_keys(length: int) -> tuple[SequenceKey, ...]:
+    """Return the keys of a sequence of that length."""
+    if length <= len(_SHARED):
+        return _SHARED[:length]
+    return _SHARED + tuple(map(SequenceKey, range(len(_SHARED), length)))

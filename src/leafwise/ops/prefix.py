@@ -1,0 +1,452 @@
+"""Prefixes: spreading a small tree over a larger one.
+
+Owns broadcasting in one direction (`tree_broadcast_prefix`) and in both
+(`tree_broadcast_common`), and the reports of what does not fit. For the
+arguments that most functions share see `basic`; `is_leaf` is asked of the
+prefix, never of the tree that it is spread over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..core.code import Code, flatten_up_to, leaf_paths, rebuild
+from ..core.mismatch import Difference, differences, mismatch_error, suffix_clashes
+from ..core.registry import GLOBAL, View, view_of
+from ..core.treedef import make_treedef
+from ..core.walk import Predicate, flatten, map_leaves, map_tree
+from .basic import predicate
+
+
+if TYPE_CHECKING:
+    from ..typing import IsLeaf
+
+__all__ = [
+    "broadcast_common",
+    "broadcast_prefix",
+    "equality_errors",
+    "prefix_errors",
+    "tree_broadcast_common",
+    "tree_broadcast_map",
+    "tree_broadcast_map_with_path",
+    "tree_broadcast_prefix",
+]
+
+
+class _Slot:
+    """Holds a leaf of the prefix while it is spread, so that it stays one leaf."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _spread(
+    prefix: Any,
+    full: Any,
+    view: View,
+    stop: Predicate,
+    names: tuple[str, str],
+    tree_index: int | None = None,
+) -> Any:
+    """Return the full tree with, at each leaf, a slot with a leaf of the prefix."""
+    leaves, code = flatten(prefix, view, stop)
+    stack = [full]
+    nodes: list[Any] = []
+    found: list[Any] = []
+    for run, rule, arity, aux in reversed(code):
+        node = stack.pop()
+        children = rule.pair(aux, arity, node)
+        if children is None:
+            raise mismatch_error(
+                differences(code, full, view),
+                subject=f"{names[0]} is not a prefix of {names[1]}",
+                tree_index=tree_index,
+            )
+        nodes.append(node)
+        stack += children
+        found += stack[: -run - 1 : -1]
+        if run:
+            del stack[-run:]
+    subtrees = found[::-1] if code else stack
+    covered = [
+        _covered(leaf, subtree, view)
+        for leaf, subtree in zip(leaves, subtrees, strict=True)
+    ]
+    return rebuild([*_as_in(code, nodes[::-1], view)], covered)
+
+
+def _covered(leaf: Any, subtree: Any, view: View) -> Any:
+    """Return a subtree with the same slot at each of its leaves."""
+    slot = _Slot(leaf)
+    return map_tree(lambda _: slot, subtree, view)
+
+
+def _as_in(code: Code, nodes: list[Any], view: View) -> Any:
+    """Yield the entries of a code, with the nodes of another tree in their place.
+
+    Children stay in the order of the code; only mappings can differ in that,
+    and they are put together by key.
+    """
+    for (run, rule, arity, aux), node in zip(code, nodes, strict=True):
+        other = view.resolve(type(node))
+        if other is not None and other.leaf_keys is not None:
+            keys = [key.key for key in rule.keys(aux, arity)]
+            yield run, _Refill(node, keys), arity, None
+        else:
+            yield run, rule, arity, _aux_of(rule, aux, node)
+
+
+def _aux_of(rule: Any, aux: Any, node: Any) -> Any:
+    """Return the aux data of the node itself, for deques of another maxlen."""
+    return node.maxlen if rule.name == "deque" else aux
+
+
+class _Refill:
+    """Rebuilds a mapping as a copy of one with other values."""
+
+    __slots__ = ("keys_", "node")
+
+    def __init__(self, node: Any, keys: list[Any]) -> None:
+        self.node = node
+        self.keys_ = keys
+
+    def unflatten(self, _aux: Any, children: list[Any]) -> Any:
+        """Return a copy with these values, at the keys in their order."""
+        copy = self.node.copy()
+        for key, child in zip(self.keys_, children, strict=True):
+            copy[key] = child
+        return copy
+
+    def keys(self, _aux: Any, _arity: int) -> list[Any]:
+        """Return the keys, for a path in a note."""
+        return self.keys_
+
+
+def tree_broadcast_prefix(
+    prefix_tree: Any,
+    full_tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Spread a prefix over a tree: each of its leaves over the subtree it covers.
+
+    Args:
+        prefix_tree: A tree that has the structure of `full_tree` as far as it
+            goes; its leaves stand for whole subtrees.
+        full_tree: The tree that gives the structure.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Returns:
+        A tree with the structure of `full_tree` and the leaves of
+        `prefix_tree`, repeated.
+
+    Raises:
+        StructureError: `prefix_tree` is not a prefix of `full_tree`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_broadcast_prefix((0, 1), ("a", {"x": "b", "y": ["c", "d"]}))
+        (0, {'x': 1, 'y': [1, 1]})
+        >>> lw.tree_broadcast_prefix(
+        ...     (None, 0), ("a", {"x": "b", "y": "c"}), none_is_leaf=True)
+        (None, {'x': 0, 'y': 0})
+
+    The idea is that of `in_axes` in `jax.vmap`.
+    """
+    view = view_of(namespace, none_is_leaf)
+    stop = predicate(is_leaf, is_leaf_takes_path)
+    names = ("prefix_tree", "full_tree")
+    spread = _spread(prefix_tree, full_tree, view, stop, names)
+    return map_tree(lambda slot: slot.value, spread, view)
+
+
+def broadcast_prefix(
+    prefix_tree: Any,
+    full_tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> list[Any]:
+    """Spread a prefix over a tree and return the flat list of its leaves.
+
+    Args:
+        prefix_tree: A tree whose leaves stand for subtrees of `full_tree`.
+        full_tree: The tree that gives the structure.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Returns:
+        As many leaves as `full_tree` has, in its leaf order.
+
+    Raises:
+        StructureError: `prefix_tree` is not a prefix of `full_tree`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.broadcast_prefix([0, 1], ["a", ("b", "c")])
+        [0, 1, 1]
+    """
+    view = view_of(namespace, none_is_leaf)
+    stop = predicate(is_leaf, is_leaf_takes_path)
+    names = ("prefix_tree", "full_tree")
+    slots, _ = flatten(_spread(prefix_tree, full_tree, view, stop, names), view)
+    return [slot.value for slot in slots]
+
+
+# ------------------------------------------------------------- in both directions
+
+
+def _spread_all(
+    trees: tuple[Any, ...], view: View, stop: Predicate
+) -> tuple[list[Any], Code]:
+    """Return the trees with slots over their common structure, and its code."""
+    flat = [flatten(tree, view, stop) for tree in trees]
+    defs = [make_treedef(code, len(leaves), view) for leaves, code in flat]
+    common = defs[0]
+    for index, treedef in enumerate(defs[1:], start=1):
+        suffix = common.common_suffix(treedef)
+        if suffix is None:
+            raise mismatch_error(
+                suffix_clashes(common._code, treedef._code),
+                subject=f"tree {index} has no common structure with those before it",
+                tree_index=index,
+            )
+        common = suffix
+    spread = []
+    for (leaves, code), treedef in zip(flat, defs, strict=True):
+        own = treedef.common_suffix(common) or common
+        shape = rebuild(own._code, [_Slot(None)] * own.num_leaves)
+        slots = rebuild(code, [*map(_Slot, leaves)])
+        names = ("tree", "the common structure")
+        doubled = _spread(slots, shape, view, None, names)
+        spread.append(map_tree(lambda slot: slot.value, doubled, view))
+    return spread, common._code
+
+
+def tree_broadcast_common(
+    tree: Any,
+    other: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> tuple[Any, Any]:
+    """Spread two trees over each other, until both have the same structure.
+
+    Where one has a leaf and the other a subtree, the leaf is spread.
+
+    Args:
+        tree: A tree.
+        other: Another tree.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`; asked of both trees.
+
+    Returns:
+        The two trees, grown.
+
+    Raises:
+        StructureError: Both have nodes at one place that do not pair.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_broadcast_common({"a": 1, "b": [2, 3]}, {"a": (4, 5), "b": 6})
+        ({'a': (1, 1), 'b': [2, 3]}, {'a': (4, 5), 'b': [6, 6]})
+
+    The idea is that of `optree.tree_broadcast_common`.
+    """
+    view = view_of(namespace, none_is_leaf)
+    stop = predicate(is_leaf, is_leaf_takes_path)
+    spread, _ = _spread_all((tree, other), view, stop)
+    first, second = (map_tree(lambda slot: slot.value, grown, view) for grown in spread)
+    return first, second
+
+
+def broadcast_common(
+    tree: Any,
+    other: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> tuple[list[Any], list[Any]]:
+    """Spread two trees over each other and return their flat lists of leaves.
+
+    Args:
+        tree: A tree.
+        other: Another tree.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`; asked of both trees.
+
+    Returns:
+        Two lists of the same length, in the leaf order of `tree`.
+
+    Raises:
+        StructureError: Both have nodes at one place that do not pair.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.broadcast_common([1, [2, 3]], [(4, 5), 6])
+        ([1, 1, 2, 3], [4, 5, 6, 6])
+    """
+    view = view_of(namespace, none_is_leaf)
+    stop = predicate(is_leaf, is_leaf_takes_path)
+    columns, _ = _columns((tree, other), view, stop)
+    return columns[0], columns[1]
+
+
+def _columns(
+    trees: tuple[Any, ...], view: View, stop: Predicate
+) -> tuple[list[list[Any]], Code]:
+    spread, code = _spread_all(trees, view, stop)
+    columns = [flatten_up_to(code, grown) or [] for grown in spread]
+    return [[slot.value for slot in column] for column in columns], code
+
+
+def tree_broadcast_map(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Spread all trees over each other and map a function over them.
+
+    Args:
+        f: Called with one leaf of each tree.
+        tree: A tree.
+        *rest: Further trees.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`; asked of all trees.
+
+    Returns:
+        A tree with the structure that all have in common.
+
+    Raises:
+        StructureError: Two trees have nodes at one place that do not pair.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_broadcast_map(lambda x, y: x * y, {"a": 2, "b": [1, 3]}, 10)
+        {'a': 20, 'b': [10, 30]}
+    """
+    view = view_of(namespace, none_is_leaf)
+    stop = predicate(is_leaf, is_leaf_takes_path)
+    columns, code = _columns((tree, *rest), view, stop)
+    return rebuild(code, map_leaves(f, columns, code))
+
+
+def tree_broadcast_map_with_path(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Do what `tree_broadcast_map` does with a function that takes the path too.
+
+    Args:
+        f: Called with the key path and one leaf of each tree.
+        tree: A tree.
+        *rest: Further trees.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`; asked of all trees.
+
+    Returns:
+        A tree with the structure that all have in common.
+
+    Raises:
+        StructureError: Two trees have nodes at one place that do not pair.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_broadcast_map_with_path(lambda p, x, y: f"{p}{x}{y}", [1, 2], "!")
+        ['[0]1!', '[1]2!']
+    """
+    view = view_of(namespace, none_is_leaf)
+    stop = predicate(is_leaf, is_leaf_takes_path)
+    columns, code = _columns((tree, *rest), view, stop)
+    paths: list[Any] = [*leaf_paths(code, len(columns[0]))]
+    return rebuild(code, map_leaves(f, [paths, *columns], code))
+
+
+# ---------------------------------------------------------------------- reports
+
+
+def prefix_errors(
+    prefix_tree: Any,
+    full_tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> list[Difference]:
+    """Return all places where a tree is not a prefix of another.
+
+    Args:
+        prefix_tree: What should be a prefix.
+        full_tree: The tree that it should be a prefix of.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Returns:
+        The differences in leaf order; none if it is a prefix.
+
+    Example:
+        >>> import leafwise as lw
+        >>> for difference in lw.prefix_errors({"a": [0], "b": 1}, {"a": (2,), "b": 3}):
+        ...     print(difference)
+        at ['a']: expected list of length 1, got tuple of length 1
+    """
+    view = view_of(namespace, none_is_leaf)
+    _, code = flatten(prefix_tree, view, predicate(is_leaf, is_leaf_takes_path))
+    return differences(code, full_tree, view)
+
+
+def equality_errors(
+    tree: Any,
+    other: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> list[Difference]:
+    """Return all places where the structures of two trees differ.
+
+    Leaves are not compared, see `tree_equal`.
+
+    Args:
+        tree: A tree.
+        other: Another tree.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`; asked of the first tree.
+
+    Returns:
+        The differences in leaf order; none if the structures are equal.
+
+    Example:
+        >>> import leafwise as lw
+        >>> for difference in lw.equality_errors([1, (2, 3)], [(1,), (2,)]):
+        ...     print(difference)
+        at [0]: expected a leaf, got tuple of length 1
+        at [1]: expected tuple of length 2, got tuple of length 1
+    """
+    view = view_of(namespace, none_is_leaf)
+    leaves, code = flatten(tree, view, predicate(is_leaf, is_leaf_takes_path))
+    return make_treedef(code, len(leaves), view).explain(other)

@@ -1,0 +1,285 @@
+"""Visiting every node of a tree, from the top down and from the bottom up.
+
+Owns the visitor and the walk over all nodes; neither recurses, so that depth
+costs nothing. For the arguments that most functions share see `basic`.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from ..core.keypath import KeyPath
+from ..core.registry import GLOBAL, View, view_of
+from ..core.rule import Rule
+from ..errors import CycleError, StructureError
+from .basic import asks_to_stop, predicate
+
+
+if TYPE_CHECKING:
+    from ..typing import IsLeaf
+
+__all__ = ["DELETE", "SKIP", "STOP", "Visit", "tree_visit", "tree_walk"]
+
+
+class Visit(enum.Enum):
+    """What a visitor may answer instead of a new node.
+
+    Attributes:
+        SKIP: Keep the node and do not go below it.
+        STOP: Keep everything from here on as it is.
+        DELETE: Leave the node out of its parent.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_visit([1, None, 2], lambda x, path, parent:
+        ...     lw.DELETE if x is None else x)
+        [1, 2]
+    """
+
+    SKIP = "SKIP"
+    STOP = "STOP"
+    DELETE = "DELETE"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+SKIP: Final = Visit.SKIP
+STOP: Final = Visit.STOP
+DELETE: Final = Visit.DELETE
+
+Visitor = Callable[[Any, KeyPath, Any], Any]
+
+
+class _Frame:
+    """A node that is being visited: what is left to do, and what was found."""
+
+    __slots__ = ("aux", "children", "done", "key", "keys", "node", "rule")
+
+    def __init__(self, node: Any, key: Any, rule: Rule) -> None:
+        children, self.aux = rule.flatten(node)
+        self.node = node
+        self.key = key
+        self.rule = rule
+        self.children = children
+        self.keys = rule.keys(self.aux, len(children))
+        self.done: list[Any] = []
+
+    def rebuilt(self, path: KeyPath) -> Any:
+        """Return the node with its visited children, the same if none changed."""
+        if len(self.done) == len(self.children) and all(
+            new is old for new, old in zip(self.done, self.children, strict=True)
+        ):
+            return self.node
+        if DELETE not in map(_marks, self.done):
+            return self.rule.unflatten(self.aux, self.done)
+        return self._without_deleted(path)
+
+    def _without_deleted(self, path: KeyPath) -> Any:
+        if self.rule.leaf_keys is not None:
+            copy = self.node.copy()
+            for key, child in zip(self.keys, self.done, strict=True):
+                if child is DELETE:
+                    del copy[key.key]
+                else:
+                    copy[key.key] = child
+            return copy
+        if self.rule.name not in ("list", "tuple", "deque"):
+            kind = type(self.node).__name__
+            raise StructureError(
+                f"a child of the {kind} at {path.where()} cannot be deleted: only "
+                "lists, tuples, deques and dicts have a changing number of children",
+                path=path,
+            )
+        return self.rule.unflatten(self.aux, [x for x in self.done if x is not DELETE])
+
+
+def _marks(child: Any) -> Any:
+    return child if child is DELETE else None
+
+
+def tree_visit(
+    tree: Any,
+    enter: Visitor | None = None,
+    leave: Visitor | None = None,
+    *,
+    is_leaf: IsLeaf = None,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Visit every node and leaf of a tree and return what the visitors made of it.
+
+    Args:
+        tree: The tree.
+        enter: Called from the top down as `enter(node, path, parent)`, before
+            the children. What it returns stands in the place of the node, and
+            is what is walked on. It may return `SKIP` to keep the node and not
+            go below it, `STOP` to keep all that follows, or `DELETE`.
+        leave: Called from the bottom up, after the children, with the rebuilt
+            node. It may return `STOP` or `DELETE` too.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+
+    Returns:
+        The visited tree. Nodes in which nothing changed are the same objects.
+        The parent that a visitor gets is the old one; at the root it is None.
+
+    Raises:
+        CycleError: The tree contains itself, or a visitor makes it so.
+        StructureError: A child was deleted from a node with a fixed number of
+            children, or the root was deleted.
+
+    Example:
+        >>> import leafwise as lw
+        >>> def sort_lists(node, path, parent):
+        ...     return sorted(node) if isinstance(node, list) else node
+        >>> lw.tree_visit({"a": [3, 1], "b": (2, [5, 4])}, sort_lists)
+        {'a': [1, 3], 'b': (2, [4, 5])}
+
+    The idea of a visitor that may keep, replace or stop is that of `tree.traverse`
+    in dm-tree.
+    """
+    view, stop = view_of(namespace, none_is_leaf), predicate(is_leaf)
+    return _Visiting(enter, leave, view, stop).run(tree)
+
+
+class _Visiting:
+    """The state of one visit."""
+
+    def __init__(
+        self, enter: Visitor | None, leave: Visitor | None, view: View, stop: Any
+    ) -> None:
+        self.enter = enter
+        self.leave = leave
+        self.view = view
+        self.stop = stop
+        self.frames: list[_Frame] = []
+        self.on_path: set[int] = set()
+        self.stopped = False
+
+    def run(self, tree: Any) -> Any:
+        """Visit a tree."""
+        result = self._arrive(tree, None)
+        while self.frames:
+            frame = self.frames[-1]
+            place = len(frame.done)
+            if self.stopped:
+                frame.done += frame.children[place:]
+                place = len(frame.children)
+            if place == len(frame.children):
+                result = self._depart(frame)
+            else:
+                result = self._arrive(frame.children[place], frame.keys[place])
+            if result is not _BELOW and self.frames:
+                self.frames[-1].done.append(result)
+        if result is DELETE:
+            raise StructureError("the root of a tree cannot be deleted", path=KeyPath())
+        return result
+
+    def _path(self, *more: Any) -> KeyPath:
+        keys = [frame.key for frame in self.frames[1:]]
+        return KeyPath((*keys, *more))
+
+    def _arrive(self, node: Any, key: Any) -> Any:
+        """Enter a node: either it is done at once, or it is what comes next."""
+        path = self._path(key) if self.frames else KeyPath()
+        answer = self._ask(self.enter, node, path)
+        if answer is DELETE:
+            return DELETE
+        if answer is not SKIP:
+            node = answer
+        rule = self.view.resolve(type(node))
+        if (
+            self.stopped
+            or answer is SKIP
+            or rule is None
+            or asks_to_stop(self.stop, node)
+        ):
+            return self._ask(self.leave, node, path)
+        if id(node) in self.on_path:
+            raise CycleError(f"the tree contains itself: {path.where()} leads back up")
+        self.on_path.add(id(node))
+        self.frames.append(_Frame(node, key, rule))
+        return _BELOW
+
+    def _depart(self, frame: _Frame) -> Any:
+        """Leave a node whose children are all done."""
+        path = self._path()
+        self.frames.pop()
+        self.on_path.discard(id(frame.node))
+        node = frame.rebuilt(path)
+        return self._ask(self.leave, node, path)
+
+    def _ask(self, visitor: Visitor | None, node: Any, path: KeyPath) -> Any:
+        """Ask a visitor; `STOP` means that the node stays as it is."""
+        if visitor is None or self.stopped:
+            return node
+        parent = self.frames[-1].node if self.frames else None
+        answer = visitor(node, path, parent)
+        if answer is STOP:
+            self.stopped = True
+            return node
+        return node if answer is SKIP and visitor is self.leave else answer
+
+
+_BELOW = object()
+
+
+def tree_walk(
+    tree: Any,
+    *,
+    bottom_up: bool = False,
+    is_leaf: IsLeaf = None,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Iterator[tuple[KeyPath, Any]]:
+    """Yield every node and leaf of a tree with its path.
+
+    Args:
+        tree: The tree.
+        bottom_up: Whether children come before their parents.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+
+    Yields:
+        Pairs of path and node.
+
+    Raises:
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> for path, node in lw.tree_walk({"a": [1]}):
+        ...     print(path.where(), node)
+        the root {'a': [1]}
+        ['a'] [1]
+        ['a'][0] 1
+    """
+    view, stop = view_of(namespace, none_is_leaf), predicate(is_leaf)
+    stack: list[tuple[Any, Any, bool]] = [((), tree, False)]
+    on_path: set[int] = set()
+    while stack:
+        keys, node, leaving = stack.pop()
+        if leaving:
+            on_path.discard(id(node))
+            if bottom_up:
+                yield KeyPath(keys), node
+            continue
+        rule = None if asks_to_stop(stop, node) else view.resolve(type(node))
+        if rule is None:
+            yield KeyPath(keys), node
+            continue
+        if id(node) in on_path:
+            where = KeyPath(keys).where()
+            raise CycleError(f"the tree contains itself: {where} leads back up")
+        on_path.add(id(node))
+        if not bottom_up:
+            yield KeyPath(keys), node
+        children, aux = rule.flatten(node)
+        names = rule.keys(aux, len(children))
+        stack.append((keys, node, True))
+        below = [
+            ((*keys, name), child, False)
+            for name, child in zip(names, children, strict=True)
+        ]
+        stack += reversed(below)

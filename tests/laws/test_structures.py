@@ -1,0 +1,191 @@
+"""Laws of prefixes, suffixes, broadcasting, transposing and visiting."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+import leafwise as lw
+from strategies import common_trees, trees
+
+
+structures = trees(8).map(lw.tree_structure)
+
+
+@st.composite
+def prefix_and_full(draw):
+    """Return a tree and a tree that goes deeper at its leaves."""
+    prefix = draw(trees(8))
+    treedef = lw.tree_structure(prefix)
+    below = [draw(trees(4)) for _ in range(treedef.num_leaves)]
+    return prefix, treedef.unflatten(below)
+
+
+@given(prefix_and_full())
+def test_broadcasting_and_flattening_up_to_agree(pair):
+    """A leaf is repeated for each leaf of the subtree that it covers."""
+    prefix, full = pair
+    leaves, treedef = lw.tree_flatten(prefix)
+    subtrees = treedef.flatten_up_to(full)
+    expected = [
+        leaf
+        for leaf, subtree in zip(leaves, subtrees, strict=True)
+        for _ in lw.tree_leaves(subtree)
+    ]
+    assert [*map(id, lw.broadcast_prefix(prefix, full))] == [*map(id, expected)]
+    spread = lw.tree_broadcast_prefix(prefix, full)
+    assert lw.tree_structure(spread) == lw.tree_structure(full)
+    assert [*map(id, lw.tree_leaves(spread))] == [*map(id, expected)]
+    assert lw.prefix_errors(prefix, full) == []
+
+
+@given(trees(8), trees(8))
+def test_prefix_order_is_what_flatten_up_to_accepts(a, b):
+    """`a <= b` exactly when the structure of a accepts the tree b."""
+    first, second = lw.tree_structure(a), lw.tree_structure(b)
+    try:
+        first.flatten_up_to(b)
+        accepted = True
+    except lw.StructureError:
+        accepted = False
+    assert (first <= second) is accepted
+    assert (second >= first) is accepted
+    assert (lw.prefix_errors(a, b) == []) is accepted
+    assert (first < second) is (accepted and first.num_nodes != second.num_nodes) or (
+        first.num_nodes == second.num_nodes
+    )
+
+
+@given(prefix_and_full())
+def test_a_deeper_tree_is_a_suffix(pair):
+    """Growing at the leaves only makes larger."""
+    first, second = map(lw.tree_structure, pair)
+    assert first <= second
+    assert first.is_prefix(second)
+    assert second.is_suffix(first)
+    assert not first < first
+
+
+@given(structures, structures)
+def test_the_common_suffix_is_an_upper_bound(a, b):
+    """Both are prefixes of their common suffix, and it is no deeper than needed."""
+    common = a.common_suffix(b)
+    if common is None:
+        assert not a <= b
+        assert not b <= a
+        return
+    assert a <= common
+    assert b <= common
+    assert a.broadcast_to_common_suffix(b) == common
+    if a <= b:
+        assert common.num_nodes == b.num_nodes
+
+
+@given(trees(8), trees(8))
+def test_broadcasting_both_ways(a, b):
+    """Two trees with a common suffix grow to it; others are refused with a place."""
+    common = lw.tree_structure(a).common_suffix(lw.tree_structure(b))
+    try:
+        one, other = lw.tree_broadcast_common(a, b)
+    except lw.StructureError as error:
+        assert common is None
+        assert error.differences  # noqa: PT017
+        return
+    assert lw.tree_structure(one) == common
+    assert common <= lw.tree_structure(other)
+    columns = lw.broadcast_common(a, b)
+    assert [len(column) for column in columns] == [common.num_leaves] * 2
+    pairs = lw.tree_broadcast_map(lambda x, y: ["leaf", x, y], a, b)
+    assert common <= lw.tree_structure(pairs)
+
+
+@given(trees(8), trees(8))
+def test_explain_is_empty_exactly_for_equal_structures(a, b):
+    """No difference means equal, and the other way round."""
+    first, second = lw.tree_structure(a), lw.tree_structure(b)
+    assert (first.explain(second) == []) is (first == second)
+    assert (lw.equality_errors(a, b) == []) is (first == second)
+    assert first.explain(a) == []
+
+
+@given(structures, structures)
+def test_transposing_twice_is_the_identity(outer, inner):
+    """Inside out and inside out again is where it began."""
+    composed = outer.compose(inner)
+    tree = composed.unflatten([*range(composed.num_leaves)])
+    once = lw.tree_transpose(outer, inner, tree)
+    assert lw.tree_structure(once) == inner.compose(outer)
+    if composed.num_leaves:
+        twice = lw.tree_transpose(inner, outer, once)
+        assert repr(twice) == repr(tree)
+
+
+@given(structures)
+def test_transform_walk_and_traverse_with_nothing_to_do(treedef):
+    """Without functions, they copy and build."""
+    leaves = [*range(treedef.num_leaves)]
+    assert treedef.transform() == treedef
+    assert treedef.transform(lambda node: node, lambda leaf: leaf) == treedef
+    built = repr(treedef.unflatten(leaves))
+    assert repr(treedef.walk(leaves)) == built
+    assert repr(treedef.traverse(leaves)) == built
+
+
+@given(structures)
+def test_one_level_and_children_make_up_the_whole(treedef):
+    """The root, with the children at its leaves, is the structure."""
+    one = treedef.one_level()
+    if one is None:
+        assert treedef.is_leaf()
+        return
+    assert one.is_one_level()
+    parts = iter(treedef.children())
+    assert one.transform(f_leaf=lambda _: next(parts)) == treedef
+    assert treedef.entries() == one.entries()
+    assert [path[0] for path in one.paths()] == [*treedef.entries()]
+
+
+@given(trees())
+def test_paths_of_a_treedef_are_those_of_the_tree(tree):
+    """A structure knows the paths of its leaves without the tree."""
+    assert lw.tree_structure(tree).paths() == lw.tree_paths(tree)
+
+
+@given(trees())
+def test_visiting_without_visitors_gives_the_very_tree(tree):
+    """Nothing changes, so nothing is built."""
+    assert lw.tree_visit(tree) is tree
+    assert lw.tree_visit(tree, lambda n, p, q: n, lambda n, p, q: n) is tree
+
+
+@given(trees())
+def test_walks_meet_every_node_once(tree):
+    """Both directions yield all nodes; their leaves are those of the tree."""
+    down, up = [*lw.tree_walk(tree)], [*lw.tree_walk(tree, bottom_up=True)]
+    assert len(down) == len(up) == lw.tree_structure(tree).num_nodes
+    assert down[0][1] is tree
+    assert up[-1][1] is tree
+    leaves = [(p, x) for p, x in down if lw.tree_is_leaf(x)]
+    assert leaves == lw.tree_leaves_with_path(tree)
+    assert {*map(str, (p for p, _ in down))} == {*map(str, (p for p, _ in up))}
+
+
+@given(trees())
+def test_a_visitor_of_leaves_is_a_map(tree):
+    """Replacing each leaf from the top down is mapping."""
+
+    def enter(node, path, parent):
+        return repr(node) if lw.tree_is_leaf(node) else node
+
+    assert repr(lw.tree_visit(tree, enter)) == repr(lw.tree_map(repr, tree))
+    assert repr(lw.tree_visit(tree, None, enter)) == repr(lw.tree_map(repr, tree))
+
+
+@given(common_trees())
+def test_is_leaf_with_a_path(tree):
+    """A predicate that takes the path sees the path of each node, in order."""
+    seen = []
+
+    def stop(path, node):
+        seen.append((path, node))
+
+    assert lw.tree_leaves(tree, stop, is_leaf_takes_path=True) == lw.tree_leaves(tree)
+    assert seen == [*lw.tree_walk(tree)]

@@ -1,0 +1,119 @@
+"""Corners of the operations and the command that were found by looking for trouble."""
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+import leafwise as lw
+
+
+def test_a_runtime_error_of_the_users_own_is_left_alone():
+    """Only what Python itself makes of a StopIteration is turned back."""
+
+    def stop(_):
+        raise RuntimeError("mine") from StopIteration("c")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        lw.tree_leaves([1], stop)
+
+
+def test_a_note_names_the_key_of_this_very_dict():
+    """An equal key of another type, seen before, is not taken for it."""
+    lw.tree_map(abs, {1: 1, 2: 2})
+    with pytest.raises(ZeroDivisionError) as error:
+        lw.tree_map(lambda x: 1 / (x - 1), {True: 1, 2: 2})
+    assert error.value.__notes__ == ["at key path [True]"]
+
+
+def test_a_namespace_that_cannot_be_hashed():
+    """It is refused like any other that is no string."""
+    with pytest.raises(lw.NamespaceError, match="a namespace is a string, got list"):
+        lw.tree_leaves([], namespace=[])
+
+
+@pytest.mark.parametrize("wrong", [list[int], (object, 3), (type(None), 3)])
+def test_what_is_no_type_is_refused_before_the_walk(wrong):
+    """Generic aliases and tuples with other things select nothing."""
+    with pytest.raises(TypeError, match="is_leaf must be"):
+        lw.tree_leaves([[1]], wrong)
+    with pytest.raises(TypeError, match="tree_map_only selects by"):
+        lw.tree_map_only(wrong, str, [1])
+
+
+def test_unions_are_types():
+    """`is_leaf` takes what `isinstance` takes."""
+    assert lw.tree_leaves([(1,), {"a": 2}], tuple | dict) == [(1,), {"a": 2}]
+
+
+def test_explaining_an_inherited_registration():
+    """A subclass that follows its base says so."""
+
+    class Base:
+        pass
+
+    class Sub(Base):
+        pass
+
+    lw.register_static(Base, inherit=True)
+    local = "test_explaining_an_inherited_registration.<locals>."
+    assert lw.explain_leaf(Sub()).startswith(
+        f"a node: {local}Sub follows {local}Base, which was registered globally at "
+    )
+
+
+def test_namespaces_are_values():
+    """A namespace object can be copied and pickled."""
+    space = lw.namespace("copied")
+    for again in (copy.copy(space), copy.deepcopy(space)):
+        assert again.name == "copied"
+    assert pickle.loads(pickle.dumps(space)).tree_leaves([1]) == [1]
+
+
+@pytest.mark.parametrize("ask", [lw.treedef_children, lw.treedef_is_leaf])
+def test_treedef_helpers_take_treedefs(ask):
+    """Anything else is a TypeError."""
+    with pytest.raises(TypeError, match="expected a treedef, got int"):
+        ask(3)
+
+
+def shell(path, redirect, **environment):
+    """Run the command with its output redirected."""
+    command = f"{sys.executable} -m leafwise '{path}' {redirect}"
+    return subprocess.run(
+        command, shell=True, capture_output=True, text=True, env=environment or None
+    )
+
+
+def test_a_terminal_without_the_characters(tmp_path):
+    """What cannot be shown is escaped."""
+    path = tmp_path / "b.json"
+    path.write_text('"größe"', encoding="utf-8")
+    done = shell(path, "", PYTHONIOENCODING="ascii", PATH="")
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[0] == r"'gr\xf6\xdfe'"
+
+
+@pytest.mark.parametrize(
+    ("redirect", "reason"),
+    [
+        (">&-", "there is no standard output to write to"),
+        ("> /dev/full", "cannot write: No space left on device"),
+    ],
+)
+def test_output_that_goes_nowhere(tmp_path, redirect, reason):
+    """One line on stderr, exit status 2."""
+    path = tmp_path / "b.json"
+    path.write_text("[1]")
+    done = shell(path, redirect)
+    assert done.returncode == 2
+    assert done.stderr == f"python -m leafwise: {reason}\n"
+
+
+def test_a_name_with_a_line_end(tmp_path):
+    """The message stays one line."""
+    done = shell(tmp_path / "a\nb.json", "")
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,422 @@
+"""Questions about trees: `leafwise.ops.inspect`."""
+
+import dataclasses
+import sys
+import time
+from collections import OrderedDict, defaultdict, deque, namedtuple
+
+import numpy as np
+import pytest
+
+import leafwise as lw
+
+
+Point = namedtuple("Point", "x y")
+
+
+class Odd(Exception):
+    """An exception of the user's own."""
+
+
+def raiser(*_args):
+    """Raise, whatever the arguments."""
+    raise Odd("oops")
+
+
+def make_box(namespace=""):
+    """Return a fresh class with one child and its own aux data."""
+
+    class Box:
+        def __init__(self, x):
+            self.x = x
+
+    return lw.register_pytree_node(
+        Box,
+        lambda box: ((box.x,), "aux", ("x",)),
+        lambda _, kids: Box(*kids),
+        namespace=namespace,
+    )
+
+
+# -------------------------------------------------------------------- is leaf
+
+
+@pytest.mark.parametrize("value", [1, "ab", {1}, range(3), object(), raiser, int])
+def test_values_that_are_leaves(value):
+    """What no rule takes apart is a leaf."""
+    assert lw.tree_is_leaf(value) is True
+    assert lw.tree_children(value) == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        (),
+        [],
+        {},
+        OrderedDict(),
+        defaultdict(int),
+        deque(),
+        Point(1, 2),
+        time.gmtime(0),
+        lw.Partial(max, 1),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_values_that_are_nodes(value):
+    """Built-in containers and named tuples are nodes, empty ones too."""
+    assert lw.tree_is_leaf(value) is False
+    assert lw.explain_leaf(value).startswith("a node: ")
+
+
+def test_is_leaf_with_options():
+    """The three common arguments change the answer."""
+    box = make_box("ops-inspect-is-leaf")
+    assert lw.tree_is_leaf(None, none_is_leaf=True) is True
+    assert lw.tree_is_leaf(box(1)) is True
+    assert lw.tree_is_leaf(box(1), namespace="ops-inspect-is-leaf") is False
+    for stop in (tuple, (list, tuple), lambda x: 1):
+        assert lw.tree_is_leaf((), stop) is True
+        assert lw.tree_is_leaf((), is_leaf=stop) is True
+    assert lw.tree_is_leaf((), list) is False
+
+
+def test_all_leaves():
+    """Each item counts on its own; any iterable will do; the first node decides."""
+    assert lw.all_leaves([]) is True
+    assert lw.all_leaves(iter([1, "a"])) is True
+    assert lw.all_leaves([1, None]) is False
+    assert lw.all_leaves([1, None], none_is_leaf=True) is True
+    assert lw.all_leaves([(1,), 2], tuple) is True
+    assert lw.all_leaves({"k": [1]}) is True
+    box = make_box("ops-inspect-all-leaves")
+    assert lw.all_leaves([box(1)]) is True
+    assert lw.all_leaves([box(1)], namespace="ops-inspect-all-leaves") is False
+
+    def items():
+        yield []
+        raiser()
+
+    assert lw.all_leaves(items()) is False
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lw.tree_is_leaf,
+        lambda tree, stop: lw.all_leaves([tree], stop),
+        lw.tree_children,
+        lw.tree_flatten_one_level,
+        lw.explain_leaf,
+        lambda tree, stop: lw.tree_equal(tree, tree, is_leaf=stop),
+    ],
+)
+def test_is_leaf_that_is_wrong_or_raises(function):
+    """A wrong `is_leaf` is named; an exception keeps its type."""
+    with pytest.raises(TypeError) as caught:
+        function([1], 3)
+    assert str(caught.value) == (
+        "is_leaf must be a predicate, a type or a tuple of types, got int: 3"
+    )
+    with pytest.raises(Odd, match=r"^oops"):
+        function([1], raiser)
+
+
+# ------------------------------------------------------------------- one level
+
+
+@pytest.mark.parametrize(
+    ("node", "children", "aux", "keys"),
+    [
+        (None, [], None, []),
+        ([1, [2]], [1, [2]], None, [lw.SequenceKey(0), lw.SequenceKey(1)]),
+        ((1,), [1], None, [lw.SequenceKey(0)]),
+        (
+            {"b": 1, "a": [2]},
+            [[2], 1],
+            ["a", "b"],
+            [lw.DictKey("a"), lw.DictKey("b")],
+        ),
+        (
+            OrderedDict(b=1, a=2),
+            [1, 2],
+            ("b", "a"),
+            [lw.DictKey("b"), lw.DictKey("a")],
+        ),
+        (
+            defaultdict(list, b=1, a=2),
+            [2, 1],
+            (list, ("a", "b")),
+            [lw.DictKey("a"), lw.DictKey("b")],
+        ),
+        (deque([1, 2], 4), [1, 2], 4, [lw.SequenceKey(0), lw.SequenceKey(1)]),
+        (Point(1, [2]), [1, [2]], None, [lw.GetAttrKey("x"), lw.GetAttrKey("y")]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_taking_a_node_apart(node, children, aux, keys):
+    """Children, aux data, keys and class, and the way back."""
+    level = lw.tree_flatten_one_level(node)
+    assert level.children == children
+    assert level.aux == aux
+    assert [*level.keys] == keys
+    assert level.type is type(node)
+    again = level.unflatten(level.children)
+    assert again == node
+    assert type(again) is type(node)
+    assert lw.tree_children(node) == children
+
+
+def test_one_level_is_a_tuple_of_five():
+    """The result can be unpacked."""
+    children, aux, keys, cls, unflatten = lw.tree_flatten_one_level([1])
+    assert (children, aux, keys, cls) == ([1], None, (lw.SequenceKey(0),), list)
+    assert unflatten(["x"]) == ["x"]
+    assert lw.OneLevel._fields == ("children", "aux", "keys", "type", "unflatten")
+
+
+def test_one_level_keeps_the_order_of_dict_keys():
+    """Children come in leaf order, the rebuilt dict in insertion order."""
+    level = lw.tree_flatten_one_level({"b": 1, "a": 2})
+    assert [*level.unflatten(["x", "y"]).items()] == [("b", "y"), ("a", "x")]
+
+
+def test_one_level_of_a_registered_class():
+    """Keys that the flatten function gave are kept; a namespace is honoured."""
+    name = "ops-inspect-one-level"
+    box = make_box(name)
+    level = lw.tree_flatten_one_level(box([1]), namespace=name)
+    assert level.children == [[1]]
+    assert level.aux == "aux"
+    assert level.keys == (lw.GetAttrKey("x"),)
+    assert level.unflatten([2]).x == 2
+    assert lw.tree_children(box([1]), namespace=name) == [[1]]
+    assert lw.tree_children(box([1])) == []
+
+
+def test_one_level_checks_the_number_of_children():
+    """Another number of children is refused by the way back."""
+    with pytest.raises(lw.StructureError) as caught:
+        lw.tree_flatten_one_level([1]).unflatten([1, 2])
+    assert str(caught.value) == (
+        "the treedef has 1 leaf, got 2\n  treedef: PyTreeDef([*])"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "options", "shown"),
+    [
+        (3, {}, "3 (int)"),
+        ([1], {"is_leaf": list}, "[1] (list)"),
+        (None, {"none_is_leaf": True}, "None (NoneType)"),
+        ("x" * 99, {}, f"'{'x' * 56}... (str)"),
+    ],
+    ids=["int", "list", "None", "long"],
+)
+def test_a_leaf_cannot_be_taken_apart(value, options, shown):
+    """The leaf is shown, clipped, with its type."""
+    with pytest.raises(lw.StructureError) as caught:
+        lw.tree_flatten_one_level(value, **options)
+    assert str(caught.value) == f"a leaf has no children to take apart: {shown}"
+    assert lw.tree_children(value, **options) == []
+
+
+def test_a_cycle_does_not_matter_to_one_level():
+    """Only one level is read."""
+    knot = [1]
+    knot.append(knot)
+    assert lw.tree_children(knot)[1] is knot
+    assert lw.tree_flatten_one_level(knot).children[1] is knot
+
+
+def test_children_are_a_copy():
+    """Changing the list of children changes no tree."""
+    tree = [1, 2]
+    lw.tree_children(tree).append(3)
+    lw.tree_flatten_one_level(tree).children.append(3)
+    assert tree == [1, 2]
+
+
+# -------------------------------------------------------------------- equality
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "answer"),
+    [
+        (1, 1, True),
+        (1, 2, False),
+        ([], [], True),
+        ([], (), False),
+        ([1, 2], [1], False),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, True),
+        ({"a": 1}, OrderedDict(a=1), False),
+        (OrderedDict(a=1, b=2), OrderedDict(b=2, a=1), False),
+        (defaultdict(int, a=1), defaultdict(list, a=1), False),
+        (deque([1], 2), deque([1], 3), False),
+        (Point(1, 2), Point(1, 2), True),
+        (Point(1, 2), (1, 2), False),
+        (None, 0, False),
+        ([None], [None], True),
+        (np.arange(3), np.arange(3), True),
+        (np.arange(3), np.arange(4), False),
+        (np.arange(3), np.arange(3.0), False),
+        (np.array([1.0, np.nan]), np.array([1.0, np.nan]), True),
+    ],
+    ids=str,
+)
+def test_equality(a, b, answer):
+    """Structure and leaves decide; the answer is a bool, both ways round."""
+    assert lw.tree_equal(a, b) is answer
+    assert lw.tree_equal(b, a) is answer
+
+
+def test_equality_never_raises_because_of_leaves():
+    """A comparison that raises, or gives no bool, means different."""
+
+    class Uncomparable:
+        __hash__ = None
+
+        def __eq__(self, other):
+            raise Odd("oops")
+
+    class Vague:
+        __hash__ = None
+
+        def __eq__(self, other):
+            return "maybe"
+
+    for kind in (Uncomparable, Vague):
+        leaf = kind()
+        assert lw.tree_equal([leaf], [leaf]) is True
+        assert lw.tree_equal([leaf], [kind()]) is False
+
+
+def test_equality_with_options():
+    """What counts as a leaf is chosen as everywhere."""
+    assert lw.tree_equal([None], [None], none_is_leaf=True) is True
+    assert lw.tree_equal([(1,)], [(1,)], is_leaf=tuple) is True
+    box = make_box("ops-inspect-equal")
+    assert lw.tree_equal(box(1), box(1)) is False
+    assert lw.tree_equal(box(1), box(1), namespace="ops-inspect-equal") is True
+
+
+def test_equality_of_a_cycle():
+    """A tree that contains itself is refused."""
+    knot = [1]
+    knot.append(knot)
+    with pytest.raises(lw.CycleError) as caught:
+        lw.tree_equal([1], knot)
+    assert str(caught.value) == (
+        "the tree contains itself: the list at the root stands again at [1]"
+    )
+
+
+# -------------------------------------------------------------------- treedefs
+
+
+def test_children_of_a_treedef():
+    """Children are treedefs; a leaf and an empty node have none."""
+    treedef = lw.tree_structure({"b": (1, None), "a": 2})
+    leaf, pair = lw.treedef_children(treedef)
+    assert repr(leaf) == "PyTreeDef(*)"
+    assert repr(pair) == "PyTreeDef((*, None))"
+    assert lw.treedef_children(leaf) == []
+    assert lw.treedef_children(lw.tree_structure([])) == []
+
+
+@pytest.mark.parametrize(
+    ("tree", "strict", "lenient"),
+    [(1, True, True), ((), False, True), (None, False, True), ([1], False, False)],
+    ids=str,
+)
+def test_the_treedef_of_a_leaf(tree, strict, lenient):
+    """A node without children counts only if `strict` is off."""
+    treedef = lw.tree_structure(tree)
+    assert lw.treedef_is_leaf(treedef) is strict
+    assert lw.treedef_is_leaf(treedef, strict=True) is strict
+    assert lw.treedef_is_leaf(treedef, strict=False) is lenient
+
+
+# --------------------------------------------------------------------- reasons
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (1, "a leaf: int is not registered"),
+        (None, "a node: NoneType is a built-in node type"),
+        ({}, "a node: dict is a built-in node type"),
+        (lw.Partial(max), "a node: Partial is a built-in node type"),
+        (Point(1, 2), "a node: Point is a namedtuple"),
+        (time.gmtime(0), "a node: struct_time is a structseq"),
+        (
+            sys.flags,
+            "a leaf: flags is a subclass of tuple, and subclasses are leaves unless "
+            "they are registered",
+        ),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_explaining_values(value, reason):
+    """One sentence for leaves and nodes of the standard library."""
+    assert lw.explain_leaf(value) == reason
+
+
+def test_explaining_options():
+    """What made a value a leaf in this very call comes first."""
+    assert lw.explain_leaf(None, none_is_leaf=True) == (
+        "a leaf: none_is_leaf=True was given"
+    )
+    for stop in (int, (int, str), lambda x: True):
+        assert lw.explain_leaf(1, stop) == "a leaf: is_leaf says so"
+    assert lw.explain_leaf([1], int) == "a node: list is a built-in node type"
+
+
+def test_explaining_a_registration():
+    """The place of the registration is named by file and line."""
+    box = make_box()
+    name = "make_box.<locals>.Box"
+    start = f"a node: {name} was registered globally at {__file__}:"
+    assert lw.explain_leaf(box(1)).startswith(start)
+    assert lw.explain_leaf(box(1)).removeprefix(start).isdigit()
+    lw.unregister_pytree_node(box)
+    assert lw.explain_leaf(box(1)) == f"a leaf: {name} is not registered"
+
+
+def test_explaining_a_namespace():
+    """A class of another namespace says which one."""
+    space = "ops-inspect-explain"
+    box = make_box(space)
+    assert lw.explain_leaf(box(1)) == (
+        f"a leaf: make_box.<locals>.Box is registered in namespace {space!r} only"
+    )
+    assert lw.explain_leaf(box(1), namespace=space).startswith(
+        f"a node: make_box.<locals>.Box was registered in namespace {space!r} at "
+    )
+
+
+def test_explaining_subclasses_dataclasses_and_opted_out_classes():
+    """Each has its own sentence."""
+
+    class Sub(make_box()):
+        pass
+
+    @dataclasses.dataclass
+    class Bare:
+        x: int
+
+    class Out(list):
+        pass
+
+    lw.register_leaf(Out)
+    here = "test_explaining_subclasses_dataclasses_and_opted_out_classes.<locals>."
+    assert lw.explain_leaf(Sub(1)) == (
+        f"a leaf: {here}Sub is a subclass of make_box.<locals>.Box, and subclasses "
+        "are leaves unless they are registered"
+    )
+    assert lw.explain_leaf(Bare(1)) == (
+        f"a leaf: {here}Bare is a dataclass that is not registered; use "
+        "leafwise.dataclass or leafwise.register_dataclass"
+    )
+    assert lw.explain_leaf(Out()) == f"a leaf: {here}Out was registered as a leaf"

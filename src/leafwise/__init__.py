@@ -16,6 +16,7 @@ from . import tree as tree
 from .binding import Namespace as Namespace
 from .binding import namespace as namespace
 from .core.fields import register_dataclass as register_dataclass
+from .core.jsonform import register_codec as register_codec
 from .core.keypath import KeyPath as KeyPath
 from .core.keypath import keystr as keystr
 from .core.keys import DictKey as DictKey
@@ -144,6 +145,7 @@ __all__ = [
     "namespace",
     "namespaces",
     "prefix_errors",
+    "register_codec",
     "register_dataclass",
     "register_leaf",
     "register_pytree_node",

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from . import dataclasses
-from .core import fields, register, registry
+from .core import fields, jsonform, register, registry
 from .core.registry import DictOrder, declare_namespace
 from .ops import basic, fold, inspect, paths, prefix, transpose, visit
 
@@ -53,6 +53,7 @@ BOUND: Final[dict[str, Callable[..., Any]]] = {
     "tree_broadcast": prefix.tree_broadcast_prefix,
     "is_registered": registry.is_registered,
     "lookup": registry.lookup,
+    "register_codec": jsonform.register_codec,
     "unregister_pytree_node": registry.unregister_pytree_node,
 }
 """The functions that take a namespace, by name."""

@@ -872,13 +872,13 @@ def test_map_only_never_maps_nodes():
         ),
         (
             list[int],
-            "tree_map_only selects by a type, a tuple of types, a union or a predicate, "
-            "got GenericAlias: list[int]",
+            "tree_map_only selects by a type, a tuple of types, a union or a "
+            "predicate, got GenericAlias: list[int]",
         ),
         (
             (int, 3),
-            "tree_map_only selects by a type, a tuple of types, a union or a predicate, "
-            "got tuple: (<class 'int'>, 3)",
+            "tree_map_only selects by a type, a tuple of types, a union or a "
+            "predicate, got tuple: (<class 'int'>, 3)",
         ),
     ],
     ids=str,

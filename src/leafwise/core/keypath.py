@@ -19,7 +19,7 @@ from .near import nearest
 from .registry import GLOBAL, View, view_of
 
 
-__all__ = ["KeyPath", "keystr"]
+__all__ = ["KeyPath", "keystr", "parse_literal"]
 
 
 def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") -> str:
@@ -296,6 +296,18 @@ def _value(text: str, start: int, end: int) -> Any:
         OverflowError,
     ):
         raise _syntax_error(text, start, "this is no literal") from None
+
+
+def parse_literal(text: str) -> Any:
+    """Read the text of a dict key.
+
+    Raises:
+        PathError: The text is no literal.
+        TypeError: It is no text.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"a key is read from a str, got {type(text).__name__}")
+    return _value(text, 0, len(text))
 
 
 _NO_LITERAL = (

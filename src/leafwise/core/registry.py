@@ -439,6 +439,23 @@ def lookup(
     return view_of(namespace, none_is_leaf).resolve(cls)
 
 
+def registered_class(module: str, qualname: str, namespace: str) -> type:
+    """Return the class that was registered under a qualified name.
+
+    Raises:
+        RegistryError: There is none in the namespace or the global registry.
+    """
+    check_namespace(namespace)
+    layers = [_state.layers.get(name, _EMPTY) for name in (namespace, GLOBAL)]
+    for layer in layers:
+        for cls in layer.rules:
+            if (cls.__module__, cls.__qualname__) == (module, qualname):
+                return cls
+    raise RegistryError(
+        f"no class {qualname!r} of module {module!r} is registered in this process"
+    )
+
+
 def is_registered(cls: type, *, namespace: str = GLOBAL) -> bool:
     """Say whether a class is a node: built in, registered, or by its form.
 

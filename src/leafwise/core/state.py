@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from ..errors import TreeDefError
+from ..errors import NamespaceError, TreeDefError
 from .code import Code, Entry
 from .containers import (
     BUILTINS,
@@ -102,7 +102,10 @@ def _find_rule(name: Any) -> Rule:
     cls, namespace = name
     if type(namespace) is not str:
         raise _malformed("an entry names no namespace")
-    rule = view_of(namespace).resolve(cls)
+    try:
+        rule = view_of(namespace).resolve(cls)
+    except NamespaceError as error:
+        raise TreeDefError(str(error)) from None
     if rule is None or rule.name in _NAMED:
         scope = f"in namespace {namespace!r}" if namespace else "globally"
         raise TreeDefError(

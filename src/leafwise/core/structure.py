@@ -1,25 +1,28 @@
 """`Structure`: what a treedef can be asked, and the trees made with it.
 
-Owns the reading of a code: counts, children, keys, paths, and both ways between
-a structure and a tree. `treedef` adds the algebra of structures and what makes
-them values: equality, hash, text and pickling.
+Owns the reading of a code (counts, children, keys, paths), both ways between a
+structure and a tree, and the folds. `treedef` adds what relates structures to one
+another and makes them values: order, equality, hash, text, pickling, JSON.
 """
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Self
 
+from ..errors import TreeDefError
 from .algebra import Steps
-from .code import Code, Step, flatten_up_to, leaf_paths, pack, rebuild
+from .auxdata import clip
+from .code import Code, Step, flatten_up_to, iter_steps, leaf_paths, pack, rebuild
 from .keypath import KeyPath
 from .mismatch import differences, leaf_count_error, mismatch_error
 from .registry import Mode, view_of
+from .walk import map_leaves
 
 
-__all__ = ["Structure"]
+__all__ = ["Structure", "check_treedefs"]
 
 
 class Structure:
@@ -259,3 +262,170 @@ class Structure:
                 subject="the tree does not have the structure of the treedef",
             )
         return found
+
+    # -------------------------------------------------------------- folding
+
+    def transform(
+        self,
+        f_node: Callable[[Self], Self] | None = None,
+        f_leaf: Callable[[Self], Self] | None = None,
+    ) -> Self:
+        """Return a structure with other nodes, or with structures for leaves.
+
+        Args:
+            f_node: Takes each node as a one-level treedef, from the leaves up,
+                and returns a one-level treedef with as many children.
+            f_leaf: Takes the treedef of a leaf and returns any treedef.
+
+        Raises:
+            TreeDefError: A function returned something else.
+
+        Example:
+            >>> import leafwise as lw
+            >>> pair = lw.tree_structure((0, 0))
+            >>> lw.tree_structure([1, {"a": 2}]).transform(f_leaf=lambda leaf: pair)
+            PyTreeDef([(*, *), {'a': (*, *)}])
+
+        The idea is that of `optree.PyTreeSpec.transform`.
+        """
+        return self._of(self._transformed(f_node, f_leaf), self._mode)
+
+    def _transformed(
+        self,
+        f_node: Callable[[Self], Self] | None,
+        f_leaf: Callable[[Self], Self] | None,
+    ) -> Iterator[Step]:
+        for step in iter_steps(self._code):
+            if step is None:
+                yield from self._leaf_steps(f_leaf)
+            elif f_node is None:
+                yield step
+            else:
+                yield self._node_step(f_node, step)
+
+    def _leaf_steps(self, f_leaf: Callable[[Self], Self] | None) -> Iterator[Step]:
+        made = None if f_leaf is None else f_leaf(self._make((), 1, self._mode))
+        if made is None and f_leaf is None:
+            return iter((None,))
+        check_treedefs("transform", (self, made))
+        return iter_steps(made._code)  # type: ignore[union-attr]  # checked
+
+    def _node_step(self, f_node: Callable[[Self], Self], step: Any) -> Step:
+        rule, arity, aux = step
+        one = self._make(((arity, rule, arity, aux),), arity, self._mode)
+        made = f_node(one)
+        check_treedefs("transform", (self, made))
+        if not made.is_one_level() or made.num_leaves != arity:
+            raise TreeDefError(
+                f"f_node must return a node with as many leaves as {clip(one)}, got "
+                f"{clip(made)}"
+            )
+        _, new_rule, _, new_aux = made._code[-1]
+        return new_rule, arity, new_aux
+
+    def walk(
+        self,
+        leaves: Iterable[Any],
+        f_node: Callable[[builtins.type, Any, tuple[Any, ...]], Any] | None = None,
+        f_leaf: Callable[[Any], Any] | None = None,
+    ) -> Any:
+        """Fold a structure from the leaves up, without building nodes.
+
+        Args:
+            leaves: As many leaves as the structure has.
+            f_node: Takes class, aux data and results of the children, and
+                returns a result; without it the node is built.
+            f_leaf: Called on each leaf first.
+
+        Raises:
+            StructureError: Too few or too many leaves.
+
+        Example:
+            >>> import leafwise as lw
+            >>> depth = lambda cls, data, children: 1 + max(children, default=0)
+            >>> lw.tree_structure([1, (2, [3])]).walk("abc", depth, lambda leaf: 0)
+            3
+        """
+        return self._fold(leaves, f_leaf, _walker(f_node))
+
+    def traverse(
+        self,
+        leaves: Iterable[Any],
+        f_node: Callable[[Any], Any] | None = None,
+        f_leaf: Callable[[Any], Any] | None = None,
+    ) -> Any:
+        """Build a tree from the leaves up, with a function called on each node.
+
+        Args:
+            leaves: As many leaves as the structure has.
+            f_node: Takes each node once it is built, returns what stands there.
+            f_leaf: Called on each leaf first.
+
+        Raises:
+            StructureError: Too few or too many leaves.
+
+        Example:
+            >>> import leafwise as lw
+            >>> lw.tree_structure([1, (2, 3)]).traverse(
+            ...     [1, 2, 3], lambda n: sum(n) if isinstance(n, tuple) else n)
+            [1, 5]
+        """
+        return self._fold(leaves, f_leaf, _traverser(f_node))
+
+    def _fold(
+        self,
+        leaves: Iterable[Any],
+        f_leaf: Callable[[Any], Any] | None,
+        f_entry: Callable[[Any, Any, list[Any]], Any],
+    ) -> Any:
+        given = self._checked(leaves)
+        if f_leaf is not None:
+            given = map_leaves(f_leaf, [given], self._code)
+        stack: list[Any] = []
+        rest = iter(given)
+        for step in iter_steps(self._code):
+            if step is None:
+                stack.append(next(rest))
+                continue
+            rule, arity, aux = step
+            split = len(stack) - arity
+            stack[split:] = [f_entry(rule, aux, stack[split:])]
+        return stack[0]
+
+
+def _walker(f_node: Any) -> Callable[[Any, Any, list[Any]], Any]:
+    """Return what `walk` does with a node: the function's answer, or the node."""
+    if f_node is None:
+        return lambda rule, aux, children: rule.unflatten(aux, children)
+    return lambda rule, aux, children: f_node(
+        _class_of(rule, aux), rule.data(aux), tuple(children)
+    )
+
+
+def _traverser(f_node: Any) -> Callable[[Any, Any, list[Any]], Any]:
+    """Return what `traverse` does with a node: build it, then ask the function."""
+    if f_node is None:
+        return _walker(None)
+    return lambda rule, aux, children: f_node(rule.unflatten(aux, children))
+
+
+def _class_of(rule: Any, aux: Any) -> Any:
+    return rule.data(aux) if rule.name in ("namedtuple", "structseq") else rule.cls
+
+
+def check_treedefs(who: str, parts: tuple[Any, ...], *, same_mode: bool = True) -> None:
+    """Refuse what is no treedef, or of another None mode.
+
+    Raises:
+        TreeDefError: A part is one of these.
+    """
+    for part in parts:
+        if not isinstance(part, Structure):
+            raise TreeDefError(
+                f"{who} takes treedefs, got {type(part).__name__}: {clip(part)}"
+            )
+        if same_mode and part.none_is_leaf != parts[0].none_is_leaf:
+            raise TreeDefError(
+                f"{who} takes treedefs of one None mode: {clip(parts[0])} and "
+                f"{clip(part)} differ in none_is_leaf"
+            )

@@ -8,21 +8,19 @@ with: a class registered anew later does not change it.
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, final
 
-from ..errors import TreeDefError
 from .algebra import common_suffix, is_prefix
-from .auxdata import clip
 from .code import Code, Step, iter_steps
 from .containers import BUILTINS
+from .jsonform import read_json, write_json
 from .keypath import KeyPath
 from .mismatch import Difference, code_differences, mismatch_error, suffix_clashes
 from .registry import GLOBAL, Mode, View, view_of
 from .state import dump, load
-from .structure import Structure
-from .walk import flatten, map_leaves
+from .structure import Structure, check_treedefs
+from .walk import flatten
 
 
 __all__ = ["PyTreeDef", "make_treedef", "treedef_tuple"]
@@ -72,7 +70,7 @@ class PyTreeDef(Structure):
             >>> lw.tree_structure([1, 2]).compose(pair)
             PyTreeDef([(*, *), (*, *)])
         """
-        _check_treedefs("compose", (self, inner))
+        check_treedefs("compose", (self, inner))
         grafted = [*iter_steps(inner._code)]
 
         def steps() -> Iterator[Step]:
@@ -83,135 +81,6 @@ class PyTreeDef(Structure):
                     yield step
 
         return PyTreeDef._of(steps(), self._mode)
-
-    def transform(
-        self,
-        f_node: Callable[[PyTreeDef], PyTreeDef] | None = None,
-        f_leaf: Callable[[PyTreeDef], PyTreeDef] | None = None,
-    ) -> PyTreeDef:
-        """Return a structure with other nodes, or with structures for leaves.
-
-        Args:
-            f_node: Takes each node as a one-level treedef, from the leaves up,
-                and returns a one-level treedef with as many children.
-            f_leaf: Takes the treedef of a leaf and returns any treedef.
-
-        Raises:
-            TreeDefError: A function returned something else.
-
-        Example:
-            >>> import leafwise as lw
-            >>> pair = lw.tree_structure((0, 0))
-            >>> lw.tree_structure([1, {"a": 2}]).transform(f_leaf=lambda leaf: pair)
-            PyTreeDef([(*, *), {'a': (*, *)}])
-
-        The idea is that of `optree.PyTreeSpec.transform`.
-        """
-        return PyTreeDef._of(self._transformed(f_node, f_leaf), self._mode)
-
-    def _transformed(
-        self,
-        f_node: Callable[[PyTreeDef], PyTreeDef] | None,
-        f_leaf: Callable[[PyTreeDef], PyTreeDef] | None,
-    ) -> Iterator[Step]:
-        for step in iter_steps(self._code):
-            if step is None:
-                yield from self._leaf_steps(f_leaf)
-            elif f_node is None:
-                yield step
-            else:
-                yield self._node_step(f_node, step)
-
-    def _leaf_steps(
-        self, f_leaf: Callable[[PyTreeDef], PyTreeDef] | None
-    ) -> Iterator[Step]:
-        made = None if f_leaf is None else f_leaf(PyTreeDef._make((), 1, self._mode))
-        if made is None and f_leaf is None:
-            return iter((None,))
-        _check_treedefs("transform", (self, made))
-        return iter_steps(made._code)  # type: ignore[union-attr]  # checked
-
-    def _node_step(self, f_node: Callable[[PyTreeDef], PyTreeDef], step: Any) -> Step:
-        rule, arity, aux = step
-        one = PyTreeDef._make(((arity, rule, arity, aux),), arity, self._mode)
-        made = f_node(one)
-        _check_treedefs("transform", (self, made))
-        if not made.is_one_level() or made.num_leaves != arity:
-            raise TreeDefError(
-                f"f_node must return a node with as many leaves as {clip(one)}, got "
-                f"{clip(made)}"
-            )
-        _, new_rule, _, new_aux = made._code[-1]
-        return new_rule, arity, new_aux
-
-    def walk(
-        self,
-        leaves: Iterable[Any],
-        f_node: Callable[[builtins.type, Any, tuple[Any, ...]], Any] | None = None,
-        f_leaf: Callable[[Any], Any] | None = None,
-    ) -> Any:
-        """Fold a structure from the leaves up, without building nodes.
-
-        Args:
-            leaves: As many leaves as the structure has.
-            f_node: Takes class, aux data and results of the children, and
-                returns a result; without it the node is built.
-            f_leaf: Called on each leaf first.
-
-        Raises:
-            StructureError: Too few or too many leaves.
-
-        Example:
-            >>> import leafwise as lw
-            >>> depth = lambda cls, data, children: 1 + max(children, default=0)
-            >>> lw.tree_structure([1, (2, [3])]).walk("abc", depth, lambda leaf: 0)
-            3
-        """
-        return self._fold(leaves, f_leaf, _walker(f_node))
-
-    def traverse(
-        self,
-        leaves: Iterable[Any],
-        f_node: Callable[[Any], Any] | None = None,
-        f_leaf: Callable[[Any], Any] | None = None,
-    ) -> Any:
-        """Build a tree from the leaves up, with a function called on each node.
-
-        Args:
-            leaves: As many leaves as the structure has.
-            f_node: Takes each node once it is built, returns what stands there.
-            f_leaf: Called on each leaf first.
-
-        Raises:
-            StructureError: Too few or too many leaves.
-
-        Example:
-            >>> import leafwise as lw
-            >>> lw.tree_structure([1, (2, 3)]).traverse(
-            ...     [1, 2, 3], lambda n: sum(n) if isinstance(n, tuple) else n)
-            [1, 5]
-        """
-        return self._fold(leaves, f_leaf, _traverser(f_node))
-
-    def _fold(
-        self,
-        leaves: Iterable[Any],
-        f_leaf: Callable[[Any], Any] | None,
-        f_entry: Callable[[Any, Any, list[Any]], Any],
-    ) -> Any:
-        given = self._checked(leaves)
-        if f_leaf is not None:
-            given = map_leaves(f_leaf, [given], self._code)
-        stack: list[Any] = []
-        rest = iter(given)
-        for step in iter_steps(self._code):
-            if step is None:
-                stack.append(next(rest))
-                continue
-            rule, arity, aux = step
-            split = len(stack) - arity
-            stack[split:] = [f_entry(rule, aux, stack[split:])]
-        return stack[0]
 
     # -------------------------------------------------------------- comparing
 
@@ -232,7 +101,7 @@ class PyTreeDef(Structure):
             >>> small.is_prefix(large), large.is_prefix(small), small < large
             (True, False, True)
         """
-        _check_treedefs("is_prefix", (self, other), same_mode=False)
+        check_treedefs("is_prefix", (self, other), same_mode=False)
         if self.none_is_leaf != other.none_is_leaf:
             return False
         deeper = len(self._code) < len(other._code)
@@ -250,7 +119,7 @@ class PyTreeDef(Structure):
             >>> lw.tree_structure([1, (2, 3)]).is_suffix(lw.tree_structure(1))
             True
         """
-        _check_treedefs("is_suffix", (self, other), same_mode=False)
+        check_treedefs("is_suffix", (self, other), same_mode=False)
         return other.is_prefix(self, strict=strict)
 
     def __le__(self, other: object) -> bool:
@@ -279,7 +148,7 @@ class PyTreeDef(Structure):
             >>> one.common_suffix(other)
             PyTreeDef([(*,), (*, *)])
         """
-        _check_treedefs("common_suffix", (self, other))
+        check_treedefs("common_suffix", (self, other))
         steps = common_suffix(self._code, other._code)
         return None if steps is None else PyTreeDef._of(steps, self._mode)
 
@@ -354,6 +223,88 @@ class PyTreeDef(Structure):
         mode = ", none_is_leaf=True" if self._mode.none_is_leaf else ""
         return f"PyTreeDef({_text(self._code)}{mode})"
 
+    def to_json(self) -> str:
+        """Return a text from which `from_json` makes an equal treedef.
+
+        Classes are named by module and qualified name, dict keys by their text;
+        aux data must be made of JSON values, tuples, dicts, literals and classes,
+        or have a codec, see `register_codec`.
+
+        Raises:
+            TreeDefError: Something in the treedef has no text.
+
+        Example:
+            >>> import leafwise as lw
+            >>> print(lw.tree_structure({"a": [1, 2]}).to_json())  # doctest: +ELLIPSIS
+            {"leafwise":1,...,"nodes":[[2,"list",2,null],[0,"dict",1,[["'a'"],null]]]}
+        """
+        return write_json(self._code, self._count, self._mode)
+
+    @classmethod
+    def from_json(cls, text: str, *, limit: int = 10_000_000) -> PyTreeDef:
+        """Make a treedef of the text that `to_json` gave.
+
+        Nothing is imported, and nothing that the text names is called.
+
+        Args:
+            text: The text.
+            limit: The largest number of characters to read.
+
+        Raises:
+            TreeDefError: The text is malformed, too long, or names a class that
+                is not registered or loaded.
+
+        Example:
+            >>> import leafwise as lw
+            >>> treedef = lw.tree_structure({"a": [1, (2, None)]})
+            >>> lw.PyTreeDef.from_json(treedef.to_json()) == treedef
+            True
+        """
+        return cls._make(*read_json(text, limit))
+
+    @classmethod
+    def leaf(cls, *, none_is_leaf: bool = False, namespace: str = GLOBAL) -> PyTreeDef:
+        """Return the treedef of a bare leaf.
+
+        Args:
+            none_is_leaf: The None mode.
+            namespace: The namespace.
+
+        Example:
+            >>> import leafwise as lw
+            >>> lw.PyTreeDef.leaf()
+            PyTreeDef(*)
+        """
+        return make_treedef((), 1, view_of(namespace, none_is_leaf))
+
+    @classmethod
+    def from_children(
+        cls, collection: Any, *, none_is_leaf: bool = False, namespace: str = GLOBAL
+    ) -> PyTreeDef:
+        """Make a treedef of a container whose children are treedefs.
+
+        Args:
+            collection: Any node, a registered instance too, with treedefs for
+                children.
+            none_is_leaf: The None mode.
+            namespace: Where to look classes up before the global registry.
+
+        Raises:
+            TreeDefError: A child is no treedef, or their None modes differ.
+
+        Example:
+            >>> import leafwise as lw
+            >>> pair = lw.tree_structure((1, 2))
+            >>> lw.PyTreeDef.from_children({"a": pair, "b": lw.PyTreeDef.leaf()})
+            PyTreeDef({'a': (*, *), 'b': *})
+        """
+        view = view_of(namespace, none_is_leaf)
+        parts, code = flatten(collection, view)
+        whole = make_treedef(code, len(parts), view)
+        check_treedefs("from_children", (whole, *parts))
+        rest = iter(parts)
+        return whole.transform(f_leaf=lambda _: next(rest))
+
     def __copy__(self) -> PyTreeDef:
         return self
 
@@ -375,26 +326,6 @@ def make_treedef(code: Code, count: int, view: View) -> PyTreeDef:
 
 def _load(state: Any) -> PyTreeDef:
     return PyTreeDef._make(*load(state))
-
-
-def _walker(f_node: Any) -> Callable[[Any, Any, list[Any]], Any]:
-    """Return what `walk` does with a node: the function's answer, or the node."""
-    if f_node is None:
-        return lambda rule, aux, children: rule.unflatten(aux, children)
-    return lambda rule, aux, children: f_node(
-        _class_of(rule, aux), rule.data(aux), tuple(children)
-    )
-
-
-def _traverser(f_node: Any) -> Callable[[Any, Any, list[Any]], Any]:
-    """Return what `traverse` does with a node: build it, then ask the function."""
-    if f_node is None:
-        return _walker(None)
-    return lambda rule, aux, children: f_node(rule.unflatten(aux, children))
-
-
-def _class_of(rule: Any, aux: Any) -> Any:
-    return rule.data(aux) if rule.name in ("namedtuple", "structseq") else rule.cls
 
 
 def _same_code(a: Code, b: Code) -> bool:
@@ -456,7 +387,7 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
         PyTreeDef((*, [*, *]))
     """
     parts = tuple(treedefs)
-    _check_treedefs("treedef_tuple", parts)
+    check_treedefs("treedef_tuple", parts)
     steps: list[Step] = []
     for part in parts:
         steps += iter_steps(part._code)
@@ -464,18 +395,3 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     named = [part._mode for part in parts if part._mode.namespace]
     plain = Mode(GLOBAL, bool(parts) and parts[0].none_is_leaf)
     return PyTreeDef._of(steps, named[0] if named else plain)
-
-
-def _check_treedefs(
-    who: str, parts: tuple[Any, ...], *, same_mode: bool = True
-) -> None:
-    for part in parts:
-        if not isinstance(part, PyTreeDef):
-            raise TreeDefError(
-                f"{who} takes treedefs, got {type(part).__name__}: {clip(part)}"
-            )
-        if same_mode and part.none_is_leaf != parts[0].none_is_leaf:
-            raise TreeDefError(
-                f"{who} takes treedefs of one None mode: {clip(parts[0])} and "
-                f"{clip(part)} differ in none_is_leaf"
-            )

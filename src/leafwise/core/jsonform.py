@@ -1,0 +1,317 @@
+"""Treedefs as JSON text, and back.
+
+Owns the text form: one JSON object with the version, the modes and a flat list
+of entries. Classes are named by module and qualified name, keys by their text,
+aux data by JSON where it can be told apart, or by a codec that was registered
+for the class. What has no text is refused before anything is written. Reading
+imports nothing, calls nothing that the text names, and passes through the same
+checks as unpickling.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+from ..errors import PathError, TreeDefError
+from .auxdata import clip
+from .code import Code, Entry
+from .keypath import KeyPath, parse_literal
+from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
+from .registry import Mode, check_callable, check_class, registered_class
+from .state import dump, load
+
+
+__all__ = ["read_json", "register_codec", "write_json"]
+
+_VERSION: Final = 1
+_DEPTH: Final = 64
+_WITH_KEYS = ("dict", "dict as given", "defaultdict", "defaultdict as given")
+_codecs: dict[tuple[type, str], tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {}
+
+
+def register_codec(
+    cls: type,
+    to_json: Callable[[Any], Any],
+    from_json: Callable[[Any], Any],
+    *,
+    namespace: str = "",
+) -> None:
+    """Say how the aux data of a registered class is written as JSON.
+
+    Args:
+        cls: The class.
+        to_json: Takes the aux data, returns what `json.dumps` takes.
+        from_json: Takes what `json.loads` returned, returns the aux data.
+        namespace: The namespace that the class is registered in.
+
+    Raises:
+        RegistryError: Not a class, or a function that is none.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Tagged:
+        ...     def __init__(self, x, tags): self.x, self.tags = x, tags
+        >>> _ = lw.register_pytree_node(
+        ...     Tagged, lambda t: ((t.x,), t.tags), lambda tags, xs: Tagged(*xs, tags))
+        >>> lw.register_codec(Tagged, sorted, frozenset)
+        >>> treedef = lw.tree_structure(Tagged(1, frozenset({"b", "a"})))
+        >>> lw.PyTreeDef.from_json(treedef.to_json()) == treedef
+        True
+    """
+    check_class(cls)
+    check_callable(to_json, "the to_json function", cls)
+    check_callable(from_json, "the from_json function", cls)
+    _codecs[cls, namespace] = (to_json, from_json)
+
+
+# --------------------------------------------------------------------- writing
+
+
+def write_json(code: Code, count: int, mode: Mode) -> str:
+    """Return the text of a structure.
+
+    Raises:
+        TreeDefError: Something in it has no text.
+    """
+    _, namespace, none_is_leaf, _, entries = dump(code, count, mode)
+    listed = [
+        _write_entry(*entry, with_keys=rule.data(aux) is not aux)
+        for entry, (_, rule, _, aux) in zip(entries, code, strict=True)
+    ]
+    return json.dumps(
+        {
+            "leafwise": _VERSION,
+            "namespace": namespace,
+            "none_is_leaf": none_is_leaf,
+            "leaves": count,
+            "nodes": listed,
+        },
+        separators=(",", ":"),
+        allow_nan=False,
+    )
+
+
+def _write_entry(
+    run: int, name: Any, arity: int, aux: Any, *, with_keys: bool
+) -> list[Any]:
+    if isinstance(name, str):
+        return [run, name, arity, _write_builtin(name, aux)]
+    cls, namespace = name
+    written = _write_custom(cls, namespace, aux, with_keys)
+    return [run, [_class_name(cls), namespace], arity, written]
+
+
+def _write_builtin(name: str, aux: Any) -> Any:
+    if name in _WITH_KEYS:
+        keys, order, *factory = aux
+        return [
+            [*map(_write_key, keys)],
+            [*order] if isinstance(order, tuple) else order,
+            *(_object_name(f) for f in factory),
+        ]
+    if name == "OrderedDict":
+        return [*map(_write_key, aux)]
+    if name == "namedtuple":
+        return _class_name(aux)
+    if name == "structseq":
+        return [_class_name(aux[0]), _write_value(aux[1])]
+    if name == "Partial":
+        return _object_name(aux)
+    return aux
+
+
+def _write_key(key: Any) -> str:
+    text = literal(key)
+    try:
+        again = parse_literal(text)
+    except PathError:
+        again = _DEPTH
+    if type(again) is not type(key) or literal(again) != text:
+        raise TreeDefError(f"the dict key {clip(key)} has no text to write as JSON")
+    return text
+
+
+def _class_name(cls: type) -> str:
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def _object_name(value: Any) -> str | None:
+    if value is None:
+        return None
+    name = f"{getattr(value, '__module__', '')}:{getattr(value, '__qualname__', '')}"
+    if _find_object(name) is not value:
+        raise TreeDefError(
+            f"{clip(value)} has no name by which it could be found again; only "
+            "module-level functions and classes can be written as JSON"
+        )
+    return name
+
+
+def _write_custom(cls: type, namespace: str, aux: Any, with_keys: bool) -> Any:
+    codec = _codecs.get((cls, namespace))
+    try:
+        if codec is None:
+            return _write_value(aux)
+        if with_keys:
+            return ["codec", codec[0](aux[0]), _write_value(aux[1])]
+        return ["codec", codec[0](aux)]
+    except TreeDefError as error:
+        raise TreeDefError(
+            f"the aux data of {cls.__qualname__} cannot be written as JSON: {error}; "
+            "register a codec for the class with leafwise.register_codec"
+        ) from None
+
+
+def _is_key(value: Any) -> bool:
+    return type(value) in (SequenceKey, DictKey, GetAttrKey, FlattenedIndexKey)
+
+
+def _write_value(value: Any, depth: int = 0) -> Any:
+    """Write a value so that each type comes back as itself."""
+    cls = type(value)
+    if value is None or cls in (bool, int, str):
+        return value
+    if cls is float and math.isfinite(value):
+        return value
+    if depth >= _DEPTH:
+        raise TreeDefError("it is nested too deeply")
+    if cls in (tuple, list):
+        return [cls.__name__, *(_write_value(item, depth + 1) for item in value)]
+    if cls is dict:
+        items = [[_write_key(k), _write_value(v, depth + 1)] for k, v in value.items()]
+        return ["dict", *items]
+    if _is_key(value):
+        return ["key", str(value)]
+    if isinstance(value, type):
+        return ["class", _object_name(value)]
+    try:
+        return ["literal", _write_key(value)]
+    except TreeDefError:
+        raise TreeDefError(f"{clip(value)} ({cls.__qualname__}) has no text") from None
+
+
+# --------------------------------------------------------------------- reading
+
+
+def read_json(text: str, limit: int) -> tuple[tuple[Entry, ...], int, Mode]:
+    """Return code, number of leaves and mode of a text.
+
+    Raises:
+        TreeDefError: The text is malformed, too long, or names what is not here.
+    """
+    if not isinstance(text, str):
+        raise TreeDefError(f"a treedef is read from a str, got {type(text).__name__}")
+    if len(text) > limit:
+        raise TreeDefError(f"the text has {len(text)} characters, the limit is {limit}")
+    try:
+        data = json.loads(text)
+        return load(_read_state(data))
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
+        if isinstance(error, TreeDefError):
+            raise
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise TreeDefError(f"malformed text of a treedef: {reason}") from None
+    except PathError as error:
+        raise TreeDefError(f"malformed text of a treedef: {error}") from None
+
+
+def _read_state(data: Any) -> tuple[Any, ...]:
+    if type(data) is not dict or data.get("leafwise") != _VERSION:
+        raise TreeDefError(
+            f"malformed text of a treedef: no object of version {_VERSION}"
+        )
+    entries = tuple(_read_entry(*node) for node in data["nodes"])
+    return 1, data["namespace"], data["none_is_leaf"], data["leaves"], entries
+
+
+def _read_entry(run: Any, name: Any, arity: Any, aux: Any) -> tuple[Any, ...]:
+    if type(name) is str:
+        return run, name, arity, _read_builtin(name, aux)
+    class_name, namespace = name
+    cls = registered_class(*_split(class_name), namespace)
+    return run, (cls, namespace), arity, _read_custom(cls, namespace, aux)
+
+
+def _read_builtin(name: str, aux: Any) -> Any:
+    if name in _WITH_KEYS:
+        keys, order, *factory = aux
+        return (
+            tuple(map(parse_literal, keys)),
+            tuple(order) if type(order) is list else order,
+            *map(_find_named, factory),
+        )
+    if name == "OrderedDict":
+        return tuple(map(parse_literal, aux))
+    if name == "namedtuple":
+        return _find_named(aux)
+    if name == "structseq":
+        return _find_named(aux[0]), _read_value(aux[1])
+    if name == "Partial":
+        return _find_named(aux)
+    return aux
+
+
+def _read_custom(cls: type, namespace: str, aux: Any) -> Any:
+    if type(aux) is not list or not aux or aux[0] != "codec":
+        return _read_value(aux)
+    codec = _codecs.get((cls, namespace))
+    if codec is None:
+        raise TreeDefError(f"no codec is registered for {cls.__qualname__}")
+    _, written, *keys = aux
+    try:
+        value = codec[1](written)
+    except Exception as error:
+        raise TreeDefError(
+            f"the codec of {cls.__qualname__} cannot read {clip(written)}"
+        ) from error
+    return (value, *map(_read_value, keys)) if keys else value
+
+
+def _read_value(value: Any) -> Any:
+    if type(value) is not list:
+        if type(value) is dict:
+            raise TreeDefError("malformed text of a treedef: a bare object")
+        return value
+    kind, *items = value
+    if kind == "tuple":
+        return tuple(map(_read_value, items))
+    if kind == "list":
+        return [*map(_read_value, items)]
+    if kind == "dict":
+        return {parse_literal(key): _read_value(item) for key, item in items}
+    (item,) = items
+    if kind == "literal":
+        return parse_literal(item)
+    if kind == "key":
+        (key,) = KeyPath.parse(item)
+        return key
+    if kind == "class":
+        return _find_named(item)
+    raise TreeDefError(f"malformed text of a treedef: a value of kind {clip(kind)}")
+
+
+def _split(name: Any) -> tuple[str, str]:
+    module, _, qualname = str(name).partition(":")
+    return module, qualname
+
+
+def _find_named(name: Any) -> Any:
+    """Find what a name stands for, among the modules that are loaded."""
+    if name is None:
+        return None
+    found = _find_object(name)
+    if found is None:
+        raise TreeDefError(f"{clip(name)} is not found in a module that is loaded")
+    return found
+
+
+def _find_object(name: Any) -> Any:
+    module, qualname = _split(name)
+    found: Any = sys.modules.get(module)
+    for part in qualname.split("."):
+        found = vars(found).get(part) if hasattr(found, "__dict__") else None
+    return found

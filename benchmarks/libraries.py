@@ -19,12 +19,21 @@ class Library:
         unflatten: Takes the result of `flatten` and the tree, returns a function
             without arguments that rebuilds the tree.
         map: Takes a function and one or two trees.
+        flatten_with_path: Takes a tree.
+        map_with_path: Takes a function of path and leaf, and a tree.
+        up_to: Takes the result of `flatten` and the tree, returns a function
+            without arguments that flattens the tree up to the structure.
+        broadcast: Takes a prefix and a tree; None where the library has none.
     """
 
     name: str
     flatten: Callable[[Any], Any]
     unflatten: Callable[[Any, Any], Callable[[], Any]]
     map: Callable[..., Any]
+    flatten_with_path: Callable[[Any], Any]
+    map_with_path: Callable[..., Any]
+    up_to: Callable[[Any, Any], Callable[[], Any]]
+    broadcast: Callable[[Any, Any], Any] | None = None
 
 
 def leafwise() -> Library:
@@ -36,6 +45,10 @@ def leafwise() -> Library:
         lw.tree_flatten,
         lambda flat, _: lambda: lw.tree_unflatten(flat[1], flat[0]),
         lw.tree_map,
+        lw.tree_flatten_with_path,
+        lw.tree_map_with_path,
+        lambda flat, tree: lambda: flat[1].flatten_up_to(tree),
+        lw.broadcast_prefix,
     )
 
 
@@ -48,6 +61,10 @@ def jax() -> Library:
         tree_util.tree_flatten,
         lambda flat, _: lambda: tree_util.tree_unflatten(flat[1], flat[0]),
         tree_util.tree_map,
+        tree_util.tree_flatten_with_path,
+        tree_util.tree_map_with_path,
+        lambda flat, tree: lambda: flat[1].flatten_up_to(tree),
+        tree_util.tree_broadcast,
     )
 
 
@@ -65,6 +82,10 @@ def optree() -> Library:
         lambda tree: optree.tree_flatten(tree, namespace="bench"),
         lambda flat, _: lambda: optree.tree_unflatten(flat[1], flat[0]),
         lambda f, *trees: optree.tree_map(f, *trees, namespace="bench"),
+        lambda tree: optree.tree_flatten_with_path(tree, namespace="bench"),
+        lambda f, tree: optree.tree_map_with_path(f, tree, namespace="bench"),
+        lambda flat, tree: lambda: flat[1].flatten_up_to(tree),
+        lambda prefix, tree: optree.broadcast_prefix(prefix, tree, namespace="bench"),
     )
 
 
@@ -77,6 +98,12 @@ def torch() -> Library:
         _pytree.tree_flatten,
         lambda flat, _: lambda: _pytree.tree_unflatten(flat[0], flat[1]),
         _pytree.tree_map,
+        _pytree.tree_flatten_with_path,
+        _pytree.tree_map_with_path,
+        lambda flat, tree: lambda: flat[1].flatten_up_to(tree),
+        lambda prefix, tree: _pytree._broadcast_to_and_flatten(
+            prefix, _pytree.tree_structure(tree)
+        ),
     )
 
 
@@ -88,6 +115,9 @@ def dm_tree() -> Library:
         dm.flatten,
         lambda flat, tree: lambda: dm.unflatten_as(tree, flat),
         dm.map_structure,
+        dm.flatten_with_path,
+        dm.map_structure_with_path,
+        lambda flat, tree: lambda: dm.flatten_up_to(tree, tree),
     )
 
 

@@ -28,10 +28,21 @@ from typing import Any
 from libraries import PEERS, UNSUPPORTED, Library, leafwise
 from trees import TREES
 
+from leafwise import tree_structure
+
 
 ROOT = Path(__file__).parents[1]
 BEGIN, END = "<!-- benchmark -->", "<!-- end -->"
-OPERATIONS = ("flatten", "unflatten", "map", "map, 2 trees")
+OPERATIONS = (
+    "flatten",
+    "unflatten",
+    "map",
+    "map, 2 trees",
+    "flatten with path",
+    "map with path",
+    "flatten up to",
+    "broadcast prefix",
+)
 _MODULES = {"dm-tree": "tree", "torch": "torch"}
 
 
@@ -46,7 +57,29 @@ def operation(name: str, library: Library, tree: Any) -> Callable[[], Any]:
         return library.unflatten(library.flatten(tree), tree)
     if name == "map":
         return lambda: library.map(lambda x: x, tree)
+    if name == "flatten with path":
+        return lambda: library.flatten_with_path(tree)
+    if name == "map with path":
+        return lambda: library.map_with_path(lambda _, x: x, tree)
+    if name == "flatten up to":
+        return library.up_to(library.flatten(tree), tree)
+    if name == "broadcast prefix":
+        prefix = one_level(tree)
+        return lambda: library.broadcast(prefix, tree)
     return lambda: library.map(lambda x, _: x, tree, tree)
+
+
+def one_level(tree: Any) -> Any:
+    """Return a prefix with a 0 for each child of the root, or a bare 0."""
+    level = tree_structure(tree).one_level()
+    return 0 if level is None else level.unflatten([0] * level.num_leaves)
+
+
+def has(library: Library, name: str, title: str) -> bool:
+    """Say whether a library can do an operation on a tree."""
+    if name == "broadcast prefix" and library.broadcast is None:
+        return False
+    return (library.name, title) not in UNSUPPORTED
 
 
 def seconds(function: Callable[[], Any], loops: int) -> float:
@@ -87,7 +120,7 @@ def rows(
             functions = {
                 library.name: operation(name, library, tree)
                 for library in libraries
-                if (library.name, title) not in UNSUPPORTED
+                if has(library, name, title)
             }
             times = measure(functions, rounds, slice_seconds)
             ours = times.pop("leafwise")
@@ -132,7 +165,7 @@ def table(results: list[Any], peers: list[str]) -> Iterator[str]:
         cells = []
         for peer in peers:
             found = [r[peer] for _, op, _, r in results if op == name and peer in r]
-            cells.append(f"**{geometric_mean(found):.2f}**")
+            cells.append(f"**{geometric_mean(found):.2f}**" if found else "-")
         yield f"| **geometric mean** | {name} | | " + " | ".join(cells) + " |"
 
 
@@ -173,7 +206,7 @@ def main() -> int:
     results = []
     for row in rows(libraries, rounds, slice_seconds):
         results.append(row)
-        print(f"{row[0]:32} {row[1]:14} {row[2]:10.2f} µs  ", end="")
+        print(f"{row[0]:32} {row[1]:18} {row[2]:10.2f} µs  ", end="")
         print("  ".join(f"{peer} {ratio:.2f}" for peer, ratio in row[3].items()))
     lines = list(table(results, list(installed)))
     print(*lines[-len(OPERATIONS) :], sep="\n")

@@ -80,6 +80,7 @@ from .ops.inspect import treedef_is_leaf as treedef_is_leaf
 from .ops.paths import tree_flatten_with_path as tree_flatten_with_path
 from .ops.paths import tree_leaves_with_path as tree_leaves_with_path
 from .ops.paths import tree_map_with_path as tree_map_with_path
+from .ops.paths import tree_map_with_path_ as tree_map_with_path_
 from .ops.paths import tree_paths as tree_paths
 from .ops.prefix import broadcast_common as broadcast_common
 from .ops.prefix import broadcast_prefix as broadcast_prefix
@@ -175,6 +176,7 @@ __all__ = [
     "tree_map_",
     "tree_map_only",
     "tree_map_with_path",
+    "tree_map_with_path_",
     "tree_max",
     "tree_min",
     "tree_paths",

@@ -33,6 +33,7 @@ from .ops.inspect import tree_is_leaf as is_leaf
 from .ops.paths import tree_flatten_with_path as flatten_with_path
 from .ops.paths import tree_leaves_with_path as leaves_with_path
 from .ops.paths import tree_map_with_path as map_with_path
+from .ops.paths import tree_map_with_path_ as map_with_path_
 from .ops.paths import tree_paths as paths
 from .ops.prefix import tree_broadcast_common as broadcast_common
 from .ops.prefix import tree_broadcast_map as broadcast_map
@@ -68,6 +69,7 @@ __all__ = [
     "map_",
     "map_only",
     "map_with_path",
+    "map_with_path_",
     "max",
     "min",
     "paths",

@@ -62,6 +62,15 @@ def error_of(first, *rest, **options):
                 "'b' (missing 'a'; extra 'b')"
             ],
         ),
+        (
+            {"weight": 1, "bias": 2},
+            {"weight": 1, "bais": 2},
+            [
+                "at the root: expected dict with keys 'bias', 'weight', got dict with "
+                "keys 'bais', 'weight' (missing 'bias'; extra 'bais')",
+                "hint: perhaps 'bais' is meant to be 'bias'",
+            ],
+        ),
         ({}, {"a": 1}, [
             "at the root: expected empty dict, got dict with keys 'a' (extra 'a')"
         ]),

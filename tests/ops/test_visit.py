@@ -155,3 +155,26 @@ def test_is_leaf_stops_both():
         (1,)
     ]
     assert repr(lw.DELETE) == "DELETE"
+
+
+def test_is_leaf_may_take_the_path():
+    """The predicate sees the path of each node, as in all other functions."""
+
+    def stop(path, node):
+        return str(path) == "['b']"
+
+    walked = lw.tree_walk(TREE, is_leaf=stop, is_leaf_takes_path=True)
+    assert [str(path) for path, _ in walked] == [
+        "",
+        "['a']",
+        "['a'].x",
+        "['a'].y",
+        "['b']",
+    ]
+    visited = lw.tree_visit(
+        {"b": [1], "a": [1]},
+        lambda n, p, q: 0 if n == 1 else n,
+        is_leaf=stop,
+        is_leaf_takes_path=True,
+    )
+    assert visited == {"b": [1], "a": [0]}

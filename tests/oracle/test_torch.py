@@ -4,6 +4,9 @@ There None is a leaf and dicts are walked as inserted, which is what a namespace
 with `dict_order="insertion"` and `none_is_leaf=True` does here.
 """
 
+import csv
+from pathlib import Path
+
 from hypothesis import HealthCheck, given, settings
 
 import leafwise as lw
@@ -48,3 +51,11 @@ def test_equality_of_structures(torch_tree, a, b):
     theirs = torch_tree.tree_structure(a) == torch_tree.tree_structure(b)
     first = as_torch.tree_structure(a, none_is_leaf=True)
     assert (first == as_torch.tree_structure(b, none_is_leaf=True)) is theirs
+
+
+def test_every_public_name_has_an_answer(torch_tree):
+    """The table of `docs/migrating.md` has a row for each public name."""
+    path = Path(__file__).parents[2] / "docs" / "peers" / "torch.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        answered = {row["name"] for row in csv.DictReader(file)}
+    assert {*torch_tree.__all__} - answered == set()

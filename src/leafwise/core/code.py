@@ -18,6 +18,7 @@ from .rule import Rule
 
 
 __all__ = [
+    "ROOT",
     "Code",
     "Entry",
     "Step",
@@ -132,6 +133,7 @@ def pack(steps: Iterable[Step]) -> tuple[Entry, ...]:
 
 # ----------------------------------------------------------------------- paths
 
+ROOT = KeyPath()
 Slot: TypeAlias = "tuple[Any, ...]"
 
 
@@ -143,20 +145,28 @@ def leaf_paths(code: Code, count: int) -> list[KeyPath]:
         count: The number of leaves.
     """
     if not code:
-        return [KeyPath()] * count
+        return [ROOT] * count
     paths: list[KeyPath] = []
     stack: list[Slot] = [()]
     parent: Slot | None = None
     prefix: tuple[Any, ...] = ()
     for run, rule, arity, aux in reversed(code):
         slot = stack.pop()
-        stack += [(slot, key) for key in rule.keys(aux, arity)]
-        for above, key in stack[: -run - 1 : -1]:
-            if above is not parent:
-                parent, prefix = above, _unlink(above)
-            paths.append(KeyPath((*prefix, key)))
-        if run:
-            del stack[-run:]
+        keys = rule.keys(aux, arity)
+        left = run - arity
+        if left >= 0:
+            prefix = _unlink(slot)
+            paths += [KeyPath((*prefix, key)) for key in keys[::-1]]
+            parent = slot
+        else:
+            left = run
+            stack += [(slot, key) for key in keys]
+        if left:
+            for above, key in stack[: -left - 1 : -1]:
+                if above is not parent:
+                    parent, prefix = above, _unlink(above)
+                paths.append(KeyPath((*prefix, key)))
+            del stack[-left:]
     paths.reverse()
     return paths
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from . import auxdata
 from .keyorder import AS_GIVEN, KeyOrder, key_order, leaf_order
-from .keys import DictKey, GetAttrKey, sequence_keys
+from .keys import GetAttrKey, dict_keys, sequence_keys
 from .partial import Partial
 from .rule import Brackets, Rule
 
@@ -71,7 +71,7 @@ def _unflatten_dict(aux: Any, children: Sequence[Any]) -> dict[Any, Any]:
 
 
 def _dict_keys(aux: Any, _arity: int) -> Sequence[Any]:
-    return tuple(map(DictKey, leaf_order(aux[0], aux[1])))
+    return dict_keys(leaf_order(aux[0], aux[1]))
 
 
 def _pair_dict(aux: Any, _arity: int, node: Any) -> Sequence[Any] | None:
@@ -158,7 +158,7 @@ _ORDEREDDICT = Rule(
     name="OrderedDict",
     flatten=lambda node: ([*node.values()], tuple(node)),
     unflatten=_unflatten_ordered,
-    keys=lambda keys, _arity: tuple(map(DictKey, keys)),
+    keys=lambda keys, _arity: dict_keys(keys),
     pair=lambda keys, _arity, node: _pair_by_key(keys, node),
     text=lambda keys, _arity: (
         f"CustomNode(OrderedDict[{auxdata.text(keys)}], [",

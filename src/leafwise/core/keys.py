@@ -20,6 +20,7 @@ __all__ = [
     "GetAttrKey",
     "SequenceKey",
     "as_key",
+    "dict_keys",
     "literal",
     "sequence_keys",
 ]
@@ -46,7 +47,7 @@ class SequenceKey(Frozen):
     idx: int
 
     def __init__(self, idx: int) -> None:
-        self._set(idx)
+        _PUT_SEQUENCEKEY(self, idx)
 
     def __str__(self) -> str:
         return f"[{self.idx!r}]"
@@ -86,7 +87,7 @@ class DictKey(Frozen):
     key: Any
 
     def __init__(self, key: Any) -> None:
-        self._set(key)
+        _PUT_DICTKEY(self, key)
 
     def __str__(self) -> str:
         return f"[{literal(self.key)}]"
@@ -126,7 +127,7 @@ class GetAttrKey(Frozen):
     name: str
 
     def __init__(self, name: str) -> None:
-        self._set(name)
+        _PUT_GETATTRKEY(self, name)
 
     def __str__(self) -> str:
         return f".{self.name}" if self.name.isidentifier() else f".{self.name!r}"
@@ -158,7 +159,7 @@ class FlattenedIndexKey(Frozen):
     key: int
 
     def __init__(self, key: int) -> None:
-        self._set(key)
+        _PUT_FLATTENEDINDEXKEY(self, key)
 
     def __str__(self) -> str:
         return f"[<flat index {self.key}>]"
@@ -170,6 +171,13 @@ class FlattenedIndexKey(Frozen):
             LookupError: Always; a path knows rules, `KeyPath((key,))(node)`.
         """
         raise LookupError("a flat index is read as a path: KeyPath((key,))(node)")
+
+
+# Setting a slot by its descriptor is what makes an immutable key cheap to make.
+_PUT_SEQUENCEKEY = vars(SequenceKey)["idx"].__set__
+_PUT_DICTKEY = vars(DictKey)["key"].__set__
+_PUT_GETATTRKEY = vars(GetAttrKey)["name"].__set__
+_PUT_FLATTENEDINDEXKEY = vars(FlattenedIndexKey)["key"].__set__
 
 
 def _is_index(key: Any) -> bool:
@@ -203,11 +211,34 @@ def as_key(key: Any) -> Any:
     return key
 
 
-_SHARED = tuple(map(SequenceKey, range(64)))
+_MOST_SHARED = 16_384
+_shared: tuple[SequenceKey, ...] = ()
 
 
 def sequence_keys(length: int) -> tuple[SequenceKey, ...]:
-    """Return the keys of a sequence of that length."""
-    if length <= len(_SHARED):
-        return _SHARED[:length]
-    return _SHARED + tuple(map(SequenceKey, range(len(_SHARED), length)))
+    """Return the keys of a sequence of that length, shared up to a bound."""
+    global _shared
+    if length > len(_shared):
+        made = tuple(map(SequenceKey, range(len(_shared), max(length, 64))))
+        if length > _MOST_SHARED:
+            return _shared + made
+        _shared += made
+    return _shared[:length]
+
+
+_MOST_KNOWN = 4096
+_LONGEST = 256
+_SHAREABLE = frozenset({str, int})
+_known: dict[tuple[Any, ...], tuple[DictKey, ...]] = {}
+
+
+def dict_keys(keys: tuple[Any, ...]) -> tuple[DictKey, ...]:
+    """Return the keys of a dict; those of exact `str` and `int` keys are shared."""
+    if len(keys) > _LONGEST or not _SHAREABLE.issuperset(map(type, keys)):
+        return tuple(map(DictKey, keys))
+    found = _known.get(keys)
+    if found is None:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        found = _known[keys] = tuple(map(DictKey, keys))
+    return found

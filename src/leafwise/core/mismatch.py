@@ -17,6 +17,7 @@ from .code import Code, Step, iter_steps
 from .containers import BUILTINS
 from .frozen import Frozen
 from .keypath import KeyPath
+from .near import is_near
 from .registry import View
 from .rule import Rule
 
@@ -201,22 +202,36 @@ def _difference(
     path: KeyPath, rule: Rule, arity: int, aux: Any, node: Any, view: View
 ) -> Difference:
     expected = describe_node(rule, arity, aux)
-    actual = describe(node, view) + _key_changes(rule, arity, aux, node, view)
-    return Difference(path, expected, actual, _hint(rule, node, view))
+    actual = describe(node, view)
+    missing, extra = _key_changes(rule, arity, aux, node, view)
+    parts = [f"missing {_listed(missing)}"] if missing else []
+    parts += [f"extra {_listed(extra)}"] if extra else []
+    if parts:
+        actual += f" ({'; '.join(parts)})"
+    hint = _hint(rule, node, view) or _misspelt(missing, extra)
+    return Difference(path, expected, actual, hint)
 
 
-def _key_changes(rule: Rule, arity: int, aux: Any, node: Any, view: View) -> str:
-    """Name missing and extra keys, where both sides are dicts."""
+def _key_changes(
+    rule: Rule, arity: int, aux: Any, node: Any, view: View
+) -> tuple[list[Any], list[Any]]:
+    """Return the missing and the extra keys, where both sides are dicts."""
     other = view.resolve(type(node))
     if other is None or not (_has_keys(rule) and _has_keys(other)):
-        return ""
+        return [], []
     wanted = [key.key for key in rule.keys(aux, arity)]
-    parts = []
-    if missing := [key for key in wanted if key not in node]:
-        parts.append(f"missing {_listed(missing)}")
-    if extra := [key for key in node if key not in set(wanted)]:
-        parts.append(f"extra {_listed(extra)}")
-    return f" ({'; '.join(parts)})" if parts else ""
+    known = {*wanted}
+    missing = [key for key in wanted if key not in node]
+    return missing, [key for key in node if key not in known]
+
+
+def _misspelt(missing: list[Any], extra: list[Any]) -> str:
+    """Say which extra key looks like a missing one, if one does."""
+    for key in missing:
+        for other in extra:
+            if type(key) is str and type(other) is str and is_near(key, other):
+                return f"perhaps {other!r} is meant to be {key!r}"
+    return ""
 
 
 def _has_keys(rule: Rule) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-__all__ = ["nearest"]
+__all__ = ["is_near", "nearest"]
 
 _LONGEST = 64
 
@@ -23,6 +23,19 @@ def nearest(wanted: str, names: Iterable[str]) -> list[str]:
         'bias'
     """
     return sorted(names, key=lambda name: distance(wanted, name))
+
+
+def is_near(a: str, b: str) -> bool:
+    """Say whether one text is most likely the other one, misspelt.
+
+    Example:
+        >>> from leafwise.core.near import is_near
+        >>> is_near("bais", "bias"), is_near("lr", "wd")
+        (True, False)
+    """
+    return (
+        distance(a, b) <= max(1, min(len(a), len(b)) // 3) and min(len(a), len(b)) > 2
+    )
 
 
 def distance(a: str, b: str) -> int:

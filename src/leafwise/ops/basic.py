@@ -18,7 +18,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any
 
 from ..core.auxdata import clip
-from ..core.code import Code, flatten_up_to, rebuild
+from ..core.code import ROOT, Code, flatten_up_to, rebuild
 from ..core.keypath import KeyPath
 from ..core.mismatch import deeper, differences, mismatch_error
 from ..core.registry import GLOBAL, View, view_of
@@ -69,10 +69,10 @@ def predicate(is_leaf: IsLeaf, takes_path: bool = False) -> Predicate:
     )
 
 
-def asks_to_stop(stop: Predicate, tree: Any) -> bool:
-    """Say whether a predicate stops at a root."""
+def asks_to_stop(stop: Predicate, tree: Any, path: KeyPath = ROOT) -> bool:
+    """Say whether a predicate stops at a node, by default at a root."""
     if isinstance(stop, PathPredicate):
-        return bool(stop.function(KeyPath(), tree))
+        return bool(stop.function(path, tree))
     return stop is not None and bool(stop(tree))
 
 

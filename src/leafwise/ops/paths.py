@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..core.code import leaf_paths, rebuild
+from ..core.code import ROOT, leaf_paths, rebuild
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL, view_of
 from ..core.treedef import PyTreeDef, make_treedef
@@ -25,6 +25,7 @@ __all__ = [
     "tree_flatten_with_path",
     "tree_leaves_with_path",
     "tree_map_with_path",
+    "tree_map_with_path_",
     "tree_paths",
 ]
 
@@ -57,6 +58,8 @@ def tree_flatten_with_path(
         [("['a'][0]", 1), ("['a'][1]", 2)]
     """
     view = view_of(namespace, none_is_leaf)
+    if is_leaf is None and type(tree) in view.leaf_types:
+        return [(ROOT, tree)], make_treedef((), 1, view)
     leaves, code = flatten(tree, view, predicate(is_leaf, is_leaf_takes_path))
     pairs = [*zip(leaf_paths(code, len(leaves)), leaves, strict=True)]
     return pairs, make_treedef(code, len(leaves), view)
@@ -162,3 +165,43 @@ def tree_map_with_path(
     columns = columns_of(code, rest, view, strict=strict)
     paths: list[Any] = [*leaf_paths(code, len(leaves))]
     return rebuild(code, map_leaves(f, [paths, leaves, *columns], code))
+
+
+def tree_map_with_path_(
+    f: Callable[..., object],
+    tree: Any,
+    *rest: Any,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+    strict: bool = False,
+) -> Any:
+    """Call a function on each path and leaf for its effect; return the tree itself.
+
+    Args:
+        f: Called as `f(path, leaf, *others)`; what it returns is dropped.
+        tree: The tree that gives the structure.
+        *rest: Further trees that have the structure of `tree`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+        strict: Whether to refuse further trees that go deeper than `tree`.
+
+    Returns:
+        `tree`, the same object.
+
+    Raises:
+        StructureError: A further tree does not have the structure of `tree`.
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> _ = lw.tree_map_with_path_(lambda path, x: print(path, x), {"a": [1]})
+        ['a'][0] 1
+    """
+    view = view_of(namespace, none_is_leaf)
+    leaves, code = flatten(tree, view, predicate(is_leaf, is_leaf_takes_path))
+    columns = columns_of(code, rest, view, strict=strict)
+    paths: list[Any] = [*leaf_paths(code, len(leaves))]
+    map_leaves(f, [paths, leaves, *columns], code)
+    return tree

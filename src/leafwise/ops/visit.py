@@ -106,6 +106,7 @@ def tree_visit(
     leave: Visitor | None = None,
     *,
     is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -119,7 +120,8 @@ def tree_visit(
             go below it, `STOP` to keep all that follows, or `DELETE`.
         leave: Called from the bottom up, after the children, with the rebuilt
             node. It may return `STOP` or `DELETE` too.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Returns:
         The visited tree. Nodes in which nothing changed are the same objects.
@@ -140,7 +142,8 @@ def tree_visit(
     The idea of a visitor that may keep, replace or stop is that of `tree.traverse`
     in dm-tree.
     """
-    view, stop = view_of(namespace, none_is_leaf), predicate(is_leaf)
+    view = view_of(namespace, none_is_leaf)
+    stop = predicate(is_leaf, is_leaf_takes_path)
     return _Visiting(enter, leave, view, stop).run(tree)
 
 
@@ -194,7 +197,7 @@ class _Visiting:
             self.stopped
             or answer is SKIP
             or rule is None
-            or asks_to_stop(self.stop, node)
+            or asks_to_stop(self.stop, node, path)
         ):
             return self._ask(self.leave, node, path)
         if id(node) in self.on_path:
@@ -231,6 +234,7 @@ def tree_walk(
     *,
     bottom_up: bool = False,
     is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Iterator[tuple[KeyPath, Any]]:
@@ -239,7 +243,8 @@ def tree_walk(
     Args:
         tree: The tree.
         bottom_up: Whether children come before their parents.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
 
     Yields:
         Pairs of path and node.
@@ -255,7 +260,8 @@ def tree_walk(
         ['a'] [1]
         ['a'][0] 1
     """
-    view, stop = view_of(namespace, none_is_leaf), predicate(is_leaf)
+    view = view_of(namespace, none_is_leaf)
+    stop = predicate(is_leaf, is_leaf_takes_path)
     stack: list[tuple[Any, Any, bool]] = [((), tree, False)]
     on_path: set[int] = set()
     while stack:
@@ -265,7 +271,11 @@ def tree_walk(
             if bottom_up:
                 yield KeyPath(keys), node
             continue
-        rule = None if asks_to_stop(stop, node) else view.resolve(type(node))
+        rule = (
+            None
+            if asks_to_stop(stop, node, KeyPath(keys))
+            else view.resolve(type(node))
+        )
         if rule is None:
             yield KeyPath(keys), node
             continue

@@ -26,6 +26,7 @@ __all__ = [
     "Mode",
     "View",
     "caller",
+    "current",
     "declare_namespace",
     "install",
     "is_registered",
@@ -187,6 +188,19 @@ class _State:
 _state = _State({GLOBAL: _EMPTY})
 
 
+class _Current:
+    """Where the view of a plain call is read in one step."""
+
+    __slots__ = ("view",)
+
+    def __init__(self) -> None:
+        self.view = _state.views[GLOBAL, False]
+
+
+current: Final = _Current()
+"""Its `view` is that of the global registry with None as a node."""
+
+
 def view_of(namespace: str = GLOBAL, none_is_leaf: bool = False) -> View:
     """Return the view of a namespace in one of the two None modes.
 
@@ -235,6 +249,7 @@ def _swap(namespace: str, layer: Layer) -> None:
     """Put a new snapshot in place; called with the lock held."""
     global _state
     _state = _State({**_state.layers, namespace: layer})
+    current.view = _state.views[GLOBAL, False]
 
 
 def declare_namespace(name: str, dict_order: DictOrder | None = None) -> None:

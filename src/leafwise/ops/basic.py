@@ -21,7 +21,7 @@ from ..core.auxdata import clip
 from ..core.code import ROOT, Code, flatten_up_to, rebuild
 from ..core.keypath import KeyPath
 from ..core.mismatch import deeper, differences, mismatch_error
-from ..core.registry import GLOBAL, View, view_of
+from ..core.registry import GLOBAL, View, current, view_of
 from ..core.treedef import PyTreeDef, make_treedef
 from ..core.walk import (
     PathPredicate,
@@ -107,7 +107,8 @@ def tree_flatten(
         >>> lw.tree_flatten({"lr": 0.1, "betas": (0.9, 0.99)})
         ([0.9, 0.99, 0.1], PyTreeDef({'betas': (*, *), 'lr': *}))
     """
-    view = view_of(namespace, none_is_leaf)
+    plain = namespace is GLOBAL and none_is_leaf is False
+    view = current.view if plain else view_of(namespace, none_is_leaf)
     if is_leaf is None and type(tree) in view.leaf_types:
         return [tree], view.leaf_treedef or make_treedef((), 1, view)
     leaves, code = flatten(tree, view, predicate(is_leaf, is_leaf_takes_path))
@@ -274,7 +275,8 @@ def tree_map(
         >>> lw.tree_map(lambda x, y: x + y, [1, 2], [10, 20])
         [11, 22]
     """
-    view = view_of(namespace, none_is_leaf)
+    plain = namespace is GLOBAL and none_is_leaf is False
+    view = current.view if plain else view_of(namespace, none_is_leaf)
     if is_leaf is None:
         if not rest:
             return map_tree(f, tree, view)

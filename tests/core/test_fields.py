@@ -61,6 +61,33 @@ def test_rebuilding_runs_no_constructor():
     assert lw.tree_map(lambda _: None, [Checked(1.0)])[0].x is None
 
 
+def test_dataclasses_made_of_built_in_classes():
+    """Exceptions, dicts and classes with a `__new__` of their own are rebuilt too."""
+
+    @lw.dataclass
+    class Failure(Exception):
+        reason: Any
+        code: int = lw.static(default=1)
+
+    @lw.dataclass(eq=False)
+    class Named(dict):
+        x: Any
+
+    @lw.dataclass
+    class Counted:
+        x: Any
+
+        def __new__(cls, *args, **keywords):
+            raise AssertionError
+
+    assert lw.tree_map(str, Failure(3)).reason == "3"
+    assert type(lw.tree_map(str, Failure(3))) is Failure
+    assert lw.tree_map(str, Named(3)).x == "3"
+    counted = object.__new__(Counted)
+    counted.x = 1
+    assert lw.tree_map(str, counted).x == "1"
+
+
 def test_init_can_be_asked_for():
     """`init=True` rebuilds through the constructor, checks included."""
 

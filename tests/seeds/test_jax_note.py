@@ -110,3 +110,19 @@ def test_treedefs_compare_by_aux_data():
     one, other = RegisteredSpecial(1.0, 2.0), RegisteredSpecial(3.0, 4.0)
     assert lw.tree_structure(one) == lw.tree_structure(other)
     assert lw.tree_structure(one) != lw.tree_structure(Special(1.0, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("axes", "whole"),
+    [
+        ((None, {"k1": None, "k2": 0}), (None, {"k1": None, "k2": 0})),
+        ((None, 0), (None, {"k1": 0, "k2": 0})),
+        (0, (0, {"k1": 0, "k2": 0})),
+    ],
+    ids=["whole tree", "prefix", "one leaf"],
+)
+def test_axes_as_prefix_trees(axes, whole):
+    """Axes match the arguments leaf by leaf, a leaf for a whole subtree."""
+    arguments = (np.zeros(1), {"k1": np.zeros(2), "k2": np.zeros(3)})
+    spread = lw.tree_broadcast_prefix(axes, arguments, none_is_leaf=True)
+    assert spread == whole

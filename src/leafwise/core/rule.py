@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
+from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..errors import FlattenError
@@ -344,6 +345,15 @@ def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
     return read if len(names) > 1 else lambda node: (read(node),)
 
 
+def _maker(cls: type) -> Any:
+    """Return the `__new__` of the built-in class that an instance is made of."""
+    return next(
+        base.__new__
+        for base in cls.__mro__
+        if isinstance(vars(base).get("__new__"), BuiltinFunctionType)
+    )
+
+
 def _setter(
     cls: type,
     data_fields: tuple[str, ...],
@@ -351,10 +361,9 @@ def _setter(
     dropped: Callable[[Any], None] | None,
 ) -> Callable[[Any, Any], Any]:
     """Return a function that makes an instance without calling `__init__`."""
-    new: Any = object.__new__
+    new = _maker(cls)
     plain = getattr(cls, "__setattr__", None) is object.__setattr__
     put: Any = setattr if plain else object.__setattr__
-
     names = (*data_fields, *meta_fields)
 
     def make(aux: Any, children: Any) -> Any:
@@ -367,7 +376,7 @@ def _setter(
 
     if meta_fields or dropped is not None or len(data_fields) != 2:
         return make
-    first, second = data_fields
+    first, second = data_fields  # two children are so common that a loop costs
 
     def make_pair(_aux: Any, children: Any) -> Any:
         node = new(cls)

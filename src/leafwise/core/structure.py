@@ -228,14 +228,12 @@ class Structure:
             >>> lw.tree_structure({"a": 1, "b": [2]}).unflatten("xy")
             {'a': 'x', 'b': ['y']}
         """
+        if type(leaves) is list and len(leaves) == self._count:
+            return rebuild(self._code, leaves[:])
         return rebuild(self._code, self._checked(leaves))
 
     def _checked(self, leaves: Iterable[Any]) -> list[Any]:
-        given: list[Any]
-        if type(leaves) is list:
-            given = leaves[:]
-        else:
-            given = [*islice(leaves, self._count + 1)]
+        given = [*islice(leaves, self._count + 1)]
         if len(given) != self._count:
             raise leaf_count_error(self._count, given, leaves, repr(self))
         return given

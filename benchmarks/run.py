@@ -176,12 +176,11 @@ def summary(lines: list[str]) -> Iterator[str]:
         yield "|".join(["", operation_, *peers])
 
 
-def write(page: Path, lines: list[str]) -> None:
+def write(page: Path, lines: list[str], note: str) -> None:
     """Put a table between the two marks of a page."""
     before, rest = page.read_text(encoding="utf-8").split(f"{BEGIN}\n")
     after = rest[rest.index(END) :]
     table_ = "\n".join(lines)
-    note = f"CPython {platform.python_version()}. {import_time()}."
     page.write_text(f"{before}{BEGIN}\n{table_}\n\n{note}\n{after}", encoding="utf-8")
 
 
@@ -210,11 +209,13 @@ def main() -> int:
         print("  ".join(f"{peer} {ratio:.2f}" for peer, ratio in row[3].items()))
     lines = list(table(results, list(installed)))
     print(*lines[-len(OPERATIONS) :], sep="\n")
-    print(import_time(), "budget: 30 ms", sep=", ")
+    imported = import_time()
+    print(imported, "budget: 30 ms", sep=", ")
     print(f"{platform.python_implementation()} {platform.python_version()}")
     if options.write:
-        write(ROOT / "docs" / "performance.md", lines)
-        write(ROOT / "README.md", [*summary(lines)])
+        note = f"CPython {platform.python_version()}. {imported}."
+        write(ROOT / "docs" / "performance.md", lines, note)
+        write(ROOT / "README.md", [*summary(lines)], note)
     return 0
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "locate",
     "pack",
     "rebuild",
+    "unlink",
 ]
 
 Entry: TypeAlias = "tuple[int, Rule, int, Any]"
@@ -79,18 +80,29 @@ def rebuild(code: Code, leaves: list[Any], trail: list[Any] | None = None) -> An
 # --------------------------------------------------------------- flatten_up_to
 
 
-def flatten_up_to(code: Code, tree: Any) -> list[Any] | None:
+def flatten_up_to(
+    code: Code, tree: Any, nodes: list[Any] | None = None
+) -> list[Any] | None:
     """Return what stands in a tree at each leaf of a code, None if it differs.
 
     The tree must have the structure of the code and may go deeper. Dicts of
     all kinds pair by key.
+
+    Args:
+        code: The code.
+        tree: The tree.
+        nodes: Where to put the nodes of the tree that were met, from the last
+            entry of the code to the first.
     """
     stack = [tree]
     found: list[Any] = []
     for run, rule, arity, aux in reversed(code):
-        children = rule.pair(aux, arity, stack.pop())
+        node = stack.pop()
+        children = rule.pair(aux, arity, node)
         if children is None:
             return None
+        if nodes is not None:
+            nodes.append(node)
         stack += children
         if run:
             found += stack[: -run - 1 : -1]
@@ -155,7 +167,7 @@ def leaf_paths(code: Code, count: int) -> list[KeyPath]:
         keys = rule.keys(aux, arity)
         left = run - arity
         if left >= 0:
-            prefix = _unlink(slot)
+            prefix = unlink(slot)
             paths += [KeyPath((*prefix, key)) for key in keys[::-1]]
             parent = slot
         else:
@@ -164,14 +176,14 @@ def leaf_paths(code: Code, count: int) -> list[KeyPath]:
         if left:
             for above, key in stack[: -left - 1 : -1]:
                 if above is not parent:
-                    parent, prefix = above, _unlink(above)
+                    parent, prefix = above, unlink(above)
                 paths.append(KeyPath((*prefix, key)))
             del stack[-left:]
     paths.reverse()
     return paths
 
 
-def _unlink(slot: Slot) -> tuple[Any, ...]:
+def unlink(slot: Slot) -> tuple[Any, ...]:
     """Turn a linked list `(above, key)` into the keys from the root down."""
     keys: list[Any] = []
     while slot:
@@ -188,7 +200,7 @@ def node_path(code: Code, position: int) -> tuple[Any, ...]:
         stack += [(slot, key) for key in rule.keys(aux, arity)]
         if run:
             del stack[-run:]
-    return _unlink(stack[-1])
+    return unlink(stack[-1])
 
 
 # -------------------------------------------------------------------- failures

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from ..errors import StructureError
 from .algebra import Steps, align
 from .auxdata import clip
-from .code import Code, Step, iter_steps
+from .code import Code, Step, iter_steps, unlink
 from .containers import BUILTINS
 from .frozen import Frozen
 from .keypath import KeyPath
@@ -191,11 +191,7 @@ def _say(step: Step) -> str:
 
 
 def _path(slot: Any) -> KeyPath:
-    keys = []
-    while slot:
-        slot, key = slot
-        keys.append(key)
-    return KeyPath(reversed(keys))
+    return KeyPath(unlink(slot))
 
 
 def _difference(

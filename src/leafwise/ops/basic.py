@@ -18,7 +18,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any
 
 from ..core.auxdata import clip
-from ..core.code import ROOT, Code, flatten_up_to, rebuild
+from ..core.code import ROOT, Code, flatten_up_to, leaf_paths, rebuild
 from ..core.keypath import KeyPath
 from ..core.mismatch import deeper, differences, mismatch_error
 from ..core.registry import GLOBAL, View, current, view_of
@@ -282,16 +282,27 @@ def tree_map(
             return map_tree(f, tree, view)
         if type(tree) in view.leaf_types and not strict:
             return map_leaves(f, [[tree], *([other] for other in rest)], ())[0]
-    leaves, code = flatten(tree, view, predicate(is_leaf, is_leaf_takes_path))
-    columns = [leaves, *columns_of(code, rest, view, strict=strict)]
+    stop = predicate(is_leaf, is_leaf_takes_path)
+    columns, code = columns_of(tree, rest, view, stop, strict=strict)
     return rebuild(code, map_leaves(f, columns, code))
 
 
 def columns_of(
-    code: Code, rest: tuple[Any, ...], view: View, *, strict: bool
-) -> list[list[Any]]:
-    """Flatten further trees up to the structure of the first one."""
-    columns = []
+    tree: Any,
+    rest: tuple[Any, ...],
+    view: View,
+    stop: Predicate,
+    *,
+    strict: bool = False,
+    with_paths: bool = False,
+) -> tuple[list[list[Any]], Code]:
+    """Return what a map over several trees calls its function with, and the code.
+
+    One list for each argument: the key paths, if they are wanted, the leaves of
+    the first tree, and what each further tree has at their places.
+    """
+    leaves, code = flatten(tree, view, stop)
+    columns = [leaves]
     for index, other in enumerate(rest, start=1):
         column = flatten_up_to(code, other)
         found = differences(code, other, view) if column is None else []
@@ -304,7 +315,9 @@ def columns_of(
                 tree_index=index,
             )
         columns.append(column)
-    return columns
+    if with_paths:
+        columns.insert(0, [*leaf_paths(code, len(leaves))])
+    return columns, code
 
 
 def tree_map_(
@@ -345,8 +358,9 @@ def tree_map_(
         [2, 1]
     """
     view = view_of(namespace, none_is_leaf)
-    leaves, code = flatten(tree, view, predicate(is_leaf, is_leaf_takes_path))
-    map_leaves(f, [leaves, *columns_of(code, rest, view, strict=strict)], code)
+    stop = predicate(is_leaf, is_leaf_takes_path)
+    columns, code = columns_of(tree, rest, view, stop, strict=strict)
+    map_leaves(f, columns, code)
     return tree
 
 

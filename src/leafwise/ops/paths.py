@@ -161,10 +161,9 @@ def tree_map_with_path(
         {'a': ["['a'][0] is 1"]}
     """
     view = view_of(namespace, none_is_leaf)
-    leaves, code = flatten(tree, view, predicate(is_leaf, is_leaf_takes_path))
-    columns = columns_of(code, rest, view, strict=strict)
-    paths: list[Any] = [*leaf_paths(code, len(leaves))]
-    return rebuild(code, map_leaves(f, [paths, leaves, *columns], code))
+    stop = predicate(is_leaf, is_leaf_takes_path)
+    columns, code = columns_of(tree, rest, view, stop, strict=strict, with_paths=True)
+    return rebuild(code, map_leaves(f, columns, code))
 
 
 def tree_map_with_path_(
@@ -200,8 +199,7 @@ def tree_map_with_path_(
         ['a'][0] 1
     """
     view = view_of(namespace, none_is_leaf)
-    leaves, code = flatten(tree, view, predicate(is_leaf, is_leaf_takes_path))
-    columns = columns_of(code, rest, view, strict=strict)
-    paths: list[Any] = [*leaf_paths(code, len(leaves))]
-    map_leaves(f, [paths, leaves, *columns], code)
+    stop = predicate(is_leaf, is_leaf_takes_path)
+    columns, code = columns_of(tree, rest, view, stop, strict=strict, with_paths=True)
+    map_leaves(f, columns, code)
     return tree

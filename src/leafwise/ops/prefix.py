@@ -43,34 +43,15 @@ class _Slot:
         self.value = value
 
 
-def _spread(
-    prefix: Any,
-    full: Any,
-    view: View,
-    stop: Predicate,
-    names: tuple[str, str],
-    tree_index: int | None = None,
-) -> Any:
+def _spread(leaves: list[Any], code: Code, full: Any, view: View) -> Any:
     """Return the full tree with, at each leaf, a slot with a leaf of the prefix."""
-    leaves, code = flatten(prefix, view, stop)
-    stack = [full]
     nodes: list[Any] = []
-    found: list[Any] = []
-    for run, rule, arity, aux in reversed(code):
-        node = stack.pop()
-        children = rule.pair(aux, arity, node)
-        if children is None:
-            raise mismatch_error(
-                differences(code, full, view),
-                subject=f"{names[0]} is not a prefix of {names[1]}",
-                tree_index=tree_index,
-            )
-        nodes.append(node)
-        stack += children
-        found += stack[: -run - 1 : -1]
-        if run:
-            del stack[-run:]
-    subtrees = found[::-1] if code else stack
+    subtrees = flatten_up_to(code, full, nodes)
+    if subtrees is None:
+        raise mismatch_error(
+            differences(code, full, view),
+            subject="prefix_tree is not a prefix of full_tree",
+        )
     covered = [
         _covered(leaf, subtree, view)
         for leaf, subtree in zip(leaves, subtrees, strict=True)
@@ -162,8 +143,7 @@ def tree_broadcast_prefix(
     """
     view = view_of(namespace, none_is_leaf)
     stop = predicate(is_leaf, is_leaf_takes_path)
-    names = ("prefix_tree", "full_tree")
-    spread = _spread(prefix_tree, full_tree, view, stop, names)
+    spread = _spread(*flatten(prefix_tree, view, stop), full_tree, view)
     return map_tree(lambda slot: slot.value, spread, view)
 
 
@@ -197,8 +177,8 @@ def broadcast_prefix(
     """
     view = view_of(namespace, none_is_leaf)
     stop = predicate(is_leaf, is_leaf_takes_path)
-    names = ("prefix_tree", "full_tree")
-    slots, _ = flatten(_spread(prefix_tree, full_tree, view, stop, names), view)
+    spread = _spread(*flatten(prefix_tree, view, stop), full_tree, view)
+    slots, _ = flatten(spread, view)
     return [slot.value for slot in slots]
 
 
@@ -225,10 +205,7 @@ def _spread_all(
     for (leaves, code), treedef in zip(flat, defs, strict=True):
         own = treedef.common_suffix(common) or common
         shape = rebuild(own._code, [_Slot(None)] * own.num_leaves)
-        slots = rebuild(code, [*map(_Slot, leaves)])
-        names = ("tree", "the common structure")
-        doubled = _spread(slots, shape, view, None, names)
-        spread.append(map_tree(lambda slot: slot.value, doubled, view))
+        spread.append(_spread(leaves, code, shape, view))
     return spread, common._code
 
 

@@ -14,7 +14,7 @@ from ..core.code import flatten_up_to, leaf_paths, rebuild
 from ..core.keypath import KeyPath
 from ..core.mismatch import Difference, deeper, differences, mismatch_error
 from ..core.registry import GLOBAL, view_of
-from ..core.treedef import PyTreeDef
+from ..core.treedef import PyTreeDef, make_treedef
 from ..core.walk import flatten, map_leaves
 from ..errors import StructureError
 from .basic import columns_of, predicate, tree_structure
@@ -142,9 +142,9 @@ def tree_transpose_map(
     The idea is that of `optree.tree_transpose_map`.
     """
     view = view_of(namespace, none_is_leaf)
-    leaves, code = flatten(tree, view, predicate(is_leaf, is_leaf_takes_path))
-    columns = [leaves, *columns_of(code, rest, view, strict=False)]
-    outer = PyTreeDef._make(tuple(code), len(leaves), view.mode)
+    stop = predicate(is_leaf, is_leaf_takes_path)
+    columns, code = columns_of(tree, rest, view, stop)
+    outer = make_treedef(code, len(columns[0]), view)
     return _transposed(
         outer, inner_treedef, map_leaves(f, columns, code), outer.paths()
     )
@@ -182,11 +182,10 @@ def tree_transpose_map_with_path(
         ({'a': "['a']"}, {'a': 1})
     """
     view = view_of(namespace, none_is_leaf)
-    leaves, code = flatten(tree, view, predicate(is_leaf, is_leaf_takes_path))
-    paths: list[Any] = [*leaf_paths(code, len(leaves))]
-    columns = [paths, leaves, *columns_of(code, rest, view, strict=False)]
-    outer = PyTreeDef._make(tuple(code), len(leaves), view.mode)
-    return _transposed(outer, inner_treedef, map_leaves(f, columns, code), paths)
+    stop = predicate(is_leaf, is_leaf_takes_path)
+    columns, code = columns_of(tree, rest, view, stop, with_paths=True)
+    outer = make_treedef(code, len(columns[0]), view)
+    return _transposed(outer, inner_treedef, map_leaves(f, columns, code), columns[0])
 
 
 def tree_unzip(

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from . import dataclasses
 from .core import fields, jsonform, register, registry
-from .core.registry import DictOrder, declare_namespace
+from .core.registry import declare_namespace
+from .core.view import DictOrder
 from .ops import basic, fold, inspect, paths, prefix, transpose, visit
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, dataclass_transform, overload
 
 from .core.fields import register_dataclass
-from .core.registry import GLOBAL
+from .core.view import GLOBAL
 
 
 __all__ = ["data", "dataclass", "field", "static"]

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from ..errors import FlattenError
+from .containers import DICT, LIST
 from .keypath import KeyPath
 from .rule import Rule
 
@@ -40,13 +41,14 @@ Step: TypeAlias = "tuple[Rule, int, Any] | None"
 # --------------------------------------------------------------------- rebuild
 
 
-def rebuild(code: Code, leaves: list[Any], trail: list[Any] | None = None) -> Any:
+def rebuild(code: Code, leaves: list[Any]) -> Any:
     """Put a tree together from its code and as many leaves as the code has.
+
+    The commonest nodes are written out, because a call for each is what costs.
 
     Args:
         code: The code.
         leaves: The leaves, left to right; the number is not checked.
-        trail: Where an outer walk collects keys, if there is one.
     """
     if not code:
         return leaves[0]
@@ -65,14 +67,18 @@ def rebuild(code: Code, leaves: list[Any], trail: list[Any] | None = None) -> An
                 children = stack[-arity:]
                 del stack[-arity:]
             start = end
-            stack.append(rule.unflatten(aux, children))
+            if rule is DICT:
+                keys, order = aux
+                if order is not None:
+                    children = order.scatter(children)
+                stack.append(dict(zip(keys, children)))  # noqa: B905  # as many
+            elif rule is LIST:
+                stack.append(children)
+            else:
+                stack.append(rule.unflatten(aux, children))
             done += 1
     except Exception as error:
-        path = node_path(code, done)
-        if trail is None:
-            locate(error, [*reversed(path)])
-        else:
-            trail.extend(reversed(path))
+        locate(error, [*reversed(node_path(code, done))])
         raise
     return stack[0]
 

@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 
 from ..errors import RegistryError
 from .frozen import Frozen
-from .registry import GLOBAL, check_class, install
+from .registry import check_class, install
 from .rule import Rule, dataclass_rule
+from .view import GLOBAL
 
 
 __all__ = ["register_dataclass"]

@@ -21,8 +21,9 @@ from .auxdata import clip
 from .code import Code, Entry
 from .keypath import KeyPath, parse_literal
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
-from .registry import Mode, check_callable, check_class, registered_class
+from .registry import check_callable, check_class, registered_class
 from .state import dump, load
+from .view import Mode
 
 
 __all__ = ["read_json", "register_codec", "write_json"]

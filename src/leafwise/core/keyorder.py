@@ -19,7 +19,6 @@ __all__ = [
     "AS_GIVEN",
     "KeyOrder",
     "key_order",
-    "known_leaf_keys",
     "known_orders",
     "leaf_order",
 ]
@@ -53,8 +52,6 @@ _MAX_KEYS = 256
 _CACHEABLE = frozenset({str, int})
 known_orders: dict[tuple[Any, ...], KeyOrder | None] = {}
 """The orders found so far for keys that are all exact `str` or `int`."""
-known_leaf_keys: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-"""For the same keys, these keys in leaf order."""
 
 
 def key_order(keys: tuple[Any, ...]) -> KeyOrder | None:
@@ -72,9 +69,7 @@ def key_order(keys: tuple[Any, ...]) -> KeyOrder | None:
     if len(keys) <= _MAX_KEYS and _CACHEABLE.issuperset(map(type, keys)):
         if len(known_orders) >= _MAX_ORDERS:
             known_orders.clear()
-            known_leaf_keys.clear()
         known_orders[keys] = order
-        known_leaf_keys[keys] = leaf_order(keys, order)
     return order
 
 

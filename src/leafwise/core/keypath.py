@@ -16,7 +16,8 @@ from ..errors import PathError
 from .auxdata import clip
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
 from .near import nearest
-from .registry import GLOBAL, View, view_of
+from .registry import view_of
+from .view import GLOBAL, View
 
 
 __all__ = ["KeyPath", "keystr", "parse_literal"]

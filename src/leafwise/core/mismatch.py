@@ -18,8 +18,8 @@ from .containers import BUILTINS
 from .frozen import Frozen
 from .keypath import KeyPath
 from .near import is_near
-from .registry import View
 from .rule import Rule
+from .view import View
 
 
 __all__ = [

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import RegistryError
-from .registry import GLOBAL, check_callable, check_class, install
+from .registry import check_callable, check_class, install
 from .rule import Rule, custom_rule, keyed_rule, static_rule
+from .view import GLOBAL
 
 
 if TYPE_CHECKING:

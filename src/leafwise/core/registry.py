@@ -1,6 +1,6 @@
 """The registry: which rule belongs to which type, in which namespace.
 
-Owns the registrations and the `View`s that walks look types up in. The state
+Owns the registrations; walks look types up in the `View`s made of them. The state
 is an immutable snapshot, swapped as a whole under a lock (law L10): a walk that
 has begun keeps the view that it began with, and a registration that fails
 leaves everything as it was. Dispatch is on the exact type (law L1): namespace,
@@ -12,19 +12,15 @@ from __future__ import annotations
 import sys
 from _thread import allocate_lock
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final
 
 from ..errors import NamespaceError, RegistryError
-from .containers import BUILTINS, INSERTION_ORDERED, structural_rule
-from .frozen import Frozen
+from .containers import BUILTINS
 from .rule import Rule
+from .view import EMPTY, GLOBAL, DictOrder, Layer, Mode, View
 
 
 __all__ = [
-    "GLOBAL",
-    "DictOrder",
-    "Mode",
-    "View",
     "caller",
     "current",
     "declare_namespace",
@@ -32,140 +28,10 @@ __all__ = [
     "is_registered",
     "lookup",
     "namespaces",
+    "on_change",
     "unregister_pytree_node",
     "view_of",
 ]
-
-DictOrder = Literal["sorted", "insertion"]
-GLOBAL: Final = ""
-_MAX_SEEN = 4096
-
-
-class Mode(NamedTuple):
-    """What a treedef remembers of the call that made it."""
-
-    namespace: str
-    none_is_leaf: bool
-
-
-class Layer(Frozen):
-    """The registrations of one namespace; a rule of None makes a type a leaf."""
-
-    __slots__ = ("dict_order", "inherited", "rules")
-    __match_args__ = ("rules", "inherited", "dict_order")
-
-    rules: Mapping[type, Rule | None]
-    inherited: frozenset[type]
-    dict_order: DictOrder
-
-    def __init__(
-        self,
-        rules: Mapping[type, Rule | None],
-        inherited: frozenset[type] = frozenset(),
-        dict_order: DictOrder = "sorted",
-    ) -> None:
-        self._set(rules, inherited, dict_order)
-
-
-_EMPTY: Final = Layer({})
-
-
-class View:
-    """One namespace as a walk sees it: types to rules, and types known as leaves.
-
-    Built from a snapshot and never outdated: it answers for that snapshot only.
-    What it learns about further types it keeps, up to a bound.
-
-    Attributes:
-        mode: Namespace and None mode, for the treedefs made under this view.
-        rules: Node types seen so far and their rules.
-        leaf_types: Leaf types seen so far.
-        leaf_treedef: The treedef of a bare leaf, once one was made.
-        flattener: The function that walks trees under this view, once made.
-        mapper: The function that maps trees under this view, once made.
-    """
-
-    __slots__ = (
-        "_fixed",
-        "_layers",
-        "flattener",
-        "leaf_treedef",
-        "leaf_types",
-        "mapper",
-        "mode",
-        "rules",
-    )
-
-    def __init__(self, mode: Mode, layers: tuple[Layer, ...]) -> None:
-        fixed = dict(BUILTINS)
-        if layers[0].dict_order == "insertion":
-            fixed |= INSERTION_ORDERED
-        if mode.none_is_leaf:
-            del fixed[type(None)]
-        self._fixed = fixed
-        self._layers = layers
-        self.mode = mode
-        self.rules: dict[type, Rule] = dict(fixed)
-        self.leaf_types: set[type] = set()
-        self.leaf_treedef: Any = None
-        self.flattener: Callable[..., int] | None = None
-        self.mapper: Callable[..., Any] | None = None
-
-    def resolve(self, cls: type) -> Rule | None:
-        """Return the rule of a type, None for a leaf, and remember the answer."""
-        rule = self.rules.get(cls)
-        if rule is not None or cls in self.leaf_types:
-            return rule
-        if len(self.rules) + len(self.leaf_types) > _MAX_SEEN:
-            self._forget()
-        rule = self._find(cls)
-        if rule is None:
-            self.leaf_types.add(cls)
-        else:
-            self.rules[cls] = rule
-        return rule
-
-    def _forget(self) -> None:
-        """Drop what was learned; walks that are under way just learn it again."""
-        self.leaf_types.clear()
-        for cls in [*self.rules]:
-            if cls not in self._fixed:
-                self.rules.pop(cls, None)
-
-    def _find(self, cls: type) -> Rule | None:
-        for layer in self._layers:
-            if cls in layer.rules:
-                return layer.rules[cls]
-        if cls in BUILTINS:
-            return self._fixed.get(cls)
-        for base in cls.__mro__[1:]:
-            for layer in self._layers:
-                if base in layer.inherited:
-                    return _derive(layer.rules[base], cls)
-        return structural_rule(cls)
-
-    def registered(self, cls: type) -> Rule | None:
-        """Return the rule that a type itself was registered with, if any."""
-        for layer in self._layers:
-            if cls in layer.rules:
-                return layer.rules[cls]
-        return None
-
-    def is_registered_leaf(self, cls: type) -> bool:
-        """Say whether a type itself was registered as a leaf."""
-        found = [layer.rules[cls] for layer in self._layers if cls in layer.rules]
-        return bool(found) and found[0] is None
-
-
-def _derive(rule: Rule | None, cls: type) -> Rule | None:
-    """Return the rule of a subclass, the same object each time."""
-    if rule is None or rule.adapt is None:
-        return None
-    made = rule.derived.get(cls)
-    if made is None:
-        made = rule.derived.setdefault(cls, rule.adapt(cls))
-    return made
-
 
 # ------------------------------------------------------------------- the state
 
@@ -185,7 +51,7 @@ class _State:
             self.views[mode] = View(mode, (layers[GLOBAL],))
 
 
-_state = _State({GLOBAL: _EMPTY})
+_state = _State({GLOBAL: EMPTY})
 
 
 class _Current:
@@ -245,11 +111,17 @@ def namespaces() -> tuple[str, ...]:
     return tuple(_state.layers)
 
 
+on_change: Final[list[Callable[[], None]]] = []
+"""What to call after each change, with the lock held."""
+
+
 def _swap(namespace: str, layer: Layer) -> None:
     """Put a new snapshot in place; called with the lock held."""
     global _state
     _state = _State({**_state.layers, namespace: layer})
     current.view = _state.views[GLOBAL, False]
+    for tell in on_change:
+        tell()
 
 
 def declare_namespace(name: str, dict_order: DictOrder | None = None) -> None:
@@ -361,7 +233,7 @@ def install(
     check_namespace(namespace)
     rule = make(caller())
     with _lock:
-        layer = _state.layers.get(namespace, _EMPTY)
+        layer = _state.layers.get(namespace, EMPTY)
         rules = dict(layer.rules)
         if cls in rules and not exist_ok:
             raise RegistryError(_duplicate(cls, rules[cls], namespace))
@@ -421,7 +293,7 @@ def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
     check_class(cls)
     check_namespace(namespace)
     with _lock:
-        layer = _state.layers.get(namespace, _EMPTY)
+        layer = _state.layers.get(namespace, EMPTY)
         if cls not in layer.rules:
             scope = f"namespace {namespace!r}" if namespace else "the global registry"
             raise RegistryError(f"{cls.__qualname__} is not registered in {scope}")
@@ -461,7 +333,7 @@ def registered_class(module: str, qualname: str, namespace: str) -> type:
         RegistryError: There is none in the namespace or the global registry.
     """
     check_namespace(namespace)
-    layers = [_state.layers.get(name, _EMPTY) for name in (namespace, GLOBAL)]
+    layers = [_state.layers.get(name, EMPTY) for name in (namespace, GLOBAL)]
     for layer in layers:
         for cls in layer.rules:
             if (cls.__module__, cls.__qualname__) == (module, qualname):

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Brackets",
+    "Fields",
+    "Functions",
     "Rule",
     "custom_rule",
     "dataclass_rule",
@@ -35,6 +37,52 @@ __all__ = [
 
 Brackets: TypeAlias = "tuple[str, Sequence[str] | None, str]"
 """Text before the children, before each child, and after the children."""
+
+
+class Fields(Frozen):
+    """Children and aux data are attributes, set on an empty instance.
+
+    Attributes:
+        data: The names of the children.
+        meta: The names of the aux data.
+        new: Makes an empty instance of a class.
+        put: Sets an attribute of it.
+    """
+
+    __slots__ = ("data", "meta", "new", "put")
+    __match_args__ = ("data", "meta", "new", "put")
+
+    data: tuple[str, ...]
+    meta: tuple[str, ...]
+    new: Any
+    put: Callable[[Any, str, Any], None]
+
+    def __init__(
+        self,
+        data: tuple[str, ...],
+        meta: tuple[str, ...],
+        new: Any,
+        put: Callable[[Any, str, Any], None],
+    ) -> None:
+        self._set(data, meta, new, put)
+
+
+class Functions(Frozen):
+    """A node comes apart and together by two functions that somebody gave.
+
+    Attributes:
+        flatten: Takes a node; its result is still to be checked.
+        unflatten: Takes aux data and a tuple of children.
+    """
+
+    __slots__ = ("flatten", "unflatten")
+    __match_args__ = ("flatten", "unflatten")
+
+    flatten: FlattenFunc
+    unflatten: UnflattenFunc
+
+    def __init__(self, flatten: FlattenFunc, unflatten: UnflattenFunc) -> None:
+        self._set(flatten, unflatten)
 
 
 class Rule(Frozen):
@@ -61,6 +109,8 @@ class Rule(Frozen):
         namespace: The namespace of the registration, `""` for the global one.
         where: File and line that registered the class, `""` for built-ins.
         adapt: Makes the rule of a subclass, when registered with `inherit`.
+        form: What the functions of the rule are made of, where that is simple:
+            `Fields`, `Functions` or None.
 
     Example:
         >>> import leafwise as lw
@@ -84,6 +134,7 @@ class Rule(Frozen):
         "namespace",
         "where",
         "adapt",
+        "form",
         "derived",
     )
     __slots__ = __match_args__
@@ -103,6 +154,7 @@ class Rule(Frozen):
     namespace: str
     where: str
     adapt: Callable[[type], Rule] | None
+    form: Fields | Functions | None
     derived: dict[type, Rule]
 
     def __init__(self, **values: Any) -> None:
@@ -111,11 +163,8 @@ class Rule(Frozen):
         if values:
             raise TypeError(f"a rule has no {', '.join(values)}")
 
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    def __hash__(self) -> int:
-        return id(self)
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         scope = f" in namespace {self.namespace!r}" if self.namespace else ""
@@ -140,6 +189,7 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "namespace": "",
     "where": "",
     "adapt": None,
+    "form": None,
 }
 
 
@@ -212,6 +262,7 @@ def custom_rule(
         namespace=namespace,
         where=where,
         adapt=adapt,
+        form=Functions(flatten_func, unflatten_func),
     )
 
 
@@ -313,6 +364,8 @@ def dataclass_rule(
     sets what is neither child nor aux data.
     """
     children_of, aux_of = _getter(data_fields), _getter(meta_fields)
+    form = _fields_form(cls, data_fields, meta_fields)
+    simple = rebuild is None and dropped is None
     keys = tuple(map(GetAttrKey, data_fields))
 
     def flatten(node: Any) -> tuple[Sequence[Any], Any]:
@@ -322,7 +375,7 @@ def dataclass_rule(
         cls=cls,
         name="custom",
         flatten=flatten,
-        unflatten=rebuild or _setter(cls, data_fields, meta_fields, dropped),
+        unflatten=rebuild or _setter(cls, form, dropped),
         keys=lambda _aux, _arity: keys,
         pair=exact_pair(cls, flatten, auxdata.same),
         text=bracketed(cls.__name__),
@@ -334,6 +387,7 @@ def dataclass_rule(
         namespace=namespace,
         where=where,
         adapt=adapt,
+        form=form if simple else None,
     )
 
 
@@ -354,17 +408,16 @@ def _maker(cls: type) -> Any:
     )
 
 
+def _fields_form(cls: type, data: tuple[str, ...], meta: tuple[str, ...]) -> Fields:
+    plain = getattr(cls, "__setattr__", None) is object.__setattr__
+    return Fields(data, meta, _maker(cls), setattr if plain else object.__setattr__)
+
+
 def _setter(
-    cls: type,
-    data_fields: tuple[str, ...],
-    meta_fields: tuple[str, ...],
-    dropped: Callable[[Any], None] | None,
+    cls: type, form: Fields, dropped: Callable[[Any], None] | None
 ) -> Callable[[Any, Any], Any]:
     """Return a function that makes an instance without calling `__init__`."""
-    new = _maker(cls)
-    plain = getattr(cls, "__setattr__", None) is object.__setattr__
-    put: Any = setattr if plain else object.__setattr__
-    names = (*data_fields, *meta_fields)
+    new, put, names = form.new, form.put, (*form.data, *form.meta)
 
     def make(aux: Any, children: Any) -> Any:
         node = new(cls)
@@ -374,9 +427,9 @@ def _setter(
             dropped(node)
         return node
 
-    if meta_fields or dropped is not None or len(data_fields) != 2:
+    if form.meta or dropped is not None or len(form.data) != 2:
         return make
-    first, second = data_fields  # two children are so common that a loop costs
+    first, second = form.data  # two children are so common that a loop costs
 
     def make_pair(_aux: Any, children: Any) -> Any:
         node = new(cls)

@@ -21,8 +21,9 @@ from .containers import (
     is_structseq_class,
 )
 from .keyorder import AS_GIVEN, KeyOrder
-from .registry import Mode, view_of
+from .registry import view_of
 from .rule import Rule
+from .view import Mode
 
 
 __all__ = ["dump", "load"]

@@ -15,10 +15,12 @@ from typing import Any, Self
 from ..errors import TreeDefError
 from .algebra import Steps
 from .auxdata import clip
-from .code import Code, Step, flatten_up_to, iter_steps, leaf_paths, pack, rebuild
+from .code import Code, Step, iter_steps, pack
 from .keypath import KeyPath
 from .mismatch import differences, leaf_count_error, mismatch_error
-from .registry import Mode, view_of
+from .registry import view_of
+from .runner import Runner, hooks
+from .view import Mode
 from .walk import map_leaves
 
 
@@ -28,12 +30,13 @@ __all__ = ["Structure", "check_treedefs"]
 class Structure:
     """A code with the mode that it was made in; see `PyTreeDef`."""
 
-    __slots__ = ("__weakref__", "_code", "_count", "_hash", "_mode")
+    __slots__ = ("__weakref__", "_code", "_count", "_hash", "_mode", "_runner")
 
     _code: Code
     _count: int
     _hash: int | None
     _mode: Mode
+    _runner: Runner
 
     @classmethod
     def _make(cls, code: Code, count: int, mode: Mode) -> Self:
@@ -42,6 +45,7 @@ class Structure:
         made._count = count
         made._mode = mode
         made._hash = None
+        made._runner = hooks.runner
         return made
 
     @classmethod
@@ -208,7 +212,7 @@ class Structure:
             >>> [str(path) for path in lw.tree_structure([1, {"a": 2}]).paths()]
             ['[0]', "[1]['a']"]
         """
-        return leaf_paths(self._code, self._count)
+        return self._runner.paths(self)
 
     # -------------------------------------------------------------- using
 
@@ -229,8 +233,8 @@ class Structure:
             {'a': 'x', 'b': ['y']}
         """
         if type(leaves) is list and len(leaves) == self._count:
-            return rebuild(self._code, leaves[:])
-        return rebuild(self._code, self._checked(leaves))
+            return self._runner.build(self, leaves)
+        return self._runner.build(self, self._checked(leaves))
 
     def _checked(self, leaves: Iterable[Any]) -> list[Any]:
         given = [*islice(leaves, self._count + 1)]
@@ -252,7 +256,7 @@ class Structure:
             >>> lw.tree_structure([1, {"a": 2}]).flatten_up_to([(1, 2), {"a": [3]}])
             [(1, 2), [3]]
         """
-        found = flatten_up_to(self._code, tree)
+        found = self._runner.up_to(self, tree)
         if found is None:
             view = view_of(*self._mode)
             raise mismatch_error(

@@ -17,9 +17,10 @@ from .containers import BUILTINS
 from .jsonform import read_json, write_json
 from .keypath import KeyPath
 from .mismatch import Difference, code_differences, mismatch_error, suffix_clashes
-from .registry import GLOBAL, Mode, View, view_of
+from .registry import view_of
 from .state import dump, load
 from .structure import Structure, check_treedefs
+from .view import GLOBAL, Mode, View
 from .walk import flatten
 
 

@@ -19,13 +19,12 @@ from types import FrameType
 from typing import Any, TypeAlias
 
 from ..errors import CycleError
-from .code import Code, Entry, leaf_paths, locate, rebuild
+from .code import Code, Entry, leaf_paths, locate
 from .containers import DICT, LIST, TUPLE
-from .keyorder import key_order, known_leaf_keys, known_orders
+from .keyorder import key_order, known_orders
 from .keypath import KeyPath
-from .keys import DictKey
-from .registry import View
 from .rule import Rule
+from .view import View
 
 
 __all__ = [
@@ -34,7 +33,6 @@ __all__ = [
     "flatten",
     "iter_leaves",
     "map_leaves",
-    "map_tree",
 ]
 
 
@@ -51,7 +49,6 @@ Predicate: TypeAlias = "Callable[[Any], object] | PathPredicate | None"
 
 _SHALLOW = 50
 _DEEP = 150
-_LONG = 4
 _FRAMES_FOR_OTHERS = 300
 _CONVERTED = "generator raised StopIteration"  # what PEP 479 makes of one
 
@@ -311,110 +308,6 @@ def _ignore(_rule: Rule, _arity: int, _aux: Any) -> None:
 # ------------------------------------------------------------------------- map
 
 
-def map_tree(function: Callable[[Any], Any], tree: Any, view: View) -> Any:
-    """Map one tree in a single pass, without a code and without a leaf list.
-
-    The function is called in leaf order. A node is read when the walk gets to
-    it, all children at once.
-    """
-    trail: list[Any] = []
-    try:
-        if type(tree) in view.leaf_types:
-            return function(tree)
-        visit = view.mapper or _make_mapper(view)
-        return visit(tree, _SHALLOW, function, trail)
-    except _Cycle:
-        raise _explain_cycle(tree, view, None) from None
-    except Exception as error:
-        locate(error, trail)
-        raise
-
-
-def _make_mapper(view: View) -> Callable[..., Any]:
-    """Return the function that maps by recursion under a view.
-
-    Children are copied whole and replaced one by one. A mapping is copied as
-    such and filled in by key, which keeps its order of insertion for nothing.
-    """
-    rules, leaf_types, resolve = view.rules, view.leaf_types, view.resolve
-    all_known_leaves = leaf_types.issuperset
-
-    def visit(
-        node: Any, depth: int, function: Callable[[Any], Any], trail: list[Any]
-    ) -> Any:
-        try:
-            rule = rules[type(node)]
-        except KeyError:
-            if (found := resolve(type(node))) is None:
-                return function(node)
-            rule = found
-        if not (depth or (depth := _levels_left())):
-            return _map_deep(function, node, view, trail)
-        depth -= 1
-        key: Any = 0
-        if rule.leaf_keys is not None:
-            mapped = node.copy()
-            keys = known_leaf_keys.get(tuple(mapped)) if rule is DICT else None
-            try:
-                for key in rule.leaf_keys(mapped) if keys is None else keys:
-                    child = mapped[key]
-                    if type(child) in leaf_types:
-                        mapped[key] = function(child)
-                    else:
-                        mapped[key] = visit(child, depth, function, trail)
-            except Exception:
-                trail.append(DictKey(next(own for own in mapped if own == key)))
-                raise
-            return mapped
-        aux: Any = None
-        if rule is LIST or rule is TUPLE:
-            results = [*node]
-        else:
-            children, aux = rule.flatten(node)
-            results = [*children]
-        if len(results) > _LONG and all_known_leaves(map(type, results)):
-            results = _map_run(function, results, rule, aux, trail)
-        else:
-            try:
-                for key, child in enumerate(results):
-                    if type(child) in leaf_types:
-                        results[key] = function(child)
-                    else:
-                        results[key] = visit(child, depth, function, trail)
-            except Exception:
-                trail.append(rule.keys(aux, len(results))[key])
-                raise
-        return results if rule is LIST else rule.unflatten(aux, results)
-
-    view.mapper = visit
-    return visit
-
-
-def _map_run(
-    function: Callable[[Any], Any],
-    leaves: Sequence[Any],
-    rule: Rule,
-    aux: Any,
-    trail: list[Any],
-) -> list[Any]:
-    """Map the children of a node that are all leaves."""
-    rest = iter(leaves)
-    try:
-        return [function(leaf) for leaf in rest]
-    except Exception:
-        _leave(trail, rule, aux, leaves, rest)
-        raise
-
-
-def _map_deep(
-    function: Callable[[Any], Any], tree: Any, view: View, trail: list[Any]
-) -> Any:
-    leaves: list[Any] = []
-    code: list[Entry] = []
-    _flatten_deep(tree, view, None, leaves, code, trail)
-    return rebuild(code, _call_each(function, (leaves,), code, trail), trail)
-
-
 def map_leaves(
     function: Callable[..., Any], columns: Sequence[list[Any]], code: Code
 ) -> list[Any]:
@@ -422,28 +315,14 @@ def map_leaves(
 
     An exception gains a note with the path of the leaf.
     """
-    trail: list[Any] = []
-    try:
-        return _call_each(function, columns, code, trail)
-    except Exception as error:
-        locate(error, trail)
-        raise
-
-
-def _call_each(
-    function: Callable[..., Any],
-    columns: Sequence[list[Any]],
-    code: Code,
-    trail: list[Any],
-) -> list[Any]:
     first = iter(columns[0])
     try:
         if len(columns) == 1:
             return [function(leaf) for leaf in first]
         return [function(*row) for row in zip(first, *columns[1:], strict=True)]
-    except Exception:
+    except Exception as error:
         failed = len(columns[0]) - _remaining(first) - 1
-        trail.extend(reversed(leaf_paths(code, len(columns[0]))[failed]))
+        locate(error, [*reversed(leaf_paths(code, len(columns[0]))[failed])])
         raise
 
 

@@ -1,7 +1,6 @@
 """The basic operations: flatten, unflatten, map.
 
-Owns argument checking and the choice of the walk; how a tree is walked is the
-core's affair. The arguments that most functions share:
+The arguments that most functions share:
 
     is_leaf: Stops the walk early. A predicate that is asked of each node from
         the root down, a type, or a tuple of types.
@@ -14,23 +13,14 @@ core's affair. The arguments that most functions share:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from types import UnionType
 from typing import TYPE_CHECKING, Any
 
 from ..core.auxdata import clip
-from ..core.code import ROOT, Code, flatten_up_to, leaf_paths, rebuild
-from ..core.keypath import KeyPath
-from ..core.mismatch import deeper, differences, mismatch_error
-from ..core.registry import GLOBAL, View, current, view_of
-from ..core.treedef import PyTreeDef, make_treedef
-from ..core.walk import (
-    PathPredicate,
-    Predicate,
-    flatten,
-    iter_leaves,
-    map_leaves,
-    map_tree,
-)
+from ..core.registry import current, view_of
+from ..core.treedef import PyTreeDef
+from ..core.view import GLOBAL
+from ..core.walk import iter_leaves, map_leaves
+from .outlook import columns_of, outlook, predicate, take_apart
 
 
 if TYPE_CHECKING:
@@ -47,33 +37,6 @@ __all__ = [
     "tree_structure",
     "tree_unflatten",
 ]
-
-
-def predicate(is_leaf: IsLeaf, takes_path: bool = False) -> Predicate:
-    """Turn what `is_leaf` takes into a predicate, or None.
-
-    Raises:
-        TypeError: It is neither a predicate, nor a type, nor a tuple of types.
-    """
-    if is_leaf is None:
-        return None
-    if isinstance(is_leaf, type | UnionType) or (
-        isinstance(is_leaf, tuple) and all(isinstance(cls, type) for cls in is_leaf)
-    ):
-        return lambda node: isinstance(node, is_leaf)
-    if callable(is_leaf) and not hasattr(is_leaf, "__origin__"):
-        return PathPredicate(is_leaf) if takes_path else is_leaf
-    raise TypeError(
-        "is_leaf must be a predicate, a type or a tuple of types, "
-        f"got {type(is_leaf).__name__}: {clip(is_leaf)}"
-    )
-
-
-def asks_to_stop(stop: Predicate, tree: Any, path: KeyPath = ROOT) -> bool:
-    """Say whether a predicate stops at a node, by default at a root."""
-    if isinstance(stop, PathPredicate):
-        return bool(stop.function(path, tree))
-    return stop is not None and bool(stop(tree))
 
 
 # ---------------------------------------------------------- flatten, unflatten
@@ -107,12 +70,18 @@ def tree_flatten(
         >>> lw.tree_flatten({"lr": 0.1, "betas": (0.9, 0.99)})
         ([0.9, 0.99, 0.1], PyTreeDef({'betas': (*, *), 'lr': *}))
     """
-    plain = namespace is GLOBAL and none_is_leaf is False
-    view = current.view if plain else view_of(namespace, none_is_leaf)
-    if is_leaf is None and type(tree) in view.leaf_types:
-        return [tree], view.leaf_treedef or make_treedef((), 1, view)
-    leaves, code = flatten(tree, view, predicate(is_leaf, is_leaf_takes_path))
-    return leaves, make_treedef(code, len(leaves), view)
+    stop = None
+    if is_leaf is not None:
+        view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    elif namespace is GLOBAL and none_is_leaf is False:
+        view = current.view
+    else:
+        view = view_of(namespace, none_is_leaf)
+    if stop is None:
+        hot = view.hot.get(type(tree))
+        if hot is not None and (found := hot(tree)) is not None:
+            return found
+    return take_apart(tree, view, stop)
 
 
 def tree_leaves(
@@ -140,8 +109,12 @@ def tree_leaves(
         >>> lw.tree_leaves([1, (2, 3)], is_leaf=tuple)
         [1, (2, 3)]
     """
-    return flatten(
-        tree, view_of(namespace, none_is_leaf), predicate(is_leaf, is_leaf_takes_path)
+    return tree_flatten(
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
     )[0]
 
 
@@ -201,7 +174,7 @@ def tree_iter(
         2
     """
     return iter_leaves(
-        tree, view_of(namespace, none_is_leaf), predicate(is_leaf, is_leaf_takes_path)
+        tree, *outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     )
 
 
@@ -275,49 +248,17 @@ def tree_map(
         >>> lw.tree_map(lambda x, y: x + y, [1, 2], [10, 20])
         [11, 22]
     """
-    plain = namespace is GLOBAL and none_is_leaf is False
-    view = current.view if plain else view_of(namespace, none_is_leaf)
-    if is_leaf is None:
-        if not rest:
-            return map_tree(f, tree, view)
-        if type(tree) in view.leaf_types and not strict:
-            return map_leaves(f, [[tree], *([other] for other in rest)], ())[0]
-    stop = predicate(is_leaf, is_leaf_takes_path)
-    columns, code = columns_of(tree, rest, view, stop, strict=strict)
-    return rebuild(code, map_leaves(f, columns, code))
-
-
-def columns_of(
-    tree: Any,
-    rest: tuple[Any, ...],
-    view: View,
-    stop: Predicate,
-    *,
-    strict: bool = False,
-    with_paths: bool = False,
-) -> tuple[list[list[Any]], Code]:
-    """Return what a map over several trees calls its function with, and the code.
-
-    One list for each argument: the key paths, if they are wanted, the leaves of
-    the first tree, and what each further tree has at their places.
-    """
-    leaves, code = flatten(tree, view, stop)
-    columns = [leaves]
-    for index, other in enumerate(rest, start=1):
-        column = flatten_up_to(code, other)
-        found = differences(code, other, view) if column is None else []
-        if strict and column is not None:
-            found = deeper(code, other, view)
-        if column is None or found:
-            raise mismatch_error(
-                found,
-                subject=f"tree {index} does not have the structure of the first tree",
-                tree_index=index,
-            )
-        columns.append(column)
-    if with_paths:
-        columns.insert(0, [*leaf_paths(code, len(leaves))])
-    return columns, code
+    if is_leaf is None and namespace is GLOBAL and none_is_leaf is False:
+        view, stop = current.view, None
+    else:
+        view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    if not rest:
+        leaves, treedef = take_apart(tree, view, stop)
+        columns = [leaves]
+    else:
+        columns, treedef = columns_of(tree, rest, view, stop, strict=strict)
+    values = map_leaves(f, columns, treedef._code)
+    return treedef._runner.build(treedef, values)
 
 
 def tree_map_(
@@ -357,10 +298,9 @@ def tree_map_(
         >>> seen
         [2, 1]
     """
-    view = view_of(namespace, none_is_leaf)
-    stop = predicate(is_leaf, is_leaf_takes_path)
-    columns, code = columns_of(tree, rest, view, stop, strict=strict)
-    map_leaves(f, columns, code)
+    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, treedef = columns_of(tree, rest, view, stop, strict=strict)
+    map_leaves(f, columns, treedef._code)
     return tree
 
 

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..core.registry import GLOBAL
+from ..core.view import GLOBAL
 from ..sentinel import MISSING, Missing
 from .basic import tree_iter, tree_leaves
 

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.auxdata import clip, same
 from ..core.containers import BUILTINS
-from ..core.registry import GLOBAL, View, namespaces, view_of
+from ..core.registry import namespaces, view_of
 from ..core.treedef import PyTreeDef, make_treedef
+from ..core.view import GLOBAL, View
 from ..errors import StructureError
-from .basic import asks_to_stop, predicate, tree_flatten
+from .basic import tree_flatten
+from .outlook import asks_to_stop, predicate
 
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..core.code import ROOT, leaf_paths, rebuild
 from ..core.keypath import KeyPath
-from ..core.registry import GLOBAL, view_of
-from ..core.treedef import PyTreeDef, make_treedef
-from ..core.walk import flatten, map_leaves
-from .basic import columns_of, predicate
+from ..core.treedef import PyTreeDef
+from ..core.view import GLOBAL
+from ..core.walk import map_leaves
+from .basic import tree_flatten, tree_structure
+from .outlook import columns_of, outlook
 
 
 if TYPE_CHECKING:
@@ -57,12 +57,14 @@ def tree_flatten_with_path(
         >>> [(str(path), leaf) for path, leaf in pairs]
         [("['a'][0]", 1), ("['a'][1]", 2)]
     """
-    view = view_of(namespace, none_is_leaf)
-    if is_leaf is None and type(tree) in view.leaf_types:
-        return [(ROOT, tree)], make_treedef((), 1, view)
-    leaves, code = flatten(tree, view, predicate(is_leaf, is_leaf_takes_path))
-    pairs = [*zip(leaf_paths(code, len(leaves)), leaves, strict=True)]
-    return pairs, make_treedef(code, len(leaves), view)
+    leaves, treedef = tree_flatten(
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    )
+    return [*zip(treedef._runner.paths(treedef), leaves, strict=True)], treedef
 
 
 def tree_leaves_with_path(
@@ -122,10 +124,13 @@ def tree_paths(
         >>> [str(path) for path in lw.tree_paths([1, {"a": 2}])]
         ['[0]', "[1]['a']"]
     """
-    leaves, code = flatten(
-        tree, view_of(namespace, none_is_leaf), predicate(is_leaf, is_leaf_takes_path)
-    )
-    return leaf_paths(code, len(leaves))
+    return tree_structure(
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    ).paths()
 
 
 def tree_map_with_path(
@@ -160,10 +165,12 @@ def tree_map_with_path(
         >>> lw.tree_map_with_path(lambda path, x: f"{path} is {x}", {"a": [1]})
         {'a': ["['a'][0] is 1"]}
     """
-    view = view_of(namespace, none_is_leaf)
-    stop = predicate(is_leaf, is_leaf_takes_path)
-    columns, code = columns_of(tree, rest, view, stop, strict=strict, with_paths=True)
-    return rebuild(code, map_leaves(f, columns, code))
+    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, treedef = columns_of(
+        tree, rest, view, stop, strict=strict, with_paths=True
+    )
+    values = map_leaves(f, columns, treedef._code)
+    return treedef._runner.build(treedef, values)
 
 
 def tree_map_with_path_(
@@ -198,8 +205,9 @@ def tree_map_with_path_(
         >>> _ = lw.tree_map_with_path_(lambda path, x: print(path, x), {"a": [1]})
         ['a'][0] 1
     """
-    view = view_of(namespace, none_is_leaf)
-    stop = predicate(is_leaf, is_leaf_takes_path)
-    columns, code = columns_of(tree, rest, view, stop, strict=strict, with_paths=True)
-    map_leaves(f, columns, code)
+    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, treedef = columns_of(
+        tree, rest, view, stop, strict=strict, with_paths=True
+    )
+    map_leaves(f, columns, treedef._code)
     return tree

@@ -9,14 +9,15 @@ prefix, never of the tree that it is spread over.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
-from ..core.code import Code, flatten_up_to, leaf_paths, rebuild
+from ..core.code import Code, flatten_up_to, rebuild
 from ..core.mismatch import Difference, differences, mismatch_error, suffix_clashes
-from ..core.registry import GLOBAL, View, view_of
-from ..core.treedef import make_treedef
-from ..core.walk import Predicate, flatten, map_leaves, map_tree
-from .basic import predicate
+from ..core.treedef import PyTreeDef
+from ..core.view import GLOBAL, View
+from ..core.walk import Predicate, map_leaves
+from .outlook import outlook, take_apart
 
 
 if TYPE_CHECKING:
@@ -43,6 +44,19 @@ class _Slot:
         self.value = value
 
 
+def _repeated(
+    prefix: Any, full: Any, view: View, stop: Predicate
+) -> tuple[list[Any], PyTreeDef]:
+    """Return the spread leaves of a prefix, and the treedef of the full tree."""
+    leaves, treedef = take_apart(prefix, view, stop)
+    _, whole = take_apart(full, view, None)
+    counts = treedef._runner.covers(treedef, whole)
+    if counts is not None:
+        return [*chain.from_iterable(map(repeat, leaves, counts))], whole
+    spread = _spread(leaves, treedef._code, full, view)
+    return [slot.value for slot in take_apart(spread, view, None)[0]], whole
+
+
 def _spread(leaves: list[Any], code: Code, full: Any, view: View) -> Any:
     """Return the full tree with, at each leaf, a slot with a leaf of the prefix."""
     nodes: list[Any] = []
@@ -61,8 +75,8 @@ def _spread(leaves: list[Any], code: Code, full: Any, view: View) -> Any:
 
 def _covered(leaf: Any, subtree: Any, view: View) -> Any:
     """Return a subtree with the same slot at each of its leaves."""
-    slot = _Slot(leaf)
-    return map_tree(lambda _: slot, subtree, view)
+    covered, treedef = take_apart(subtree, view, None)
+    return treedef.unflatten([_Slot(leaf)] * len(covered))
 
 
 def _as_in(code: Code, nodes: list[Any], view: View) -> Any:
@@ -141,10 +155,9 @@ def tree_broadcast_prefix(
 
     The idea is that of `in_axes` in `jax.vmap`.
     """
-    view = view_of(namespace, none_is_leaf)
-    stop = predicate(is_leaf, is_leaf_takes_path)
-    spread = _spread(*flatten(prefix_tree, view, stop), full_tree, view)
-    return map_tree(lambda slot: slot.value, spread, view)
+    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    leaves, whole = _repeated(prefix_tree, full_tree, view, stop)
+    return whole._runner.build(whole, leaves)
 
 
 def broadcast_prefix(
@@ -175,11 +188,8 @@ def broadcast_prefix(
         >>> lw.broadcast_prefix([0, 1], ["a", ("b", "c")])
         [0, 1, 1]
     """
-    view = view_of(namespace, none_is_leaf)
-    stop = predicate(is_leaf, is_leaf_takes_path)
-    spread = _spread(*flatten(prefix_tree, view, stop), full_tree, view)
-    slots, _ = flatten(spread, view)
-    return [slot.value for slot in slots]
+    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return _repeated(prefix_tree, full_tree, view, stop)[0]
 
 
 # ------------------------------------------------------------- in both directions
@@ -187,12 +197,11 @@ def broadcast_prefix(
 
 def _spread_all(
     trees: tuple[Any, ...], view: View, stop: Predicate
-) -> tuple[list[Any], Code]:
-    """Return the trees with slots over their common structure, and its code."""
-    flat = [flatten(tree, view, stop) for tree in trees]
-    defs = [make_treedef(code, len(leaves), view) for leaves, code in flat]
-    common = defs[0]
-    for index, treedef in enumerate(defs[1:], start=1):
+) -> tuple[list[Any], PyTreeDef]:
+    """Return the trees with slots over their common structure, and that."""
+    flat = [take_apart(tree, view, stop) for tree in trees]
+    common = flat[0][1]
+    for index, (_, treedef) in enumerate(flat[1:], start=1):
         suffix = common.common_suffix(treedef)
         if suffix is None:
             raise mismatch_error(
@@ -202,11 +211,11 @@ def _spread_all(
             )
         common = suffix
     spread = []
-    for (leaves, code), treedef in zip(flat, defs, strict=True):
+    for leaves, treedef in flat:
         own = treedef.common_suffix(common) or common
-        shape = rebuild(own._code, [_Slot(None)] * own.num_leaves)
-        spread.append(_spread(leaves, code, shape, view))
-    return spread, common._code
+        shape = own.unflatten([_Slot(None)] * own.num_leaves)
+        spread.append(_spread(leaves, treedef._code, shape, view))
+    return spread, common
 
 
 def tree_broadcast_common(
@@ -241,11 +250,16 @@ def tree_broadcast_common(
 
     The idea is that of `optree.tree_broadcast_common`.
     """
-    view = view_of(namespace, none_is_leaf)
-    stop = predicate(is_leaf, is_leaf_takes_path)
+    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     spread, _ = _spread_all((tree, other), view, stop)
-    first, second = (map_tree(lambda slot: slot.value, grown, view) for grown in spread)
+    first, second = (_opened(grown, view) for grown in spread)
     return first, second
+
+
+def _opened(grown: Any, view: View) -> Any:
+    """Return a tree of slots with their values in their places."""
+    slots, treedef = take_apart(grown, view, None)
+    return treedef.unflatten([slot.value for slot in slots])
 
 
 def broadcast_common(
@@ -276,18 +290,17 @@ def broadcast_common(
         >>> lw.broadcast_common([1, [2, 3]], [(4, 5), 6])
         ([1, 1, 2, 3], [4, 5, 6, 6])
     """
-    view = view_of(namespace, none_is_leaf)
-    stop = predicate(is_leaf, is_leaf_takes_path)
+    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     columns, _ = _columns((tree, other), view, stop)
     return columns[0], columns[1]
 
 
 def _columns(
     trees: tuple[Any, ...], view: View, stop: Predicate
-) -> tuple[list[list[Any]], Code]:
-    spread, code = _spread_all(trees, view, stop)
-    columns = [flatten_up_to(code, grown) or [] for grown in spread]
-    return [[slot.value for slot in column] for column in columns], code
+) -> tuple[list[list[Any]], PyTreeDef]:
+    spread, common = _spread_all(trees, view, stop)
+    columns = [common.flatten_up_to(grown) for grown in spread]
+    return [[slot.value for slot in column] for column in columns], common
 
 
 def tree_broadcast_map(
@@ -319,10 +332,9 @@ def tree_broadcast_map(
         >>> lw.tree_broadcast_map(lambda x, y: x * y, {"a": 2, "b": [1, 3]}, 10)
         {'a': 20, 'b': [10, 30]}
     """
-    view = view_of(namespace, none_is_leaf)
-    stop = predicate(is_leaf, is_leaf_takes_path)
-    columns, code = _columns((tree, *rest), view, stop)
-    return rebuild(code, map_leaves(f, columns, code))
+    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, common = _columns((tree, *rest), view, stop)
+    return common.unflatten(map_leaves(f, columns, common._code))
 
 
 def tree_broadcast_map_with_path(
@@ -354,11 +366,10 @@ def tree_broadcast_map_with_path(
         >>> lw.tree_broadcast_map_with_path(lambda p, x, y: f"{p}{x}{y}", [1, 2], "!")
         ['[0]1!', '[1]2!']
     """
-    view = view_of(namespace, none_is_leaf)
-    stop = predicate(is_leaf, is_leaf_takes_path)
-    columns, code = _columns((tree, *rest), view, stop)
-    paths: list[Any] = [*leaf_paths(code, len(columns[0]))]
-    return rebuild(code, map_leaves(f, [paths, *columns], code))
+    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, common = _columns((tree, *rest), view, stop)
+    paths: list[Any] = common.paths()
+    return common.unflatten(map_leaves(f, [paths, *columns], common._code))
 
 
 # ---------------------------------------------------------------------- reports
@@ -390,9 +401,9 @@ def prefix_errors(
         ...     print(difference)
         at ['a']: expected list of length 1, got tuple of length 1
     """
-    view = view_of(namespace, none_is_leaf)
-    _, code = flatten(prefix_tree, view, predicate(is_leaf, is_leaf_takes_path))
-    return differences(code, full_tree, view)
+    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    _, treedef = take_apart(prefix_tree, view, stop)
+    return differences(treedef._code, full_tree, view)
 
 
 def equality_errors(
@@ -424,6 +435,5 @@ def equality_errors(
         at [0]: expected a leaf, got tuple of length 1
         at [1]: expected tuple of length 2, got tuple of length 1
     """
-    view = view_of(namespace, none_is_leaf)
-    leaves, code = flatten(tree, view, predicate(is_leaf, is_leaf_takes_path))
-    return make_treedef(code, len(leaves), view).explain(other)
+    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return take_apart(tree, view, stop)[1].explain(other)

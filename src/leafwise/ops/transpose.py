@@ -10,14 +10,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..core.auxdata import clip
-from ..core.code import flatten_up_to, leaf_paths, rebuild
+from ..core.code import flatten_up_to
 from ..core.keypath import KeyPath
 from ..core.mismatch import Difference, deeper, differences, mismatch_error
-from ..core.registry import GLOBAL, view_of
-from ..core.treedef import PyTreeDef, make_treedef
-from ..core.walk import flatten, map_leaves
+from ..core.registry import view_of
+from ..core.treedef import PyTreeDef
+from ..core.view import GLOBAL
+from ..core.walk import map_leaves
 from ..errors import StructureError
-from .basic import columns_of, predicate, tree_structure
+from .basic import tree_structure
+from .outlook import columns_of, outlook, take_apart
 
 
 if TYPE_CHECKING:
@@ -141,13 +143,10 @@ def tree_transpose_map(
 
     The idea is that of `optree.tree_transpose_map`.
     """
-    view = view_of(namespace, none_is_leaf)
-    stop = predicate(is_leaf, is_leaf_takes_path)
-    columns, code = columns_of(tree, rest, view, stop)
-    outer = make_treedef(code, len(columns[0]), view)
-    return _transposed(
-        outer, inner_treedef, map_leaves(f, columns, code), outer.paths()
-    )
+    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, outer = columns_of(tree, rest, view, stop)
+    values = map_leaves(f, columns, outer._code)
+    return _transposed(outer, inner_treedef, values, outer.paths())
 
 
 def tree_transpose_map_with_path(
@@ -181,11 +180,10 @@ def tree_transpose_map_with_path(
         >>> lw.tree_transpose_map_with_path(lambda p, x: (str(p), x), {"a": 1})
         ({'a': "['a']"}, {'a': 1})
     """
-    view = view_of(namespace, none_is_leaf)
-    stop = predicate(is_leaf, is_leaf_takes_path)
-    columns, code = columns_of(tree, rest, view, stop, with_paths=True)
-    outer = make_treedef(code, len(columns[0]), view)
-    return _transposed(outer, inner_treedef, map_leaves(f, columns, code), columns[0])
+    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, outer = columns_of(tree, rest, view, stop, with_paths=True)
+    values = map_leaves(f, columns, outer._code)
+    return _transposed(outer, inner_treedef, values, columns[0])
 
 
 def tree_unzip(
@@ -220,17 +218,16 @@ def tree_unzip(
         >>> lw.tree_unzip({"a": (1, "x"), "b": [(2, "y")]}, 2)
         ({'a': 1, 'b': [2]}, {'a': 'x', 'b': ['y']})
     """
-    view = view_of(namespace, none_is_leaf)
-    stop = predicate(is_leaf, is_leaf_takes_path)
-    if stop is None:
+    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    if is_leaf is None:
         stop = lambda node: type(node) is tuple and len(node) == n  # noqa: E731
-    leaves, code = flatten(tree, view, stop)
+    leaves, treedef = take_apart(tree, view, stop)
     found = [
         Difference(path, f"tuple of length {n}", f"leaf {clip(leaf)}")
-        for path, leaf in zip(leaf_paths(code, len(leaves)), leaves, strict=True)
+        for path, leaf in zip(treedef.paths(), leaves, strict=True)
         if type(leaf) is not tuple or len(leaf) != n
     ]
     if found:
         raise mismatch_error(found, subject=f"the tree does not end in {n}-tuples")
     columns = zip(*leaves, strict=True) if leaves else [()] * n
-    return tuple(rebuild(code, [*column]) for column in columns)
+    return tuple(treedef.unflatten([*column]) for column in columns)

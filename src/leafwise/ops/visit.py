@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.keypath import KeyPath
-from ..core.registry import GLOBAL, View, view_of
 from ..core.rule import Rule
+from ..core.view import GLOBAL, View
 from ..errors import CycleError, StructureError
-from .basic import asks_to_stop, predicate
+from .outlook import asks_to_stop, outlook
 
 
 if TYPE_CHECKING:
@@ -142,8 +142,7 @@ def tree_visit(
     The idea of a visitor that may keep, replace or stop is that of `tree.traverse`
     in dm-tree.
     """
-    view = view_of(namespace, none_is_leaf)
-    stop = predicate(is_leaf, is_leaf_takes_path)
+    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     return _Visiting(enter, leave, view, stop).run(tree)
 
 
@@ -260,8 +259,7 @@ def tree_walk(
         ['a'] [1]
         ['a'][0] 1
     """
-    view = view_of(namespace, none_is_leaf)
-    stop = predicate(is_leaf, is_leaf_takes_path)
+    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     stack: list[tuple[Any, Any, bool]] = [((), tree, False)]
     on_path: set[int] = set()
     while stack:

@@ -1,0 +1,130 @@
+"""Reading the arguments that all walks share, and taking trees apart with them.
+
+Owns the choice of the way: who knows a structure takes the tree apart, else the
+walk does. What the arguments mean is told in `basic`.
+"""
+
+from __future__ import annotations
+
+from types import UnionType
+from typing import TYPE_CHECKING, Any
+
+from ..core.auxdata import clip
+from ..core.code import ROOT
+from ..core.keypath import KeyPath
+from ..core.mismatch import Difference, deeper, differences, mismatch_error
+from ..core.registry import view_of
+from ..core.runner import hooks
+from ..core.treedef import PyTreeDef, make_treedef
+from ..core.view import View
+from ..core.walk import PathPredicate, Predicate, flatten
+
+
+if TYPE_CHECKING:
+    from ..typing import IsLeaf
+
+__all__ = ["asks_to_stop", "columns_of", "outlook", "predicate", "take_apart"]
+
+
+def predicate(is_leaf: IsLeaf, takes_path: bool = False) -> Predicate:
+    """Turn what `is_leaf` takes into a predicate, or None.
+
+    Raises:
+        TypeError: It is neither a predicate, nor a type, nor a tuple of types.
+    """
+    if is_leaf is None:
+        return None
+    if isinstance(is_leaf, type | UnionType) or (
+        isinstance(is_leaf, tuple) and all(isinstance(cls, type) for cls in is_leaf)
+    ):
+        return lambda node: isinstance(node, is_leaf)
+    if callable(is_leaf) and not hasattr(is_leaf, "__origin__"):
+        return PathPredicate(is_leaf) if takes_path else is_leaf
+    raise TypeError(
+        "is_leaf must be a predicate, a type or a tuple of types, "
+        f"got {type(is_leaf).__name__}: {clip(is_leaf)}"
+    )
+
+
+def outlook(
+    is_leaf: IsLeaf, takes_path: bool, none_is_leaf: bool, namespace: str
+) -> tuple[View, Predicate]:
+    """Return the view to walk under, and the predicate to ask besides, if any.
+
+    Classes whose instances are just those of their subclasses need no asking:
+    there is a view in which they are leaves.
+
+    Raises:
+        NamespaceError: Nobody declared the namespace.
+        TypeError: `is_leaf` is neither a predicate, nor a type, nor types.
+    """
+    view = view_of(namespace, none_is_leaf)
+    if is_leaf is None:
+        return view, None
+    stops: Any = is_leaf if type(is_leaf) is tuple else (is_leaf,)
+    if all(type(cls) is type for cls in stops):
+        return view.stopping_at(stops), None
+    return view, predicate(is_leaf, takes_path)
+
+
+def asks_to_stop(stop: Predicate, tree: Any, path: KeyPath = ROOT) -> bool:
+    """Say whether a predicate stops at a node, by default at a root."""
+    if isinstance(stop, PathPredicate):
+        return bool(stop.function(path, tree))
+    return stop is not None and bool(stop(tree))
+
+
+def take_apart(tree: Any, view: View, stop: Predicate) -> tuple[list[Any], PyTreeDef]:
+    """Return leaves and treedef of a tree, by the fastest way that is known."""
+    if stop is not None:
+        leaves, code = flatten(tree, view, stop)
+        return leaves, make_treedef(code, len(leaves), view)
+    cls = type(tree)
+    hot = view.hot.get(cls)
+    if hot is not None:
+        found = hot(tree)
+        if found is not None:
+            return found
+    elif cls in view.leaf_types:
+        return [tree], make_treedef((), 1, view)
+    leaves, code = flatten(tree, view)
+    treedef = make_treedef(code, len(leaves), view)
+    if hooks.sight is not None:
+        hooks.sight(tree, treedef, view)
+    return leaves, treedef
+
+
+def columns_of(
+    tree: Any,
+    rest: tuple[Any, ...],
+    view: View,
+    stop: Predicate,
+    *,
+    strict: bool = False,
+    with_paths: bool = False,
+) -> tuple[list[list[Any]], PyTreeDef]:
+    """Return what a map over several trees calls its function with, and the treedef.
+
+    One list for each argument: the key paths, if they are wanted, the leaves of
+    the first tree, and what each further tree has at their places.
+    """
+    leaves, treedef = take_apart(tree, view, stop)
+    columns: list[list[Any]] = [leaves]
+    runner = treedef._runner
+    for index, other in enumerate(rest, start=1):
+        column = runner.up_to(treedef, other)
+        found: list[Difference] = []
+        if column is None:
+            found = differences(treedef._code, other, view)
+        elif strict and not view.leaf_types.issuperset(map(type, column)):
+            found = deeper(treedef._code, other, view)
+        if column is None or found:
+            raise mismatch_error(
+                found,
+                subject=f"tree {index} does not have the structure of the first tree",
+                tree_index=index,
+            )
+        columns.append(column)
+    if with_paths:
+        columns.insert(0, [*runner.paths(treedef)])
+    return columns, treedef

@@ -12,6 +12,8 @@ This module re-exports the public names and holds no logic.
 
 from __future__ import annotations
 
+import contextlib
+
 from . import tree as tree
 from .binding import Namespace as Namespace
 from .binding import namespace as namespace
@@ -105,6 +107,10 @@ from .sentinel import MISSING as MISSING
 
 
 __version__ = "0.1.0"
+
+
+with contextlib.suppress(ModuleNotFoundError):  # whatever it does, it only does faster
+    from . import engine as engine
 
 __all__ = [
     "DELETE",

@@ -5,7 +5,7 @@ import pickle
 from collections import OrderedDict, defaultdict
 from typing import Any
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import leafwise as lw
@@ -145,6 +145,7 @@ def test_enum_keys_follow_their_definition(order):
 def test_treedefs_survive_pickle_and_copies(tree, none_is_leaf):
     """Pickle, copy and deepcopy give an equal treedef with the same hash."""
     treedef = lw.tree_structure(tree, none_is_leaf=none_is_leaf)
+    assume("nan" not in repr(treedef))  # a NaN is the same as itself only
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         again = pickle.loads(pickle.dumps(treedef, protocol))
         assert again == treedef

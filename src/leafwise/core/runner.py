@@ -25,7 +25,8 @@ class Runner:
     Attributes:
         build: Takes a treedef and a list of as many leaves, returns a tree.
         up_to: Takes a treedef and a tree, returns what stands at the leaves of
-            the treedef, or None if the tree does not have its structure.
+            the treedef, or None if it does not know; the reference always does,
+            so its None says that the tree does not have the structure.
         paths: Takes a treedef, returns the key paths of its leaves.
         covers: Takes a treedef and one that it may be a prefix of, returns what
             `algebra.coverage` says.

@@ -19,7 +19,7 @@ from .code import Code, Step, iter_steps, pack
 from .keypath import KeyPath
 from .mismatch import differences, leaf_count_error, mismatch_error
 from .registry import view_of
-from .runner import Runner, hooks
+from .runner import Runner, hooks, reference
 from .view import Mode
 from .walk import map_leaves
 
@@ -256,7 +256,7 @@ class Structure:
             >>> lw.tree_structure([1, {"a": 2}]).flatten_up_to([(1, 2), {"a": [3]}])
             [(1, 2), [3]]
         """
-        found = self._runner.up_to(self, tree)
+        found = self._match(tree)
         if found is None:
             view = view_of(*self._mode)
             raise mismatch_error(
@@ -264,6 +264,11 @@ class Structure:
                 subject="the tree does not have the structure of the treedef",
             )
         return found
+
+    def _match(self, tree: Any) -> list[Any] | None:
+        """Return what a tree has at the leaves, None if it differs."""
+        found = self._runner.up_to(self, tree)
+        return reference.up_to(self, tree) if found is None else found
 
     # -------------------------------------------------------------- folding
 

@@ -110,9 +110,8 @@ def columns_of(
     """
     leaves, treedef = take_apart(tree, view, stop)
     columns: list[list[Any]] = [leaves]
-    runner = treedef._runner
     for index, other in enumerate(rest, start=1):
-        column = runner.up_to(treedef, other)
+        column = treedef._match(other)
         found: list[Difference] = []
         if column is None:
             found = differences(treedef._code, other, view)
@@ -126,5 +125,5 @@ def columns_of(
             )
         columns.append(column)
     if with_paths:
-        columns.insert(0, [*runner.paths(treedef)])
+        columns.insert(0, [*treedef.paths()])
     return columns, treedef

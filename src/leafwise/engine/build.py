@@ -1,0 +1,300 @@
+"""Generated functions that put trees together: `build`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from .emit import SPREAD, Text, is_plain_name, tuple_of
+from .plan import Part, Plan, is_loop, keys_of
+
+
+__all__ = ["emit_build"]
+
+_NESTED: Final = 12
+_BATCH: Final = 64
+
+
+class _Building:
+    """Writes the functions that put a tree together.
+
+    A scope is a function or the body of a loop; it has a sequence of leaves, which
+    is cut into pieces first: single leaves, runs of them, leaves of a loop or of
+    another function.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.text = Text()
+        self.plan = plan
+        self.blocks: dict[int, str] = {}
+        self.to_write: list[Part] = []
+        self.pieces: Iterator[str] = iter(())
+
+    def write(self) -> None:
+        """Write the function for the whole tree, and those that it calls."""
+        text = self.text
+        text.add("def build(treedef, leaves):")
+        text.deeper()
+        text.add("try:")
+        text.deeper()
+        if self.plan.varying:
+            text.names["varying"] = self.plan.varying
+            text.add("code = treedef._code")
+            text.add("fr = iter([code[place][3] for place in varying])")
+        else:
+            text.add("fr = None")
+        self.scope(self.plan.root, fresh_list=True)
+        text.back()
+        text.add("except Exception as error:")
+        text.add("    return AGAIN(treedef, leaves, error)")
+        text.indent = ""
+        while self.to_write:
+            part = self.to_write.pop()
+            text.add(f"def {self.blocks[id(part)]}(leaves, fr):")
+            text.deeper()
+            self.scope(part, fresh_list=False)
+            text.back()
+
+    def scope(self, part: Part, *, fresh_list: bool) -> None:
+        """Write how a part is built from a sequence of leaves, and return it."""
+        self.cut(part, "leaves", fresh_list=fresh_list)
+        self.text.add(f"return {self.node(part)[0]}")
+
+    # -------------------------------------------------------------------- pieces
+
+    def cut(self, part: Part, leaves: str, *, fresh_list: bool) -> None:
+        """Write how the leaves of a scope are named, in pieces."""
+        sizes = [*_pieces(part)]
+        names: list[str] = []
+        if all(kind == "leaf" for kind, _ in sizes):
+            names = [self.text.fresh("x") for _ in sizes]
+            if names:
+                self.text.add(f"{_targets(names)} = {leaves}")
+        else:
+            start = 0
+            for kind, count in _grouped(sizes):
+                end = start + count
+                whole = count == part.leaves and not (fresh_list and kind == "bulk")
+                piece = leaves if whole else f"{leaves}[{start}:{end}]"
+                if count == 0:
+                    piece = "()"
+                if kind == "leaf":
+                    some = [self.text.fresh("x") for _ in range(count)]
+                    self.text.add(f"{_targets(some)} = {piece}")
+                    names += some
+                else:
+                    listed = fresh_list or kind != "bulk"
+                    names.append(piece if listed else f"[*{piece}]")
+                start = end
+        self.pieces = iter(names)
+
+    def node(self, part: Part) -> tuple[str, int]:
+        """Return an expression for a part, and how deep its brackets nest."""
+        items: list[str] = []
+        deepest = 0
+        for child, count in part.runs:
+            if child is None:
+                items += self.leaves(count)
+            elif is_loop(child, count):
+                items.append(f"*{self.loop(child, count)}")
+            else:
+                for _ in range(count):
+                    value, depth = self.child(child)
+                    items.append(value)
+                    deepest = max(deepest, depth)
+        value = getattr(self, f"make_{part.kind}")(part, items)
+        if deepest >= _NESTED:
+            return self.kept(value), 0
+        return value, 0 if value.isidentifier() else deepest + 1
+
+    def child(self, part: Part) -> tuple[str, int]:
+        """Return an expression for a part inside another one."""
+        if not part.own:
+            return self.node(part)
+        name = self.blocks.get(id(part))
+        if name is None:
+            name = self.blocks[id(part)] = self.text.fresh("make")
+            self.to_write.append(part)
+        return self.kept(f"{name}({next(self.pieces)}, fr)"), 0
+
+    def kept(self, value: str) -> str:
+        """Write that a value gets a name, and return the name."""
+        name = self.text.fresh("n")
+        self.text.add(f"{name} = {value}")
+        return name
+
+    def leaves(self, count: int) -> list[str]:
+        """Return expressions for a run of leaves."""
+        if _is_bulk(None, count):
+            return [f"*{next(self.pieces)}"]
+        return [next(self.pieces) for _ in range(count)]
+
+    def loop(self, part: Part, count: int) -> str:
+        """Write how equal neighbours are built; return the name of their list."""
+        source = next(self.pieces)
+        outer = self.pieces
+        result = self.kept("[]")
+        simple = not part.own and all(kind == "leaf" for kind, _ in _pieces(part))
+        self.text.add(f"for {{}} in {_batches(source, part.leaves, count, simple)}:")
+        head = len(self.text.lines) - 1
+        self.text.deeper()
+        if part.own:
+            batch = self.text.fresh("b")
+            self.pieces = iter([batch])
+            value = self.child(part)[0]
+        elif part.leaves and simple:
+            names = [self.text.fresh("x") for _ in range(part.leaves)]
+            batch = ", ".join(names)
+            self.pieces = iter(names)
+            value = self.node(part)[0]
+        else:
+            batch = self.text.fresh("b")
+            self.cut(part, batch, fresh_list=False)
+            value = self.node(part)[0]
+        self.text.add(f"{result}.append({value})")
+        self.text.back()
+        self.text.lines[head] = self.text.lines[head].format(batch)
+        self.comprehend(head, result, batch, value)
+        self.pieces = outer
+        return result
+
+    def comprehend(self, head: int, result: str, batch: str, value: str) -> None:
+        """Turn a loop whose body is one expression into a comprehension."""
+        if len(self.text.lines) == head + 2 and not value.isidentifier():
+            line = self.text.lines[head].strip().removesuffix(":")
+            del self.text.lines[head - 1 :]
+            self.text.add(f"{result} = [{value} {line}]")
+
+    # --------------------------------------------------------------------- nodes
+
+    def make_list(self, part: Part, items: list[str]) -> str:
+        if len(items) == 1 and items[0].startswith("*"):
+            return items[0][1:]
+        return f"[{', '.join(items)}]"
+
+    def make_tuple(self, part: Part, items: list[str]) -> str:
+        return tuple_of(items)
+
+    def make_none(self, part: Part, items: list[str]) -> str:
+        return "None"
+
+    def make_namedtuple(self, part: Part, items: list[str]) -> str:
+        return f"new_tuple({self.text.constant(part.cls)}, {tuple_of(items)})"
+
+    def make_deque(self, part: Part, items: list[str]) -> str:
+        return f"deque({tuple_of(items)}, {self.text.constant(part.aux)})"
+
+    def make_dict(self, part: Part, items: list[str]) -> str:
+        keys, order = keys_of(part), part.aux[1]
+        if len(items) != len(keys):  # some of them stand for many
+            children = tuple_of(items)
+            if order is not None:
+                children = f"{self.text.constant(order.scatter)}({children})"
+            return f"dict(zip({self.text.constant(keys)}, {children}))"
+        placed = items if order is None else order.scatter(items)
+        pairs = zip(keys, placed, strict=True)
+        return f"{{{', '.join(f'{self.text.constant(k)}: {v}' for k, v in pairs)}}}"
+
+    def make_defaultdict(self, part: Part, items: list[str]) -> str:
+        factory = self.text.constant(part.aux[2])
+        return f"defaultdict({factory}, {self.make_dict(part, items)})"
+
+    def make_OrderedDict(self, part: Part, items: list[str]) -> str:
+        keys = keys_of(part)
+        if len(items) != len(keys):
+            pairs = f"zip({self.text.constant(keys)}, {tuple_of(items)})"
+            return self.kept(f"OrderedDict({pairs})")
+        node = self.kept("OrderedDict()")
+        for key, value in zip(keys, items, strict=True):
+            self.text.add(f"{node}[{self.text.constant(key)}] = {value}")
+        return node
+
+    def make_record(self, part: Part, items: list[str]) -> str:
+        form: Any = part.rule.form
+        if part.varies:
+            meta = [self.text.fresh("m") for _ in form.meta]
+            self.text.add(f"{_targets(meta)} = next(fr)")
+        else:
+            meta = [self.text.constant(value) for value in part.aux]
+        if any(item.startswith("*") for item in items):
+            listed = self.kept(f"[{', '.join(items)}]")
+            items = [f"{listed}[{place}]" for place in range(part.arity)]
+        cls, new = self.text.constant(part.cls), self.text.constant(form.new)
+        node = self.kept(f"{new}({cls})")
+        names = (*form.data, *form.meta)
+        for name, value in zip(names, (*items, *meta), strict=True):
+            if form.put is setattr and is_plain_name(name):
+                self.text.add(f"{node}.{name} = {value}")
+            else:
+                put, named = self.text.constant(form.put), self.text.constant(name)
+                self.text.add(f"{put}({node}, {named}, {value})")
+        return node
+
+    def make_custom(self, part: Part, items: list[str]) -> str:
+        form: Any = part.rule.form
+        aux = "next(fr)[0]" if part.varies else self.text.constant(part.aux[0])
+        unflatten = self.text.constant(form.unflatten)
+        return self.kept(f"{unflatten}({aux}, {tuple_of(items)})")
+
+    def make_called(self, part: Part, items: list[str]) -> str:
+        aux = "next(fr)" if part.varies else self.text.constant(part.aux)
+        unflatten = self.text.constant(part.rule.unflatten)
+        return self.kept(f"{unflatten}({aux}, [{', '.join(items)}])")
+
+
+def _targets(names: Sequence[str]) -> str:
+    return f"{', '.join(names)}{',' if len(names) == 1 else ''}"
+
+
+def _is_bulk(part: Part | None, count: int) -> bool:
+    return part is None and count > SPREAD
+
+
+def _pieces(part: Part) -> Iterator[tuple[str, int]]:
+    """Yield what the leaves of a scope are taken for, and how many at a time."""
+    for child, count in part.runs:
+        if child is None:
+            if _is_bulk(child, count):
+                yield "bulk", count
+            else:
+                yield from (("leaf", 1),) * count
+        elif is_loop(child, count):
+            yield "loop", count * child.leaves
+        elif child.own:
+            yield from (("block", child.leaves),) * count
+        else:
+            for _ in range(count):
+                yield from _pieces(child)
+
+
+def _grouped(sizes: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    """Put neighbouring single leaves together."""
+    singles = 0
+    for kind, count in sizes:
+        if kind == "leaf":
+            singles += 1
+            continue
+        if singles:
+            yield "leaf", singles
+        singles = 0
+        yield kind, count
+    if singles:
+        yield "leaf", singles
+
+
+def _batches(source: str, size: int, count: int, simple: bool) -> str:
+    """Return an expression for the leaves of equal neighbours, one after another."""
+    if size == 0:
+        return f"range({count})"
+    if size == 1 and simple:
+        return source
+    if size <= _BATCH:
+        return f"zip(*[iter({source})] * {size})"
+    return f"[{source}[i:i + {size}] for i in range(0, {count * size}, {size})]"
+
+
+def emit_build(plan: Plan) -> Text:
+    """Return the text of `build`. The name `AGAIN` is left to be filled in."""
+    building = _Building(plan)
+    building.write()
+    return building.text

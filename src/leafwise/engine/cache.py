@@ -1,0 +1,249 @@
+"""What is hot: counting, compiling, bounds, invalidation.
+
+Owns everything that the engine remembers, as one `_Memory` that is replaced as a
+whole when the registry changes. Nothing waits for a lock: whoever finds another
+thread at work goes on without the engine.
+"""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+from collections.abc import Hashable
+from typing import Any, Final
+
+from ..core.runner import Runner, hooks, reference
+from ..core.view import View
+from .live import Live, compile_flatten
+from .plan import Plan, fingerprint, make_plan
+from .site import Site
+
+
+__all__ = ["Engine", "engine"]
+
+_MAX_PLANS = 256
+_MAX_SIZE = 2_000_000
+_MAX_SITES = 512
+_MAX_COUNTS = 64
+_PATIENCE = 32
+_MAX_SKIP = 256
+_FAILURES = 8
+_SIGHTS = 3
+_REFUSED = -(1 << 40)
+
+
+class _Memory:
+    """What was learned under one state of the registry."""
+
+    __slots__ = ("live", "sites")
+
+    def __init__(self) -> None:
+        self.live: dict[Hashable, Live] = {}
+        self.sites: dict[tuple[View, type], Site] = {}
+
+    @property
+    def size(self) -> int:
+        """How much all structures take together."""
+        return sum(live.size for live in [*self.live.values()])
+
+
+class Engine:
+    """The state of the engine; there is one.
+
+    Attributes:
+        mode: `on`, `off`, or `eager` (compile on first sight).
+        memory: What was learned.
+        compiled: How many structures were compiled so far.
+        evicted: How many of them had to leave for others.
+    """
+
+    __slots__ = ("_lock", "_watchers", "compiled", "evicted", "memory", "mode")
+
+    def __init__(self) -> None:
+        self._lock = allocate_lock()
+        self.memory = _Memory()
+        self.mode = "off"
+        self.compiled = self.evicted = 0
+        self._watchers = self._make_watchers()
+
+    # ---------------------------------------------------------------- switching
+
+    def switch(self, mode: str) -> None:
+        """Turn the engine on or off, or make it eager; what was learned is lost."""
+        self.mode = mode
+        self.forget()
+        hooks.sight = None if mode == "off" else self.sight
+        hooks.runner = self.first_runner()
+
+    def first_runner(self) -> Runner:
+        """Return the runner of a treedef that nothing is known about."""
+        if self.mode == "off":
+            return reference
+        return self._watchers[-1 if self.mode == "eager" else 0]
+
+    def forget(self) -> None:
+        """Drop everything that was learned."""
+        memory, self.memory = self.memory, _Memory()
+        for site in [*memory.sites.values()]:
+            site.view.hot.pop(site.cls, None)
+        for live in [*memory.live.values()]:
+            live.retire(self.first_runner())
+
+    # ----------------------------------------------------------------- counting
+
+    def sight(self, tree: Any, treedef: Any, view: View) -> None:
+        """Take note of a tree that was walked, and compile what comes often."""
+        memory, cls = self.memory, type(tree)
+        site = memory.sites.get((view, cls))
+        if site is not None and site.skip:
+            site.skip -= 1
+            return
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            if site is None:
+                site = self._new_site(memory, view, cls)
+            if not self._learn(memory, site, treedef):
+                site.strangers += 1
+                if site.strangers >= _PATIENCE and self.mode != "eager":
+                    site.skip = min(site.strangers // 4, _MAX_SKIP)
+        finally:
+            self._lock.release()
+
+    def _new_site(self, memory: _Memory, view: View, cls: type) -> Site:
+        if len(memory.sites) >= _MAX_SITES:
+            for site in memory.sites.values():
+                site.view.hot.pop(site.cls, None)
+            memory.sites.clear()
+        return memory.sites.setdefault((view, cls), Site(view, cls))
+
+    def _learn(self, memory: _Memory, site: Site, treedef: Any) -> bool:
+        """Count a structure that was walked; say whether that led to something."""
+        key = fingerprint(treedef._code)
+        live = memory.live.get(key)
+        if live is None:
+            seen = site.counts.get(hash(key), 0) + 1
+            if seen < self._sights():
+                self._count(site, hash(key), seen)
+                return False
+            plan = make_plan(treedef._code)
+            if plan is None:
+                self._count(site, hash(key), _REFUSED)
+                return False
+            live = self._admit(memory, key, plan)
+        elif live in site.functions:
+            return self._missed(site, live)
+        treedef._runner = live
+        site.counts.pop(hash(key), None)
+        if not live.plan.varying:
+            _compact(treedef, key)
+        site.add(live, compile_flatten(live, treedef, site.view))
+        site.strangers = 0
+        if memory is not self.memory:  # the registry changed meanwhile
+            site.view.hot.pop(site.cls, None)
+        return True
+
+    def _sights(self) -> int:
+        """How often a structure must be met: more often, the more are thrown out."""
+        if self.mode == "eager":
+            return 1
+        return _SIGHTS + min(self.evicted // _MAX_PLANS, 2 * _SIGHTS)
+
+    def _count(self, site: Site, digest: int, seen: int) -> None:
+        if len(site.counts) >= _MAX_COUNTS:
+            site.counts.clear()
+        site.counts[digest] = seen
+
+    def _missed(self, site: Site, live: Live) -> bool:
+        """Deal with a structure that is compiled and was walked all the same."""
+        if site.rest:
+            site.rest = site.misses = 0
+            return True
+        failures = site.failures[live] = site.failures.get(live, 0) + 1
+        if failures >= _FAILURES:
+            site.drop(live)
+            self._count(site, hash(live.key), _REFUSED)
+        return False
+
+    # ------------------------------------------------------------------- bounds
+
+    def _admit(self, memory: _Memory, key: Hashable, plan: Plan) -> Live:
+        live = Live(key, plan)
+        memory.live[key] = live
+        self.compiled += 1
+        while len(memory.live) > 1 and (
+            len(memory.live) > _MAX_PLANS or memory.size > _MAX_SIZE
+        ):
+            self._evict(memory, next(iter(memory.live)))
+        return live
+
+    def _evict(self, memory: _Memory, key: Hashable) -> None:
+        live = memory.live.pop(key)
+        for site in memory.sites.values():
+            if live in site.functions:
+                site.drop(live)
+        live.retire(self.first_runner())
+        self.evicted += 1
+
+    # ----------------------------------------------------- treedefs without trees
+
+    def _make_watchers(self) -> tuple[Runner, ...]:
+        """Return runners that hand a treedef on, one use each, to a compiled one."""
+        chain = [self._last_watcher()]
+        for _ in range(_SIGHTS - 1):
+            chain.append(_handing_on(chain[-1]))
+        return tuple(reversed(chain))
+
+    def _last_watcher(self) -> Runner:
+        def build(treedef: Any, leaves: list[Any]) -> Any:
+            return self.runner_of(treedef).build(treedef, leaves)
+
+        def up_to(treedef: Any, tree: Any) -> list[Any] | None:
+            return self.runner_of(treedef).up_to(treedef, tree)
+
+        return Runner(build, up_to, reference.paths, reference.covers)
+
+    def runner_of(self, treedef: Any) -> Runner:
+        """Give a treedef the runner of its structure, and return it."""
+        runner: Runner = reference
+        if treedef._code and self._lock.acquire(blocking=False):
+            try:
+                runner = self._runner_of(treedef)
+            finally:
+                self._lock.release()
+        treedef._runner = runner
+        return runner
+
+    def _runner_of(self, treedef: Any) -> Runner:
+        memory = self.memory
+        key = fingerprint(treedef._code)
+        live = memory.live.get(key)
+        if live is None:
+            plan = make_plan(treedef._code)
+            if plan is None:
+                return reference
+            live = self._admit(memory, key, plan)
+        return live
+
+
+def _handing_on(following: Runner) -> Runner:
+    """Return a runner that does as the reference does, once."""
+
+    def build(treedef: Any, leaves: list[Any]) -> Any:
+        treedef._runner = following
+        return reference.build(treedef, leaves)
+
+    def up_to(treedef: Any, tree: Any) -> list[Any] | None:
+        treedef._runner = following
+        return reference.up_to(treedef, tree)
+
+    return Runner(build, up_to, reference.paths, reference.covers)
+
+
+def _compact(treedef: Any, key: Any) -> None:
+    """Let equal entries of a long code be one object."""
+    shared: dict[Any, Any] = {}
+    pairs = zip(key, treedef._code, strict=True)
+    treedef._code = tuple(shared.setdefault(mark, entry) for mark, entry in pairs)
+
+
+engine: Final = Engine()

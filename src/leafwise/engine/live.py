@@ -1,0 +1,145 @@
+"""Compiled structures: the runner of a structure that is used again and again.
+
+Owns the functions made of one plan, which are made when they are first wanted, and
+what follows from a structure alone: its key paths, and how its leaves spread over
+those of another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from ..core.code import leaf_paths
+from ..core.keypath import KeyPath
+from ..core.runner import Runner, reference
+from ..core.treedef import PyTreeDef
+from ..core.view import Mode, View
+from .build import emit_build
+from .plan import Plan
+from .source import compile_text, forget_files
+from .take import emit_flatten, emit_up_to
+
+
+__all__ = ["Live", "compile_flatten"]
+
+_MAX_PATHS = 4096
+_MAX_COVERS = 16
+
+
+class Live(Runner):
+    """The runner of a structure that was compiled.
+
+    Attributes:
+        key: The fingerprint of the structure.
+        plan: Its plan.
+        files: The names of the generated files.
+        size: How much it takes, in characters of text and entries of lists.
+    """
+
+    __slots__ = ("_covered", "_paths", "files", "key", "plan", "size")
+
+    def __init__(self, key: Hashable, plan: Plan) -> None:
+        super().__init__(
+            self._first_build, self._first_up_to, self._find_paths, self._find_covers
+        )
+        self.key = key
+        self.plan = plan
+        self.files: list[str] = []
+        self.size = plan.entries + 100 * len(plan.parts)
+        self._paths: list[KeyPath] | None = None
+        self._covered: dict[Runner, list[int] | None] = {}
+
+    def compile(self, text: Any, name: str) -> Callable[..., Any]:
+        """Return a function of a text, and take note of what it takes."""
+        function, file = compile_text(text, name)
+        self.files.append(file)
+        self.size += len(str(text))
+        return function
+
+    def retire(self, runner: Runner) -> None:
+        """Leave the structure to another runner, and forget the generated lines."""
+        self.build, self.up_to = runner.build, runner.up_to
+        self.paths, self.covers = runner.paths, runner.covers
+        self._covered.clear()
+        forget_files(self.files)
+
+    def _first_build(self, treedef: Any, leaves: list[Any]) -> Any:
+        text = emit_build(self.plan)
+        text.names["AGAIN"] = _build_again
+        function = self.compile(text, "build")
+        if self.build == self._first_build:
+            self.build = function
+        return function(treedef, leaves)
+
+    def _first_up_to(self, treedef: Any, tree: Any) -> list[Any] | None:
+        text = emit_up_to(self.plan)
+        function = reference.up_to if text is None else self.compile(text, "up_to")
+        if self.up_to == self._first_up_to:
+            self.up_to = function
+        return function(treedef, tree)
+
+    def _find_paths(self, treedef: Any) -> list[KeyPath]:
+        if self.plan.varying or self.plan.root.leaves > _MAX_PATHS:
+            return reference.paths(treedef)
+        if self._paths is None:
+            self._paths = leaf_paths(treedef._code, treedef._count)
+            self.size += 20 * len(self._paths)
+        return [*self._paths]
+
+    def _find_covers(self, treedef: Any, whole: Any) -> list[int] | None:
+        runner = whole._runner
+        if self.plan.varying or type(runner) is not Live or runner.plan.varying:
+            return reference.covers(treedef, whole)
+        try:
+            return self._covered[runner]
+        except KeyError:
+            found = reference.covers(treedef, whole)
+        if len(self._covered) >= _MAX_COVERS:
+            self._covered.clear()
+        self._covered[runner] = found
+        return found
+
+
+def _build_again(treedef: Any, leaves: list[Any], error: Exception) -> Any:
+    """Build by the code, to learn where it fails; raise what failed in any case.
+
+    Running out of stack is no failure of the tree: the code needs none.
+    """
+    if isinstance(error, RecursionError):
+        return reference.build(treedef, leaves)
+    error.__traceback__ = None
+    reference.build(treedef, leaves)
+    raise error
+
+
+def compile_flatten(
+    live: Live, treedef: PyTreeDef, view: View
+) -> Callable[[Any], tuple[list[Any], PyTreeDef] | None]:
+    """Return a function that takes trees of a structure apart under a view."""
+    text = emit_flatten(live.plan, view.leaf_types.issuperset)
+    if live.plan.varying:
+        text.names["RETREE"] = _treedef_maker(live, treedef)
+    else:
+        text.names["TREEDEF"] = treedef
+    return live.compile(text, "flatten")
+
+
+def _treedef_maker(live: Live, treedef: PyTreeDef) -> Callable[[list[Any]], PyTreeDef]:
+    """Return a function from the aux data that varies to a treedef."""
+    places, count = live.plan.varying, treedef._count
+    mode: Mode = treedef._mode
+    template = [*treedef._code]
+    for place in places:
+        template[place] = (*template[place][:3], None)
+
+    def retree(varying: list[Any]) -> PyTreeDef:
+        code = [*template]
+        for place, aux in zip(places, varying, strict=True):
+            run, rule, arity, _ = code[place]
+            code[place] = (run, rule, arity, aux)
+        made = PyTreeDef._make(tuple(code), count, mode)
+        made._runner = live
+        return made
+
+    return retree

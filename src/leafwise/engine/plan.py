@@ -1,0 +1,352 @@
+"""Plans: a structure as instructions, before they become text.
+
+A plan is a graph of `Part`s, one for each kind of subtree: equal subtrees are one
+part, and equal neighbours are one run of it. So its size is that of what differs in
+a structure, not that of the structure. Plans are data; what they mean in Python is
+said in `emit`, and nothing here knows how a tree is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from itertools import groupby
+from typing import Any, Final, TypeAlias
+
+from ..core.code import Code
+from ..core.containers import LIST, NONE, TUPLE
+from ..core.rule import Fields, Functions, Rule
+from .exact import SCALARS, NotInertError, exact_key
+
+
+__all__ = [
+    "Part",
+    "Plan",
+    "Run",
+    "checks_itself",
+    "fingerprint",
+    "has_plain_keys",
+    "is_loop",
+    "keys_of",
+    "make_plan",
+    "marks_of",
+]
+
+MAX_ENTRIES: Final = 1_000_000
+MAX_DEPTH: Final = 2_000
+MAX_WEIGHT: Final = 4_000
+_LEVELS = 40
+_SHARED = 16
+_HEAVY = 1_000
+_UNROLLED = 24
+_VARIES: Final = "varies"
+
+Run: TypeAlias = "tuple[Part | None, int]"
+"""Equal neighbours: a part, or None for leaves, and how many of them."""
+
+
+class Part:
+    """One kind of subtree.
+
+    Attributes:
+        kind: How the node is read: `list`, `tuple`, `none`, `dict`, `defaultdict`,
+            `OrderedDict`, `deque`, `namedtuple`, `record` (attributes), `custom`
+            (two functions) or `called` (the rule itself).
+        rule: The rule of the node.
+        cls: The class that a node must have.
+        aux: Its aux data, None where it varies.
+        arity: The number of its children.
+        runs: Its children, equal neighbours together.
+        varies: Whether its aux data is read anew each time.
+        own: Whether it is worth a function of its own.
+        leaves: How many leaves are below it.
+        weight: How much text it takes.
+        depth: How many nodes are on the longest way down.
+        marks: How many marks it and what is below it have, see `marks_of`.
+        anything_varies: Whether it or something below it varies.
+        calls_user: Whether reading it, or something below it, runs functions that
+            were registered.
+    """
+
+    __slots__ = (
+        "anything_varies",
+        "arity",
+        "aux",
+        "calls_user",
+        "cls",
+        "depth",
+        "kind",
+        "leaves",
+        "marks",
+        "own",
+        "rule",
+        "runs",
+        "uses",
+        "varies",
+        "weight",
+    )
+
+    anything_varies: bool
+    calls_user: bool
+    depth: int
+    leaves: int
+    marks: int
+
+    def __init__(
+        self, kind: str, rule: Rule, aux: Any, runs: tuple[Run, ...], *, varies: bool
+    ) -> None:
+        below = [(part, count) for part, count in runs if part is not None]
+        parts = [part for part, _ in below]
+        self.kind = kind
+        self.rule = rule
+        self.cls: type = aux if kind == "namedtuple" else _class_of(rule, aux)
+        self.varies = varies
+        self.aux: Any = None if varies else aux
+        self.runs = runs
+        self.arity = sum(count for _, count in runs)
+        self.uses = 0
+        self.own = False
+        self.leaves = sum(n if p is None else n * p.leaves for p, n in runs)
+        self.depth = 1 + max((part.depth for part in parts), default=0)
+        self.weight = 1 + sum(_weight_of_run(part, count) for part, count in runs)
+        self.anything_varies = self.varies or any(p.anything_varies for p in parts)
+        self.calls_user = kind in ("custom", "called") or any(
+            part.calls_user for part in parts
+        )
+        self.marks = len(_own_marks(self)) + sum(
+            count * part.marks
+            for part, count in below
+            if not checks_itself(part, count)
+        )
+        for part in parts:
+            part.uses += 1
+
+    def __repr__(self) -> str:
+        runs = [f"{count} x {part or 'leaf'!s}" for part, count in self.runs]
+        return f"<{self.kind}: {', '.join(runs)}>"
+
+
+class Plan:
+    """What the engine knows about one structure.
+
+    Attributes:
+        root: The part of the root.
+        parts: All parts, children before parents.
+        entries: The number of nodes of the structure.
+        varying: For each node whose aux data varies, its place in the code.
+    """
+
+    __slots__ = ("entries", "parts", "root", "varying")
+
+    def __init__(
+        self, root: Part, parts: tuple[Part, ...], entries: int, varying: Sequence[int]
+    ) -> None:
+        self.root = root
+        self.parts = parts
+        self.entries = entries
+        self.varying = varying
+
+
+def checks_itself(part: Part, count: int) -> bool:
+    """Say whether a run is so long that its marks are compared apart."""
+    return count > 1 and part.marks * count > 4096
+
+
+def marks_of(part: Part) -> list[Any]:
+    """Return what tells a part from others of its form, in the order of reading.
+
+    These are the dict keys and the plain aux data, of the part and all below it.
+    """
+    marks: list[Any] = []
+    stack: list[Run] = [(part, 1)]
+    while stack:
+        top, count = stack.pop()
+        if top is None or checks_itself(top, count):
+            continue
+        if count > 1:
+            stack += [(top, 1)] * count
+            continue
+        marks += _own_marks(top)
+        stack += reversed(top.runs)
+    return marks
+
+
+def is_loop(part: Part, count: int) -> bool:
+    """Say whether a run is a loop, rather than the same text again and again."""
+    return count > 1 and (part.weight * count > _UNROLLED or checks_itself(part, count))
+
+
+def _weight_of_run(part: Part | None, count: int) -> int:
+    if part is None:
+        return min(count, 4)
+    return 2 + part.weight if is_loop(part, count) else part.weight * count
+
+
+def _class_of(rule: Rule, aux: Any) -> type:
+    if rule.cls is tuple and rule is not TUPLE:
+        return aux[0]  # type: ignore[no-any-return]  # a struct sequence
+    return rule.cls
+
+
+def _own_marks(part: Part) -> Sequence[Any]:
+    """Return what a node itself adds to the marks."""
+    if part.varies:
+        return ()
+    if part.kind in ("dict", "defaultdict", "OrderedDict"):
+        keys: tuple[Any, ...] = keys_of(part)
+        return keys if has_plain_keys(keys) else ()
+    if part.kind == "record":
+        return [value for value in part.aux if type(value) in SCALARS]
+    if part.kind == "custom" and type(part.aux[0]) in SCALARS:
+        return (part.aux[0],)
+    return ()
+
+
+def keys_of(part: Part) -> tuple[Any, ...]:
+    """Return the keys of a mapping, as they were inserted."""
+    return part.aux if part.kind == "OrderedDict" else part.aux[0]  # type: ignore[no-any-return]  # a tuple
+
+
+def has_plain_keys(keys: tuple[Any, ...]) -> bool:
+    """Say whether equal keys are the same keys, once their types are."""
+    return SCALARS.issuperset(map(type, keys))
+
+
+# ------------------------------------------------------------------ what a node is
+
+_INERT_KINDS: Final[dict[str, str]] = {
+    "dict": "dict",
+    "dict as given": "dict",
+    "defaultdict": "defaultdict",
+    "defaultdict as given": "defaultdict",
+    "OrderedDict": "OrderedDict",
+    "deque": "deque",
+    "namedtuple": "namedtuple",
+}
+
+
+def _kind_of(rule: Rule, aux: Any) -> str:
+    if rule is LIST or rule is TUPLE:
+        return rule.name
+    if rule is NONE:
+        return "none"
+    if isinstance(rule.form, Fields):
+        return "record"
+    if isinstance(rule.form, Functions) and aux[1] is None:
+        return "custom"
+    return _INERT_KINDS.get(rule.name, "called")
+
+
+def _identity(kind: str, aux: Any) -> Hashable:
+    """Return a key for the aux data of a node.
+
+    Raises:
+        NotInertError: It is not inert.
+    """
+    if kind in ("list", "tuple", "none"):
+        return None
+    if kind in ("dict", "defaultdict"):  # their order follows from their keys
+        keys = aux[0]
+        if _ALL_STR.issuperset(map(type, keys)):
+            return keys if kind == "dict" else (keys, exact_key(aux[2]))
+        return exact_key((keys, *aux[2:]))
+    return exact_key(aux)
+
+
+_ALL_STR: Final = frozenset({str})
+
+
+def _identify(rule: Rule, aux: Any) -> tuple[str, Hashable]:
+    """Return the kind of a node, and a key for its aux data or `_VARIES`."""
+    kind = _kind_of(rule, aux)
+    try:
+        return kind, _identity(kind, aux)
+    except (NotInertError, RecursionError):
+        return kind if kind in ("record", "custom") else "called", _VARIES
+
+
+def fingerprint(code: Code) -> Hashable:
+    """Return a key that structures share only if one plan serves all of them.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise.engine.plan import fingerprint
+        >>> one, other = lw.tree_structure({1: 0}), lw.tree_structure({True: 0})
+        >>> one == other, fingerprint(one._code) == fingerprint(other._code)
+        (True, False)
+    """
+    return tuple(
+        (run, rule, arity, _identify(rule, aux)[1]) for run, rule, arity, aux in code
+    )
+
+
+# ---------------------------------------------------------------- from code to plan
+
+
+def make_plan(code: Code) -> Plan | None:
+    """Return the plan of a structure, None if it is best left to the walk.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise.engine.plan import make_plan
+        >>> treedef = lw.tree_structure({"layers": [(0, 0)] * 100, "step": 0})
+        >>> make_plan(treedef._code).root
+        <dict: 1 x <list: 100 x <tuple: 2 x leaf>>, 1 x leaf>
+    """
+    if not 0 < len(code) <= MAX_ENTRIES:
+        return None
+    known: dict[Hashable, Part] = {}
+    stack: list[Part | None] = []
+    varying: list[int] = []
+    for place, (run, rule, arity, aux) in enumerate(code):
+        stack += [None] * run
+        children = stack[len(stack) - arity :]
+        del stack[len(stack) - arity :]
+        kind, identity = _identify(rule, aux)
+        if identity is _VARIES:
+            varying.append(place)
+        runs = _runs(children)
+        key = (rule, identity, tuple((id(part), count) for part, count in runs))
+        part = known.get(key)
+        if part is None:
+            varies = identity is _VARIES
+            part = known[key] = Part(kind, rule, aux, runs, varies=varies)
+            if part.depth > MAX_DEPTH or len(known) > MAX_WEIGHT:
+                return None
+        stack.append(part)
+    root = stack[-1]
+    if root is None or _settle([*known.values()]) > MAX_WEIGHT:
+        return None
+    return Plan(root, tuple(known.values()), len(code), tuple(varying))
+
+
+def _runs(children: list[Part | None]) -> tuple[Run, ...]:
+    if len(children) > 1 or (children and children[0] is not None):
+        return tuple(
+            (part, sum(1 for _ in same)) for part, same in groupby(children, key=_self)
+        )
+    return ((None, 1),) if children else ()
+
+
+def _self(part: Part | None) -> Part | None:
+    return part
+
+
+def _settle(parts: list[Part]) -> int:
+    """Decide which parts get functions of their own; return the weight of all text."""
+    levels: dict[int, int] = {}
+    inline: dict[int, int] = {}
+    total = 0
+    for part in parts:
+        below = [child for child, _ in part.runs if child is not None]
+        level = 1 + max((levels[id(child)] for child in below), default=0)
+        weight = part.arity if part.arity < 4 else 4
+        for child, count in part.runs:
+            if child is not None:
+                times = 1 if is_loop(child, count) else count
+                weight += 1 if child.own else times * inline[id(child)]
+        shared = part.uses > 1 and part.weight >= _SHARED
+        part.own = shared or level > _LEVELS or weight > _HEAVY
+        levels[id(part)] = 0 if part.own else level
+        inline[id(part)] = weight
+        total += weight if part.own else 0
+    return total + inline[id(parts[-1])]

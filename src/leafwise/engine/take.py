@@ -1,0 +1,421 @@
+"""Generated functions that take trees apart: `flatten` and `up_to`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from operator import attrgetter, itemgetter
+from typing import Any
+
+from .emit import FEW, SPREAD, Text, is_plain_name, tuple_of
+from .exact import SCALARS
+from .plan import (
+    Part,
+    Plan,
+    Run,
+    checks_itself,
+    has_plain_keys,
+    is_loop,
+    keys_of,
+    marks_of,
+)
+
+
+__all__ = ["emit_flatten", "emit_up_to"]
+
+
+class _Taking:
+    """Writes the functions that take a tree apart.
+
+    What the tree yields is collected in three lists, a whole piece at a time:
+    `out` (leaves), `ks` (marks) and `fr` (aux data that varies).
+    """
+
+    def __init__(self, plan: Plan, *, exact: bool) -> None:
+        self.text = Text()
+        self.plan = plan
+        self.exact = exact
+        self.missed = "return None"
+        self.started = False
+        self.waiting: dict[str, list[str]] = {"out": [], "ks": [], "fr": []}
+        has_marks = exact and plan.root.marks > 0
+        self.marks = "ks" if has_marks else "None"
+        self.collected = {
+            "out": "out",
+            "ks": self.marks,
+            "fr": "fr" if plan.varying else "None",
+        }
+        self.blocks: dict[int, str] = {}
+        self.to_write: list[Part] = []
+
+    # ---------------------------------------------------------------- functions
+
+    def root(self, head: str) -> None:
+        """Write the function for the whole tree, up to the checks of everything."""
+        self.text.add(head)
+        self.text.deeper()
+        self.text.add("try:")
+        self.text.deeper()
+        self.take(self.plan.root, "t", inside=False)
+        self.flush()
+
+    def write_blocks(self) -> None:
+        """Write the functions of the parts that have their own."""
+        self.text.indent = ""
+        self.missed = "return True"
+        while self.to_write:
+            part = self.to_write.pop()
+            self.text.add(f"def {self.blocks[id(part)]}(t, out, ks, fr):")
+            self.text.deeper()
+            self.started = True
+            self.marks = "ks"
+            self.take(part, "t", inside=False)
+            self.flush()
+            self.text.add("return False")
+            self.text.back()
+
+    def flush(self) -> None:
+        """Write what waits to be collected."""
+        for kind, items in self.waiting.items():
+            name = self.marks if kind == "ks" else kind
+            if not self.started:
+                if self.collected[kind] != "None":
+                    self.text.add(f"{name} = [{', '.join(items)}]")
+            elif any(item.startswith("*") for item in items):
+                self.text.add(f"{name} += [{', '.join(items)}]")
+            elif items:
+                self.text.add(f"{name} += {tuple_of(items)}")
+            items.clear()
+        self.started = True
+
+    def refuse_if(self, condition: str) -> None:
+        """Write that a tree of which this holds is another one."""
+        self.text.add(f"if {condition}: {self.missed}")
+
+    # -------------------------------------------------------------------- nodes
+
+    def take(self, part: Part, var: str, *, inside: bool = True) -> None:
+        """Write how a node in a variable is read, with all that is below it."""
+        if inside and part.own:
+            self.flush()
+            varying = self.collected["fr"]
+            self.refuse_if(f"{self.block(part)}({var}, out, {self.marks}, {varying})")
+        elif part.kind == "none":
+            self.refuse_if(f"{var} is not None")
+        else:
+            self.refuse_if(f"type({var}) is not {self.text.constant(part.cls)}")
+            getattr(self, f"take_{part.kind}")(part, var)
+
+    def block(self, part: Part) -> str:
+        """Return the name of the function of a part."""
+        name = self.blocks.get(id(part))
+        if name is None:
+            name = self.blocks[id(part)] = self.text.fresh("take")
+            self.to_write.append(part)
+        return name
+
+    def take_list(self, part: Part, var: str) -> None:
+        """Read a list, a tuple, or another sequence of known length."""
+        if part.arity > FEW or _is_one_piece(part):
+            self.refuse_if(f"len({var}) != {part.arity}")
+            self.spread(part, self.copied(part, var))
+        else:
+            self.unpack(part, var)
+
+    take_tuple = take_list
+
+    def copied(self, part: Part, var: str) -> str:
+        """Return a sequence that nobody changes while its items are read."""
+        if not part.calls_user or part.kind == "tuple":
+            return var
+        copy = self.text.fresh("c")
+        self.text.add(f"{copy} = [*{var}]")
+        return copy
+
+    def take_namedtuple(self, part: Part, var: str) -> None:
+        """Read a named tuple, which may iterate in its own way."""
+        if part.arity > FEW:
+            items = self.text.fresh("c")
+            self.text.add(f"{items} = tuple({var})")
+            self.refuse_if(f"len({items}) != {part.arity}")
+            self.spread(part, items)
+        else:
+            self.unpack(part, var)
+
+    def take_deque(self, part: Part, var: str) -> None:
+        """Read a deque: its children, and its length if it is bounded."""
+        if not self.exact:
+            self.take_paired(part, var)
+            return
+        limit = self.text.constant(part.aux)
+        self.refuse_if(f"{var}.maxlen != {limit}")
+        self.take_namedtuple(part, var)
+
+    def take_dict(self, part: Part, var: str) -> None:
+        """Read a mapping by its keys, or by its values where they are many."""
+        keys = keys_of(part)
+        if self.exact:
+            self.compare_keys(keys, var)
+        else:
+            self.refuse_if(f"len({var}) != {part.arity}")
+        ordered = _leaf_ordered(part, keys)
+        if part.arity <= FEW or not self.exact:
+            names = [f"{var}[{self.text.constant(key)}]" for key in ordered]
+            if part.arity <= FEW or len(part.runs) > FEW:
+                self.read(part, names)
+                return
+            getter = self.text.constant(itemgetter(*ordered))
+            values = f"{getter}({var})"
+        else:
+            values = self.values(part, var)
+        items = self.text.fresh("c")
+        self.text.add(f"{items} = {values}")
+        self.refuse_if(f"len({items}) != {part.arity}")
+        self.spread(part, items)
+
+    take_OrderedDict = take_dict  # named after the kind
+
+    def values(self, part: Part, var: str) -> str:
+        """Return an expression for the values of a mapping, in leaf order."""
+        order = None if part.kind == "OrderedDict" else part.aux[1]
+        listed = f"[*{var}.values()]"
+        return (
+            listed if order is None else f"{self.text.constant(order.gather)}({listed})"
+        )
+
+    def take_defaultdict(self, part: Part, var: str) -> None:
+        """Read a defaultdict by its values: a missing key would be made."""
+        if not self.exact:
+            self.take_paired(part, var)
+            return
+        self.refuse_if(
+            f"{var}.default_factory is not {self.text.constant(part.aux[2])}"
+        )
+        self.compare_keys(keys_of(part), var)
+        items = self.text.fresh("c")
+        self.text.add(f"{items} = {self.values(part, var)}")
+        self.refuse_if(f"len({items}) != {part.arity}")
+        self.spread(part, items)
+
+    def compare_keys(self, keys: tuple[Any, ...], var: str) -> None:
+        """Write that a mapping must have just these keys, in this order."""
+        if not keys:
+            self.refuse_if(var)
+        elif has_plain_keys(keys):
+            self.waiting["ks"].append(f"*{var}")
+        else:
+            self.refuse_if(f"not exactly(tuple({var}), {self.text.constant(keys)})")
+
+    def take_record(self, part: Part, var: str) -> None:
+        """Read attributes."""
+        form: Any = part.rule.form
+        if part.varies:
+            meta = [attribute_of(self.text, var, name) for name in form.meta]
+            self.read(part, [attribute_of(self.text, var, name) for name in form.data])
+            self.waiting["fr"].append(tuple_of(meta))
+            return
+        for name, known in zip(form.meta, part.aux, strict=True):
+            self.compare(attribute_of(self.text, var, name), known)
+        self.read(part, [attribute_of(self.text, var, name) for name in form.data])
+
+    def compare(self, value: str, known: Any) -> None:
+        """Write that a value must be just this one."""
+        if self.exact and type(known) in SCALARS:
+            self.waiting["ks"].append(value)
+        else:
+            self.refuse_if(f"not exactly({value}, {self.text.constant(known)})")
+
+    def take_custom(self, part: Part, var: str) -> None:
+        """Read a node by the function that somebody gave."""
+        form: Any = part.rule.form
+        result, items, aux = (self.text.fresh(letter) for letter in "rca")
+        self.flush()
+        self.text.add(f"{result} = {self.text.constant(form.flatten)}({var})")
+        self.refuse_if(f"type({result}) is not tuple or len({result}) != 2")
+        self.text.add(f"{items}, {aux} = {result}")
+        self.refuse_if(f"type({items}) is not tuple and type({items}) is not list")
+        if not part.varies:
+            self.compare(aux, part.aux[0])
+        self.refuse_if(f"len({items}) != {part.arity}")
+        self.read_from(part, items)
+        if part.varies:
+            self.waiting["fr"].append(f"({aux}, None)")
+
+    def take_called(self, part: Part, var: str) -> None:
+        """Read a node by its rule."""
+        items, aux = (self.text.fresh(letter) for letter in "ca")
+        if not self.exact:
+            self.take_paired(part, var)
+            return
+        self.flush()
+        self.text.add(
+            f"{items}, {aux} = {self.text.constant(part.rule.flatten)}({var})"
+        )
+        self.refuse_if(f"len({items}) != {part.arity}")
+        if not part.varies:
+            self.refuse_if(f"not exactly({aux}, {self.text.constant(part.aux)})")
+        self.read_from(part, items)
+        if part.varies:
+            self.waiting["fr"].append(aux)
+
+    def take_paired(self, part: Part, var: str) -> None:
+        """Read a node as its rule pairs it with another."""
+        items = self.text.fresh("c")
+        pair, aux = self.text.constant(part.rule.pair), self.text.constant(part.aux)
+        self.flush()
+        self.text.add(f"{items} = {pair}({aux}, {part.arity}, {var})")
+        self.refuse_if(f"{items} is None")
+        self.read_from(part, items)
+
+    # ------------------------------------------------------------------ children
+
+    def unpack(self, part: Part, var: str) -> None:
+        """Read the children of a short sequence into names."""
+        if part.arity == 0:
+            self.refuse_if(f"len({var}) != 0")
+            return
+        names = [self.text.fresh("v") for _ in range(part.arity)]
+        self.text.add(f"{', '.join(names)}{',' if len(names) == 1 else ''} = {var}")
+        self.read(part, names)
+
+    def read_from(self, part: Part, items: str) -> None:
+        """Read the children in a sequence of the right length."""
+        if 0 < part.arity <= FEW:
+            self.unpack(part, items)
+        else:
+            self.spread(part, items)
+
+    def read(self, part: Part, values: list[str]) -> None:
+        """Read children that are given one by one."""
+        at_once = self.plan.root.calls_user
+        nodes = _expanded(part.runs)
+        for place, (child, value) in enumerate(zip(nodes, values, strict=True)):
+            if not value.isidentifier() and (child is not None or at_once):
+                values[place] = self.text.fresh("v")
+                self.text.add(f"{values[place]} = {value}")
+        rest = iter(values)
+        for child, count in part.runs:
+            these = [next(rest) for _ in range(count)]
+            if child is None:
+                self.waiting["out"] += these
+            elif is_loop(child, count):
+                self.loop(child, count, tuple_of(these))
+            else:
+                for name in these:
+                    self.take(child, name)
+
+    def spread(self, part: Part, items: str) -> None:
+        """Read the children of a long sequence, run by run."""
+        start = 0
+        for child, count in part.runs:
+            end = start + count
+            piece = items if count == part.arity else f"{items}[{start}:{end}]"
+            if child is None:
+                few = [f"{items}[{place}]" for place in range(start, end)]
+                self.waiting["out"] += few if count < SPREAD else [f"*{piece}"]
+            elif is_loop(child, count):
+                self.loop(child, count, piece)
+            else:
+                for place in range(start, end):
+                    name = self.text.fresh("v")
+                    self.text.add(f"{name} = {items}[{place}]")
+                    self.take(child, name)
+            start = end
+
+    def loop(self, child: Part, count: int, items: str) -> None:
+        """Read equal neighbours."""
+        self.flush()
+        outer, apart = self.marks, self.exact and checks_itself(child, count)
+        if apart:
+            self.marks = self.text.fresh("ks")
+            self.text.add(f"{self.marks} = []")
+        name = self.text.fresh("v")
+        self.text.add(f"for {name} in {items}:")
+        self.text.deeper()
+        self.take(child, name)
+        self.flush()
+        self.text.back()
+        if apart:
+            self.check_marks(marks_of(child), count)
+            self.marks = outer
+
+    # -------------------------------------------------------------------- checks
+
+    def check_marks(self, marks: list[Any], count: int = 1) -> None:
+        """Compare all keys and plain aux data at once, and then their types."""
+        if not marks:
+            return
+        name = self.text.constant(marks)
+        times = f" * {count}" if count > 1 else ""
+        self.refuse_if(f"{self.marks} != {name}{times}")
+        types = [*map(type, marks)]
+        if types.count(str) == len(types):
+            total = len(types) * count
+            self.refuse_if(f"countOf(map(type, {self.marks}), str) != {total}")
+        else:
+            known = self.text.constant(types)
+            self.refuse_if(f"[*map(type, {self.marks})] != {known}{times}")
+
+
+def attribute_of(text: Text, var: str, name: str) -> str:
+    """Return an expression that reads an attribute."""
+    if is_plain_name(name):
+        return f"{var}.{name}"
+    return f"{text.constant(attrgetter(name))}({var})"
+
+
+def _expanded(runs: Sequence[Run]) -> Iterator[Part | None]:
+    for part, count in runs:
+        yield from (part,) * count
+
+
+def _is_one_piece(part: Part) -> bool:
+    """Say whether the children are all leaves, or all read in one loop, or none."""
+    if len(part.runs) != 1:
+        return not part.runs
+    child, count = part.runs[0]
+    return count >= SPREAD if child is None else is_loop(child, count)
+
+
+def _leaf_ordered(part: Part, keys: tuple[Any, ...]) -> Sequence[Any]:
+    order = None if part.kind == "OrderedDict" else part.aux[1]
+    return keys if order is None else order.gather(keys)
+
+
+def emit_flatten(plan: Plan, known_leaves: Any) -> Text:
+    """Return the text of `flatten`.
+
+    Args:
+        plan: The plan.
+        known_leaves: Takes an iterable of types, says whether all are leaf types.
+
+    The names `TREEDEF`, or `RETREE` if something varies, are left to be filled in.
+    """
+    taking = _Taking(plan, exact=True)
+    text = taking.text
+    text.names["known_leaves"] = known_leaves
+    taking.root("def flatten(t):")
+    taking.check_marks(marks_of(plan.root))
+    if plan.root.leaves:
+        taking.refuse_if("not known_leaves(map(type, out))")
+    text.add("return out, RETREE(fr)" if plan.varying else "return out, TREEDEF")
+    _give_up(text)
+    taking.write_blocks()
+    return text
+
+
+def emit_up_to(plan: Plan) -> Text | None:
+    """Return the text of `up_to`, None where aux data varies."""
+    if plan.varying:
+        return None
+    taking = _Taking(plan, exact=False)
+    taking.root("def up_to(treedef, t):")
+    taking.text.add("return out")
+    _give_up(taking.text)
+    taking.write_blocks()
+    return taking.text
+
+
+def _give_up(text: Text) -> None:
+    text.back()
+    text.add("except Exception:")
+    text.add("    return None")

@@ -16,7 +16,7 @@ from .code import flatten_up_to, leaf_paths, rebuild
 from .keypath import KeyPath
 
 
-__all__ = ["Runner", "hooks", "reference"]
+__all__ = ["Runner", "hooks", "leaf", "reference"]
 
 
 class Runner:
@@ -67,20 +67,32 @@ reference: Final = Runner(_build, _up_to, _paths, _covers)
 """Runs any structure by its code."""
 
 
+def _build_leaf(_treedef: Any, leaves: list[Any]) -> Any:
+    return leaves[0]
+
+
+def _up_to_leaf(_treedef: Any, tree: Any) -> list[Any]:
+    return [tree]
+
+
+leaf: Final = Runner(_build_leaf, _up_to_leaf, _paths, _covers)
+"""Runs the structure of a bare leaf."""
+
+
 class _Hooks:
     """What is asked to help, if anything is.
 
     Attributes:
         runner: The runner of new treedefs.
-        sight: Told of each tree that was walked: takes the tree, its treedef and
-            the view.
+        sight: Told of each tree that was walked: takes the tree, its leaves, its
+            treedef and the view.
     """
 
     __slots__ = ("runner", "sight")
 
     def __init__(self) -> None:
         self.runner = reference
-        self.sight: Callable[[Any, Any, Any], None] | None = None
+        self.sight: Callable[[Any, list[Any], Any, Any], None] | None = None
 
 
 hooks: Final = _Hooks()

@@ -19,7 +19,7 @@ from .code import Code, Step, iter_steps, pack
 from .keypath import KeyPath
 from .mismatch import differences, leaf_count_error, mismatch_error
 from .registry import view_of
-from .runner import Runner, hooks, reference
+from .runner import Runner, hooks, leaf, reference
 from .view import Mode
 from .walk import map_leaves
 
@@ -45,7 +45,7 @@ class Structure:
         made._count = count
         made._mode = mode
         made._hash = None
-        made._runner = hooks.runner
+        made._runner = hooks.runner if code else leaf
         return made
 
     @classmethod

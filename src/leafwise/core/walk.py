@@ -319,6 +319,8 @@ def map_leaves(
     try:
         if len(columns) == 1:
             return [function(leaf) for leaf in first]
+        if len(columns) == 2:
+            return [function(a, b) for a, b in zip(first, columns[1], strict=True)]
         return [function(*row) for row in zip(first, *columns[1:], strict=True)]
     except Exception as error:
         failed = len(columns[0]) - _remaining(first) - 1

@@ -26,6 +26,7 @@ class _Building:
     def __init__(self, plan: Plan) -> None:
         self.text = Text()
         self.plan = plan
+        self.varying = "fr" if plan.varying else "None"
         self.blocks: dict[int, str] = {}
         self.to_write: list[Part] = []
         self.pieces: Iterator[str] = iter(())
@@ -41,8 +42,6 @@ class _Building:
             text.names["varying"] = self.plan.varying
             text.add("code = treedef._code")
             text.add("fr = iter([code[place][3] for place in varying])")
-        else:
-            text.add("fr = None")
         self.scope(self.plan.root, fresh_list=True)
         text.back()
         text.add("except Exception as error:")
@@ -115,7 +114,7 @@ class _Building:
         if name is None:
             name = self.blocks[id(part)] = self.text.fresh("make")
             self.to_write.append(part)
-        return self.kept(f"{name}({next(self.pieces)}, fr)"), 0
+        return self.kept(f"{name}({next(self.pieces)}, {self.varying})"), 0
 
     def kept(self, value: str) -> str:
         """Write that a value gets a name, and return the name."""

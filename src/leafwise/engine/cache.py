@@ -90,7 +90,7 @@ class Engine:
 
     # ----------------------------------------------------------------- counting
 
-    def sight(self, tree: Any, treedef: Any, view: View) -> None:
+    def sight(self, tree: Any, leaves: list[Any], treedef: Any, view: View) -> None:
         """Take note of a tree that was walked, and compile what comes often."""
         memory, cls = self.memory, type(tree)
         site = memory.sites.get((view, cls))
@@ -102,7 +102,7 @@ class Engine:
         try:
             if site is None:
                 site = self._new_site(memory, view, cls)
-            if not self._learn(memory, site, treedef):
+            if not self._learn(memory, site, leaves, treedef):
                 site.strangers += 1
                 if site.strangers >= _PATIENCE and self.mode != "eager":
                     site.skip = min(site.strangers // 4, _MAX_SKIP)
@@ -116,7 +116,9 @@ class Engine:
             memory.sites.clear()
         return memory.sites.setdefault((view, cls), Site(view, cls))
 
-    def _learn(self, memory: _Memory, site: Site, treedef: Any) -> bool:
+    def _learn(
+        self, memory: _Memory, site: Site, leaves: list[Any], treedef: Any
+    ) -> bool:
         """Count a structure that was walked; say whether that led to something."""
         key = fingerprint(treedef._code)
         live = memory.live.get(key)
@@ -136,7 +138,7 @@ class Engine:
         site.counts.pop(hash(key), None)
         if not live.plan.varying:
             _compact(treedef, key)
-        site.add(live, compile_flatten(live, treedef, site.view))
+        site.add(live, compile_flatten(live, treedef, leaves, site.view))
         site.strangers = 0
         if memory is not self.memory:  # the registry changed meanwhile
             site.view.hot.pop(site.cls, None)

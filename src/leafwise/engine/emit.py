@@ -25,10 +25,7 @@ from typing import Any, Final
 from .exact import exactly
 
 
-__all__ = ["FEW", "SPREAD", "Text", "is_plain_name", "tuple_of"]
-
-FEW: Final = 12
-"""How many children are read or written one by one, rather than as a sequence."""
+__all__ = ["SPREAD", "Text", "is_plain_name", "tuple_of"]
 
 SPREAD: Final = 4
 """How many neighbouring leaves make a sequence."""

@@ -24,6 +24,7 @@ from .take import emit_flatten, emit_up_to
 __all__ = ["Live", "compile_flatten"]
 
 _MAX_PATHS = 4096
+_MAX_TYPES = 100
 _MAX_COVERS = 16
 
 
@@ -114,10 +115,18 @@ def _build_again(treedef: Any, leaves: list[Any], error: Exception) -> Any:
 
 
 def compile_flatten(
-    live: Live, treedef: PyTreeDef, view: View
+    live: Live, treedef: PyTreeDef, leaves: list[Any], view: View
 ) -> Callable[[Any], tuple[list[Any], PyTreeDef] | None]:
-    """Return a function that takes trees of a structure apart under a view."""
-    text = emit_flatten(live.plan, view.leaf_types.issuperset)
+    """Return a function that takes trees of a structure apart under a view.
+
+    Args:
+        live: The structure.
+        treedef: Its treedef under that view.
+        leaves: The leaves of a tree of that structure.
+        view: The view.
+    """
+    types = [*map(type, leaves[:_MAX_TYPES])]
+    text = emit_flatten(live.plan, view.leaf_types.issuperset, types)
     if live.plan.varying:
         text.names["RETREE"] = _treedef_maker(live, treedef)
     else:

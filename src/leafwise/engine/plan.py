@@ -19,6 +19,7 @@ from .exact import SCALARS, NotInertError, exact_key
 
 
 __all__ = [
+    "FEW",
     "Part",
     "Plan",
     "Run",
@@ -34,10 +35,13 @@ __all__ = [
 MAX_ENTRIES: Final = 1_000_000
 MAX_DEPTH: Final = 2_000
 MAX_WEIGHT: Final = 4_000
+FEW: Final = 12
+"""How many children are read or written one by one, rather than as a sequence."""
+
 _LEVELS = 40
-_SHARED = 16
+_SHARED = 100
 _HEAVY = 1_000
-_UNROLLED = 24
+_UNROLLED = 80
 _VARIES: Final = "varies"
 
 Run: TypeAlias = "tuple[Part | None, int]"
@@ -154,7 +158,8 @@ def checks_itself(part: Part, count: int) -> bool:
 def marks_of(part: Part) -> list[Any]:
     """Return what tells a part from others of its form, in the order of reading.
 
-    These are the dict keys and the plain aux data, of the part and all below it.
+    These are the keys of long dicts and the plain aux data, of the part and all
+    below it; few keys are compared on the spot.
     """
     marks: list[Any] = []
     stack: list[Run] = [(part, 1)]
@@ -193,7 +198,7 @@ def _own_marks(part: Part) -> Sequence[Any]:
         return ()
     if part.kind in ("dict", "defaultdict", "OrderedDict"):
         keys: tuple[Any, ...] = keys_of(part)
-        return keys if has_plain_keys(keys) else ()
+        return keys if len(keys) > FEW and has_plain_keys(keys) else ()
     if part.kind == "record":
         return [value for value in part.aux if type(value) in SCALARS]
     if part.kind == "custom" and type(part.aux[0]) in SCALARS:
@@ -344,7 +349,7 @@ def _settle(parts: list[Part]) -> int:
             if child is not None:
                 times = 1 if is_loop(child, count) else count
                 weight += 1 if child.own else times * inline[id(child)]
-        shared = part.uses > 1 and part.weight >= _SHARED
+        shared = (part.uses - 1) * part.weight > _SHARED
         part.own = shared or level > _LEVELS or weight > _HEAVY
         levels[id(part)] = 0 if part.own else level
         inline[id(part)] = weight

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from operator import attrgetter, itemgetter
-from typing import Any
+from typing import Any, Final
 
-from .emit import FEW, SPREAD, Text, is_plain_name, tuple_of
+from .emit import SPREAD, Text, is_plain_name, tuple_of
 from .exact import SCALARS
 from .plan import (
+    FEW,
     Part,
     Plan,
     Run,
@@ -21,6 +22,8 @@ from .plan import (
 
 
 __all__ = ["emit_flatten", "emit_up_to"]
+
+_ONE_BY_ONE: Final = 16
 
 
 class _Taking:
@@ -36,6 +39,7 @@ class _Taking:
         self.exact = exact
         self.missed = "return None"
         self.started = False
+        self.named: list[str] = []
         self.waiting: dict[str, list[str]] = {"out": [], "ks": [], "fr": []}
         has_marks = exact and plan.root.marks > 0
         self.marks = "ks" if has_marks else "None"
@@ -75,6 +79,8 @@ class _Taking:
 
     def flush(self) -> None:
         """Write what waits to be collected."""
+        if not self.started and len(self.waiting["out"]) <= _ONE_BY_ONE:
+            self.name_leaves()
         for kind, items in self.waiting.items():
             name = self.marks if kind == "ks" else kind
             if not self.started:
@@ -86,6 +92,17 @@ class _Taking:
                 self.text.add(f"{name} += {tuple_of(items)}")
             items.clear()
         self.started = True
+
+    def name_leaves(self) -> None:
+        """Give names to leaves that are to be asked for their types one by one."""
+        leaves = self.waiting["out"]
+        if any(leaf.startswith("*") for leaf in leaves):
+            return
+        for place, leaf in enumerate(leaves):
+            if not leaf.isidentifier():
+                leaves[place] = self.text.fresh("v")
+                self.text.add(f"{leaves[place]} = {leaf}")
+        self.named = [*leaves]
 
     def refuse_if(self, condition: str) -> None:
         """Write that a tree of which this holds is another one."""
@@ -200,10 +217,21 @@ class _Taking:
         """Write that a mapping must have just these keys, in this order."""
         if not keys:
             self.refuse_if(var)
-        elif has_plain_keys(keys):
+        elif not has_plain_keys(keys):
+            self.refuse_if(f"not exactly(tuple({var}), {self.text.constant(keys)})")
+        elif len(keys) > FEW:
             self.waiting["ks"].append(f"*{var}")
         else:
-            self.refuse_if(f"not exactly(tuple({var}), {self.text.constant(keys)})")
+            names = [self.text.fresh("k") for _ in keys]
+            self.text.add(f"{', '.join(names)}{',' * (len(names) == 1)} = {var}")
+            differ = map(self.differs, names, keys)
+            self.refuse_if(" or ".join(differ))
+
+    def differs(self, name: str, key: Any) -> str:
+        """Return a condition: a key is another one, or an equal one of another type."""
+        known, cls = self.text.constant(key), self.text.constant(type(key))
+        other = f"type({name}) is not {cls} or {name} != {known}"
+        return f"{name} is not {known} and ({other})"
 
     def take_record(self, part: Part, var: str) -> None:
         """Read attributes."""
@@ -340,6 +368,17 @@ class _Taking:
 
     # -------------------------------------------------------------------- checks
 
+    def check_leaves(self, types: Sequence[type]) -> None:
+        """Write that all leaves must be of types that are known to be leaves."""
+        condition = "not known_leaves(map(type, out))"
+        if len(self.named) == len(types) <= _ONE_BY_ONE:
+            others = " or ".join(
+                f"type({name}) is not {self.text.constant(cls)}"
+                for name, cls in zip(self.named, types, strict=True)
+            )
+            condition = f"({others}) and {condition}"
+        self.refuse_if(condition)
+
     def check_marks(self, marks: list[Any], count: int = 1) -> None:
         """Compare all keys and plain aux data at once, and then their types."""
         if not marks:
@@ -381,12 +420,14 @@ def _leaf_ordered(part: Part, keys: tuple[Any, ...]) -> Sequence[Any]:
     return keys if order is None else order.gather(keys)
 
 
-def emit_flatten(plan: Plan, known_leaves: Any) -> Text:
+def emit_flatten(plan: Plan, known_leaves: Any, types: Sequence[type] = ()) -> Text:
     """Return the text of `flatten`.
 
     Args:
         plan: The plan.
         known_leaves: Takes an iterable of types, says whether all are leaf types.
+        types: The types that the leaves had; where they are few, these are asked
+            for one by one first.
 
     The names `TREEDEF`, or `RETREE` if something varies, are left to be filled in.
     """
@@ -396,7 +437,7 @@ def emit_flatten(plan: Plan, known_leaves: Any) -> Text:
     taking.root("def flatten(t):")
     taking.check_marks(marks_of(plan.root))
     if plan.root.leaves:
-        taking.refuse_if("not known_leaves(map(type, out))")
+        taking.check_leaves(types)
     text.add("return out, RETREE(fr)" if plan.varying else "return out, TREEDEF")
     _give_up(text)
     taking.write_blocks()

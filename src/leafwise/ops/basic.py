@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..core.auxdata import clip
-from ..core.registry import current, view_of
+from ..core.registry import current
 from ..core.treedef import PyTreeDef
 from ..core.view import GLOBAL
 from ..core.walk import iter_leaves, map_leaves
@@ -70,17 +70,13 @@ def tree_flatten(
         >>> lw.tree_flatten({"lr": 0.1, "betas": (0.9, 0.99)})
         ([0.9, 0.99, 0.1], PyTreeDef({'betas': (*, *), 'lr': *}))
     """
-    stop = None
-    if is_leaf is not None:
-        view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    elif namespace is GLOBAL and none_is_leaf is False:
-        view = current.view
-    else:
-        view = view_of(namespace, none_is_leaf)
-    if stop is None:
+    if is_leaf is None and namespace is GLOBAL and none_is_leaf is False:
+        view, stop = current.view, None
         hot = view.hot.get(type(tree))
         if hot is not None and (found := hot(tree)) is not None:
             return found
+    else:
+        view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     return take_apart(tree, view, stop)
 
 
@@ -203,6 +199,8 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
             f"got {type(treedef).__name__}: {clip(treedef)}"
             + (" (swap the two arguments)" if swapped else "")
         )
+    if type(leaves) is list and len(leaves) == treedef._count:
+        return treedef._runner.build(treedef, leaves)
     return treedef.unflatten(leaves)
 
 

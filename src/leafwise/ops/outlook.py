@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.auxdata import clip
 from ..core.code import ROOT
 from ..core.keypath import KeyPath
-from ..core.mismatch import Difference, deeper, differences, mismatch_error
+from ..core.mismatch import deeper, differences, mismatch_error
 from ..core.registry import view_of
 from ..core.runner import hooks
 from ..core.treedef import PyTreeDef, make_treedef
@@ -90,7 +90,7 @@ def take_apart(tree: Any, view: View, stop: Predicate) -> tuple[list[Any], PyTre
     leaves, code = flatten(tree, view)
     treedef = make_treedef(code, len(leaves), view)
     if hooks.sight is not None:
-        hooks.sight(tree, treedef, view)
+        hooks.sight(tree, leaves, treedef, view)
     return leaves, treedef
 
 
@@ -112,18 +112,31 @@ def columns_of(
     columns: list[list[Any]] = [leaves]
     for index, other in enumerate(rest, start=1):
         column = treedef._match(other)
-        found: list[Difference] = []
-        if column is None:
-            found = differences(treedef._code, other, view)
-        elif strict and not view.leaf_types.issuperset(map(type, column)):
-            found = deeper(treedef._code, other, view)
-        if column is None or found:
-            raise mismatch_error(
-                found,
-                subject=f"tree {index} does not have the structure of the first tree",
-                tree_index=index,
-            )
-        columns.append(column)
+        if column is None or strict:
+            _check_column(column, treedef, other, index, view)
+        columns.append(column)  # type: ignore[arg-type]  # checked
     if with_paths:
         columns.insert(0, [*treedef.paths()])
     return columns, treedef
+
+
+def _check_column(
+    column: list[Any] | None, treedef: PyTreeDef, other: Any, index: int, view: View
+) -> None:
+    """Refuse a further tree that differs, or goes deeper than the first.
+
+    Raises:
+        StructureError: It does.
+    """
+    if column is None:
+        found = differences(treedef._code, other, view)
+    elif view.leaf_types.issuperset(map(type, column)):
+        return
+    else:
+        found = deeper(treedef._code, other, view)
+    if column is None or found:
+        raise mismatch_error(
+            found,
+            subject=f"tree {index} does not have the structure of the first tree",
+            tree_index=index,
+        )

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from trees import Point
+from trees import Box, Point, flatten_box, unflatten_box
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,20 +19,21 @@ class Library:
         unflatten: Takes the result of `flatten` and the tree, returns a function
             without arguments that rebuilds the tree.
         map: Takes a function and one or two trees.
-        flatten_with_path: Takes a tree.
+        flatten_with_path: Takes a tree; None where there is no such function, as
+            with the three that follow.
         map_with_path: Takes a function of path and leaf, and a tree.
         up_to: Takes the result of `flatten` and the tree, returns a function
             without arguments that flattens the tree up to the structure.
-        broadcast: Takes a prefix and a tree; None where the library has none.
+        broadcast: Takes a prefix and a tree.
     """
 
     name: str
     flatten: Callable[[Any], Any]
     unflatten: Callable[[Any, Any], Callable[[], Any]]
     map: Callable[..., Any]
-    flatten_with_path: Callable[[Any], Any]
-    map_with_path: Callable[..., Any]
-    up_to: Callable[[Any, Any], Callable[[], Any]]
+    flatten_with_path: Callable[[Any], Any] | None
+    map_with_path: Callable[..., Any] | None
+    up_to: Callable[[Any, Any], Callable[[], Any]] | None
     broadcast: Callable[[Any, Any], Any] | None = None
 
 
@@ -40,6 +41,7 @@ def leafwise() -> Library:
     import leafwise as lw
 
     lw.register_dataclass(Point)
+    lw.register_pytree_node(Box, flatten_box, unflatten_box)
     return Library(
         "leafwise",
         lw.tree_flatten,
@@ -56,6 +58,7 @@ def jax() -> Library:
     from jax import tree_util
 
     tree_util.register_dataclass(Point, ["x", "y"], [])
+    tree_util.register_pytree_node(Box, flatten_box, unflatten_box)
     return Library(
         "jax",
         tree_util.tree_flatten,
@@ -77,6 +80,7 @@ def optree() -> Library:
         lambda _, children: Point(*children),
         namespace="bench",
     )
+    optree.register_pytree_node(Box, flatten_box, unflatten_box, namespace="bench")
     return Library(
         "optree",
         lambda tree: optree.tree_flatten(tree, namespace="bench"),
@@ -93,6 +97,15 @@ def torch() -> Library:
     from torch.utils import _pytree
 
     _pytree.register_dataclass(Point, field_names=["x", "y"])
+    _pytree.register_pytree_node(
+        Box,
+        lambda box: ([box.value], box.name),
+        lambda children, name: unflatten_box(name, children),
+        flatten_with_keys_fn=lambda box: (
+            [(_pytree.GetAttrKey("value"), box.value)],
+            box.name,
+        ),
+    )
     return Library(
         "torch",
         _pytree.tree_flatten,
@@ -130,5 +143,6 @@ PEERS: dict[str, Callable[[], Library]] = {
 UNSUPPORTED = {
     ("dm-tree", "500 dataclasses"): "no registry",
     ("dm-tree", "bare leaf"): "unflatten_as takes no bare leaf",
-    ("dm-tree", "config, 30 leaves"): "None is a leaf",
+    ("dm-tree", "config, 29 leaves"): "None is a leaf",
+    ("dm-tree", "1000 registered objects"): "no registry",
 }

@@ -1,6 +1,9 @@
-"""Measure leafwise beside the libraries it wants to replace.
+"""Measure leafwise beside the libraries it wants to replace, and beside the limit.
 
 Usage: python benchmarks/run.py [--quick] [--write]
+
+The limit is the function that a person would write by hand for one structure,
+without any check; see `limits`.
 
 All libraries are timed in one process, in turn, round after round; a ratio is
 the median over rounds of their time divided by ours in the same round, so that
@@ -25,13 +28,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import regimes
 from libraries import PEERS, UNSUPPORTED, Library, leafwise
-from trees import TREES
+from limits import limit
+from trees import COUNTED, LARGE, TREES
 
 from leafwise import tree_structure
 
 
 ROOT = Path(__file__).parents[1]
+WARM_UP = 8
 BEGIN, END = "<!-- benchmark -->", "<!-- end -->"
 OPERATIONS = (
     "flatten",
@@ -43,6 +49,8 @@ OPERATIONS = (
     "flatten up to",
     "broadcast prefix",
 )
+MAIN = OPERATIONS[:4]
+LIMITED = frozenset(MAIN)
 _MODULES = {"dm-tree": "tree", "torch": "torch"}
 
 
@@ -77,6 +85,8 @@ def one_level(tree: Any) -> Any:
 
 def has(library: Library, name: str, title: str) -> bool:
     """Say whether a library can do an operation on a tree."""
+    if library.name == "limit":
+        return name in LIMITED
     if name == "broadcast prefix" and library.broadcast is None:
         return False
     return (library.name, title) not in UNSUPPORTED
@@ -91,8 +101,9 @@ def seconds(function: Callable[[], Any], loops: int) -> float:
 
 
 def loops_for(function: Callable[[], Any], slice_seconds: float) -> int:
-    """Return how many calls fill a slice of time."""
-    function()
+    """Return how many calls fill a slice of time, once everything is warm."""
+    for _ in range(WARM_UP):
+        function()
     return max(1, int(slice_seconds / max(seconds(function, 2), 1e-8)))
 
 
@@ -111,26 +122,41 @@ def measure(
 
 
 def rows(
-    libraries: list[Library], rounds: int, slice_seconds: float
+    libraries: list[Library], rounds: int, slice_seconds: float, *, large: bool
 ) -> Iterator[tuple[str, str, float, dict[str, float]]]:
-    """Yield tree, operation, our microseconds, and the ratio to each peer."""
+    """Yield tree, operation, our microseconds, and the ratio to each other one."""
     for title, make in TREES.items():
         tree = make()
         for name in OPERATIONS:
-            functions = {
-                library.name: operation(name, library, tree)
-                for library in libraries
-                if has(library, name, title)
-            }
-            times = measure(functions, rounds, slice_seconds)
-            ours = times.pop("leafwise")
-            ratios = {
-                peer: statistics.median(
-                    a / b for a, b in zip(theirs, ours, strict=True)
-                )
-                for peer, theirs in times.items()
-            }
-            yield title, name, statistics.median(ours) * 1e6, ratios
+            yield row(libraries, title, name, tree, rounds, slice_seconds)
+    for title, make in LARGE.items() if large else ():
+        tree = make()
+        for name in MAIN:
+            yield row(libraries, title, name, tree, 3, 0.0)
+
+
+def row(
+    libraries: list[Library],
+    title: str,
+    name: str,
+    tree: Any,
+    rounds: int,
+    slice_seconds: float,
+) -> tuple[str, str, float, dict[str, float]]:
+    """Measure one operation on one tree."""
+    hand = limit(title)
+    functions = {
+        library.name: operation(name, library, tree)
+        for library in (*libraries, *((hand,) if hand else ()))
+        if has(library, name, title)
+    }
+    times = measure(functions, rounds, slice_seconds)
+    ours = times.pop("leafwise")
+    ratios = {
+        other: statistics.median(a / b for a, b in zip(theirs, ours, strict=True))
+        for other, theirs in times.items()
+    }
+    return title, name, statistics.median(ours) * 1e6, ratios
 
 
 def geometric_mean(values: list[float]) -> float:
@@ -154,26 +180,48 @@ def import_time() -> str:
     return f"`import leafwise`: {least * 1e3:.0f} ms ({middle * 1e3:.0f} in the median)"
 
 
-def table(results: list[Any], peers: list[str]) -> Iterator[str]:
+def table(results: list[Any], others: list[str]) -> Iterator[str]:
     """Yield the lines of a Markdown table, the geometric means last."""
-    yield "| tree | operation | leafwise, µs | " + " | ".join(peers) + " |"
-    yield "|---|---|--:|" + "--:|" * len(peers)
+    yield "| tree | operation | leafwise, µs | " + " | ".join(others) + " |"
+    yield "|---|---|--:|" + "--:|" * len(others)
     for title, name, ours, ratios in results:
-        cells = [f"{ratios[p]:.2f}" if p in ratios else "-" for p in peers]
+        cells = [f"{ratios[p]:.2f}" if p in ratios else "-" for p in others]
         yield f"| {title} | {name} | {ours:.2f} | " + " | ".join(cells) + " |"
-    for name in OPERATIONS:
+    for name in (*OPERATIONS, ALL):
         cells = []
-        for peer in peers:
-            found = [r[peer] for _, op, _, r in results if op == name and peer in r]
-            cells.append(f"**{geometric_mean(found):.2f}**" if found else "-")
+        for other in others:
+            mean = mean_of(results, name, other)
+            cells.append("-" if mean is None else f"**{mean:.2f}**")
         yield f"| **geometric mean** | {name} | | " + " | ".join(cells) + " |"
+
+
+ALL = "the first four"
+
+
+def mean_of(results: list[Any], name: str, other: str) -> float | None:
+    """Return the geometric mean over the trees of 8 to 2 000 leaves."""
+    names = MAIN if name == ALL else (name,)
+    found = [
+        ratios[other]
+        for title, operation_, _, ratios in results
+        if title in COUNTED and operation_ in names and other in ratios
+    ]
+    return geometric_mean(found) if found else None
+
+
+def targets(results: list[Any]) -> Iterator[str]:
+    """Yield the cells that are slower than they should be."""
+    for title, name, _, ratios in results:
+        least = 0.9 if title in COUNTED or title in LARGE else 0.7
+        if name in MAIN and ratios.get("jax", least) < least:
+            yield f"below {least} of jax: {title}, {name}: {ratios['jax']:.2f}"
 
 
 def summary(lines: list[str]) -> Iterator[str]:
     """Yield the table of the geometric means alone."""
-    for line in (*lines[:2], *lines[-len(OPERATIONS) :]):
-        _, _, operation_, _, *peers = line.split("|")
-        yield "|".join(["", operation_, *peers])
+    for line in (*lines[:2], *lines[-len(OPERATIONS) - 1 :]):
+        _, _, operation_, _, *others = line.split("|")
+        yield "|".join(["", operation_, *others])
 
 
 def write(page: Path, lines: list[str], note: str) -> None:
@@ -203,20 +251,68 @@ def main() -> int:
     gc.collect()
     gc.disable()
     results = []
-    for row in rows(libraries, rounds, slice_seconds):
-        results.append(row)
-        print(f"{row[0]:32} {row[1]:18} {row[2]:10.2f} µs  ", end="")
-        print("  ".join(f"{peer} {ratio:.2f}" for peer, ratio in row[3].items()))
-    lines = list(table(results, list(installed)))
-    print(*lines[-len(OPERATIONS) :], sep="\n")
-    imported = import_time()
-    print(imported, "budget: 30 ms", sep=", ")
-    print(f"{platform.python_implementation()} {platform.python_version()}")
+    for result in rows(libraries, rounds, slice_seconds, large=not options.quick):
+        results.append(result)
+        print(f"{result[0]:32} {result[1]:18} {result[2]:10.2f} µs  ", end="")
+        print("  ".join(f"{other} {ratio:.2f}" for other, ratio in result[3].items()))
+    lines = list(table(results, [*installed, "limit"]))
+    print(*lines[-len(OPERATIONS) - 1 :], sep="\n")
+    print(*targets(results), sep="\n")
+    notes = [*other_regimes(quick=options.quick), import_time()]
+    print(f"budget of the import: 30 ms; {platform.python_implementation()}", end=" ")
+    print(platform.python_version())
     if options.write:
-        note = f"CPython {platform.python_version()}. {imported}."
+        listed = "\n".join(f"- {note}" for note in notes)
+        note = f"CPython {platform.python_version()}.\n\n{listed}"
         write(ROOT / "docs" / "performance.md", lines, note)
-        write(ROOT / "README.md", [*summary(lines)], note)
+        write(ROOT / "README.md", [*summary(lines)], note.splitlines()[0])
+        draw(results, [*installed])
     return 0
+
+
+def other_regimes(*, quick: bool) -> Iterator[str]:
+    """Measure, print and yield what is no single structure again and again."""
+    if importlib.util.find_spec("leafwise.engine") is None:
+        return
+    rounds = 3 if quick else 9
+    for lines in (
+        regimes.payback(),
+        regimes.alternating(rounds),
+        regimes.never_repeating(rounds),
+        regimes.scaling(1 if quick else 3),
+        regimes.memory(5_000 if quick else 100_000),
+    ):
+        for line in lines:
+            print(line)
+            yield line
+
+
+def draw(results: list[Any], peers: list[str]) -> None:
+    """Draw the geometric means as bars."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "leafwise"
+    from matplotlib import pyplot
+
+    names = OPERATIONS[:6]
+    figure, axes = pyplot.subplots(figsize=(8, 3.6), layout="constrained")
+    width = 0.8 / len(peers)
+    for place, peer in enumerate(peers):
+        heights = [mean_of(results, name, peer) or 0 for name in names]
+        where = [index + (place - (len(peers) - 1) / 2) * width for index in range(6)]
+        bars = axes.bar(where, heights, width, label=peer)
+        axes.bar_label(bars, fmt="%.1f", fontsize=6)
+    axes.axhline(1, color="black", linewidth=0.8)
+    axes.set_yscale("log", base=2)
+    axes.set_xticks(range(6), names, fontsize=8)
+    axes.set_ylabel("times as fast as")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.legend(fontsize=7, ncols=len(peers), frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    target = ROOT / "docs" / "_static" / "benchmark.svg"
+    target.parent.mkdir(exist_ok=True)
+    figure.savefig(target, metadata={"Date": None})
 
 
 if __name__ == "__main__":

@@ -16,6 +16,22 @@ class Point:
     y: float
 
 
+class Box:
+    """A registered class with a child and a name."""
+
+    def __init__(self, value: Any, name: str) -> None:
+        self.value = value
+        self.name = name
+
+
+def flatten_box(box: Box) -> tuple[tuple[Any], str]:
+    return (box.value,), box.name
+
+
+def unflatten_box(name: str, children: Any) -> Box:
+    return Box(*children, name)
+
+
 class Moments(NamedTuple):
     """The state of an optimizer for one tree of parameters."""
 
@@ -32,7 +48,7 @@ class Chain(NamedTuple):
 
 
 def config() -> dict[str, Any]:
-    """Thirty leaves of a training configuration."""
+    """Twenty-nine leaves of a training configuration."""
     return {
         "seed": 0,
         "data": {
@@ -68,23 +84,29 @@ def mlp() -> dict[str, Any]:
     return {f"layer_{i}": {"w": float(i), "b": 0.5} for i in range(4)}
 
 
-def transformer(blocks: int = 12) -> dict[str, Any]:
-    """Two hundred leaves: parameters of a small transformer."""
+def linear() -> dict[str, float]:
+    """Two leaves."""
+    return {"kernel": 1.0, "bias": 0.5}
 
-    def linear() -> dict[str, float]:
-        return {"kernel": 1.0, "bias": 0.5}
 
-    def block() -> dict[str, Any]:
-        return {
+def layers(count: int) -> list[Any]:
+    """Sixteen leaves for each block."""
+    return [
+        {
             "attention": {name: linear() for name in ("query", "key", "value", "out")},
             "mlp": {"up": linear(), "down": linear()},
             "norm_1": {"scale": 1.0, "bias": 0.5},
             "norm_2": {"scale": 1.0, "bias": 0.5},
         }
+        for _ in range(count)
+    ]
 
+
+def transformer(blocks: int = 12) -> dict[str, Any]:
+    """About two hundred leaves: parameters of a small transformer."""
     return {
         "embed": {"tokens": 1.0, "positions": 2.0},
-        "blocks": [block() for _ in range(blocks)],
+        "blocks": layers(blocks),
         "head": linear(),
         "norm": {"scale": 1.0, "bias": 0.5},
     }
@@ -113,12 +135,30 @@ def ordered() -> Any:
 TREES: dict[str, Callable[[], Any]] = {
     "bare leaf": lambda: 1.0,
     "pair": lambda: (1.0, 2.0),
-    "config, 30 leaves": config,
+    "config, 29 leaves": config,
     "MLP dict, 8 leaves": mlp,
-    "transformer dict, 200 leaves": transformer,
+    "transformer dict, 198 leaves": transformer,
     "optimizer state, named tuples": optimizer,
     "list of 1000 floats": lambda: [float(i) for i in range(1000)],
     "chain, 200 deep": chain,
     "500 dataclasses": lambda: [Point(float(i), 0.5) for i in range(500)],
+    "1000 registered objects": lambda: [Box(float(i), "box") for i in range(1000)],
     "ordered dicts": ordered,
+    "100 layers, 1600 leaves": lambda: layers(100),
+    "wide dict, 10000 keys": lambda: {f"key_{i}": float(i) for i in range(10_000)},
 }
+"""Titles and how the trees are made."""
+
+LARGE: dict[str, Callable[[], Any]] = {
+    "layers, 100000 leaves": lambda: layers(6_250),
+    "layers, 1000000 leaves": lambda: layers(62_500),
+}
+"""Trees that are walked a few times only."""
+
+COUNTED = frozenset(TREES) - {
+    "bare leaf",
+    "pair",
+    "chain, 200 deep",
+    "wide dict, 10000 keys",
+}
+"""The trees of 8 to 2 000 leaves, which the geometric means are taken over."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 
-__all__ = ["Frozen"]
+__all__ = ["Frozen", "Sealed"]
 
 
-class Frozen:
-    """An immutable record: equal, hashed, printed and pickled by its slots."""
+class Sealed:
+    """A record whose slots are set once; it is equal to nothing but itself."""
 
     __slots__: tuple[str, ...] = ()
     __match_args__: tuple[str, ...] = ()
@@ -24,14 +24,20 @@ class Frozen:
         for name, value in zip(self.__match_args__, values, strict=True):
             object.__setattr__(self, name, value)
 
-    def _values(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in self.__match_args__)
-
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a {type(self).__name__} cannot be changed")
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"a {type(self).__name__} cannot be changed")
+
+
+class Frozen(Sealed):
+    """An immutable record: equal, hashed, printed and pickled by its slots."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self.__match_args__)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..errors import FlattenError
 from . import auxdata
-from .frozen import Frozen
+from .frozen import Frozen, Sealed
 from .keys import FlattenedIndexKey, GetAttrKey, as_key
 
 
@@ -85,7 +85,7 @@ class Functions(Frozen):
         self._set(flatten, unflatten)
 
 
-class Rule(Frozen):
+class Rule(Sealed):
     """How nodes of one type are taken apart, rebuilt, paired and printed.
 
     Attributes:
@@ -162,9 +162,6 @@ class Rule(Frozen):
         self._set(*(values.pop(name) for name in self.__match_args__))
         if values:
             raise TypeError(f"a rule has no {', '.join(values)}")
-
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         scope = f" in namespace {self.namespace!r}" if self.namespace else ""

@@ -48,7 +48,7 @@ class Runner:
 
 
 def _build(treedef: Any, leaves: list[Any]) -> Any:
-    return rebuild(treedef._code, leaves[:])
+    return rebuild(treedef._code, leaves)
 
 
 def _up_to(treedef: Any, tree: Any) -> list[Any] | None:

@@ -8,7 +8,7 @@ works the same, slower.
 
 from __future__ import annotations
 
-from .control import disabled, eager, enabled, source, stats
+from .control import disabled, eager, enabled, forget, source, stats
 
 
-__all__ = ["disabled", "eager", "enabled", "source", "stats"]
+__all__ = ["disabled", "eager", "enabled", "forget", "source", "stats"]

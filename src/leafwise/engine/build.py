@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from ..core.keyorder import leaf_order
 from .emit import SPREAD, Text, is_plain_name, tuple_of
 from .plan import Part, Plan, is_loop, keys_of
 
@@ -184,15 +185,16 @@ class _Building:
         return f"deque({tuple_of(items)}, {self.text.constant(part.aux)})"
 
     def make_dict(self, part: Part, items: list[str]) -> str:
+        """Write a display, or fill in a copy of a dict that has all the keys."""
         keys, order = keys_of(part), part.aux[1]
-        if len(items) != len(keys):  # some of them stand for many
-            children = tuple_of(items)
-            if order is not None:
-                children = f"{self.text.constant(order.scatter)}({children})"
-            return f"dict(zip({self.text.constant(keys)}, {children}))"
-        placed = items if order is None else order.scatter(items)
-        pairs = zip(keys, placed, strict=True)
-        return f"{{{', '.join(f'{self.text.constant(k)}: {v}' for k, v in pairs)}}}"
+        if len(items) == len(keys):
+            placed = items if order is None else order.scatter(items)
+            pairs = zip(keys, placed, strict=True)
+            return f"{{{', '.join(f'{self.text.constant(k)}: {v}' for k, v in pairs)}}}"
+        ordered = self.text.constant(leaf_order(keys, order))
+        node = self.kept(f"{self.text.constant(dict.fromkeys(keys))}.copy()")
+        self.text.add(f"{node}.update(zip({ordered}, {_joined(items)}))")
+        return node
 
     def make_defaultdict(self, part: Part, items: list[str]) -> str:
         factory = self.text.constant(part.aux[2])
@@ -201,7 +203,7 @@ class _Building:
     def make_OrderedDict(self, part: Part, items: list[str]) -> str:
         keys = keys_of(part)
         if len(items) != len(keys):
-            pairs = f"zip({self.text.constant(keys)}, {tuple_of(items)})"
+            pairs = f"zip({self.text.constant(keys)}, {_joined(items)})"
             return self.kept(f"OrderedDict({pairs})")
         node = self.kept("OrderedDict()")
         for key, value in zip(keys, items, strict=True):
@@ -239,6 +241,13 @@ class _Building:
         aux = "next(fr)" if part.varies else self.text.constant(part.aux)
         unflatten = self.text.constant(part.rule.unflatten)
         return self.kept(f"{unflatten}({aux}, [{', '.join(items)}])")
+
+
+def _joined(items: Sequence[str]) -> str:
+    """Return a sequence of children, some of which stand for many."""
+    if len(items) == 1 and items[0].startswith("*"):
+        return items[0][1:]
+    return tuple_of(items)
 
 
 def _targets(names: Sequence[str]) -> str:

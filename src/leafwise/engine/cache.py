@@ -105,7 +105,7 @@ class Engine:
             if not self._learn(memory, site, leaves, treedef):
                 site.strangers += 1
                 if site.strangers >= _PATIENCE and self.mode != "eager":
-                    site.skip = min(site.strangers // 4, _MAX_SKIP)
+                    site.skip = min(site.strangers, _MAX_SKIP)
         finally:
             self._lock.release()
 

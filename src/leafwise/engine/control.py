@@ -17,7 +17,7 @@ from .plan import make_plan
 from .take import emit_flatten, emit_up_to
 
 
-__all__ = ["disabled", "eager", "enabled", "source", "stats"]
+__all__ = ["disabled", "eager", "enabled", "forget", "source", "stats"]
 
 _MODES = {"0": "off", "off": "off", "eager": "eager"}
 
@@ -85,7 +85,6 @@ def source(treedef: Structure) -> str:
         <BLANKLINE>
         def build(treedef, leaves):
             try:
-                fr = None
                 x1, x2 = leaves
                 return (x1, x2)
             except Exception as error:
@@ -101,6 +100,18 @@ def source(treedef: Structure) -> str:
         return ""
     texts = (emit_flatten(plan, frozenset().issuperset), emit_up_to(plan))
     return "\n".join(str(text) for text in (*texts, emit_build(plan)) if text)
+
+
+def forget() -> None:
+    """Drop all that the engine holds; what comes often is compiled anew.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.engine.forget()
+        >>> lw.engine.stats()["plans"]
+        0
+    """
+    engine.forget()
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from .take import emit_flatten, emit_up_to
 
 __all__ = ["Live", "compile_flatten"]
 
-_MAX_PATHS = 4096
+_MAX_PATHS = 16_384
 _MAX_TYPES = 100
 _MAX_COVERS = 16
 

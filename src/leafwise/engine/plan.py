@@ -65,7 +65,7 @@ class Part:
         leaves: How many leaves are below it.
         weight: How much text it takes.
         depth: How many nodes are on the longest way down.
-        marks: How many marks it and what is below it have, see `marks_of`.
+        marks: How many keys in it are compared all at once, see `marks_of`.
         anything_varies: Whether it or something below it varies.
         calls_user: Whether reading it, or something below it, runs functions that
             were registered.
@@ -156,10 +156,9 @@ def checks_itself(part: Part, count: int) -> bool:
 
 
 def marks_of(part: Part) -> list[Any]:
-    """Return what tells a part from others of its form, in the order of reading.
+    """Return the keys of the long dicts in a part, in the order of reading.
 
-    These are the keys of long dicts and the plain aux data, of the part and all
-    below it; few keys are compared on the spot.
+    What else tells a part from others of its form is compared on the spot.
     """
     marks: list[Any] = []
     stack: list[Run] = [(part, 1)]
@@ -197,12 +196,8 @@ def _own_marks(part: Part) -> Sequence[Any]:
     if part.varies:
         return ()
     if part.kind in ("dict", "defaultdict", "OrderedDict"):
-        keys: tuple[Any, ...] = keys_of(part)
+        keys = keys_of(part)
         return keys if len(keys) > FEW and has_plain_keys(keys) else ()
-    if part.kind == "record":
-        return [value for value in part.aux if type(value) in SCALARS]
-    if part.kind == "custom" and type(part.aux[0]) in SCALARS:
-        return (part.aux[0],)
     return ()
 
 

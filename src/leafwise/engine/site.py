@@ -27,33 +27,34 @@ _PATIENCE = 16
 _MAX_REST = 128
 
 
-class _Bucket:
-    """Structures that the root does not tell apart.
+def _in_turn(functions: list[Flatten]) -> Flatten:
+    """Return a function for structures that the root does not tell apart.
 
     Programs repeat themselves: what came after the last structure the last time is
     tried first.
     """
+    if len(functions) == 1:
+        return functions[0]
+    steps: list[list[Any]] = [[function, None] for function in functions]
+    for step in steps:
+        step[1] = step
+    last = steps[0]
 
-    __slots__ = ("after", "functions", "last")
-
-    def __init__(self) -> None:
-        self.functions: list[Flatten] = []
-        self.after: dict[Flatten, Flatten] = {}
-        self.last: Any = None
-
-    def find(self, tree: Any) -> tuple[list[Any], Any] | None:
-        """Take a tree apart, if one of the structures is its."""
-        guess = self.after.get(self.last)
-        found = None if guess is None else guess(tree)
+    def find(tree: Any) -> tuple[list[Any], Any] | None:
+        nonlocal last
+        step = last[1]
+        found: tuple[list[Any], Any] | None = step[0](tree)
         if found is None:
-            for function in self.functions:
-                if function is not guess and (found := function(tree)) is not None:
-                    self.after[self.last] = guess = function
+            for other in steps:
+                if other is not step and (found := other[0](tree)) is not None:
+                    last[1] = step = other
                     break
             else:
                 return None
-        self.last = guess
+        last = step
         return found
+
+    return find
 
 
 class Site:
@@ -70,8 +71,6 @@ class Site:
     """
 
     __slots__ = (
-        "_buckets",
-        "_sign",
         "cls",
         "counts",
         "failures",
@@ -90,8 +89,6 @@ class Site:
         self.failures: dict[Live, int] = {}
         self.counts: dict[int, int] = {}
         self.skip = self.strangers = self.rest = self.misses = 0
-        self._sign: Callable[[Any], Any] = type
-        self._buckets: dict[Any, _Bucket] = {}
 
     def add(self, live: Live, function: Flatten) -> None:
         """Take a structure in; the oldest leaves if there are too many."""
@@ -120,36 +117,51 @@ class Site:
     def watch(self) -> None:
         """Choose among the structures from now on, and count what misses."""
         roots = [live.plan.root for live in self.functions]
+        sign: Callable[[Any], Any] = type
         if self.cls in _SEQUENCES:
-            self._sign = len
+            sign = len
         elif self.cls in _MAPPINGS:
             short = max(root.arity for root in roots) <= _MAX_KEYS
-            self._sign = tuple if short else len
-        buckets: dict[Any, _Bucket] = {}
+            sign = tuple if short else len
+        alike: dict[Any, list[Flatten]] = {}
         for live, function in self.functions.items():
-            sign = _sign_of(live, self._sign)
-            buckets.setdefault(sign, _Bucket()).functions.append(function)
-        self._buckets = buckets
-        self.view.hot[self.cls] = self.find
+            alike.setdefault(_sign_of(live, sign), []).append(function)
+        found = {mark: _in_turn(functions) for mark, functions in alike.items()}
+        self.view.hot[self.cls] = self._chooser(sign, found.get)
 
-    def find(self, tree: Any) -> tuple[list[Any], Any] | None:
-        """Take a tree apart, if one of the structures is its."""
-        if self.rest:
+    def _chooser(
+        self, sign_of: Callable[[Any], Any], way_in: Callable[[Any], Flatten | None]
+    ) -> Flatten:
+        """Return a function that chooses among the structures."""
+
+        def choose(tree: Any) -> tuple[list[Any], Any] | None:
+            try:
+                flatten = way_in(sign_of(tree))
+                found = None if flatten is None else flatten(tree)
+            except Exception:
+                found = None
+            if found is None:
+                self._miss(choose)
+            elif self.misses:
+                self.misses = 0
+            return found
+
+        return choose
+
+    def _miss(self, choose: Flatten) -> None:
+        """Count a miss; after many in a row, leave some calls to the walk."""
+        self.misses += 1
+        if self.misses <= _PATIENCE:
+            return
+        self.rest = min(self.misses, _MAX_REST)
+
+        def pause(_tree: Any) -> None:
             self.rest -= 1
-            return None
-        try:
-            bucket = self._buckets[self._sign(tree)]
-            functions = bucket.functions
-            found = functions[0](tree) if len(functions) == 1 else bucket.find(tree)
-        except Exception:
-            found = None
-        if found is None:
-            self.misses += 1
-            if self.misses > _PATIENCE:
-                self.rest = min(self.misses, _MAX_REST)
-        else:
-            self.misses = 0
-        return found
+            if self.rest <= 0 and self.view.hot.get(self.cls) is pause:
+                self.view.hot[self.cls] = choose
+
+        if self.view.hot.get(self.cls) is choose:
+            self.view.hot[self.cls] = pause
 
 
 def _sign_of(live: Live, sign: Callable[[Any], Any]) -> Any:

@@ -88,7 +88,10 @@ class _Taking:
                     self.text.add(f"{name} = [{', '.join(items)}]")
             elif any(item.startswith("*") for item in items):
                 self.text.add(f"{name} += [{', '.join(items)}]")
-            elif items:
+            elif len(items) < SPREAD:
+                for item in items:
+                    self.text.add(f"{name}.append({item})")
+            else:
                 self.text.add(f"{name} += {tuple_of(items)}")
             items.clear()
         self.started = True
@@ -247,10 +250,14 @@ class _Taking:
 
     def compare(self, value: str, known: Any) -> None:
         """Write that a value must be just this one."""
-        if self.exact and type(known) in SCALARS:
-            self.waiting["ks"].append(value)
-        else:
+        if type(known) not in SCALARS:
             self.refuse_if(f"not exactly({value}, {self.text.constant(known)})")
+            return
+        if not value.isidentifier():
+            name = self.text.fresh("m")
+            self.text.add(f"{name} = {value}")
+            value = name
+        self.refuse_if(self.differs(value, known))
 
     def take_custom(self, part: Part, var: str) -> None:
         """Read a node by the function that somebody gave."""
@@ -258,12 +265,11 @@ class _Taking:
         result, items, aux = (self.text.fresh(letter) for letter in "rca")
         self.flush()
         self.text.add(f"{result} = {self.text.constant(form.flatten)}({var})")
-        self.refuse_if(f"type({result}) is not tuple or len({result}) != 2")
+        self.refuse_if(f"type({result}) is not tuple")
         self.text.add(f"{items}, {aux} = {result}")
         self.refuse_if(f"type({items}) is not tuple and type({items}) is not list")
         if not part.varies:
             self.compare(aux, part.aux[0])
-        self.refuse_if(f"len({items}) != {part.arity}")
         self.read_from(part, items)
         if part.varies:
             self.waiting["fr"].append(f"({aux}, None)")
@@ -306,11 +312,12 @@ class _Taking:
         self.read(part, names)
 
     def read_from(self, part: Part, items: str) -> None:
-        """Read the children in a sequence of the right length."""
-        if 0 < part.arity <= FEW:
+        """Read the children in a tuple or list that a function gave."""
+        if part.arity <= FEW:
             self.unpack(part, items)
         else:
-            self.spread(part, items)
+            self.refuse_if(f"len({items}) != {part.arity}")
+            self.spread(part, self.copied(part, items))
 
     def read(self, part: Part, values: list[str]) -> None:
         """Read children that are given one by one."""
@@ -371,7 +378,7 @@ class _Taking:
     def check_leaves(self, types: Sequence[type]) -> None:
         """Write that all leaves must be of types that are known to be leaves."""
         condition = "not known_leaves(map(type, out))"
-        if len(self.named) == len(types) <= _ONE_BY_ONE:
+        if 0 < len(self.named) == len(types):
             others = " or ".join(
                 f"type({name}) is not {self.text.constant(cls)}"
                 for name, cls in zip(self.named, types, strict=True)

@@ -1,0 +1,206 @@
+"""What else a program may do than walk one structure again and again.
+
+Each function measures one such regime and yields lines to print; ratios are medians
+over rounds in which both sides are timed in turn.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import statistics
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from limits import LIMITS
+from trees import config, layers, transformer
+
+import leafwise as lw
+
+
+_names = itertools.count()
+
+
+def _seconds(function: Callable[[], Any], loops: int) -> float:
+    begin = time.perf_counter()
+    for _ in range(loops):
+        function()
+    return (time.perf_counter() - begin) / loops
+
+
+def alternating(rounds: int) -> Iterator[str]:
+    """Eight structures in turn, against each of them alone."""
+    kinds = {
+        "roots with other keys": [
+            {f"{name}_{i}": {"w": 1.0, "b": 0.5} for i in range(4)}
+            for name in "abcdefgh"
+        ],
+        "roots with the same keys": [
+            {"layers": [{"w": 1.0, "b": 0.5}] * n, "step": 0} for n in range(2, 10)
+        ],
+    }
+    for title, trees in kinds.items():
+        for _ in range(20):
+            for tree in trees:
+                lw.tree_flatten(tree)
+        hits = all(lw.tree_structure(t) is lw.tree_structure(t) for t in trees)
+
+        def together(trees: list[Any] = trees) -> None:
+            for tree in trees:
+                lw.tree_flatten(tree)
+
+        mixed, alone = [], []
+        singles = [_alone(tree) for tree in trees]
+        for _ in range(rounds):
+            mixed.append(_seconds(together, 200))
+            with lw.engine.enabled():  # each alone, in an engine of its own
+                alone.append(sum(single() for single in singles))
+            for _ in range(20):
+                together()
+        ratio = statistics.median(a / b for a, b in zip(mixed, alone, strict=True))
+        yield (
+            f"eight alternating structures, {title}: "
+            f"{'all hit' if hits else 'NOT all hit'}, {ratio:.2f} times the time of "
+            "each alone"
+        )
+
+
+def _alone(tree: Any) -> Callable[[], float]:
+    def run() -> float:
+        lw.engine.forget()
+        for _ in range(20):
+            lw.tree_flatten(tree)
+        return _seconds(lambda: lw.tree_flatten(tree), 200)
+
+    return run
+
+
+def _strangers(count: int) -> list[Any]:
+    """Return trees of which no two have the same structure."""
+    trees = []
+    for _ in range(count):
+        name = f"k{next(_names)}"
+        trees.append({name: {"w": 1.0, "b": 0.5}, "opt": [1, (2, 3)], "lr": 0.1})
+    return trees
+
+
+def never_repeating(rounds: int) -> Iterator[str]:
+    """Each structure once, with the engine on and off."""
+    for title, walk in (
+        ("flatten", lw.tree_flatten),
+        ("map", lambda tree: lw.tree_map(lambda x: x, tree)),
+    ):
+        with lw.engine.enabled():
+            for tree in _strangers(2000):
+                walk(tree)
+            ratios = []
+            for _ in range(rounds):
+                on = _all(walk, _strangers(1000))
+                with lw.engine.disabled():
+                    off = _all(walk, _strangers(1000))
+                for tree in _strangers(2000):
+                    walk(tree)
+                ratios.append(on / off)
+        yield (
+            f"never-repeating structures, {title}: {statistics.median(ratios):.2f} "
+            "times the time with the engine off"
+        )
+
+
+def _all(walk: Callable[[Any], Any], trees: list[Any]) -> float:
+    begin = time.perf_counter()
+    for tree in trees:
+        walk(tree)
+    return time.perf_counter() - begin
+
+
+def memory(count: int) -> Iterator[str]:
+    """What stays after many structures, some of them often enough to be compiled."""
+    gc.collect()
+    tracemalloc.start()
+    start, _ = tracemalloc.get_traced_memory()
+    for done in range(count):
+        (tree,) = _strangers(1)
+        for _ in range(12 if done % 50 == 0 else 1):
+            lw.tree_map(lambda x: x, tree)
+    gc.collect()
+    now, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    yield (
+        f"memory after {count} distinct structures: {(now - start) / 2**20:.1f} MB "
+        f"above the start, {(peak - start) / 2**20:.1f} MB at most"
+    )
+
+
+def payback() -> Iterator[str]:
+    """After how many calls compiling has paid for itself."""
+    for title, tree in (("config", config()), ("transformer dict", transformer())):
+        for name, walk in (
+            ("flatten", lambda tree=tree: lw.tree_flatten(tree)),
+            ("map", lambda tree=tree: lw.tree_map(lambda x: x, tree)),
+        ):
+            costs = []
+            for _ in range(7):
+                with lw.engine.disabled():
+                    cold = _seconds(walk, 50)
+                with lw.engine.enabled():
+                    first = _seconds(walk, 6) * 6
+                    warm = _seconds(walk, 50)
+                costs.append((first - 6 * warm) / (cold - warm))
+            calls = statistics.median(costs)
+            yield f"{title}, {name}: compiling has paid after {calls:.0f} calls"
+
+
+def scaling(rounds: int) -> Iterator[str]:
+    """The time for a leaf of a million, against that of a thousand.
+
+    Beside it the same for the function written by hand: past the caches, memory
+    itself takes longer.
+    """
+    kinds = {
+        "small dicts": (layers, "100 layers, 1600 leaves"),
+        "lists of 16": (lambda n: [[1.0] * 16 for _ in range(n)], "rows"),
+    }
+    for title, (make, hand) in kinds.items():
+        small, large = make(62), make(62_000)
+        for name in ("flatten", "map", "unflatten"):
+            ratios = [
+                _scaled(name, functions, small, large, rounds)
+                for functions in (None, LIMITS[hand])
+            ]
+            yield (
+                f"{name}, a million leaves in {title}: {ratios[0]:.2f} times the time "
+                f"a leaf of a thousand (written by hand: {ratios[1]:.2f})"
+            )
+
+
+def _scaled(name: str, hand: Any, small: Any, large: Any, rounds: int) -> float:
+    """Return how much longer a leaf of the large tree takes."""
+    below, above = (_operation(name, hand, tree) for tree in (small, large))
+    return statistics.median(
+        _seconds(above, 1) / 1000 / _seconds(below, 100) for _ in range(rounds)
+    )
+
+
+def _same(x: Any) -> Any:
+    return x
+
+
+def _operation(name: str, hand: Any, tree: Any) -> Callable[[], Any]:
+    """Return one operation on one tree, warm, by leafwise or by hand."""
+    flatten = lw.tree_flatten if hand is None else hand.flatten
+    for _ in range(4):
+        flat = flatten(tree)
+    if name == "flatten":
+        return lambda: flatten(tree)
+    if name == "map":
+        if hand is None:
+            return lambda: lw.tree_map(_same, tree)
+        return lambda: hand.unflatten([_same(x) for x in hand.flatten(tree)])
+    if hand is None:
+        for _ in range(4):
+            lw.tree_unflatten(flat[1], flat[0])
+        return lambda: lw.tree_unflatten(flat[1], flat[0])
+    return lambda: hand.unflatten(flat)

@@ -109,7 +109,7 @@ from .sentinel import MISSING as MISSING
 __version__ = "0.1.0"
 
 
-with contextlib.suppress(ModuleNotFoundError):  # whatever it does, it only does faster
+with contextlib.suppress(ImportError):  # all that it does, it only does faster
     from . import engine as engine
 
 __all__ = [

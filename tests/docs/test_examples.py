@@ -15,6 +15,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_examples(page):
     """The page's examples, run in order, print what the page shows."""
+    if page.name == "performance.md":
+        pytest.importorskip("leafwise.engine")
     parser = PythonCodeBlockParser(doctest_optionflags=doctest.ELLIPSIS)
     document = Sybil(parsers=[parser]).parse(page)
     for example in document.examples():

@@ -46,7 +46,9 @@ class _Building:
         self.scope(self.plan.root, fresh_list=True)
         text.back()
         text.add("except Exception as error:")
-        text.add("    return AGAIN(treedef, leaves, error)")
+        text.add("    failed = error")
+        text.indent = "    "
+        text.add("return AGAIN(treedef, leaves, failed)")
         text.indent = ""
         while self.to_write:
             part = self.to_write.pop()

@@ -88,7 +88,8 @@ def source(treedef: Structure) -> str:
                 x1, x2 = leaves
                 return (x1, x2)
             except Exception as error:
-                return AGAIN(treedef, leaves, error)
+                failed = error
+            return AGAIN(treedef, leaves, failed)
         <BLANKLINE>
     """
     if not isinstance(treedef, Structure):

@@ -107,10 +107,10 @@ def _build_again(treedef: Any, leaves: list[Any], error: Exception) -> Any:
 
     Running out of stack is no failure of the tree: the code needs none.
     """
+    error.__traceback__ = None  # its frame holds the error: a cycle, with the leaves
+    tree = reference.build(treedef, leaves)
     if isinstance(error, RecursionError):
-        return reference.build(treedef, leaves)
-    error.__traceback__ = None
-    reference.build(treedef, leaves)
+        return tree
     raise error
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.view import GLOBAL
 from ..sentinel import MISSING, Missing
-from .basic import tree_iter, tree_leaves
+from .basic import tree_leaves
 
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def tree_all(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
-    """Say whether all leaves are true; stops at the first that is not.
+    """Say whether all leaves are true; asks none after the first that is not.
 
     Args:
         tree: The tree.
@@ -145,7 +145,7 @@ def tree_all(
             :ref:`common arguments <common>`.
 
     Raises:
-        CycleError: The tree contains itself, before a false leaf.
+        CycleError: The tree contains itself.
 
     Example:
         >>> import leafwise as lw
@@ -153,7 +153,7 @@ def tree_all(
         (False, True)
     """
     return all(
-        tree_iter(
+        tree_leaves(
             tree,
             is_leaf,
             is_leaf_takes_path=is_leaf_takes_path,
@@ -171,7 +171,7 @@ def tree_any(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
-    """Say whether any leaf is true; stops at the first that is.
+    """Say whether any leaf is true; asks none after the first that is.
 
     Args:
         tree: The tree.
@@ -179,7 +179,7 @@ def tree_any(
             :ref:`common arguments <common>`.
 
     Raises:
-        CycleError: The tree contains itself, before a true leaf.
+        CycleError: The tree contains itself.
 
     Example:
         >>> import leafwise as lw
@@ -187,7 +187,7 @@ def tree_any(
         (True, False)
     """
     return any(
-        tree_iter(
+        tree_leaves(
             tree,
             is_leaf,
             is_leaf_takes_path=is_leaf_takes_path,

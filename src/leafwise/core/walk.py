@@ -3,9 +3,9 @@
 This is, with `code`, the executable specification; whatever is faster elsewhere
 must agree with it.
 
-Two ways of walking give the same result. Shallow trees without `is_leaf` are
-walked by recursion. Everything else is walked with an explicit stack, which
-has no limit of depth and finds cycles: a cycle always gets deep.
+Two ways of walking give the same result. Shallow trees are walked by recursion.
+Deep ones, and those whose predicate wants the path, are walked with an explicit
+stack, which has no limit of depth and finds cycles: a cycle always gets deep.
 
 Failures leave a trail of keys on their way out, so that a walk that succeeds
 pays nothing for the path in an error.
@@ -92,11 +92,13 @@ def flatten(
     code: list[Entry] = []
     trail: list[Any] = []
     try:
-        if is_leaf is None:
-            visit = view.flattener or _make_flattener(view)
-            visit(tree, _SHALLOW, leaves, code, trail, 0)
-        else:
+        if isinstance(is_leaf, PathPredicate):
             _flatten_deep(tree, view, is_leaf, leaves, code, trail)
+        elif is_leaf is not None and is_leaf(tree):
+            leaves.append(tree)
+        else:
+            visit = view.flattener or _make_flattener(view)
+            visit(tree, _SHALLOW, is_leaf, leaves, code, trail, 0)
     except _Cycle:
         raise _explain_cycle(tree, view, is_leaf) from None
     except Exception as error:
@@ -110,7 +112,8 @@ def _make_flattener(view: View) -> Callable[..., int]:
 
     One function with the commonest nodes written out, because a call for each
     node is what a walk costs. Children whose types are all known leaves are
-    taken in one go. It returns how many leaves the code covers so far.
+    taken in one go. It returns how many leaves the code covers so far. The node
+    itself was asked about already, if there is a predicate.
     """
     rules, leaf_types, resolve = view.rules, view.leaf_types, view.resolve
     all_known_leaves = leaf_types.issuperset
@@ -118,6 +121,7 @@ def _make_flattener(view: View) -> Callable[..., int]:
     def visit(
         node: Any,
         depth: int,
+        stop: Callable[[Any], object] | None,
         leaves: list[Any],
         code: list[Entry],
         trail: list[Any],
@@ -146,27 +150,34 @@ def _make_flattener(view: View) -> Callable[..., int]:
             return mark
         else:
             children, aux = rule.flatten(node)
-        if all_known_leaves(map(type, children)):
+        if stop is None and all_known_leaves(map(type, children)):
             leaves.extend(children)
         elif depth or (depth := _levels_left()):
             rest = iter(children)
             try:
                 for child in rest:
-                    if type(child) in leaf_types:
+                    if (stop is not None and stop(child)) or type(child) in leaf_types:
                         leaves.append(child)
                     else:
-                        mark = visit(child, depth - 1, leaves, code, trail, mark)
+                        mark = visit(child, depth - 1, stop, leaves, code, trail, mark)
             except Exception:
                 _leave(trail, rule, aux, children, rest)
                 raise
         else:
-            return _flatten_deep(node, view, None, leaves, code, trail, mark)
+            asked = None if stop is None else _asked_before(stop)
+            return _flatten_deep(node, view, asked, leaves, code, trail, mark)
         count = len(leaves)
         code.append((count - mark, rule, len(children), aux))
         return count
 
     view.flattener = visit
     return visit
+
+
+def _asked_before(stop: Callable[[Any], object]) -> Callable[[Any], object]:
+    """Return a predicate that answers no at first: for a node asked about before."""
+    answers = [False]
+    return lambda node: answers.pop() if answers else stop(node)
 
 
 def _flatten_deep(

@@ -94,7 +94,7 @@ class Engine:
         """Take note of a tree that was walked, and compile what comes often."""
         memory, cls = self.memory, type(tree)
         site = memory.sites.get((view, cls))
-        if site is not None and site.skip:
+        if site is not None and site.skip > 0:
             site.skip -= 1
             return
         if not self._lock.acquire(blocking=False):
@@ -103,11 +103,20 @@ class Engine:
             if site is None:
                 site = self._new_site(memory, view, cls)
             if not self._learn(memory, site, leaves, treedef):
-                site.strangers += 1
-                if site.strangers >= _PATIENCE and self.mode != "eager":
-                    site.skip = min(site.strangers, _MAX_SKIP)
+                self._be_patient(site)
+        except RecursionError:  # the caller is deep in a stack of its own
+            pass
         finally:
             self._lock.release()
+
+    def _be_patient(self, site: Site) -> None:
+        """Look less and less often at a site where nothing comes again."""
+        site.strangers += 1
+        if site.strangers < _PATIENCE or self.mode == "eager":
+            return
+        site.skip = min(site.strangers, _MAX_SKIP)
+        if site.strangers == _PATIENCE and site.functions:
+            site.watch()
 
     def _new_site(self, memory: _Memory, view: View, cls: type) -> Site:
         if len(memory.sites) >= _MAX_SITES:
@@ -142,6 +151,7 @@ class Engine:
         site.strangers = 0
         if memory is not self.memory:  # the registry changed meanwhile
             site.view.hot.pop(site.cls, None)
+            live.retire(self.first_runner())
         return True
 
     def _sights(self) -> int:
@@ -157,7 +167,7 @@ class Engine:
 
     def _missed(self, site: Site, live: Live) -> bool:
         """Deal with a structure that is compiled and was walked all the same."""
-        if site.rest:
+        if site.rest > 0:
             site.rest = site.misses = 0
             return True
         failures = site.failures[live] = site.failures.get(live, 0) + 1
@@ -210,6 +220,8 @@ class Engine:
         if treedef._code and self._lock.acquire(blocking=False):
             try:
                 runner = self._runner_of(treedef)
+            except RecursionError:  # the caller is deep in a stack of its own
+                pass
             finally:
                 self._lock.release()
         treedef._runner = runner

@@ -88,7 +88,8 @@ class Text:
 
 def is_plain_name(name: str) -> bool:
     """Say whether an attribute may be written out."""
-    return name.isascii() and name.isidentifier() and not keyword.iskeyword(name)
+    reserved = keyword.iskeyword(name) or name == "__debug__"
+    return name.isascii() and name.isidentifier() and not reserved
 
 
 def tuple_of(items: Sequence[str]) -> str:

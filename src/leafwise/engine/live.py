@@ -66,18 +66,28 @@ class Live(Runner):
         forget_files(self.files)
 
     def _first_build(self, treedef: Any, leaves: list[Any]) -> Any:
-        text = emit_build(self.plan)
-        text.names["AGAIN"] = _build_again
-        function = self.compile(text, "build")
+        try:
+            text = emit_build(self.plan)
+            text.names["AGAIN"] = _build_again
+            function = self.compile(text, "build")
+        except RecursionError:  # the caller is deep in a stack of its own
+            return reference.build(treedef, leaves)
         if self.build == self._first_build:
             self.build = function
+        else:  # retired by another thread
+            forget_files(self.files)
         return function(treedef, leaves)
 
     def _first_up_to(self, treedef: Any, tree: Any) -> list[Any] | None:
-        text = emit_up_to(self.plan)
-        function = reference.up_to if text is None else self.compile(text, "up_to")
+        try:
+            text = emit_up_to(self.plan)
+            function = reference.up_to if text is None else self.compile(text, "up_to")
+        except RecursionError:  # the caller is deep in a stack of its own
+            return reference.up_to(treedef, tree)
         if self.up_to == self._first_up_to:
             self.up_to = function
+        else:  # retired by another thread
+            forget_files(self.files)
         return function(treedef, tree)
 
     def _find_paths(self, treedef: Any) -> list[KeyPath]:

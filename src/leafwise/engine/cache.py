@@ -131,8 +131,10 @@ class Engine:
         """Count a structure that was walked; say whether that led to something."""
         key = fingerprint(treedef._code)
         live = memory.live.get(key)
+        seen = site.counts.get(hash(key), 0) + 1
+        if seen < 0:
+            return False
         if live is None:
-            seen = site.counts.get(hash(key), 0) + 1
             if seen < self._sights():
                 self._count(site, hash(key), seen)
                 return False

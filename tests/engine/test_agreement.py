@@ -1,0 +1,279 @@
+"""The engine is never different: each operation, on and off, on trees that change."""
+
+import operator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import leafwise as lw
+from alike import Node, Pair, outcome, told, told_treedef, trees, variants, walks
+
+
+def both(act):
+    """Return what something gives with the engine off, and with it eager."""
+    with lw.engine.disabled():
+        expected = act()
+    with lw.engine.eager():
+        found = act()
+    return expected, found
+
+
+def flattened(tree, walk):
+    leaves, treedef = lw.tree_flatten(tree, **walk)
+    pairs, again = lw.tree_flatten_with_path(tree, **walk)
+    return (
+        told(leaves),
+        told_treedef(treedef),
+        treedef == again,
+        [(str(path), told(leaf)) for path, leaf in pairs],
+    )
+
+
+def _named(path, leaf):
+    return str(path), leaf
+
+
+SINGLE = (
+    lambda tree, walk: flattened(tree, walk),
+    lambda tree, walk: told(lw.tree_map(lambda x: [x], tree, **walk)),
+    lambda tree, walk: told(
+        lw.tree_map_with_path(lambda p, x: (str(p), x), tree, **walk)
+    ),
+    lambda tree, walk: told(lw.tree_reduce(lambda a, b: (a, b), tree, 0, **walk)),
+    lambda tree, walk: told(lw.tree_all(tree, **walk)),
+)
+
+
+@given(st.data(), trees, walks)
+@settings(max_examples=150)
+def test_one_tree_after_another(data, tree, walk):
+    """Structures that change between calls, back and forth."""
+    second = data.draw(variants(tree))
+    third = data.draw(variants(second))
+
+    def act():
+        order = (tree, tree, tree, second, tree, second, third, third, tree)
+        return [outcome(call, one, walk) for one in order for call in SINGLE]
+
+    expected, found = both(act)
+    assert expected == found
+
+
+PAIRED = (
+    lambda a, b, walk: lw.tree_map(lambda x, y: (x, y), a, b, **walk),
+    lambda a, b, walk: lw.tree_map(lambda x, y: (x, y), a, b, strict=True, **walk),
+    lambda a, b, walk: lw.tree_map(lambda x, y, z: (x, y, z), a, b, a, **walk),
+    lambda a, b, walk: lw.tree_structure(a, **walk).flatten_up_to(b),
+    lambda a, b, walk: lw.broadcast_prefix(a, b, **walk),
+    lambda a, b, walk: lw.tree_broadcast_prefix(a, b, **walk),
+    lambda a, b, walk: lw.tree_broadcast_common(a, b, **walk),
+)
+
+
+@given(st.data(), trees, walks)
+@settings(max_examples=100)
+def test_two_trees(data, tree, walk):
+    """Further trees that fit, go deeper, or differ; the whole error texts."""
+    second = data.draw(variants(tree))
+
+    def act():
+        pairs = ((tree, tree), (tree, second), (second, tree), (tree, second))
+        return [outcome(call, a, b, walk) for a, b in pairs for call in PAIRED]
+
+    expected, found = both(act)
+    assert expected == found
+
+
+@given(trees, walks, st.lists(st.one_of(trees, st.builds(object)), max_size=40))
+def test_any_leaves_at_all(tree, walk, others):
+    """Unflatten with any objects at the leaves, and with too few or too many."""
+    ids = [id(other) for other in others]
+
+    def act():
+        treedef = lw.tree_structure(tree, **walk)
+        exact = (others * treedef.num_leaves)[: treedef.num_leaves]
+        built = [outcome(treedef.unflatten, given_) for given_ in (exact, tuple(exact))]
+        return built * 2, [outcome(treedef.unflatten, others) for _ in range(2)]
+
+    with lw.engine.disabled():
+        expected = act()
+    with lw.engine.eager():
+        act()
+        found = act()
+    assert ids == [id(other) for other in others]
+    assert str(expected) == str(found)
+
+
+@given(trees)
+def test_the_walk_is_really_left_out(tree):
+    """Where a structure is compiled, the same treedef comes back each time."""
+    with lw.engine.eager():
+        leaves = lw.tree_leaves(tree)
+        first = lw.tree_structure(tree)
+        text = lw.engine.source(first)
+        if text and "RETREE" not in text:
+            assert lw.tree_structure(tree) is first
+            assert lw.tree_flatten(tree)[0] == leaves
+
+
+# ---------------------------------------------------------------- callbacks that change
+
+
+def changing(act):
+    """Return what happens to fresh trees, each walked often, with and without."""
+    return both(lambda: [act() for _ in range(4)])
+
+
+def test_a_function_that_changes_the_tree_under_a_map():
+    """The map goes on with the old values, whatever the function does to the tree."""
+
+    def act():
+        tree = {"a": [1, 2], "b": {"c": 3, "d": [4]}, "e": (5, [6])}
+
+        def function(x):
+            tree["a"].clear()
+            tree["b"]["d"].append(x)
+            tree["b"].pop("c", None)
+            tree["e"][1][0] = "new"
+            return x * 10
+
+        return told(lw.tree_map(function, tree)), told(tree)
+
+    expected, found = changing(act)
+    assert expected == found
+    assert "60" in str(expected[0][0])
+
+
+class Meddler(Node):
+    """Changes a neighbour when it is taken apart."""
+
+
+def _meddle(node):
+    node.aux(node)
+    return node.kids, None
+
+
+@pytest.fixture
+def meddler():
+    lw.register_pytree_node(Meddler, _meddle, lambda aux, kids: Meddler(kids, aux))
+    yield
+    lw.unregister_pytree_node(Meddler)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tree: tree["c"].__setitem__(0, (7, 8)),
+        lambda tree: tree["d"].pop("x"),
+        lambda tree: tree["d"].__setitem__("x", [1]),
+        lambda tree: tree["a"].clear(),
+    ],
+)
+def test_a_flatten_function_that_changes_a_neighbour(meddler, change):
+    """What is read before the change and what after it is the same in both ways.
+
+    The changes are such that doing them twice does no more: where a tree turns out to
+    be of another structure, the walk calls the function again.
+    """
+
+    def act():
+        tree = {"a": [0, (1,)], "c": [1, 2], "d": {"x": 1}, "e": [3]}
+        tree["b"] = Meddler([1], lambda _: change(tree))
+        return outcome(lambda: [lw.tree_leaves(tree), str(lw.tree_structure(tree))])
+
+    with lw.engine.disabled():
+        expected = [act() for _ in range(3)]
+    with lw.engine.eager():
+        calm = {"a": [0, (1,)], "c": [1, 2], "d": {"x": 1}, "e": [3]}
+        calm["b"] = Meddler([1], lambda _: None)
+        for _ in range(3):
+            lw.tree_leaves(calm)
+        found = [act() for _ in range(3)]
+    assert expected == found
+
+
+def test_a_predicate_that_changes_the_tree():
+    """A predicate is asked of the same nodes, and sees its own changes."""
+
+    def act():
+        asked = []
+        tree = {"a": [1], "b": [2], "c": {"d": 3}}
+
+        def is_leaf(node):
+            asked.append(told(node))
+            if node == [1]:
+                tree["b"].append(4)
+            return False
+
+        return told(lw.tree_leaves(tree, is_leaf=is_leaf)), asked
+
+    expected, found = changing(act)
+    assert expected == found
+
+
+# ------------------------------------------------------------------------- failures
+
+
+def test_a_failing_function_leaves_a_note_with_the_path(engine_on):
+    """The note names the leaf, and the error keeps its type."""
+    tree = {"a": [1, {"b": 2}], "c": 0}
+    for _ in range(5):
+        with pytest.raises(ZeroDivisionError) as caught:
+            lw.tree_map(lambda x: 1 // x, tree)
+        assert caught.value.__notes__ == ["at key path ['c']"]
+        with pytest.raises(TypeError) as caught:
+            lw.tree_map(operator.add, tree, {"a": [1, {"b": "x"}], "c": 0})
+        assert caught.value.__notes__ == ["at key path ['a'][1]['b']"]
+
+
+def test_stop_iteration_is_not_swallowed(engine_on):
+    """A function of one, two or three trees may raise what ends a generator."""
+
+    def stop(*_):
+        raise StopIteration("mine")
+
+    for more in range(3):
+        for _ in range(4):
+            with pytest.raises(StopIteration, match="mine"):
+                lw.tree_map(stop, [1, (2,)], *[[1, (2,)]] * more)
+
+
+class Fragile(Node):
+    """Cannot be put together from some children."""
+
+
+def _rebuilt(aux, kids):
+    if "bad" in kids:
+        raise ValueError("not this one")
+    return Fragile(kids, aux)
+
+
+@pytest.fixture
+def fragile():
+    lw.register_pytree_node(Fragile, lambda n: (n.kids, n.aux), _rebuilt)
+    yield
+    lw.unregister_pytree_node(Fragile)
+
+
+def test_a_failing_unflatten_function_says_where(fragile, engine_on):
+    """The note has the path of the node, and nothing is chained to the error."""
+    tree = [{"x": Fragile([1, 2], None)} for _ in range(30)]
+    leaves, treedef = lw.tree_flatten(tree)
+    leaves[41] = "bad"
+    for _ in range(5):
+        with pytest.raises(ValueError, match="not this one") as caught:
+            treedef.unflatten(leaves)
+        assert caught.value.__notes__ == ["at key path [20]['x']"]
+        assert caught.value.__context__ is None
+
+
+def test_a_wrong_number_of_leaves(engine_on):
+    """The text is that of the walk, hot or not."""
+    treedef = lw.tree_structure(Pair([1, 2], {"a": 3}))
+    for _ in range(5):
+        treedef.unflatten([1, 2, 3])
+        with pytest.raises(lw.StructureError, match="3 leaves"):
+            treedef.unflatten([1, 2])
+        with pytest.raises(lw.StructureError, match="3 leaves"):
+            lw.tree_unflatten(treedef, [1, 2, 3, 4])

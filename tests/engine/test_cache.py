@@ -1,0 +1,292 @@
+"""What is hot: counting, choosing, bounds, forgetting, threads."""
+
+import gc
+import linecache
+import os
+import subprocess
+import sys
+import threading
+import time
+import weakref
+
+import pytest
+
+import leafwise as lw
+from alike import Layer, Node, Pair, told
+from leafwise.engine.cache import engine
+
+
+def generated_files():
+    return {name for name in linecache.cache if str(name).startswith("<leafwise ")}
+
+
+def stranger(number):
+    return {f"key{number}": [number, (number,)], "x": {f"inner{number}": None}}
+
+
+def test_the_third_sight_compiles():
+    """A structure is walked three times, then its treedef is always the same one."""
+    with lw.engine.enabled():
+        tree = {"a": [1, 2], "b": 3}
+        walked = [lw.tree_structure(tree) for _ in range(3)]
+        assert lw.engine.stats()["plans"] == 1
+        hot = [lw.tree_structure({"a": [x, x], "b": x}) for x in range(3)]
+        assert all(treedef is hot[0] for treedef in hot)
+        assert hot[0] is walked[-1] is not walked[0]
+
+
+def test_unflatten_alone_gets_hot_too():
+    """A treedef that came from elsewhere is compiled after some uses."""
+    with lw.engine.enabled():
+        treedef = lw.PyTreeDef.from_json(lw.tree_structure([1, {"a": 2}]).to_json())
+        lw.engine.forget()
+        for _ in range(5):
+            assert treedef.unflatten([1, 2]) == [1, {"a": 2}]
+            assert treedef.flatten_up_to([3, {"a": 4}]) == [3, 4]
+        assert lw.engine.stats()["plans"] == 1
+
+
+@pytest.mark.parametrize(
+    "trees",
+    [
+        [{f"{name}{i}": [i] for i in range(3)} for name in "abcdefgh"],
+        [{"a": [1] * n, "b": 0} for n in range(8)],
+        [([1] * n, {"x": n}) for n in range(8)],
+        [Pair([1] * n, None) for n in range(8)],
+        [[{"k": 1}] * n for n in range(8)],
+    ],
+)
+def test_alternating_structures_all_hit(trees):
+    """Eight structures behind one type of root, in turn and in any order."""
+    with lw.engine.enabled():
+        for _ in range(6):
+            for tree in trees:
+                lw.tree_leaves(tree)
+        known = {id(lw.tree_structure(tree)) for tree in trees}
+        assert len(known) == len(trees)
+        for tree in [*trees, *reversed(trees), *trees[::3], *trees[::2]]:
+            assert id(lw.tree_structure(tree)) in known
+            assert told(lw.tree_map(lambda x: x, tree)) == told(tree)
+
+
+def test_the_number_of_structures_is_bounded():
+    """The oldest leave, and their lines with them; those that stay still work."""
+    with lw.engine.eager():
+        for number in range(600):
+            tree = stranger(number)
+            for _ in range(2):
+                leaves, treedef = lw.tree_flatten(tree)
+                assert treedef.unflatten(leaves) == tree
+        stats = lw.engine.stats()
+        assert stats["plans"] <= 256
+        assert stats["size"] <= 2_000_000
+        assert stats["evicted"] >= 300
+        files = {file for live in engine.memory.live.values() for file in live.files}
+        assert generated_files() == files
+        first = stranger(0)
+        assert lw.tree_map(lambda x: x, first) == first
+    assert generated_files() == set()
+
+
+def test_forgetting_leaves_no_lines(eager):
+    """`forget` and any registration drop everything."""
+    for drop in (lw.engine.forget, lambda: lw.namespace(f"drop{time.time_ns()}")):
+        for _ in range(3):
+            leaves, treedef = lw.tree_flatten([1, {"a": 2}])
+            treedef.unflatten(leaves)
+        assert generated_files()
+        drop()
+        assert generated_files() == set()
+        assert lw.engine.stats()["plans"] == 0
+        assert treedef.unflatten([3, 4]) == [3, {"a": 4}]
+
+
+class Thing:
+    """Can be referred to weakly, and called."""
+
+    def __call__(self):
+        """Do nothing."""
+
+
+def test_nothing_of_the_user_is_kept(eager):
+    """Neither the tree, nor a node, nor a leaf, nor aux data that is an object."""
+    gc.collect()
+    leaf, node, aux = Thing(), Layer(Thing(), 1, Thing()), Thing()
+    tree = {"a": [leaf, node], "b": Node([leaf], aux), "c": lw.Partial(Thing(), leaf)}
+    for _ in range(4):
+        leaves, treedef = lw.tree_flatten(tree)
+        treedef.unflatten(leaves)
+        lw.tree_map(lambda x, y: x, tree, tree)
+        lw.tree_leaves_with_path(tree)
+    things = (leaf, node.x, node.tag, aux, tree["c"].func)
+    watched = [weakref.ref(thing) for thing in (*things, node)]
+    del tree, node, leaf, aux, leaves, treedef, things
+    gc.collect()
+    assert [ref() for ref in watched] == [None] * 6
+    assert lw.engine.stats()["plans"] >= 1
+
+
+def test_leaves_of_types_not_seen_before(eager):
+    """A new type of leaf is walked once and hits from then on."""
+    for _ in range(3):
+        first = lw.tree_structure([1, 2])
+    new = type("New", (), {})
+    for _ in range(12):
+        assert lw.tree_structure([new(), 2]) is not None
+    assert lw.tree_structure([new(), 2]) is lw.tree_structure([3, 4])
+    assert lw.tree_structure([3, 4]) == first
+
+
+def test_registering_the_type_of_a_leaf(eager):
+    """What was a leaf is a node from then on, and a leaf again."""
+    cls = type("Late", (Node,), {})
+    tree = {"a": cls([1, 2], None), "b": [cls([3], None)]}
+    for _ in range(3):
+        assert len(lw.tree_leaves(tree)) == 2
+        before = lw.tree_structure(tree)
+    lw.register_pytree_node(cls, lambda n: (n.kids, n.aux), lambda a, k: cls(k, a))
+    try:
+        for _ in range(3):
+            assert lw.tree_leaves(tree) == [1, 2, 3]
+            assert lw.tree_map(str, tree)["b"][0].kids == ["3"]
+            during = lw.tree_structure(tree)
+    finally:
+        lw.unregister_pytree_node(cls)
+    for _ in range(3):
+        assert len(lw.tree_leaves(tree)) == 2
+        assert before.unflatten([1, 2]) == {"a": 1, "b": [2]}
+        assert during.unflatten([4, 5, 6])["a"].kids == [4, 5]
+
+
+def test_registering_a_class_anew(eager):
+    """Each treedef keeps the rules it was made with."""
+    cls = type("Again", (Node,), {})
+
+    def register(factor, **options):
+        lw.register_pytree_node(
+            cls,
+            lambda n: ([kid * factor for kid in n.kids], None),
+            lambda aux, kids: cls(kids, factor),
+            **options,
+        )
+
+    register(1)
+    try:
+        for _ in range(3):
+            leaves, old = lw.tree_flatten([cls([1, 2], 0)])
+        register(10, exist_ok=True)
+        for _ in range(3):
+            assert lw.tree_leaves([cls([1, 2], 0)]) == [10, 20]
+            assert old.unflatten(leaves)[0].aux == 1
+            assert lw.tree_map(lambda x: x, [cls([1, 2], 0)])[0].aux == 10
+    finally:
+        lw.unregister_pytree_node(cls)
+
+
+def test_a_class_that_never_hits_is_left_alone(eager):
+    """Children from an iterator cannot be checked without being used up."""
+    cls = type("Once", (Node,), {})
+    calls = []
+
+    def flatten(node):
+        calls.append(node)
+        return iter(node.kids), None
+
+    lw.register_pytree_node(cls, flatten, lambda aux, kids: cls(kids, aux))
+    try:
+        for _ in range(30):
+            assert lw.tree_leaves([cls([1, 2], 0)]) == [1, 2]
+        calls.clear()
+        for _ in range(5):
+            lw.tree_leaves([cls([1, 2], 0)])
+        assert len(calls) == 5
+    finally:
+        lw.unregister_pytree_node(cls)
+
+
+# ------------------------------------------------------------------------- switching
+
+
+def test_switching_nests_and_survives_exceptions():
+    """The mode is restored, whatever happens inside."""
+    modes = [lw.engine.stats()["mode"]]
+
+    def fail_inside():
+        with lw.engine.eager(), lw.engine.disabled():
+            modes.append(lw.engine.stats()["mode"])
+            with lw.engine.enabled():
+                modes.append(lw.engine.stats()["mode"])
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail_inside()
+    assert modes[1:] == ["off", "on"]
+    assert lw.engine.stats()["mode"] == modes[0]
+
+
+def test_off_compiles_nothing():
+    """With the engine off nothing is learned and nothing old is used."""
+    with lw.engine.eager():
+        for _ in range(3):
+            first = lw.tree_structure([1, (2, 3)])
+        with lw.engine.disabled():
+            for _ in range(5):
+                treedef = lw.tree_structure([1, (2, 3)])
+                assert treedef is not first
+                assert treedef == first
+                assert first.unflatten([1, 2, 3]) == [1, (2, 3)]
+            assert lw.engine.stats()["plans"] == 0
+            assert generated_files() == set()
+
+
+@pytest.mark.parametrize(
+    ("value", "mode"), [("0", "off"), ("1", "on"), ("", "on"), ("eager", "eager")]
+)
+def test_the_environment_chooses_the_mode(value, mode):
+    """`LEAFWISE_ENGINE` is read once, at import."""
+    code = "import leafwise as lw; print(lw.engine.stats()['mode'])"
+    env = {**os.environ, "LEAFWISE_ENGINE": value}
+    shown = subprocess.check_output([sys.executable, "-c", code], env=env, text=True)
+    assert shown.strip() == mode
+
+
+# --------------------------------------------------------------------------- threads
+
+
+def test_threads_that_walk_while_others_register_and_forget(engine_on):
+    """Every result is right, whoever compiles, drops or registers meanwhile."""
+    trees = [{"a": [1] * n, "b": (n, {"c": n})} for n in range(6)]
+    trees += [[Layer(n, [n], "t"), Node([n], "x")] for n in range(3)]
+    wanted = [told(lw.tree_map(lambda x: x + 1, tree)) for tree in trees]
+    wrong, stop = [], threading.Event()
+
+    def walk():
+        while not stop.is_set():
+            for tree, expected in zip(trees, wanted, strict=True):
+                try:
+                    leaves, treedef = lw.tree_flatten(tree)
+                    rebuilt = treedef.unflatten([x + 1 for x in leaves])
+                    mapped = lw.tree_map(lambda x, y: y + 1, tree, tree)
+                except Exception as error:
+                    wrong.append(repr(error))
+                    return
+                if told(rebuilt) != expected or told(mapped) != expected:
+                    wrong.append(expected)
+
+    def disturb():
+        while not stop.is_set():
+            cls = type("Passing", (), {})
+            lw.register_static(cls)
+            time.sleep(0.01)
+            lw.unregister_pytree_node(cls)
+            lw.engine.forget()
+
+    threads = [threading.Thread(target=walk) for _ in range(8)]
+    threads.append(threading.Thread(target=disturb))
+    for thread in threads:
+        thread.start()
+    time.sleep(1.5)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert wrong == []

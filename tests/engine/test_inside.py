@@ -1,0 +1,233 @@
+"""Plans, their text, and what a debugger sees of it."""
+
+import inspect
+import linecache
+import sys
+from collections import OrderedDict, defaultdict, deque, namedtuple
+
+import pytest
+
+import leafwise as lw
+from alike import Layer, Node, Slotted, told
+from leafwise.core.registry import current
+from leafwise.engine.exact import exact_key, exactly
+from leafwise.engine.plan import fingerprint, make_plan
+
+
+def plan_of(tree):
+    return make_plan(lw.tree_structure(tree)._code)
+
+
+def test_equal_subtrees_are_one_part():
+    """A hundred layers are one, and so is a subtree in two places."""
+    layer = {"w": (1, 2), "b": [3, 4]}
+    plan = plan_of({"layers": [layer] * 100, "first": layer, "step": 0})
+    assert len(plan.parts) == 5
+    assert repr(plan.root).count("100 x") == 1
+    assert plan.root.leaves == 405
+    assert plan.entries == 1 + 1 + 101 * 3
+
+
+def test_parts_with_other_keys_or_aux_data_are_others():
+    """Equality across types makes no two parts the same."""
+    trees = [[{1: 0}, {True: 0}, {1.0: 0}], [Layer(1, 2, 0), Layer(1, 2, False)]]
+    assert [len(plan_of(tree).parts) for tree in trees] == [4, 3]
+    assert len(plan_of([Node([1], [1]), Node([1], [2])]).parts) == 2  # read anew
+
+
+@pytest.mark.parametrize("value", [1, True, 1.0, -0.0, 0.0, "a", b"a", None, (1, "a")])
+def test_exact_keys_and_exact_comparison_agree(value):
+    """Each value is itself and no other one."""
+    others = [1, True, 1.0, -0.0, 0.0, "a", b"a", None, (1, "a"), (True, "a")]
+    alike = [other for other in others if exactly(other, value)]
+    assert alike == [value]
+    assert [type(x) for x in alike] == [type(value)]
+    keys = [exact_key(other) == exact_key(value) for other in others]
+    assert keys == [exactly(other, value) for other in others]
+
+
+def test_fingerprints_tell_structures_apart():
+    """What `==` of treedefs takes for the same may need another function."""
+    first, second = lw.tree_structure({1: 0}), lw.tree_structure({True: 0})
+    assert first == second
+    assert fingerprint(first._code) != fingerprint(second._code)
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        [None] * 100,
+        [[]] * 50,
+        [{}] * 30 + [[]] * 30,
+        [[[]] * 20] * 20,
+        [[1]] * 50,
+        [[[1] * 10] * 10] * 10,
+        [[{"a": [1] * k, "b": ()}] * n for k in (1, 3, 5, 9) for n in (2, 7, 30)],
+        [[[{"w": [1, None], "b": {}}] * 9, 5] * 9] * 9,
+        {f"k{i:03}": i for i in range(100)},
+        {f"k{-i}": [i] for i in range(100)},
+        OrderedDict((f"k{-i}", i) for i in range(100)),
+        defaultdict(list, {f"k{-i}": (i,) for i in range(40)}),
+        defaultdict(int, {"b": 1, "a": (2,)}),
+        deque(range(50), 60),
+        deque([[1], [1], 2]),
+        namedtuple("Wide", [f"f{i}" for i in range(60)])(*range(60)),
+        [Layer([i], (i, {"z": i}), "t") for i in range(40)],
+        [Slotted(x=Layer(1, 2), tag=1)] * 40,
+        [Node([i, [i]], [i]) for i in range(40)],
+        [Node([i, Layer(i, 0, [i])], None) for i in range(40)],
+        {"a": [Node([1], [0])] * 3, "b": Node([Node([], [1])] * 20, "t")},
+        [Layer(list(range(20)), {"a": [1, 2], "b": {}})] * 3,
+        [{"p": (big := {f"k{i}": [i, {"x": i}] for i in range(12)}), "q": big}, big],
+        lw.Partial(len, [1, 2], key=(3,)),
+        {(1, "a"): 1, (True, "b"): 2, None: 3, 4.5: [4]},
+        [1, *[(2, 3)] * 12, 4, *[{"x": 5}] * 12],
+    ],
+    ids=lambda tree: type(tree).__name__,
+)
+def test_shapes_around_the_thresholds(tree, eager):
+    """Loops, loops in loops, own functions, long nodes, nodes without leaves."""
+    with lw.engine.disabled():
+        leaves, treedef = lw.tree_flatten(tree)
+        paths = treedef.paths()
+    for _ in range(3):
+        found, again = lw.tree_flatten(tree)
+        assert found == leaves
+        assert again == treedef
+        assert again.paths() == paths
+        assert told(again.unflatten(leaves)) == told(tree)
+        assert again.flatten_up_to(tree) == leaves
+        assert told(lw.tree_map(lambda x, y: y, tree, tree)) == told(tree)
+
+
+@pytest.mark.parametrize("depth", [30, 41, 90, 300, 1900, 2500])
+@pytest.mark.parametrize(
+    "wrap", [lambda x: [x], lambda x: {"k": x, "n": None}, lambda x: Layer(x, 1)]
+)
+def test_deep_trees(wrap, depth, eager):
+    """Deep trees are compiled in pieces, and the deepest left to the walk."""
+    tree = 1
+    for _ in range(depth):
+        tree = wrap(tree)
+    with lw.engine.disabled():
+        leaves, treedef = lw.tree_flatten(tree)
+    for _ in range(3):
+        found, again = lw.tree_flatten(tree)
+        assert found == leaves
+        assert again == treedef
+        rebuilt = again.unflatten(found)
+        assert lw.tree_leaves(rebuilt) == leaves
+        assert again.flatten_up_to(rebuilt) == leaves
+    if depth != 1900:  # some of these weigh too much
+        assert (make_plan(treedef._code) is None) == (depth > 2000)
+
+
+def test_too_much_text_is_left_to_the_walk(eager):
+    """A tree of thousands of different nodes has no plan."""
+    tree = [{f"k{i}": [i]} for i in range(5000)]
+    assert plan_of(tree) is None
+    assert lw.engine.source(lw.tree_structure(tree)) == ""
+    for _ in range(3):
+        assert lw.tree_leaves(tree) == [*range(5000)]
+
+
+def _from_below(levels, function):
+    return function() if levels == 0 else _from_below(levels - 1, function)
+
+
+@pytest.mark.parametrize("room", range(60, 160, 10))
+def test_a_caller_who_is_deep_in_the_stack(room, eager):
+    """What the walk can do with little stack left, the engine does not spoil."""
+    tree = {f"k{i}": {"a": [1, 2, (3, {"x": 4})]} for i in range(6)}
+
+    def act():
+        leaves, treedef = lw.tree_flatten(tree)
+        assert treedef.unflatten(leaves) == tree
+        assert treedef.flatten_up_to(tree) == leaves
+        return leaves
+
+    used = len(inspect.stack(0))
+    levels = sys.getrecursionlimit() - used - room
+    for _ in range(4):
+        assert _from_below(levels, act) == [1, 2, 3, 4] * 6
+
+
+# ------------------------------------------------------------------------------ text
+
+
+def test_no_user_data_enters_the_text():
+    """Hostile keys and class names do no harm, and do not show."""
+    key = "'); raise SystemExit; ('"
+    cls = type("x\n): raise SystemExit", (Node,), {})
+    lw.register_pytree_node(
+        cls, lambda n: (n.kids, key), lambda aux, kids: cls(kids, 0)
+    )
+    try:
+        tree = {key: [1], f"{key}2": cls([2], 0), '"""': {"\n": 3}}
+        assert "SystemExit" not in lw.engine.source(lw.tree_structure(tree))
+        with lw.engine.eager():
+            for _ in range(3):
+                assert sorted(lw.tree_leaves(tree)) == [1, 2, 3]
+                assert lw.tree_map(lambda x: x, tree)[key] == [1]
+    finally:
+        lw.unregister_pytree_node(cls)
+
+
+def test_odd_attribute_names(eager):
+    """Fields that are keywords, or no ASCII, or debugging flags."""
+    names = ("class", "é", "ﬁ", "__debug__", "_x", "__y")
+    cls = type("Strange", (), {})
+    lw.register_dataclass(cls, names, ())
+    try:
+        node = cls()
+        node.__dict__.update({name: place for place, name in enumerate(names)})
+        for _ in range(3):
+            leaves, treedef = lw.tree_flatten([node])
+            assert leaves == [0, 1, 2, 3, 4, 5]
+            (rebuilt,) = treedef.unflatten(leaves)
+            assert vars(rebuilt) == vars(node)
+    finally:
+        lw.unregister_pytree_node(cls)
+
+
+def test_generated_functions_show_their_source(eager):
+    """`inspect` finds the text, by the file that `linecache` holds."""
+    for _ in range(3):
+        leaves, treedef = lw.tree_flatten([1, {"here": 2}])
+        treedef.unflatten(leaves)
+    flatten, build = current.view.hot[list], treedef._runner.build
+    assert inspect.getsource(flatten).startswith("def flatten(t):")
+    assert inspect.getsource(build).startswith("def build(treedef, leaves):")
+    assert build.__code__.co_filename in linecache.cache
+
+
+def test_a_debugger_steps_through_the_lines(eager):
+    """A trace function sees each line, and `linecache` has its text."""
+    tree = (1, [2, 3])
+    for _ in range(3):
+        lw.tree_leaves(tree)
+    lines = []
+
+    def trace(frame, event, _):
+        file = frame.f_code.co_filename
+        if file.startswith("<leafwise flatten"):
+            if event == "line":
+                lines.append(linecache.getline(file, frame.f_lineno).strip())
+            return trace
+        return trace if event == "call" else None
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        lw.tree_leaves(tree)
+    finally:
+        sys.settrace(before)
+    assert lines[0] == "try:"
+    assert any(line.startswith("if type(t) is not") for line in lines)
+    assert lines[-1] == "return out, TREEDEF"
+
+
+def test_source_takes_a_treedef_only():
+    """The error says what was given."""
+    with pytest.raises(lw.TreeDefError, match="source takes a treedef, got list: "):
+        lw.engine.source([1])

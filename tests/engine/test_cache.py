@@ -69,6 +69,32 @@ def test_alternating_structures_all_hit(trees):
             assert told(lw.tree_map(lambda x: x, tree)) == told(tree)
 
 
+def test_more_structures_than_there_is_room_for():
+    """Behind one type of root some are compiled and stay; the others are walked."""
+    trees = [{"a": [[1] * (n % 10)] * (n // 10 + 1), "b": n} for n in range(100)]
+    with lw.engine.enabled():
+        for _ in range(12):
+            for tree in trees:
+                assert lw.tree_map(lambda x: x, tree) == tree
+        compiled = lw.engine.stats()["compiled"]
+        for _ in range(5):
+            for tree in trees:
+                assert lw.tree_map(lambda x: x, tree) == tree
+        assert lw.engine.stats()["compiled"] - compiled <= 1
+        hits = [lw.tree_structure(t) is lw.tree_structure(t) for t in trees]
+        assert 40 <= sum(hits) <= 50
+
+
+def test_leaves_of_many_types():
+    """However many types of leaves come, the structure stays compiled."""
+    with lw.engine.enabled():
+        for number in range(30):
+            tree = [type(f"T{number}", (), {})(), {"a": 1}]
+            for _ in range(4):
+                assert len(lw.tree_leaves(tree)) == 2
+        assert lw.tree_structure(tree) is lw.tree_structure([1, {"a": 2}])
+
+
 def test_the_number_of_structures_is_bounded():
     """The oldest leave, and their lines with them; those that stay still work."""
     with lw.engine.eager():

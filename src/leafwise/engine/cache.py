@@ -135,7 +135,7 @@ class Engine:
         if seen < 0:
             return False
         if live is None:
-            if seen < self._sights():
+            if seen < self._sights() or site.turns_away():
                 self._count(site, hash(key), seen)
                 return False
             plan = make_plan(treedef._code)
@@ -145,6 +145,8 @@ class Engine:
             live = self._admit(memory, key, plan)
         elif live in site.functions:
             return self._missed(site, live)
+        elif site.turns_away():
+            return False
         treedef._runner = live
         site.counts.pop(hash(key), None)
         if not live.plan.varying:
@@ -160,7 +162,7 @@ class Engine:
         """How often a structure must be met: more often, the more are thrown out."""
         if self.mode == "eager":
             return 1
-        return _SIGHTS + min(self.evicted // _MAX_PLANS, 2 * _SIGHTS)
+        return _SIGHTS + min(self.evicted // 16, 500)
 
     def _count(self, site: Site, digest: int, seen: int) -> None:
         if len(site.counts) >= _MAX_COUNTS:
@@ -171,6 +173,8 @@ class Engine:
         """Deal with a structure that is compiled and was walked all the same."""
         if site.rest > 0:
             site.rest = site.misses = 0
+            return True
+        if not live.plan.root.calls_user:  # a leaf of a type that was not known yet
             return True
         failures = site.failures[live] = site.failures.get(live, 0) + 1
         if failures >= _FAILURES:

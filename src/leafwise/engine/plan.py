@@ -62,17 +62,16 @@ class Part:
         runs: Its children, equal neighbours together.
         varies: Whether its aux data is read anew each time.
         own: Whether it is worth a function of its own.
+        uses: In how many places it stands.
         leaves: How many leaves are below it.
         weight: How much text it takes.
         depth: How many nodes are on the longest way down.
         marks: How many keys in it are compared all at once, see `marks_of`.
-        anything_varies: Whether it or something below it varies.
         calls_user: Whether reading it, or something below it, runs functions that
             were registered.
     """
 
     __slots__ = (
-        "anything_varies",
         "arity",
         "aux",
         "calls_user",
@@ -89,7 +88,6 @@ class Part:
         "weight",
     )
 
-    anything_varies: bool
     calls_user: bool
     depth: int
     leaves: int
@@ -112,7 +110,6 @@ class Part:
         self.leaves = sum(n if p is None else n * p.leaves for p, n in runs)
         self.depth = 1 + max((part.depth for part in parts), default=0)
         self.weight = 1 + sum(_weight_of_run(part, count) for part, count in runs)
-        self.anything_varies = self.varies or any(p.anything_varies for p in parts)
         self.calls_user = kind in ("custom", "called") or any(
             part.calls_user for part in parts
         )

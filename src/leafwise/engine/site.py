@@ -22,7 +22,8 @@ Flatten: TypeAlias = Callable[[Any], "tuple[list[Any], Any] | None"]
 _MAPPINGS: Final = frozenset({dict, OrderedDict, defaultdict})
 _SEQUENCES: Final = frozenset({list, tuple, deque})
 _MAX_KEYS = 16
-_MAX_LIVE = 32
+_MAX_LIVE = 48
+_SELDOM = 1000
 _PATIENCE = 16
 _MAX_REST = 128
 
@@ -68,6 +69,9 @@ class Site:
         skip: How many sightings to let pass.
         strangers: How many sightings in a row led to nothing.
         rest: How many calls to leave to the walk.
+        misses: How many calls in a row none of the structures fitted.
+        failures: How often a structure was walked though it was compiled.
+        turned_away: How often a structure came when there was no room.
     """
 
     __slots__ = (
@@ -79,6 +83,7 @@ class Site:
         "rest",
         "skip",
         "strangers",
+        "turned_away",
         "view",
     )
 
@@ -89,6 +94,14 @@ class Site:
         self.failures: dict[Live, int] = {}
         self.counts: dict[int, int] = {}
         self.skip = self.strangers = self.rest = self.misses = 0
+        self.turned_away = 0
+
+    def turns_away(self) -> bool:
+        """Say whether the site is full; once in a while it is not, for a change."""
+        if len(self.functions) < _MAX_LIVE:
+            return False
+        self.turned_away += 1
+        return self.turned_away % _SELDOM != 0
 
     def add(self, live: Live, function: Flatten) -> None:
         """Take a structure in; the oldest leaves if there are too many."""

@@ -34,9 +34,10 @@ _REFUSED = -(1 << 40)
 class _Memory:
     """What was learned under one state of the registry."""
 
-    __slots__ = ("live", "sites")
+    __slots__ = ("evicted", "live", "sites")
 
     def __init__(self) -> None:
+        self.evicted = 0
         self.live: dict[Hashable, Live] = {}
         self.sites: dict[tuple[View, type], Site] = {}
 
@@ -162,7 +163,7 @@ class Engine:
         """How often a structure must be met: more often, the more are thrown out."""
         if self.mode == "eager":
             return 1
-        return _SIGHTS + min(self.evicted // 16, 500)
+        return _SIGHTS + min(self.memory.evicted // 16, 500)
 
     def _count(self, site: Site, digest: int, seen: int) -> None:
         if len(site.counts) >= _MAX_COUNTS:
@@ -201,6 +202,7 @@ class Engine:
                 site.drop(live)
         live.retire(self.first_runner())
         self.evicted += 1
+        memory.evicted += 1
 
     # ----------------------------------------------------- treedefs without trees
 

@@ -23,8 +23,8 @@ __all__ = ["Engine", "engine"]
 _MAX_PLANS = 256
 _MAX_SIZE = 2_000_000
 _MAX_SITES = 512
-_MAX_COUNTS = 64
-_PATIENCE = 32
+_MAX_COUNTS = 512
+_PATIENCE = 128
 _MAX_SKIP = 256
 _FAILURES = 8
 _SIGHTS = 3
@@ -129,7 +129,7 @@ class Engine:
     def _learn(
         self, memory: _Memory, site: Site, leaves: list[Any], treedef: Any
     ) -> bool:
-        """Count a structure that was walked; say whether that led to something."""
+        """Count a structure that was walked; say whether it was no stranger."""
         key = fingerprint(treedef._code)
         live = memory.live.get(key)
         seen = site.counts.get(hash(key), 0) + 1
@@ -138,7 +138,7 @@ class Engine:
         if live is None:
             if seen < self._sights() or site.turns_away():
                 self._count(site, hash(key), seen)
-                return False
+                return seen > 1
             plan = make_plan(treedef._code)
             if plan is None:
                 self._count(site, hash(key), _REFUSED)

@@ -53,6 +53,15 @@ def test_fingerprints_tell_structures_apart():
     assert fingerprint(first._code) != fingerprint(second._code)
 
 
+def test_the_key_of_a_large_structure_is_small():
+    """Equal entries are one object, in the fingerprint and in a compiled treedef."""
+    tree = [{"w": (1, 2), "b": [3, 4]} for _ in range(1000)]
+    assert len({*map(id, fingerprint(lw.tree_structure(tree)._code))}) == 4
+    with lw.engine.eager():
+        treedef = [lw.tree_structure(tree) for _ in range(3)][-1]
+        assert len({*map(id, treedef._code)}) == 4
+
+
 @pytest.mark.parametrize(
     "tree",
     [

@@ -264,6 +264,8 @@ def _identify(rule: Rule, aux: Any) -> tuple[str, Hashable]:
 def fingerprint(code: Code) -> Hashable:
     """Return a key that structures share only if one plan serves all of them.
 
+    Equal entries of it are one object, so that the key of a large structure is small.
+
     Example:
         >>> import leafwise as lw
         >>> from leafwise.engine.plan import fingerprint
@@ -271,9 +273,11 @@ def fingerprint(code: Code) -> Hashable:
         >>> one == other, fingerprint(one._code) == fingerprint(other._code)
         (True, False)
     """
-    return tuple(
+    marks = [
         (run, rule, arity, _identify(rule, aux)[1]) for run, rule, arity, aux in code
-    )
+    ]
+    shared = {mark: mark for mark in marks}
+    return tuple(map(shared.__getitem__, marks))
 
 
 # ---------------------------------------------------------------- from code to plan

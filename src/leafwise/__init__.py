@@ -42,18 +42,41 @@ from .core.registry import unregister_pytree_node as unregister_pytree_node
 from .core.rule import Rule as Rule
 from .core.treedef import PyTreeDef as PyTreeDef
 from .core.treedef import treedef_tuple as treedef_tuple
-from .dataclasses import data as data
 from .dataclasses import dataclass as dataclass
-from .dataclasses import field as field
-from .dataclasses import static as static
 from .errors import CycleError as CycleError
 from .errors import FlattenError as FlattenError
+from .errors import KindError as KindError
 from .errors import LeafwiseError as LeafwiseError
 from .errors import NamespaceError as NamespaceError
 from .errors import PathError as PathError
 from .errors import RegistryError as RegistryError
 from .errors import StructureError as StructureError
 from .errors import TreeDefError as TreeDefError
+from .kinds import Data as Data
+from .kinds import Kind as Kind
+from .kinds import Static as Static
+from .kinds import data as data
+from .kinds import field as field
+from .kinds import parameter as parameter
+from .kinds import state_value as state_value
+from .kinds import static as static
+from .objects.arrays import is_data as is_data
+from .objects.arrays import register_data_type as register_data_type
+from .objects.containers import Dict as Dict
+from .objects.containers import List as List
+from .objects.containers import Sequential as Sequential
+from .objects.module import Module as Module
+from .objects.pytree import Object as Object
+from .objects.pytree import Pytree as Pytree
+from .objects.pytree import check_pytree as check_pytree
+from .objects.pytree import name_to_kind as name_to_kind
+from .objects.surgery import freeze as freeze
+from .objects.surgery import iter_modules as iter_modules
+from .objects.surgery import replace as replace
+from .objects.surgery import select_kind as select_kind
+from .objects.surgery import summary as summary
+from .objects.surgery import unfreeze as unfreeze
+from .objects.surgery import update_kind as update_kind
 from .ops.basic import tree_flatten as tree_flatten
 from .ops.basic import tree_iter as tree_iter
 from .ops.basic import tree_leaves as tree_leaves
@@ -118,22 +141,32 @@ __all__ = [
     "SKIP",
     "STOP",
     "CycleError",
+    "Data",
+    "Dict",
     "DictKey",
     "Difference",
     "FlattenError",
     "FlattenedIndexKey",
     "GetAttrKey",
     "KeyPath",
+    "Kind",
+    "KindError",
     "LeafwiseError",
+    "List",
+    "Module",
     "Namespace",
     "NamespaceError",
+    "Object",
     "OneLevel",
     "Partial",
     "PathError",
     "PyTreeDef",
+    "Pytree",
     "RegistryError",
     "Rule",
     "SequenceKey",
+    "Sequential",
+    "Static",
     "StructureError",
     "TreeDefError",
     "Visit",
@@ -141,18 +174,25 @@ __all__ = [
     "all_leaves",
     "broadcast_common",
     "broadcast_prefix",
+    "check_pytree",
     "data",
     "dataclass",
     "equality_errors",
     "explain_leaf",
     "field",
+    "freeze",
+    "is_data",
     "is_registered",
+    "iter_modules",
     "keystr",
     "lookup",
+    "name_to_kind",
     "namespace",
     "namespaces",
+    "parameter",
     "prefix_errors",
     "register_codec",
+    "register_data_type",
     "register_dataclass",
     "register_leaf",
     "register_pytree_node",
@@ -160,7 +200,11 @@ __all__ = [
     "register_pytree_with_keys",
     "register_pytree_with_keys_class",
     "register_static",
+    "replace",
+    "select_kind",
+    "state_value",
     "static",
+    "summary",
     "tree",
     "tree_all",
     "tree_any",
@@ -201,5 +245,7 @@ __all__ = [
     "treedef_children",
     "treedef_is_leaf",
     "treedef_tuple",
+    "unfreeze",
     "unregister_pytree_node",
+    "update_kind",
 ]

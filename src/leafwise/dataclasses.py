@@ -1,95 +1,24 @@
-"""Dataclasses that are trees: a decorator and its field specifiers.
+"""Dataclasses that are trees: the decorator.
 
 Owns the spelling; what becomes of the fields is decided by
-`core.fields.register_dataclass`, which also takes dataclasses made elsewhere.
+`core.fields.register_dataclass`, which also takes dataclasses made elsewhere, or
+by the class itself where it is a tree already.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar, dataclass_transform, overload
 
 from .core.fields import register_dataclass
 from .core.view import GLOBAL
+from .kinds import data, field, parameter, state_value, static
 
 
-__all__ = ["data", "dataclass", "field", "static"]
+__all__ = ["dataclass"]
 
 T = TypeVar("T")
-
-
-def field(
-    *,
-    pytree_node: bool = True,
-    metadata: Mapping[Any, Any] | None = None,
-    **options: Any,
-) -> Any:
-    """Declare a dataclass field and say whether it is a child.
-
-    Args:
-        pytree_node: True for a child, False for aux data.
-        metadata: Further metadata of the field.
-        **options: Those of `dataclasses.field`: `default`, `default_factory`,
-            `init`, `repr`, `hash`, `compare`, `kw_only`.
-
-    Raises:
-        ValueError: `metadata` says already what the field is.
-
-    Example:
-        >>> import leafwise as lw
-        >>> @lw.dataclass
-        ... class Layer:
-        ...     weight: float
-        ...     name: str = lw.field(default="linear", pytree_node=False)
-        >>> lw.tree_leaves(Layer(0.5))
-        [0.5]
-
-    The idea is that of `flax.struct.field` and `optree.dataclasses.field`.
-    """
-    known = dict(metadata or {})
-    for mark in ("pytree_node", "static"):
-        if mark in known:
-            raise ValueError(
-                f"metadata has {mark!r} already; say it with pytree_node={pytree_node} "
-                "alone"
-            )
-    return dataclasses.field(metadata={**known, "pytree_node": pytree_node}, **options)
-
-
-def data(**options: Any) -> Any:
-    """Declare a dataclass field that is a child.
-
-    Args:
-        **options: Those of `dataclasses.field`.
-
-    Example:
-        >>> import leafwise as lw
-        >>> @lw.dataclass
-        ... class Point:
-        ...     x: float = lw.data(default=0.0)
-        >>> lw.tree_leaves(Point())
-        [0.0]
-    """
-    return field(pytree_node=True, **options)
-
-
-def static(**options: Any) -> Any:
-    """Declare a dataclass field that is aux data.
-
-    Args:
-        **options: Those of `dataclasses.field`.
-
-    Example:
-        >>> import leafwise as lw
-        >>> @lw.dataclass
-        ... class Scaled:
-        ...     x: float
-        ...     unit: str = lw.static(default="m")
-        >>> lw.tree_structure(Scaled(1.0))
-        PyTreeDef(CustomNode(Scaled[('m',)], [*]))
-    """
-    return field(pytree_node=False, **options)
 
 
 @overload
@@ -106,7 +35,9 @@ def dataclass(
 ) -> Callable[[type[T]], type[T]]: ...
 
 
-@dataclass_transform(field_specifiers=(field, data, static, dataclasses.field))
+@dataclass_transform(
+    field_specifiers=(field, data, static, parameter, state_value, dataclasses.field)
+)
 def dataclass(
     cls: type[Any] | None = None,
     /,
@@ -121,6 +52,9 @@ def dataclass(
     Fields are children unless they are declared with `static()` or
     `field(pytree_node=False)`. Rebuilding sets the attributes of an empty
     instance: `__init__` and `__post_init__` do not run.
+
+    A subclass of `Pytree` stays what it is, a node everywhere; its fields have the
+    kinds that they are declared with, or that their values give them.
 
     Args:
         cls: The class; left out when options are given to the decorator.
@@ -154,6 +88,9 @@ def dataclass(
 def _decorate(
     cls: Any, options: dict[str, Any], namespace: str, inherit: bool, exist_ok: bool
 ) -> Any:
+    become = getattr(cls, "_leafwise_dataclass", None)
+    if become is not None:
+        return become(options)
     made = dataclasses.dataclass(cls, **options)
     return register_dataclass(
         made, namespace=namespace, inherit=inherit, exist_ok=exist_ok

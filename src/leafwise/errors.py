@@ -10,6 +10,7 @@ trees: a path is here just a tuple of keys.
     ├── FlattenError(TypeError)       a flatten function returned the wrong thing
     ├── TreeDefError(ValueError)      a treedef cannot be made from this state
     ├── PathError(LookupError)        a tree has nothing at a path, or a text is no path
+    ├── KindError(ValueError)         an attribute cannot be of this kind
     └── RegistryError(ValueError)     a registration that cannot be carried out
         └── NamespaceError(LookupError)   nobody declared this namespace
 
@@ -25,6 +26,7 @@ from typing import Any
 __all__ = [
     "CycleError",
     "FlattenError",
+    "KindError",
     "LeafwiseError",
     "NamespaceError",
     "PathError",
@@ -132,6 +134,40 @@ class FlattenError(LeafwiseError, TypeError):
 
     def __init__(self, message: str, *, path: tuple[Any, ...] | None = None) -> None:
         super().__init__(message)
+        self.path = path
+
+
+class KindError(LeafwiseError, ValueError):
+    """An attribute of a `Pytree` cannot be what it was said to be.
+
+    Attributes:
+        owner: The class of the object.
+        attribute: The name of the attribute.
+        path: Key path, from the object on, of the value that is in the way.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Model(lw.Pytree):
+        ...     def __init__(self, layers):
+        ...         self.layers = lw.static(layers)
+        >>> try:
+        ...     Model({"out": lw.List([])})
+        ... except lw.KindError as error:
+        ...     print(error.attribute, error.path)
+        layers .layers['out']
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        owner: type | None = None,
+        attribute: str = "",
+        path: tuple[Any, ...] = (),
+    ) -> None:
+        super().__init__(message)
+        self.owner = owner
+        self.attribute = attribute
         self.path = path
 
 

@@ -19,14 +19,16 @@ from typing import Any, Final
 from ..errors import PathError, TreeDefError
 from .auxdata import clip
 from .code import Code, Entry
+from .forms import Functions
 from .keypath import KeyPath, parse_literal
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
-from .registry import check_callable, check_class, registered_class
+from .registry import check_callable, check_class, registered_class, view_of
+from .rule import Rule
 from .state import dump, load
 from .view import Mode
 
 
-__all__ = ["read_json", "register_codec", "write_json"]
+__all__ = ["read_json", "read_value", "register_codec", "write_json", "write_value"]
 
 _VERSION: Final = 1
 _DEPTH: Final = 64
@@ -80,8 +82,8 @@ def write_json(code: Code, count: int, mode: Mode) -> str:
     """
     _, namespace, none_is_leaf, _, entries = dump(code, count, mode)
     listed = [
-        _write_entry(*entry, with_keys=rule.data(aux) is not aux)
-        for entry, (_, rule, _, aux) in zip(entries, code, strict=True)
+        _write_entry(*entry, rule=rule)
+        for entry, (_, rule, _, _) in zip(entries, code, strict=True)
     ]
     return json.dumps(
         {
@@ -96,13 +98,11 @@ def write_json(code: Code, count: int, mode: Mode) -> str:
     )
 
 
-def _write_entry(
-    run: int, name: Any, arity: int, aux: Any, *, with_keys: bool
-) -> list[Any]:
+def _write_entry(run: int, name: Any, arity: int, aux: Any, *, rule: Rule) -> list[Any]:
     if isinstance(name, str):
         return [run, name, arity, _write_builtin(name, aux)]
     cls, namespace = name
-    written = _write_custom(cls, namespace, aux, with_keys)
+    written = _write_custom(cls, namespace, aux, rule)
     return [run, [_class_name(cls), namespace], arity, written]
 
 
@@ -119,7 +119,7 @@ def _write_builtin(name: str, aux: Any) -> Any:
     if name == "namedtuple":
         return _class_name(aux)
     if name == "structseq":
-        return [_class_name(aux[0]), _write_value(aux[1])]
+        return [_class_name(aux[0]), write_value(aux[1])]
     if name == "Partial":
         return _object_name(aux)
     return aux
@@ -152,13 +152,13 @@ def _object_name(value: Any) -> str | None:
     return name
 
 
-def _write_custom(cls: type, namespace: str, aux: Any, with_keys: bool) -> Any:
-    codec = _codecs.get((cls, namespace))
+def _write_custom(cls: type, namespace: str, aux: Any, rule: Rule) -> Any:
+    codec = _codecs.get((cls, namespace), rule.codec)
     try:
         if codec is None:
-            return _write_value(aux)
-        if with_keys:
-            return ["codec", codec[0](aux[0]), _write_value(aux[1])]
+            return write_value(aux)
+        if isinstance(rule.form, Functions):
+            return ["codec", codec[0](aux[0]), write_value(aux[1])]
         return ["codec", codec[0](aux)]
     except TreeDefError as error:
         raise TreeDefError(
@@ -171,8 +171,12 @@ def _is_key(value: Any) -> bool:
     return type(value) in (SequenceKey, DictKey, GetAttrKey, FlattenedIndexKey)
 
 
-def _write_value(value: Any, depth: int = 0) -> Any:
-    """Write a value so that each type comes back as itself."""
+def write_value(value: Any, depth: int = 0) -> Any:
+    """Write a value so that each type comes back as itself.
+
+    Raises:
+        TreeDefError: It has no text.
+    """
     cls = type(value)
     if value is None or cls in (bool, int, str):
         return value
@@ -181,9 +185,9 @@ def _write_value(value: Any, depth: int = 0) -> Any:
     if depth >= _DEPTH:
         raise TreeDefError("it is nested too deeply")
     if cls in (tuple, list):
-        return [cls.__name__, *(_write_value(item, depth + 1) for item in value)]
+        return [cls.__name__, *(write_value(item, depth + 1) for item in value)]
     if cls is dict:
-        items = [[_write_key(k), _write_value(v, depth + 1)] for k, v in value.items()]
+        items = [[_write_key(k), write_value(v, depth + 1)] for k, v in value.items()]
         return ["dict", *items]
     if _is_key(value):
         return ["key", str(value)]
@@ -250,7 +254,7 @@ def _read_builtin(name: str, aux: Any) -> Any:
     if name == "namedtuple":
         return _find_named(aux)
     if name == "structseq":
-        return _find_named(aux[0]), _read_value(aux[1])
+        return _find_named(aux[0]), read_value(aux[1])
     if name == "Partial":
         return _find_named(aux)
     return aux
@@ -258,9 +262,10 @@ def _read_builtin(name: str, aux: Any) -> Any:
 
 def _read_custom(cls: type, namespace: str, aux: Any) -> Any:
     if type(aux) is not list or not aux or aux[0] != "codec":
-        return _read_value(aux)
-    codec = _codecs.get((cls, namespace))
-    if codec is None:
+        return read_value(aux)
+    rule = view_of(namespace).resolve(cls)
+    codec = _codecs.get((cls, namespace), rule and rule.codec)
+    if not codec:
         raise TreeDefError(f"no codec is registered for {cls.__qualname__}")
     _, written, *keys = aux
     try:
@@ -269,21 +274,26 @@ def _read_custom(cls: type, namespace: str, aux: Any) -> Any:
         raise TreeDefError(
             f"the codec of {cls.__qualname__} cannot read {clip(written)}"
         ) from error
-    return (value, *map(_read_value, keys)) if keys else value
+    return (value, *map(read_value, keys)) if keys else value
 
 
-def _read_value(value: Any) -> Any:
+def read_value(value: Any) -> Any:
+    """Read a value that `write_value` wrote.
+
+    Raises:
+        TreeDefError: It is malformed.
+    """
     if type(value) is not list:
         if type(value) is dict:
             raise TreeDefError("malformed text of a treedef: a bare object")
         return value
     kind, *items = value
     if kind == "tuple":
-        return tuple(map(_read_value, items))
+        return tuple(map(read_value, items))
     if kind == "list":
-        return [*map(_read_value, items)]
+        return [*map(read_value, items)]
     if kind == "dict":
-        return {parse_literal(key): _read_value(item) for key, item in items}
+        return {parse_literal(key): read_value(item) for key, item in items}
     (item,) = items
     if kind == "literal":
         return parse_literal(item)

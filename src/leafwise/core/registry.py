@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from _thread import allocate_lock
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from ..errors import NamespaceError, RegistryError
@@ -326,6 +326,18 @@ def lookup(
     return view_of(namespace, none_is_leaf).resolve(cls)
 
 
+def _below(classes: Iterable[type]) -> Iterator[type]:
+    """Yield the subclasses of some classes, and theirs."""
+    stack: list[type] = [*classes]
+    seen = set(classes)
+    while stack:
+        below: list[type] = type.__subclasses__(stack.pop())
+        fresh = [cls for cls in below if cls not in seen]
+        seen.update(fresh)
+        stack += fresh
+        yield from fresh
+
+
 def registered_class(module: str, qualname: str, namespace: str) -> type:
     """Return the class that was registered under a qualified name.
 
@@ -336,6 +348,10 @@ def registered_class(module: str, qualname: str, namespace: str) -> type:
     layers = [_state.layers.get(name, EMPTY) for name in (namespace, GLOBAL)]
     for layer in layers:
         for cls in layer.rules:
+            if (cls.__module__, cls.__qualname__) == (module, qualname):
+                return cls
+    for layer in layers:
+        for cls in _below(layer.inherited):
             if (cls.__module__, cls.__qualname__) == (module, qualname):
                 return cls
     raise RegistryError(

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..errors import FlattenError
 from . import auxdata
-from .frozen import Frozen, Sealed
+from .forms import Fields, Functions, Shaped
+from .frozen import Sealed
 from .keys import FlattenedIndexKey, GetAttrKey, as_key
 
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Brackets",
-    "Fields",
-    "Functions",
     "Rule",
     "custom_rule",
     "dataclass_rule",
@@ -37,52 +36,6 @@ __all__ = [
 
 Brackets: TypeAlias = "tuple[str, Sequence[str] | None, str]"
 """Text before the children, before each child, and after the children."""
-
-
-class Fields(Frozen):
-    """Children and aux data are attributes, set on an empty instance.
-
-    Attributes:
-        data: The names of the children.
-        meta: The names of the aux data.
-        new: Makes an empty instance of a class.
-        put: Sets an attribute of it.
-    """
-
-    __slots__ = ("data", "meta", "new", "put")
-    __match_args__ = ("data", "meta", "new", "put")
-
-    data: tuple[str, ...]
-    meta: tuple[str, ...]
-    new: Any
-    put: Callable[[Any, str, Any], None]
-
-    def __init__(
-        self,
-        data: tuple[str, ...],
-        meta: tuple[str, ...],
-        new: Any,
-        put: Callable[[Any, str, Any], None],
-    ) -> None:
-        self._set(data, meta, new, put)
-
-
-class Functions(Frozen):
-    """A node comes apart and together by two functions that somebody gave.
-
-    Attributes:
-        flatten: Takes a node; its result is still to be checked.
-        unflatten: Takes aux data and a tuple of children.
-    """
-
-    __slots__ = ("flatten", "unflatten")
-    __match_args__ = ("flatten", "unflatten")
-
-    flatten: FlattenFunc
-    unflatten: UnflattenFunc
-
-    def __init__(self, flatten: FlattenFunc, unflatten: UnflattenFunc) -> None:
-        self._set(flatten, unflatten)
 
 
 class Rule(Sealed):
@@ -108,9 +61,12 @@ class Rule(Sealed):
             takes the node, returns its keys in leaf order.
         namespace: The namespace of the registration, `""` for the global one.
         where: File and line that registered the class, `""` for built-ins.
-        adapt: Makes the rule of a subclass, when registered with `inherit`.
+        adapt: Makes the rule of a subclass, when registered with `inherit`; None
+            makes its instances leaves.
+        codec: How aux data is written as JSON: a function to what `json.dumps`
+            takes and one back, if nobody registers others; None for plain values.
         form: What the functions of the rule are made of, where that is simple:
-            `Fields`, `Functions` or None.
+            `Fields`, `Shaped`, `Functions` or None.
 
     Example:
         >>> import leafwise as lw
@@ -134,6 +90,7 @@ class Rule(Sealed):
         "namespace",
         "where",
         "adapt",
+        "codec",
         "form",
         "derived",
     )
@@ -153,9 +110,10 @@ class Rule(Sealed):
     leaf_keys: Callable[[Any], Iterable[Any]] | None
     namespace: str
     where: str
-    adapt: Callable[[type], Rule] | None
-    form: Fields | Functions | None
-    derived: dict[type, Rule]
+    adapt: Callable[[type], Rule | None] | None
+    codec: tuple[Callable[[Any], Any], Callable[[Any], Any]] | None
+    form: Fields | Shaped | Functions | None
+    derived: dict[type, Rule | None]
 
     def __init__(self, **values: Any) -> None:
         values = _DEFAULTS | values | {"derived": {}}
@@ -186,6 +144,7 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "namespace": "",
     "where": "",
     "adapt": None,
+    "codec": None,
     "form": None,
 }
 
@@ -226,7 +185,7 @@ def custom_rule(
     unflatten_func: UnflattenFunc,
     namespace: str = "",
     where: str = "",
-    adapt: Callable[[type], Rule] | None = None,
+    adapt: Callable[[type], Rule | None] | None = None,
 ) -> Rule:
     """Return the rule of a class that came with its own two functions.
 
@@ -319,7 +278,7 @@ def keyed_rule(
     unflatten_func: UnflattenFunc,
     namespace: str = "",
     where: str = "",
-    adapt: Callable[[type], Rule] | None = None,
+    adapt: Callable[[type], Rule | None] | None = None,
 ) -> Rule:
     """Return the rule of a class whose function gives `(key, child)` pairs."""
 
@@ -351,7 +310,7 @@ def dataclass_rule(
     rebuild: Callable[[Any, Any], Any] | None = None,
     namespace: str = "",
     where: str = "",
-    adapt: Callable[[type], Rule] | None = None,
+    adapt: Callable[[type], Rule | None] | None = None,
     dropped: Callable[[Any], None] | None = None,
 ) -> Rule:
     """Return the rule of a class whose children are named attributes.
@@ -442,7 +401,7 @@ def static_rule(
     cls: type,
     namespace: str = "",
     where: str = "",
-    adapt: Callable[[type], Rule] | None = None,
+    adapt: Callable[[type], Rule | None] | None = None,
 ) -> Rule:
     """Return the rule of a class whose instances have no leaves at all."""
 

@@ -166,7 +166,6 @@ def _derive(rule: Rule | None, cls: type) -> Rule | None:
     """Return the rule of a subclass, the same object each time."""
     if rule is None or rule.adapt is None:
         return None
-    made = rule.derived.get(cls)
-    if made is None:
-        made = rule.derived.setdefault(cls, rule.adapt(cls))
-    return made
+    if cls not in rule.derived:
+        rule.derived.setdefault(cls, rule.adapt(cls))
+    return rule.derived[cls]

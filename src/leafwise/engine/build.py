@@ -219,9 +219,7 @@ class _Building:
             self.text.add(f"{_targets(meta)} = next(fr)")
         else:
             meta = [self.text.constant(value) for value in part.aux]
-        if any(item.startswith("*") for item in items):
-            listed = self.kept(f"[{', '.join(items)}]")
-            items = [f"{listed}[{place}]" for place in range(part.arity)]
+        items = self.indexed(part, items)
         cls, new = self.text.constant(part.cls), self.text.constant(form.new)
         node = self.kept(f"{new}({cls})")
         names = (*form.data, *form.meta)
@@ -232,6 +230,35 @@ class _Building:
                 put, named = self.text.constant(form.put), self.text.constant(name)
                 self.text.add(f"{put}({node}, {named}, {value})")
         return node
+
+    def make_shaped(self, part: Part, items: list[str]) -> str:
+        form: Any = part.rule.form
+        shape = part.shape
+        if part.varies:
+            static = [self.text.fresh("m") for _ in shape.static]
+            aux = self.kept("next(fr)")
+            if static:
+                self.text.add(f"{_targets(static)} = {aux}.values")
+        else:
+            static = [self.text.constant(value) for value in part.aux.values]
+        items = self.indexed(part, items)
+        named = dict(zip((*shape.data, *shape.static), (*items, *static), strict=True))
+        pairs = [f"{self.text.constant(name)}: {named[name]}" for name in shape.names]
+        cls, new, put, put_shape, layout = map(
+            self.text.constant,
+            (part.cls, form.new, form.put_attributes, form.put_shape, shape.layout),
+        )
+        node = self.kept(f"{new}({cls})")
+        self.text.add(f"{put}({node}, {{{', '.join(pairs)}}})")
+        self.text.add(f"{put_shape}({node}, {layout})")
+        return node
+
+    def indexed(self, part: Part, items: list[str]) -> list[str]:
+        """Return an expression for each child, where some stand for many."""
+        if not any(item.startswith("*") for item in items):
+            return items
+        listed = self.kept(f"[{', '.join(items)}]")
+        return [f"{listed}[{place}]" for place in range(part.arity)]
 
     def make_custom(self, part: Part, items: list[str]) -> str:
         form: Any = part.rule.form

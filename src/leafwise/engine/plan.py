@@ -14,7 +14,8 @@ from typing import Any, Final, TypeAlias
 
 from ..core.code import Code
 from ..core.containers import LIST, NONE, TUPLE
-from ..core.rule import Fields, Functions, Rule
+from ..core.forms import Fields, Functions, Shaped
+from ..core.rule import Rule
 from .exact import SCALARS, NotInertError, exact_key
 
 
@@ -42,7 +43,15 @@ _LEVELS = 40
 _SHARED = 100
 _HEAVY = 1_000
 _UNROLLED = 80
-_VARIES: Final = "varies"
+
+
+class _Varies(tuple[Any, ...]):
+    """Stands for aux data that is read anew; holds what of it does not vary."""
+
+    __slots__ = ()
+
+
+_READ_ANEW: Final = object()
 
 Run: TypeAlias = "tuple[Part | None, int]"
 """Equal neighbours: a part, or None for leaves, and how many of them."""
@@ -53,11 +62,13 @@ class Part:
 
     Attributes:
         kind: How the node is read: `list`, `tuple`, `none`, `dict`, `defaultdict`,
-            `OrderedDict`, `deque`, `namedtuple`, `record` (attributes), `custom`
-            (two functions) or `called` (the rule itself).
+            `OrderedDict`, `deque`, `namedtuple`, `record` (attributes), `shaped`
+            (attributes that the node tells), `custom` (two functions) or `called`
+            (the rule itself).
         rule: The rule of the node.
         cls: The class that a node must have.
         aux: Its aux data, None where it varies.
+        shape: The shape of a `shaped` node, None for all others.
         arity: The number of its children.
         runs: Its children, equal neighbours together.
         varies: Whether its aux data is read anew each time.
@@ -83,6 +94,7 @@ class Part:
         "own",
         "rule",
         "runs",
+        "shape",
         "uses",
         "varies",
         "weight",
@@ -103,6 +115,7 @@ class Part:
         self.cls: type = aux if kind == "namedtuple" else _class_of(rule, aux)
         self.varies = varies
         self.aux: Any = None if varies else aux
+        self.shape: Any = aux.anatomy if kind == "shaped" else None
         self.runs = runs
         self.arity = sum(count for _, count in runs)
         self.uses = 0
@@ -228,6 +241,8 @@ def _kind_of(rule: Rule, aux: Any) -> str:
         return "none"
     if isinstance(rule.form, Fields):
         return "record"
+    if isinstance(rule.form, Shaped):
+        return "shaped"
     if isinstance(rule.form, Functions) and aux[1] is None:
         return "custom"
     return _INERT_KINDS.get(rule.name, "called")
@@ -241,6 +256,8 @@ def _identity(kind: str, aux: Any) -> Hashable:
     """
     if kind in ("list", "tuple", "none"):
         return None
+    if kind == "shaped":
+        return aux.anatomy, exact_key(aux.values)
     if kind in ("dict", "defaultdict"):  # their order follows from their keys
         keys = aux[0]
         if _ALL_STR.issuperset(map(type, keys)):
@@ -253,12 +270,15 @@ _ALL_STR: Final = frozenset({str})
 
 
 def _identify(rule: Rule, aux: Any) -> tuple[str, Hashable]:
-    """Return the kind of a node, and a key for its aux data or `_VARIES`."""
+    """Return the kind of a node, and a key for its aux data."""
     kind = _kind_of(rule, aux)
     try:
         return kind, _identity(kind, aux)
     except (NotInertError, RecursionError):
-        return kind if kind in ("record", "custom") else "called", _VARIES
+        if kind == "shaped":
+            return kind, _Varies((_READ_ANEW, aux.anatomy))
+        known = kind if kind in ("record", "custom") else "called"
+        return known, _Varies((_READ_ANEW,))
 
 
 def fingerprint(code: Code) -> Hashable:
@@ -303,13 +323,13 @@ def make_plan(code: Code) -> Plan | None:
         children = stack[len(stack) - arity :]
         del stack[len(stack) - arity :]
         kind, identity = _identify(rule, aux)
-        if identity is _VARIES:
+        varies = type(identity) is _Varies
+        if varies:
             varying.append(place)
         runs = _runs(children)
         key = (rule, identity, tuple((id(part), count) for part, count in runs))
         part = known.get(key)
         if part is None:
-            varies = identity is _VARIES
             part = known[key] = Part(kind, rule, aux, runs, varies=varies)
             if part.depth > MAX_DEPTH or len(known) > MAX_WEIGHT:
                 return None

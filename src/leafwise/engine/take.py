@@ -248,6 +248,27 @@ class _Taking:
             self.compare(attribute_of(self.text, var, name), known)
         self.read(part, [attribute_of(self.text, var, name) for name in form.data])
 
+    def take_shaped(self, part: Part, var: str) -> None:
+        """Read attributes of a node that tells which it has."""
+        form: Any = part.rule.form
+        shape = part.shape
+        layout, attributes = self.text.constant(shape.layout), self.text.fresh("d")
+        self.refuse_if(f"{var}.{form.slot} is not {layout}")
+        self.text.add(f"{attributes} = {var}.__dict__")
+        self.refuse_if(f"len({attributes}) != {len(shape.names)}")
+        data, static = (
+            [f"{attributes}[{self.text.constant(name)}]" for name in names]
+            for names in (shape.data, shape.static)
+        )
+        if part.varies:
+            self.read(part, data)
+            aux_of = self.text.constant(form.aux_of)
+            self.waiting["fr"].append(f"{aux_of}({layout}, {tuple_of(static)})")
+            return
+        for value, known in zip(static, part.aux.values, strict=True):
+            self.compare(value, known)
+        self.read(part, data)
+
     def compare(self, value: str, known: Any) -> None:
         """Write that a value must be just this one."""
         if type(known) not in SCALARS:

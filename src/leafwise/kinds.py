@@ -1,0 +1,317 @@
+"""Kinds: what an attribute of a class that is a tree can be.
+
+Owns the kinds, and the ways to write them down: around a value that is assigned,
+as a dataclass field, as an annotation. What becomes of them is decided by those
+who read them: `dataclasses` for plain dataclasses, `objects` for `Pytree`s.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final, TypeAlias, TypeVar, overload
+
+from .core.frozen import Sealed
+
+
+__all__ = [
+    "KIND",
+    "Data",
+    "Kind",
+    "Marked",
+    "Static",
+    "data",
+    "field",
+    "parameter",
+    "state_value",
+    "static",
+]
+
+T = TypeVar("T")
+
+
+class Kind(enum.Enum):
+    """What an attribute of a `Pytree` is.
+
+    `STATIC` is part of the structure; all other kinds are data, which is to say
+    children. `PARAMETER` is what is trained, `STATE` what changes otherwise,
+    `FROZEN` a parameter that counts as state until it is unfrozen, `MODULE` a tree
+    that has kinds of its own, `DATA` anything else.
+
+    Attributes:
+        is_data: Whether attributes of this kind are children.
+
+    Example:
+        >>> import leafwise as lw
+        >>> [kind.name for kind in lw.Kind if kind.is_data]
+        ['DATA', 'PARAMETER', 'STATE', 'FROZEN', 'MODULE']
+
+    The finer kinds are those of PAX, the two-valued reading is that of Flax NNX.
+    """
+
+    STATIC = "static"
+    DATA = "data"
+    PARAMETER = "parameter"
+    STATE = "state"
+    FROZEN = "frozen"
+    MODULE = "module"
+
+    @property
+    def is_data(self) -> bool:
+        """Say whether attributes of this kind are children."""
+        return self is not Kind.STATIC
+
+
+Data: TypeAlias = Annotated[T, Kind.DATA]
+"""As an annotation in a class body, says that an attribute is data."""
+
+Static: TypeAlias = Annotated[T, Kind.STATIC]
+"""As an annotation in a class body, says that an attribute is static."""
+
+KIND: Final = "kind"
+"""The key of a dataclass field's metadata under which its kind stands."""
+
+_SPECIFIER: Final[dict[Kind, str]] = {
+    Kind.STATIC: "static",
+    Kind.DATA: "data",
+    Kind.PARAMETER: "parameter",
+    Kind.STATE: "state_value",
+    Kind.FROZEN: "frozen",
+    Kind.MODULE: "module",
+}
+
+
+class Marked(Sealed):
+    """A value on its way to an attribute, together with the kind that it gets.
+
+    Attributes:
+        kind: The kind.
+        value: The value.
+    """
+
+    __slots__ = ("kind", "value")
+    __match_args__ = ("kind", "value")
+
+    kind: Kind
+    value: Any
+
+    def __init__(self, kind: Kind, value: Any) -> None:
+        self._set(kind, value)
+
+    def __repr__(self) -> str:
+        return f"{_SPECIFIER[self.kind]}({self.value!r})"
+
+
+def field(
+    *,
+    pytree_node: bool | None = None,
+    kind: Kind | None = None,
+    metadata: Mapping[Any, Any] | None = None,
+    **options: Any,
+) -> Any:
+    """Declare a dataclass field and say whether it is a child.
+
+    Args:
+        pytree_node: True for a child, False for aux data. Left out, the field of
+            a plain dataclass is a child, and that of a `Pytree` what its values
+            make it.
+        kind: The same said more finely, for dataclasses that are `Pytree`s.
+        metadata: Further metadata of the field.
+        **options: Those of `dataclasses.field`: `default`, `default_factory`,
+            `init`, `repr`, `hash`, `compare`, `kw_only`.
+
+    Raises:
+        ValueError: `metadata` says already what the field is, or `pytree_node`
+            and `kind` disagree.
+
+    Example:
+        >>> import leafwise as lw
+        >>> @lw.dataclass
+        ... class Layer:
+        ...     weight: float
+        ...     name: str = lw.field(default="linear", pytree_node=False)
+        >>> lw.tree_leaves(Layer(0.5))
+        [0.5]
+
+    The idea is that of `flax.struct.field` and `optree.dataclasses.field`.
+    """
+    known = dict(metadata or {})
+    for mark in ("pytree_node", "static", KIND):
+        if mark in known:
+            said = f"pytree_node={pytree_node}" if kind is None else f"kind={kind}"
+            raise ValueError(f"metadata has {mark!r} already; say it with {said} alone")
+    if kind is not None:
+        if pytree_node not in (None, kind.is_data):
+            raise ValueError(f"pytree_node={pytree_node} and kind={kind} disagree")
+        if kind not in (Kind.DATA, Kind.STATIC):
+            known[KIND] = kind
+        pytree_node = kind.is_data
+    if pytree_node is not None:
+        known["pytree_node"] = pytree_node
+    return dataclasses.field(metadata=known, **options)
+
+
+def _specify(kind: Kind, values: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Mark a value, or declare a field."""
+    if not values:
+        return field(kind=kind, **options)
+    if len(values) > 1 or options:
+        raise TypeError(
+            f"{_SPECIFIER[kind]} takes either a single positional argument, the value "
+            "that is assigned, or keyword arguments, those of dataclasses.field"
+        )
+    return Marked(kind, *values)
+
+
+@overload
+def data(value: T, /) -> T: ...
+
+
+@overload
+def data(*, default: T, **options: Any) -> T: ...
+
+
+@overload
+def data(*, default_factory: Callable[[], T], **options: Any) -> T: ...
+
+
+@overload
+def data(**options: Any) -> Any: ...
+
+
+def data(*value: Any, **options: Any) -> Any:
+    """Say that an attribute is data, a child of its object.
+
+    Around a value that is assigned to an attribute of a `Pytree`, or without a
+    value as the specifier of a dataclass field.
+
+    Args:
+        *value: The value that is assigned.
+        **options: Those of `dataclasses.field`.
+
+    Raises:
+        TypeError: Both a value and options were given.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Scale(lw.Pytree):
+        ...     def __init__(self, by):
+        ...         self.by = lw.data(by)
+        >>> lw.tree_leaves(Scale(2.0))
+        [2.0]
+        >>> @lw.dataclass
+        ... class Point:
+        ...     x: float = lw.data(default=0.0)
+        >>> lw.tree_leaves(Point())
+        [0.0]
+
+    The idea is that of `flax.nnx.data`.
+    """
+    return _specify(Kind.DATA, value, options)
+
+
+@overload
+def static(value: T, /) -> T: ...
+
+
+@overload
+def static(*, default: T, **options: Any) -> T: ...
+
+
+@overload
+def static(*, default_factory: Callable[[], T], **options: Any) -> T: ...
+
+
+@overload
+def static(**options: Any) -> Any: ...
+
+
+def static(*value: Any, **options: Any) -> Any:
+    """Say that an attribute is static, a part of its object's structure.
+
+    Around a value that is assigned to an attribute of a `Pytree`, or without a
+    value as the specifier of a dataclass field.
+
+    Args:
+        *value: The value that is assigned; it must hold no data.
+        **options: Those of `dataclasses.field`.
+
+    Raises:
+        TypeError: Both a value and options were given.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Named(lw.Pytree):
+        ...     def __init__(self, name):
+        ...         self.name = lw.static(name)
+        >>> lw.tree_leaves(Named("linear"))
+        []
+        >>> @lw.dataclass
+        ... class Scaled:
+        ...     x: float
+        ...     unit: str = lw.static(default="m")
+        >>> lw.tree_structure(Scaled(1.0))
+        PyTreeDef(CustomNode(Scaled[('m',)], [*]))
+
+    The idea is that of `flax.nnx.static`.
+    """
+    return _specify(Kind.STATIC, value, options)
+
+
+@overload
+def parameter(value: T, /) -> T: ...
+
+
+@overload
+def parameter(**options: Any) -> Any: ...
+
+
+def parameter(*value: Any, **options: Any) -> Any:
+    """Say that an attribute is a parameter: data that is trained.
+
+    Args:
+        *value: The value that is assigned.
+        **options: Those of `dataclasses.field`.
+
+    Raises:
+        TypeError: Both a value and options were given.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Linear(lw.Pytree):
+        ...     def __init__(self):
+        ...         self.weight = lw.parameter(0.5)
+        >>> lw.name_to_kind(Linear())["weight"]
+        <Kind.PARAMETER: 'parameter'>
+    """
+    return _specify(Kind.PARAMETER, value, options)
+
+
+@overload
+def state_value(value: T, /) -> T: ...
+
+
+@overload
+def state_value(**options: Any) -> Any: ...
+
+
+def state_value(*value: Any, **options: Any) -> Any:
+    """Say that an attribute is state: data that changes, but is not trained.
+
+    Args:
+        *value: The value that is assigned.
+        **options: Those of `dataclasses.field`.
+
+    Raises:
+        TypeError: Both a value and options were given.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Counter(lw.Pytree):
+        ...     def __init__(self):
+        ...         self.count = lw.state_value(0)
+        >>> lw.name_to_kind(Counter())["count"]
+        <Kind.STATE: 'state'>
+    """
+    return _specify(Kind.STATE, value, options)

@@ -1,0 +1,273 @@
+"""Checks: no data where only structure should be.
+
+Owns the walk through static values in search of data and of stray marks, and the
+texts of what is found. The walk goes through what trees are made of and through
+what they cannot see into: unregistered dataclasses, `functools.partial`, subclasses
+of the built-in containers. It visits each container once and takes values whose
+types are all settled in one go.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from ..core.auxdata import clip, is_array_like
+from ..core.keypath import KeyPath
+from ..core.keys import DictKey, GetAttrKey, SequenceKey
+from ..core.registry import current
+from ..errors import KindError
+from ..kinds import Marked
+from .arrays import plain_types, settled_types, sort
+
+
+__all__ = ["Found", "find_data", "find_marks", "holds_others"]
+
+_SEQUENCES: Final = (list, tuple, set, frozenset, deque)
+
+
+class Found(NamedTuple):
+    """Something that a walk was looking for.
+
+    Attributes:
+        path: The keys that lead to it.
+        value: What it is.
+    """
+
+    path: tuple[Any, ...]
+    value: Any
+
+
+# --------------------------------------------------------------------- walking
+
+
+def holds_others(cls: type) -> bool:
+    """Say whether instances of a type that is no data hold values that could be."""
+    if issubclass(cls, (*_SEQUENCES, Mapping, functools.partial)):
+        return True
+    if current.view.resolve(cls) is not None:
+        return True
+    return dataclasses.is_dataclass(cls)
+
+
+def _inside(value: Any) -> tuple[Sequence[Any], Callable[[], Iterable[Any]]]:
+    """Return what a container holds, and a function for the keys of it."""
+    if type(value) is list or type(value) is tuple:
+        return value, lambda: map(SequenceKey, range(len(value)))
+    if isinstance(value, Mapping):
+        return [*value.values()], lambda: map(DictKey, value)
+    if isinstance(value, functools.partial):
+        names = [GetAttrKey("func"), *map(SequenceKey, range(len(value.args)))]
+        held = [value.func, *value.args, *value.keywords.values()]
+        return held, lambda: [*names, *map(DictKey, value.keywords)]
+    rule = current.view.resolve(type(value))
+    if rule is not None:
+        children, aux = rule.flatten(value)
+        return children, lambda: rule.keys(aux, len(children))
+    if isinstance(value, _SEQUENCES):
+        return [*value], lambda: map(SequenceKey, range(len(value)))
+    fields = [field.name for field in dataclasses.fields(value)]
+    there = [name for name in fields if hasattr(value, name)]
+    return [getattr(value, name) for name in there], lambda: map(GetAttrKey, there)
+
+
+def _search(
+    value: Any, boring: set[type], wanted: Callable[[Any], bool]
+) -> Iterator[Found]:
+    """Yield what is wanted in a container, with its path.
+
+    Args:
+        value: The container.
+        boring: Types of values that are never wanted and hold nothing.
+        wanted: Says of any other value whether it is wanted.
+    """
+    seen = {id(value)}
+    stack: list[tuple[Any, Any, Any]] = [(value, None, None)]  # value, key, link
+    while stack:
+        value, _, _ = link = stack.pop()
+        held, keys = _inside(value)
+        if boring.issuperset(map(type, held)):
+            continue
+        deeper = []
+        for key, child in zip(keys(), held, strict=True):
+            if wanted(child):
+                yield Found(_path_of((child, key, link)), child)
+            elif sort(child, holds_others) == "container" and id(child) not in seen:
+                seen.add(id(child))
+                deeper.append((child, key, link))
+        stack += reversed(deeper)
+
+
+def _path_of(link: Any) -> tuple[Any, ...]:
+    keys = []
+    while link[2] is not None:
+        keys.append(link[1])
+        link = link[2]
+    return tuple(reversed(keys))
+
+
+def find_data(value: Any) -> Iterator[Found]:
+    """Yield the data inside a container, each once, with its path."""
+    return _search(value, plain_types, _is_data)
+
+
+def _is_data(value: Any) -> bool:
+    return sort(value, holds_others) == "data"
+
+
+def find_marks(value: Any) -> Iterator[Found]:
+    """Yield the marks inside a container, each once, with its path."""
+    return _search(value, settled_types, _is_mark)
+
+
+def _is_mark(value: Any) -> bool:
+    return type(value) is Marked
+
+
+# ----------------------------------------------------------------------- texts
+
+
+def describe(value: Any) -> str:
+    """Return what a value is in a few words: its type, shape and dtype."""
+    cls = type(value)
+    name = cls.__qualname__
+    if is_array_like(value):
+        return f"{name} of shape {_shape(value)} and dtype {value.dtype}"
+    if cls.__module__ == "builtins" and not isinstance(value, type):
+        return f"{name}: {clip(value)}"
+    return name
+
+
+def _shape(value: Any) -> str:
+    try:
+        return str(tuple(value.shape))
+    except Exception:
+        return "unknown"
+
+
+def static_mark_on_data(owner: type, key: Any, value: Any) -> KindError:
+    """E1: `static(...)` around data."""
+    return _refusal(
+        owner,
+        key,
+        value,
+        f"{owner.__qualname__}{key} was assigned static(...) around data",
+        (
+            ("let it be data", f"obj{key} = data(...)"),
+            ("keep what is data out of it", f"obj{key} = static(value.shape)"),
+        ),
+    )
+
+
+def data_on_static(owner: type, key: Any, value: Any, *, declared: bool) -> KindError:
+    """E2: data assigned to a static attribute."""
+    reason = "declared so" if declared else "since it was first set"
+    return _refusal(
+        owner,
+        key,
+        value,
+        f"Cannot assign data to {owner.__qualname__}{key}, which is static, {reason}",
+        (
+            ("make it data now", f"obj{key} = data(...)"),
+            ("make it data from the start, also as None", f"self{key} = data(None)"),
+            *_declaration(key, "..."),
+        ),
+    )
+
+
+def data_in_container(owner: type, key: Any, value: Any) -> KindError:
+    """E3: a container that holds data assigned to an attribute that is static."""
+    return _data_inside(owner, key, value, "would be static")
+
+
+def data_after_init(owner: type, key: Any, value: Any) -> KindError:
+    """E4: data found in a static attribute, when all are looked through."""
+    return _data_inside(owner, key, value, "is static")
+
+
+def _data_inside(owner: type, key: Any, value: Any, reason: str) -> KindError:
+    kind = type(value).__name__
+    ours = "Dict" if isinstance(value, Mapping) else "List"
+    name = owner.__name__
+    is_attribute = isinstance(key, GetAttrKey)
+    return _refusal(
+        owner,
+        key,
+        value,
+        f"Found data in {owner.__qualname__}{key}, a {kind} that {reason}",
+        (
+            (f"let the whole {kind} be data", f"obj{key} = data(...)"),
+            ("use a container that knows of data", f"obj{key} = {ours}(...)"),
+            *_declaration(key, kind),
+            *(
+                (
+                    ("let such containers be data", f"class {name}(..., strict=False)"),
+                    ("let the class be no tree", f"class {name}(..., pytree=False)"),
+                )
+                if is_attribute
+                else ()
+            ),
+            ("keep what is data out of it", f"obj{key} = static(...)"),
+        ),
+    )
+
+
+def _declaration(key: Any, kind: str) -> tuple[tuple[str, str], ...]:
+    """Return the remedy of declaring, which there is for attributes only."""
+    if not isinstance(key, GetAttrKey):
+        return ()
+    return (("declare it in the class", f"{key.name}: Data[{kind}]"),)
+
+
+def _refusal(
+    owner: type,
+    key: Any,
+    value: Any,
+    what: str,
+    remedies: Sequence[tuple[str, str]],
+) -> KindError:
+    """Return an error: what is wrong, where, and numbered ways out."""
+    found = Found((), value) if _is_data(value) else next(find_data(value))
+    path = KeyPath((key, *found.path))
+    width = max(len(say) for say, _ in remedies)
+    ways = [
+        f"  {place}. {say + ':':<{width + 1}}  {code}"
+        for place, (say, code) in enumerate(remedies, 1)
+    ]
+    where = f"{owner.__qualname__}{path} is {describe(found.value)}{_others(value)}"
+    return KindError(
+        "\n".join([f"{what}: {where}.", "Do one of these:", *ways]),
+        owner=owner,
+        attribute=_name(key),
+        path=path,
+    )
+
+
+def _others(value: Any) -> str:
+    """Say how much more there is."""
+    if _is_data(value):
+        return ""
+    more = sum(1 for _ in find_data(value)) - 1
+    return f" (and {more} more)" if more > 0 else ""
+
+
+def stray_marks(owner: type, key: Any, found: Found) -> KindError:
+    """E5: `data(...)` or `static(...)` inside another value."""
+    path = KeyPath((key, *found.path))
+    mark = repr(found.value).partition("(")[0]
+    return KindError(
+        f"Found {mark}(...) inside the value of {owner.__qualname__}{key}, at "
+        f"{owner.__qualname__}{path}. Marks say what an attribute is, so they stand "
+        "around what is assigned to one, and nowhere else:\n"
+        f"  obj{key} = {mark}(...)",
+        owner=owner,
+        attribute=_name(key),
+        path=path,
+    )
+
+
+def _name(key: Any) -> str:
+    return str(key).removeprefix(".")

@@ -1,0 +1,138 @@
+"""Objects as nodes: the rule by which instances of a `Pytree` class are flattened.
+
+Children are the data attributes, aux data is a `Statics`. Rebuilding makes an empty
+instance and fills in its attributes in the order in which they were assigned; no
+`__init__` runs and nothing is checked, so leaves may be anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core.forms import Shaped
+from ..core.jsonform import read_value, write_value
+from ..core.rule import Brackets, Rule, exact_pair
+from ..kinds import Kind
+from .layout import Anatomy, Family, layout_of
+from .statics import Statics, same_statics
+
+
+__all__ = ["object_rule", "read_statics", "statics_of", "write_statics"]
+
+
+def object_rule(
+    cls: Any,
+    settle: Callable[[Any], Any],
+    where: str,
+    adapt: Callable[[type], Rule | None],
+) -> Rule:
+    """Return the rule of a class.
+
+    Args:
+        cls: The class.
+        settle: Takes an object whose attributes are not those of its layout,
+            because somebody wrote to its `__dict__`; puts the layout right and
+            returns the attributes that count.
+        where: File and line that registered the class.
+        adapt: Makes the rule of a subclass.
+    """
+    new = object.__new__
+    family: Family = cls._leafwise_traits.family
+    put_attributes = attributes_slot(cls).__set__
+    put_layout = cls._leafwise_layout.__set__
+
+    def flatten(node: Any) -> tuple[Sequence[Any], Statics]:
+        anatomy = node._leafwise_layout.fixed.anatomy
+        values = node.__dict__
+        if len(values) == len(anatomy.names):
+            try:
+                children = anatomy.children(values)
+                return children, Statics(anatomy, anatomy.statics(values))
+            except KeyError:
+                pass
+        values = settle(node)
+        anatomy = node._leafwise_layout.fixed.anatomy
+        return anatomy.children(values), Statics(anatomy, anatomy.statics(values))
+
+    def unflatten(aux: Statics, children: Any) -> Any:
+        anatomy = aux.anatomy
+        values = anatomy.ordered((*children, *aux.values))
+        node = new(cls)
+        put_attributes(node, dict(zip(anatomy.names, values, strict=True)))
+        put_layout(node, anatomy.layout)
+        return node
+
+    return Rule(
+        cls=cls,
+        name="custom",
+        flatten=flatten,
+        unflatten=unflatten,
+        keys=lambda aux, _arity: aux.anatomy.keys,
+        pair=exact_pair(cls, flatten, same_statics),
+        text=_brackets(cls.__name__),
+        same=same_statics,
+        digest=hash,
+        data=lambda aux: dict(zip(aux.anatomy.static, aux.seen, strict=True)),
+        fits=lambda arity, aux: _fits(cls, arity, aux),
+        where=where,
+        adapt=adapt,
+        codec=(write_statics, lambda written: read_statics(family, written)),
+        form=Shaped("_leafwise_layout", new, put_attributes, put_layout, statics_of),
+    )
+
+
+def attributes_slot(cls: type) -> Any:
+    """Return the descriptor through which the `__dict__` of an object is set."""
+    return next(
+        vars(base)["__dict__"] for base in cls.__mro__ if "__dict__" in vars(base)
+    )
+
+
+def statics_of(layout: Any, values: tuple[Any, ...]) -> Statics:
+    """Return aux data for static values in the order of the layout's anatomy."""
+    return Statics(layout.anatomy, values)
+
+
+def write_statics(aux: Statics) -> Any:
+    """Return aux data as what JSON can hold."""
+    kinds = aux.anatomy.layout.kinds.items()
+    return [
+        [[name, kind.value] for name, kind in kinds],
+        [*map(write_value, aux.seen)],
+    ]
+
+
+def read_statics(family: Family, written: Any) -> Statics:
+    """Return aux data from what JSON held.
+
+    Raises:
+        ValueError: It is malformed.
+    """
+    named, values = written
+    kinds = [(name, Kind(kind)) for name, kind in named]
+    if not all(type(name) is str for name, _ in kinds):
+        raise ValueError("an attribute has no name")
+    anatomy = layout_of(family, kinds).fixed.anatomy
+    if len(anatomy.names) != len(kinds) or len(anatomy.static) != len(values):
+        raise ValueError("as many values as there are static attributes")
+    return Statics(anatomy, tuple(map(read_value, values)))
+
+
+def _fits(cls: type, arity: int, aux: Any) -> bool:
+    return (
+        type(aux) is Statics
+        and type(aux.anatomy) is Anatomy
+        and aux.anatomy.layout.family.cls is cls
+        and len(aux.anatomy.data) == arity
+    )
+
+
+def _brackets(name: str) -> Callable[[Any, int], Brackets]:
+    """Print a node as jax prints a custom one, with the names of its children."""
+
+    def brackets(aux: Statics, _arity: int) -> Brackets:
+        labels = [f"{child}=" for child in aux.anatomy.data]
+        return f"CustomNode({name}[{aux}], [", labels, "])"
+
+    return brackets

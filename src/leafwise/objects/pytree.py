@@ -1,0 +1,478 @@
+"""`Pytree`: the base of classes whose instances are trees.
+
+Owns what happens when an attribute is assigned or deleted, and when an object is
+made, copied, pickled or printed. Which kind an attribute gets is decided in
+`assign`; how objects are flattened is said in `node`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from abc import ABCMeta
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ..core.keypath import KeyPath
+from ..core.registry import install
+from ..core.rule import Rule
+from ..core.view import GLOBAL
+from ..errors import KindError
+from ..kinds import Kind, Marked
+from ..show.text import Block, render
+from .arrays import DataNode, plain_types, settled_types
+from .assign import Attribute, decide, recheck
+from .checks import Found, find_data
+from .layout import Layout, Order, OwnLayout, changed, layout_of
+from .node import object_rule
+from .traits import Traits
+
+
+__all__ = ["Object", "Pytree", "check_pytree", "name_to_kind"]
+
+_STATIC: Final = Kind.STATIC
+_put: Final = object.__setattr__
+_OWN_SLOTS: Final = ("_leafwise_", "__dict__", "__weakref__")
+
+
+class PytreeMeta(ABCMeta):
+    """Looks an object through once its outermost `__init__` is done."""
+
+    if not TYPE_CHECKING:  # so that type checkers see the signature of `__init__`
+
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            made = super().__call__(*args, **kwargs)
+            if type(made) is cls:
+                _finish(made)
+            return made
+
+
+class Pytree(DataNode, metaclass=PytreeMeta):
+    """Base of classes whose instances are trees.
+
+    Each attribute has a kind. Arrays, other trees of this sort and what was
+    registered with `register_data_type` become data, which is to say children, when
+    they are assigned; everything else is static, a part of the structure. The first
+    assignment decides, and `data(...)` or `static(...)` around a value, an annotation
+    or a dataclass field says otherwise. A container that holds data cannot be static:
+    wrap it in `data(...)`, or use `List` and `Dict`.
+
+    Flattening gives the data attributes in the order of their names. Rebuilding runs
+    no `__init__` and checks nothing, so leaves may be anything.
+
+    Options of a class, given where it is defined and inherited:
+
+    Args:
+        pytree: False makes instances leaves and switches all checks off.
+        order: `"name"`, or `"insertion"` for children in the order of assignment.
+        strict: False makes a container that holds data become data, where it would
+            be refused otherwise.
+        kind: The kind of an attribute that holds such an instance, `Kind.DATA` if
+            nothing is said.
+
+    Raises:
+        KindError: An attribute cannot have a value; nothing is written then.
+        TypeError: The class has `__slots__`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Linear(lw.Pytree):
+        ...     def __init__(self, size):
+        ...         self.size = size
+        ...         self.weight = lw.data([0.5] * size)
+        >>> layer = Linear(2)
+        >>> lw.tree_structure(layer)
+        PyTreeDef(CustomNode(Linear[size=2], [weight=[*, *]]))
+        >>> lw.tree_map(lambda x: x + 1, layer)
+        Linear(
+          size=2,
+          weight=[1.5, 1.5]
+        )
+
+    The idea is that of `flax.nnx.Pytree`.
+    """
+
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_leafwise_building",
+        "_leafwise_layout",
+    )
+
+    if TYPE_CHECKING:  # the slots, and what `_adopt` and `_fill` put in
+        _leafwise_building: bool
+        _leafwise_layout: Layout | OwnLayout
+        _leafwise_traits: Traits
+
+    def __new__(cls, *_args: Any, **_kwargs: Any) -> Any:
+        """Make an object that has no attributes yet, and knows it."""
+        made = object.__new__(cls)
+        _set_layout(made, cls._leafwise_traits.family.root)
+        _set_building(made, True)
+        return made
+
+    def __init_subclass__(
+        cls,
+        *,
+        pytree: bool | None = None,
+        order: Order | None = None,
+        strict: bool | None = None,
+        kind: Kind | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init_subclass__(**kwargs)
+        _adopt(cls, pytree=pytree, order=order, strict=strict, kind=kind)
+
+    @classmethod
+    def _leafwise_rule(cls, where: str) -> Rule:
+        """Return the rule by which instances are flattened."""
+
+        def adapt(sub: Any) -> Rule | None:
+            return sub._leafwise_rule(where) if sub._leafwise_traits.pytree else None
+
+        return object_rule(cls, _settle, where, adapt)
+
+    @classmethod
+    def _leafwise_dataclass(cls, options: dict[str, Any]) -> type[Any]:
+        """Make the class a dataclass that keeps its own `repr`."""
+        made = dataclasses.dataclass(cls, **{"repr": False, **options})
+        made._leafwise_traits.forget()
+        _ = made._leafwise_traits.declared
+        return made
+
+    # ------------------------------------------------------------------ attributes
+
+    if not TYPE_CHECKING:  # so that type checkers see which attributes there are
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            try:
+                kind = self._leafwise_layout.kinds.get(name)
+            except AttributeError:
+                kind = _start(self)  # None: it has no attribute so far
+            settled = plain_types if kind is _STATIC else settled_types
+            if kind is not None and type(value) in settled:
+                _put(self, name, value)
+            else:
+                assign(self, name, value)
+
+        def __delattr__(self, name: str) -> None:
+            object.__delattr__(self, name)
+            layout = self._leafwise_layout
+            if name in layout.kinds:
+                _set_layout(self, layout.lacking(name))
+
+    def _leafwise_recheck_items(self) -> None:
+        """Look through what is kept beside the attributes: nothing, here."""
+
+    def _leafwise_change_item_kinds(self, changes: Mapping[Kind, Kind]) -> None:
+        """Change the kinds of what is kept beside the attributes."""
+
+    # ------------------------------------------------------- copying and printing
+
+    def __getstate__(self) -> Any:
+        return dict(_settle(self))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if type(self).__reduce__ is not object.__reduce__:
+            return self.__reduce__()
+        state = self.__getstate__()
+        return _blank, (type(self), tuple(self._leafwise_layout.kinds.items())), state
+
+    def _leafwise_block(self) -> Block:
+        kinds = self._leafwise_layout.kinds
+        items = [
+            (f"{name}=", value)
+            for name, value in _settle(self).items()
+            if not name.startswith("_") or kinds[name].is_data
+        ]
+        return Block(f"{type(self).__name__}(", items, ")")
+
+    def __repr__(self) -> str:
+        return render(self)
+
+
+_set_layout: Final = Pytree.__dict__["_leafwise_layout"].__set__
+_set_building: Final = Pytree.__dict__["_leafwise_building"].__set__
+
+
+# --------------------------------------------------------------------- classes
+
+
+def _adopt(cls: Any, **options: Any) -> None:
+    """Read what a new class says of its objects."""
+    slots = vars(cls).get("__slots__", ())
+    if not all(slot.startswith(_OWN_SLOTS) for slot in _listed(slots)):
+        raise TypeError(
+            f"{cls.__qualname__} has __slots__, but the attributes of a Pytree are "
+            "kept in its __dict__; leave __slots__ (or slots=True) out"
+        )
+    bases = (vars(base).get("_leafwise_traits") for base in cls.__mro__[1:])
+    base = next((traits for traits in bases if traits is not None), None)
+    cls._leafwise_traits = Traits(cls, base, scope=_scope_of(cls), **options)
+
+
+def _listed(slots: Any) -> Iterable[str]:
+    return (slots,) if isinstance(slots, str) else slots
+
+
+def _scope_of(cls: type) -> Mapping[str, Any]:
+    """Return the local names around a class body whose annotations are text."""
+    texts = vars(cls).get("__annotations__", {}).values()
+    if not any(isinstance(text, str) for text in texts):
+        return {}
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module != "abc" and module.partition(".")[0] != _PACKAGE:
+            return frame.f_locals
+        frame = frame.f_back
+    return {}
+
+
+_PACKAGE: Final = __name__.partition(".")[0]
+
+
+# --------------------------------------------------------------------- objects
+
+
+def _start(obj: Any) -> None:
+    """Give an object that was made without our `__new__` its first layout."""
+    _set_layout(obj, type(obj)._leafwise_traits.family.root)
+
+
+def assign(obj: Any, name: str, value: Any) -> None:
+    """Assign an attribute: decide its kind, write the value, then the kind.
+
+    Raises:
+        KindError: The attribute cannot have this value.
+    """
+    cls = type(obj)
+    known = obj._leafwise_layout.kinds.get(name)
+    mark = None
+    if type(value) is Marked:
+        mark, value = value.kind, value.value
+    if known is None and _is_kept_elsewhere(cls, name):
+        _put(obj, name, value)
+        return
+    building = getattr(obj, "_leafwise_building", False)
+    attribute = Attribute(cls._leafwise_traits, name, known, building)
+    kind = decide(attribute, value, mark)
+    _put(obj, name, value)
+    if kind is not known:
+        _set_layout(obj, obj._leafwise_layout.having(name, kind))
+
+
+def _is_kept_elsewhere(cls: type, name: str) -> bool:
+    """Say whether the class has a property, or the like, of this name."""
+    if name == "__orig_class__":  # typing sets it, and does not mind if it cannot
+        raise AttributeError(name)
+    for base in cls.__mro__:
+        found = vars(base).get(name)
+        if found is not None:
+            return hasattr(type(found), "__set__")
+    return False
+
+
+def _settle(obj: Any) -> Mapping[str, Any]:
+    """Put the layout right where somebody wrote to the `__dict__`.
+
+    Returns:
+        The attributes that count: all but the values of cached properties.
+    """
+    values: dict[str, Any] = obj.__dict__
+    traits = type(obj)._leafwise_traits
+    try:
+        layout = obj._leafwise_layout
+    except AttributeError:
+        _start(obj)
+        layout = obj._leafwise_layout
+    for name in [name for name in layout.kinds if name not in values]:
+        layout = layout.lacking(name)
+    for name in [name for name in values if name not in layout.kinds]:
+        if name not in traits.hidden:
+            layout = layout.having(name, _infer(obj, name, values))
+    _set_layout(obj, layout)
+    if len(values) == len(layout.kinds):
+        return values
+    return {name: values[name] for name in layout.kinds}
+
+
+def _infer(obj: Any, name: str, values: dict[str, Any]) -> Kind:
+    """Return the kind of an attribute that is there without one."""
+    value, mark = values[name], None
+    if type(value) is Marked:
+        mark, value = value.kind, value.value
+        values[name] = value
+    traits = type(obj)._leafwise_traits
+    return decide(Attribute(traits, name, None, building=True), value, mark)
+
+
+def _finish(obj: Any) -> None:
+    """Look through a new object: nothing static may hold data by now."""
+    _set_building(obj, False)
+    values = obj.__dict__
+    if len(values) != len(obj._leafwise_layout.kinds):
+        _settle(obj)
+    if type(obj)._leafwise_traits.pytree:
+        _recheck(obj)
+
+
+def _recheck(obj: Any) -> None:
+    """Look through the attributes of an object, and then through its items."""
+    traits = type(obj)._leafwise_traits
+    layout = obj._leafwise_layout
+    values = obj.__dict__
+    for name, kind in [*layout.kinds.items()]:
+        value = values[name]
+        if type(value) in (plain_types if kind is _STATIC else settled_types):
+            continue
+        now = recheck(Attribute(traits, name, kind, building=False), value)
+        if now is not kind:
+            layout = layout.having(name, now)
+    _set_layout(obj, layout)
+    obj._leafwise_recheck_items()
+
+
+def change_kinds(obj: Any, changes: Mapping[Kind, Kind]) -> None:
+    """Let all attributes and items of some kinds be of others from now on."""
+    _settle(obj)
+    _set_layout(obj, changed(obj._leafwise_layout, changes))
+    obj._leafwise_change_item_kinds(changes)
+
+
+def _blank(cls: Any, kinds: Iterable[tuple[str, Kind]]) -> Any:
+    """Return an object without values that knows the kinds they will have."""
+    made = object.__new__(cls)
+    _set_layout(made, layout_of(cls._leafwise_traits.family, kinds))
+    return made
+
+
+_adopt(Pytree, pytree=None, order=None, strict=None, kind=None)
+install(
+    Pytree,
+    Pytree._leafwise_rule,
+    namespace=GLOBAL,
+    inherit=True,
+    exist_ok=False,
+)
+
+
+class Object(Pytree, pytree=False):
+    """Base of classes whose instances are leaves, but known to `split` and `state`.
+
+    The same as a `Pytree` with `pytree=False`, for all that is derived from it.
+
+    Raises:
+        ValueError: A subclass is given `pytree=True`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Store(lw.Object):
+        ...     def __init__(self):
+        ...         self.items = [lw.List([]), lw.List([])]
+        >>> lw.all_leaves([Store()])
+        True
+
+    The idea is that of `flax.nnx.Object`.
+    """
+
+    def __init_subclass__(cls, *, pytree: bool | None = None, **kwargs: Any) -> None:
+        if pytree:
+            raise ValueError(
+                f"{cls.__qualname__} is an Object, and an Object is never a node; "
+                "derive it from Pytree instead of giving pytree=True"
+            )
+        super().__init_subclass__(**kwargs)
+
+
+# ------------------------------------------------------------------- functions
+
+
+def name_to_kind(obj: Pytree) -> Mapping[str, Kind]:
+    """Return the kind of each attribute of an object, in order of assignment.
+
+    The mapping is read-only, and stays as it is when the object changes.
+
+    Args:
+        obj: An instance of a `Pytree` class.
+
+    Raises:
+        TypeError: It is none.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Model(lw.Pytree):
+        ...     def __init__(self):
+        ...         self.name = "m"
+        ...         self.rate = lw.data(0.1)
+        >>> {name: kind.value for name, kind in lw.name_to_kind(Model()).items()}
+        {'name': 'static', 'rate': 'data'}
+    """
+    _require_pytree("name_to_kind", obj)
+    _settle(obj)
+    return obj._leafwise_layout.fixed.anatomy.mapping
+
+
+def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
+    """Look for data in static attributes, and for marks that stand inside values.
+
+    Objects are looked through once when they are made. What was done to their
+    containers since, this function finds.
+
+    Args:
+        obj: An instance of a `Pytree` class.
+        recursive: Whether to go on to the objects inside.
+
+    Raises:
+        KindError: Something was found; the first thing is reported.
+        TypeError: `obj` is no instance of a `Pytree` class.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Model(lw.Pytree):
+        ...     def __init__(self):
+        ...         self.layers = []
+        >>> model = Model()
+        >>> model.layers.append(Model())
+        >>> try:
+        ...     lw.check_pytree(model)
+        ... except lw.KindError as error:
+        ...     print(error.path)
+        .layers[0]
+
+    The idea is that of `flax.nnx.check_pytree`.
+    """
+    _require_pytree("check_pytree", obj)
+    seen = {id(obj)}
+    stack: list[tuple[Any, tuple[Any, ...]]] = [(obj, ())]
+    while stack:
+        obj, path = stack.pop()
+        try:
+            _settle(obj)
+            _recheck(obj)
+        except KindError as error:
+            if path:
+                error.add_note(f"the object stands at {KeyPath(path)}")
+            raise
+        if recursive:
+            for found in _objects_in(obj):
+                if id(found.value) not in seen:
+                    seen.add(id(found.value))
+                    stack.append((found.value, (*path, *found.path)))
+
+
+def _objects_in(obj: Any) -> Iterable[Found]:
+    """Yield the objects that are checked, right below one, with their paths."""
+    rule = type(obj)._leafwise_rule("")
+    children, aux = rule.flatten(obj)
+    for key, child in zip(rule.keys(aux, len(children)), children, strict=True):
+        for path, value in find_data([child]):
+            if isinstance(value, Pytree) and value._leafwise_traits.pytree:
+                yield Found((key, *path[1:]), value)
+
+
+def _require_pytree(what: str, obj: object) -> None:
+    if not isinstance(obj, Pytree):
+        raise TypeError(
+            f"{what} takes an instance of a Pytree class, got {type(obj).__qualname__}"
+        )

@@ -1,0 +1,402 @@
+"""Whole trees by kind: select, update, freeze, replace, list, summarise.
+
+These are functions, so that classes keep their names for themselves. The kind of a
+leaf is that of the attribute, of the innermost object around it, where it is found.
+Nothing here changes an object that it is given.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, TypeVar
+
+from ..core.auxdata import is_array_like
+from ..core.keypath import KeyPath
+from ..core.near import nearest
+from ..core.registry import current
+from ..core.treedef import PyTreeDef
+from ..kinds import Kind
+from ..ops.basic import tree_flatten
+from ..show.summary import Row, draw
+from ..show.text import options
+from .module import Module
+from .pytree import Pytree, assign, change_kinds, name_to_kind
+from .statics import Statics
+
+
+__all__ = [
+    "freeze",
+    "iter_modules",
+    "replace",
+    "select_kind",
+    "summary",
+    "unfreeze",
+    "update_kind",
+]
+
+T = TypeVar("T")
+P = TypeVar("P", bound=Pytree)
+
+_ALSO: Final = {Kind.STATE: (Kind.STATE, Kind.FROZEN)}
+
+
+# ----------------------------------------------------------------- kinds of leaves
+
+
+def leaf_kinds(treedef: PyTreeDef) -> list[Kind]:
+    """Return the kind of each leaf of a structure."""
+    kinds = [Kind.DATA] * treedef.num_leaves
+    stack: list[list[int]] = []  # of each subtree, the leaves outside any object
+    done = 0
+    for run, _, arity, aux in treedef._code:
+        stack += [[leaf] for leaf in range(done, done + run)]
+        done += run
+        below = stack[len(stack) - arity :]
+        del stack[len(stack) - arity :]
+        given = _kinds_of_children(aux)
+        if given is None:
+            stack.append(_joined(below))
+            continue
+        for kind, leaves in zip(given, below, strict=True):
+            for leaf in leaves:
+                kinds[leaf] = kind
+        stack.append([])
+    return kinds
+
+
+def _joined(parts: list[list[int]]) -> list[int]:
+    """Return the items of lists in any order, at the cost of the shorter ones."""
+    if not parts:
+        return []
+    longest = max(parts, key=len)
+    for part in parts:
+        if part is not longest:
+            longest += part
+    return longest
+
+
+def _kinds_of_children(aux: Any) -> list[Kind] | None:
+    """Return the kinds of an object's children, None if a node is no object."""
+    if type(aux) is Statics:
+        return _kinds_of(aux)
+    if type(aux) is tuple and len(aux) == 2 and type(aux[1]) is Statics:
+        return _kinds_of(aux[0]) + _kinds_of(aux[1])
+    return None
+
+
+def _kinds_of(aux: Statics) -> list[Kind]:
+    return [aux.anatomy.kind_of(child) for child in aux.anatomy.data]
+
+
+def _wanted(kinds: Sequence[Kind]) -> set[Kind]:
+    wrong = [kind for kind in kinds if not isinstance(kind, Kind)]
+    if wrong or not kinds:
+        found = type(wrong[0]).__name__ if wrong else "none"
+        raise TypeError(f"give one kind or more, members of leafwise.Kind; got {found}")
+    return {one for kind in kinds for one in _ALSO.get(kind, (kind,))}
+
+
+def select_kind(tree: T, *kinds: Kind) -> T:
+    """Return a tree with the leaves of some kinds alone, and None for the others.
+
+    Args:
+        tree: A tree with objects in it.
+        *kinds: The kinds. `Kind.STATE` includes frozen parameters.
+
+    Raises:
+        TypeError: No kind was given, or something else.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Layer(lw.Module):
+        ...     def __init__(self):
+        ...         self.register_parameter("weight", 0.5)
+        ...         self.register_state("calls", 3)
+        >>> lw.select_kind([Layer(), Layer()], lw.Kind.PARAMETER)[0]
+        Layer(
+          weight=0.5,
+          calls=None
+        )
+
+    The idea is that of `select_parameters` and `select_states` in PAX.
+    """
+    wanted = _wanted(kinds)
+    leaves, treedef = tree_flatten(tree)
+    found = zip(leaves, leaf_kinds(treedef), strict=True)
+    selected: T = treedef.unflatten(
+        leaf if kind in wanted else None for leaf, kind in found
+    )
+    return selected
+
+
+def update_kind(tree: T, other: Any, *kinds: Kind) -> T:
+    """Return a tree with the leaves of some kinds taken from another one.
+
+    Args:
+        tree: A tree with objects in it.
+        other: A tree of the same structure; where it has None, as in what
+            `select_kind` returns, the leaf of `tree` stays.
+        *kinds: The kinds. `Kind.STATE` includes frozen parameters.
+
+    Raises:
+        StructureError: The two have different structures.
+        TypeError: No kind was given, or something else.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Layer(lw.Module):
+        ...     def __init__(self):
+        ...         self.register_parameter("weight", 0.5)
+        ...         self.register_state("calls", 3)
+        >>> layer = Layer()
+        >>> doubled = lw.tree_map(lambda x: x * 2, layer)
+        >>> lw.tree_leaves(lw.update_kind(layer, doubled, lw.Kind.PARAMETER))
+        [1.0, 3]
+
+    The idea is that of `update_parameters` and `update_states` in PAX.
+    """
+    wanted = _wanted(kinds)
+    leaves, treedef = tree_flatten(tree)
+    rows = zip(leaves, treedef.flatten_up_to(other), leaf_kinds(treedef), strict=True)
+    updated: T = treedef.unflatten(
+        theirs if kind in wanted and theirs is not None else mine
+        for mine, theirs, kind in rows
+    )
+    return updated
+
+
+# ---------------------------------------------------------------- changing kinds
+
+
+def freeze(tree: T) -> T:
+    """Return a tree in which each parameter counts as state.
+
+    Args:
+        tree: A tree with objects in it.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Layer(lw.Module):
+        ...     def __init__(self):
+        ...         self.register_parameter("weight", 0.5)
+        >>> frozen = lw.freeze(Layer())
+        >>> frozen.name_to_kind["weight"].name
+        'FROZEN'
+        >>> lw.tree_leaves(lw.select_kind(frozen, lw.Kind.PARAMETER))
+        []
+
+    The idea is that of `freeze_parameters` in PAX.
+    """
+    return _with_kinds(tree, {Kind.PARAMETER: Kind.FROZEN})
+
+
+def unfreeze(tree: T) -> T:
+    """Return a tree in which what was frozen is a parameter again.
+
+    Args:
+        tree: A tree with objects in it.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Layer(lw.Module):
+        ...     def __init__(self):
+        ...         self.register_parameter("weight", 0.5)
+        ...         self.register_state("calls", 0)
+        >>> again = lw.unfreeze(lw.freeze(Layer()))
+        >>> [kind.name for kind in again.name_to_kind.values()]
+        ['PARAMETER', 'STATE']
+
+    The idea is that of `unfreeze_parameters` in PAX.
+    """
+    return _with_kinds(tree, {Kind.FROZEN: Kind.PARAMETER})
+
+
+def _with_kinds(tree: T, changes: dict[Kind, Kind]) -> T:
+    leaves, treedef = tree_flatten(tree)
+    fresh: T = treedef.unflatten(leaves)
+    for _, obj in _objects(fresh, Pytree):
+        change_kinds(obj, changes)
+    return fresh
+
+
+def replace(obj: P, /, **changes: Any) -> P:
+    """Return a copy of an object with other values of some attributes.
+
+    Attributes keep their kinds, unless a mark stands around the new value, and are
+    checked as in any assignment. `__init__` does not run.
+
+    Args:
+        obj: An instance of a `Pytree` class.
+        **changes: The new values, by name.
+
+    Raises:
+        AttributeError: The object has no attribute of such a name.
+        KindError: An attribute cannot have the new value.
+        TypeError: `obj` is no instance of a `Pytree` class.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Layer(lw.Pytree):
+        ...     def __init__(self, size):
+        ...         self.size = size
+        >>> layer = Layer(3)
+        >>> lw.replace(layer, size=4).size, layer.size
+        (4, 3)
+    """
+    known = name_to_kind(obj)
+    for name in changes:
+        if name not in known and not isinstance(
+            getattr(type(obj), name, None), property
+        ):
+            near = nearest(name, known)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise AttributeError(
+                f"{type(obj).__qualname__} has no attribute {name!r}{hint}"
+            )
+    made = copy.copy(obj)
+    for name, value in changes.items():
+        assign(made, name, value)
+    return made
+
+
+# ----------------------------------------------------------------------- listing
+
+
+def iter_modules(tree: Any) -> Iterator[tuple[tuple[Any, ...], Module]]:
+    """Yield the modules in a tree with their paths, those inside others first.
+
+    A module that stands in several places comes once.
+
+    Args:
+        tree: A tree.
+
+    Yields:
+        The path, a tuple of names, positions and keys, and the module.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Block(lw.Module):
+        ...     def __init__(self, *inner):
+        ...         self.inner = lw.List(inner)
+        >>> [path for path, _ in lw.iter_modules(Block(Block(), Block()))]
+        [('inner', 0), ('inner', 1), ()]
+
+    The idea is that of `flax.nnx.iter_modules`.
+    """
+    yield from _objects(tree, Module)
+
+
+def _objects(tree: Any, cls: type[P]) -> Iterator[tuple[tuple[Any, ...], P]]:
+    """Yield the instances of a class in a tree, each once, inner ones first."""
+    seen: dict[int, Any] = {}
+    stack: list[tuple[Any, Any, bool]] = [(tree, (), False)]
+    while stack:
+        node, link, done = stack.pop()
+        if done:
+            yield _names(link), node
+            continue
+        rule = current.view.resolve(type(node))
+        if rule is None or id(node) in seen:
+            continue
+        seen[id(node)] = node
+        if isinstance(node, cls):
+            stack.append((node, link, True))
+        children, aux = rule.flatten(node)
+        keys = rule.keys(aux, len(children))
+        pairs = zip(keys, children, strict=True)
+        stack += reversed([(child, (key, link), False) for key, child in pairs])
+
+
+def _names(link: Any) -> tuple[Any, ...]:
+    """Return a linked path as names, positions and keys, from the root on."""
+    names = []
+    while link:
+        key, link = link
+        names.append(key._values()[0])
+    return tuple(reversed(names))
+
+
+# ----------------------------------------------------------------------- summary
+
+
+def summary(tree: Any) -> str:
+    """Return a text that shows the objects in a tree, and what they hold by kind.
+
+    For each object it says how many numbers its arrays and other leaves have, those
+    of the objects inside included, and how many bytes its arrays take.
+
+    Args:
+        tree: A tree with objects in it.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Layer(lw.Module):
+        ...     def __init__(self):
+        ...         self.register_parameter("weight", [0.5, 0.5])
+        ...         self.register_state("calls", 3)
+        >>> class Model(lw.Module):
+        ...     def __init__(self):
+        ...         self.layers = lw.List([Layer(), Layer()])
+        >>> print(lw.summary(Model()))
+        Model               parameter: 4, state: 2
+        └── .layers: List   parameter: 4, state: 2
+            ├── [0]: Layer  parameter: 2, state: 1
+            └── [1]: Layer  parameter: 2, state: 1
+    """
+    leaves, treedef = tree_flatten(tree)
+    kinds = leaf_kinds(treedef)
+    rows: list[Row] = []
+    stack: list[tuple[PyTreeDef, int, tuple[Any, ...], int]] = [(treedef, 0, (), 0)]
+    while stack:
+        node, start, path, depth = stack.pop()
+        cls = node.type
+        end = start + node.num_leaves
+        is_shown = cls is not None and (not rows or issubclass(cls, Pytree))
+        if cls is not None and is_shown and depth <= options.max_depth:
+            name = f"{KeyPath(path)}: " if path else ""
+            tally = _tally(leaves[start:end], kinds[start:end])
+            rows.append(Row(depth, f"{name}{cls.__name__}", tally))
+            path, depth = (), depth + 1
+        below = []
+        for key, child in zip(node.entries(), node.children(), strict=True):
+            below.append((child, start, (*path, key), depth))
+            start += child.num_leaves
+        stack += reversed(below)
+    return draw(rows)
+
+
+def _tally(leaves: Sequence[Any], kinds: Sequence[Kind]) -> str:
+    """Return how many numbers there are of each kind, and how many bytes."""
+    counts: dict[Kind, list[int]] = {}
+    for leaf, kind in zip(leaves, kinds, strict=True):
+        size, width = _size_of(leaf)
+        count = counts.setdefault(kind, [0, 0])
+        count[0] += size
+        count[1] += size * width
+    return ", ".join(
+        f"{kind.value}: {counts[kind][0]:,}{bytes_text(counts[kind][1])}"
+        for kind in Kind
+        if kind in counts
+    )
+
+
+def _size_of(leaf: Any) -> tuple[int, int]:
+    if not is_array_like(leaf):
+        return 1, 0
+    size = 1
+    for length in leaf.shape:
+        size *= length
+    return size, getattr(leaf.dtype, "itemsize", 0)
+
+
+def bytes_text(count: int) -> str:
+    """Return a number of bytes for people, in brackets; nothing for none."""
+    if not count:
+        return ""
+    value = float(count)
+    for unit in ("B", "KB", "MB"):
+        if value < 1000:
+            return f" ({value:.1f} {unit})" if unit != "B" else f" ({count} B)"
+        value /= 1000
+    return f" ({value:,.1f} GB)"

@@ -15,19 +15,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from limits import LIMITS
+from timing import seconds
 from trees import config, layers, transformer
 
 import leafwise as lw
 
 
 _names = itertools.count()
-
-
-def _seconds(function: Callable[[], Any], loops: int) -> float:
-    begin = time.perf_counter()
-    for _ in range(loops):
-        function()
-    return (time.perf_counter() - begin) / loops
 
 
 def alternating(rounds: int) -> Iterator[str]:
@@ -54,7 +48,7 @@ def alternating(rounds: int) -> Iterator[str]:
         mixed, alone = [], []
         singles = [_alone(tree) for tree in trees]
         for _ in range(rounds):
-            mixed.append(_seconds(together, 200))
+            mixed.append(seconds(together, 200))
             with lw.engine.enabled():  # each alone, in an engine of its own
                 alone.append(sum(single() for single in singles))
             for _ in range(20):
@@ -72,7 +66,7 @@ def _alone(tree: Any) -> Callable[[], float]:
         lw.engine.forget()
         for _ in range(20):
             lw.tree_flatten(tree)
-        return _seconds(lambda: lw.tree_flatten(tree), 200)
+        return seconds(lambda: lw.tree_flatten(tree), 200)
 
     return run
 
@@ -144,10 +138,10 @@ def payback() -> Iterator[str]:
             costs = []
             for _ in range(7):
                 with lw.engine.disabled():
-                    cold = _seconds(walk, 50)
+                    cold = seconds(walk, 50)
                 with lw.engine.enabled():
-                    first = _seconds(walk, 6) * 6
-                    warm = _seconds(walk, 50)
+                    first = seconds(walk, 6) * 6
+                    warm = seconds(walk, 50)
                 costs.append((first - 6 * warm) / (cold - warm))
             calls = statistics.median(costs)
             yield f"{title}, {name}: compiling has paid after {calls:.0f} calls"
@@ -180,7 +174,7 @@ def _scaled(name: str, hand: Any, small: Any, large: Any, rounds: int) -> float:
     """Return how much longer a leaf of the large tree takes."""
     below, above = (_operation(name, hand, tree) for tree in (small, large))
     return statistics.median(
-        _seconds(above, 1) / 1000 / _seconds(below, 100) for _ in range(rounds)
+        seconds(above, 1) / 1000 / seconds(below, 100) for _ in range(rounds)
     )
 
 

@@ -17,13 +17,11 @@ from __future__ import annotations
 import argparse
 import gc
 import importlib.util
-import math
 import os
 import platform
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -31,14 +29,13 @@ from typing import Any
 import regimes
 from libraries import PEERS, UNSUPPORTED, Library, leafwise
 from limits import limit
+from timing import geometric_mean, measure, write
 from trees import COUNTED, LARGE, TREES
 
 from leafwise import tree_structure
 
 
 ROOT = Path(__file__).parents[1]
-WARM_UP = 8
-BEGIN, END = "<!-- benchmark -->", "<!-- end -->"
 OPERATIONS = (
     "flatten",
     "unflatten",
@@ -92,35 +89,6 @@ def has(library: Library, name: str, title: str) -> bool:
     return (library.name, title) not in UNSUPPORTED
 
 
-def seconds(function: Callable[[], Any], loops: int) -> float:
-    """Return the time of one call, over that many calls."""
-    begin = time.perf_counter()
-    for _ in range(loops):
-        function()
-    return (time.perf_counter() - begin) / loops
-
-
-def loops_for(function: Callable[[], Any], slice_seconds: float) -> int:
-    """Return how many calls fill a slice of time, once everything is warm."""
-    for _ in range(WARM_UP):
-        function()
-    return max(1, int(slice_seconds / max(seconds(function, 2), 1e-8)))
-
-
-def measure(
-    functions: dict[str, Callable[[], Any]], rounds: int, slice_seconds: float
-) -> dict[str, list[float]]:
-    """Time the functions in turn, and return each one's seconds by round."""
-    loops = {name: loops_for(f, slice_seconds) for name, f in functions.items()}
-    times: dict[str, list[float]] = {name: [] for name in functions}
-    names = list(functions)
-    for turn in range(rounds):
-        start = turn % len(names)
-        for name in names[start:] + names[:start]:
-            times[name].append(seconds(functions[name], loops[name]))
-    return times
-
-
 def rows(
     libraries: list[Library], rounds: int, slice_seconds: float, *, large: bool
 ) -> Iterator[tuple[str, str, float, dict[str, float]]]:
@@ -157,10 +125,6 @@ def row(
         for other, theirs in times.items()
     }
     return title, name, statistics.median(ours) * 1e6, ratios
-
-
-def geometric_mean(values: list[float]) -> float:
-    return math.exp(statistics.fmean(map(math.log, values)))
 
 
 def import_time() -> str:
@@ -224,14 +188,6 @@ def summary(lines: list[str]) -> Iterator[str]:
         yield "|".join(["", operation_, *others])
 
 
-def write(page: Path, lines: list[str], note: str) -> None:
-    """Put a table between the two marks of a page."""
-    before, rest = page.read_text(encoding="utf-8").split(f"{BEGIN}\n")
-    after = rest[rest.index(END) :]
-    table_ = "\n".join(lines)
-    page.write_text(f"{before}{BEGIN}\n{table_}\n\n{note}\n{after}", encoding="utf-8")
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="few short rounds")
@@ -264,8 +220,9 @@ def main() -> int:
     if options.write:
         listed = "\n".join(f"- {note}" for note in notes)
         note = f"CPython {platform.python_version()}.\n\n{listed}"
-        write(ROOT / "docs" / "performance.md", lines, note)
-        write(ROOT / "README.md", [*summary(lines)], note.splitlines()[0])
+        write(ROOT / "docs" / "performance.md", "benchmark", [*lines, "", note])
+        few = [*summary(lines), "", note.splitlines()[0]]
+        write(ROOT / "README.md", "benchmark", few)
         draw(results, [*installed])
     return 0
 

@@ -2,8 +2,11 @@
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
+
+pytest.register_assert_rewrite("nnx_cases", "pax_cases")
 
 settings.register_profile(
     "ci",

@@ -1,4 +1,4 @@
-"""The decision table of `obj.name = value`: each value in each state of an attribute."""
+"""The decision table of `obj.name = value`: each value in each state."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ TEXTS = {
     "E1": "Foo.x was assigned static(...) around data: Foo.x",
     "E2": "Cannot assign data to Foo.x, which is static, since it was first set: Foo.x",
     "E3": "Found data in Foo.x, a list that would be static: Foo.x",
-    "E4": "Found data in Foo.x, a ",
+    "E4": "Found data in Foo.x, which is static: Foo.x",
 }
 
 

@@ -59,3 +59,17 @@ def test_every_public_name_has_an_answer(torch_tree):
     with path.open(encoding="utf-8", newline="") as file:
         answered = {row["name"] for row in csv.DictReader(file)}
     assert {*torch_tree.__all__} - answered == set()
+
+
+def test_tensors_are_data(torch_tree):
+    """A tensor, a parameter and a tensor subclass make an attribute data."""
+    import torch
+
+    class Model(lw.Pytree):
+        def __init__(self, x):
+            self.x = x
+
+    for value in (torch.ones(2), torch.nn.Parameter(torch.ones(1))):
+        assert lw.tree_leaves(Model(value))[0] is value
+    for value in (torch.float32, torch.Size([2]), torch.device("cpu"), torch.nn.ReLU()):
+        assert lw.tree_leaves(Model(value)) == []

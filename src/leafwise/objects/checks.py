@@ -192,12 +192,13 @@ def _data_inside(owner: type, key: Any, value: Any, reason: str) -> KindError:
     kind = type(value).__name__
     ours = "Dict" if isinstance(value, Mapping) else "List"
     name = owner.__name__
+    subject = "which" if _is_data(value) else f"a {kind} that"
     is_attribute = isinstance(key, GetAttrKey)
     return _refusal(
         owner,
         key,
         value,
-        f"Found data in {owner.__qualname__}{key}, a {kind} that {reason}",
+        f"Found data in {owner.__qualname__}{key}, {subject} {reason}",
         (
             (f"let the whole {kind} be data", f"obj{key} = data(...)"),
             ("use a container that knows of data", f"obj{key} = {ours}(...)"),

@@ -76,15 +76,18 @@ class Layout:
         family: The layouts that it is one of.
         kinds: The kind of each attribute.
         fixed: The layout itself, which never changes.
+        quick: The layout after the first assignment of an attribute without a mark:
+            by name for values that are plain, by name and type for data.
     """
 
-    __slots__ = ("_anatomy", "_next", "family", "kinds")
+    __slots__ = ("_anatomy", "_next", "family", "kinds", "quick")
 
     def __init__(self, family: Family, kinds: dict[str, Kind]) -> None:
         self.family = family
         self.kinds = kinds
         self._anatomy: Anatomy | None = None
         self._next: dict[tuple[str, str | None], Layout] = {}
+        self.quick: dict[Any, Layout] = {}
 
     @property
     def fixed(self) -> Layout:
@@ -133,6 +136,8 @@ class OwnLayout:
     """
 
     __slots__ = ("_fixed", "family", "kinds")
+
+    quick: Final[Mapping[Any, Layout]] = {}
 
     def __init__(self, family: Family, kinds: dict[str, Kind]) -> None:
         self.family = family

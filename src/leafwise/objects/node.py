@@ -43,14 +43,14 @@ def object_rule(
     put_layout = cls._leafwise_layout.__set__
 
     def flatten(node: Any) -> tuple[Sequence[Any], Statics]:
-        anatomy = node._leafwise_layout.fixed.anatomy
         values = node.__dict__
-        if len(values) == len(anatomy.names):
-            try:
+        try:
+            anatomy = node._leafwise_layout.fixed.anatomy
+            if len(values) == len(anatomy.names):
                 children = anatomy.children(values)
                 return children, Statics(anatomy, anatomy.statics(values))
-            except KeyError:
-                pass
+        except (AttributeError, KeyError):
+            pass
         values = settle(node)
         anatomy = node._leafwise_layout.fixed.anatomy
         return anatomy.children(values), Statics(anatomy, anatomy.statics(values))

@@ -1,8 +1,8 @@
 """`Pytree`: the base of classes whose instances are trees.
 
-Owns what happens when an attribute is assigned or deleted, and when an object is
-made, copied, pickled or printed. Which kind an attribute gets is decided in
-`assign`; how objects are flattened is said in `node`.
+Owns the class, what its subclasses may say, and how instances are made, copied,
+pickled and printed. What is done to one object is in `instance`, which kind an
+attribute gets is decided in `assign`, how objects are flattened is said in `node`.
 """
 
 from __future__ import annotations
@@ -11,19 +11,32 @@ import dataclasses
 import sys
 from abc import ABCMeta
 from collections.abc import Iterable, Mapping
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
+from ..core.code import unlink
 from ..core.keypath import KeyPath
 from ..core.registry import install
 from ..core.rule import Rule
 from ..core.view import GLOBAL
 from ..errors import KindError
-from ..kinds import Kind, Marked
+from ..kinds import Kind
 from ..show.text import Block, render
-from .arrays import DataNode, plain_types, settled_types
-from .assign import Attribute, decide, recheck
+from .arrays import plain_types, settled_types
 from .checks import Found, find_data
-from .layout import Layout, Order, OwnLayout, changed, layout_of
+from .instance import (
+    Shell,
+    assign,
+    blank,
+    finish,
+    look_through,
+    put,
+    set_building,
+    set_layout,
+    settle,
+    start,
+)
+from .layout import Order
 from .node import object_rule
 from .traits import Traits
 
@@ -31,8 +44,7 @@ from .traits import Traits
 __all__ = ["Object", "Pytree", "check_pytree", "name_to_kind"]
 
 _STATIC: Final = Kind.STATIC
-_put: Final = object.__setattr__
-_OWN_SLOTS: Final = ("_leafwise_", "__dict__", "__weakref__")
+_OWN_SLOTS: Final = "_leafwise_"
 
 
 class PytreeMeta(ABCMeta):
@@ -43,11 +55,11 @@ class PytreeMeta(ABCMeta):
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:
             made = super().__call__(*args, **kwargs)
             if type(made) is cls:
-                _finish(made)
+                finish(made)
             return made
 
 
-class Pytree(DataNode, metaclass=PytreeMeta):
+class Pytree(Shell, metaclass=PytreeMeta):
     """Base of classes whose instances are trees.
 
     Each attribute has a kind. Arrays, other trees of this sort and what was
@@ -92,23 +104,16 @@ class Pytree(DataNode, metaclass=PytreeMeta):
     The idea is that of `flax.nnx.Pytree`.
     """
 
-    __slots__ = (
-        "__dict__",
-        "__weakref__",
-        "_leafwise_building",
-        "_leafwise_layout",
-    )
+    __slots__ = ()
 
-    if TYPE_CHECKING:  # the slots, and what `_adopt` and `_fill` put in
-        _leafwise_building: bool
-        _leafwise_layout: Layout | OwnLayout
+    if TYPE_CHECKING:  # what `_adopt` puts in
         _leafwise_traits: Traits
 
     def __new__(cls, *_args: Any, **_kwargs: Any) -> Any:
         """Make an object that has no attributes yet, and knows it."""
         made = object.__new__(cls)
-        _set_layout(made, cls._leafwise_traits.family.root)
-        _set_building(made, True)
+        set_layout(made, cls._leafwise_traits.family.root)
+        set_building(made, True)
         return made
 
     def __init_subclass__(
@@ -130,7 +135,7 @@ class Pytree(DataNode, metaclass=PytreeMeta):
         def adapt(sub: Any) -> Rule | None:
             return sub._leafwise_rule(where) if sub._leafwise_traits.pytree else None
 
-        return object_rule(cls, _settle, where, adapt)
+        return object_rule(cls, settle, where, adapt)
 
     @classmethod
     def _leafwise_dataclass(cls, options: dict[str, Any]) -> type[Any]:
@@ -146,20 +151,30 @@ class Pytree(DataNode, metaclass=PytreeMeta):
 
         def __setattr__(self, name: str, value: Any) -> None:
             try:
-                kind = self._leafwise_layout.kinds.get(name)
+                layout = self._leafwise_layout
             except AttributeError:
-                kind = _start(self)  # None: it has no attribute so far
-            settled = plain_types if kind is _STATIC else settled_types
-            if kind is not None and type(value) in settled:
-                _put(self, name, value)
-            else:
-                assign(self, name, value)
+                layout = start(self)
+            kind = layout.kinds.get(name)
+            cls = type(value)
+            if kind is None:
+                if cls in plain_types:
+                    known = layout.quick.get(name)
+                elif cls in settled_types:
+                    known = layout.quick.get((name, cls))
+                else:
+                    known = None
+                if known is not None:
+                    put(self, name, value)
+                    set_layout(self, known)
+                    return
+            elif cls in (plain_types if kind is _STATIC else settled_types):
+                put(self, name, value)
+                return
+            assign(self, name, value)
 
         def __delattr__(self, name: str) -> None:
             object.__delattr__(self, name)
-            layout = self._leafwise_layout
-            if name in layout.kinds:
-                _set_layout(self, layout.lacking(name))
+            settle(self)
 
     def _leafwise_recheck_items(self) -> None:
         """Look through what is kept beside the attributes: nothing, here."""
@@ -170,29 +185,26 @@ class Pytree(DataNode, metaclass=PytreeMeta):
     # ------------------------------------------------------- copying and printing
 
     def __getstate__(self) -> Any:
-        return dict(_settle(self))
+        return dict(settle(self))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if type(self).__reduce__ is not object.__reduce__:
             return self.__reduce__()
         state = self.__getstate__()
-        return _blank, (type(self), tuple(self._leafwise_layout.kinds.items())), state
+        return blank, (type(self), tuple(self._leafwise_layout.kinds.items())), state
 
     def _leafwise_block(self) -> Block:
+        values = settle(self)
         kinds = self._leafwise_layout.kinds
         items = [
             (f"{name}=", value)
-            for name, value in _settle(self).items()
+            for name, value in values.items()
             if not name.startswith("_") or kinds[name].is_data
         ]
         return Block(f"{type(self).__name__}(", items, ")")
 
     def __repr__(self) -> str:
         return render(self)
-
-
-_set_layout: Final = Pytree.__dict__["_leafwise_layout"].__set__
-_set_building: Final = Pytree.__dict__["_leafwise_building"].__set__
 
 
 # --------------------------------------------------------------------- classes
@@ -230,121 +242,6 @@ def _scope_of(cls: type) -> Mapping[str, Any]:
 
 
 _PACKAGE: Final = __name__.partition(".")[0]
-
-
-# --------------------------------------------------------------------- objects
-
-
-def _start(obj: Any) -> None:
-    """Give an object that was made without our `__new__` its first layout."""
-    _set_layout(obj, type(obj)._leafwise_traits.family.root)
-
-
-def assign(obj: Any, name: str, value: Any) -> None:
-    """Assign an attribute: decide its kind, write the value, then the kind.
-
-    Raises:
-        KindError: The attribute cannot have this value.
-    """
-    cls = type(obj)
-    known = obj._leafwise_layout.kinds.get(name)
-    mark = None
-    if type(value) is Marked:
-        mark, value = value.kind, value.value
-    if known is None and _is_kept_elsewhere(cls, name):
-        _put(obj, name, value)
-        return
-    building = getattr(obj, "_leafwise_building", False)
-    attribute = Attribute(cls._leafwise_traits, name, known, building)
-    kind = decide(attribute, value, mark)
-    _put(obj, name, value)
-    if kind is not known:
-        _set_layout(obj, obj._leafwise_layout.having(name, kind))
-
-
-def _is_kept_elsewhere(cls: type, name: str) -> bool:
-    """Say whether the class has a property, or the like, of this name."""
-    if name == "__orig_class__":  # typing sets it, and does not mind if it cannot
-        raise AttributeError(name)
-    for base in cls.__mro__:
-        found = vars(base).get(name)
-        if found is not None:
-            return hasattr(type(found), "__set__")
-    return False
-
-
-def _settle(obj: Any) -> Mapping[str, Any]:
-    """Put the layout right where somebody wrote to the `__dict__`.
-
-    Returns:
-        The attributes that count: all but the values of cached properties.
-    """
-    values: dict[str, Any] = obj.__dict__
-    traits = type(obj)._leafwise_traits
-    try:
-        layout = obj._leafwise_layout
-    except AttributeError:
-        _start(obj)
-        layout = obj._leafwise_layout
-    for name in [name for name in layout.kinds if name not in values]:
-        layout = layout.lacking(name)
-    for name in [name for name in values if name not in layout.kinds]:
-        if name not in traits.hidden:
-            layout = layout.having(name, _infer(obj, name, values))
-    _set_layout(obj, layout)
-    if len(values) == len(layout.kinds):
-        return values
-    return {name: values[name] for name in layout.kinds}
-
-
-def _infer(obj: Any, name: str, values: dict[str, Any]) -> Kind:
-    """Return the kind of an attribute that is there without one."""
-    value, mark = values[name], None
-    if type(value) is Marked:
-        mark, value = value.kind, value.value
-        values[name] = value
-    traits = type(obj)._leafwise_traits
-    return decide(Attribute(traits, name, None, building=True), value, mark)
-
-
-def _finish(obj: Any) -> None:
-    """Look through a new object: nothing static may hold data by now."""
-    _set_building(obj, False)
-    values = obj.__dict__
-    if len(values) != len(obj._leafwise_layout.kinds):
-        _settle(obj)
-    if type(obj)._leafwise_traits.pytree:
-        _recheck(obj)
-
-
-def _recheck(obj: Any) -> None:
-    """Look through the attributes of an object, and then through its items."""
-    traits = type(obj)._leafwise_traits
-    layout = obj._leafwise_layout
-    values = obj.__dict__
-    for name, kind in [*layout.kinds.items()]:
-        value = values[name]
-        if type(value) in (plain_types if kind is _STATIC else settled_types):
-            continue
-        now = recheck(Attribute(traits, name, kind, building=False), value)
-        if now is not kind:
-            layout = layout.having(name, now)
-    _set_layout(obj, layout)
-    obj._leafwise_recheck_items()
-
-
-def change_kinds(obj: Any, changes: Mapping[Kind, Kind]) -> None:
-    """Let all attributes and items of some kinds be of others from now on."""
-    _settle(obj)
-    _set_layout(obj, changed(obj._leafwise_layout, changes))
-    obj._leafwise_change_item_kinds(changes)
-
-
-def _blank(cls: Any, kinds: Iterable[tuple[str, Kind]]) -> Any:
-    """Return an object without values that knows the kinds they will have."""
-    made = object.__new__(cls)
-    _set_layout(made, layout_of(cls._leafwise_traits.family, kinds))
-    return made
 
 
 _adopt(Pytree, pytree=None, order=None, strict=None, kind=None)
@@ -409,7 +306,7 @@ def name_to_kind(obj: Pytree) -> Mapping[str, Kind]:
         {'name': 'static', 'rate': 'data'}
     """
     _require_pytree("name_to_kind", obj)
-    _settle(obj)
+    settle(obj)
     return obj._leafwise_layout.fixed.anatomy.mapping
 
 
@@ -444,21 +341,25 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
     """
     _require_pytree("check_pytree", obj)
     seen = {id(obj)}
-    stack: list[tuple[Any, tuple[Any, ...]]] = [(obj, ())]
+    stack: list[tuple[Any, Any]] = [(obj, ())]
     while stack:
         obj, path = stack.pop()
         try:
-            _settle(obj)
-            _recheck(obj)
+            settle(obj)
+            look_through(obj)
         except KindError as error:
             if path:
-                error.add_note(f"the object stands at {KeyPath(path)}")
+                error.add_note(f"the object stands at {KeyPath(unlink(path))}")
             raise
         if recursive:
             for found in _objects_in(obj):
                 if id(found.value) not in seen:
                     seen.add(id(found.value))
-                    stack.append((found.value, (*path, *found.path)))
+                    stack.append((found.value, reduce(_link, found.path, path)))
+
+
+def _link(above: Any, key: Any) -> tuple[Any, Any]:
+    return above, key
 
 
 def _objects_in(obj: Any) -> Iterable[Found]:

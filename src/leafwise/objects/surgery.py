@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from ..core.auxdata import is_array_like
+from ..core.code import unlink
 from ..core.keypath import KeyPath
 from ..core.near import nearest
 from ..core.registry import current
@@ -20,8 +21,9 @@ from ..kinds import Kind
 from ..ops.basic import tree_flatten
 from ..show.summary import Row, draw
 from ..show.text import options
+from .instance import assign, change_kinds
 from .module import Module
-from .pytree import Pytree, assign, change_kinds, name_to_kind
+from .pytree import Pytree, name_to_kind
 from .statics import Statics
 
 
@@ -305,16 +307,12 @@ def _objects(tree: Any, cls: type[P]) -> Iterator[tuple[tuple[Any, ...], P]]:
         children, aux = rule.flatten(node)
         keys = rule.keys(aux, len(children))
         pairs = zip(keys, children, strict=True)
-        stack += reversed([(child, (key, link), False) for key, child in pairs])
+        stack += reversed([(child, (link, key), False) for key, child in pairs])
 
 
 def _names(link: Any) -> tuple[Any, ...]:
     """Return a linked path as names, positions and keys, from the root on."""
-    names = []
-    while link:
-        key, link = link
-        names.append(key._values()[0])
-    return tuple(reversed(names))
+    return tuple(key._values()[0] for key in unlink(link))
 
 
 # ----------------------------------------------------------------------- summary
@@ -347,23 +345,46 @@ def summary(tree: Any) -> str:
     leaves, treedef = tree_flatten(tree)
     kinds = leaf_kinds(treedef)
     rows: list[Row] = []
-    stack: list[tuple[PyTreeDef, int, tuple[Any, ...], int]] = [(treedef, 0, (), 0)]
+    root = _outline(treedef)
+    stack: list[tuple[Any, Any, int]] = [] if root is None else [(root, (), 0)]
     while stack:
-        node, start, path, depth = stack.pop()
-        cls = node.type
-        end = start + node.num_leaves
-        is_shown = cls is not None and (not rows or issubclass(cls, Pytree))
-        if cls is not None and is_shown and depth <= options.max_depth:
-            name = f"{KeyPath(path)}: " if path else ""
-            tally = _tally(leaves[start:end], kinds[start:end])
-            rows.append(Row(depth, f"{name}{cls.__name__}", tally))
+        node, path, depth = stack.pop()
+        if node is root or issubclass(node.cls, Pytree):
+            name = f"{KeyPath(unlink(path))}: " if path else ""
+            tally = _tally(leaves[node.start : node.end], kinds[node.start : node.end])
+            rows.append(Row(depth, f"{name}{node.cls.__name__}", tally))
             path, depth = (), depth + 1
-        below = []
-        for key, child in zip(node.entries(), node.children(), strict=True):
-            below.append((child, start, (*path, key), depth))
-            start += child.num_leaves
-        stack += reversed(below)
+        if depth <= options.max_depth:
+            stack += reversed(
+                [(child, (path, key), depth) for key, child in node.below]
+            )
     return draw(rows)
+
+
+class _Node(NamedTuple):
+    """A node of a structure, with the nodes right below it and their keys."""
+
+    cls: type
+    start: int
+    end: int
+    below: Sequence[tuple[Any, Any]]
+
+
+def _outline(treedef: PyTreeDef) -> _Node | None:
+    """Return the nodes of a structure, each with the leaves that it spans."""
+    stack: list[_Node | int] = []
+    done = 0
+    for run, rule, arity, aux in treedef._code:
+        stack += range(done, done + run)
+        done += run
+        children = stack[len(stack) - arity :]
+        del stack[len(stack) - arity :]
+        keyed = zip(rule.keys(aux, arity), children, strict=True)
+        below = [(key, child) for key, child in keyed if isinstance(child, _Node)]
+        first = children[0] if children else done
+        start = first.start if isinstance(first, _Node) else first
+        stack.append(_Node(rule.cls, start, done, below))
+    return stack[0] if stack and isinstance(stack[0], _Node) else None
 
 
 def _tally(leaves: Sequence[Any], kinds: Sequence[Kind]) -> str:

@@ -98,6 +98,7 @@ class Traits:
     def forget(self) -> None:
         """Read the declarations again, because the class was decorated since."""
         self._declared = None
+        self.family = Family(self.cls, self.order)
 
     def _read(self) -> dict[str, Kind]:
         declared: dict[str, Kind] = {}

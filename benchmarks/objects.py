@@ -1,0 +1,211 @@
+"""Measure objects that are trees beside those of Flax NNX, and plain dataclasses.
+
+Usage: python benchmarks/objects.py [--quick] [--write]
+
+Ratios are medians over rounds in which all are timed in turn, in one process; a
+number above 1 says how many times as fast leafwise is. "plain" is a class without
+any checks, registered in jax where it is flattened: what cannot be done faster. Needs
+flax, which the `bench` extra installs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import gc
+import platform
+import statistics
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from flax import nnx
+from timing import geometric_mean, measure, write
+
+import leafwise as lw
+
+
+ROOT = Path(__file__).parents[1]
+ARRAY = np.ones((4, 4), np.float32)
+NUMBERS = [*range(10_000)]
+TARGETS = {"assign a list of 10,000 ints": 50.0}
+TARGET = 5.0
+
+Functions = dict[str, Callable[[], Any]]
+
+
+class Ours(lw.Pytree):
+    """Whatever attributes there are."""
+
+
+class Theirs(nnx.Pytree):
+    """Whatever attributes there are."""
+
+
+class Plain:
+    """Whatever attributes there are."""
+
+
+def assigning(value: Any) -> Functions:
+    """Assign an attribute that is there already."""
+
+    def make(cls: type) -> Callable[[], None]:
+        obj = cls()
+        obj.value = value
+
+        def run() -> None:
+            obj.value = value
+
+        return run
+
+    return {
+        "leafwise": make(Ours),
+        "flax": make(Theirs),
+        "plain": make(Plain),
+    }
+
+
+def building() -> Functions:
+    """Make an object of eleven attributes: numbers, texts, arrays."""
+
+    def make(base: type) -> Callable[[], Any]:
+        class Block(base):  # type: ignore[misc,valid-type]  # one for each base
+            def __init__(self) -> None:
+                self.din = 4
+                self.dout = 4
+                self.rate = 0.5
+                self.name = "block"
+                self.use_bias = True
+                self.shape = (4, 4)
+                self.activation = "relu"
+                self.w = ARRAY
+                self.b = ARRAY
+                self.scale = ARRAY
+                self.step = 0
+
+        return Block
+
+    return {"leafwise": make(Ours), "flax": make(Theirs), "plain": make(Plain)}
+
+
+def appending() -> Functions:
+    """Append a hundred arrays to a list."""
+
+    def make(cls: type) -> Callable[[], None]:
+        def run() -> None:
+            items = cls([])
+            for _ in range(100):
+                items.append(ARRAY)
+
+        return run
+
+    return {"leafwise": make(lw.List), "flax": make(nnx.List), "plain": make(list)}
+
+
+class Layer:
+    """Two arrays and a size."""
+
+    def __init__(self) -> None:
+        self.w = ARRAY
+        self.b = ARRAY
+        self.size = 4
+
+
+class OurLayer(Layer, lw.Pytree):
+    """As a tree of ours."""
+
+
+class TheirLayer(Layer, nnx.Pytree):
+    """As a tree of theirs."""
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class PlainLayer:
+    """As a dataclass that jax flattens."""
+
+    w: Any = dataclasses.field(default_factory=lambda: ARRAY)
+    b: Any = dataclasses.field(default_factory=lambda: ARRAY)
+    size: int = dataclasses.field(default=4, metadata={"static": True})
+
+
+def models() -> tuple[Any, Any, Any]:
+    """Return a tree of 200 objects in a list, from each library."""
+    ours, theirs = Ours(), Theirs()
+    ours.layers = lw.List([OurLayer() for _ in range(200)])
+    theirs.layers = nnx.List([TheirLayer() for _ in range(200)])
+    return ours, theirs, {"layers": [PlainLayer() for _ in range(200)]}
+
+
+def flattening() -> Functions:
+    """Flatten 200 sub-objects."""
+    ours, theirs, plain = models()
+    return {
+        "leafwise": lambda: lw.tree_flatten(ours),
+        "flax": lambda: jax.tree_util.tree_flatten(theirs),
+        "plain": lambda: jax.tree_util.tree_flatten(plain),
+    }
+
+
+def mapping() -> Functions:
+    """Map over 200 sub-objects, which rebuilds them."""
+    ours, theirs, plain = models()
+    return {
+        "leafwise": lambda: lw.tree_map(lambda x: x, ours),
+        "flax": lambda: jax.tree_util.tree_map(lambda x: x, theirs),
+        "plain": lambda: jax.tree_util.tree_map(lambda x: x, plain),
+    }
+
+
+ROWS: dict[str, Callable[[], Functions]] = {
+    "assign an int": lambda: assigning(1),
+    "assign an array": lambda: assigning(ARRAY),
+    "assign a list of 10,000 ints": lambda: assigning(NUMBERS),
+    "build an object of 11 attributes": building,
+    "append 100 arrays to a List": appending,
+    "flatten 200 sub-objects": flattening,
+    "map over 200 sub-objects": mapping,
+}
+
+
+def rows(rounds: int, slice_seconds: float) -> Iterator[tuple[str, float, Any]]:
+    """Yield what is done, our microseconds, and the ratios of the others."""
+    for title, make in ROWS.items():
+        times = measure(make(), rounds, slice_seconds)
+        ours = times.pop("leafwise")
+        ratios = {
+            other: statistics.median(a / b for a, b in zip(theirs, ours, strict=True))
+            for other, theirs in times.items()
+        }
+        yield title, statistics.median(ours) * 1e6, ratios
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="few short rounds")
+    parser.add_argument("--write", action="store_true", help="put the table into docs")
+    options = parser.parse_args()
+    gc.collect()
+    gc.disable()
+    lines = ["| | leafwise, µs | Flax NNX | plain |", "|---|--:|--:|--:|"]
+    below = []
+    found = [*rows(*((3, 0.002) if options.quick else (15, 0.01)))]
+    for title, ours, ratios in found:
+        cells = " | ".join(f"{ratios[other]:.2f}" for other in ("flax", "plain"))
+        lines.append(f"| {title} | {ours:.2f} | {cells} |")
+        if ratios["flax"] < TARGETS.get(title, TARGET):
+            below.append(f"below target: {title}: {ratios['flax']:.2f}")
+    mean = geometric_mean([ratios["flax"] for _, _, ratios in found])
+    lines.append(f"| **geometric mean** | | **{mean:.2f}** | |")
+    print(*lines, *below, sep="\n")
+    if options.write:
+        note = f"CPython {platform.python_version()}."
+        write(ROOT / "docs" / "performance.md", "objects", [*lines, "", note])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,184 @@
+"""One object: how its attributes get their kinds, and keep them.
+
+Owns what every object has beside its attributes, its layout, and what is done to it:
+assigning, putting the layout right after others wrote to the `__dict__`, looking it
+through, making it anew from a pickle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ..kinds import Kind, Marked
+from .arrays import DataNode, plain_types, settled_types
+from .assign import Attribute, decide, recheck
+from .layout import Layout, OwnLayout, changed, layout_of
+
+
+__all__ = [
+    "Shell",
+    "assign",
+    "blank",
+    "change_kinds",
+    "finish",
+    "look_through",
+    "put",
+    "set_building",
+    "set_layout",
+    "settle",
+    "start",
+]
+
+_STATIC: Final = Kind.STATIC
+put: Final = object.__setattr__
+
+
+class Shell(DataNode):
+    """What an object has beside its attributes."""
+
+    __slots__ = ("__dict__", "__weakref__", "_leafwise_building", "_leafwise_layout")
+
+    if TYPE_CHECKING:
+        _leafwise_building: bool
+        _leafwise_layout: Layout | OwnLayout
+
+
+set_layout: Final = vars(Shell)["_leafwise_layout"].__set__
+set_building: Final = vars(Shell)["_leafwise_building"].__set__
+
+
+def start(obj: Any) -> Layout:
+    """Give an object that was made without our `__new__` its first layout."""
+    layout: Layout = type(obj)._leafwise_traits.family.root
+    set_layout(obj, layout)
+    return layout
+
+
+def assign(obj: Any, name: str, value: Any) -> None:
+    """Assign an attribute: decide its kind, write the value, then the kind.
+
+    Raises:
+        KindError: The attribute cannot have this value.
+    """
+    cls = type(obj)
+    known = obj._leafwise_layout.kinds.get(name)
+    mark = None
+    if type(value) is Marked:
+        mark, value = value.kind, value.value
+    if known is None and _is_kept_elsewhere(cls, name):
+        put(obj, name, value)
+        return
+    building = getattr(obj, "_leafwise_building", False)
+    attribute = Attribute(cls._leafwise_traits, name, known, building)
+    kind = decide(attribute, value, mark)
+    put(obj, name, value)
+    if kind is not known:
+        before = obj._leafwise_layout
+        after = before.having(name, kind)
+        set_layout(obj, after)
+        if known is None and mark is None:
+            _remember(before, after, name, type(value), kind)
+
+
+def _remember(
+    before: Layout | OwnLayout,
+    after: Layout | OwnLayout,
+    name: str,
+    cls: type,
+    kind: Kind,
+) -> None:
+    """Remember where a first assignment led, if it always leads there."""
+    if type(before) is not Layout or type(after) is not Layout:
+        return
+    if cls in plain_types:
+        before.quick[name] = after
+    elif cls in settled_types and kind is not _STATIC:
+        before.quick[name, cls] = after
+
+
+def _is_kept_elsewhere(cls: type, name: str) -> bool:
+    """Say whether the class has a property, or the like, of this name."""
+    if name == "__orig_class__":  # typing sets it, and does not mind if it cannot
+        raise AttributeError(name)
+    for base in cls.__mro__:
+        found = vars(base).get(name)
+        if found is not None:
+            return hasattr(type(found), "__set__")
+    return False
+
+
+def settle(obj: Any) -> Mapping[str, Any]:
+    """Put the layout right where somebody wrote to the `__dict__`.
+
+    Returns:
+        The attributes that count: all but the values of cached properties.
+    """
+    values: dict[str, Any] = obj.__dict__
+    traits = type(obj)._leafwise_traits
+    try:
+        layout = obj._leafwise_layout
+    except AttributeError:
+        layout = start(obj)
+    for name in [name for name in layout.kinds if name not in values]:
+        layout = layout.lacking(name)
+    for name in [name for name in values if name not in layout.kinds]:
+        if name not in traits.hidden:
+            layout = layout.having(name, _infer(obj, name, values))
+    set_layout(obj, layout)
+    if len(values) == len(layout.kinds):
+        return values
+    return {name: values[name] for name in layout.kinds}
+
+
+def _infer(obj: Any, name: str, values: dict[str, Any]) -> Kind:
+    """Return the kind of an attribute that is there without one."""
+    value, mark = values[name], None
+    if type(value) is Marked:
+        mark, value = value.kind, value.value
+        values[name] = value
+    traits = type(obj)._leafwise_traits
+    return decide(Attribute(traits, name, None, building=True), value, mark)
+
+
+def finish(obj: Any) -> None:
+    """Look through a new object: nothing static may hold data by now."""
+    set_building(obj, False)
+    values = obj.__dict__
+    if len(values) != len(obj._leafwise_layout.kinds):
+        settle(obj)
+    traits = type(obj)._leafwise_traits
+    if traits.pytree and (traits.declared or values):
+        look_through(obj)
+
+
+def look_through(obj: Any) -> None:
+    """Look through the attributes of an object, and then through its items."""
+    traits = type(obj)._leafwise_traits
+    layout = before = obj._leafwise_layout
+    values = obj.__dict__
+    kinds = layout.kinds
+    for name in [name for name, v in values.items() if type(v) not in plain_types]:
+        value, kind = values[name], kinds.get(name)
+        if kind is None or (kind is not _STATIC and type(value) in settled_types):
+            continue
+        now = recheck(Attribute(traits, name, kind, building=False), value)
+        if now is not kind:
+            layout = layout.having(name, now)
+    if layout is not before:
+        set_layout(obj, layout)
+    obj._leafwise_recheck_items()
+
+
+def change_kinds(obj: Any, changes: Mapping[Kind, Kind]) -> None:
+    """Let all attributes and items of some kinds be of others from now on."""
+    settle(obj)
+    set_layout(obj, changed(obj._leafwise_layout, changes))
+    obj._leafwise_change_item_kinds(changes)
+
+
+def blank(cls: Any, kinds: Iterable[tuple[str, Kind]]) -> Any:
+    """Return an object without values that knows the kinds they will have."""
+    made = object.__new__(cls)
+    set_layout(made, layout_of(cls._leafwise_traits.family, kinds))
+    return made

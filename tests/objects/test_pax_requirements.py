@@ -1,0 +1,197 @@
+"""What PAX asks of a module, requirement by requirement (P2 to P8)."""
+
+import copy
+
+import pytest
+
+import leafwise as lw
+
+
+class Leaf(lw.Module):
+    def __init__(self):
+        self.register_parameter("weight", 1.0)
+        self.register_state("calls", 0)
+        self.name = "leaf"
+
+
+class Tree(lw.Module):
+    def __init__(self):
+        self.left = Leaf()
+        self.rest = lw.List([Leaf()])
+        self.register_subtree("extra", [5, (6,)])
+
+
+def test_p3_1_attributes_are_no_part_unless_registered():
+    """A number is static; registered, it is a leaf."""
+    module = lw.Module()
+    module.a = 0
+    module.register_subtree("b", 0)
+    assert lw.tree_leaves(module) == [0]
+
+
+def test_p3_2_insertion_order():
+    """Children come in the order in which attributes were first assigned."""
+    module = lw.Module()
+    module.register_subtree("z", 1)
+    module.a = 2
+    module.register_subtree("m", 3)
+    module.register_subtree("a", 4)
+    assert lw.tree_leaves(module) == [1, 4, 3]
+    other = lw.Module()
+    for name in ("m", "z", "a"):
+        other.register_subtree(name, 0)
+    assert lw.tree_structure(other) != lw.tree_structure(module)
+
+
+def test_p3_4_no_init():
+    """Rebuilding makes an empty object and fills it in."""
+
+    class Once(lw.Module):
+        made = 0
+
+        def __init__(self):
+            Once.made += 1
+            self.register_subtree("x", 1)
+
+    lw.tree_map(lambda x: x, Once())
+    assert Once.made == 1
+
+
+def test_p3_5_registering_on_a_copy():
+    """It does not change the original."""
+    module = Leaf()
+    again = copy.copy(module)
+    again.register_parameter("bias", 2.0)
+    again.register_state("weight", 3.0)
+    assert lw.tree_leaves(module) == [1.0, 0]
+    assert module.name_to_kind["weight"] is lw.Kind.PARAMETER
+
+
+def test_p3_6_every_subclass_is_registered():
+    """Also the subclass of a subclass, and the base itself."""
+    sub = type("Sub", (type("Mid", (lw.Module,), {}),), {})
+    assert lw.is_registered(sub)
+    assert lw.is_registered(lw.Module)
+
+
+def test_p4_assignment_keeps_the_registration():
+    """An ordinary assignment to a registered name keeps its kind."""
+    module = Leaf()
+    module.weight = "anything"
+    assert lw.tree_leaves(module) == ["anything", 0]
+
+
+def test_p5_the_mapping():
+    """It is read-only, copied on write, and has the kinds in order."""
+    module = lw.Module()
+    empty = module.name_to_kind
+    module.register_state("a", 1)
+    first = module.name_to_kind
+    module.register_parameter("a", 1)
+    assert (dict(empty), dict(first)) == ({}, {"a": lw.Kind.STATE})
+    assert module.name_to_kind == {"a": lw.Kind.PARAMETER}
+    with pytest.raises(TypeError):
+        first["a"] = lw.Kind.DATA
+    with pytest.raises(AttributeError):
+        module.name_to_kind = {}
+
+
+def test_p7_select_and_update():
+    """The kind of a leaf is that of the innermost object's attribute."""
+    tree = Tree()
+    parameters = lw.select_kind(tree, lw.Kind.PARAMETER)
+    assert lw.tree_leaves(parameters) == [1.0, 1.0]
+    assert (parameters.left.calls, parameters.extra) == (None, [None, (None,)])
+    assert lw.tree_leaves(lw.select_kind(tree, lw.Kind.STATE)) == [0, 0]
+    assert lw.tree_leaves(lw.select_kind(tree, lw.Kind.DATA)) == [5, 6]
+    both = lw.select_kind(tree, lw.Kind.STATE, lw.Kind.PARAMETER)
+    assert lw.tree_leaves(both) == [1.0, 0, 1.0, 0]
+    doubled = lw.tree_map(lambda x: x * 2, parameters)
+    updated = lw.update_kind(tree, doubled, lw.Kind.PARAMETER)
+    assert lw.tree_leaves(updated) == [2.0, 0, 2.0, 0, 5, 6]
+    assert lw.tree_leaves(lw.update_kind(tree, doubled, lw.Kind.STATE)) == [
+        *(1.0, 0, 1.0, 0),
+        *(5, 6),
+    ]
+    assert lw.tree_leaves(tree) == [1.0, 0, 1.0, 0, 5, 6]
+    with pytest.raises(TypeError, match="give one kind or more"):
+        lw.select_kind(tree)
+    with pytest.raises(TypeError, match="got str"):
+        lw.select_kind(tree, "parameter")
+    with pytest.raises(lw.StructureError):
+        lw.update_kind(tree, Leaf(), lw.Kind.STATE)
+
+
+def test_p7_freeze():
+    """A frozen parameter counts as state; unfreezing restores just those."""
+    tree = {"model": Tree(), "other": [1]}
+    frozen = lw.freeze(tree)
+    assert lw.tree_leaves(lw.select_kind(frozen, lw.Kind.PARAMETER)) == []
+    assert lw.tree_leaves(lw.select_kind(frozen, lw.Kind.STATE)) == [1.0, 0, 1.0, 0]
+    assert tree["model"].left.name_to_kind["weight"] is lw.Kind.PARAMETER
+    assert lw.tree_structure(frozen) != lw.tree_structure(tree)
+    assert lw.tree_structure(lw.unfreeze(frozen)) == lw.tree_structure(tree)
+
+
+def test_p8_1_register_module():
+    """The kind is MODULE, and leaves reach into it."""
+    module = lw.Module()
+    module.register_module("inner", [Leaf(), Leaf()])
+    assert module.name_to_kind == {"inner": lw.Kind.MODULE}
+    assert lw.tree_leaves(module) == [1.0, 0, 1.0, 0]
+
+
+def test_p8_2_detection():
+    """A module is detected for a new name; nothing else makes one a module."""
+    tree = Tree()
+    assert {name: kind.name for name, kind in tree.name_to_kind.items()} == {
+        "left": "MODULE",
+        "rest": "DATA",
+        "extra": "DATA",
+    }
+    tree.extra = Leaf()
+    tree.left = 3
+    assert tree.name_to_kind["extra"] is lw.Kind.DATA
+    assert tree.name_to_kind["left"] is lw.Kind.MODULE
+
+
+def test_p8_4_assigning_before_super_init():
+    """Attributes may be set before, or without, `super().__init__()`."""
+
+    class Early(lw.Module):
+        def __init__(self):
+            self.inner = Leaf()
+            super().__init__()
+            self.x = 1
+
+    assert lw.tree_leaves(Early()) == [1.0, 0]
+    bare = object.__new__(Leaf)
+    bare.inner = Leaf()
+    assert lw.tree_leaves(bare) == [1.0, 0]
+    assert lw.tree_leaves(object.__new__(Leaf)) == []
+    assert repr(object.__new__(Leaf)) == "Leaf()"
+
+
+def test_modules_are_listed_once_inner_ones_first():
+    """`iter_modules` goes through any tree; the root has the empty path."""
+    tree = Tree()
+    tree.again = tree.left
+    found = [*lw.iter_modules(tree)]
+    assert [path for path, _ in found] == [("left",), ("rest", 0), ()]
+    assert found[0][1] is tree.left
+    mixed = {"b": [tree.left], "a": (1, Leaf())}
+    assert [path for path, _ in lw.iter_modules(mixed)] == [("a", 1), ("b", 0)]
+    assert [*lw.iter_modules(3)] == []
+
+
+def test_summary():
+    """An outline of the objects, with what they hold of each kind."""
+    lines = lw.summary({"m": Tree()}).splitlines()
+    assert lines == [
+        "dict                   data: 2, parameter: 2, state: 2",
+        "└── ['m']: Tree        data: 2, parameter: 2, state: 2",
+        "    ├── .left: Leaf    parameter: 1, state: 1",
+        "    └── .rest: List    parameter: 1, state: 1",
+        "        └── [0]: Leaf  parameter: 1, state: 1",
+    ]
+    assert lw.summary(3) == ""

@@ -1,0 +1,109 @@
+"""Objects with real jax arrays: the NNX cases again, and what only jax has."""
+
+import subprocess
+import sys
+
+import pytest
+
+import leafwise as lw
+from nnx_cases import *  # noqa: F403
+
+
+@pytest.fixture
+def jax(jax_tree):
+    """Return jax."""
+    return sys.modules["jax"]
+
+
+@pytest.fixture
+def xp(jax):
+    """Return jax's numpy, for the cases."""
+    return jax.numpy
+
+
+class Model(lw.Pytree):
+    def __init__(self, x):
+        self.x = x
+
+
+def test_arrays_of_jax(jax):
+    """Arrays, keys and mutable arrays are data; shapes and scalars are not."""
+    for value in (
+        jax.numpy.ones(2),
+        jax.numpy.array(1),
+        jax.random.key(0),
+        jax.random.PRNGKey(0),
+        jax.new_ref(jax.numpy.ones(2)),
+    ):
+        assert lw.is_data(value)
+        assert lw.tree_leaves(Model(value))[0] is value
+    for value in (
+        jax.ShapeDtypeStruct((2,), "float32"),
+        jax.numpy.float32,
+        jax.numpy.dtype("bfloat16").type(1),
+        jax.numpy.ones,
+    ):
+        assert not lw.is_data(value)
+
+
+def test_tracers_are_data(jax):
+    """Whatever the transform: the type of a tracer is no subclass of jax.Array."""
+    seen = []
+
+    def build(x):
+        model = Model(x)
+        assert lw.is_data(x)
+        assert lw.name_to_kind(model) == {"x": lw.Kind.DATA}
+        assert lw.tree_leaves(model)[0] is x
+        with pytest.raises(lw.KindError, match="dtype float32"):
+            Model([x])
+        seen.append(type(x).__name__)
+        return (x * 2.0).sum()
+
+    x = jax.numpy.ones(3)
+    jax.jit(build)(x)
+    jax.vmap(build)(x)
+    jax.grad(build)(x)
+    jax.eval_shape(build, x)
+    jax.jit(jax.vmap(jax.grad(build)))(x)
+    assert len({*seen}) > 1
+
+
+def test_references_under_jit(jax):
+    """A mutable array inside a traced function is data, too."""
+
+    @jax.jit
+    def f(ref):
+        assert lw.is_data(ref)
+        ref[...] = Model(ref).x[...] + 1
+        return ref[...]
+
+    assert f(jax.new_ref(jax.numpy.ones(2))).tolist() == [2.0, 2.0]
+
+
+def test_before_jax_is_imported(jax):
+    """A class and its caches that are older than jax see its arrays."""
+    code = """
+import sys, numpy, leafwise as lw
+class Model(lw.Pytree):
+    def __init__(self, x):
+        self.x = x
+Model(numpy.ones(1)), Model(1)
+assert "jax" not in sys.modules
+import jax
+print(len(lw.tree_leaves(Model(jax.numpy.ones(1)))))
+jax.jit(lambda x: print(len(lw.tree_leaves(Model(x)))))(1.0)
+"""
+    found = subprocess.check_output([sys.executable, "-c", code], text=True)
+    assert found.split() == ["1", "1"]
+
+
+def test_statics_keep_jax_arrays_out_of_the_structure(jax):
+    """A static array inside an opaque object compares by identity, and never raises."""
+
+    class Opaque:
+        def __init__(self, x):
+            self.x = x
+
+    one, other = (lw.tree_structure(Model(Opaque(jax.numpy.ones(2)))) for _ in "ab")
+    assert one != other

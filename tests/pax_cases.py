@@ -1,0 +1,121 @@
+"""Understanding PAX: registered subtrees, kinds, sub-modules.
+
+Each cell in our own words, on `leafwise.Module` and the numbers that the text uses.
+"""
+
+import pytest
+
+import leafwise as lw
+
+
+class Base(lw.Module):
+    """The flag that modules of the text have."""
+
+    def __init__(self):
+        super().__init__()
+        self.is_training = True
+
+
+class Subtree(Base):
+    def __init__(self):
+        super().__init__()
+        self.register_subtree("count", 0)
+
+    def step(self):
+        self.count = self.count + 1
+
+    def __str__(self):
+        return f"{type(self).__name__} :: count={self.count}"
+
+
+def test_register_subtree():
+    """A registered attribute is a leaf, also after it was assigned again."""
+    counter = Subtree()
+    counter.step()
+    assert str(counter) == "Subtree :: count=1"
+    leaves, treedef = lw.tree_flatten(counter)
+    assert leaves == [1]
+    text = "PyTreeDef(CustomNode(Subtree[is_training=True], [count=*]))"
+    assert repr(treedef) == text
+    again = lw.tree_unflatten(treedef, leaves)
+    assert str(again) == "Subtree :: count=1"
+    assert lw.tree_structure(again) == treedef
+
+
+class Counter(Base):
+    def __init__(self):
+        super().__init__()
+        self.register_state("count", 0)
+        self.register_parameter("bias", 0.0)
+
+    def step(self):
+        self.count = self.count + 1
+
+    def __str__(self):
+        return f"{type(self).__name__} :: count={self.count}  bias={self.bias}"
+
+
+def test_parameter_and_state():
+    """Leaves come in the order of registration; kinds survive the round trip."""
+    counter = Counter()
+    counter.step()
+    assert str(counter) == "Counter :: count=1  bias=0.0"
+    leaves, treedef = lw.tree_flatten(counter)
+    assert leaves == [1, 0.0]
+    again = lw.tree_unflatten(treedef, leaves)
+    assert str(again) == "Counter :: count=1  bias=0.0"
+    assert again.name_to_kind == {
+        "is_training": lw.Kind.STATIC,
+        "count": lw.Kind.STATE,
+        "bias": lw.Kind.PARAMETER,
+    }
+    assert [*again.name_to_kind] == ["is_training", "count", "bias"]
+
+
+def test_kinds_are_read_only_and_copied_on_write():
+    """The mapping cannot be changed, and an old one does not change."""
+    counter = Counter()
+    before = counter.name_to_kind
+    with pytest.raises(TypeError):
+        before["count"] = lw.Kind.PARAMETER
+    counter.register_parameter("more", 1.0)
+    assert "more" not in before
+    assert counter.name_to_kind["more"] is lw.Kind.PARAMETER
+
+
+class Pair(Base):
+    """Two counters: one found by itself, one registered."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = Counter()
+        self.register_module("second", Counter())
+
+
+def test_sub_modules():
+    """The last cell, as it is described: sub-modules are detected or registered."""
+    pair = Pair()
+    assert pair.name_to_kind["first"] is lw.Kind.MODULE
+    assert pair.name_to_kind["second"] is lw.Kind.MODULE
+    pair.first.step()
+    pair.second.step()
+    pair.second.step()
+    leaves, treedef = lw.tree_flatten(pair)
+    assert leaves == [1, 0.0, 2, 0.0]
+    again = lw.tree_unflatten(treedef, leaves)
+    assert (str(again.first), str(again.second)) == (
+        "Counter :: count=1  bias=0.0",
+        "Counter :: count=2  bias=0.0",
+    )
+    assert lw.tree_structure(again) == treedef
+    assert again.name_to_kind == pair.name_to_kind
+
+
+def test_a_registered_name_keeps_its_kind():
+    """Assigning a module to a name that has a kind, or something else to any name."""
+    pair = Pair()
+    pair.register_subtree("third", 0)
+    pair.third = Counter()
+    pair.first = 5
+    assert pair.name_to_kind["third"] is lw.Kind.DATA
+    assert pair.name_to_kind["first"] is lw.Kind.MODULE

@@ -1,0 +1,3 @@
+"""The PAX cases; see `pax_cases`."""
+
+from pax_cases import *  # noqa: F403

@@ -20,8 +20,10 @@ myst_heading_anchors = 3
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 autodoc_class_signature = "mixed"
-autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_default_options = {"members": True}
 napoleon_use_rtype = False
 napoleon_use_ivar = True
 napoleon_attr_annotations = False
-nitpick_ignore_regex = [("py:.*", r"(enum|functools|leafwise\.core)\..*")]
+nitpick_ignore_regex = [
+    ("py:.*", r"(enum|functools|leafwise\.(core|objects)|collections)\..*")
+]

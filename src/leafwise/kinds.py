@@ -116,7 +116,7 @@ def field(
         pytree_node: True for a child, False for aux data. Left out, the field of
             a plain dataclass is a child, and that of a `Pytree` what its values
             make it.
-        kind: The same said more finely, for dataclasses that are `Pytree`s.
+        kind: The same said more finely, for a dataclass that is a `Pytree`.
         metadata: Further metadata of the field.
         **options: Those of `dataclasses.field`: `default`, `default_factory`,
             `init`, `repr`, `hash`, `compare`, `kw_only`.

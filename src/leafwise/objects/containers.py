@@ -219,7 +219,7 @@ class Sequential(List[Any]):
     functions it returns what it gets.
 
     Args:
-        *functions: The functions; those that are `Pytree`s are data.
+        *functions: The functions; a `Pytree` among them is data.
 
     Raises:
         TypeError: An item cannot be called.

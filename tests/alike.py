@@ -81,6 +81,21 @@ class Named(Node):
     """Gives pairs of keys and children."""
 
 
+class Tree(lw.Pytree):
+    """An object whose static part may be anything."""
+
+    def __init__(self, children: Any, aux: Any, names: str) -> None:
+        for name, child in zip(names, children, strict=False):
+            setattr(self, name, lw.data(child))
+        self.aux = lw.static(aux)
+
+
+class Module(lw.Module):
+    """An object whose children come as they were assigned."""
+
+    __init__ = Tree.__init__
+
+
 class Fixed:
     """Has no children at all."""
 
@@ -135,6 +150,9 @@ WALKS = (
 walks = st.sampled_from(WALKS)
 
 
+_names = st.sampled_from(["abc", "cba", "bca", "abcdefghijklmnop"])
+
+
 def _items(children: Any) -> Any:
     """Return lists of children, often equal neighbours, sometimes many."""
     return st.one_of(
@@ -166,6 +184,10 @@ def _nodes(children: Any) -> Any:
         st.builds(Lazy, short, aux),
         st.builds(Named, short, aux),
         st.builds(Fixed, aux),
+        st.builds(Tree, items, aux, _names),
+        st.builds(Module, short, aux, _names),
+        st.builds(lambda xs: lw.List(map(lw.data, xs)), short),
+        st.builds(lambda xs, a: lw.List([a, *map(lw.data, xs)]), short, aux),
         st.builds(lambda xs: lw.Partial(_FUNCTION, *xs), short),
     )
 
@@ -193,6 +215,12 @@ def variants(draw: Any, tree: Any) -> Any:
         return Layer(draw(variants(tree.x)), tree.y, draw(st.just(tree.tag) | aux))
     if kind is Sealed:
         return Sealed(draw(variants(tree.x)), draw(st.just(tree.tag) | aux))
+    if kind in (Tree, Module):
+        again = lw.tree_map(lambda x: x, tree, is_leaf=lambda x: x is not tree)
+        again.aux = lw.static(draw(st.just(tree.aux) | aux))
+        if hasattr(tree, "a"):
+            again.a = draw(variants(tree.a))
+        return again
     if kind is Node:
         kids = [*tree.kids[:-1], *(draw(variants(kid)) for kid in tree.kids[-1:])]
         return Node(kids, draw(st.just(tree.aux) | aux))
@@ -231,6 +259,13 @@ def told(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
         fields = [getattr(value, field.name) for field in dataclasses.fields(value)]
         return kind.__name__, [*map(told, fields)]
+    if isinstance(value, lw.List):
+        kinds = [kind.value for kind in value._leafwise_item_kinds]
+        return kind.__name__, kinds, [*map(told, value)]
+    if isinstance(value, lw.Pytree):
+        kinds = [kind.value for kind in lw.name_to_kind(value).values()]
+        pairs = [(name, told(item)) for name, item in vars(value).items()]
+        return kind.__name__, kinds, pairs
     if isinstance(value, Node):
         return kind.__name__, [*map(told, value.kids)], told(value.aux)
     if kind is Fixed:

@@ -155,3 +155,37 @@ def test_malformed_json(change):
     change(data["nodes"][0][3])
     with pytest.raises(lw.TreeDefError):
         lw.PyTreeDef.from_json(json.dumps(data))
+
+
+def test_differences_are_told():
+    """An error says which attributes and static values differ."""
+
+    def complaint(a, b):
+        with pytest.raises(lw.StructureError) as caught:
+            lw.tree_map(lambda x, y: x, [a], [b])
+        return str(caught.value).splitlines()[1].strip()
+
+    point, other = Point(1), Point(True)
+    assert complaint(point, other) == (
+        "at [0]: expected Point with data x; static s=1, "
+        "got Point with data x; static s=True"
+    )
+    other.x = lw.parameter(0)
+    other.y = lw.data(1)
+    assert complaint(point, other).endswith(
+        "got Point with data x (parameter), y; static s=True"
+    )
+    assert complaint(lw.List([lw.data(1)]), lw.List([2])) == (
+        "at [0]: expected List with items: data 0; attributes: no attributes, "
+        "got List with items: static 0=2; attributes: no attributes"
+    )
+
+
+def test_objects_are_explained():
+    """Also those that are leaves."""
+    assert lw.explain_leaf(Point()) == (
+        "a node: Point follows Pytree, which was registered globally at leafwise"
+    )
+    assert lw.explain_leaf(lw.Object()) == (
+        "a leaf: Object is a subclass of Pytree that chose to be one"
+    )

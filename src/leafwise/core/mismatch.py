@@ -264,6 +264,8 @@ def describe_node(rule: Rule, arity: int, aux: Any) -> str:
         return f"{rule.name} of length {arity}"
     if rule.name in ("namedtuple", "structseq"):
         return f"{rule.name} {rule.data(aux).__qualname__} with {_count(arity)}"
+    if rule.words is not None:
+        return f"{rule.cls.__qualname__} with {rule.words(aux)}"
     data = rule.data(aux)
     said = "" if data is None else f" and aux data {clip(data)}"
     return f"{rule.cls.__qualname__} with {_count(arity)}{said}"

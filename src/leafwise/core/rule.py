@@ -54,6 +54,7 @@ class Rule(Sealed):
         text: Takes `(aux_data, arity)`, returns the `Brackets` of a treedef.
         same: Says whether two pieces of aux data are the same.
         digest: The hash that goes with `same`.
+        words: Says in words what aux data is, where its text would not tell.
         data: What `PyTreeDef.node_data` shows of the aux data.
         fits: Takes `(arity, aux_data)` of foreign origin, says whether they
             could be those of a node.
@@ -84,6 +85,7 @@ class Rule(Sealed):
         "text",
         "same",
         "digest",
+        "words",
         "data",
         "fits",
         "leaf_keys",
@@ -105,6 +107,7 @@ class Rule(Sealed):
     text: Callable[[Any, int], Brackets]
     same: Callable[[Any, Any], bool]
     digest: Callable[[Any], int]
+    words: Callable[[Any], str] | None
     data: Callable[[Any], Any]
     fits: Callable[[int, Any], bool]
     leaf_keys: Callable[[Any], Iterable[Any]] | None
@@ -138,6 +141,7 @@ def _anything(_arity: int, _aux: Any) -> bool:
 _DEFAULTS: Final[dict[str, Any]] = {
     "same": auxdata.same,
     "digest": auxdata.digest,
+    "words": None,
     "data": _as_it_is,
     "fits": _anything,
     "leaf_keys": None,

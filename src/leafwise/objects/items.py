@@ -92,6 +92,7 @@ def _container_rule(cls: Any, base: Any) -> Rule:
         text=brackets,
         same=_same_pairs,
         digest=hash,
+        words=lambda aux: f"items: {aux[1].words()}; attributes: {aux[0].words()}",
         fits=lambda arity, aux: _fits(base, arity, aux),
         where=base.where,
         adapt=base.adapt,

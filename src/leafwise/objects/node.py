@@ -73,6 +73,7 @@ def object_rule(
         text=_brackets(cls.__name__),
         same=same_statics,
         digest=hash,
+        words=Statics.words,
         data=lambda aux: dict(zip(aux.anatomy.static, aux.seen, strict=True)),
         fits=lambda arity, aux: _fits(cls, arity, aux),
         where=where,

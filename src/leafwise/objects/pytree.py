@@ -247,7 +247,7 @@ _PACKAGE: Final = __name__.partition(".")[0]
 _adopt(Pytree, pytree=None, order=None, strict=None, kind=None)
 install(
     Pytree,
-    Pytree._leafwise_rule,
+    lambda _where: Pytree._leafwise_rule(_PACKAGE),
     namespace=GLOBAL,
     inherit=True,
     exist_ok=False,

@@ -14,6 +14,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any, Final
 
 from ..core import auxdata
+from ..kinds import Kind
 from .layout import Anatomy
 
 
@@ -47,6 +48,19 @@ class Statics:
 
     def __hash__(self) -> int:
         return hash((self.anatomy.mark, digest(self.seen)))
+
+    def words(self) -> str:
+        """Say in words what the object has, as errors do."""
+        anatomy = self.anatomy
+        kinds = ((child, anatomy.kind_of(child)) for child in anatomy.data)
+        data = [
+            f"{child}" if kind is Kind.DATA else f"{child} ({kind.value})"
+            for child, kind in kinds
+        ]
+        parts = [f"data {', '.join(data)}"] if data else []
+        if anatomy.static:
+            parts.append(f"static {self!r}")
+        return "; ".join(parts) or "no attributes"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Statics, (self.anatomy, self.seen)

@@ -335,7 +335,10 @@ def _why_leaf(cls: type, view: View, none_is_leaf: bool) -> str:
         if view_of(other).registered(cls) is not None:
             return f"{name} is registered in namespace {other!r} only"
     for base in cls.__mro__[1:]:
-        if base in BUILTINS or view.registered(base) is not None:
+        rule = view.registered(base)
+        if rule is not None and rule.derived.get(cls, rule) is None:
+            return f"{name} is a subclass of {base.__qualname__} that chose to be one"
+        if base in BUILTINS or rule is not None:
             return (
                 f"{name} is a subclass of {base.__qualname__}, and subclasses are "
                 "leaves unless they are registered"

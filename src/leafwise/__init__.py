@@ -50,6 +50,7 @@ from .errors import LeafwiseError as LeafwiseError
 from .errors import NamespaceError as NamespaceError
 from .errors import PathError as PathError
 from .errors import RegistryError as RegistryError
+from .errors import SharedError as SharedError
 from .errors import StructureError as StructureError
 from .errors import TreeDefError as TreeDefError
 from .kinds import Data as Data
@@ -60,23 +61,64 @@ from .kinds import field as field
 from .kinds import parameter as parameter
 from .kinds import state_value as state_value
 from .kinds import static as static
+from .objects import filters as filters
 from .objects.arrays import is_data as is_data
 from .objects.arrays import register_data_type as register_data_type
+from .objects.change import clone as clone
+from .objects.change import pop as pop
+from .objects.change import update as update
 from .objects.containers import Dict as Dict
 from .objects.containers import List as List
 from .objects.containers import Sequential as Sequential
+from .objects.graph import graphdef as graphdef
+from .objects.graph import merge as merge
+from .objects.graph import split as split
+from .objects.graph import state as state
+from .objects.graphdef import GraphDef as GraphDef
 from .objects.module import Module as Module
+from .objects.module import capture as capture
 from .objects.pytree import Object as Object
 from .objects.pytree import Pytree as Pytree
 from .objects.pytree import check_pytree as check_pytree
 from .objects.pytree import name_to_kind as name_to_kind
+from .objects.roam import call as call
+from .objects.roam import eval as eval
+from .objects.roam import iter_children as iter_children
+from .objects.roam import iter_graph as iter_graph
+from .objects.roam import iter_modules as iter_modules
+from .objects.roam import recursive_map as recursive_map
+from .objects.roam import set_attributes as set_attributes
+from .objects.roam import set_metadata as set_metadata
+from .objects.roam import train as train
+from .objects.roam import with_attributes as with_attributes
+from .objects.sharing import find_duplicates as find_duplicates
+from .objects.sharing import tree_check as tree_check
+from .objects.state import FlatState as FlatState
+from .objects.state import State as State
+from .objects.state import diff_state as diff_state
+from .objects.state import from_flat_state as from_flat_state
+from .objects.state import merge_state as merge_state
+from .objects.state import to_flat_state as to_flat_state
+from .objects.state_tools import filter_state as filter_state
+from .objects.state_tools import map_state as map_state
+from .objects.state_tools import replace_by_pure_dict as replace_by_pure_dict
+from .objects.state_tools import restore_int_paths as restore_int_paths
+from .objects.state_tools import split_state as split_state
+from .objects.state_tools import to_pure_dict as to_pure_dict
 from .objects.surgery import freeze as freeze
-from .objects.surgery import iter_modules as iter_modules
 from .objects.surgery import replace as replace
 from .objects.surgery import select_kind as select_kind
 from .objects.surgery import summary as summary
 from .objects.surgery import unfreeze as unfreeze
 from .objects.surgery import update_kind as update_kind
+from .objects.variable_types import BatchStat as BatchStat
+from .objects.variable_types import Cache as Cache
+from .objects.variable_types import Intermediate as Intermediate
+from .objects.variable_types import Param as Param
+from .objects.variable_types import Perturbation as Perturbation
+from .objects.variable_types import register_variable_name as register_variable_name
+from .objects.variable_types import variable_type as variable_type
+from .objects.variables import Variable as Variable
 from .ops.basic import tree_flatten as tree_flatten
 from .ops.basic import tree_iter as tree_iter
 from .ops.basic import tree_leaves as tree_leaves
@@ -140,14 +182,19 @@ __all__ = [
     "MISSING",
     "SKIP",
     "STOP",
+    "BatchStat",
+    "Cache",
     "CycleError",
     "Data",
     "Dict",
     "DictKey",
     "Difference",
+    "FlatState",
     "FlattenError",
     "FlattenedIndexKey",
     "GetAttrKey",
+    "GraphDef",
+    "Intermediate",
     "KeyPath",
     "Kind",
     "KindError",
@@ -158,39 +205,60 @@ __all__ = [
     "NamespaceError",
     "Object",
     "OneLevel",
+    "Param",
     "Partial",
     "PathError",
+    "Perturbation",
     "PyTreeDef",
     "Pytree",
     "RegistryError",
     "Rule",
     "SequenceKey",
     "Sequential",
+    "SharedError",
+    "State",
     "Static",
     "StructureError",
     "TreeDefError",
+    "Variable",
     "Visit",
     "__version__",
     "all_leaves",
     "broadcast_common",
     "broadcast_prefix",
+    "call",
+    "capture",
     "check_pytree",
+    "clone",
     "data",
     "dataclass",
+    "diff_state",
     "equality_errors",
+    "eval",
     "explain_leaf",
     "field",
+    "filter_state",
+    "find_duplicates",
     "freeze",
+    "from_flat_state",
+    "graphdef",
     "is_data",
     "is_registered",
+    "iter_children",
+    "iter_graph",
     "iter_modules",
     "keystr",
     "lookup",
+    "map_state",
+    "merge",
+    "merge_state",
     "name_to_kind",
     "namespace",
     "namespaces",
     "parameter",
+    "pop",
     "prefix_errors",
+    "recursive_map",
     "register_codec",
     "register_data_type",
     "register_dataclass",
@@ -200,11 +268,22 @@ __all__ = [
     "register_pytree_with_keys",
     "register_pytree_with_keys_class",
     "register_static",
+    "register_variable_name",
     "replace",
+    "replace_by_pure_dict",
+    "restore_int_paths",
     "select_kind",
+    "set_attributes",
+    "set_metadata",
+    "split",
+    "split_state",
+    "state",
     "state_value",
     "static",
     "summary",
+    "to_flat_state",
+    "to_pure_dict",
+    "train",
     "tree",
     "tree_all",
     "tree_any",
@@ -213,6 +292,7 @@ __all__ = [
     "tree_broadcast_map",
     "tree_broadcast_map_with_path",
     "tree_broadcast_prefix",
+    "tree_check",
     "tree_children",
     "tree_equal",
     "tree_flatten",
@@ -247,5 +327,8 @@ __all__ = [
     "treedef_tuple",
     "unfreeze",
     "unregister_pytree_node",
+    "update",
     "update_kind",
+    "variable_type",
+    "with_attributes",
 ]

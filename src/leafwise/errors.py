@@ -10,6 +10,7 @@ trees: a path is here just a tuple of keys.
     ├── FlattenError(TypeError)       a flatten function returned the wrong thing
     ├── TreeDefError(ValueError)      a treedef cannot be made from this state
     ├── PathError(LookupError)        a tree has nothing at a path, or a text is no path
+    ├── SharedError(ValueError)       an object stands in two places
     ├── KindError(ValueError)         an attribute cannot be of this kind
     └── RegistryError(ValueError)     a registration that cannot be carried out
         └── NamespaceError(LookupError)   nobody declared this namespace
@@ -31,6 +32,7 @@ __all__ = [
     "NamespaceError",
     "PathError",
     "RegistryError",
+    "SharedError",
     "StructureError",
     "TreeDefError",
 ]
@@ -135,6 +137,31 @@ class FlattenError(LeafwiseError, TypeError):
     def __init__(self, message: str, *, path: tuple[Any, ...] | None = None) -> None:
         super().__init__(message)
         self.path = path
+
+
+class SharedError(LeafwiseError, ValueError):
+    """An object stands in two places where it may stand in one only.
+
+    Attributes:
+        first: Path where it stands first, a tuple of names, positions and keys.
+        again: Path where it stands again.
+
+    Example:
+        >>> import leafwise as lw
+        >>> weight = lw.Param(0.5)
+        >>> try:
+        ...     lw.split({"a": weight, "b": weight}, on_shared="error")
+        ... except lw.SharedError as error:
+        ...     print(error.first, error.again)
+        ('a',) ('b',)
+    """
+
+    def __init__(
+        self, message: str, *, first: tuple[Any, ...] = (), again: tuple[Any, ...] = ()
+    ) -> None:
+        super().__init__(message)
+        self.first = first
+        self.again = again
 
 
 class KindError(LeafwiseError, ValueError):

@@ -64,6 +64,8 @@ class Rule(Sealed):
         where: File and line that registered the class, `""` for built-ins.
         adapt: Makes the rule of a subclass, when registered with `inherit`; None
             makes its instances leaves.
+        fill: Where a node can be made before its children: takes an empty instance,
+            aux data and children, fills it in and returns it.
         codec: How aux data is written as JSON: a function to what `json.dumps`
             takes and one back, if nobody registers others; None for plain values.
         form: What the functions of the rule are made of, where that is simple:
@@ -92,6 +94,7 @@ class Rule(Sealed):
         "namespace",
         "where",
         "adapt",
+        "fill",
         "codec",
         "form",
         "derived",
@@ -114,6 +117,7 @@ class Rule(Sealed):
     namespace: str
     where: str
     adapt: Callable[[type], Rule | None] | None
+    fill: Callable[[Any, Any, Any], Any] | None
     codec: tuple[Callable[[Any], Any], Callable[[Any], Any]] | None
     form: Fields | Shaped | Functions | None
     derived: dict[type, Rule | None]
@@ -148,6 +152,7 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "namespace": "",
     "where": "",
     "adapt": None,
+    "fill": None,
     "codec": None,
     "form": None,
 }

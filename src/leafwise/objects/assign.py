@@ -122,5 +122,8 @@ def _holds_data(value: Any, found: str) -> bool:
 
 def _kind_of_value(value: Any) -> Kind:
     """Return the kind that an undeclared attribute gets with data in it."""
-    traits = getattr(type(value), "_leafwise_traits", None)
-    return traits.kind if isinstance(traits, Traits) else Kind.DATA
+    cls = type(value)
+    traits = getattr(cls, "_leafwise_traits", None)
+    if isinstance(traits, Traits):
+        return traits.kind
+    return getattr(cls, "_leafwise_kind", Kind.DATA)

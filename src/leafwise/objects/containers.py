@@ -175,6 +175,31 @@ class List(Container, MutableSequence[T], Generic[T]):
         _put(self, "_leafwise_items", items)
         _put(self, "_leafwise_item_kinds", [*anatomy.kinds])
 
+    def _leafwise_check(self, key: Any, value: Any) -> None:
+        if not isinstance(key, int):
+            super()._leafwise_check(key, value)
+        elif key == len(self):
+            self._leafwise_decide(key, value, None)
+        else:
+            place = self._place(key)
+            self._leafwise_decide(place, value, self._leafwise_item_kinds[place])
+
+    def _leafwise_store(self, key: Any, value: Any) -> Any:
+        if not isinstance(key, int):
+            return super()._leafwise_store(key, value)
+        items, kinds = self._leafwise_items, self._leafwise_item_kinds
+        place = slice(key, key + 1)
+        before = items[place], kinds[place]
+        if key == len(items):
+            self.append(value)
+        else:
+            self[key] = value
+
+        def take_back() -> None:
+            items[place], kinds[place] = before
+
+        return take_back
+
     @classmethod
     def _leafwise_write_items(cls, aux: Any) -> Any:
         return [[*aux.anatomy.mark], [*map(write_value, aux.seen)]]
@@ -206,9 +231,9 @@ class List(Container, MutableSequence[T], Generic[T]):
         _put(self, "_leafwise_items", items)
         _put(self, "_leafwise_item_kinds", kinds)
 
-    def _leafwise_block(self) -> Block:
+    def _leafwise_block(self, *, nested: bool) -> Block:
         items = [("", value) for value in self._leafwise_items]
-        rest = super()._leafwise_block().items
+        rest = super()._leafwise_block(nested=nested).items
         return Block(f"{type(self).__name__}([", [*items, *rest], "])")
 
 
@@ -389,6 +414,36 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
         _put(self, "_leafwise_items", dict(zip(anatomy.names, values, strict=True)))
         _put(self, "_leafwise_item_layout", anatomy.layout)
 
+    def _leafwise_check(self, key: Any, value: Any) -> None:
+        if key in self._leafwise_layout.kinds:
+            super()._leafwise_check(key, value)
+        else:
+            known = self._leafwise_item_layout.kinds.get(key)
+            self._leafwise_decide(key, value, known)
+
+    def _leafwise_store(self, key: Any, value: Any) -> Any:
+        if key in self._leafwise_layout.kinds:
+            return super()._leafwise_store(key, value)
+        layout, items = self._leafwise_item_layout, self._leafwise_items
+        kind, old = layout.kinds.get(key), items.get(key)
+        self[key] = value
+
+        def take_back() -> None:
+            layout = self._leafwise_item_layout
+            if kind is None:
+                del self[key]
+            else:
+                items[key] = old
+                _put(self, "_leafwise_item_layout", layout.having(key, kind))
+
+        return take_back
+
+    def _leafwise_drop(self, key: Any) -> None:
+        if key in self._leafwise_items:
+            del self[key]
+        else:
+            super()._leafwise_drop(key)
+
     @classmethod
     def _leafwise_write_items(cls, aux: Statics) -> Any:
         return write_statics(aux)
@@ -420,9 +475,9 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
         layout = layout_of(type(self)._leafwise_family, kinds)
         _put(self, "_leafwise_item_layout", layout)
 
-    def _leafwise_block(self) -> Block:
+    def _leafwise_block(self, *, nested: bool) -> Block:
         items = [(f"{key!r}: ", value) for key, value in self._leafwise_items.items()]
-        rest = super()._leafwise_block().items
+        rest = super()._leafwise_block(nested=nested).items
         return Block(f"{type(self).__name__}({{", [*items, *rest], "})")
 
 

@@ -7,7 +7,7 @@ through, making it anew from a pickle.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ..kinds import Kind, Marked
@@ -21,13 +21,16 @@ __all__ = [
     "assign",
     "blank",
     "change_kinds",
+    "check",
     "finish",
     "look_through",
     "put",
+    "reconsider",
     "set_building",
     "set_layout",
     "settle",
     "start",
+    "store",
 ]
 
 _STATIC: Final = Kind.STATIC
@@ -175,6 +178,53 @@ def change_kinds(obj: Any, changes: Mapping[Kind, Kind]) -> None:
     settle(obj)
     set_layout(obj, changed(obj._leafwise_layout, changes))
     obj._leafwise_change_item_kinds(changes)
+
+
+def check(obj: Any, name: Any, value: Any) -> None:
+    """Refuse a value that an attribute cannot have; write nothing.
+
+    Raises:
+        KindError: It cannot.
+    """
+    cls = type(obj)
+    known = obj._leafwise_layout.kinds.get(name)
+    if known is not None or not _is_kept_elsewhere(cls, name):
+        decide(
+            Attribute(cls._leafwise_traits, name, known, building=False), value, None
+        )
+
+
+def store(obj: Any, name: Any, value: Any) -> Callable[[], None]:
+    """Assign an attribute; return a function that takes it back."""
+    kind = obj._leafwise_layout.kinds.get(name)
+    old = vars(obj)[name] if kind is not None else None
+    assign(obj, name, value)
+
+    def take_back() -> None:
+        layout = obj._leafwise_layout
+        if kind is not None:
+            vars(obj)[name] = old
+            set_layout(obj, layout.having(name, kind))
+        elif name in layout.kinds:
+            del vars(obj)[name]
+            set_layout(obj, layout.lacking(name))
+
+    return take_back
+
+
+def reconsider(obj: Any) -> None:
+    """Let what is static in an unchecked object be data, if it holds some by now."""
+    traits = getattr(type(obj), "_leafwise_traits", None)
+    if traits is None or traits.pytree:
+        return
+    settle(obj)
+    layout = obj._leafwise_layout
+    for name, kind in [*layout.kinds.items()]:
+        value = vars(obj)[name]
+        if kind is _STATIC and type(value) not in plain_types:
+            attribute = Attribute(traits, name, None, building=False)
+            layout = layout.having(name, decide(attribute, value, None))
+    set_layout(obj, layout)
 
 
 def blank(cls: Any, kinds: Iterable[tuple[str, Kind]]) -> Any:

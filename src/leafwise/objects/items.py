@@ -69,11 +69,14 @@ def _container_rule(cls: Any, base: Any) -> Rule:
         items, more = node._leafwise_take()
         return (*children, *items) if children else items, (aux, more)
 
-    def unflatten(aux: Any, children: Any) -> Any:
+    def fill(node: Any, aux: Any, children: Any) -> Any:
         start = len(aux[0].anatomy.data)
-        node = base.unflatten(aux[0], children[:start])
+        base.fill(node, aux[0], children[:start])
         node._leafwise_put(aux[1], children[start:])
         return node
+
+    def unflatten(aux: Any, children: Any) -> Any:
+        return fill(object.__new__(cls), aux, children)
 
     def keys(aux: Any, _arity: int) -> Sequence[Any]:
         return (*aux[0].anatomy.keys, *aux[1].anatomy.keys)
@@ -96,6 +99,7 @@ def _container_rule(cls: Any, base: Any) -> Rule:
         fits=lambda arity, aux: _fits(base, arity, aux),
         where=base.where,
         adapt=base.adapt,
+        fill=fill,
         codec=(
             lambda aux: [write_statics(aux[0]), cls._leafwise_write_items(aux[1])],
             lambda written: (

@@ -55,13 +55,15 @@ def object_rule(
         anatomy = node._leafwise_layout.fixed.anatomy
         return anatomy.children(values), Statics(anatomy, anatomy.statics(values))
 
-    def unflatten(aux: Statics, children: Any) -> Any:
+    def fill(node: Any, aux: Statics, children: Any) -> Any:
         anatomy = aux.anatomy
         values = anatomy.ordered((*children, *aux.values))
-        node = new(cls)
         put_attributes(node, dict(zip(anatomy.names, values, strict=True)))
         put_layout(node, anatomy.layout)
         return node
+
+    def unflatten(aux: Statics, children: Any) -> Any:
+        return fill(new(cls), aux, children)
 
     return Rule(
         cls=cls,
@@ -79,6 +81,7 @@ def object_rule(
         where=where,
         adapt=adapt,
         codec=(write_statics, lambda written: read_statics(family, written)),
+        fill=fill,
         form=Shaped("_leafwise_layout", new, put_attributes, put_layout, statics_of),
     )
 

@@ -28,6 +28,7 @@ from .instance import (
     Shell,
     assign,
     blank,
+    check,
     finish,
     look_through,
     put,
@@ -35,9 +36,11 @@ from .instance import (
     set_layout,
     settle,
     start,
+    store,
 )
 from .layout import Order
 from .node import object_rule
+from .sizes import tally_text
 from .traits import Traits
 
 
@@ -176,6 +179,18 @@ class Pytree(Shell, metaclass=PytreeMeta):
             object.__delattr__(self, name)
             settle(self)
 
+    def _leafwise_check(self, key: Any, value: Any) -> None:
+        """Refuse a value that an attribute cannot have."""
+        check(self, key, value)
+
+    def _leafwise_store(self, key: Any, value: Any) -> Any:
+        """Assign an attribute; return what takes it back."""
+        return store(self, key, value)
+
+    def _leafwise_drop(self, key: Any) -> None:
+        """Delete an attribute."""
+        delattr(self, key)
+
     def _leafwise_recheck_items(self) -> None:
         """Look through what is kept beside the attributes: nothing, here."""
 
@@ -193,7 +208,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
         state = self.__getstate__()
         return blank, (type(self), tuple(self._leafwise_layout.kinds.items())), state
 
-    def _leafwise_block(self) -> Block:
+    def _leafwise_block(self, *, nested: bool) -> Block:
         values = settle(self)
         kinds = self._leafwise_layout.kinds
         items = [
@@ -201,10 +216,15 @@ class Pytree(Shell, metaclass=PytreeMeta):
             for name, value in values.items()
             if not name.startswith("_") or kinds[name].is_data
         ]
-        return Block(f"{type(self).__name__}(", items, ")")
+        return Block(
+            f"{type(self).__name__}(", items, ")", tally_text(self, nested=nested)
+        )
 
     def __repr__(self) -> str:
         return render(self)
+
+    def __str__(self) -> str:
+        return render(self, whole=True)
 
 
 # --------------------------------------------------------------------- classes

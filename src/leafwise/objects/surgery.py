@@ -11,7 +11,6 @@ import copy
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
-from ..core.auxdata import is_array_like
 from ..core.code import unlink
 from ..core.keypath import KeyPath
 from ..core.near import nearest
@@ -22,14 +21,13 @@ from ..ops.basic import tree_flatten
 from ..show.summary import Row, draw
 from ..show.text import options
 from .instance import assign, change_kinds
-from .module import Module
 from .pytree import Pytree, name_to_kind
+from .sizes import bytes_text, size_of
 from .statics import Statics
 
 
 __all__ = [
     "freeze",
-    "iter_modules",
     "replace",
     "select_kind",
     "summary",
@@ -217,7 +215,7 @@ def unfreeze(tree: T) -> T:
 def _with_kinds(tree: T, changes: dict[Kind, Kind]) -> T:
     leaves, treedef = tree_flatten(tree)
     fresh: T = treedef.unflatten(leaves)
-    for _, obj in _objects(fresh, Pytree):
+    for obj in _objects(fresh):
         change_kinds(obj, changes)
     return fresh
 
@@ -262,57 +260,16 @@ def replace(obj: P, /, **changes: Any) -> P:
     return made
 
 
-# ----------------------------------------------------------------------- listing
-
-
-def iter_modules(tree: Any) -> Iterator[tuple[tuple[Any, ...], Module]]:
-    """Yield the modules in a tree with their paths, those inside others first.
-
-    A module that stands in several places comes once.
-
-    Args:
-        tree: A tree.
-
-    Yields:
-        The path, a tuple of names, positions and keys, and the module.
-
-    Example:
-        >>> import leafwise as lw
-        >>> class Block(lw.Module):
-        ...     def __init__(self, *inner):
-        ...         self.inner = lw.List(inner)
-        >>> [path for path, _ in lw.iter_modules(Block(Block(), Block()))]
-        [('inner', 0), ('inner', 1), ()]
-
-    The idea is that of `flax.nnx.iter_modules`.
-    """
-    yield from _objects(tree, Module)
-
-
-def _objects(tree: Any, cls: type[P]) -> Iterator[tuple[tuple[Any, ...], P]]:
-    """Yield the instances of a class in a tree, each once, inner ones first."""
-    seen: dict[int, Any] = {}
-    stack: list[tuple[Any, Any, bool]] = [(tree, (), False)]
+def _objects(tree: Any) -> Iterator[Pytree]:
+    """Yield the objects in a tree."""
+    stack: list[Any] = [tree]
     while stack:
-        node, link, done = stack.pop()
-        if done:
-            yield _names(link), node
-            continue
+        node = stack.pop()
+        if isinstance(node, Pytree):
+            yield node
         rule = current.view.resolve(type(node))
-        if rule is None or id(node) in seen:
-            continue
-        seen[id(node)] = node
-        if isinstance(node, cls):
-            stack.append((node, link, True))
-        children, aux = rule.flatten(node)
-        keys = rule.keys(aux, len(children))
-        pairs = zip(keys, children, strict=True)
-        stack += reversed([(child, (link, key), False) for key, child in pairs])
-
-
-def _names(link: Any) -> tuple[Any, ...]:
-    """Return a linked path as names, positions and keys, from the root on."""
-    return tuple(key._values()[0] for key in unlink(link))
+        if rule is not None:
+            stack += rule.flatten(node)[0]
 
 
 # ----------------------------------------------------------------------- summary
@@ -391,7 +348,7 @@ def _tally(leaves: Sequence[Any], kinds: Sequence[Kind]) -> str:
     """Return how many numbers there are of each kind, and how many bytes."""
     counts: dict[Kind, list[int]] = {}
     for leaf, kind in zip(leaves, kinds, strict=True):
-        size, width = _size_of(leaf)
+        size, width = size_of(leaf)
         count = counts.setdefault(kind, [0, 0])
         count[0] += size
         count[1] += size * width
@@ -400,24 +357,3 @@ def _tally(leaves: Sequence[Any], kinds: Sequence[Kind]) -> str:
         for kind in Kind
         if kind in counts
     )
-
-
-def _size_of(leaf: Any) -> tuple[int, int]:
-    if not is_array_like(leaf):
-        return 1, 0
-    size = 1
-    for length in leaf.shape:
-        size *= length
-    return size, getattr(leaf.dtype, "itemsize", 0)
-
-
-def bytes_text(count: int) -> str:
-    """Return a number of bytes for people, in brackets; nothing for none."""
-    if not count:
-        return ""
-    value = float(count)
-    for unit in ("B", "KB", "MB"):
-        if value < 1000:
-            return f" ({value:.1f} {unit})" if unit != "B" else f" ({count} B)"
-        value /= 1000
-    return f" ({value:,.1f} GB)"

@@ -46,6 +46,7 @@ class Traits:
     __slots__ = (
         "_declared",
         "_marks",
+        "_rule",
         "cls",
         "family",
         "hidden",
@@ -86,7 +87,15 @@ class Traits:
             if isinstance(value, functools.cached_property)
         )
         self._marks = {**_annotated(cls, scope), **_unwrapped(cls)}
+        self._rule: Any = None
         self._declared: dict[str, Kind] | None = None
+
+    @property
+    def rule(self) -> Any:
+        """The rule by which objects come apart, whether they are nodes or not."""
+        if self._rule is None:
+            self._rule = self.cls._leafwise_rule("")  # type: ignore[attr-defined]  # a Pytree
+        return self._rule
 
     @property
     def declared(self) -> Mapping[str, Kind]:
@@ -97,7 +106,7 @@ class Traits:
 
     def forget(self) -> None:
         """Read the declarations again, because the class was decorated since."""
-        self._declared = None
+        self._declared = self._rule = None
         self.family = Family(self.cls, self.order)
 
     def _read(self) -> dict[str, Kind]:

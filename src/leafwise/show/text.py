@@ -51,8 +51,12 @@ class Block(NamedTuple):
     comment: str = ""
 
 
-def render(value: Any) -> str:
+def render(value: Any, *, whole: bool = False) -> str:
     """Return an object as text, over several lines if it is made of blocks.
+
+    Args:
+        value: Anything.
+        whole: Whether to write large arrays as they are, not only what they are.
 
     Example:
         >>> import leafwise as lw
@@ -68,13 +72,14 @@ def render(value: Any) -> str:
           )]
         ])
     """
-    return "".join(_Writer().write(value))
+    return "".join(_Writer(whole=whole).write(value))
 
 
 class _Writer:
     """Writes one value; keeps what was written before."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, whole: bool) -> None:
+        self.short = repr if whole else short
         self.pieces: list[str] = []
         self.seen: dict[int, Any] = {}
         self.open: set[int] = set()
@@ -100,13 +105,14 @@ class _Writer:
         if id(value) in self.seen or depth >= options.max_depth:
             return [(f"{type(value).__name__}(...)", depth)]
         self.seen[id(value)] = value
-        return _block_parts(describe(value), depth)
+        return _block_parts(describe(value, nested=depth > 0), depth)
 
     def plain(self, value: Any, depth: int) -> Iterable[tuple[Any, int]]:
         """Return the parts of what is no object of ours."""
         brackets = _BRACKETS.get(type(value))
         if brackets is None or not value:
-            return [(short(value), depth)]
+            text = self.short(value).replace("\n", f"\n{_STEP * depth}")
+            return [(text, depth)]
         if id(value) in self.open:
             return [(f"{brackets[0]}...{brackets[1]}", depth)]
         self.open.add(id(value))

@@ -1,0 +1,343 @@
+"""Filters: which of the values in an object are meant.
+
+A filter is a type, a text, a bool, `...`, None, a function of path and value, a list
+of filters (any of them), or one of the classes here, which are compared, hashed and
+printed by what they are made of. `predicate` makes a function of path and value of it.
+
+    >>> import leafwise as lw
+    >>> lw.filters.All(lw.Param, lw.filters.PathContains("out"))
+    All(OfType(Param), PathContains('out'))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any as AnyValue
+from typing import TypeAlias
+
+from ..core.auxdata import clip
+from ..core.frozen import Frozen
+
+
+__all__ = [
+    "All",
+    "Any",
+    "Everything",
+    "Filter",
+    "Not",
+    "Nothing",
+    "OfType",
+    "PathContains",
+    "PathIn",
+    "WithTag",
+    "predicate",
+]
+
+Path: TypeAlias = tuple[AnyValue, ...]
+Filter: TypeAlias = AnyValue
+"""What `predicate` takes."""
+
+
+class _Filter(Frozen):
+    """A filter that knows whether it looks at paths."""
+
+    __slots__ = ()
+
+    needs_path = False
+
+    def __call__(self, path: Path, value: AnyValue) -> bool:
+        """Say whether a value at a path is meant."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        shown = (
+            value.__name__ if isinstance(value, type) else repr(value)
+            for value in self._shown()
+        )
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _shown(self) -> Iterable[AnyValue]:
+        return self._values()
+
+
+class Everything(_Filter):
+    """Means every value; also written `...` or `True`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.filters.Everything()((), 1)
+        True
+    """
+
+    __slots__ = ()
+
+    def __call__(self, path: Path, value: AnyValue) -> bool:
+        """Say whether it is meant."""
+        return True
+
+
+class Nothing(_Filter):
+    """Means no value; also written `None` or `False`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.filters.Nothing()((), 1)
+        False
+    """
+
+    __slots__ = ()
+
+    def __call__(self, path: Path, value: AnyValue) -> bool:
+        """Say whether it is meant."""
+        return False
+
+
+class OfType(_Filter):
+    """Means values of a type; also written as the type.
+
+    Args:
+        type: The type.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.filters.OfType(lw.Intermediate)((), lw.Perturbation(0))
+        True
+    """
+
+    __slots__ = ("type",)
+    __match_args__ = ("type",)
+
+    type: AnyValue
+
+    def __init__(self, type: AnyValue) -> None:
+        self._set(type)
+
+    def __call__(self, path: Path, value: AnyValue) -> bool:
+        """Say whether it is meant."""
+        return isinstance(value, self.type)
+
+
+class WithTag(_Filter):
+    """Means variables whose `tag` is a text; also written as the text.
+
+    Args:
+        tag: The text.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.filters.WithTag("params")((), lw.Param(0))
+        True
+    """
+
+    __slots__ = ("tag",)
+    __match_args__ = ("tag",)
+
+    tag: str
+
+    def __init__(self, tag: str) -> None:
+        self._set(tag)
+
+    def __call__(self, path: Path, value: AnyValue) -> bool:
+        """Say whether it is meant."""
+        return bool(getattr(value, "tag", None) == self.tag)
+
+
+class PathContains(_Filter):
+    """Means values in whose path a name, position or key stands.
+
+    Args:
+        key: The name, position or key; `0` is not `"0"`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.filters.PathContains("bias")(("layers", 0, "bias"), 1.0)
+        True
+    """
+
+    __slots__ = ("key",)
+    __match_args__ = ("key",)
+
+    key: AnyValue
+
+    needs_path = True
+
+    def __init__(self, key: AnyValue) -> None:
+        self._set(key)
+
+    def __call__(self, path: Path, value: AnyValue) -> bool:
+        """Say whether it is meant."""
+        key = self.key
+        return any(type(part) is type(key) and part == key for part in path)
+
+
+class PathIn(_Filter):
+    """Means values at certain paths.
+
+    Args:
+        *paths: The paths, tuples of names, positions and keys.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.filters.PathIn(("a", 0), ("b",))(("b",), 1)
+        True
+    """
+
+    __slots__ = ("paths",)
+    __match_args__ = ("paths",)
+
+    paths: frozenset[Path]
+
+    needs_path = True
+
+    def __init__(self, *paths: Path) -> None:
+        self._set(frozenset(tuple(path) for path in paths))
+
+    def __call__(self, path: Path, value: AnyValue) -> bool:
+        """Say whether it is meant."""
+        return path in self.paths
+
+    def __reduce__(self) -> tuple[AnyValue, ...]:
+        return PathIn, tuple(self.paths)
+
+    def _shown(self) -> Iterable[AnyValue]:
+        return sorted(self.paths, key=repr)
+
+
+class _Compound(_Filter):
+    """Filters together."""
+
+    __slots__ = ("filters",)
+    __match_args__ = ("filters",)
+
+    filters: tuple[Callable[[Path, AnyValue], bool], ...]
+
+    def __init__(self, *filters: Filter) -> None:
+        self._set(tuple(map(predicate, filters)))
+
+    @property
+    def needs_path(self) -> bool:  # type: ignore[override]  # here it depends
+        """Whether any of the filters looks at paths."""
+        return any(map(needs_path, self.filters))
+
+    def __reduce__(self) -> tuple[AnyValue, ...]:
+        return type(self), self.filters
+
+    def _shown(self) -> Iterable[AnyValue]:
+        return self.filters
+
+
+class Any(_Compound):
+    """Means what any of some filters means; also written as a list of them.
+
+    Args:
+        *filters: The filters.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.filters.Any(lw.Param, "cache")((), lw.Cache(0))
+        True
+    """
+
+    __slots__ = ()
+
+    def __call__(self, path: Path, value: AnyValue) -> bool:
+        """Say whether it is meant."""
+        return any(meant(path, value) for meant in self.filters)
+
+
+class All(_Compound):
+    """Means what all of some filters mean.
+
+    Args:
+        *filters: The filters.
+
+    Example:
+        >>> import leafwise as lw
+        >>> is_bias = lw.filters.All(lw.Param, lw.filters.PathContains("bias"))
+        >>> is_bias(("bias",), lw.Param(0)), is_bias(("weight",), lw.Param(0))
+        (True, False)
+    """
+
+    __slots__ = ()
+
+    def __call__(self, path: Path, value: AnyValue) -> bool:
+        """Say whether it is meant."""
+        return all(meant(path, value) for meant in self.filters)
+
+
+class Not(_Compound):
+    """Means what a filter does not mean.
+
+    Args:
+        filter: The filter.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.filters.Not(lw.Param)((), lw.Cache(0))
+        True
+    """
+
+    __slots__ = ()
+
+    def __init__(self, filter: Filter) -> None:
+        super().__init__(filter)
+
+    def __call__(self, path: Path, value: AnyValue) -> bool:
+        """Say whether it is meant."""
+        return not self.filters[0](path, value)
+
+
+def predicate(filter: Filter) -> Callable[[Path, AnyValue], bool]:
+    """Return a filter as a function of path and value.
+
+    Args:
+        filter: A filter in any form.
+
+    Raises:
+        TypeError: It is none.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.filters.predicate([lw.Param, "cache", None])
+        Any(OfType(Param), WithTag('cache'), Nothing())
+    """
+    if isinstance(filter, type):
+        return OfType(filter)
+    if isinstance(filter, str):
+        return WithTag(filter)
+    if filter is ... or filter is True:
+        return Everything()
+    if filter is None or filter is False:
+        return Nothing()
+    if isinstance(filter, list | tuple):
+        return Any(*filter)
+    if callable(filter):
+        return filter  # type: ignore[no-any-return]  # of path and value
+    raise TypeError(
+        f"no filter: {clip(filter)} ({type(filter).__name__}); a filter is a type, a "
+        "text, a bool, ..., None, a function of path and value, or a list of filters"
+    )
+
+
+def needs_path(meant: AnyValue) -> bool:
+    """Say whether a predicate looks at paths; a function may."""
+    return bool(getattr(meant, "needs_path", True))
+
+
+def predicates(
+    filters: Iterable[Filter],
+) -> tuple[Callable[[Path, AnyValue], bool], ...]:
+    """Return several filters as predicates; `...` may only be the last.
+
+    Raises:
+        ValueError: A filter comes after `...` and could never mean anything.
+        TypeError: One is no filter.
+    """
+    listed = [*filters]
+    for place, filter in enumerate(listed[:-1]):
+        if filter is ... or filter is True:
+            raise ValueError(
+                f"filter {place} is {filter!r} and means everything, so those after "
+                "it would get nothing; put it last"
+            )
+    return tuple(map(predicate, listed))

@@ -231,3 +231,126 @@ def test_turning_off_registration(cls, xp):
     assert lw.all_leaves([foo])
     assert lw.tree_leaves(foo)[0] is foo
     assert not lw.is_registered(cls)
+
+
+class Shared(lw.Pytree):
+    def __init__(self, xp):
+        self.x = xp.array(1.0)
+
+
+class Parent(lw.Pytree):
+    def __init__(self, xp):
+        self.left = Shared(xp)
+        self.right = self.left
+
+
+def test_duplicates(xp):
+    """Two names for one object are found, with both paths."""
+    assert lw.find_duplicates(Parent(xp)) == [[("left",), ("right",)]]
+    assert lw.find_duplicates(Shared(xp)) == []
+
+
+def test_plain_maps_lose_sharing(xp):
+    """A map rebuilds what it meets, each time it meets it."""
+    parent = Parent(xp)
+    assert parent.left is parent.right
+    mapped = lw.tree_map(lambda x: x, parent)
+    assert mapped.left is not mapped.right
+
+
+def test_split_and_update_keep_sharing(xp):
+    """Split, merge and update carry one value for the two names."""
+    parent = Parent(xp)
+    graphdef, state = lw.split(parent)
+    merged = lw.merge(graphdef, state)
+    assert merged.left is merged.right
+    merged.left.x = merged.left.x + 1
+    state = lw.state(merged)
+    lw.update(parent, state)
+    assert parent.left is parent.right
+    assert float(parent.right.x) == 2.0
+    text = "State({\n  'left': {\n    'x': " + repr(parent.left.x) + "\n  }\n})"
+    assert repr(state) == text
+
+
+@pytest.mark.parametrize("cls", [Off, Never])
+def test_state_of_what_is_no_pytree(cls, xp):
+    """State and split work for it, with positions as keys."""
+    foo = cls().fill(xp)
+    foo.a = [x * 2 for x in foo.a]
+    foo.b *= 2
+    one, two, six = foo.a[0], foo.a[1], foo.b
+    inside = f"    0: {one!r},\n    1: {two!r}\n"
+    text = f"State({{\n  'a': {{\n{inside}  }},\n  'b': {six!r}\n}})"
+    assert repr(lw.state(foo)) == text
+    again = lw.merge(*lw.split(foo))
+    assert [int(x) for x in (*again.a, again.b)] == [2, 4, 6]
+
+
+class Block(lw.Module):
+    """A linear layer whose mean output is sown."""
+
+    def __init__(self, xp, size):
+        self.weight = lw.Param(xp.ones((size, size)))
+
+    def __call__(self, x):
+        y = x @ self.weight
+        self.sow(lw.Intermediate, "y_mean", y.mean())
+        return y
+
+
+class MLP(lw.Module):
+    def __init__(self, xp, layers, size):
+        self.blocks = lw.List([Block(xp, size) for _ in range(layers)])
+
+    def __call__(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+def test_sow_and_pop(xp):
+    """What was sown comes out under the path of its module, and is gone then."""
+    model = MLP(xp, 3, 2)
+    model(xp.ones((1, 2)))
+    found = lw.pop(model, lw.Intermediate)
+    assert [*found.blocks] == [0, 1, 2]
+    means = [float(found.blocks[i].y_mean.value[0]) for i in range(3)]
+    assert means == [2.0, 4.0, 8.0]
+    lines = str(found).splitlines()
+    assert lines[:4] == [
+        "State({",
+        "  'blocks': {",
+        "    0: {",
+        f"      'y_mean': Intermediate( # 1 ({found.blocks[0].y_mean[0].nbytes} B)",
+    ]
+    assert lw.pop(model, lw.Intermediate) == lw.State({})
+    assert not hasattr(model.blocks[0], "y_mean")
+
+
+class Model(lw.Module):
+    def __init__(self, xp):
+        self.first = lw.Param(xp.ones((2, 3)))
+        self.second = lw.Param(xp.ones((3, 4)))
+
+    def __call__(self, x):
+        x = self.perturb("xgrad", x @ self.first)
+        return x @ self.second
+
+
+def test_state_of_perturbations(xp):
+    """After the first run there are zeros under the name; they print as they are."""
+    model = Model(xp)
+    model(xp.ones((1, 2)))
+    state = lw.state(model, lw.Perturbation)
+    zeros = xp.zeros((1, 3))
+    assert str(state) == (
+        "State({\n"
+        f"  'xgrad': Perturbation( # 3 ({zeros.nbytes} B)\n"
+        f"    value={zeros!r}\n"
+        "  )\n"
+        "})"
+    )
+    out = model(xp.ones((1, 2)))
+    lw.update(model, {"xgrad": zeros + 1})
+    assert (model(xp.ones((1, 2))) - out).tolist() == [[3.0] * 4]

@@ -129,8 +129,9 @@ class _Plan:
                 raise _missing_place(link, holder.parts)
             holder.children[holder.parts.index(key)] = value
             return
-        if isinstance(holder, DataNode):
-            holder._leafwise_check(key, value)  # type: ignore[attr-defined]  # an object
+        check = getattr(type(holder), "_leafwise_check", None)
+        if check is not None:
+            check(holder, key, value)
         elif not exists and not isinstance(holder, dict):
             raise _missing_place(link, range(len(holder)))
         self.steps.append((holder, key, value))
@@ -177,9 +178,9 @@ def write(holder: Any, key: Any, value: Any) -> Callable[[], None]:
         return lambda: holder.update_from_state(
             make_variable(Variable, before[0], before[1])
         )
-    if isinstance(holder, DataNode) and hasattr(holder, "_leafwise_store"):
-        taken_back: Callable[[], None] = holder._leafwise_store(key, value)
-        return taken_back
+    store = getattr(type(holder), "_leafwise_store", None)
+    if store is not None:
+        return store(holder, key, value)  # type: ignore[no-any-return]  # what undoes it
     old = MISSING
     if not isinstance(holder, dict) or key in holder:
         old = holder[key]
@@ -244,13 +245,13 @@ def pop(node: Any, *filters: Filter) -> Any:
                 f"Cannot pop key {path[-1]!r} at {path}: it stands in a "
                 f"{type(holder).__name__}"
             )
-    states = tuple(nested(taken, part) for part in chosen)
+    states = [nested(taken, part) for part in chosen]
     for holder, link in found:
         if isinstance(holder, dict):
             del holder[link[1]]
         else:
             holder._leafwise_drop(link[1])
-    return states if len(states) > 1 else states[0]
+    return tuple(states) if len(states) > 1 else states[0]
 
 
 def _drops(holder: Any, key: Any) -> bool:

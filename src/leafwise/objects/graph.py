@@ -114,8 +114,8 @@ def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
     """
     taken = take_whole(node, on_shared)
     chosen, _ = select(taken, filters or (...,))
-    states = tuple(nested(taken, places) for places in chosen)
-    return states if len(states) > 1 else states[0]
+    states = [nested(taken, places) for places in chosen]
+    return tuple(states) if len(states) > 1 else states[0]
 
 
 def graphdef(node: Any) -> GraphDef:

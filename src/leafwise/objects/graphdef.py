@@ -240,11 +240,9 @@ def take(
                 code.append((REF, None, number, None))
                 taken.again.append((number, link, holder))
                 continue
-            seen[id(value)] = len(tracked)
-            if on_shared != "allow":
-                first[len(tracked)] = link
-            tracked.append(value)
-        if is_object and not copying and issubclass(cls, Variable):
+        is_variable = is_object and not copying and issubclass(cls, Variable)
+        if is_variable:
+            _count(value, link, tracked, seen, first)
             code.append((VARIABLE, cls, 0, metadata_of(value)))
             taken.leaves.append(value)
             taken.links.append(link)
@@ -259,6 +257,8 @@ def take(
             reconsider(value)
         children, aux = rule.flatten(value)
         arity = len(children)
+        if (is_object or copying) and _is_counted(rule, arity):
+            _count(value, link, tracked, seen, first)
         code.append((NODE if is_object else TREE, rule, arity, aux))
         if arity:
             parts = parts_of(rule, aux, arity)
@@ -269,6 +269,24 @@ def take(
             below.reverse()
             stack += below
     return taken
+
+
+def _count(
+    value: Any,
+    link: Any,
+    tracked: list[Any],
+    seen: dict[int, int],
+    first: dict[int, Any],
+) -> None:
+    number = len(tracked)
+    seen[id(value)] = number
+    first[number] = link
+    tracked.append(value)
+
+
+def _is_counted(rule: Rule, arity: int) -> bool:
+    """Say whether a container is one that could stand twice: not None, not ()."""
+    return arity > 0 or rule.fill is not None or rule.cls in _MUTABLE
 
 
 def _complain(on_shared: OnShared, first: Any, link: Any, value: Any) -> None:
@@ -325,7 +343,8 @@ def build(
             if value is _UNMADE:
                 raise CycleError("a cycle goes through a container that is immutable")
         else:
-            place = len(tracked) if tag == NODE or copying else -1
+            counts = tag == NODE or (copying and _is_counted(rule, number))
+            place = len(tracked) if counts else -1
             if tag == NODE:
                 value = object.__new__(rule.cls)
             else:

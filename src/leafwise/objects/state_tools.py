@@ -64,6 +64,7 @@ def replace_by_pure_dict(state: State, pure: Mapping[Any, Any]) -> None:
     changes = []
     for path, value in walk_state(pure):
         level: Any = state._leafwise_items
+        holder, last = level, None
         for place, key in enumerate(path):
             found = _key_in(level, key)
             if found is None:

@@ -219,7 +219,10 @@ class Variable(DataNode):
 
     def __reduce__(self) -> Any:
         args = (type(self), None, dict(self._leafwise_metadata))
-        return make_variable, args, self._leafwise_value, None, None, _set_raw
+        return make_variable, args, (self._leafwise_value,)
+
+    def __setstate__(self, state: Any) -> None:
+        _put(self, "_leafwise_value", state[0])
 
     # ------------------------------------------------------------------ the content
 
@@ -283,11 +286,6 @@ def make_variable(cls: type[V], value: Any, metadata: dict[str, Any]) -> V:
     return made
 
 
-def _set_raw(variable: Variable, value: Any) -> None:
-    """Set the value of a variable that is being read from a pickle."""
-    _put(variable, "_leafwise_value", value)
-
-
 # ------------------------------------------------------------------- operators
 
 
@@ -348,6 +346,7 @@ def _add_operators() -> None:
     for made in (bool, int, float, complex, len, round):
         setattr(Variable, f"__{made.__name__}__", _unary(made))
     setattr(Variable, "__divmod__", _binary(divmod))  # noqa: B010  # as those above
+    setattr(Variable, "__rdivmod__", _reflected(divmod))  # noqa: B010  # as above
     Variable.__hash__ = None  # type: ignore[assignment]  # equality is of values
 
 

@@ -13,14 +13,15 @@ The arguments that most functions share:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..core.auxdata import clip
 from ..core.registry import current
 from ..core.treedef import PyTreeDef
-from ..core.view import GLOBAL
-from ..core.walk import iter_leaves, map_leaves
+from ..core.view import GLOBAL, View
+from ..core.walk import Predicate, iter_leaves, map_leaves
 from .outlook import columns_of, outlook, predicate, take_apart
+from .tied import map_tied
 
 
 if TYPE_CHECKING:
@@ -216,6 +217,7 @@ def tree_map(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
     strict: bool = False,
+    share: Literal["preserve"] | None = None,
 ) -> Any:
     """Call a function on each leaf and return the results in the same structure.
 
@@ -228,6 +230,9 @@ def tree_map(
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
         strict: Whether to refuse further trees that go deeper than `tree`.
+        share: `"preserve"` maps what is one object in `tree` once, and puts the one
+            result wherever it stands, so that what is tied stays tied. Numbers and
+            texts are mapped each time.
 
     Returns:
         A new tree. Dicts keep the insertion order of `tree`.
@@ -236,6 +241,7 @@ def tree_map(
         StructureError: A further tree does not have the structure of `tree`;
             `f` has not been called then.
         CycleError: The tree contains itself.
+        ValueError: `share` is unknown.
 
     An exception that `f` raises passes through, with a note of the key path.
 
@@ -245,7 +251,18 @@ def tree_map(
         {'b': 2, 'a': (4, None)}
         >>> lw.tree_map(lambda x, y: x + y, [1, 2], [10, 20])
         [11, 22]
+        >>> row = [1, 2]
+        >>> tied = lw.tree_map(lambda x: x, {"a": row, "b": row}, share="preserve")
+        >>> tied["a"] is tied["b"]
+        True
     """
+    if share is not None:
+        return _map_tied(
+            share,
+            f,
+            (tree, *rest),
+            *outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace),
+        )
     if is_leaf is None and namespace is GLOBAL and none_is_leaf is False:
         view, stop = current.view, None
     else:
@@ -257,6 +274,18 @@ def tree_map(
         columns, treedef = columns_of(tree, rest, view, stop, strict=strict)
     values = map_leaves(f, columns, treedef._code)
     return treedef._runner.build(treedef, values)
+
+
+def _map_tied(
+    share: str,
+    f: Callable[..., Any],
+    trees: tuple[Any, ...],
+    view: View,
+    stop: Predicate,
+) -> Any:
+    if share != "preserve":
+        raise ValueError(f"share must be None or 'preserve', got {share!r}")
+    return map_tied(f, trees, view, stop)
 
 
 def tree_map_(

@@ -1,0 +1,194 @@
+"""Laws of object graphs: sharing and cycles survive, and nothing is lost or written."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+import leafwise as lw
+
+
+class Node(lw.Pytree):
+    pass
+
+
+class Off(lw.Object):
+    pass
+
+
+class Chain(lw.Module):
+    pass
+
+
+TYPES = (lw.Param, lw.Cache, lw.Intermediate)
+
+
+@st.composite
+def graphs(draw):
+    """Draw objects and variables, put into one another at random; return the first.
+
+    Plain containers stand between them, and never contain one another in a cycle.
+    """
+    nodes = [
+        draw(st.sampled_from([Node, Off, Chain, lw.List, lw.Dict]))()
+        for _ in range(draw(st.integers(1, 6)))
+    ]
+    boxes = [
+        draw(st.sampled_from(TYPES))(draw(values(nodes[:0])), note=draw(st.booleans()))
+        for _ in range(draw(st.integers(0, 3)))
+    ]
+    parts = st.one_of(
+        st.sampled_from(nodes),
+        *([st.sampled_from(boxes)] if boxes else []),
+        values([*nodes, *boxes]),
+    )
+    for node in nodes:
+        for name in draw(st.lists(st.sampled_from("abcd"), unique=True, max_size=3)):
+            part = lw.data(draw(parts))
+            if isinstance(node, lw.List):
+                node.append(part)
+            else:
+                setattr(node, name, part)
+        if not isinstance(node, lw.List | lw.Dict):
+            node.tag = lw.static(draw(st.sampled_from([1, True, "x", [1]])))
+    return nodes[0]
+
+
+def values(things):
+    """Bare values, and plain containers of these and of some things."""
+    bare = st.one_of(
+        st.integers(0, 3), st.builds(np.full, st.integers(1, 2), st.integers(0, 3))
+    )
+    if not things:
+        return bare
+    inside = bare | st.sampled_from(things)
+    return st.one_of(
+        bare,
+        st.lists(inside, max_size=2),
+        st.dictionaries(st.sampled_from("xy"), inside, max_size=2),
+        st.tuples(inside),
+    )
+
+
+def shape(graph):
+    """Return the shape of a graph: what refers to what, by number of first sight."""
+    numbers, found, keep = {}, [], []
+    stack = [graph]
+    while stack:
+        value = stack.pop()
+        keep.append(value)
+        if isinstance(value, Node | Off | Chain | lw.List | lw.Dict | lw.Variable):
+            if id(value) in numbers:
+                found.append(numbers[id(value)])
+                continue
+            numbers[id(value)] = len(numbers)
+        kind = type(value).__name__
+        if isinstance(value, lw.Variable):
+            found.append((kind, value.get_metadata()))
+            stack.append(value.get_raw_value())
+        elif isinstance(value, lw.List):
+            found.append((kind, len(value)))
+            stack += reversed([*value])
+        elif isinstance(value, lw.Dict):
+            found.append((kind, sorted(value)))
+            stack += [value[key] for key in sorted(value, reverse=True)]
+        elif isinstance(value, lw.Pytree):
+            names = sorted(vars(value))
+            found.append((kind, names))
+            stack += [getattr(value, name) for name in reversed(names)]
+        elif isinstance(value, list | tuple):
+            found.append((kind, len(value)))
+            stack += reversed(value)
+        elif isinstance(value, dict):
+            found.append((kind, sorted(value)))
+            stack += [value[key] for key in sorted(value, reverse=True)]
+        else:
+            found.append((kind, repr(value)))
+    return found
+
+
+def things(graph):
+    """Return the objects and variables of a graph, and its plain containers."""
+    return [
+        value
+        for _, value in lw.iter_graph(graph)
+        if isinstance(value, lw.Pytree | lw.Variable | list | dict)
+    ]
+
+
+@given(graphs())
+def test_merge_after_split(graph):
+    """What is put together again has the same shape, and no object of before."""
+    graphdef, state = lw.split(graph)
+    again = lw.merge(graphdef, state, copy=True)
+    assert shape(again) == shape(graph)
+    assert lw.graphdef(again) == graphdef
+    assert hash(lw.graphdef(again)) == hash(graphdef)
+
+
+@given(graphs())
+def test_update_with_its_own_state(graph):
+    """Nothing changes, and each object stays the one it is."""
+    before, known = shape(graph), [*map(id, things(graph))]
+    lw.update(graph, lw.state(graph))
+    assert shape(graph) == before
+    assert [*map(id, things(graph))] == known
+
+
+@given(
+    graphs(), st.lists(st.sampled_from([*TYPES, int, np.ndarray, "cache"])), st.data()
+)
+def test_filters_are_a_partition(graph, filters, data):
+    """Each value goes to the first filter that means it; merging takes any order."""
+    graphdef, *states = lw.split(graph, *filters, ...)
+    whole = lw.to_flat_state(lw.state(graph))
+    flat = [lw.to_flat_state(state) for state in states]
+    paths = [path for part in flat for path in part]
+    assert sorted(map(repr, paths)) == sorted(map(repr, whole))
+    for place, (filter, part) in enumerate(zip(filters, flat, strict=False)):
+        meant = lw.filters.predicate(filter)
+        earlier = [*map(lw.filters.predicate, filters[:place])]
+        for path, value in part.items():
+            assert meant(path, value)
+            assert not any(test(path, value) for test in earlier)
+    mixed = data.draw(st.permutations(states))
+    assert shape(lw.merge(graphdef, *mixed)) == shape(graph)
+
+
+@given(graphs())
+def test_clones_share_nothing_that_can_change(graph):
+    """Same shape; no object, variable, list, dict or array in common."""
+    again = lw.clone(graph)
+    assert shape(again) == shape(graph)
+
+    def changeable(root):
+        statics = [
+            node.tag
+            for node in things(root)
+            if isinstance(getattr(node, "tag", None), list)
+        ]
+        arrays = [v for _, v in lw.iter_graph(root) if isinstance(v, np.ndarray)]
+        return {id(value) for value in (*things(root), *statics, *arrays)}
+
+    assert not changeable(graph) & changeable(again)
+
+
+@given(graphs(), st.sampled_from([*TYPES, lw.Variable]))
+def test_pop_takes_out_what_it_returns(graph, filter):
+    """The rest is as before; what was popped is nowhere any more."""
+    before = dict(lw.to_flat_state(lw.state(graph)))
+    try:
+        popped = lw.pop(graph, filter)
+    except ValueError as error:
+        assert "Cannot pop key" in str(error)
+        assert dict(lw.to_flat_state(lw.state(graph))).keys() == before.keys()
+        return
+    taken = dict(lw.to_flat_state(popped))
+    assert all(isinstance(value, filter) for value in taken.values())
+    assert all(before[path] is value for path, value in taken.items())
+    assert lw.state(graph, filter) == lw.State({})
+    left = dict(lw.to_flat_state(lw.state(graph)))
+    assert {id(v) for v in left.values() if isinstance(v, lw.Variable)} == {
+        id(v)
+        for path, v in before.items()
+        if path not in taken and isinstance(v, lw.Variable)
+    }

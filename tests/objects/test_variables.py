@@ -54,6 +54,7 @@ def test_n17_1_other_operators():
     assert lw.Variable(len)("abc") == 3
     assert f"{lw.Variable(1.5):.2f}" == "1.50"
     assert np.asarray(lw.Variable(np.ones(2))).tolist() == [1.0, 1.0]
+    assert np.asarray(lw.Variable(3), np.float32).dtype == np.float32
     with pytest.raises(TypeError, match="unhashable"):
         hash(box)
 

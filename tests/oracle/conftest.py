@@ -35,3 +35,9 @@ def torch_tree():
 def dm_tree():
     """Return dm-tree."""
     return peer("tree")
+
+
+@pytest.fixture(scope="session")
+def nnx():
+    """Return Flax NNX."""
+    return peer("flax.nnx")

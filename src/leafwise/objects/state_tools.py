@@ -135,7 +135,7 @@ def filter_state(state: Mapping[Any, Any], *filters: Filter) -> Any:
 
     Args:
         state: The state.
-        *filters: One filter or more; see {mod}`leafwise.filters`.
+        *filters: One filter or more; see :mod:`leafwise.filters`.
 
     Raises:
         ValueError: No filter was given.

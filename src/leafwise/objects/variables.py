@@ -8,6 +8,7 @@ knows are in `variable_types`.
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final, TypeVar
 
@@ -254,7 +255,10 @@ class Variable(DataNode):
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the value as a NumPy array."""
-        return self.get_value().__array__(*args, **kwargs)
+        value = self.get_value()
+        if not hasattr(value, "__array__"):
+            value = sys.modules["numpy"].asarray(value)
+        return value.__array__(*args, **kwargs)
 
     def __jax_array__(self) -> Any:
         """Return the value, for functions of jax."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 
+from . import integrations as integrations
 from . import tree as tree
 from .binding import Namespace as Namespace
 from .binding import namespace as namespace

@@ -31,6 +31,7 @@ def dataclass(
     namespace: str = ...,
     inherit: bool = ...,
     exist_ok: bool = ...,
+    bridge: bool = ...,
     **options: Any,
 ) -> Callable[[type[T]], type[T]]: ...
 
@@ -45,6 +46,7 @@ def dataclass(
     namespace: str = GLOBAL,
     inherit: bool = False,
     exist_ok: bool = False,
+    bridge: bool = True,
     **options: Any,
 ) -> Any:
     """Make a class a dataclass and its instances nodes.
@@ -62,6 +64,8 @@ def dataclass(
         inherit: Whether subclasses without the decorator follow.
         exist_ok: Whether to replace the class that had this qualified name
             before, as when a notebook cell is run again.
+        bridge: Whether jax, optree and torch are to know the class, once they are
+            loaded; not for classes in a namespace.
         **options: Those of `dataclasses.dataclass`: `frozen`, `slots`,
             `kw_only`, `eq`, ...
 
@@ -81,17 +85,22 @@ def dataclass(
         Model(weight=1.0, activation='relu')
     """
     if cls is None:
-        return lambda cls: _decorate(cls, options, namespace, inherit, exist_ok)
-    return _decorate(cls, options, namespace, inherit, exist_ok)
+        return lambda cls: _decorate(cls, options, namespace, inherit, exist_ok, bridge)
+    return _decorate(cls, options, namespace, inherit, exist_ok, bridge)
 
 
 def _decorate(
-    cls: Any, options: dict[str, Any], namespace: str, inherit: bool, exist_ok: bool
+    cls: Any,
+    options: dict[str, Any],
+    namespace: str,
+    inherit: bool,
+    exist_ok: bool,
+    bridge: bool,
 ) -> Any:
     become = getattr(cls, "_leafwise_dataclass", None)
     if become is not None:
         return become(options)
     made = dataclasses.dataclass(cls, **options)
     return register_dataclass(
-        made, namespace=namespace, inherit=inherit, exist_ok=exist_ok
+        made, namespace=namespace, inherit=inherit, exist_ok=exist_ok, bridge=bridge
     )

@@ -32,6 +32,7 @@ def register_dataclass(
     namespace: str = GLOBAL,
     inherit: bool = False,
     exist_ok: bool = False,
+    bridge: bool = False,
 ) -> C:
     """Make instances of a class nodes whose children are its fields.
 
@@ -53,6 +54,8 @@ def register_dataclass(
         inherit: Whether subclasses without a registration of their own follow,
             with their own fields where the dataclass says itself what is what.
         exist_ok: Whether to replace an earlier registration.
+        bridge: Whether jax, optree and torch are to know the class, once they are
+            loaded.
 
     Returns:
         The class.
@@ -89,7 +92,14 @@ def register_dataclass(
 
     if init:
         _check_init(cls, given)
-    install(cls, make, namespace=namespace, inherit=inherit, exist_ok=exist_ok)
+    install(
+        cls,
+        make,
+        namespace=namespace,
+        inherit=inherit,
+        exist_ok=exist_ok,
+        bridge=bridge,
+    )
     return cls
 
 

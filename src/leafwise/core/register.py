@@ -41,6 +41,7 @@ def register_pytree_node(
     namespace: str = GLOBAL,
     inherit: bool = False,
     exist_ok: bool = False,
+    bridge: bool = False,
 ) -> C:
     """Make instances of a class nodes, by two functions.
 
@@ -60,6 +61,8 @@ def register_pytree_node(
             into the aux data if it matters for rebuilding.
         exist_ok: Whether to replace an earlier registration of this class, or
             of the class that had its qualified name before.
+        bridge: Whether jax, optree and torch are to know the class, once they are
+            loaded.
 
     Returns:
         The class.
@@ -95,7 +98,14 @@ def register_pytree_node(
             return keyed_rule(of, flatten_with_keys, unflatten, namespace, where, adapt)
         return custom_rule(of, flatten, unflatten, namespace, where, adapt)
 
-    install(cls, make, namespace=namespace, inherit=inherit, exist_ok=exist_ok)
+    install(
+        cls,
+        make,
+        namespace=namespace,
+        inherit=inherit,
+        exist_ok=exist_ok,
+        bridge=bridge,
+    )
     return cls
 
 
@@ -108,6 +118,7 @@ def register_pytree_with_keys(
     namespace: str = GLOBAL,
     inherit: bool = False,
     exist_ok: bool = False,
+    bridge: bool = False,
 ) -> C:
     """Make instances of a class nodes whose children have keys.
 
@@ -122,6 +133,8 @@ def register_pytree_with_keys(
         namespace: Where to register; `""` is the global registry.
         inherit: Whether subclasses without a registration of their own follow.
         exist_ok: Whether to replace an earlier registration.
+        bridge: Whether jax, optree and torch are to know the class, once they are
+            loaded.
 
     Returns:
         The class.
@@ -150,6 +163,7 @@ def register_pytree_with_keys(
         namespace=namespace,
         inherit=inherit,
         exist_ok=exist_ok,
+        bridge=bridge,
     )
 
 
@@ -168,6 +182,7 @@ def register_pytree_node_class(
     namespace: str = GLOBAL,
     inherit: bool = False,
     exist_ok: bool = False,
+    bridge: bool = False,
 ) -> Any:
     """Make instances of a class nodes, by two methods of its own.
 
@@ -182,6 +197,8 @@ def register_pytree_node_class(
         inherit: Whether subclasses without a registration of their own follow;
             their own methods are used then.
         exist_ok: Whether to replace an earlier registration.
+        bridge: Whether jax, optree and torch are to know the class, once they are
+            loaded.
 
     Returns:
         The class, or a decorator.
@@ -200,7 +217,7 @@ def register_pytree_node_class(
         >>> lw.tree_leaves(Pair(1, [2]))
         [1, 2]
     """
-    return _by_protocol(cls, _PROTOCOLS, namespace, inherit, exist_ok)
+    return _by_protocol(cls, _PROTOCOLS, namespace, inherit, exist_ok, bridge)
 
 
 def register_pytree_with_keys_class(
@@ -209,6 +226,7 @@ def register_pytree_with_keys_class(
     namespace: str = GLOBAL,
     inherit: bool = False,
     exist_ok: bool = False,
+    bridge: bool = False,
 ) -> Any:
     """Make instances of a class nodes with keys, by two methods of its own.
 
@@ -221,6 +239,8 @@ def register_pytree_with_keys_class(
         namespace: Where to register; `""` is the global registry.
         inherit: Whether subclasses without a registration of their own follow.
         exist_ok: Whether to replace an earlier registration.
+        bridge: Whether jax, optree and torch are to know the class, once they are
+            loaded.
 
     Returns:
         The class, or a decorator.
@@ -240,7 +260,7 @@ def register_pytree_with_keys_class(
         >>> [str(path) for path in lw.tree_paths(Box([1]))]
         ['.x[0]']
     """
-    return _by_protocol(cls, (_KEYED,), namespace, inherit, exist_ok)
+    return _by_protocol(cls, (_KEYED,), namespace, inherit, exist_ok, bridge)
 
 
 def _by_protocol(
@@ -249,10 +269,13 @@ def _by_protocol(
     namespace: str,
     inherit: bool,
     exist_ok: bool,
+    bridge: bool,
 ) -> Any:
     """Register a class by the first protocol that it has, or return a decorator."""
     if cls is None:
-        return lambda cls: _by_protocol(cls, protocols, namespace, inherit, exist_ok)
+        return lambda cls: _by_protocol(
+            cls, protocols, namespace, inherit, exist_ok, bridge
+        )
     check_class(cls)
     flatten_name, unflatten_name = _find_protocol(cls, protocols)
     kind = keyed_rule if protocols == (_KEYED,) else custom_rule
@@ -267,7 +290,14 @@ def _by_protocol(
             lambda sub: make(where, sub),
         )
 
-    install(cls, make, namespace=namespace, inherit=inherit, exist_ok=exist_ok)
+    install(
+        cls,
+        make,
+        namespace=namespace,
+        inherit=inherit,
+        exist_ok=exist_ok,
+        bridge=bridge,
+    )
     return cls
 
 
@@ -290,6 +320,7 @@ def register_static(
     namespace: str = GLOBAL,
     inherit: bool = False,
     exist_ok: bool = False,
+    bridge: bool = False,
 ) -> C:
     """Make instances of a class part of the structure: nodes without leaves.
 
@@ -300,6 +331,8 @@ def register_static(
         namespace: Where to register; `""` is the global registry.
         inherit: Whether subclasses without a registration of their own follow.
         exist_ok: Whether to replace an earlier registration.
+        bridge: Whether jax, optree and torch are to know the class, once they are
+            loaded.
 
     Returns:
         The class.
@@ -318,7 +351,14 @@ def register_static(
     def make(where: str, of: type = cls) -> Rule:
         return static_rule(of, namespace, where, lambda sub: make(where, sub))
 
-    install(cls, make, namespace=namespace, inherit=inherit, exist_ok=exist_ok)
+    install(
+        cls,
+        make,
+        namespace=namespace,
+        inherit=inherit,
+        exist_ok=exist_ok,
+        bridge=bridge,
+    )
     return cls
 
 

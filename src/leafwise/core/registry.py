@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import sys
 from _thread import allocate_lock
+from _weakref import ref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 from ..errors import NamespaceError, RegistryError
 from .containers import BUILTINS
@@ -21,6 +22,7 @@ from .view import EMPTY, GLOBAL, DictOrder, Layer, Mode, View
 
 
 __all__ = [
+    "announced",
     "caller",
     "current",
     "declare_namespace",
@@ -113,6 +115,37 @@ def namespaces() -> tuple[str, ...]:
 
 on_change: Final[list[Callable[[], None]]] = []
 """What to call after each change, with the lock held."""
+
+
+class _Announced:
+    """Classes that are to be trees elsewhere, too, and who wants to know of them.
+
+    Attributes:
+        listeners: Called with each class.
+    """
+
+    __slots__ = ("_classes", "listeners")
+
+    def __init__(self) -> None:
+        self._classes: list[Any] = []
+        self.listeners: list[Callable[[type], None]] = []
+
+    def tell(self, cls: type) -> None:
+        """Tell of a class; until somebody listens, it is remembered."""
+        if not self.listeners:
+            self._classes.append(ref(cls))
+        for listen in self.listeners:
+            listen(cls)
+
+    def classes(self) -> list[type]:
+        """Return the classes that were announced before anybody listened."""
+        told = [made() for made in self._classes]
+        self._classes.clear()
+        return [cls for cls in told if cls is not None]
+
+
+announced: Final = _Announced()
+"""Where classes that are made are announced."""
 
 
 def _swap(namespace: str, layer: Layer) -> None:
@@ -214,6 +247,7 @@ def install(
     namespace: str,
     inherit: bool,
     exist_ok: bool,
+    bridge: bool = False,
 ) -> None:
     """Register a class: build its rule, check for a duplicate, swap the snapshot.
 
@@ -225,6 +259,7 @@ def install(
         inherit: Whether subclasses without a rule of their own follow.
         exist_ok: Whether to replace a registration of this class, or of the
             class that had its qualified name before.
+        bridge: Whether other frameworks are to know the class.
 
     Raises:
         RegistryError: A duplicate, or something that cannot be registered.
@@ -245,6 +280,8 @@ def install(
         if inherit:
             inherited |= {cls}
         _swap(namespace, Layer(rules, inherited, layer.dict_order))
+    if bridge and namespace == GLOBAL:
+        announced.tell(cls)
 
 
 def _duplicate(cls: type, rule: Rule | None, namespace: str) -> str:

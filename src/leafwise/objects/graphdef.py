@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 from ..core.keypath import KeyPath
-from ..core.rule import Rule
+from ..core.registry import install
+from ..core.rule import Rule, static_rule
 from ..core.state import dump, load
 from ..core.view import GLOBAL, Mode
 from ..errors import CycleError, SharedError
@@ -405,3 +406,13 @@ def _copied(aux: Any) -> Any:
     if type(aux) is Metadata:
         return Metadata(dict(zip(*aux.seen, strict=True)))
     return Statics(aux.anatomy, aux.seen)
+
+
+install(
+    GraphDef,
+    lambda _where: static_rule(GraphDef, where=__name__.partition(".")[0]),
+    namespace=GLOBAL,
+    inherit=False,
+    exist_ok=False,
+    bridge=True,
+)

@@ -27,40 +27,6 @@ _STATIC: Final = Kind.STATIC
 _FEW: Final = 256
 
 
-class Container(Pytree):
-    """Base of objects with items beside their attributes."""
-
-    if TYPE_CHECKING:
-
-        def _leafwise_take(self) -> tuple[Sequence[Any], Statics]: ...
-
-        def _leafwise_put(self, aux: Statics, children: Sequence[Any]) -> None: ...
-
-    _leafwise_item_key: Callable[[Any], Any]
-
-    @classmethod
-    def _leafwise_rule(cls, where: str) -> Rule:
-        return _container_rule(cls, super()._leafwise_rule(where))
-
-    def _leafwise_decide(
-        self, name: Any, value: Any, kind: Kind | None
-    ) -> tuple[Any, Kind]:
-        """Return an item without its mark, and the kind that it gets."""
-        mark = None
-        if type(value) is Marked:
-            mark, value = value.kind, value.value
-        key = type(self)._leafwise_item_key
-        attribute = Attribute(self._leafwise_traits, name, kind, True, key)
-        return value, decide(attribute, value, mark)
-
-    def _leafwise_recheck(self, name: Any, value: Any, kind: Kind) -> Kind:
-        """Look through an item that is there; return its kind."""
-        if type(value) in (plain_types if kind is _STATIC else settled_types):
-            return kind
-        key = type(self)._leafwise_item_key
-        return recheck(Attribute(self._leafwise_traits, name, kind, False, key), value)
-
-
 def _container_rule(cls: Any, base: Any) -> Rule:
     """Return the rule of a class whose objects have items beside attributes."""
 
@@ -119,6 +85,40 @@ def _fits(base: Rule, arity: int, aux: Any) -> bool:
         return False
     items = len(aux[1].anatomy.data)
     return items <= arity and base.fits(arity - items, aux[0])
+
+
+class Container(Pytree):
+    """Base of objects with items beside their attributes."""
+
+    if TYPE_CHECKING:
+
+        def _leafwise_take(self) -> tuple[Sequence[Any], Statics]: ...
+
+        def _leafwise_put(self, aux: Statics, children: Sequence[Any]) -> None: ...
+
+    _leafwise_item_key: Callable[[Any], Any]
+
+    @classmethod
+    def _leafwise_rule(cls, where: str) -> Rule:
+        return _container_rule(cls, super()._leafwise_rule(where))
+
+    def _leafwise_decide(
+        self, name: Any, value: Any, kind: Kind | None
+    ) -> tuple[Any, Kind]:
+        """Return an item without its mark, and the kind that it gets."""
+        mark = None
+        if type(value) is Marked:
+            mark, value = value.kind, value.value
+        key = type(self)._leafwise_item_key
+        attribute = Attribute(self._leafwise_traits, name, kind, True, key)
+        return value, decide(attribute, value, mark)
+
+    def _leafwise_recheck(self, name: Any, value: Any, kind: Kind) -> Kind:
+        """Look through an item that is there; return its kind."""
+        if type(value) in (plain_types if kind is _STATIC else settled_types):
+            return kind
+        key = type(self)._leafwise_item_key
+        return recheck(Attribute(self._leafwise_traits, name, kind, False, key), value)
 
 
 class Positions:

@@ -38,7 +38,6 @@ def object_rule(
         adapt: Makes the rule of a subclass.
     """
     new = object.__new__
-    family: Family = cls._leafwise_traits.family
     put_attributes = attributes_slot(cls).__set__
     put_layout = cls._leafwise_layout.__set__
 
@@ -80,7 +79,10 @@ def object_rule(
         fits=lambda arity, aux: _fits(cls, arity, aux),
         where=where,
         adapt=adapt,
-        codec=(write_statics, lambda written: read_statics(family, written)),
+        codec=(
+            write_statics,
+            lambda written: read_statics(cls._leafwise_traits.family, written),
+        ),
         fill=fill,
         form=Shaped("_leafwise_layout", new, put_attributes, put_layout, statics_of),
     )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..core.code import unlink
 from ..core.keypath import KeyPath
-from ..core.registry import install
+from ..core.registry import announced, install
 from ..core.rule import Rule
 from ..core.view import GLOBAL
 from ..errors import KindError
@@ -241,6 +241,8 @@ def _adopt(cls: Any, **options: Any) -> None:
     bases = (vars(base).get("_leafwise_traits") for base in cls.__mro__[1:])
     base = next((traits for traits in bases if traits is not None), None)
     cls._leafwise_traits = Traits(cls, base, scope=_scope_of(cls), **options)
+    if cls._leafwise_traits.pytree:
+        announced.tell(cls)
 
 
 def _listed(slots: Any) -> Iterable[str]:

@@ -485,4 +485,5 @@ install(
     namespace=GLOBAL,
     inherit=False,
     exist_ok=False,
+    bridge=True,
 )

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final, TypeVar
 
 from ..core.jsonform import read_value, write_value
 from ..core.keys import GetAttrKey
-from ..core.registry import install
+from ..core.registry import announced, install
 from ..core.rule import Brackets, Rule, exact_pair
 from ..core.view import GLOBAL
 from ..kinds import Kind
@@ -79,6 +79,10 @@ class Variable(DataNode):
 
     _leafwise_metadata: dict[str, Any]
     _leafwise_value: Any
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        announced.tell(cls)
 
     def __init__(self, value: Any = None, **metadata: Any) -> None:
         if isinstance(value, Variable):
@@ -457,4 +461,5 @@ install(
     namespace=GLOBAL,
     inherit=True,
     exist_ok=False,
+    bridge=True,
 )

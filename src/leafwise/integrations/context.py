@@ -1,0 +1,31 @@
+"""Aux data on its way through a framework."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.rule import Rule
+
+
+__all__ = ["Aux"]
+
+
+class Aux:
+    """Aux data as a framework may keep it: compared and hashed as its rule says."""
+
+    __slots__ = ("aux", "rule")
+
+    def __init__(self, rule: Rule, aux: Any) -> None:
+        self.rule = rule
+        self.aux = aux
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Aux:
+            return NotImplemented
+        return self.rule is other.rule and self.rule.same(self.aux, other.aux)
+
+    def __hash__(self) -> int:
+        return self.rule.digest(self.aux)
+
+    def __repr__(self) -> str:
+        return repr(self.rule.data(self.aux))

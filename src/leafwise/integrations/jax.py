@@ -1,0 +1,48 @@
+"""How jax registers a class: with key paths, and aux data that it may compare."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
+from ..core.rule import Rule
+from .context import Aux
+
+
+__all__ = ["register"]
+
+
+def register(jax: Any, cls: type, rule: Rule) -> None:
+    """Register a class in jax.
+
+    Args:
+        jax: The module.
+        cls: The class.
+        rule: Its rule here.
+
+    Raises:
+        ValueError: jax knows the class already.
+    """
+    util = jax.tree_util
+    makers = {
+        GetAttrKey: util.GetAttrKey,
+        DictKey: util.DictKey,
+        SequenceKey: util.SequenceKey,
+        FlattenedIndexKey: util.FlattenedIndexKey,
+    }
+
+    def flatten(node: Any) -> tuple[Sequence[Any], Aux]:
+        children, aux = rule.flatten(node)
+        return children, Aux(rule, aux)
+
+    def flatten_with_keys(node: Any) -> tuple[list[tuple[Any, Any]], Aux]:
+        children, aux = rule.flatten(node)
+        keys = rule.keys(aux, len(children))
+        named = [makers[type(key)](key._values()[0]) for key in keys]
+        return [*zip(named, children, strict=True)], Aux(rule, aux)
+
+    def unflatten(aux: Aux, children: Any) -> Any:
+        return rule.unflatten(aux.aux, [*children])
+
+    util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)

@@ -1,0 +1,174 @@
+"""Classes of ours as trees in jax and optree, with the real libraries."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import leafwise as lw
+
+
+class Layer(lw.Pytree):
+    def __init__(self, size=2):
+        self.size = size
+        self.weight = np.ones(size, np.float32)
+        self.scale = lw.Param(np.full(size, 2.0, np.float32))
+
+    def __call__(self, x):
+        return x * self.weight * self.scale
+
+
+@lw.dataclass
+class Point:
+    x: object
+    unit: str = lw.static(default="m")
+
+
+def model():
+    return {"layers": lw.List([Layer(), Layer(3)]), "point": Point(np.ones(1))}
+
+
+@pytest.fixture
+def jax(jax_tree):
+    """Return jax."""
+    return sys.modules["jax"]
+
+
+def test_the_same_leaves_and_paths(jax):
+    """Leaves, order and texts of paths are ours."""
+    pairs, treedef = jax.tree_util.tree_flatten_with_path(model())
+    ours = lw.tree_leaves_with_path(model())
+    assert [jax.tree_util.keystr(path) for path, _ in pairs] == [
+        str(path) for path, _ in ours
+    ]
+    again = jax.tree_util.tree_unflatten(treedef, [leaf for _, leaf in pairs])
+    assert lw.tree_structure(again) == lw.tree_structure(model())
+
+
+def test_through_transforms(jax):
+    """jit, grad, vmap, scan and checkpoint take objects and give objects."""
+    layer, x = Layer(), jax.numpy.arange(2.0)
+
+    def loss(layer, x):
+        return layer(x).sum()
+
+    value, gradient = jax.jit(jax.value_and_grad(loss))(layer, x)
+    assert type(gradient) is Layer
+    assert (float(value), gradient.scale.value.tolist()) == (2.0, [0.0, 1.0])
+    assert gradient.weight.tolist() == [0.0, 2.0]
+    batched = jax.tree_util.tree_map(lambda a: jax.numpy.stack([a, a * 2]), layer)
+    assert jax.vmap(loss, (0, None))(batched, x).tolist() == [2.0, 8.0]
+    last, _ = jax.lax.scan(
+        lambda layer, _: (jax.tree_util.tree_map(lambda a: a + 1, layer), None),
+        layer,
+        None,
+        length=3,
+    )
+    assert last.weight.tolist() == [4.0, 4.0]
+    assert float(jax.checkpoint(loss)(layer, x)) == 2.0
+
+
+def test_what_traces_again(jax):
+    """Static values are compared to the type, and as they were."""
+    traced = []
+
+    @jax.jit
+    def f(layer):
+        traced.append(layer.size)
+        return layer.weight
+
+    layer = Layer(1)
+    f(layer)
+    layer.weight = np.zeros(1, np.float32)
+    f(layer)
+    assert traced == [1]
+    layer.size = True
+    f(layer)
+    layer.size = [1]
+    f(layer)
+    f(layer)
+    layer.size.append(2)
+    f(layer)
+    assert len(traced) == 4
+    layer.size = float("nan")
+    f(layer)
+    f(layer)
+    assert len(traced) == 5
+
+
+def test_made_inside(jax):
+    """An object made under jit comes out whole, and leaks no tracer."""
+
+    @jax.jit
+    def make(x):
+        layer = Layer()
+        layer.weight = x
+        layer.more = x * 2
+        return layer
+
+    with jax.checking_leaks():
+        made = make(jax.numpy.ones(2))
+    assert [str(path) for path in lw.tree_paths(made)] == [
+        ".more",
+        ".scale.value",
+        ".weight",
+    ]
+    assert all(isinstance(leaf, jax.Array) for leaf in lw.tree_leaves(made))
+    jax.tree_util.tree_map(lambda leaf: leaf + 1, made)
+
+
+def test_split_across_jit(jax):
+    """A GraphDef is static, a State a tree: sharing comes through by hand."""
+    shared = Layer()
+    parent = lw.Dict(left=shared, right=shared)
+    graphdef, state = lw.split(parent)
+
+    @jax.jit
+    def f(graphdef, state):
+        inside = lw.merge(graphdef, state)
+        assert inside.left is inside.right
+        inside.left.weight = inside.left.weight + 1
+        return lw.state(inside)
+
+    lw.update(parent, f(graphdef, state))
+    assert parent.left is parent.right is shared
+    assert shared.weight.tolist() == [2.0, 2.0]
+
+
+def test_objects_that_are_no_trees(jax):
+    """A `pytree=False` object stays a leaf."""
+    assert jax.tree_util.all_leaves([lw.Object()])
+
+
+def test_optree(optree):
+    """In its namespace "leafwise": leaves, paths, round trip."""
+    leaves, spec = optree.tree_flatten(model(), namespace="leafwise")
+    ours = lw.tree_leaves(model())
+    assert [*map(np.ndarray.tolist, leaves)] == [*map(np.ndarray.tolist, ours)]
+    again = optree.tree_unflatten(spec, leaves)
+    assert lw.tree_structure(again) == lw.tree_structure(model())
+    accessors = optree.tree_accessors(model(), namespace="leafwise")
+    assert [a.codify("t") for a in accessors] == [
+        path.code("t") for path in lw.tree_paths(model())
+    ]
+
+
+def test_made_before_the_import(jax):
+    """In a fresh process, and by an import from elsewhere."""
+    code = """
+import sys, numpy as np, leafwise as lw
+class Model(lw.Pytree):
+    def __init__(self):
+        self.x = np.ones(2)
+early = Model()
+assert "jax" not in sys.modules
+import importlib.util
+importlib.util.find_spec("jax"), importlib.util.find_spec("optree")
+assert not {"jax", "optree"} & {*sys.modules}
+import jax.numpy
+print(len(jax.tree_util.tree_leaves(early)))
+import optree
+print(len(optree.tree_leaves(early, namespace="leafwise")))
+"""
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "1\n1\n"

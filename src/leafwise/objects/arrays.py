@@ -38,6 +38,9 @@ plain_types: Final[set[type]] = set()
 settled_types: Final[set[type]] = set()
 """Types known to be either plain or data."""
 
+_registrations: Final = [0]
+"""How often something was registered."""
+
 _exact: Final[dict[type, bool]] = {}
 _with_subclasses: Final[dict[type, bool]] = {}
 
@@ -102,6 +105,7 @@ def register_data_type(cls: C, *, subclasses: bool = False, data: bool = True) -
 
 def forget_types() -> None:
     """Forget what was learned about types, because something was registered."""
+    _registrations[0] += 1
     settled_types.clear()
     plain_types.clear()
 
@@ -120,10 +124,11 @@ def sort(value: Any, holds_others: Callable[[type], bool]) -> str:
     cls = type(value)
     if cls in settled_types:
         return "plain" if cls in plain_types else "data"
+    known = _registrations[0]
     data, lasting = _classify(value)
     if not data and holds_others(cls):
         return "container"
-    if lasting:
+    if lasting and known == _registrations[0]:  # nobody registered it meanwhile
         if len(settled_types) > _MAX_TYPES:
             forget_types()
         if not data:

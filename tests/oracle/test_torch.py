@@ -93,3 +93,24 @@ def test_objects_are_trees_in_torch(torch_tree):
     again = torch_tree.tree_unflatten([leaf for _, leaf in pairs], spec)
     assert lw.tree_structure(again) == lw.tree_structure(model)
     assert torch_tree.tree_map(lambda x: x * 2, model).w.value == 2.0
+
+
+def test_adopting_from_torch(torch_tree):
+    """A class that only torch knows is a node where it is adopted."""
+
+    class Output:
+        def __init__(self, a, b):
+            self.a, self.b = a, b
+
+    torch_tree.register_pytree_node(
+        Output, lambda o: ([o.a, o.b], None), lambda kids, _: Output(*kids)
+    )
+    lw.namespace("adopt-torch")
+    lw.integrations.adopt("torch", namespace="adopt-torch")
+    out = Output(1, [2])
+    assert lw.tree_leaves(out) == [out]
+    assert lw.tree_map(lambda x: -x, out, namespace="adopt-torch").b == [-2]
+    treedef = lw.tree_structure({"a": [1, 2]})
+    theirs = torch_tree.tree_structure({"a": [1, 2]})
+    assert lw.integrations.treedef_to("torch", treedef) == theirs
+    assert lw.integrations.treedef_from(theirs) == treedef

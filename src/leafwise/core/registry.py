@@ -22,6 +22,7 @@ from .view import EMPTY, GLOBAL, DictOrder, Layer, Mode, View
 
 
 __all__ = [
+    "add_adopter",
     "announced",
     "caller",
     "current",
@@ -279,7 +280,7 @@ def install(
         inherited = (layer.inherited - {cls}) & rules.keys()
         if inherit:
             inherited |= {cls}
-        _swap(namespace, Layer(rules, inherited, layer.dict_order))
+        _swap(namespace, Layer(rules, inherited, layer.dict_order, layer.adopters))
     if bridge and namespace == GLOBAL:
         announced.tell(cls)
 
@@ -301,6 +302,25 @@ def _is_reload(old: type, new: type) -> bool:
         and old.__module__ == new.__module__
         and "<locals>" not in new.__qualname__
     )
+
+
+def add_adopter(adopter: Callable[[type], Rule | None], *, namespace: str) -> None:
+    """Let somebody else say which rule a type has that has none here.
+
+    Args:
+        adopter: Takes a type, returns a rule or None.
+        namespace: Where it is asked; `""` is the global registry.
+
+    Raises:
+        RegistryError: The name of the namespace is no string.
+    """
+    check_namespace(namespace)
+    with _lock:
+        layer = _state.layers.get(namespace, EMPTY)
+        adopters = (*layer.adopters, adopter)
+        _swap(
+            namespace, Layer(layer.rules, layer.inherited, layer.dict_order, adopters)
+        )
 
 
 def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
@@ -336,7 +356,7 @@ def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
             raise RegistryError(f"{cls.__qualname__} is not registered in {scope}")
         rules = {known: rule for known, rule in layer.rules.items() if known is not cls}
         inherited = layer.inherited - {cls}
-        _swap(namespace, Layer(rules, inherited, layer.dict_order))
+        _swap(namespace, Layer(rules, inherited, layer.dict_order, layer.adopters))
 
 
 def lookup(

@@ -31,22 +31,27 @@ class Mode(NamedTuple):
 
 
 class Layer(Frozen):
-    """The registrations of one namespace; a rule of None makes a type a leaf."""
+    """The registrations of one namespace; a rule of None makes a type a leaf.
 
-    __slots__ = ("dict_order", "inherited", "rules")
-    __match_args__ = ("rules", "inherited", "dict_order")
+    Adopters say what they know of a type that has no rule otherwise.
+    """
+
+    __slots__ = ("adopters", "dict_order", "inherited", "rules")
+    __match_args__ = ("rules", "inherited", "dict_order", "adopters")
 
     rules: Mapping[type, Rule | None]
     inherited: frozenset[type]
     dict_order: DictOrder
+    adopters: tuple[Callable[[type], Rule | None], ...]
 
     def __init__(
         self,
         rules: Mapping[type, Rule | None],
         inherited: frozenset[type] = frozenset(),
         dict_order: DictOrder = "sorted",
+        adopters: tuple[Callable[[type], Rule | None], ...] = (),
     ) -> None:
-        self._set(rules, inherited, dict_order)
+        self._set(rules, inherited, dict_order, adopters)
 
 
 EMPTY: Final = Layer({})
@@ -147,7 +152,18 @@ class View:
             for layer in self._layers:
                 if base in layer.inherited:
                     return _derive(layer.rules[base], cls)
-        return structural_rule(cls)
+        rule = structural_rule(cls)
+        return self._adopted(cls) if rule is None else rule
+
+    def _adopted(self, cls: type) -> Rule | None:
+        """Return the rule that somebody else knows for a type."""
+        if cls.__module__ != "builtins":
+            for layer in self._layers:
+                for adopter in layer.adopters:
+                    rule = adopter(cls)
+                    if rule is not None:
+                        return rule
+        return None
 
     def registered(self, cls: type) -> Rule | None:
         """Return the rule that a type itself was registered with, if any."""

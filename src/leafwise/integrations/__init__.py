@@ -6,9 +6,12 @@ somebody else has imported one.
 
 from __future__ import annotations
 
+from .adopt import adopt as adopt
+from .adopt import treedef_from as treedef_from
+from .adopt import treedef_to as treedef_to
 from .bridge import Status as Status
 from .bridge import enable as enable
 from .bridge import status as status
 
 
-__all__ = ["Status", "enable", "status"]
+__all__ = ["Status", "adopt", "enable", "status", "treedef_from", "treedef_to"]

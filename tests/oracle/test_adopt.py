@@ -1,0 +1,104 @@
+"""Classes that only a framework knows, as nodes here; and treedefs of both."""
+
+import pytest
+
+import leafwise as lw
+
+
+class Theirs:
+    """A class that is registered in a framework by functions."""
+
+    def __init__(self, a, b, name):
+        self.a, self.b, self.name = a, b, name
+
+    def __eq__(self, other):
+        return vars(self) == vars(other)
+
+    __hash__ = None
+
+
+class InJax(Theirs):
+    pass
+
+
+class InOptree(Theirs):
+    pass
+
+
+class InTorch(Theirs):
+    pass
+
+
+def check(cls, namespace, paths):
+    """Check that nodes of a class go through our functions."""
+    lw.namespace(namespace)
+    tree = {"x": cls(1, [2, None], "n")}
+    assert lw.tree_leaves(tree) == [tree["x"]]
+    assert lw.tree_leaves(tree, namespace=namespace) == [1, 2]
+    assert [str(p) for p in lw.tree_paths(tree, namespace=namespace)] == paths
+    mapped = lw.tree_map(lambda x, y: x + y, tree, tree, namespace=namespace)
+    assert mapped == {"x": cls(2, [4, None], "n")}
+    treedef = lw.tree_structure(tree, namespace=namespace)
+    assert treedef == lw.tree_structure(tree, namespace=namespace)
+    other = {"x": cls(1, [2, None], "m")}
+    assert treedef != lw.tree_structure(other, namespace=namespace)
+    with pytest.raises(lw.StructureError):
+        lw.tree_map(lambda x, y: x, tree, other, namespace=namespace)
+
+
+def test_from_jax(jax_tree):
+    """With its keys; static data tell structures apart."""
+    keys = jax_tree.GetAttrKey
+    jax_tree.register_pytree_with_keys(
+        InJax,
+        lambda t: (((keys("a"), t.a), (keys("b"), t.b)), t.name),
+        lambda name, kids: InJax(*kids, name),
+    )
+    lw.integrations.adopt("jax", namespace="adopt-jax")
+    check(InJax, "adopt-jax", ["['x'].a", "['x'].b[0]"])
+
+
+def test_from_optree(optree):
+    """Of its namespace "leafwise" and its global one."""
+    optree.register_pytree_node(
+        InOptree,
+        lambda t: ((t.a, t.b), t.name, ("a", "b")),
+        lambda name, kids: InOptree(*kids, name),
+        namespace="leafwise",
+    )
+    lw.integrations.adopt("optree", namespace="adopt-optree")
+    check(InOptree, "adopt-optree", ["['x'].a", "['x'].b[0]"])
+
+
+def test_treedefs(jax_tree, optree):
+    """There and back is the same treedef."""
+    tree = {"b": [1, (2, None)], "a": lw.List([lw.data(3), "s"])}
+    ours = lw.tree_structure(tree)
+    for name, theirs in (
+        ("jax", jax_tree.tree_structure(tree)),
+        ("optree", optree.tree_structure(tree, namespace="leafwise")),
+    ):
+        assert lw.integrations.treedef_to(name, ours) == theirs
+        assert lw.integrations.treedef_from(theirs) == ours
+
+
+def test_flax_structs(nnx, jax_tree):
+    """Flax's own dataclasses map and flatten as in jax."""
+    from flax import struct
+
+    @struct.dataclass
+    class Batch:
+        x: object
+        y: object
+        name: str = struct.field(pytree_node=False, default="n")
+
+    lw.namespace("adopt-flax")
+    lw.integrations.adopt("jax", namespace="adopt-flax")
+    batch = Batch(1, {"k": [2, 3]})
+    ours = lw.tree_leaves_with_path(batch, namespace="adopt-flax")
+    theirs = jax_tree.tree_flatten_with_path(batch)[0]
+    assert [(str(path), leaf) for path, leaf in ours] == [
+        (jax_tree.keystr(path), leaf) for path, leaf in theirs
+    ]
+    mapped = lw.tree_map(lambda x: x * 2, batch, namespace="adopt-flax")
+    assert mapped == jax_tree.tree_map(lambda x: x * 2, batch)

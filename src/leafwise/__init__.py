@@ -53,6 +53,7 @@ from .errors import PathError as PathError
 from .errors import RegistryError as RegistryError
 from .errors import SharedError as SharedError
 from .errors import StructureError as StructureError
+from .errors import TraceError as TraceError
 from .errors import TreeDefError as TreeDefError
 from .kinds import Data as Data
 from .kinds import Kind as Kind
@@ -112,6 +113,7 @@ from .objects.surgery import select_kind as select_kind
 from .objects.surgery import summary as summary
 from .objects.surgery import unfreeze as unfreeze
 from .objects.surgery import update_kind as update_kind
+from .objects.trace import unsafe_mutation as unsafe_mutation
 from .objects.variable_types import BatchStat as BatchStat
 from .objects.variable_types import Cache as Cache
 from .objects.variable_types import Intermediate as Intermediate
@@ -220,6 +222,7 @@ __all__ = [
     "State",
     "Static",
     "StructureError",
+    "TraceError",
     "TreeDefError",
     "Variable",
     "Visit",
@@ -328,6 +331,7 @@ __all__ = [
     "treedef_tuple",
     "unfreeze",
     "unregister_pytree_node",
+    "unsafe_mutation",
     "update",
     "update_kind",
     "variable_type",

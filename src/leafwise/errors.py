@@ -11,6 +11,7 @@ trees: a path is here just a tuple of keys.
     ├── TreeDefError(ValueError)      a treedef cannot be made from this state
     ├── PathError(LookupError)        a tree has nothing at a path, or a text is no path
     ├── SharedError(ValueError)       an object stands in two places
+    ├── TraceError(RuntimeError)      an object is changed inside a transform
     ├── KindError(ValueError)         an attribute cannot be of this kind
     └── RegistryError(ValueError)     a registration that cannot be carried out
         └── NamespaceError(LookupError)   nobody declared this namespace
@@ -34,6 +35,7 @@ __all__ = [
     "RegistryError",
     "SharedError",
     "StructureError",
+    "TraceError",
     "TreeDefError",
 ]
 
@@ -162,6 +164,23 @@ class SharedError(LeafwiseError, ValueError):
         super().__init__(message)
         self.first = first
         self.again = again
+
+
+class TraceError(LeafwiseError, RuntimeError):
+    """An object is changed at another level of tracing than it was made at.
+
+    Attributes:
+        attribute: The name of the attribute.
+
+    Example:
+        >>> import leafwise as lw
+        >>> issubclass(lw.TraceError, RuntimeError)
+        True
+    """
+
+    def __init__(self, message: str, *, attribute: str = "") -> None:
+        super().__init__(message)
+        self.attribute = attribute
 
 
 class KindError(LeafwiseError, ValueError):

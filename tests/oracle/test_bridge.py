@@ -172,3 +172,60 @@ import optree
 print(len(optree.tree_leaves(early, namespace="leafwise")))
 """
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "1\n1\n"
+
+
+@pytest.mark.parametrize("cls", [lw.Dict, lw.Object])
+def test_trace_levels(jax, cls):
+    """A captured object is not changed inside a transform; reading it is fine."""
+    foo, box = cls(), lw.Variable(0)
+    foo.count = lw.data(0)
+
+    @jax.vmap
+    def change(n):
+        foo.count += 1
+        return n
+
+    @jax.jit
+    def change_variable(n):
+        box[...] = n
+        return n
+
+    @jax.grad
+    def read(x):
+        return x * (foo.count + box)
+
+    numbers = jax.numpy.arange(5.0)
+    with pytest.raises(
+        lw.TraceError, match=r"Cannot mutate \w+(.count|\['count'\]) from"
+    ):
+        change(numbers)
+    with pytest.raises(lw.TraceError, match="Cannot mutate Variable"):
+        change_variable(1.0)
+    assert (foo.count, box.value, float(read(2.0))) == (0, 0, 0.0)
+
+
+def test_trace_levels_inside(jax):
+    """Arguments and what is made inside may be changed; what is inside stays inside."""
+    leaked = []
+
+    @jax.jit
+    def f(layer, x):
+        layer.weight = layer.weight + 1
+        layer.scale[...] *= 2
+        inner = Layer()
+        inner.weight = x
+
+        @jax.vmap
+        def g(y):
+            inner.weight = y
+            return y
+
+        with pytest.raises(lw.TraceError):
+            g(x)
+        leaked.append(inner)
+        return layer, inner
+
+    layer, inner = f(Layer(), jax.numpy.ones(2))
+    layer.weight = inner.weight = 0
+    with pytest.raises(lw.TraceError):
+        leaked[0].weight = 0

@@ -33,14 +33,18 @@ class Framework:
 
     Attributes:
         name: The name of the module that is waited for.
+        begin: What to do when it is loaded, before any class is registered.
         register: Takes the module, a class and its rule.
         done: What became of each class: "" if it is registered, or why not.
     """
 
-    __slots__ = ("done", "name", "register")
+    __slots__ = ("begin", "done", "name", "register")
 
-    def __init__(self, name: str, register: Register) -> None:
+    def __init__(
+        self, name: str, register: Register, begin: Callable[[Any], None] | None = None
+    ) -> None:
         self.name = name
+        self.begin = begin
         self.register = register
         self.done: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
 
@@ -55,6 +59,9 @@ class Framework:
         module = self.module()
         if module is None or cls in self.done:
             return
+        if self.begin is not None:
+            begin, self.begin = self.begin, None
+            begin(module)
         rule = lookup(cls)
         if rule is None:
             self.done[cls] = "its instances are leaves"
@@ -67,7 +74,7 @@ class Framework:
 
 
 FRAMEWORKS: Final = {
-    "jax": Framework("jax", jax.register),
+    "jax": Framework("jax", jax.register, jax.watch_levels),
     "optree": Framework("optree", optree.register),
     "torch": Framework("torch", torch.register),
 }

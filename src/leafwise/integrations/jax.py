@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+import importlib
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..core.rule import Rule
+from ..objects.trace import watch
 from .context import Aux
 
 
-__all__ = ["register"]
+__all__ = ["register", "watch_levels"]
+
+
+def watch_levels(jax: Any) -> None:
+    """Let objects know at which level of tracing they are changed.
+
+    If jax has no such function, they do not know, and a warning says so.
+
+    Args:
+        jax: The module.
+    """
+    try:
+        core = importlib.import_module("jax.extend.core")
+        watch(core.get_opaque_trace_state)
+    except (ImportError, AttributeError, TypeError) as error:
+        warnings.warn(
+            f"objects cannot tell jax's trace levels apart: {error}", stacklevel=2
+        )
 
 
 def register(jax: Any, cls: type, rule: Rule) -> None:

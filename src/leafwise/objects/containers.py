@@ -25,6 +25,7 @@ from .items import Container, Positions, positions
 from .layout import Anatomy, Family, Layout, OwnLayout, changed, layout_of
 from .node import read_statics, write_statics
 from .statics import Statics
+from .trace import check
 
 
 __all__ = ["Dict", "List", "Sequential"]
@@ -93,6 +94,7 @@ class List(Container, MutableSequence[T], Generic[T]):
 
     def insert(self, index: int, value: T) -> None:
         """Add an item before a position; all behind it keep their kinds."""
+        check(self, f"[{index}]")
         place = slice(operator.index(index), None).indices(len(self))[0]
         bare, kind = self._leafwise_decide(place, value, None)
         self._leafwise_items.insert(place, bare)
@@ -100,6 +102,7 @@ class List(Container, MutableSequence[T], Generic[T]):
 
     def reverse(self) -> None:
         """Turn the order of the items around, each with its kind."""
+        check(self, "")
         self._leafwise_items.reverse()
         self._leafwise_item_kinds.reverse()
 
@@ -121,6 +124,7 @@ class List(Container, MutableSequence[T], Generic[T]):
     def __setitem__(self, index: slice, value: Iterable[T]) -> None: ...
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        check(self, f"[{index}]")
         if isinstance(index, slice):
             places = range(*index.indices(len(self)))
             values = [*value]
@@ -141,6 +145,7 @@ class List(Container, MutableSequence[T], Generic[T]):
             kinds[place] = kind
 
     def __delitem__(self, index: int | slice) -> None:
+        check(self, f"[{index}]")
         place = index if isinstance(index, slice) else self._place(index)
         del self._leafwise_items[place]
         del self._leafwise_item_kinds[place]
@@ -358,6 +363,7 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
         return self._leafwise_items[key]  # type: ignore[no-any-return]  # items are T
 
     def __setitem__(self, key: str, value: T) -> None:
+        check(self, f"[{key!r}]")
         if not isinstance(key, str):
             raise TypeError(
                 f"the keys of a {type(self).__name__} are strings, "
@@ -371,6 +377,7 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
             _put(self, "_leafwise_item_layout", layout.having(key, kind))
 
     def __delitem__(self, key: str) -> None:
+        check(self, f"[{key!r}]")
         del self._leafwise_items[key]
         _put(self, "_leafwise_item_layout", self._leafwise_item_layout.lacking(key))
 

@@ -14,6 +14,7 @@ from ..kinds import Kind, Marked
 from .arrays import DataNode, plain_types, settled_types
 from .assign import Attribute, decide, recheck
 from .layout import Layout, OwnLayout, changed, layout_of
+from .trace import levels
 
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "finish",
     "look_through",
     "put",
+    "put_layout",
     "reconsider",
     "set_building",
     "set_layout",
@@ -40,7 +42,13 @@ put: Final = object.__setattr__
 class Shell(DataNode):
     """What an object has beside its attributes."""
 
-    __slots__ = ("__dict__", "__weakref__", "_leafwise_building", "_leafwise_layout")
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_leafwise_building",
+        "_leafwise_layout",
+        "_leafwise_stamp",
+    )
 
     if TYPE_CHECKING:
         _leafwise_building: bool
@@ -48,7 +56,15 @@ class Shell(DataNode):
 
 
 set_layout: Final = vars(Shell)["_leafwise_layout"].__set__
+set_stamp: Final = vars(Shell)["_leafwise_stamp"].__set__
 set_building: Final = vars(Shell)["_leafwise_building"].__set__
+
+
+def put_layout(obj: Any, layout: Layout | OwnLayout) -> None:
+    """Give a new object its layout, and the stamp of the trace level."""
+    set_layout(obj, layout)
+    if levels.token is not None:
+        set_stamp(obj, levels.token())
 
 
 def start(obj: Any) -> Layout:
@@ -230,5 +246,5 @@ def reconsider(obj: Any) -> None:
 def blank(cls: Any, kinds: Iterable[tuple[str, Kind]]) -> Any:
     """Return an object without values that knows the kinds they will have."""
     made = object.__new__(cls)
-    set_layout(made, layout_of(cls._leafwise_traits.family, kinds))
+    put_layout(made, layout_of(cls._leafwise_traits.family, kinds))
     return made

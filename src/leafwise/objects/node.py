@@ -24,6 +24,7 @@ __all__ = ["object_rule", "read_statics", "statics_of", "write_statics"]
 def object_rule(
     cls: Any,
     settle: Callable[[Any], Any],
+    put_layout: Callable[[Any, Any], None],
     where: str,
     adapt: Callable[[type], Rule | None],
 ) -> Rule:
@@ -34,12 +35,12 @@ def object_rule(
         settle: Takes an object whose attributes are not those of its layout,
             because somebody wrote to its `__dict__`; puts the layout right and
             returns the attributes that count.
+        put_layout: Gives a new object its layout.
         where: File and line that registered the class.
         adapt: Makes the rule of a subclass.
     """
     new = object.__new__
     put_attributes = attributes_slot(cls).__set__
-    put_layout = cls._leafwise_layout.__set__
 
     def flatten(node: Any) -> tuple[Sequence[Any], Statics]:
         values = node.__dict__

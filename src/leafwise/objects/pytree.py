@@ -32,6 +32,7 @@ from .instance import (
     finish,
     look_through,
     put,
+    put_layout,
     set_building,
     set_layout,
     settle,
@@ -41,6 +42,8 @@ from .instance import (
 from .layout import Order
 from .node import object_rule
 from .sizes import tally_text
+from .trace import check as check_level
+from .trace import levels
 from .traits import Traits
 
 
@@ -115,7 +118,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
     def __new__(cls, *_args: Any, **_kwargs: Any) -> Any:
         """Make an object that has no attributes yet, and knows it."""
         made = object.__new__(cls)
-        set_layout(made, cls._leafwise_traits.family.root)
+        put_layout(made, cls._leafwise_traits.family.root)
         set_building(made, True)
         return made
 
@@ -138,7 +141,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
         def adapt(sub: Any) -> Rule | None:
             return sub._leafwise_rule(where) if sub._leafwise_traits.pytree else None
 
-        return object_rule(cls, settle, where, adapt)
+        return object_rule(cls, settle, put_layout, where, adapt)
 
     @classmethod
     def _leafwise_dataclass(cls, options: dict[str, Any]) -> type[Any]:
@@ -153,6 +156,8 @@ class Pytree(Shell, metaclass=PytreeMeta):
     if not TYPE_CHECKING:  # so that type checkers see which attributes there are
 
         def __setattr__(self, name: str, value: Any) -> None:
+            if levels.token is not None:
+                check_level(self, f".{name}")
             try:
                 layout = self._leafwise_layout
             except AttributeError:
@@ -176,6 +181,8 @@ class Pytree(Shell, metaclass=PytreeMeta):
             assign(self, name, value)
 
         def __delattr__(self, name: str) -> None:
+            if levels.token is not None:
+                check_level(self, f".{name}")
             object.__delattr__(self, name)
             settle(self)
 

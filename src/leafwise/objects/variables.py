@@ -23,13 +23,14 @@ from ..show.text import Block, render
 from .arrays import DataNode
 from .sizes import tally_text
 from .statics import digest, same, snapshots
+from .trace import check, levels
 
 
 __all__ = ["Metadata", "Variable", "make_variable", "metadata_of"]
 
 V = TypeVar("V", bound="Variable")
 
-_SLOTS: Final = ("_leafwise_metadata", "_leafwise_value")
+_SLOTS: Final = ("_leafwise_metadata", "_leafwise_stamp", "_leafwise_value")
 _put: Final = object.__setattr__
 
 
@@ -90,6 +91,7 @@ class Variable(DataNode):
             value = value._leafwise_value
         _put(self, "_leafwise_metadata", metadata)
         _put(self, "_leafwise_value", value)
+        _stamp(self)
 
     # ------------------------------------------------------------------ the value
 
@@ -110,6 +112,7 @@ class Variable(DataNode):
 
     def set_value(self, value: Any) -> None:
         """Set the value. Subclasses may override it."""
+        check(self, ".value")
         if isinstance(value, Variable):
             value = value.get_value()
         hook = self._leafwise_metadata.get("on_set_value")
@@ -139,6 +142,7 @@ class Variable(DataNode):
         Raises:
             TypeError: The arguments are none of these.
         """
+        check(self, ".set_metadata")
         known = self._leafwise_metadata
         if len(args) == 1 and isinstance(args[0], Mapping) and not metadata:
             _put(self, "_leafwise_metadata", dict(args[0]))
@@ -162,6 +166,7 @@ class Variable(DataNode):
         Raises:
             KeyError: There is none of that name.
         """
+        check(self, f".{name}")
         rest = dict(self._leafwise_metadata)
         del rest[name]
         _put(self, "_leafwise_metadata", rest)
@@ -216,6 +221,7 @@ class Variable(DataNode):
 
     def update_from_state(self, other: Variable) -> None:
         """Take over value and metadata of a variable of any type."""
+        check(self, ".value")
         _put(self, "_leafwise_value", other._leafwise_value)
         _put(self, "_leafwise_metadata", dict(other._leafwise_metadata))
 
@@ -291,7 +297,13 @@ def make_variable(cls: type[V], value: Any, metadata: dict[str, Any]) -> V:
     made = object.__new__(cls)
     _put(made, "_leafwise_metadata", metadata)
     _put(made, "_leafwise_value", value)
+    _stamp(made)
     return made
+
+
+def _stamp(variable: Variable) -> None:
+    if levels.token is not None:
+        _put(variable, "_leafwise_stamp", levels.token())
 
 
 # ------------------------------------------------------------------- operators
@@ -419,6 +431,7 @@ def _variable_rule(cls: Any, where: str) -> Rule:
     def fill(node: Any, aux: Metadata, children: Any) -> Any:
         _put(node, "_leafwise_metadata", dict(aux.values))
         _put(node, "_leafwise_value", children[0])
+        _stamp(node)
         return node
 
     def unflatten(aux: Metadata, children: Any) -> Any:

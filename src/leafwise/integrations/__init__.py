@@ -12,6 +12,23 @@ from .adopt import treedef_to as treedef_to
 from .bridge import Status as Status
 from .bridge import enable as enable
 from .bridge import status as status
+from .share import share as share
+from .transforms import grad as grad
+from .transforms import jit as jit
+from .transforms import value_and_grad as value_and_grad
+from .transforms import vmap as vmap
 
 
-__all__ = ["Status", "adopt", "enable", "status", "treedef_from", "treedef_to"]
+__all__ = [
+    "Status",
+    "adopt",
+    "enable",
+    "grad",
+    "jit",
+    "share",
+    "status",
+    "treedef_from",
+    "treedef_to",
+    "value_and_grad",
+    "vmap",
+]

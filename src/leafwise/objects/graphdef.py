@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
 from ..core.keypath import KeyPath
@@ -167,9 +168,10 @@ class Taken:
         again: For each reference, the number of what stands there, the path as a
             linked list, and the holder.
         tracked: What was counted, by number.
+        first: For each of these, its first path as a linked list.
     """
 
-    __slots__ = ("again", "code", "holders", "leaves", "links", "tracked")
+    __slots__ = ("again", "code", "first", "holders", "leaves", "links", "tracked")
 
     def __init__(self) -> None:
         self.code: list[Entry] = []
@@ -178,6 +180,7 @@ class Taken:
         self.holders: list[Any] = []
         self.again: list[tuple[int, Any, Any]] = []
         self.tracked: list[Any] = []
+        self.first: list[Any] = []
 
 
 def parts_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
@@ -214,9 +217,8 @@ def take(
             f"on_shared must be 'error', 'warn' or 'allow', got {on_shared!r}"
         )
     taken = Taken()
-    code, tracked = taken.code, taken.tracked
+    code = taken.code
     seen: dict[int, int] = {}
-    first: dict[int, Any] = {}
     open_: set[int] = set()
     stack: list[tuple[Any, Any, Any, bool]] = [(root, (), None, False)]
     while stack:
@@ -237,13 +239,13 @@ def take(
             number = seen.get(id(value))
             if number is not None:
                 if on_shared != "allow":
-                    _complain(on_shared, first[number], link, value)
+                    _complain(on_shared, taken.first[number], link, value)
                 code.append((REF, None, number, None))
                 taken.again.append((number, link, holder))
                 continue
         is_variable = is_object and not copying and issubclass(cls, Variable)
         if is_variable:
-            _count(value, link, tracked, seen, first)
+            _count(value, link, taken, seen)
             code.append((VARIABLE, cls, 0, metadata_of(value)))
             taken.leaves.append(value)
             taken.links.append(link)
@@ -259,7 +261,7 @@ def take(
         children, aux = rule.flatten(value)
         arity = len(children)
         if (is_object or copying) and _is_counted(rule, arity):
-            _count(value, link, tracked, seen, first)
+            _count(value, link, taken, seen)
         code.append((NODE if is_object else TREE, rule, arity, aux))
         if arity:
             parts = parts_of(rule, aux, arity)
@@ -272,17 +274,10 @@ def take(
     return taken
 
 
-def _count(
-    value: Any,
-    link: Any,
-    tracked: list[Any],
-    seen: dict[int, int],
-    first: dict[int, Any],
-) -> None:
-    number = len(tracked)
-    seen[id(value)] = number
-    first[number] = link
-    tracked.append(value)
+def _count(value: Any, link: Any, taken: Taken, seen: dict[int, int]) -> None:
+    seen[id(value)] = len(taken.tracked)
+    taken.first.append(link)
+    taken.tracked.append(value)
 
 
 def _is_counted(rule: Rule, arity: int) -> bool:
@@ -318,7 +313,12 @@ def _cycle(link: Any, value: Any) -> CycleError:
 
 
 def build(
-    code: Iterable[Entry], leaves: Iterable[Any], *, copying: bool = False
+    code: Iterable[Entry],
+    leaves: Iterable[Any],
+    *,
+    copying: bool = False,
+    tracked: list[Any] | None = None,
+    reuse: Mapping[int, Any] = MappingProxyType({}),
 ) -> Any:
     """Put a graph together from its code and its values.
 
@@ -326,18 +326,24 @@ def build(
         code: The code.
         leaves: The values, variables included, in the order of the code.
         copying: Whether static containers are copied, and containers are counted.
+        tracked: A list that gets what was counted, by number.
+        reuse: By number, objects and variables that are filled anew rather than made.
 
     Raises:
         CycleError: A cycle goes through a container that cannot be made empty.
     """
     rest = iter(leaves)
-    tracked: list[Any] = []
+    tracked = [] if tracked is None else tracked
     stack: list[tuple[Any, list[Any], Rule, int, Any, int]] = []
     for tag, rule, number, aux in code:
         if tag == LEAF:
             value = next(rest)
         elif tag == VARIABLE:
             value = next(rest)
+            known = reuse.get(len(tracked))
+            if known is not None:
+                known.update_from_state(value)
+                value = known
             tracked.append(value)
         elif tag == REF:
             value = tracked[number]
@@ -347,7 +353,8 @@ def build(
             counts = tag == NODE or (copying and _is_counted(rule, number))
             place = len(tracked) if counts else -1
             if tag == NODE:
-                value = object.__new__(rule.cls)
+                known = reuse.get(place)
+                value = object.__new__(rule.cls) if known is None else known
             else:
                 value = _empty(rule.cls, aux) if copying else _UNMADE
             if place >= 0:

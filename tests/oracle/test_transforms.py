@@ -1,0 +1,231 @@
+"""Transforms that keep sharing: jit case by case with Flax NNX, vmap, grad."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import leafwise as lw
+from leafwise import integrations
+
+
+@pytest.fixture
+def jax(jax_tree):
+    """Return jax."""
+    return sys.modules["jax"]
+
+
+def layer(library, **attributes):
+    """Return a module of one of the libraries with some attributes."""
+
+    class Layer(library.Module):
+        def __init__(self):
+            self.w = library.Param(np.ones(2, np.float32))
+            for name, value in attributes.items():
+                setattr(self, name, value)
+
+    return Layer()
+
+
+def identity(jit, library):
+    one = layer(library)
+    return jit(lambda m: m)(one) is one
+
+
+def tied_arguments(jit, library):
+    one = layer(library)
+    seen = []
+
+    def f(a, b):
+        seen.append(a is b)
+        a.w[...] = a.w[...] + 1
+        return b
+
+    return jit(f)(one, one) is one, seen[0], np.asarray(one.w[...]).tolist()
+
+
+def new_and_deleted_attributes(jit, library):
+    one = layer(library, old="x", size=1)
+
+    def f(m):
+        m.new = library.Param(m.w[...] * 2)
+        m.size = 2
+        del m.old
+
+    jit(f)(one)
+    return np.asarray(one.new[...]).tolist(), one.size, hasattr(one, "old")
+
+
+def made_inside_and_returned_twice(jit, library):
+    def f(m):
+        inner = layer(library)
+        return inner, m, inner
+
+    one = layer(library)
+    a, b, c = jit(f)(one)
+    return a is c, b is one, a is one
+
+
+def unsharing(jit, library):
+    shared = layer(library)
+    parent = layer(library, left=shared, right=shared)
+
+    def f(m):
+        m.right = layer(library)
+
+    jit(f)(parent)
+    return parent.left is shared, parent.right is shared, type(parent.right).__name__
+
+
+def cycles(jit, library):
+    one = layer(library)
+    one.me = one
+
+    def f(m):
+        assert m.me is m
+        m.w[...] = m.w[...] * 3
+        return m
+
+    return jit(f)(one).me is one, np.asarray(one.w[...]).tolist()
+
+
+def retracing(jit, library):
+    traced = []
+    one = layer(library, size=1)
+
+    @jit
+    def f(m):
+        traced.append(m.size)
+        return m.w[...]
+
+    f(one)
+    f(one)
+    one.w[...] = np.zeros(2, np.float32)
+    f(one)
+    one.size = 3
+    f(one)
+    return traced
+
+
+def failing(jit, library):
+    one = layer(library, size=1)
+
+    def f(m):
+        m.w[...] = m.w[...] + 1
+        m.size = 2
+        m.new = 5
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        jit(f)(one)
+    return np.asarray(one.w[...]).tolist(), one.size, hasattr(one, "new")
+
+
+CASES = [
+    identity,
+    tied_arguments,
+    new_and_deleted_attributes,
+    made_inside_and_returned_twice,
+    unsharing,
+    cycles,
+    retracing,
+    failing,
+]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_jit_as_in_flax(case, nnx):
+    """The same outcome with `jit` of ours and `nnx.jit`."""
+    assert case(integrations.jit, lw) == case(nnx.jit, nnx)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_any_transform(case, jax):
+    """And with a transform that does nothing, but for tracing once."""
+    if case is not retracing:
+        assert case(integrations.share(lambda f: f), lw) == case(integrations.jit, lw)
+
+
+def test_objects_that_are_no_trees(jax):
+    """The seeds' `double`, on a class with `pytree=False`."""
+
+    class Foo(lw.Pytree, pytree=False):
+        def __init__(self):
+            self.a = [jax.numpy.array(1), jax.numpy.array(2)]
+            self.b = jax.numpy.array(3)
+
+    foo = Foo()
+
+    @integrations.jit
+    def double(foo):
+        foo.a = [x * 2 for x in foo.a]
+        foo.b *= 2
+
+    double(foo)
+    assert [int(x) for x in (*foo.a, foo.b)] == [2, 4, 6]
+
+
+def test_no_tracer_leaks(jax):
+    """What is written back is concrete."""
+    one = layer(lw)
+    with jax.checking_leaks():
+        integrations.jit(lambda m: setattr(m, "y", m.w[...] + 1))(one)
+    assert isinstance(one.y, jax.Array)
+    assert one.y.tolist() == [2.0, 2.0]
+
+
+def test_vmap(jax):
+    """Changes come back along the axis of the argument; ties are refused."""
+    batched = layer(lw)
+    batched.w[...] = jax.numpy.arange(6.0).reshape(3, 2)
+    fixed, x = layer(lw), jax.numpy.ones((2, 3))
+
+    def f(batched, fixed, x):
+        batched.sum = (batched.w[...] * fixed.w[...]).sum() + x.sum()
+        return batched.w[...] * 2, batched
+
+    out, again = integrations.vmap(f, in_axes=(0, None, 1))(batched, fixed, x)
+    assert again is batched
+    assert out.tolist() == [[0.0, 2.0], [4.0, 6.0], [8.0, 10.0]]
+    assert batched.sum.tolist() == [3.0, 7.0, 11.0]
+    assert fixed.w.value.tolist() == [1.0, 1.0]
+    with pytest.raises(ValueError, match=r"the Layer at \(0, 0\) is mapped over"):
+        integrations.vmap(f, in_axes=(0, None, 1))(batched, batched, x)
+    with pytest.raises(ValueError, match="in_axes has 1 axes for 3 arguments"):
+        integrations.vmap(f, in_axes=(0,))(batched, fixed, x)
+    assert integrations.vmap(lambda a, b: a + b)(x, x).shape == (2, 3)
+
+
+def test_value_and_grad(jax):
+    """Gradients by filter, changes written back, whatever is beside the number."""
+
+    class Model(lw.Module):
+        def __init__(self):
+            self.w = lw.Param(jax.numpy.ones(2))
+            self.tied = self.w
+            self.calls = lw.BatchStat(0)
+
+        def __call__(self, x):
+            self.calls[...] += 1
+            return self.perturb("p", x * self.w)
+
+    model, x = Model(), jax.numpy.arange(2.0) + 1
+
+    def loss(model, x):
+        y = model(x)
+        return (y**2).sum(), y
+
+    (value, y), gradients = integrations.value_and_grad(loss, has_aux=True)(model, x)
+    assert (float(value), y.tolist()) == (5.0, [1.0, 2.0])
+    assert lw.to_flat_state(gradients).paths == (("w",),)
+    assert gradients.w.value.tolist() == [2.0, 8.0]
+    assert int(model.calls.value) == 1
+    by_p = integrations.grad(loss, wrt=lw.Perturbation, has_aux=True)
+    assert by_p(model, x)[0].p.value.tolist() == [2.0, 4.0]
+    assert int(model.calls.value) == 2
+    jitted = integrations.jit(integrations.grad(lambda m, x: loss(m, x)[0]))
+    assert jitted(model, x).w.value.tolist() == [2.0, 8.0]
+    assert int(model.calls.value) == 3
+    with pytest.raises(ValueError, match=r"OfType\(Cache\) means no value of"):
+        integrations.grad(loss, wrt=lw.Cache)(model, x)

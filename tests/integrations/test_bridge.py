@@ -86,7 +86,7 @@ print(aux == flatten(Model())[1], hash(aux) == hash(flatten(Model())[1]), aux)
             "True True True",
             "False False",
             "[(('attr', 'x'), 1)] (1,) 5",
-            "True True {'s': 's'}",
+            "True True s='s'",
         ]
 
 

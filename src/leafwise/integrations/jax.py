@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
@@ -14,6 +14,8 @@ from .context import Aux
 
 
 __all__ = ["register", "watch_levels"]
+
+Flatten = Callable[[Any], tuple[Sequence[Any], Any]]
 
 
 def watch_levels(jax: Any) -> None:
@@ -52,17 +54,24 @@ def register(jax: Any, cls: type, rule: Rule) -> None:
         FlattenedIndexKey: util.FlattenedIndexKey,
     }
 
+    def keyed(flatten: Flatten) -> Callable[[Any], tuple[list[Any], Any]]:
+        def flatten_with_keys(node: Any) -> tuple[list[Any], Any]:
+            children, aux = flatten(node)
+            keys = rule.keys(getattr(aux, "aux", aux), len(children))
+            named = [makers[type(key)](key._values()[0]) for key in keys]
+            return [*zip(named, children, strict=True)], aux
+
+        return flatten_with_keys
+
     def flatten(node: Any) -> tuple[Sequence[Any], Aux]:
         children, aux = rule.flatten(node)
         return children, Aux(rule, aux)
 
-    def flatten_with_keys(node: Any) -> tuple[list[tuple[Any, Any]], Aux]:
-        children, aux = rule.flatten(node)
-        keys = rule.keys(aux, len(children))
-        named = [makers[type(key)](key._values()[0]) for key in keys]
-        return [*zip(named, children, strict=True)], Aux(rule, aux)
-
     def unflatten(aux: Aux, children: Any) -> Any:
         return rule.unflatten(aux.aux, [*children])
 
-    util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
+    takes_apart: Flatten = flatten
+    rebuilds: Callable[[Any, Any], Any] = unflatten
+    if rule.fill is not None:  # an object: its aux data compares itself
+        takes_apart, rebuilds = rule.flatten, rule.unflatten
+    util.register_pytree_with_keys(cls, keyed(takes_apart), rebuilds, takes_apart)

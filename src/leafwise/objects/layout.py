@@ -199,12 +199,14 @@ class Anatomy:
         ordered: Takes children and static values, in one tuple; returns them in
             the order of the names.
         mapping: The kinds, for others to read.
+        last: The aux data of the object that was flattened last, if it can be kept.
     """
 
     __slots__ = (
         "children",
         "data",
         "keys",
+        "last",
         "layout",
         "mapping",
         "mark",
@@ -238,6 +240,7 @@ class Anatomy:
         self.ordered: Callable[[tuple[Any, ...]], tuple[Any, ...]]
         self.ordered = picker([places[name] for name in self.names])
         self.mapping = MappingProxyType(kinds)
+        self.last: Any = None
 
     def kind_of(self, name: str) -> Kind:
         """Return the kind of an attribute."""

@@ -15,7 +15,7 @@ from ..core.jsonform import read_value, write_value
 from ..core.rule import Brackets, Rule, exact_pair
 from ..kinds import Kind
 from .layout import Anatomy, Family, layout_of
-from .statics import Statics, same_statics
+from .statics import Statics, same_statics, statics_for
 
 
 __all__ = ["object_rule", "read_statics", "statics_of", "write_statics"]
@@ -48,12 +48,12 @@ def object_rule(
             anatomy = node._leafwise_layout.fixed.anatomy
             if len(values) == len(anatomy.names):
                 children = anatomy.children(values)
-                return children, Statics(anatomy, anatomy.statics(values))
+                return children, statics_for(anatomy, anatomy.statics(values))
         except (AttributeError, KeyError):
             pass
         values = settle(node)
         anatomy = node._leafwise_layout.fixed.anatomy
-        return anatomy.children(values), Statics(anatomy, anatomy.statics(values))
+        return anatomy.children(values), statics_for(anatomy, anatomy.statics(values))
 
     def fill(node: Any, aux: Statics, children: Any) -> Any:
         anatomy = aux.anatomy

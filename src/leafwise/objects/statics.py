@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
+from operator import is_
 from types import BuiltinFunctionType, FunctionType
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from ..kinds import Kind
 from .layout import Anatomy
 
 
-__all__ = ["Statics", "digest", "same", "snapshot"]
+__all__ = ["Statics", "digest", "same", "snapshot", "statics_for"]
 
 _SCALARS: Final = frozenset({bool, bytes, complex, float, int, str, type(None)})
 _UNCHANGING: Final = _SCALARS | {BuiltinFunctionType, FunctionType, type}
@@ -68,6 +69,21 @@ class Statics:
     def __repr__(self) -> str:
         pairs = zip(self.anatomy.static, self.seen, strict=True)
         return ", ".join(f"{name}={value!r}" for name, value in pairs)
+
+
+def statics_for(anatomy: Anatomy, values: tuple[Any, ...]) -> Statics:
+    """Return the static part of an object; the last one made, if it is just that.
+
+    Numbers and texts that are identical need no look inside, and objects that were
+    built alike often share them.
+    """
+    last = anatomy.last
+    if last is not None and all(map(is_, last.values, values)):
+        return last  # type: ignore[no-any-return]  # as many values, by the anatomy
+    made = Statics(anatomy, values)
+    if _SCALARS.issuperset(map(type, values)):
+        anatomy.last = made
+    return made
 
 
 def same_statics(a: Statics, b: Statics) -> bool:

@@ -99,6 +99,11 @@ def _decorate(
 ) -> Any:
     become = getattr(cls, "_leafwise_dataclass", None)
     if become is not None:
+        if namespace != GLOBAL:
+            raise TypeError(
+                f"{cls.__qualname__} is a Pytree and so a node everywhere; leave "
+                "namespace out"
+            )
         return become(options)
     made = dataclasses.dataclass(cls, **options)
     return register_dataclass(

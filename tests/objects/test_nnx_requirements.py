@@ -592,6 +592,12 @@ def test_kind_of_a_class():
     assert lw.name_to_kind(Point(w=Weight()))["w"] is lw.Kind.PARAMETER
 
 
+def test_n7_3_a_pytree_is_a_node_everywhere():
+    """So its dataclass takes no namespace."""
+    with pytest.raises(TypeError, match="leave namespace out"):
+        lw.namespace("n7").dataclass(Undecorated)
+
+
 class Undecorated(lw.Pytree):
     x: int
 

@@ -229,3 +229,58 @@ def test_value_and_grad(jax):
     assert int(model.calls.value) == 3
     with pytest.raises(ValueError, match=r"OfType\(Cache\) means no value of"):
         integrations.grad(loss, wrt=lw.Cache)(model, x)
+
+
+def test_training_with_perturbations(jax):
+    """The seed's training step: gradients for parameters and for an intermediate."""
+    keys = jax.random.split(jax.random.key(0), 4)
+
+    class Linear(lw.Module):
+        def __init__(self, inputs, outputs, key):
+            self.kernel = lw.Param(jax.random.normal(key, (inputs, outputs)))
+            self.bias = lw.Param(jax.numpy.zeros(outputs))
+
+        def __call__(self, x):
+            return x @ self.kernel + self.bias
+
+    class Model(lw.Module):
+        def __init__(self):
+            self.linear1 = Linear(2, 3, keys[0])
+            self.linear2 = Linear(3, 4, keys[1])
+
+        def __call__(self, x):
+            x = jax.nn.gelu(self.linear1(x))
+            x = self.perturb("xgrad", x)
+            return self.linear2(x)
+
+    model = Model()
+    x, y = jax.random.uniform(keys[2], (1, 2)), jax.random.uniform(keys[3], (1, 4))
+    model(x)
+
+    @integrations.jit
+    def train_step(model, x, y):
+        graphdef, params, perturbations = lw.split(model, lw.Param, lw.Perturbation)
+
+        def loss_fn(params, perturbations):
+            model = lw.merge(graphdef, params, perturbations)
+            return jax.numpy.mean((model(x) - y) ** 2)
+
+        step = jax.value_and_grad(loss_fn, argnums=(0, 1))
+        loss, (grads, inner) = step(params, perturbations)
+        lw.update(model, lw.tree_map(lambda p, g: p - 0.1 * g, params, grads))
+        return loss, inner
+
+    def inside(model):
+        """Return the gradient at the intermediate, worked out by hand."""
+        hidden = jax.nn.gelu(model.linear1(x))
+        error = model.linear2(hidden) - y
+        return (2 * error / error.size) @ model.linear2.kernel.value.T
+
+    losses = []
+    for _ in range(5):
+        expected = inside(model)
+        loss, inner = train_step(model, x, y)
+        np.testing.assert_allclose(inner.xgrad.value, expected, rtol=1e-5)
+        losses.append(float(loss))
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < losses[0] / 2

@@ -284,3 +284,36 @@ def test_training_with_perturbations(jax):
         losses.append(float(loss))
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] < losses[0] / 2
+
+
+@pytest.mark.parametrize(
+    "in_axes",
+    [
+        0,
+        (0, 0),
+        (None, 0),
+        (0, None),
+        (1, 0),
+        (None, {"k": 0, "l": None}),
+        (0, {"k": 1, "l": 0}),
+    ],
+)
+def test_numpy_vmap_as_in_jax(jax, in_axes):
+    """The same results, or an error in both."""
+    from leafwise.integrations.numpy import vmap
+
+    x = np.arange(9.0).reshape(3, 3)
+    tree = {"k": x + 1, "l": [x * 2, None]}
+
+    def f(x, tree):
+        return {"sum": x + tree["k"].sum() + tree["l"][0], "x": (x, None)}
+
+    def outcome(vmap):
+        try:
+            return lw.tree_map(np.asarray, vmap(f, in_axes)(x, tree))
+        except ValueError:
+            return "refused"
+
+    ours, theirs = outcome(vmap), outcome(jax.vmap)
+    assert lw.tree_structure(ours) == lw.tree_structure(theirs)
+    lw.tree_map(np.testing.assert_array_equal, ours, theirs)

@@ -1,0 +1,234 @@
+"""Trees of numbers and NumPy arrays: as one vector, and mapped over an axis.
+
+Import it by name, `from leafwise.integrations import numpy`: leafwise itself never
+imports NumPy.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.keypath import KeyPath
+from ..core.treedef import PyTreeDef
+from ..errors import StructureError
+from ..ops.basic import tree_flatten
+from ..ops.paths import tree_flatten_with_path
+from ..ops.prefix import broadcast_prefix
+
+
+__all__ = ["ravel", "vmap"]
+
+_SCALARS = (bool, int, float, complex)
+
+
+# ------------------------------------------------------------------------ ravel
+
+
+def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """Return all numbers of a tree as one vector, and a function that undoes it.
+
+    Args:
+        tree: A tree of numbers and arrays.
+
+    Returns:
+        An array of shape `(size,)`, of the type that all leaves fit into, and a
+        function from such an array to a tree: arrays have the shapes and types that
+        they had, Python's numbers are that again.
+
+    Raises:
+        TypeError: A leaf is neither a number nor an array of numbers.
+
+    Example:
+        >>> from leafwise.integrations.numpy import ravel
+        >>> import numpy as np
+        >>> vector, unravel = ravel({"w": np.ones((2, 2)), "b": 3})
+        >>> vector
+        array([3., 1., 1., 1., 1.])
+        >>> unravel(vector * 2)["b"]
+        6
+
+    The idea is that of `jax.flatten_util.ravel_pytree`.
+    """
+    pairs, treedef = tree_flatten_with_path(tree)
+    arrays = [_numbers(path, leaf) for path, leaf in pairs]
+    dtype = np.result_type(*arrays) if arrays else np.dtype(float)
+    parts = [array.ravel().astype(dtype, copy=False) for array in arrays]
+    vector = np.concatenate(parts) if parts else np.zeros(0, dtype)
+    wanted = [
+        (path, type(leaf), array.shape, array.dtype)
+        for (path, leaf), array in zip(pairs, arrays, strict=True)
+    ]
+    return vector, functools.partial(_unravel, treedef, wanted, vector.size)
+
+
+def _numbers(path: KeyPath, leaf: Any) -> Any:
+    array = np.asarray(leaf)
+    if array.dtype.kind not in "biufc":
+        raise TypeError(
+            f"the leaf at {path.where()} is no number and no array of numbers: "
+            f"{type(leaf).__name__}"
+        )
+    return array
+
+
+def _unravel(treedef: PyTreeDef, wanted: Sequence[Any], size: int, vector: Any) -> Any:
+    """Return the tree of a vector.
+
+    Raises:
+        StructureError: The vector has another shape.
+        TypeError: Its type does not go into that of a leaf.
+    """
+    vector = np.asarray(vector)
+    if vector.shape != (size,):
+        raise StructureError(
+            f"a vector of shape ({size},) is needed, got shape {vector.shape}",
+            expected=str((size,)),
+            actual=str(vector.shape),
+        )
+    leaves, start = [], 0
+    for path, cls, shape, dtype in wanted:
+        count = int(np.prod(shape))
+        part = vector[start : start + count].reshape(shape)
+        start += count
+        leaves.append(_restored(path, part, cls, dtype))
+    return treedef.unflatten(leaves)
+
+
+def _restored(path: KeyPath, part: Any, cls: type, dtype: Any) -> Any:
+    """Return a part as what the leaf was, unless numbers would be lost."""
+    is_complex = np.dtype(dtype).kind == "c"
+    real = part.real if part.dtype.kind == "c" and not is_complex else part
+    restored = real.astype(dtype)
+    if not np.can_cast(part.dtype, dtype, "same_kind") and np.any(restored != part):
+        raise TypeError(
+            f"the numbers for the leaf at {path.where()} do not go into {dtype}"
+        )
+    return cls(restored.item()) if cls in _SCALARS else restored
+
+
+# ------------------------------------------------------------------------- vmap
+
+
+def vmap(
+    function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0
+) -> Callable[..., Any]:
+    """Map a function over an axis of the arrays in its arguments.
+
+    The function is called once for each position along the axis.
+
+    Args:
+        function: Takes and returns trees of arrays.
+        in_axes: The axis of each array that is mapped, None for those that are not:
+            one for all, or a tuple with a prefix tree for each positional argument.
+            Keywords are mapped over axis 0.
+        out_axes: The axis of the results, a prefix tree of what the function returns;
+            None for what is the same each time.
+
+    Returns:
+        A function of the same arguments, with one more axis.
+
+    Raises:
+        StructureError: The axes are no prefix of the arguments or results.
+        TypeError: `in_axes` is neither an int, None, nor a tuple.
+        ValueError: The mapped axes have different sizes, or there is none; an array has
+            too few axes; what should be the same each time is not.
+
+    Example:
+        >>> from leafwise.integrations.numpy import vmap
+        >>> import numpy as np
+        >>> add = vmap(lambda x, d: x + d["k"], in_axes=(None, {"k": 0}))
+        >>> add(np.ones(2), {"k": np.arange(3)}).tolist()
+        [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]
+
+    The idea is that of `jax.vmap`.
+    """
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    if in_axes is not None and not isinstance(in_axes, int | tuple):
+        raise TypeError(
+            "in_axes must be an int, None or a tuple with an entry for each positional "
+            f"argument, got {type(in_axes).__name__}"
+        )
+
+    @functools.wraps(function)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        pairs, treedef = tree_flatten_with_path((args, kwargs), none_is_leaf=True)
+        axes = broadcast_prefix((in_axes, 0), (args, kwargs), none_is_leaf=True)
+        found = [
+            _front(path, leaf, axis)
+            for (path, leaf), axis in zip(pairs, axes, strict=True)
+        ]
+        size = _size(found)
+        results = []
+        for place in range(size):
+            rows = [
+                leaf[place, ...] if is_mapped else leaf for _, leaf, is_mapped in found
+            ]
+            some, more = treedef.unflatten(rows)
+            results.append(function(*some, **more))
+        return _stacked(results, out_axes)
+
+    return mapped
+
+
+def _front(path: KeyPath, leaf: Any, axis: Any) -> tuple[KeyPath, Any, bool]:
+    """Return an array with its mapped axis in front, and whether it is mapped."""
+    if axis is None or leaf is None:
+        return path, leaf, False
+    array = np.asarray(leaf)
+    if not -array.ndim <= axis < array.ndim:
+        raise ValueError(
+            f"{_named(path)} has {array.ndim} axes, so there is no axis {axis} to map"
+        )
+    return path, np.moveaxis(array, axis, 0), True
+
+
+def _named(path: KeyPath) -> str:
+    """Return which argument is meant: the path begins with its place."""
+    kind, *rest = path
+    where = KeyPath(rest[1:])
+    name = rest[0]._values()[0]
+    said = f"argument {name}" if kind.idx == 0 else f"keyword {name}"
+    return f"{said} at {where}" if where else said
+
+
+def _size(found: Sequence[tuple[KeyPath, Any, bool]]) -> int:
+    """Return how long the mapped axes are."""
+    sizes = [(path, len(leaf)) for path, leaf, is_mapped in found if is_mapped]
+    if not sizes:
+        raise ValueError("vmap needs at least one array that is mapped over an axis")
+    first, size = sizes[0]
+    for path, other in sizes:
+        if other != size:
+            raise ValueError(
+                f"the mapped axes have different sizes: {size} in {_named(first)}, "
+                f"{other} in {_named(path)}"
+            )
+    if size == 0:
+        raise ValueError(f"the mapped axis of {_named(first)} is empty")
+    return size
+
+
+def _stacked(results: Sequence[Any], out_axes: Any) -> Any:
+    """Put the results together along their axes."""
+    first, treedef = tree_flatten(results[0])
+    axes = broadcast_prefix(out_axes, results[0], none_is_leaf=True)
+    if len(axes) != len(first):  # None in the results is a node, and takes no axis
+        pairs = zip(axes, tree_flatten(results[0], none_is_leaf=True)[0], strict=True)
+        axes = [axis for axis, leaf in pairs if leaf is not None]
+    columns = zip(*(treedef.flatten_up_to(result) for result in results), strict=True)
+    return treedef.unflatten(
+        [_stack(column, axis) for column, axis in zip(columns, axes, strict=True)]
+    )
+
+
+def _stack(column: Sequence[Any], axis: Any) -> Any:
+    if axis is not None:
+        return np.stack([np.asarray(item) for item in column], axis)
+    if any(not np.array_equal(item, column[0]) for item in column[1:]):
+        raise ValueError("a result with out_axes=None is not the same each time")
+    return column[0]

@@ -147,6 +147,7 @@ from .ops.inspect import tree_flatten_one_level as tree_flatten_one_level
 from .ops.inspect import tree_is_leaf as tree_is_leaf
 from .ops.inspect import treedef_children as treedef_children
 from .ops.inspect import treedef_is_leaf as treedef_is_leaf
+from .ops.parallel import tree_gather as tree_gather
 from .ops.paths import tree_flatten_with_path as tree_flatten_with_path
 from .ops.paths import tree_leaves_with_path as tree_leaves_with_path
 from .ops.paths import tree_map_with_path as tree_map_with_path
@@ -302,6 +303,7 @@ __all__ = [
     "tree_flatten",
     "tree_flatten_one_level",
     "tree_flatten_with_path",
+    "tree_gather",
     "tree_is_leaf",
     "tree_iter",
     "tree_leaves",

@@ -15,7 +15,7 @@ from . import dataclasses
 from .core import fields, jsonform, register, registry
 from .core.registry import declare_namespace
 from .core.view import DictOrder
-from .ops import basic, fold, inspect, paths, prefix, transpose, visit
+from .ops import basic, fold, inspect, parallel, paths, prefix, transpose, visit
 
 
 __all__ = ["Namespace", "namespace"]
@@ -24,6 +24,7 @@ _MODULES: Final = (
     basic,
     fold,
     inspect,
+    parallel,
     paths,
     prefix,
     transpose,
@@ -34,6 +35,8 @@ _MODULES: Final = (
 _UNBOUND: Final = frozenset(
     {
         "tree_transpose",
+        "Executor",
+        "map_on",
         "DELETE",
         "SKIP",
         "STOP",

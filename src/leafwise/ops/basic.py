@@ -21,6 +21,7 @@ from ..core.treedef import PyTreeDef
 from ..core.view import GLOBAL, View
 from ..core.walk import Predicate, iter_leaves, map_leaves
 from .outlook import columns_of, outlook, predicate, take_apart
+from .parallel import Executor, map_on
 from .tied import map_tied
 
 
@@ -218,6 +219,7 @@ def tree_map(
     namespace: str = GLOBAL,
     strict: bool = False,
     share: Literal["preserve"] | None = None,
+    executor: Executor | None = None,
 ) -> Any:
     """Call a function on each leaf and return the results in the same structure.
 
@@ -233,6 +235,9 @@ def tree_map(
         share: `"preserve"` maps what is one object in `tree` once, and puts the one
             result wherever it stands, so that what is tied stays tied. Numbers and
             texts are mapped each time.
+        executor: What calls `f` elsewhere, such as a `ThreadPoolExecutor`; see
+            `concurrent.futures`. The first call that fails cancels those that have not
+            begun.
 
     Returns:
         A new tree. Dicts keep the insertion order of `tree`.
@@ -241,7 +246,7 @@ def tree_map(
         StructureError: A further tree does not have the structure of `tree`;
             `f` has not been called then.
         CycleError: The tree contains itself.
-        ValueError: `share` is unknown.
+        ValueError: `share` is unknown, or given together with `executor`.
 
     An exception that `f` raises passes through, with a note of the key path.
 
@@ -257,6 +262,8 @@ def tree_map(
         True
     """
     if share is not None:
+        if executor is not None:
+            raise ValueError("share and executor cannot be given together")
         return _map_tied(
             share,
             f,
@@ -272,7 +279,10 @@ def tree_map(
         columns = [leaves]
     else:
         columns, treedef = columns_of(tree, rest, view, stop, strict=strict)
-    values = map_leaves(f, columns, treedef._code)
+    if executor is None:
+        values = map_leaves(f, columns, treedef._code)
+    else:
+        values = map_on(executor, f, columns, treedef._code)
     return treedef._runner.build(treedef, values)
 
 

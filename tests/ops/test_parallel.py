@@ -1,0 +1,141 @@
+"""Maps on executors, and waiting for awaitable leaves."""
+
+import asyncio
+import threading
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import pytest
+
+import leafwise as lw
+
+
+TREE = {"b": 1, "a": [2, (3, None)]}
+
+
+def double(x):
+    return x * 2
+
+
+def fail_on_three(x):
+    if x == 3:
+        raise ValueError("three")
+    return x
+
+
+def test_threads_keep_the_order():
+    """Later leaves may be done first; each result stands at its leaf."""
+    gate = threading.Event()
+
+    def slow_first(x):
+        if x == 2:
+            gate.wait(5)
+        else:
+            gate.set()
+        return x * 2
+
+    with ThreadPoolExecutor(3) as executor:
+        found = lw.tree_map(slow_first, TREE, executor=executor)
+        assert found == {"b": 2, "a": [4, (6, None)]}
+        assert [*found] == ["b", "a"]
+        summed = lw.tree_map(max, TREE, lw.tree_map(double, TREE), executor=executor)
+    assert summed == found
+
+
+def test_processes():
+    """Functions and leaves are pickled."""
+    with ProcessPoolExecutor(1) as executor:
+        assert lw.tree_map(double, TREE, executor=executor) == lw.tree_map(double, TREE)
+        with pytest.raises(ValueError, match="three") as caught:
+            lw.tree_map(fail_on_three, TREE, executor=executor)
+    assert "at key path ['a'][1][0]" in caught.value.__notes__
+
+
+def test_the_first_failure_cancels_the_rest():
+    """What has not begun is not begun, and the error has the path of its leaf."""
+    begun = []
+
+    def work(x):
+        begun.append(x)
+        if x == 3:
+            raise ValueError("three")
+
+    with ThreadPoolExecutor(1) as executor:
+        blocked = threading.Event()
+        executor.submit(blocked.wait)
+        threading.Timer(0.05, blocked.set).start()
+        with pytest.raises(ValueError, match="three") as caught:
+            lw.tree_map(work, [*range(100)], executor=executor)
+    assert caught.value.__notes__ == ["at key path [3]"]
+    assert begun[:4] == [0, 1, 2, 3]
+    assert len(begun) < 100
+
+
+def test_structures_are_checked_before():
+    """Nothing is submitted for trees that do not fit."""
+
+    class Never:
+        def submit(self, *_):
+            raise AssertionError("submitted")
+
+    with pytest.raises(lw.StructureError):
+        lw.tree_map(max, [1], [1, 2], executor=Never())
+    with pytest.raises(ValueError, match="cannot be given together"):
+        lw.tree_map(double, [1], executor=Never(), share="preserve")
+    assert lw.tree_map(double, {}, executor=Never()) == {}
+
+
+def test_an_executor_that_fails_itself():
+    """Its error passes through."""
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        lw.tree_map(double, TREE, executor=executor)
+
+
+async def later(x, log=None):
+    await asyncio.sleep(0)
+    if log is not None:
+        log.append(x)
+    return x
+
+
+def test_gather():
+    """All at once; what is no awaitable stays; nodes are kept."""
+    log = []
+
+    async def run():
+        future = asyncio.get_running_loop().create_future()
+        future.set_result("f")
+        tree = {"b": later(1, log), "a": [later(2, log), (3, None)], "c": future}
+        return await lw.tree_gather(tree)
+
+    found = asyncio.run(run())
+    assert found == {"b": 1, "a": [2, (3, None)], "c": "f"}
+    assert [*found] == ["b", "a", "c"]
+    assert sorted(log) == [1, 2]
+    assert asyncio.run(lw.tree_gather([])) == []
+
+
+def test_gather_that_fails():
+    """The others are cancelled, and the error has the path of its leaf."""
+    cancelled = []
+
+    async def fail():
+        await asyncio.sleep(0)
+        raise ValueError("no")
+
+    async def wait():
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            cancelled.append(1)
+            raise
+
+    async def run():
+        with pytest.raises(ValueError, match="no") as caught:
+            await lw.tree_gather({"a": [wait(), fail()], "b": wait()})
+        await asyncio.sleep(0.01)
+        return caught.value.__notes__
+
+    assert asyncio.run(run()) == ["at key path ['a'][1]"]
+    assert cancelled == [1, 1]

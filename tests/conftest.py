@@ -10,7 +10,7 @@ pytest.register_assert_rewrite("nnx_cases", "pax_cases")
 
 settings.register_profile(
     "ci",
-    max_examples=200,
+    max_examples=120,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,

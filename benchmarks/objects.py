@@ -31,7 +31,10 @@ import leafwise as lw
 ROOT = Path(__file__).parents[1]
 ARRAY = np.ones((4, 4), np.float32)
 NUMBERS = [*range(10_000)]
-TARGETS = {"assign a list of 10,000 ints": 50.0}
+TARGETS = {
+    "assign a list of 10,000 ints": 50.0,
+    "call of `integrations.jit`, 100 layers of Params": 2.0,
+}
 TARGET = 5.0
 
 Functions = dict[str, Callable[[], Any]]
@@ -229,6 +232,59 @@ def graphs() -> Iterator[tuple[str, Callable[[], Functions]]]:
             yield f"{name}, {title}", graph(name, mine, other)
 
 
+def layers(library: Any, kind: Callable[[Any], Any]) -> Any:
+    """Return a hundred layers of two arrays each."""
+
+    class Dense(library.Module):  # type: ignore[misc]  # one for each library
+        def __init__(self) -> None:
+            self.w = kind(jax.numpy.ones((4, 4)))
+            self.b = kind(jax.numpy.ones(4))
+            self.size = 4
+
+    model = library.Dict()
+    model.layers = library.List([Dense() for _ in range(100)])
+    return model
+
+
+def as_dict() -> Any:
+    """Return the same as dicts in a list."""
+    ones = jax.numpy.ones
+    return {"layers": [{"w": ones((4, 4)), "b": ones(4)} for _ in range(100)]}
+
+
+def calling(make: Callable[..., Any], model: Any) -> Callable[[], Any]:
+    """Return a call of a compiled function that leaves a model alone."""
+    function = make(lambda model, x: x)
+    x = jax.numpy.ones(4)
+    return lambda: function(model, x)
+
+
+def sharing_jit() -> Functions:
+    """Call a function compiled by each library's own `jit`."""
+    return {
+        "leafwise": calling(lw.integrations.jit, layers(lw, lw.Param)),
+        "flax": calling(nnx.jit, layers(nnx, nnx.Param)),
+        "plain": calling(jax.jit, as_dict()),
+    }
+
+
+def jax_jit(kind: str) -> Callable[[], Functions]:
+    """Call a function compiled by `jax.jit`, with arrays or variables in objects."""
+
+    def make() -> Functions:
+        ours, theirs = (
+            layers(library, getattr(library, kind, lambda array: array))
+            for library in (lw, nnx)
+        )
+        return {
+            "leafwise": calling(jax.jit, ours),
+            "flax": calling(jax.jit, theirs),
+            "plain": calling(jax.jit, as_dict()),
+        }
+
+    return make
+
+
 ROWS: dict[str, Callable[[], Functions]] = {
     "assign an int": lambda: assigning(1),
     "assign an array": lambda: assigning(ARRAY),
@@ -238,6 +294,9 @@ ROWS: dict[str, Callable[[], Functions]] = {
     "flatten 200 sub-objects": flattening,
     "map over 200 sub-objects": mapping,
     **dict(graphs()),
+    "call of `integrations.jit`, 100 layers of Params": sharing_jit,
+    "call of `jax.jit`, 100 layers of arrays": jax_jit("no kind"),
+    "call of `jax.jit`, 100 layers of Params": jax_jit("Param"),
 }
 
 

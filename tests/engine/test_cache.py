@@ -16,8 +16,11 @@ from alike import Layer, Node, Pair, told
 from leafwise.engine.cache import engine
 
 
-def generated_files():
-    return {name for name in linecache.cache if str(name).startswith("<leafwise ")}
+def generated_files(*, readers=False):
+    """Return the names of generated files, those that belong to classes or others."""
+    names = {str(name) for name in linecache.cache}
+    found = {name for name in names if name.startswith("<leafwise ")}
+    return {name for name in found if name.startswith("<leafwise read") is readers}
 
 
 def stranger(number):
@@ -125,6 +128,30 @@ def test_forgetting_leaves_no_lines(eager):
         assert generated_files() == set()
         assert lw.engine.stats()["plans"] == 0
         assert treedef.unflatten([3, 4]) == [3, {"a": 4}]
+
+
+def test_what_is_known_of_a_class_goes_with_it():
+    """A class can be forgotten, and the lines of what reads its objects are."""
+    code = """
+import gc, linecache, weakref, leafwise as lw
+from leafwise.core.registry import lookup
+def use():
+    class Passing(lw.Pytree):
+        def __init__(self):
+            self.x = lw.data(1)
+    for _ in range(40):
+        lookup(Passing).flatten(Passing())
+    return weakref.ref(Passing)
+def lines():
+    return sum(str(name).startswith("<leafwise read") for name in linecache.cache)
+passing = use()
+print(lines())
+lw.namespace("drops what views have learned")
+gc.collect(), gc.collect()
+print(lines(), passing())
+"""
+    found = subprocess.check_output([sys.executable, "-c", code], text=True)
+    assert found == "1\n0 None\n"
 
 
 class Thing:

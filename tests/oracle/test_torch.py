@@ -5,11 +5,14 @@ with `dict_order="insertion"` and `none_is_leaf=True` does here.
 """
 
 import csv
+import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 import leafwise as lw
+from leafwise.integrations.torch import ravel as torch_ravel
 from strategies import common_trees
 
 
@@ -114,3 +117,96 @@ def test_adopting_from_torch(torch_tree):
     theirs = torch_tree.tree_structure({"a": [1, 2]})
     assert lw.integrations.treedef_to("torch", treedef) == theirs
     assert lw.integrations.treedef_from(theirs) == treedef
+
+
+COMPILED = {
+    "map": lambda tree: lw.tree_map(lambda x: x * 2, tree),
+    "two trees": lambda tree: lw.tree_map(torch_add, tree, tree),
+    "strict": lambda tree: lw.tree_map(torch_add, tree, tree, strict=True),
+    "paths": lambda tree: lw.tree_map_with_path(lambda p, x: x * len(p), tree),
+    "apart and together": lambda tree: together(*lw.tree_flatten(tree)),
+    "a treedef from outside": lambda tree: lw.tree_unflatten(HOT, lw.tree_leaves(tree)),
+    "predicate": lambda tree: lw.tree_map(
+        lambda x: x, tree, is_leaf=lambda x: isinstance(x, tuple)
+    ),
+    "type": lambda tree: lw.tree_map(lambda x: x, tree, is_leaf=tuple),
+    "None": lambda tree: lw.tree_map(lambda x: x, tree, none_is_leaf=True),
+    "sum": lambda tree: lw.tree_reduce(lambda a, b: a + b.sum(), tree, 0),
+    "all": lambda tree: lw.tree_all(lw.tree_map(lambda x: x.ndim == 1, tree)),
+    "prefix": lambda tree: lw.broadcast_prefix([1, 2, 3], tree),
+}
+HOT = lw.tree_structure([{"b": 1, "a": (2, None)}, 3, [4, 5]])
+
+
+def torch_add(x, y):
+    """Add two tensors."""
+    return x + y
+
+
+def together(leaves, treedef):
+    """Put a tree together again."""
+    return lw.tree_unflatten(treedef, [leaf + 1 for leaf in leaves])
+
+
+@pytest.fixture
+def torch(torch_tree):
+    """Return torch, with an empty compiler."""
+    torch = sys.modules["torch"]
+    torch._dynamo.reset()
+    yield torch
+    torch._dynamo.reset()
+
+
+@pytest.mark.parametrize("case", COMPILED)
+def test_the_compiler_traces_trees(case, torch):
+    """A compiled function gives what it gives uncompiled, in one graph."""
+    ones = torch.ones
+    tree = [{"b": ones(2), "a": (ones(1), None)}, ones(3), [ones(1), ones(4)]]
+    for _ in range(40):  # let the engine know the structure
+        expected = COMPILED[case](tree)
+    found = torch.compile(COMPILED[case], fullgraph=True, backend="eager")(tree)
+    assert lw.tree_structure(found) == lw.tree_structure(expected)
+    for a, b in zip(lw.tree_leaves(found), lw.tree_leaves(expected), strict=True):
+        assert torch.equal(torch.as_tensor(a), torch.as_tensor(b))
+
+
+def test_the_compiler_is_not_asked_again(torch):
+    """What the engine learns meanwhile is nothing that compiled code depends on."""
+    graphs = []
+
+    def backend(graph, _inputs):
+        graphs.append(graph)
+        return graph
+
+    def double(tree):
+        return lw.tree_map(lambda x: x * 2, tree)
+
+    compiled = torch.compile(double, fullgraph=True, backend=backend)
+    for number in range(60):
+        tree = {"a": torch.ones(2), "b": [torch.ones(1)]}
+        compiled(tree)
+        double(tree)
+        double({f"key {number}": [number] * number})
+    assert len(graphs) == 1
+
+
+def test_ravel(torch):
+    """Shapes and types come back, gradients pass, what does not fit is refused."""
+    tree = {"w": torch.arange(4.0).reshape(2, 2), "b": torch.ones(1, dtype=torch.int8)}
+    vector, unravel = torch_ravel({**tree, "n": 3})
+    assert vector.tolist() == [1.0, 3.0, 0.0, 1.0, 2.0, 3.0]
+    again = unravel(vector)
+    assert again["b"].dtype == torch.int8
+    assert torch.equal(again["w"], tree["w"])
+    assert again["n"].shape == ()
+    weight = torch.ones(2, requires_grad=True)
+    vector, unravel = torch_ravel([weight])
+    (unravel(vector * 3)[0] ** 2).sum().backward()
+    assert weight.grad.tolist() == [18.0, 18.0]
+    with pytest.raises(
+        lw.StructureError, match=r"shape \(2,\) is needed, got shape \(3,\)"
+    ):
+        unravel(torch.ones(3))
+    with pytest.raises(TypeError, match=r"\['x'\] is neither a tensor nor .*: str"):
+        torch_ravel({"x": "text"})
+    assert torch_ravel([])[0].shape == (0,)

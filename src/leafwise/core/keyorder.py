@@ -18,6 +18,7 @@ from typing import Any, Final
 __all__ = [
     "AS_GIVEN",
     "KeyOrder",
+    "find_order",
     "key_order",
     "known_orders",
     "leaf_order",
@@ -65,7 +66,7 @@ def key_order(keys: tuple[Any, ...]) -> KeyOrder | None:
     try:
         return known_orders[keys]
     except KeyError:
-        order = _find_order(keys)
+        order = find_order(keys)
     if len(keys) <= _MAX_KEYS and _CACHEABLE.issuperset(map(type, keys)):
         if len(known_orders) >= _MAX_ORDERS:
             known_orders.clear()
@@ -73,7 +74,8 @@ def key_order(keys: tuple[Any, ...]) -> KeyOrder | None:
     return order
 
 
-def _find_order(keys: tuple[Any, ...]) -> KeyOrder | None:
+def find_order(keys: tuple[Any, ...]) -> KeyOrder | None:
+    """Find how keys are ordered, as `key_order`, which remembers it."""
     perm = _chain(keys, range(len(keys)))
     if perm is None:
         perm = _by_family(keys)

@@ -47,7 +47,7 @@ class SequenceKey(Frozen):
     idx: int
 
     def __init__(self, idx: int) -> None:
-        _PUT_SEQUENCEKEY(self, idx)
+        object.__setattr__(self, "idx", idx)
 
     def __str__(self) -> str:
         return f"[{self.idx!r}]"
@@ -87,7 +87,7 @@ class DictKey(Frozen):
     key: Any
 
     def __init__(self, key: Any) -> None:
-        _PUT_DICTKEY(self, key)
+        object.__setattr__(self, "key", key)
 
     def __str__(self) -> str:
         return f"[{literal(self.key)}]"
@@ -127,7 +127,7 @@ class GetAttrKey(Frozen):
     name: str
 
     def __init__(self, name: str) -> None:
-        _PUT_GETATTRKEY(self, name)
+        object.__setattr__(self, "name", name)
 
     def __str__(self) -> str:
         return f".{self.name}" if self.name.isidentifier() else f".{self.name!r}"
@@ -159,7 +159,7 @@ class FlattenedIndexKey(Frozen):
     key: int
 
     def __init__(self, key: int) -> None:
-        _PUT_FLATTENEDINDEXKEY(self, key)
+        object.__setattr__(self, "key", key)
 
     def __str__(self) -> str:
         return f"[<flat index {self.key}>]"
@@ -171,13 +171,6 @@ class FlattenedIndexKey(Frozen):
             LookupError: Always; a path knows rules, `KeyPath((key,))(node)`.
         """
         raise LookupError("a flat index is read as a path: KeyPath((key,))(node)")
-
-
-# Setting a slot by its descriptor is what makes an immutable key cheap to make.
-_PUT_SEQUENCEKEY = vars(SequenceKey)["idx"].__set__
-_PUT_DICTKEY = vars(DictKey)["key"].__set__
-_PUT_GETATTRKEY = vars(GetAttrKey)["name"].__set__
-_PUT_FLATTENEDINDEXKEY = vars(FlattenedIndexKey)["key"].__set__
 
 
 def _is_index(key: Any) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from weakref import WeakValueDictionary
 
 from ..errors import FlattenError
 from . import auxdata
@@ -99,7 +100,7 @@ class Rule(Sealed):
         "form",
         "derived",
     )
-    __slots__ = __match_args__
+    __slots__ = ("__weakref__", *__match_args__)
 
     cls: type
     name: str
@@ -120,10 +121,10 @@ class Rule(Sealed):
     fill: Callable[[Any, Any, Any], Any] | None
     codec: tuple[Callable[[Any], Any], Callable[[Any], Any]] | None
     form: Fields | Shaped | Functions | None
-    derived: dict[type, Rule | None]
+    derived: WeakValueDictionary[type, Rule]
 
     def __init__(self, **values: Any) -> None:
-        values = _DEFAULTS | values | {"derived": {}}
+        values = _DEFAULTS | values | {"derived": WeakValueDictionary()}
         self._set(*(values.pop(name) for name in self.__match_args__))
         if values:
             raise TypeError(f"a rule has no {', '.join(values)}")

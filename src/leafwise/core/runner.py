@@ -86,13 +86,17 @@ class _Hooks:
         runner: The runner of new treedefs.
         sight: Told of each tree that was walked: takes the tree, its leaves, its
             treedef and the view.
+        reader: Told of each node that is read slowly: takes its shape and the name of
+            the attribute in which nodes keep the aux data that they had last; returns
+            a function from a node to its children and aux data, or None.
     """
 
-    __slots__ = ("runner", "sight")
+    __slots__ = ("reader", "runner", "sight")
 
     def __init__(self) -> None:
         self.runner = reference
         self.sight: Callable[[Any, list[Any], Any, Any], None] | None = None
+        self.reader: Callable[[Any, str], Callable[[Any], Any] | None] | None = None
 
 
 hooks: Final = _Hooks()

@@ -126,7 +126,7 @@ class View:
             return rule
         if len(self.rules) + len(self.leaf_types) > _MAX_SEEN:
             self._forget()
-        rule = self._find(cls)
+        rule = self.find(cls)
         if rule is None:
             self.leaf_types.add(cls)
         else:
@@ -140,7 +140,8 @@ class View:
             if cls not in self._fixed:
                 self.rules.pop(cls, None)
 
-    def _find(self, cls: type) -> Rule | None:
+    def find(self, cls: type) -> Rule | None:
+        """Return the rule of a type, None for a leaf."""
         if self._stops and issubclass(cls, self._stops):
             return None
         for layer in self._layers:
@@ -182,6 +183,5 @@ def _derive(rule: Rule | None, cls: type) -> Rule | None:
     """Return the rule of a subclass, the same object each time."""
     if rule is None or rule.adapt is None:
         return None
-    if cls not in rule.derived:
-        rule.derived.setdefault(cls, rule.adapt(cls))
-    return rule.derived[cls]
+    derived = rule.derived.get(cls) or rule.adapt(cls)
+    return None if derived is None else rule.derived.setdefault(cls, derived)

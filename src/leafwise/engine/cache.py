@@ -15,6 +15,7 @@ from ..core.runner import Runner, hooks, reference
 from ..core.view import View
 from .live import Live, compile_flatten
 from .plan import Plan, fingerprint, make_plan
+from .read import reader_after
 from .site import Site
 
 
@@ -28,6 +29,7 @@ _PATIENCE = 128
 _MAX_SKIP = 256
 _FAILURES = 8
 _SIGHTS = 3
+_MEETINGS = 16
 _REFUSED = -(1 << 40)
 
 
@@ -74,6 +76,9 @@ class Engine:
         self.forget()
         hooks.sight = None if mode == "off" else self.sight
         hooks.runner = self.first_runner()
+        hooks.reader = None
+        if mode != "off":
+            hooks.reader = reader_after(1 if mode == "eager" else _MEETINGS)
 
     def first_runner(self) -> Runner:
         """Return the runner of a treedef that nothing is known about."""

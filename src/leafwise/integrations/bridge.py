@@ -10,6 +10,7 @@ framework registers a class is said in a module of its own.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import weakref
@@ -21,6 +22,7 @@ from typing import Any, Final, NamedTuple
 from ..core.registry import announced, lookup
 from ..core.rule import Rule
 from . import jax, optree, torch
+from .dynamo import let_compiler_trace
 
 
 __all__ = ["Status", "enable", "status"]
@@ -154,11 +156,17 @@ def _status(framework: Framework) -> Status:
 # ------------------------------------------------------------- waiting for imports
 
 
+_AWAITED: Final[dict[str, Callable[[], None]]] = {
+    **{name: functools.partial(enable, name) for name in FRAMEWORKS},
+    "torch._dynamo": let_compiler_trace,
+}
+
+
 class _Finder:
-    """Waits for the frameworks that are not loaded yet."""
+    """Waits for modules that are not loaded yet."""
 
     def __init__(self) -> None:
-        self.waiting = {n for n, known in FRAMEWORKS.items() if known.module() is None}
+        self.waiting = {name for name in _AWAITED if name not in sys.modules}
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: Any = None
@@ -176,11 +184,11 @@ class _Finder:
         return None
 
     def loaded(self, name: str) -> None:
-        """Register all classes in a framework; leave if it was the last."""
+        """Do what was to be done after an import; leave if it was the last."""
         self.waiting.discard(name)
         if not self.waiting and self in sys.meta_path:
             sys.meta_path.remove(self)
-        enable(name)
+        _AWAITED[name]()
 
 
 class _Loader:
@@ -218,6 +226,8 @@ def _start() -> None:
     for cls in announced.classes():
         _announce(cls)
     announced.listeners.append(_announce)
+    if "torch._dynamo" in sys.modules:
+        let_compiler_trace()
     finder = _Finder()
     if finder.waiting:
         sys.meta_path.insert(0, finder)

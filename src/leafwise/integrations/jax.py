@@ -1,4 +1,7 @@
-"""How jax registers a class: with key paths, and aux data that it may compare."""
+"""jax: how it registers a class, tells of its levels of tracing, and `ravel`.
+
+A class is registered with key paths, and with aux data that jax may compare.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,11 @@ from typing import Any
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..core.rule import Rule
 from ..objects.trace import watch
+from ..ops.basic import tree_flatten
 from .context import Aux
 
 
-__all__ = ["register", "watch_levels"]
+__all__ = ["ravel", "register", "watch_levels"]
 
 Flatten = Callable[[Any], tuple[Sequence[Any], Any]]
 
@@ -75,3 +79,39 @@ def register(jax: Any, cls: type, rule: Rule) -> None:
     if rule.fill is not None:  # an object: its aux data compares itself
         takes_apart, rebuilds = rule.flatten, rule.unflatten
     util.register_pytree_with_keys(cls, keyed(takes_apart), rebuilds, takes_apart)
+
+
+def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """Return all arrays of a tree as one vector, and a function that undoes it.
+
+    Both ways may be traced and differentiated.
+
+    Args:
+        tree: A tree of arrays and numbers.
+
+    Returns:
+        An array of shape `(size,)`, of the type that all leaves fit into, and a
+        function from such an array to a tree: arrays have the shapes and types that
+        they had, numbers have become arrays without axes.
+
+    Raises:
+        TypeError: A leaf is neither a number nor an array, or the array is of another
+            type than the vector.
+        ValueError: It is of another shape.
+
+    Example:
+        >>> import pytest
+        >>> jnp = pytest.importorskip("jax.numpy")
+        >>> from leafwise.integrations.jax import ravel
+        >>> vector, unravel = ravel({"w": jnp.ones((2, 2)), "b": jnp.zeros(1)})
+        >>> vector
+        Array([0., 1., 1., 1., 1.], dtype=float32)
+        >>> unravel(vector * 2)["b"]
+        Array([0.], dtype=float32)
+
+    It is `jax.flatten_util.ravel_pytree` with our rules of what a tree is.
+    """
+    leaves, treedef = tree_flatten(tree)
+    util = importlib.import_module("jax.flatten_util")
+    vector, unravel = util.ravel_pytree(leaves)
+    return vector, lambda changed: treedef.unflatten(unravel(changed))

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from ..core.runner import hooks
 from ..kinds import Kind, Marked
 from .arrays import DataNode, plain_types, settled_types
 from .assign import Attribute, decide, recheck
 from .layout import Layout, OwnLayout, changed, layout_of
+from .statics import Statics
 from .trace import levels
 
 
@@ -28,6 +30,7 @@ __all__ = [
     "put",
     "put_layout",
     "reconsider",
+    "remember",
     "set_building",
     "set_layout",
     "settle",
@@ -48,6 +51,7 @@ class Shell(DataNode):
         "_leafwise_building",
         "_leafwise_layout",
         "_leafwise_stamp",
+        "_leafwise_statics",
     )
 
     if TYPE_CHECKING:
@@ -57,6 +61,7 @@ class Shell(DataNode):
 
 set_layout: Final = vars(Shell)["_leafwise_layout"].__set__
 set_stamp: Final = vars(Shell)["_leafwise_stamp"].__set__
+set_statics: Final = vars(Shell)["_leafwise_statics"].__set__
 set_building: Final = vars(Shell)["_leafwise_building"].__set__
 
 
@@ -65,6 +70,14 @@ def put_layout(obj: Any, layout: Layout | OwnLayout) -> None:
     set_layout(obj, layout)
     if levels.token is not None:
         set_stamp(obj, levels.token())
+
+
+def remember(obj: Any, aux: Statics) -> None:
+    """Let an object keep its aux data, and its layout learn to read it fast."""
+    set_statics(obj, aux)
+    layout = obj._leafwise_layout
+    if type(layout) is Layout and layout.read is None and hooks.reader is not None:
+        layout.read = hooks.reader(layout, "_leafwise_statics")
 
 
 def start(obj: Any) -> Layout:

@@ -78,9 +78,12 @@ class Layout:
         fixed: The layout itself, which never changes.
         quick: The layout after the first assignment of an attribute without a mark:
             by name for values that are plain, by name and type for data.
+        read: Takes an object, returns its children and aux data, or None if it cannot;
+            None until somebody offers such a function.
+        sights: How often the layout was met by whoever may offer one.
     """
 
-    __slots__ = ("_anatomy", "_next", "family", "kinds", "quick")
+    __slots__ = ("_anatomy", "_next", "family", "kinds", "quick", "read", "sights")
 
     def __init__(self, family: Family, kinds: dict[str, Kind]) -> None:
         self.family = family
@@ -88,6 +91,8 @@ class Layout:
         self._anatomy: Anatomy | None = None
         self._next: dict[tuple[str, str | None], Layout] = {}
         self.quick: dict[Any, Layout] = {}
+        self.read: Callable[[Any], tuple[tuple[Any, ...], Any] | None] | None = None
+        self.sights = 0
 
     @property
     def fixed(self) -> Layout:
@@ -138,6 +143,7 @@ class OwnLayout:
     __slots__ = ("_fixed", "family", "kinds")
 
     quick: Final[Mapping[Any, Layout]] = {}
+    read: Final = None
 
     def __init__(self, family: Family, kinds: dict[str, Kind]) -> None:
         self.family = family

@@ -13,6 +13,7 @@ from typing import Any
 from ..core.forms import Shaped
 from ..core.jsonform import read_value, write_value
 from ..core.rule import Brackets, Rule, exact_pair
+from ..core.runner import hooks
 from ..kinds import Kind
 from .layout import Anatomy, Family, layout_of
 from .statics import Statics, same_statics, statics_for
@@ -25,6 +26,7 @@ def object_rule(
     cls: Any,
     settle: Callable[[Any], Any],
     put_layout: Callable[[Any, Any], None],
+    remember: Callable[[Any, Statics], None],
     where: str,
     adapt: Callable[[type], Rule | None],
 ) -> Rule:
@@ -36,6 +38,8 @@ def object_rule(
             because somebody wrote to its `__dict__`; puts the layout right and
             returns the attributes that count.
         put_layout: Gives a new object its layout.
+        remember: Told of aux data that holds as long as an object's static values are
+            the same ones.
         where: File and line that registered the class.
         adapt: Makes the rule of a subclass.
     """
@@ -43,12 +47,21 @@ def object_rule(
     put_attributes = attributes_slot(cls).__set__
 
     def flatten(node: Any) -> tuple[Sequence[Any], Statics]:
-        values = node.__dict__
         try:
-            anatomy = node._leafwise_layout.fixed.anatomy
+            layout = node._leafwise_layout
+            read = layout.read
+            if read is not None and hooks.reader is not None:
+                found: tuple[Sequence[Any], Statics] | None = read(node)
+                if found is not None:
+                    return found
+            values = node.__dict__
+            anatomy = layout.fixed.anatomy
             if len(values) == len(anatomy.names):
                 children = anatomy.children(values)
-                return children, statics_for(anatomy, anatomy.statics(values))
+                aux = statics_for(anatomy, anatomy.statics(values))
+                if hooks.reader is not None and aux.is_lasting:
+                    remember(node, aux)
+                return children, aux
         except (AttributeError, KeyError):
             pass
         values = settle(node)

@@ -33,6 +33,7 @@ from .instance import (
     look_through,
     put,
     put_layout,
+    remember,
     set_building,
     set_layout,
     settle,
@@ -141,7 +142,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
         def adapt(sub: Any) -> Rule | None:
             return sub._leafwise_rule(where) if sub._leafwise_traits.pytree else None
 
-        return object_rule(cls, settle, put_layout, where, adapt)
+        return object_rule(cls, settle, put_layout, remember, where, adapt)
 
     @classmethod
     def _leafwise_dataclass(cls, options: dict[str, Any]) -> type[Any]:

@@ -50,6 +50,11 @@ class Statics:
     def __hash__(self) -> int:
         return hash((self.anatomy.mark, digest(self.seen)))
 
+    @property
+    def is_lasting(self) -> bool:
+        """Whether an object with the same values, one by one, has this static part."""
+        return self.seen is self.values
+
     def words(self) -> str:
         """Say in words what the object has, as errors do."""
         anatomy = self.anatomy
@@ -98,7 +103,8 @@ def snapshots(values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return values as they are now, whatever becomes of those that can change."""
     if _UNCHANGING.issuperset(map(type, values)):
         return values
-    return tuple(map(snapshot, values))
+    seen = tuple(map(snapshot, values))
+    return values if all(map(is_, seen, values)) else seen
 
 
 def snapshot(value: Any) -> Any:
@@ -122,7 +128,8 @@ def _snapshot(value: Any, copies: dict[int, Any], depth: int) -> Any:
             copied[key] = _snapshot(item, copies, depth - 1)
         return copied
     if cls is tuple:
-        return tuple([_snapshot(item, copies, depth - 1) for item in value])
+        seen = tuple([_snapshot(item, copies, depth - 1) for item in value])
+        return value if all(map(is_, seen, value)) else seen
     return cls(value) if cls is set or cls is bytearray else value
 
 

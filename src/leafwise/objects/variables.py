@@ -426,7 +426,8 @@ def _variable_rule(cls: Any, where: str) -> Rule:
     """Return the rule of a type of variables."""
 
     def flatten(node: Any) -> tuple[tuple[Any], Metadata]:
-        return (node._leafwise_value,), metadata_of(node)
+        values = node._leafwise_metadata
+        return (node._leafwise_value,), Metadata(values) if values else _NOTHING
 
     def fill(node: Any, aux: Metadata, children: Any) -> Any:
         _put(node, "_leafwise_metadata", dict(aux.values))

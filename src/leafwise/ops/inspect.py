@@ -336,7 +336,7 @@ def _why_leaf(cls: type, view: View, none_is_leaf: bool) -> str:
             return f"{name} is registered in namespace {other!r} only"
     for base in cls.__mro__[1:]:
         rule = view.registered(base)
-        if rule is not None and rule.derived.get(cls, rule) is None:
+        if rule is not None and rule.adapt is not None and not rule.adapt(cls):
             return f"{name} is a subclass of {base.__qualname__} that chose to be one"
         if base in BUILTINS or rule is not None:
             return (

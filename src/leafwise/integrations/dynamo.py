@@ -1,0 +1,137 @@
+"""What torch's compiler traces in place of what asks the engine.
+
+The compiler looks into the functions that it compiles. What the engine does, to count,
+to compile and to keep, is nothing that it could trace or should guard; so it is given
+the walk in its place, in plain Python that remembers nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..core.code import Code, Step, leaf_paths, rebuild
+from ..core.keyorder import KeyOrder, find_order, key_order
+from ..core.keypath import KeyPath
+from ..core.registry import view_of
+from ..core.runner import leaf as leaf_runner
+from ..core.runner import reference
+from ..core.treedef import PyTreeDef
+from ..core.view import GLOBAL, View
+from ..core.walk import Predicate
+from ..ops.basic import tree_flatten, tree_unflatten
+from ..ops.outlook import asks_to_stop, outlook, predicate, take_apart
+
+
+if TYPE_CHECKING:
+    from ..typing import IsLeaf
+
+__all__ = ["let_compiler_trace"]
+
+
+def let_compiler_trace() -> None:
+    """Tell torch's compiler what to trace in place of what asks the engine.
+
+    If torch has no such function, `fullgraph=True` fails, and a warning says so.
+    """
+    torch = importlib.import_module("torch")
+    try:
+        replace = torch.compiler.substitute_in_graph
+        replace(key_order)(_key_order)
+        replace(leaf_paths)(_leaf_paths)
+        replace(outlook)(_outlook)
+        replace(take_apart)(_take_apart)
+        replace(tree_flatten)(_flatten)
+        replace(tree_unflatten)(_build)
+    except (AttributeError, TypeError, ValueError) as error:
+        warnings.warn(f"torch's compiler cannot trace trees: {error}", stacklevel=2)
+
+
+def _outlook(
+    is_leaf: IsLeaf, takes_path: bool, none_is_leaf: bool, namespace: str
+) -> tuple[View, Predicate]:
+    return view_of(namespace, none_is_leaf), predicate(is_leaf, takes_path)
+
+
+def _take_apart(tree: Any, view: View, stop: Predicate) -> tuple[list[Any], PyTreeDef]:
+    leaves: list[Any] = []
+    steps: list[Step] = []
+    _visit(tree, view, stop, leaves, steps)
+    treedef = PyTreeDef._of(steps, view.mode)
+    treedef._runner = reference if treedef._code else leaf_runner
+    return leaves, treedef
+
+
+def _visit(
+    node: Any, view: View, stop: Predicate, leaves: list[Any], steps: list[Step]
+) -> None:
+    """Walk, and remember nothing of it."""
+    rule = None if asks_to_stop(stop, node) else view.find(type(node))
+    if rule is None:
+        leaves.append(node)
+        steps.append(None)
+        return
+    children, aux = rule.flatten(node)
+    for child in children:
+        _visit(child, view, stop, leaves, steps)
+    steps.append((rule, len(children), aux))
+
+
+def _flatten(
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> tuple[list[Any], PyTreeDef]:
+    view, stop = _outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return _take_apart(tree, view, stop)
+
+
+def _build(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
+    code = [(*entry[:3], _traceable(entry[3])) for entry in treedef._code]
+    return rebuild(code, treedef._checked(leaves))
+
+
+def _leaf_paths(code: Code, count: int) -> list[KeyPath]:
+    stack: list[tuple[Any, ...]] = [()]
+    found = []
+    for run, rule, arity, aux in reversed(code):
+        above = stack.pop()
+        stack += [(*above, key) for key in rule.keys(aux, arity)]
+        found += [stack.pop() for _ in range(run)]
+    return [KeyPath(keys) for keys in (reversed(found) if code else stack)]
+
+
+class _Order:
+    """A `KeyOrder` whose functions are plain Python."""
+
+    def __init__(self, perm: tuple[int, ...], is_structure: bool) -> None:
+        self.perm = perm
+        self.is_structure = is_structure
+
+    def gather(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """Put values as inserted into leaf order."""
+        return tuple([values[place] for place in self.perm or range(len(values))])
+
+    def scatter(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """Put values in leaf order into the order of insertion."""
+        found = [*values]
+        for place, value in zip(self.perm, values, strict=False):
+            found[place] = value
+        return tuple(found)
+
+
+def _key_order(keys: tuple[Any, ...]) -> Any:
+    order = find_order(keys)
+    return None if order is None else _Order(order.perm, order.is_structure)
+
+
+def _traceable(aux: Any) -> Any:
+    """Return aux data with an order that can be traced, if it has one."""
+    if type(aux) is tuple and len(aux) > 1 and type(aux[1]) is KeyOrder:
+        return aux[0], _Order(aux[1].perm, aux[1].is_structure), *aux[2:]
+    return aux

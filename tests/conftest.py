@@ -1,5 +1,6 @@
 """Settings that all tests share."""
 
+import gc
 import os
 
 import pytest
@@ -22,3 +23,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+@pytest.fixture
+def no_gc():
+    """Keep the collector away: looking at a million objects again and again is slow."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()

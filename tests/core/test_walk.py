@@ -53,6 +53,7 @@ def innermost(tree):
     return tree
 
 
+@pytest.mark.usefixtures("no_gc")
 @pytest.mark.parametrize("wrap", WRAPS[:3], ids=names[:3])
 def test_any_depth(wrap):
     """A hundred thousand levels go through every operation."""

@@ -19,5 +19,6 @@ def test_examples(page):
         pytest.importorskip("leafwise.engine")
     parser = PythonCodeBlockParser(doctest_optionflags=doctest.ELLIPSIS)
     document = Sybil(parsers=[parser]).parse(page)
+    document.namespace["docs"] = ROOT / "docs"
     for example in document.examples():
         example.evaluate()

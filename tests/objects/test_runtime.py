@@ -5,6 +5,7 @@ import sys
 import threading
 
 import numpy as np
+import pytest
 
 import leafwise as lw
 
@@ -136,6 +137,7 @@ def test_very_many_layouts():
     assert Bag._leafwise_traits.family.count <= 1000
 
 
+@pytest.mark.usefixtures("no_gc")
 def test_deep_objects():
     """A chain of 100,000 objects flattens, maps, compares and is checked."""
 

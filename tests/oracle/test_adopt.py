@@ -102,3 +102,31 @@ def test_flax_structs(nnx, jax_tree):
     ]
     mapped = lw.tree_map(lambda x: x * 2, batch, namespace="adopt-flax")
     assert mapped == jax_tree.tree_map(lambda x: x * 2, batch)
+
+
+def test_equinox_modules(jax_tree, equinox):
+    """Equinox's modules map and flatten as in jax; bound methods and filters, too."""
+    import jax
+
+    lw.namespace("adopt-equinox")
+    lw.integrations.adopt("jax", namespace="adopt-equinox")
+    model = equinox.nn.MLP(2, 3, 4, depth=2, key=jax.random.key(0))
+    method = equinox.nn.Linear(2, 2, key=jax.random.key(1)).__call__
+    params, rest = equinox.partition(model, equinox.is_array)
+    for tree in (model, {"b": [model, 1], "a": method}, (params, rest)):
+        ours = lw.tree_leaves_with_path(tree, namespace="adopt-equinox")
+        theirs = jax_tree.tree_flatten_with_path(tree)[0]
+        assert [str(path) for path, _ in ours] == [
+            jax_tree.keystr(path) for path, _ in theirs
+        ]
+        assert all(a is b for (_, a), (_, b) in zip(ours, theirs, strict=True))
+        negated = lw.tree_map(
+            lambda x: -x if equinox.is_array(x) else x, tree, namespace="adopt-equinox"
+        )
+        expected = jax_tree.tree_map(lambda x: -x if equinox.is_array(x) else x, tree)
+        assert equinox.tree_equal(negated, expected)
+    deeper = equinox.nn.MLP(2, 3, 5, depth=2, key=jax.random.key(0))
+    same = equinox.nn.MLP(2, 3, 4, depth=2, key=jax.random.key(2))
+    structure = lw.tree_structure(model, namespace="adopt-equinox")
+    assert structure == lw.tree_structure(same, namespace="adopt-equinox")
+    assert structure != lw.tree_structure(deeper, namespace="adopt-equinox")

@@ -29,12 +29,6 @@ def model():
     return {"layers": lw.List([Layer(), Layer(3)]), "point": Point(np.ones(1))}
 
 
-@pytest.fixture
-def jax(jax_tree):
-    """Return jax."""
-    return sys.modules["jax"]
-
-
 def test_the_same_leaves_and_paths(jax):
     """Leaves, order and texts of paths are ours."""
     pairs, treedef = jax.tree_util.tree_flatten_with_path(model())

@@ -92,3 +92,105 @@ def test_update_and_merge(nnx):
         library.update(model, doubled)
         for found in (model, merged):
             assert np.asarray(found.tied.w[...]).tolist() == [[6.0, 6.0]]
+
+
+def flax_models(nnx):
+    """Return the classes of the examples, made of Flax's own layers."""
+    import jax
+
+    class Block(nnx.Module):
+        def __init__(self, din, dout, rngs):
+            self.linear = nnx.Linear(din, dout, rngs=rngs)
+            self.bn = nnx.BatchNorm(dout, rngs=rngs)
+            self.dropout = nnx.Dropout(0.1, rngs=rngs)
+
+        def __call__(self, x):
+            y = nnx.relu(self.dropout(self.bn(self.linear(x))))
+            self.sow(nnx.Intermediate, "y_mean", y.mean())
+            return y
+
+    class MLP(nnx.Module):
+        def __init__(self, layers, dim, rngs):
+            self.blocks = nnx.List([Block(dim, dim, rngs) for _ in range(layers)])
+
+        def __call__(self, x):
+            for block in self.blocks:
+                x = block(x)
+            return x
+
+    class Perturbed(nnx.Module):
+        def __init__(self, rngs):
+            self.linear1 = nnx.Linear(2, 3, rngs=rngs)
+            self.linear2 = nnx.Linear(3, 4, rngs=rngs)
+
+        def __call__(self, x):
+            x = self.perturb("xgrad", jax.nn.gelu(self.linear1(x)))
+            return self.linear2(x)
+
+    return MLP, Perturbed
+
+
+def take_over(nnx, theirs, ours):
+    """Give our model the parameters of theirs; the paths are the same."""
+    found = nnx.to_flat_state(nnx.state(theirs, nnx.Param))
+    pairs = zip(found.paths, found.leaves, strict=True)
+    lw.update(ours, lw.from_flat_state((path, leaf[...]) for path, leaf in pairs))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_sown_intermediates(nnx, jax):
+    """Three blocks with the same weights: the same outputs, means and statistics."""
+    import nnx_models
+
+    theirs = flax_models(nnx)[0](3, 20, nnx.Rngs(0))
+    ours = nnx_models.MLP(3, 20, nnx_models.Rngs(1))
+    take_over(nnx, theirs, ours)
+    for block in theirs.blocks:
+        block.dropout.deterministic = True
+    lw.set_attributes(ours, deterministic=True)
+    x = jax.random.normal(jax.random.key(0), (10, 20))
+    for _ in range(2):
+        np.testing.assert_allclose(ours(x), theirs(x), rtol=1e-4, atol=1e-5)
+    mine, other = lw.pop(ours, lw.Intermediate), nnx.pop(theirs, nnx.Intermediate)
+    for place in range(3):
+        means = [
+            state["blocks"][place]["y_mean"].get_value() for state in (mine, other)
+        ]
+        np.testing.assert_allclose(*means, rtol=1e-4)
+        for name in ("mean", "var"):
+            stats = [getattr(m.blocks[place].bn, name)[...] for m in (ours, theirs)]
+            np.testing.assert_allclose(*stats, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_training_with_perturbations(nnx, jax, optax):
+    """Losses and inner gradients of the training step are those of Flax."""
+    import nnx_models
+
+    theirs = flax_models(nnx)[1](nnx.Rngs(0))
+    ours = nnx_models.Perturbed(nnx_models.Rngs(1))
+    take_over(nnx, theirs, ours)
+    x, y = (jax.random.uniform(jax.random.key(n), (1, 2 * n)) for n in (1, 2))
+    theirs(x), ours(x)
+    optimizer = nnx.Optimizer(theirs, tx=optax.adam(1e-1), wrt=nnx.Param)
+    mine = nnx_models.Optimizer(ours, optax.adam(1e-1), lw.Param)
+
+    @nnx.jit
+    def their_step(model, optimizer, x, y):
+        graphdef, params, perturbations = nnx.split(model, nnx.Param, nnx.Perturbation)
+
+        def loss_fn(params, perturbations):
+            model = nnx.merge(graphdef, params, perturbations)
+            return ((model(x) - y) ** 2).mean()
+
+        step = nnx.value_and_grad(loss_fn, argnums=(0, 1))
+        loss, (gradients, inner) = step(params, perturbations)
+        optimizer.update(model, gradients)
+        return loss, inner
+
+    our_step = lw.integrations.jit(nnx_models.train_step)
+    for _ in range(4):
+        loss, inner = our_step(ours, mine, x, y)
+        expected, their_inner = their_step(theirs, optimizer, x, y)
+        np.testing.assert_allclose(loss, expected, rtol=1e-4)
+        np.testing.assert_allclose(inner.xgrad[...], their_inner.xgrad[...], rtol=1e-3)

@@ -10,12 +10,6 @@ from nnx_cases import *  # noqa: F403
 
 
 @pytest.fixture
-def jax(jax_tree):
-    """Return jax."""
-    return sys.modules["jax"]
-
-
-@pytest.fixture
 def xp(jax):
     """Return jax's numpy, for the cases."""
     return jax.numpy

@@ -4,6 +4,7 @@ There None is a leaf and dicts are walked as inserted, which is what a namespace
 with `dict_order="insertion"` and `none_is_leaf=True` does here.
 """
 
+import collections
 import csv
 import sys
 from pathlib import Path
@@ -117,6 +118,47 @@ def test_adopting_from_torch(torch_tree):
     theirs = torch_tree.tree_structure({"a": [1, 2]})
     assert lw.integrations.treedef_to("torch", treedef) == theirs
     assert lw.integrations.treedef_from(theirs) == treedef
+
+
+class ModelOutput(collections.OrderedDict):
+    """What models of transformers give: items that are attributes as well."""
+
+    def __init_subclass__(cls):
+        torch_tree = sys.modules["torch.utils._pytree"]
+        torch_tree.register_pytree_node(
+            cls,
+            torch_tree._dict_flatten,
+            lambda values, keys: cls(**torch_tree._dict_unflatten(values, keys)),
+            serialized_type_name=f"{cls.__module__}.{cls.__name__}",
+            flatten_with_keys_fn=torch_tree._dict_flatten_with_keys,
+        )
+
+    def __getattr__(self, name):
+        return self[name]
+
+
+def test_outputs_as_in_transformers(torch_tree):
+    """A dict-like dataclass registered in torch maps as there, and keeps its type."""
+    import torch
+
+    class Output(ModelOutput):
+        pass
+
+    lw.namespace("adopt-outputs")
+    lw.integrations.adopt("torch", namespace="adopt-outputs")
+    states = (torch.ones(1, 2), torch.zeros(1, 2))
+    tree = [Output(logits=torch.ones(3), hidden_states=states), torch.zeros(1)]
+    ours = lw.tree_leaves_with_path(tree, namespace="adopt-outputs")
+    theirs = torch_tree.tree_flatten_with_path(tree)[0]
+    assert [str(path) for path, _ in ours] == [
+        torch_tree.keystr(path) for path, _ in theirs
+    ]
+    assert all(a is b for (_, a), (_, b) in zip(ours, theirs, strict=True))
+    doubled = lw.tree_map(lambda x: x * 2, tree, namespace="adopt-outputs")
+    expected = torch_tree.tree_map(lambda x: x * 2, tree)
+    assert type(doubled[0]) is Output
+    assert [*doubled[0]] == [*expected[0]] == ["logits", "hidden_states"]
+    assert torch.equal(doubled[0].hidden_states[0], expected[0].hidden_states[0])
 
 
 COMPILED = {

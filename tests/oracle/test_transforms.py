@@ -1,18 +1,10 @@
 """Transforms that keep sharing: jit case by case with Flax NNX, vmap, grad."""
 
-import sys
-
 import numpy as np
 import pytest
 
 import leafwise as lw
 from leafwise import integrations
-
-
-@pytest.fixture
-def jax(jax_tree):
-    """Return jax."""
-    return sys.modules["jax"]
 
 
 def layer(library, **attributes):
@@ -231,59 +223,36 @@ def test_value_and_grad(jax):
         integrations.grad(loss, wrt=lw.Cache)(model, x)
 
 
-def test_training_with_perturbations(jax):
-    """The seed's training step: gradients for parameters and for an intermediate."""
-    keys = jax.random.split(jax.random.key(0), 4)
+def test_gradients_of_several_arguments(jax):
+    """Objects by filter, anything else whole; what is tied has one gradient."""
+    jnp = jax.numpy
+    model = lw.Dict(w=lw.Param(jnp.ones(2)), scale=lw.Cache(jnp.ones(2)))
+    batch = {"x": jnp.arange(2.0), "more": [jnp.ones(2), None]}
+    state = lw.state(lw.Dict(p=lw.Perturbation(jnp.zeros(2))))
 
-    class Linear(lw.Module):
-        def __init__(self, inputs, outputs, key):
-            self.kernel = lw.Param(jax.random.normal(key, (inputs, outputs)))
-            self.bias = lw.Param(jax.numpy.zeros(outputs))
+    def loss(model, batch, state, power):
+        inside = model.w * model.scale * batch["x"] + batch["more"][0] + state.p
+        return (inside**power).sum()
 
-        def __call__(self, x):
-            return x @ self.kernel + self.bias
+    args = model, batch, state, 2.0
+    both = integrations.grad(loss, argnums=(0, 1, 2, -1))
+    of_model, of_batch, of_state, of_power = both(*args)
+    assert lw.to_flat_state(of_model).paths == (("w",),)
+    assert of_model.w.value.tolist() == [0.0, 4.0]
+    assert of_batch["x"].tolist() == [2.0, 4.0]
+    assert lw.tree_structure(of_batch) == lw.tree_structure(batch)
+    assert type(of_state.p) is lw.Perturbation
+    assert of_state.p.value.tolist() == [2.0, 4.0]
+    assert float(of_power) == pytest.approx(4 * np.log(2))
+    by_filters = integrations.grad(loss, argnums=(0, 3), wrt=(lw.Cache, ...))
+    assert by_filters(*args)[0].scale.value.tolist() == [0.0, 4.0]
 
-    class Model(lw.Module):
-        def __init__(self):
-            self.linear1 = Linear(2, 3, keys[0])
-            self.linear2 = Linear(3, 4, keys[1])
-
-        def __call__(self, x):
-            x = jax.nn.gelu(self.linear1(x))
-            x = self.perturb("xgrad", x)
-            return self.linear2(x)
-
-    model = Model()
-    x, y = jax.random.uniform(keys[2], (1, 2)), jax.random.uniform(keys[3], (1, 4))
-    model(x)
-
-    @integrations.jit
-    def train_step(model, x, y):
-        graphdef, params, perturbations = lw.split(model, lw.Param, lw.Perturbation)
-
-        def loss_fn(params, perturbations):
-            model = lw.merge(graphdef, params, perturbations)
-            return jax.numpy.mean((model(x) - y) ** 2)
-
-        step = jax.value_and_grad(loss_fn, argnums=(0, 1))
-        loss, (grads, inner) = step(params, perturbations)
-        lw.update(model, lw.tree_map(lambda p, g: p - 0.1 * g, params, grads))
-        return loss, inner
-
-    def inside(model):
-        """Return the gradient at the intermediate, worked out by hand."""
-        hidden = jax.nn.gelu(model.linear1(x))
-        error = model.linear2(hidden) - y
-        return (2 * error / error.size) @ model.linear2.kernel.value.T
-
-    losses = []
-    for _ in range(5):
-        expected = inside(model)
-        loss, inner = train_step(model, x, y)
-        np.testing.assert_allclose(inner.xgrad.value, expected, rtol=1e-5)
-        losses.append(float(loss))
-    assert losses == sorted(losses, reverse=True)
-    assert losses[-1] < losses[0] / 2
+    tied = lw.Param(jnp.ones(1))
+    two = integrations.grad(lambda a, b: (a[0] * b["k"]).sum(), argnums=(0, 1))
+    for gradient in (two([tied], {"k": tied})[0][0], two([tied], {"k": tied})[1]["k"]):
+        assert gradient.value.tolist() == [2.0]
+    with pytest.raises(ValueError, match="argnums has 2, but there are 1 arguments"):
+        integrations.grad(loss, argnums=2)(model)
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..objects.filters import Filter, predicate
-from ..objects.graphdef import GraphDef, Taken, take
+from ..objects.graphdef import GraphDef, Taken, build, take
 from ..objects.state import from_flat_state, unlink
 from ..objects.variable_types import Param
+from ..objects.variables import Variable
 from .share import put_back, run, share
 
 
@@ -31,8 +32,15 @@ def jit(function: Callable[..., Any], /, **options: Any) -> Callable[..., Any]:
 
     Example:
         >>> import leafwise as lw
-        >>> lw.integrations.jit.__name__
-        'jit'
+        >>> import pytest
+        >>> jax = pytest.importorskip("jax")
+        >>> counter = lw.Dict(count=lw.Variable(0))
+        >>> @lw.integrations.jit
+        ... def step(counter):
+        ...     counter.count[...] += 1
+        ...     return counter
+        >>> step(counter) is counter, int(counter.count)
+        (True, 1)
 
     The idea is that of `flax.nnx.jit`.
     """
@@ -70,8 +78,12 @@ def vmap(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.integrations.vmap.__name__
-        'vmap'
+        >>> import pytest
+        >>> jnp = pytest.importorskip("jax.numpy")
+        >>> layers = lw.Dict(w=lw.Param(jnp.arange(3.0)))
+        >>> times = lw.integrations.vmap(lambda l, x: l.w * x, in_axes=(0, None))
+        >>> times(layers, 2.0).tolist()
+        [0.0, 2.0, 4.0]
 
     The idea is that of `flax.nnx.vmap`.
     """
@@ -132,35 +144,46 @@ def value_and_grad(
     function: Callable[..., Any],
     /,
     *,
-    argnums: int = 0,
-    wrt: Filter = Param,
+    argnums: int | Sequence[int] = 0,
+    wrt: Filter | tuple[Filter, ...] = Param,
     has_aux: bool = False,
 ) -> Callable[..., Any]:
     """Differentiate a function with jax; objects keep their references.
 
     Args:
         function: Returns a number, or, with `has_aux`, a number and anything.
-        argnums: The position of the argument that is differentiated.
-        wrt: Which of its values are differentiated; see :mod:`leafwise.filters`.
+        argnums: The position of the argument that is differentiated, or of several.
+        wrt: Which values of an object are differentiated, see
+            :mod:`leafwise.filters`; one filter for all arguments, or a tuple with one
+            for each. Of an argument without objects, such as an array or a `State`,
+            all is.
         has_aux: Whether the function returns something beside the number.
 
     Returns:
         A function of the same arguments that returns the number, or the number and what
-        is beside it, and a `State` of gradients. What the function changes is changed
-        in the caller's objects; see `share`.
+        is beside it, and the gradients: a `State` for an object, what the argument is
+        for anything else; a tuple of these if `argnums` are several. What the function
+        changes is changed in the caller's objects; see `share`.
 
     Raises:
-        ValueError: The filter means no value.
+        ValueError: A filter means no value, or there is no such argument.
 
     Example:
         >>> import leafwise as lw
-        >>> lw.integrations.value_and_grad.__name__
-        'value_and_grad'
+        >>> import pytest
+        >>> jnp = pytest.importorskip("jax.numpy")
+        >>> model = lw.Dict(w=lw.Param(jnp.ones(2)), offset=lw.data(3.0))
+        >>> loss = lambda model, x: (model.w * x).sum() + model.offset
+        >>> value, gradients = lw.integrations.value_and_grad(loss)(model, jnp.ones(2))
+        >>> float(value), gradients.w.value.tolist(), [*gradients]
+        (5.0, [1.0, 1.0], ['w'])
 
     The idea is that of `flax.nnx.value_and_grad`.
     """
     jax = importlib.import_module("jax")
-    meant = predicate(wrt)
+    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    filters = wrt if isinstance(wrt, tuple) else (wrt,) * len(numbers)
+    pairs = [*zip(numbers, map(predicate, filters), strict=True)]
 
     def split_result(result: Any) -> tuple[Any, Any]:
         return result if has_aux else (result, None)
@@ -172,17 +195,8 @@ def value_and_grad(
     def differentiated(*args: Any, **kwargs: Any) -> Any:
         taken = take((args, kwargs))
         graphdef = GraphDef(tuple(taken.code))
-        paths = [unlink(link) for link in taken.links]
-        chosen = [
-            place
-            for place, path in enumerate(paths)
-            if path[:2] == (0, argnums) and meant(path[2:], taken.leaves[place])
-        ]
-        if not chosen:
-            raise ValueError(
-                f"{meant!r} means no value of argument {argnums}: there is nothing to "
-                "differentiate"
-            )
+        targets = [_target(taken, args, number, meant) for number, meant in pairs]
+        chosen = [*dict.fromkeys(place for places, _ in targets for place in places)]
 
         def pure(wanted: list[Any], leaves: list[Any]) -> Any:
             leaves = [*leaves]
@@ -195,19 +209,70 @@ def value_and_grad(
         transformed = jax.value_and_grad(pure, has_aux=True)
         (value, rest), found = transformed(wanted, taken.leaves)
         aux = put_back(taken, *rest)
-        pairs = zip(chosen, found, strict=True)
-        gradients = from_flat_state((paths[place][2:], g) for place, g in pairs)
-        return ((value, aux) if has_aux else value), gradients
+        by_place = dict(zip(chosen, found, strict=True))
+        gradients = tuple(
+            together([by_place[place] for place in places])
+            for places, together in targets
+        )
+        several = not isinstance(argnums, int)
+        return ((value, aux) if has_aux else value), (
+            gradients if several else gradients[0]
+        )
 
     return differentiated
+
+
+Target = tuple[list[int], Callable[[list[Any]], Any]]
+
+
+def _target(
+    taken: Taken, args: tuple[Any, ...], number: int, meant: Callable[[Any, Any], bool]
+) -> Target:
+    """Return which values are differentiated for an argument.
+
+    Returns:
+        Their places, and what makes the gradient of the argument of their gradients.
+    """
+    if not -len(args) <= number < len(args):
+        raise ValueError(f"argnums has {number}, but there are {len(args)} arguments")
+    number %= len(args)
+    alone = take([args[number]])
+    if all(isinstance(obj, Variable) for obj in alone.tracked):
+        return _whole(taken, alone, number)
+    paths = [unlink(link) for link in taken.links]
+    places = [
+        place
+        for place, path in enumerate(paths)
+        if path[:2] == (0, number) and meant(path[2:], taken.leaves[place])
+    ]
+    if not places:
+        raise ValueError(
+            f"{meant!r} means no value of argument {number}: there is nothing to "
+            "differentiate"
+        )
+    names = [paths[place][2:] for place in places]
+    return places, lambda found: from_flat_state(zip(names, found, strict=True))
+
+
+def _whole(taken: Taken, alone: Taken, number: int) -> Target:
+    """Return all values of an argument without objects; its gradient is like it."""
+    by_path = {unlink(link): place for place, link in enumerate(taken.links)}
+    by_id = {id(leaf): place for place, leaf in enumerate(taken.leaves)}
+    places = [
+        by_id[id(leaf)]
+        if isinstance(leaf, Variable)
+        else by_path[0, number, *unlink(link)[1:]]
+        for leaf, link in zip(alone.leaves, alone.links, strict=True)
+    ]
+    return places, lambda found: build(alone.code, found)[0]
 
 
 def grad(
     function: Callable[..., Any],
     /,
     *,
-    argnums: int = 0,
-    wrt: Filter = Param,
+    argnums: int | Sequence[int] = 0,
+    wrt: Filter | tuple[Filter, ...] = Param,
     has_aux: bool = False,
 ) -> Callable[..., Any]:
     """Differentiate a function with jax; as `value_and_grad`, without the value.
@@ -216,16 +281,20 @@ def grad(
         function, argnums, wrt, has_aux: As for `value_and_grad`.
 
     Returns:
-        A function of the same arguments that returns a `State` of gradients, or, with
-        `has_aux`, that and what is beside the number.
+        A function of the same arguments that returns the gradients, or, with `has_aux`,
+        these and what is beside the number.
 
     Raises:
-        ValueError: The filter means no value.
+        ValueError: A filter means no value, or there is no such argument.
 
     Example:
         >>> import leafwise as lw
-        >>> lw.integrations.grad.__name__
-        'grad'
+        >>> import pytest
+        >>> jnp = pytest.importorskip("jax.numpy")
+        >>> model = lw.Dict(w=lw.Param(jnp.ones(2)), offset=lw.data(3.0))
+        >>> gradients = lw.integrations.grad(lambda m: (m.w ** 2).sum())(model)
+        >>> gradients.w.value.tolist()
+        [2.0, 2.0]
 
     The idea is that of `flax.nnx.grad`.
     """

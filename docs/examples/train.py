@@ -1,0 +1,116 @@
+"""Train an autoencoder with jax and optax: tied weights, a running mean, one `jit`.
+
+Usage: python docs/examples/train.py [STEPS]
+
+The decoder uses the encoder's weights, transposed: it is one object with two names.
+What the model counts and averages is changed in place, and comes back out of `jit`.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import jax
+import optax
+from jax import numpy as jnp
+
+import leafwise as lw
+from leafwise.integrations import jit, value_and_grad
+
+
+class Linear(lw.Module):
+    """A layer that works in both directions."""
+
+    def __init__(self, inputs: int, outputs: int, key: jax.Array) -> None:
+        self.inputs, self.outputs = inputs, outputs
+        self.kernel = lw.Param(jax.random.normal(key, (inputs, outputs)) / inputs**0.5)
+        self.bias = lw.Param(jnp.zeros(outputs))
+        self.back_bias = lw.Param(jnp.zeros(inputs))
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        return x @ self.kernel + self.bias
+
+    def back(self, x: jax.Array) -> jax.Array:
+        """Go from outputs to inputs, by the same weights."""
+        return x @ self.kernel.T + self.back_bias
+
+
+class Norm(lw.Module):
+    """Normalizes over the batch; at evaluation by what it has seen."""
+
+    def __init__(self, size: int) -> None:
+        self.scale = lw.Param(jnp.ones(size))
+        self.mean = lw.BatchStat(jnp.zeros(size))
+        self.var = lw.BatchStat(jnp.ones(size))
+        self.training = True
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        mean, var = self.mean[...], self.var[...]
+        if self.training:
+            mean, var = x.mean(axis=0), x.var(axis=0)
+            self.mean[...] = 0.9 * self.mean[...] + 0.1 * mean
+            self.var[...] = 0.9 * self.var[...] + 0.1 * var
+        return (x - mean) / jnp.sqrt(var + 1e-5) * self.scale
+
+
+class Autoencoder(lw.Module):
+    """Encoder and decoder, which are the same layers."""
+
+    def __init__(self, sizes: list[int], key: jax.Array) -> None:
+        keys = jax.random.split(key, len(sizes) - 1)
+        shapes = zip(sizes, sizes[1:], keys, strict=False)
+        self.encoder = lw.List([Linear(*shape) for shape in shapes])
+        self.norm = Norm(sizes[-1])
+        self.decoder = self.encoder
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        for layer in self.encoder:
+            x = jnp.tanh(layer(x))
+        x = self.norm(x)
+        for layer in reversed(self.decoder):
+            x = layer.back(x)
+        return x
+
+
+class Training(lw.Module):
+    """A model, its optimizer's state, and how far it has come."""
+
+    def __init__(self, model: Autoencoder, rate: float) -> None:
+        self.model = model
+        self.optimizer = optax.adam(rate)
+        self.state = lw.data(self.optimizer.init(lw.state(model, lw.Param)))
+        self.steps = lw.Variable(0)
+
+
+def loss(model: Autoencoder, x: jax.Array) -> jax.Array:
+    """Return the mean square error of what comes out."""
+    return jnp.mean((model(x) - x) ** 2)
+
+
+@jit
+def train_step(training: Training, x: jax.Array) -> jax.Array:
+    """Take one step; everything that it changes is in `training`."""
+    model = training.model
+    value, gradients = value_and_grad(loss)(model, x)
+    params = lw.state(model, lw.Param)
+    updates, training.state = training.optimizer.update(gradients, training.state)
+    lw.update(model, lw.tree_map(jnp.add, params, updates))
+    training.steps[...] += 1
+    return value
+
+
+def main(steps: int = 200) -> list[float]:
+    """Train on points of a curve in five dimensions; return the losses."""
+    data_key, model_key = jax.random.split(jax.random.key(0))
+    angles = jax.random.uniform(data_key, (256, 1), maxval=6.28)
+    x = jnp.sin(angles * jnp.arange(1, 6) / 2 + jnp.arange(5))
+    training = Training(Autoencoder([5, 16, 3], model_key), rate=1e-2)
+    losses = [float(train_step(training, x)) for _ in range(steps)]
+    lw.eval(training)
+    last = float(loss(training.model, x))
+    print(f"{steps} steps: loss {losses[0]:.3f} to {losses[-1]:.3f}, then {last:.3f}")
+    return losses
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

@@ -1,0 +1,132 @@
+"""The models of Flax NNX's "Module & Pytree", made of leafwise classes, for jax."""
+
+import jax
+from jax import numpy as jnp
+
+import leafwise as lw
+
+
+class Rngs(lw.Module):
+    """Random keys, one after another."""
+
+    def __init__(self, seed):
+        self.key = jax.random.key(seed)
+        self.count = lw.Variable(jnp.uint32(0))
+
+    def __call__(self):
+        key = jax.random.fold_in(self.key, self.count.value)
+        self.count[...] = self.count[...] + 1
+        return key
+
+
+class Linear(lw.Module):
+    """A kernel and a bias."""
+
+    def __init__(self, din, dout, rngs):
+        self.din, self.dout = din, dout
+        self.kernel = lw.Param(jax.random.normal(rngs(), (din, dout)) / din**0.5)
+        self.bias = lw.Param(jnp.zeros(dout))
+
+    def __call__(self, x):
+        return x @ self.kernel + self.bias
+
+
+class BatchNorm(lw.Module):
+    """Normalizes over the batch, and keeps running statistics."""
+
+    def __init__(self, size):
+        self.scale = lw.Param(jnp.ones(size))
+        self.bias = lw.Param(jnp.zeros(size))
+        self.mean = lw.BatchStat(jnp.zeros(size))
+        self.var = lw.BatchStat(jnp.ones(size))
+        self.momentum = 0.99
+
+    def __call__(self, x):
+        mean = x.mean(axis=0)
+        var = jnp.maximum(0.0, (x**2).mean(axis=0) - mean**2)
+        for stat, now in ((self.mean, mean), (self.var, var)):
+            stat[...] = self.momentum * stat[...] + (1 - self.momentum) * now
+        return (x - mean) * jax.lax.rsqrt(var + 1e-5) * self.scale + self.bias
+
+
+class Dropout(lw.Module):
+    """Sets some values to zero, unless it is deterministic."""
+
+    def __init__(self, rate, rngs):
+        self.rate = rate
+        self.deterministic = False
+        self.rngs = rngs
+
+    def __call__(self, x):
+        if self.deterministic:
+            return x
+        keep = jax.random.bernoulli(self.rngs(), 1 - self.rate, x.shape)
+        return jnp.where(keep, x / (1 - self.rate), 0)
+
+
+class Block(lw.Module):
+    """Linear, batch norm, dropout; the mean of what comes out is sown."""
+
+    def __init__(self, din, dout, rngs):
+        self.linear = Linear(din, dout, rngs)
+        self.bn = BatchNorm(dout)
+        self.dropout = Dropout(0.1, rngs)
+
+    def __call__(self, x):
+        y = jax.nn.relu(self.dropout(self.bn(self.linear(x))))
+        self.sow(lw.Intermediate, "y_mean", jnp.mean(y))
+        return y
+
+
+class MLP(lw.Module):
+    """Blocks, one after another."""
+
+    def __init__(self, num_layers, dim, rngs):
+        self.blocks = lw.List([Block(dim, dim, rngs) for _ in range(num_layers)])
+
+    def __call__(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+class Perturbed(lw.Module):
+    """Two layers, with a perturbation in between."""
+
+    def __init__(self, rngs):
+        self.linear1 = Linear(2, 3, rngs)
+        self.linear2 = Linear(3, 4, rngs)
+
+    def __call__(self, x):
+        x = jax.nn.gelu(self.linear1(x))
+        x = self.perturb("xgrad", x)
+        return self.linear2(x)
+
+
+class Optimizer(lw.Module):
+    """An optax transformation and its state."""
+
+    def __init__(self, model, tx, wrt):
+        self.tx = tx
+        self.wrt = wrt
+        self.state = lw.data(tx.init(lw.state(model, wrt)))
+
+    def update(self, model, gradients):
+        """Change what is trained of a model."""
+        params = lw.state(model, self.wrt)
+        updates, self.state = self.tx.update(gradients, self.state, params)
+        lw.update(model, lw.tree_map(jnp.add, params, updates))
+
+
+def train_step(model, optimizer, x, y):
+    """Differentiate by the parameters and by the perturbation, and update."""
+    graphdef, params, perturbations = lw.split(model, lw.Param, lw.Perturbation)
+
+    def loss_fn(params, perturbations):
+        model = lw.merge(graphdef, params, perturbations)
+        return jnp.mean((model(x) - y) ** 2)
+
+    step = lw.integrations.value_and_grad(loss_fn, argnums=(0, 1))
+    loss, (gradients, inner) = step(params, perturbations)
+    optimizer.update(model, gradients)
+    return loss, inner

@@ -1,0 +1,75 @@
+"""The programs in `docs/examples` that need jax, and the pages' examples with it."""
+
+import doctest
+import importlib.util
+from pathlib import Path
+
+from sybil import Sybil
+from sybil.evaluators.doctest import DocTestEvaluator
+from sybil.parsers.abstract import DocTestStringParser
+from sybil.parsers.myst import CodeBlockParser
+
+import leafwise as lw
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def load(name):
+    """Return a module of `docs/examples`."""
+    spec = importlib.util.spec_from_file_location(
+        name, DOCS / "examples" / f"{name}.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_training(jax, optax, capsys):
+    """The loss falls, the tied layers stay tied, the statistics move."""
+    train = load("train")
+    made = []
+    train.Training.__init__ = remembering(train.Training.__init__, made)
+    losses = train.main(100)
+    (training,) = made
+    assert losses[-1] < losses[0] / 5
+    assert capsys.readouterr().out.startswith("100 steps: loss 0.")
+    assert training.model.decoder is training.model.encoder
+    assert len(lw.state(training.model, lw.Param).encoder) == 2
+    assert int(training.steps) == 100
+    assert float(abs(training.model.norm.mean.value).sum()) > 0
+    assert not training.model.norm.training
+
+
+def remembering(init, made):
+    """Return an `__init__` that puts its object into a list."""
+
+    def remember(self, *args, **kwargs):
+        made.append(self)
+        init(self, *args, **kwargs)
+
+    return remember
+
+
+class ConsoleParser:
+    """Finds the examples that need a framework: blocks of `pycon`."""
+
+    def __init__(self):
+        self.blocks = CodeBlockParser("pycon", evaluator=print)
+        options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        self.doctests = DocTestStringParser(DocTestEvaluator(options))
+
+    def __call__(self, document):
+        for block in self.blocks(document):
+            for region in self.doctests(block.parsed, document.path):
+                region.adjust(block, block.parsed)
+                yield region
+
+
+def test_the_page_on_bridges(jax, equinox):
+    """Its examples print what the page shows."""
+    document = Sybil(parsers=[ConsoleParser()]).parse(DOCS / "bridges.md")
+    examples = [*document.examples()]
+    assert len(examples) > 20
+    for example in examples:
+        example.evaluate()

@@ -1,0 +1,68 @@
+"""The peers, as fixtures: optional, unless the environment asks for them."""
+
+import importlib
+import os
+import sys
+
+import pytest
+
+
+def peer(name):
+    """Import a peer; without it skip, or fail if LEAFWISE_PEERS is "required"."""
+    if os.environ.get("LEAFWISE_PEERS") == "required":
+        return importlib.import_module(name)
+    return pytest.importorskip(name)
+
+
+@pytest.fixture(scope="session")
+def jax_tree():
+    """Return `jax.tree_util`."""
+    return peer("jax.tree_util")
+
+
+@pytest.fixture(scope="session")
+def jax(jax_tree):
+    """Return jax."""
+    return sys.modules["jax"]
+
+
+@pytest.fixture(scope="session")
+def optax(jax):
+    """Return optax."""
+    return peer("optax")
+
+
+@pytest.fixture(scope="session")
+def equinox(jax):
+    """Return Equinox."""
+    return peer("equinox")
+
+
+@pytest.fixture(scope="session")
+def distributed():
+    """Return dask.distributed."""
+    return peer("distributed")
+
+
+@pytest.fixture(scope="session")
+def optree():
+    """Return optree."""
+    return peer("optree")
+
+
+@pytest.fixture(scope="session")
+def torch_tree():
+    """Return torch's pytree module in Python."""
+    return peer("torch.utils._pytree")
+
+
+@pytest.fixture(scope="session")
+def dm_tree():
+    """Return dm-tree."""
+    return peer("tree")
+
+
+@pytest.fixture(scope="session")
+def nnx():
+    """Return Flax NNX."""
+    return peer("flax.nnx")

@@ -1,0 +1,236 @@
+"""The examples of Flax NNX's "Module & Pytree" that need jax, with our classes."""
+
+import numpy as np
+import pytest
+
+import leafwise as lw
+from leafwise import integrations
+
+
+@pytest.fixture
+def models(jax):
+    """Return the models; they import jax."""
+    import nnx_models
+
+    return nnx_models
+
+
+def test_a_module_under_plain_jit(jax, models):
+    """The object goes into `jax.jit` as any pytree does."""
+    rngs = models.Rngs(0)
+    weights = models.Linear(2, 3, rngs)
+
+    @jax.jit
+    def forward(weights, x):
+        return x @ weights.kernel
+
+    x = jax.random.uniform(rngs(), (5, 2))
+    y = forward(weights, x)
+    assert y.shape == (5, 3)
+    np.testing.assert_allclose(y, np.asarray(x) @ np.asarray(weights.kernel), 1e-5)
+    paths = jax.tree_util.tree_flatten_with_path(weights)[0]
+    assert [jax.tree_util.keystr(path) for path, _ in paths] == [
+        ".kernel.value",
+        ".bias.value",
+    ]
+
+
+def test_changing_what_was_captured(jax):
+    """A transformed function may not change an object that it has not been given."""
+
+    class Foo(lw.Pytree):
+        def __init__(self):
+            self.count = lw.data(0)
+
+    foo = Foo()
+
+    @jax.vmap
+    def increment(n):
+        foo.count += 1
+        return n
+
+    with pytest.raises(lw.TraceError, match=r"Foo\.count from a different trace level"):
+        increment(jax.numpy.arange(5))
+    assert foo.count == 0
+
+
+class Shared(lw.Pytree):
+    def __init__(self, xp):
+        self.x = xp.array(1.0)
+
+
+class Parent(lw.Pytree):
+    def __init__(self, xp):
+        self.left = Shared(xp)
+        self.right = self.left
+
+
+def test_plain_jit_loses_sharing(jax):
+    """A pytree is a tree: what stands twice comes in and out twice."""
+    m, inside = Parent(jax.numpy), []
+
+    @jax.jit
+    def f(m):
+        inside.append(m.left is m.right)
+        return m
+
+    assert m.left is m.right
+    m = f(m)
+    assert inside == [False]
+    assert m.left is not m.right
+
+
+def test_split_merge_and_update_keep_sharing(jax):
+    """The structure is static, the state has what is shared once."""
+    m, inside = Parent(jax.numpy), []
+    graphdef, state = lw.split(m)
+
+    @jax.jit
+    def f(graphdef, state):
+        m = lw.merge(graphdef, state)
+        inside.append(m.left is m.right)
+        return lw.state(m)
+
+    state = f(graphdef, state)
+    lw.update(m, state)
+    assert inside == [True]
+    assert m.left is m.right
+    assert repr(state) == (
+        "State({\n"
+        "  'left': {\n"
+        "    'x': Array(1., dtype=float32, weak_type=True)\n"
+        "  }\n"
+        "})"
+    )
+
+
+def test_our_jit_keeps_sharing(jax):
+    """Before, inside and after, the two names are one object."""
+    m, inside = Parent(jax.numpy), []
+
+    @integrations.jit
+    def f(m):
+        inside.append(m.left is m.right)
+        return m
+
+    again = f(m)
+    assert inside == [True]
+    assert again is m
+    assert m.left is m.right
+
+
+class Store:
+    def __init__(self, xp):
+        self.a = [xp.array(1), xp.array(2)]
+        self.b = "hello"
+        self.b = xp.array(3)
+
+
+class Off(Store, lw.Pytree, pytree=False):
+    pass
+
+
+class Never(Store, lw.Object):
+    pass
+
+
+@pytest.mark.parametrize("cls", [Off, Never])
+def test_jit_on_what_is_no_pytree(cls, jax):
+    """It is a leaf to jax, and can be changed under our `jit`."""
+    foo = cls(jax.numpy)
+
+    @integrations.jit
+    def double(foo):
+        foo.a = [x * 2 for x in foo.a]
+        foo.b *= 2
+
+    double(foo)
+    assert [int(x) for x in (*foo.a, foo.b)] == [2, 4, 6]
+    assert repr(lw.state(foo)) == (
+        "State({\n"
+        "  'a': {\n"
+        "    0: Array(2, dtype=int32, weak_type=True),\n"
+        "    1: Array(4, dtype=int32, weak_type=True)\n"
+        "  },\n"
+        "  'b': Array(6, dtype=int32, weak_type=True)\n"
+        "})"
+    )
+    assert jax.tree_util.all_leaves([foo])
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_sown_intermediates(compiled, jax, models):
+    """Each block's mean is popped under the path of the block."""
+    model = models.MLP(3, 20, models.Rngs(0))
+    x = jax.numpy.ones((10, 20))
+    call = integrations.jit(type(model).__call__) if compiled else type(model).__call__
+    y = call(model, x)
+    found = lw.pop(model, lw.Intermediate)
+    assert [*found.blocks] == [0, 1, 2]
+    last = found.blocks[2].y_mean
+    assert type(last) is lw.Intermediate
+    assert type(last.value) is tuple
+    np.testing.assert_allclose(last.value[0], np.mean(y), rtol=1e-5)
+    assert lw.to_flat_state(lw.state(model, lw.Intermediate)).paths == ()
+    assert int(model.blocks[0].dropout.rngs.count) == 6  # three kernels, three masks
+    assert float(model.blocks[0].bn.var.value[0]) < 1.0
+
+
+def test_training_with_perturbations(jax, optax, models):
+    """Gradients for the parameters train the model; one for an intermediate is seen."""
+    rngs = models.Rngs(0)
+    model = models.Perturbed(rngs)
+    optimizer = models.Optimizer(model, optax.sgd(1e-1), lw.Param)
+    x, y = jax.random.uniform(rngs(), (1, 2)), jax.random.uniform(rngs(), (1, 4))
+    model(x)
+    assert str(lw.state(model, lw.Perturbation)) == (
+        "State({\n"
+        "  'xgrad': Perturbation( # 3 (12 B)\n"
+        "    value=Array([[0., 0., 0.]], dtype=float32)\n"
+        "  )\n"
+        "})"
+    )
+    train_step = integrations.jit(models.train_step)
+
+    def inner_gradient(model):
+        """Return the gradient at the intermediate, worked out by hand."""
+        error = model.linear2(jax.nn.gelu(model.linear1(x))) - y
+        return (2 * error / error.size) @ model.linear2.kernel.value.T
+
+    losses = []
+    for _ in range(3):
+        expected = inner_gradient(model)
+        before = np.mean((np.asarray(model(x)) - y) ** 2)
+        loss, inner = train_step(model, optimizer, x, y)
+        assert type(inner.xgrad) is lw.Perturbation
+        np.testing.assert_allclose(inner.xgrad.value, expected, rtol=1e-5)
+        np.testing.assert_allclose(loss, before, rtol=1e-5)
+        losses.append(float(loss))
+    assert losses[0] > losses[1] > losses[2]
+    assert model.xgrad.value.tolist() == [[0.0, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("axes", "whole"),
+    [
+        ((None, 0), (None, {"k1": 0, "k2": 0})),
+        ((None, {"k1": None, "k2": 0}), None),
+        ((0, {"k1": 0, "k2": 0}), None),
+    ],
+)
+def test_axes_of_the_jax_note_under_both_vmaps(axes, whole, jax):
+    """A prefix of axes means the same to `jax.vmap` and to the one for NumPy."""
+    from leafwise.integrations.numpy import vmap
+
+    def f(x, d):
+        return x + d["k1"] + d["k2"].sum()
+
+    mapped = np.arange(3.0)
+    first = mapped if axes[0] == 0 else 1.0
+    k1 = 2.0 if axes[1] == {"k1": None, "k2": 0} else mapped * 2
+    args = first, {"k1": k1, "k2": np.ones((3, 2))}
+    results = [vmap(f, axes)(*args), jax.vmap(f, axes)(*args)]
+    if whole is not None:
+        results += [vmap(f, whole)(*args), jax.vmap(f, whole)(*args)]
+    for result in results:
+        np.testing.assert_allclose(result, results[0], rtol=1e-6)

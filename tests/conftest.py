@@ -1,6 +1,7 @@
 """Settings that all tests share."""
 
 import gc
+import importlib.util
 import os
 
 import pytest
@@ -8,6 +9,8 @@ from hypothesis import HealthCheck, settings
 
 
 pytest.register_assert_rewrite("nnx_cases", "pax_cases")
+
+collect_ignore = [] if importlib.util.find_spec("jax") else ["nnx_models.py"]
 
 settings.register_profile(
     "ci",

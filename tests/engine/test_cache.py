@@ -150,7 +150,9 @@ lw.namespace("drops what views have learned")
 gc.collect(), gc.collect()
 print(lines(), passing())
 """
-    found = subprocess.check_output([sys.executable, "-c", code], text=True)
+    env = {**os.environ, "LEAFWISE_ENGINE": "1"}
+    command = [sys.executable, "-c", code]
+    found = subprocess.check_output(command, text=True, env=env)
     assert found == "1\n0 None\n"
 
 

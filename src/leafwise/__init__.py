@@ -45,6 +45,7 @@ from .core.treedef import PyTreeDef as PyTreeDef
 from .core.treedef import treedef_tuple as treedef_tuple
 from .dataclasses import dataclass as dataclass
 from .errors import CycleError as CycleError
+from .errors import EditError as EditError
 from .errors import FlattenError as FlattenError
 from .errors import KindError as KindError
 from .errors import LeafwiseError as LeafwiseError
@@ -172,6 +173,15 @@ from .ops.visit import STOP as STOP
 from .ops.visit import Visit as Visit
 from .ops.visit import tree_visit as tree_visit
 from .ops.visit import tree_walk as tree_walk
+from .selection.edit import Selection as Selection
+from .selection.edit import at as at
+from .selection.edit import select as select
+from .selection.pattern import Selector as Selector
+from .selection.pattern import selector as selector
+from .selection.update import tree_at as tree_at
+from .selection.update import tree_move as tree_move
+from .selection.update import tree_rename as tree_rename
+from .selection.update import tree_update as tree_update
 from .sentinel import MISSING as MISSING
 
 
@@ -193,6 +203,7 @@ __all__ = [
     "Dict",
     "DictKey",
     "Difference",
+    "EditError",
     "FlatState",
     "FlattenError",
     "FlattenedIndexKey",
@@ -217,6 +228,8 @@ __all__ = [
     "Pytree",
     "RegistryError",
     "Rule",
+    "Selection",
+    "Selector",
     "SequenceKey",
     "Sequential",
     "SharedError",
@@ -229,6 +242,7 @@ __all__ = [
     "Visit",
     "__version__",
     "all_leaves",
+    "at",
     "broadcast_common",
     "broadcast_prefix",
     "call",
@@ -277,7 +291,9 @@ __all__ = [
     "replace",
     "replace_by_pure_dict",
     "restore_int_paths",
+    "select",
     "select_kind",
+    "selector",
     "set_attributes",
     "set_metadata",
     "split",
@@ -292,6 +308,7 @@ __all__ = [
     "tree",
     "tree_all",
     "tree_any",
+    "tree_at",
     "tree_broadcast",
     "tree_broadcast_common",
     "tree_broadcast_map",
@@ -315,9 +332,11 @@ __all__ = [
     "tree_map_with_path_",
     "tree_max",
     "tree_min",
+    "tree_move",
     "tree_paths",
     "tree_reduce",
     "tree_reduce_associative",
+    "tree_rename",
     "tree_replace_nones",
     "tree_structure",
     "tree_sum",
@@ -326,6 +345,7 @@ __all__ = [
     "tree_transpose_map_with_path",
     "tree_unflatten",
     "tree_unzip",
+    "tree_update",
     "tree_visit",
     "tree_walk",
     "treedef_children",

@@ -16,6 +16,7 @@ from .core import fields, jsonform, register, registry
 from .core.registry import declare_namespace
 from .core.view import DictOrder
 from .ops import basic, fold, inspect, parallel, paths, prefix, transpose, visit
+from .selection import edit, update
 
 
 __all__ = ["Namespace", "namespace"]
@@ -29,11 +30,14 @@ _MODULES: Final = (
     prefix,
     transpose,
     visit,
+    edit,
+    update,
     register,
     fields,
 )
 _UNBOUND: Final = frozenset(
     {
+        "Selection",
         "tree_transpose",
         "Executor",
         "map_on",

@@ -10,6 +10,7 @@ trees: a path is here just a tuple of keys.
     ├── FlattenError(TypeError)       a flatten function returned the wrong thing
     ├── TreeDefError(ValueError)      a treedef cannot be made from this state
     ├── PathError(LookupError)        a tree has nothing at a path, or a text is no path
+    ├── EditError(ValueError)         an edit of a tree that cannot be carried out
     ├── SharedError(ValueError)       an object stands in two places
     ├── TraceError(RuntimeError)      an object is changed inside a transform
     ├── KindError(ValueError)         an attribute cannot be of this kind
@@ -27,6 +28,7 @@ from typing import Any
 
 __all__ = [
     "CycleError",
+    "EditError",
     "FlattenError",
     "KindError",
     "LeafwiseError",
@@ -255,6 +257,26 @@ class PathError(LeafwiseError, LookupError):
         super().__init__(message)
         self.path = path
         self.found = found
+
+
+class EditError(LeafwiseError, ValueError):
+    """An edit, a comparison or a merge of trees that cannot be carried out.
+
+    Attributes:
+        path: Key path of the place, a tuple of keys; None if there is no single one.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.at({"size": (1, 2)})["size[0]"].delete()
+        Traceback (most recent call last):
+        ...
+        leafwise.errors.EditError: the tuple at ['size'] has as many children as its \
+class says: its children can be set, but none can be deleted, inserted or renamed
+    """
+
+    def __init__(self, message: str, *, path: tuple[Any, ...] | None = None) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 class RegistryError(LeafwiseError, ValueError):

@@ -1,0 +1,1 @@
+"""Places in trees: naming, editing, comparing and merging what stands there."""

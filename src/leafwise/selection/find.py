@@ -1,0 +1,245 @@
+"""Finding the places of a pattern in a tree, in leaf order.
+
+One walk from the root, which goes on only where some step of the pattern is met.
+Paths are linked lists `(above, key)` on the way, `()` for the root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from ..core.code import unlink
+from ..core.containers import DICT, LIST, TUPLE
+from ..core.forms import Fields, Shaped
+from ..core.keypath import KeyPath
+from ..core.keys import DictKey, GetAttrKey, SequenceKey
+from ..core.rule import Rule
+from ..core.view import View
+from ..core.walk import Predicate, flatten
+from ..ops.outlook import asks_to_stop
+from .grammar import DEEP, Step, key_kind
+
+
+__all__ = ["Place", "Scope", "children_of", "find", "keys_of", "static_names"]
+
+
+class Place:
+    """Somewhere in a tree.
+
+    Attributes:
+        value: What stands there.
+        path: The path from the root.
+    """
+
+    __slots__ = ("_link", "value")
+
+    def __init__(self, link: Any, value: Any) -> None:
+        self._link = link
+        self.value = value
+
+    @property
+    def path(self) -> KeyPath:
+        """The path from the root."""
+        if type(self._link) is not KeyPath:
+            self._link = KeyPath(unlink(self._link))
+        return self._link
+
+
+class Scope(NamedTuple):
+    """What is a leaf, where places are looked for.
+
+    Attributes:
+        view: The rules.
+        stop: A predicate that makes leaves of nodes, or None.
+    """
+
+    view: View
+    stop: Predicate
+
+    def rule_of(self, node: Any) -> Rule | None:
+        """Return the rule of a node, None for a leaf."""
+        if self.stop is not None and asks_to_stop(self.stop, node):
+            return None
+        return self.view.resolve(type(node))
+
+
+# --------------------------------------------------------------- children of a node
+
+
+def children_of(node: Any, rule: Rule) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Return the children of a node, and their keys or what makes them.
+
+    For dicts, lists and tuples these are the bare keys and positions.
+    """
+    children, aux = rule.flatten(node)
+    if rule is LIST or rule is TUPLE:
+        return children, range(len(children))
+    if rule is DICT:
+        keys, order = aux
+        return children, keys if order is None else order.gather(keys)
+    return children, rule.keys(aux, len(children))
+
+
+def static_names(node: Any, rule: Rule) -> Sequence[str]:
+    """Return the names of what a node keeps beside its children, as far as known."""
+    form = rule.form
+    if isinstance(form, Fields):
+        return form.meta
+    if isinstance(form, Shaped):
+        static: Sequence[str] = rule.flatten(node)[1].anatomy.static
+        return static
+    return ()
+
+
+def keys_of(node: Any, rule: Rule) -> list[Any]:
+    """Return the keys of a node's children."""
+    return [_whole(rule, key) for key in children_of(node, rule)[1]]
+
+
+_BARE: Final = frozenset({DICT, LIST, TUPLE})
+
+
+def _whole(rule: Rule, key: Any) -> Any:
+    """Return a key that `children_of` gave as a key object."""
+    if rule is DICT:
+        return DictKey(key)
+    return SequenceKey(key) if rule in _BARE else key
+
+
+# ------------------------------------------------------------------------- the walk
+
+
+def find(tree: Any, steps: Sequence[Step], scope: Scope) -> list[Place]:
+    """Return the places that a pattern means, in leaf order.
+
+    Args:
+        tree: The tree.
+        steps: The pattern.
+        scope: What is a leaf.
+
+    Raises:
+        CycleError: The tree contains itself, below `**`.
+    """
+    if DEEP not in steps:
+        return _find_flat(tree, steps, scope)
+    return [*_Deep(steps, scope).find(tree)]
+
+
+def _find_flat(tree: Any, steps: Sequence[Step], scope: Scope) -> list[Place]:
+    """Find level by level: every step goes one level down."""
+    places = [((), tree)]
+    for step in steps:
+        below: list[tuple[Any, Any]] = []
+        for link, node in places:
+            below += _one_step(link, node, step, scope)
+        places = below
+        if not places:
+            break
+    return [Place(link, value) for link, value in places]
+
+
+def _one_step(
+    link: Any, node: Any, step: Step, scope: Scope
+) -> Sequence[tuple[Any, Any]]:
+    """Return the children of a node that a step means, with their links."""
+    rule = scope.rule_of(node)
+    if rule is None:
+        return ()
+    name = step.name
+    if rule is DICT and step.is_direct:
+        return (((link, DictKey(name)), node[name]),) if name in node else ()
+    found = [
+        ((link, _whole(rule, key)), child)
+        for key, child, raw in _keyed(node, rule)
+        if step.test(*raw)
+    ]
+    if not found and name is not None and name in static_names(node, rule):
+        return (((link, GetAttrKey(name)), getattr(node, name)),)
+    return found
+
+
+def _keyed(
+    node: Any, rule: Rule
+) -> Iterator[tuple[Any, Any, tuple[str, Any, int, int]]]:
+    """Yield each child with its key, and with what the test of a step takes."""
+    children, keys = children_of(node, rule)
+    count = len(children)
+    if rule in _BARE:
+        kind = "key" if rule is DICT else "position"
+        for place, (key, child) in enumerate(zip(keys, children, strict=True)):
+            yield key, child, (kind, key, place, count)
+        return
+    for place, (key, child) in enumerate(zip(keys, children, strict=True)):
+        kind = key_kind(key)
+        value = key if kind == "other" else key._values()[0]
+        yield key, child, (kind, value, place, count)
+
+
+# ------------------------------------------------------- patterns with `**` in them
+
+_LEAVE: Final = object()
+
+
+class _Deep:
+    """A walk with several steps of the pattern in hand at once.
+
+    A node is looked at with the numbers of the steps that may come next, as an
+    automaton does; `**` stays in hand, and lets the step after it come as well.
+    """
+
+    def __init__(self, steps: Sequence[Step], scope: Scope) -> None:
+        self.steps = steps
+        self.scope = scope
+        self.end = len(steps)
+        self.leaves_only = steps[-1] is DEEP
+        self.closures: dict[tuple[int, ...], tuple[int, ...]] = {}
+
+    def closure(self, states: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the steps that may come next, those after a `**` included."""
+        known = self.closures.get(states)
+        if known is None:
+            found: dict[int, None] = {}
+            for state in states:
+                last = state
+                while last < self.end and self.steps[last] is DEEP:
+                    last += 1
+                found.update(dict.fromkeys(range(state, last + 1)))
+            known = self.closures[states] = tuple(found)
+        return known
+
+    def find(self, tree: Any) -> Iterator[Place]:
+        """Yield the places, a node before those below it."""
+        end, scope = self.end, self.scope
+        on_path: set[int] = set()
+        stack: list[tuple[Any, Any, tuple[int, ...]]] = [((), tree, self.closure((0,)))]
+        while stack:
+            link, node, states = stack.pop()
+            if link is _LEAVE:
+                on_path.discard(node)
+                continue
+            rule = scope.rule_of(node)
+            if end in states and (rule is None or not self.leaves_only):
+                yield Place(link, node)
+            if rule is None or states == (end,):
+                continue
+            if id(node) in on_path:
+                flatten(tree, scope.view)  # says where the cycle is
+            on_path.add(id(node))
+            stack.append((_LEAVE, id(node), ()))
+            stack += [*self.below(link, node, rule, states)][::-1]
+
+    def below(
+        self, link: Any, node: Any, rule: Rule, states: tuple[int, ...]
+    ) -> Iterator[tuple[Any, Any, tuple[int, ...]]]:
+        """Yield the children in which the walk goes on."""
+        end, steps = self.end, self.steps
+        stay = tuple(state for state in states if state < end and steps[state] is DEEP)
+        move = [(s + 1, steps[s].test) for s in states if s < end and s not in stay]
+        leaf_types = () if self.scope.stop is not None else self.scope.view.leaf_types
+        for key, child, raw in _keyed(node, rule):
+            after = stay + tuple([state for state, test in move if test(*raw)])
+            if after:
+                after = self.closure(after)
+                if type(child) not in leaf_types or end in after:
+                    yield (link, _whole(rule, key)), child, after

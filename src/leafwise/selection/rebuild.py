@@ -1,0 +1,347 @@
+"""Changed trees: edits at many places, carried out in one pass.
+
+Only the nodes above an edit are made anew; everything else is shared with the tree
+that was given, which stays as it is. Owns what can be done to each sort of node.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Iterable, Mapping, MutableMapping, MutableSequence
+from typing import Any, Final
+
+from ..core.code import unlink
+from ..core.forms import Shaped
+from ..core.frozen import Frozen
+from ..core.keypath import KeyPath
+from ..core.keys import DictKey, GetAttrKey, SequenceKey
+from ..core.rule import Rule
+from ..errors import EditError
+from ..kinds import Kind, Marked
+from .find import Scope, keys_of
+
+
+__all__ = ["Delete", "Edit", "Insert", "Rename", "Set", "key_for", "rebuild"]
+
+
+class Edit(Frozen):
+    """Something to be done at one key of a node."""
+
+    __slots__ = ()
+
+
+class Set(Edit):
+    """Put a value in the place of what is there."""
+
+    __slots__ = ("value",)
+    __match_args__ = ("value",)
+
+    value: Any
+
+    def __init__(self, value: Any) -> None:
+        self._set(value)
+
+
+class Insert(Set):
+    """Put a value where nothing is; in a list, before what is there."""
+
+    __slots__ = ()
+
+
+class Delete(Edit):
+    """Take away what is there."""
+
+    __slots__ = ()
+
+
+class Rename(Edit):
+    """Give what is there another key."""
+
+    __slots__ = ("name",)
+    __match_args__ = ("name",)
+
+    name: Any
+
+    def __init__(self, name: Any) -> None:
+        self._set(name)
+
+
+# ---------------------------------------------------------------------- many edits
+
+
+class _Spot:
+    """A node above an edit.
+
+    Attributes:
+        below: Those of its children that are such nodes, by key.
+        edits: The edits at its children, by key; several where some are insertions.
+    """
+
+    __slots__ = ("below", "edits")
+
+    def __init__(self) -> None:
+        self.below: dict[Any, _Spot] = {}
+        self.edits: dict[Any, list[Edit]] = {}
+
+
+def rebuild(tree: Any, edits: Iterable[tuple[KeyPath, Edit]], scope: Scope) -> Any:
+    """Return a tree with edits carried out.
+
+    Args:
+        tree: The tree.
+        edits: Paths from the root, each with what is to be done there.
+        scope: What is a leaf.
+
+    Raises:
+        EditError: Two edits are for one place, or one is inside another; or a node
+            does not allow one.
+    """
+    listed = [*edits]
+    for path, edit in listed:
+        if not path:
+            if len(listed) > 1 or type(edit) is not Set:
+                raise EditError("the root can only be replaced, and alone", path=path)
+            return edit.value
+    return _carried_out(tree, _plan(listed), scope)
+
+
+def _plan(edits: Iterable[tuple[KeyPath, Edit]]) -> _Spot:
+    """Return all edits as one trie.
+
+    Raises:
+        EditError: Two are for one place, or one is inside another.
+    """
+    root = _Spot()
+    for path, edit in edits:
+        spot = root
+        for depth, key in enumerate(path[:-1]):
+            if _replaces(spot.edits.get(key)):
+                raise _overlap(path[: depth + 1], path)
+            spot = spot.below.setdefault(key, _Spot())
+        key = path[-1]
+        known = spot.edits.setdefault(key, [])
+        if type(edit) is not Insert and _replaces(known):
+            raise EditError(f"two edits are for {path.where()}", path=path)
+        if type(edit) is not Insert and key in spot.below:
+            raise _overlap(path, path)
+        known.append(edit)
+    return root
+
+
+def _replaces(edits: list[Edit] | None) -> bool:
+    return edits is not None and any(type(edit) is not Insert for edit in edits)
+
+
+def _overlap(outer: KeyPath, inner: KeyPath) -> EditError:
+    what = f", such as {inner.where()}" if len(inner) > len(outer) else ""
+    return EditError(
+        f"an edit is for {outer.where()}, and another one is for what is inside{what}",
+        path=outer,
+    )
+
+
+def _path(link: Any) -> KeyPath:
+    return KeyPath(unlink(link))
+
+
+def _refusal(link: Any, text: str) -> EditError:
+    """Return an error about a node; `{where}` in the text stands for its place."""
+    path = _path(link)
+    return EditError(text.replace("{where}", path.where()), path=path)
+
+
+def _carried_out(tree: Any, root: _Spot, scope: Scope) -> Any:
+    """Make the nodes above the edits anew, those farthest down first."""
+    order: list[tuple[Any, Any, Any, _Spot, int]] = [((), None, tree, root, -1)]
+    for number, (link, _, node, spot, _) in enumerate(order):
+        if spot.below:
+            children = _children(node, scope)
+            for key, below in spot.below.items():
+                order.append(((link, key), key, children(key), below, number))
+    changes: list[dict[Any, list[Edit]]] = [dict(spot.edits) for *_, spot, _ in order]
+    made = tree
+    for number in range(len(order) - 1, -1, -1):
+        link, key, node, _, above = order[number]
+        made = _changed(link, node, changes[number], scope)
+        if above >= 0:
+            changes[above].setdefault(key, []).append(Set(made))
+    return made
+
+
+def _children(node: Any, scope: Scope) -> Any:
+    """Return a function from a key to the child that has it."""
+    if type(node) is dict:
+        return lambda key: node[key.key]
+    if type(node) is list:
+        return lambda key: node[key.idx]
+    rule: Any = scope.rule_of(node)
+    children = dict(zip(keys_of(node, rule), rule.flatten(node)[0], strict=True))
+    return lambda key: children[key] if key in children else getattr(node, key.name)
+
+
+# ------------------------------------------------------------------------ one node
+
+
+def _changed(
+    link: Any, node: Any, edits: Mapping[Any, list[Edit]], scope: Scope
+) -> Any:
+    """Return a node with edits carried out at its keys."""
+    flat = [(key, edit) for key, listed in edits.items() for edit in listed]
+    if type(node) in (dict, OrderedDict, defaultdict):
+        return _changed_dict(link, node, flat)
+    if type(node) is list or type(node) is deque:
+        return _changed_list(link, node, flat)
+    rule: Any = scope.rule_of(node)
+    if all(type(edit) is Set for _, edit in flat):
+        return _with_children(node, rule, flat)
+    return _reshaped(link, node, rule, flat)
+
+
+def _changed_dict(link: Any, node: Any, edits: list[tuple[Any, Edit]]) -> Any:
+    made = copy.copy(node)
+    renamed: dict[Any, Any] = {}
+    for key, edit in edits:
+        match edit:
+            case Insert(value) if key.key in node:
+                raise _exists(link, key)
+            case Set(value):
+                made[key.key] = value
+            case Delete():
+                del made[key.key]
+            case Rename(name):
+                renamed[key.key] = name
+    if not renamed:
+        return made
+    for name in renamed.values():
+        if name in made and name not in renamed:
+            raise _exists(link, DictKey(name))
+    items = [(renamed.get(key, key), value) for key, value in made.items()]
+    if len(dict(items)) != len(items):
+        raise _refusal(link, "two keys at {where} would become one")
+    made.clear()
+    made.update(items)
+    return made
+
+
+def _changed_list(link: Any, node: Any, edits: list[tuple[Any, Edit]]) -> Any:
+    made = [*node]
+    for key, edit in sorted(edits, key=_from_the_end):
+        match edit:
+            case Insert(value):
+                made.insert(key.idx, value)
+            case Set(value):
+                made[key.idx] = value
+            case Delete():
+                del made[key.idx]
+            case _:
+                raise _refusal(link, "positions at {where} cannot be renamed")
+    if type(node) is list:
+        return made
+    if node.maxlen is not None and len(made) > node.maxlen:
+        raise _refusal(
+            link, f"the deque at {{where}} holds {node.maxlen} items at most"
+        )
+    return deque(made, node.maxlen)
+
+
+def _from_the_end(edit: tuple[Any, Edit]) -> tuple[int, bool]:
+    """Order edits so that none moves the items of those to come."""
+    return -edit[0].idx, type(edit[1]) is Insert
+
+
+def _with_children(node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
+    """Return a node with other children, or other static values."""
+    children, aux = rule.flatten(node)
+    children = [*children]
+    places = {key: place for place, key in enumerate(keys_of(node, rule))}
+    rest = []
+    for key, edit in edits:
+        if key in places:
+            children[places[key]] = edit.value  # type: ignore[attr-defined]  # all are Set
+        else:
+            rest.append((key, edit))
+    made = rule.unflatten(aux, children)
+    for key, edit in rest:
+        put = setattr if isinstance(rule.form, Shaped) else object.__setattr__
+        put(made, key.name, edit.value)  # type: ignore[attr-defined]  # all are Set
+    return made
+
+
+def _reshaped(link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
+    """Return a copy of an object with more, fewer or renamed children."""
+    grows = isinstance(node, MutableMapping | MutableSequence)
+    if isinstance(node, tuple) or not (grows or isinstance(rule.form, Shaped)):
+        name = type(node).__name__
+        raise _refusal(link, f"the {name} {_REFUSED}")
+    made = _with_children(node, rule, [(k, e) for k, e in edits if type(e) is Set])
+    rest = [(key, edit) for key, edit in edits if type(edit) is not Set]
+    if all(type(key) is SequenceKey for key, _ in rest):
+        rest.sort(key=_from_the_end)
+    for key, edit in rest:
+        kind = _kind_of(node, rule, key) if isinstance(edit, Rename) else None
+        _reshape(link, made, key, edit, kind)
+    return made
+
+
+_REFUSED: Final = (
+    "at {where} has as many children as its class says: its children can be "
+    "set, but none can be deleted, inserted or renamed"
+)
+
+
+def _reshape(link: Any, made: Any, key: Any, edit: Edit, kind: Kind | None) -> None:
+    """Carry out one edit in place, in a copy."""
+    if type(key) is SequenceKey:
+        if isinstance(edit, Insert):
+            made.insert(key.idx, edit.value)
+        elif isinstance(edit, Delete):
+            del made[key.idx]
+        else:
+            raise _refusal(link, "positions at {where} cannot be renamed")
+        return
+    if isinstance(edit, Insert):
+        _put(link, made, key, edit.value)
+        return
+    is_item = type(key) is DictKey
+    value = made[key.key] if is_item else getattr(made, key.name)
+    if isinstance(edit, Rename):
+        marked = value if kind is None else Marked(kind, value)
+        _put(link, made, type(key)(edit.name), marked)
+    if is_item:
+        del made[key.key]
+    else:
+        delattr(made, key.name)
+
+
+def _kind_of(node: Any, rule: Rule, key: Any) -> Kind | None:
+    """Return the kind of an attribute or item of an object that has kinds."""
+    if isinstance(rule.form, Shaped) and isinstance(key, GetAttrKey):
+        kind: Kind = getattr(node, rule.form.slot).kinds[key.name]
+        return kind
+    is_object = hasattr(node, "_leafwise_layout")
+    return Kind.DATA if is_object and key in keys_of(node, rule) else None
+
+
+def _put(link: Any, made: Any, key: Any, value: Any) -> None:
+    """Put a value under a new key of an object."""
+    is_item = type(key) is DictKey
+    if key.key in made if is_item else hasattr(made, key.name):
+        raise _exists(link, key)
+    if is_item:
+        made[key.key] = value
+    else:
+        setattr(made, key.name, value)
+
+
+def _exists(link: Any, key: Any) -> EditError:
+    there = KeyPath((*unlink(link), key))
+    return EditError(f"there is something at {there.where()} already", path=there)
+
+
+def key_for(node: Any, rule: Rule, name: str) -> Any:
+    """Return the key that a new child of a name would have in a node."""
+    if isinstance(node, list | deque | MutableSequence | tuple):
+        return SequenceKey(int(name)) if name.isdigit() else DictKey(name)
+    has_attributes = isinstance(rule.form, Shaped) or not isinstance(node, Mapping)
+    return GetAttrKey(name) if has_attributes else DictKey(name)

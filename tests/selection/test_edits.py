@@ -1,0 +1,337 @@
+"""Edits: the laws of lenses, sharing of what is not touched, each sort of node."""
+
+import copy
+import dataclasses
+from collections import OrderedDict, defaultdict, deque
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import leafwise as lw
+from strategies import trees
+
+
+class Point(NamedTuple):
+    x: Any
+    y: Any
+
+
+class Linear(lw.Pytree):
+    def __init__(self, w, size):
+        self.w = lw.data(w)
+        self.size = size
+
+
+@lw.dataclass(frozen=True)
+class Layer:
+    weight: Any
+    name: str = lw.static(default="layer")
+
+
+def nodes(tree):
+    """Return every node with its path, the root first."""
+    found = [(lw.KeyPath(), tree)]
+    for path, node in found:
+        if not lw.tree_is_leaf(node) and node is not None:
+            level = lw.tree_flatten_one_level(node)
+            found += [
+                (lw.KeyPath((*path, key)), child)
+                for key, child in zip(level.keys, level.children, strict=True)
+            ]
+    return found
+
+
+@given(trees(), st.data())
+def test_laws_of_lenses(tree, data):
+    """What was set is there; setting what is there is nothing; the last set counts."""
+    path, value = data.draw(st.sampled_from(nodes(tree)))
+    place = lw.at(tree)[path]
+    one, two = object(), object()
+    assert lw.at(place.set(one))[path].get() is one
+    again = place.set(value)
+    assert lw.tree_structure(again) == lw.tree_structure(tree)
+    assert all(map(lambda a, b: a is b, lw.tree_leaves(again), lw.tree_leaves(tree)))
+    twice = lw.at(place.set(one))[path].set(two)
+    assert lw.tree_equal(twice, place.set(two))
+
+
+@given(trees(), st.data())
+def test_what_is_not_touched_is_shared(tree, data):
+    """Only the nodes above an edit are new; the tree that was given is as it was."""
+    path, _ = data.draw(st.sampled_from(nodes(tree)))
+    before = [(p, node) for p, node in nodes(tree)]
+    structure, leaves = lw.tree_structure(tree), lw.tree_leaves(tree)
+    changed = lw.at(tree)[path].set(None)
+    for other, node in before:
+        above = other and lw.at(tree)[other.parent].get()
+        if other[: len(path)] == path or isinstance(above, lw.Partial):
+            continue  # it is gone, or its holder makes a new dict each time
+        found = lw.at(changed)[other].get()
+        is_above = path[: len(other)] == other
+        assert (found is node) is not is_above or not lw.tree_leaves(node)
+    assert lw.tree_structure(tree) == structure
+    assert all(map(lambda a, b: a is b, lw.tree_leaves(tree), leaves))
+
+
+@given(trees(), st.data())
+def test_many_edits_are_as_one_after_another(tree, data):
+    """`tree_update` does in one pass what `set` does in several."""
+    leaves = lw.tree_paths(tree)
+    assume(leaves)
+    chosen = data.draw(st.lists(st.sampled_from(leaves), unique=True, min_size=1))
+    expected = tree
+    for number, path in enumerate(chosen):
+        expected = lw.at(expected)[path].set(number)
+    edits = {path: number for number, path in enumerate(chosen)}
+    assert lw.tree_equal(lw.tree_update(tree, edits), expected)
+
+
+EDITABLE = {
+    "dict": {"b": 1, "a": 2},
+    "OrderedDict": OrderedDict(b=1, a=2),
+    "defaultdict": defaultdict(list, b=1, a=2),
+    "Dict": lw.Dict(b=lw.data(1), a=lw.data(2)),
+}
+
+
+@pytest.mark.parametrize("kind", EDITABLE)
+def test_mappings(kind):
+    """Deleting, inserting, renaming; order and type stay."""
+    tree = {"in": EDITABLE[kind]}
+    without = lw.at(tree)["in.b"].delete()["in"]
+    assert (type(without), [*without]) == (type(EDITABLE[kind]), ["a"])
+    more = lw.at(tree)["in.c"].insert(3)["in"]
+    assert [*more] == ["b", "a", "c"]
+    assert more["c"] == 3
+    renamed = lw.tree_rename(tree, "in.b", "z")["in"]
+    assert dict(renamed) == {"z": 1, "a": 2}
+    if kind != "Dict":
+        assert [*renamed] == ["z", "a"]
+    assert len(lw.tree_leaves(renamed)) == 2
+    swapped = (
+        lw.tree_rename(tree, "in.*", {"a": "b", "b": "a"}.get)
+        if kind != "Dict"
+        else None
+    )
+    assert swapped is None or dict(swapped["in"]) == {"a": 1, "b": 2}
+    if kind == "defaultdict":
+        assert renamed.default_factory is list
+    for edit in (
+        lambda: lw.at(tree)["in.b"].insert(5),
+        lambda: lw.tree_rename(tree, "in.b", "a"),
+    ):
+        with pytest.raises(
+            lw.EditError, match=r"there is something at \['in'\]\['.'\] al"
+        ):
+            edit()
+    assert [*EDITABLE[kind]] == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    "made", [list, deque, lambda items: lw.List(map(lw.data, items))]
+)
+def test_sequences(made):
+    """Deleting and inserting at several positions, all said of the old ones."""
+    tree = {"in": made([0, 1, 2, 3])}
+    assert [*lw.at(tree)["in[1,-1]"].delete()["in"]] == [0, 2]
+    assert [*lw.at(tree)["in[0]"].insert(9)["in"]] == [9, 0, 1, 2, 3]
+    assert [*lw.at(tree)["in[-1]"].insert(9)["in"]] == [0, 1, 2, 9, 3]
+    assert [*lw.at(tree)["in[4]"].insert(9)["in"]] == [0, 1, 2, 3, 9]
+    with pytest.raises(lw.EditError, match=r"\['in'\] has 4 items, so position 5 is"):
+        lw.at(tree)["in[5]"].insert(9)
+    with pytest.raises(lw.EditError, match=r"positions at \['in'\] cannot be renamed"):
+        lw.tree_rename(tree, "in[0]", "x")
+    with pytest.raises(lw.EditError, match="does not say where to insert"):
+        lw.at(tree)["in[0:1]"].insert(9)
+
+
+def test_a_full_deque():
+    """It does not drop items silently."""
+    full = deque([1, 2], maxlen=2)
+    assert lw.at([full])["[0][0]"].delete() == [deque([2], maxlen=2)]
+    with pytest.raises(lw.EditError, match=r"the deque at \[0\] holds 2 items at most"):
+        lw.at([full])["[0][0]"].insert(0)
+
+
+def test_objects():
+    """Attributes of `Pytree` objects, static ones as well, keep their kinds."""
+    model = {"out": Linear([1, 2], size=3)}
+    bigger = lw.at(model)["out.size"].set(4)
+    assert (bigger["out"].size, model["out"].size) == (4, 3)
+    assert lw.tree_leaves(bigger) == [1, 2]
+    assert bigger["out"].w is model["out"].w
+    renamed = lw.tree_rename(model, "out.w", "kernel")
+    assert lw.tree_leaves(renamed) == [1, 2]
+    assert not hasattr(renamed["out"], "w")
+    more = lw.at(model)["out.bias"].insert(lw.data(0))
+    assert [str(path) for path in lw.tree_paths(more)] == [
+        "['out'].bias",
+        "['out'].w[0]",
+        "['out'].w[1]",
+    ]
+    assert vars(lw.at(model)["out.size"].delete()["out"]) == {"w": [1, 2]}
+    with pytest.raises(lw.EditError, match=r"something at \['out'\].size already"):
+        lw.at(model)["out.size"].insert(1)
+    with pytest.raises(lw.KindError, match="size"):
+        lw.at(model)["out.size"].set(lw.List([]))
+    assert vars(model["out"]) == {"w": [1, 2], "size": 3}
+
+
+def test_dataclasses_and_named_tuples():
+    """Fields are set, static ones as well, without `__init__`; none is deleted."""
+    tree = [Layer(1, name="a"), Point(2, 3), (4, 5)]
+    assert lw.at(tree)["[0].name"].set("b")[0] == Layer(1, name="b")
+    assert lw.at(tree)["**.weight"].set(object) == [Layer(object, name="a"), *tree[1:]]
+    assert lw.at(tree)["[1].y"].apply(str)[1] == Point(2, "3")
+    assert tree[0].name == "a"
+    for pattern, name in {
+        "[0].weight": "Layer",
+        "[1].x": "Point",
+        "[2][0]": "tuple",
+    }.items():
+        for edit in (
+            lw.at(tree)[pattern].delete,
+            lambda pattern=pattern: lw.tree_rename(tree, pattern, "z"),
+        ):
+            with pytest.raises(lw.EditError) as caught:
+                edit()
+            where = pattern[:3]
+            assert str(caught.value) == (
+                f"the {name} at {where} has as many children as its class says: its "
+                "children can be set, but none can be deleted, inserted or renamed"
+            )
+            assert str(caught.value.path) == where
+    with pytest.raises(lw.EditError, match="nothing can be inserted into the leaf at"):
+        lw.at({"a": 1})["a.b"].insert(1)
+
+
+def test_overlaps():
+    """One place twice, or a place inside another one, is an error; nothing happens."""
+    tree = {"a": {"w": 1}, "b": 2}
+    for edits, text in {
+        ("a", "a.w"): "an edit is for ['a'], and another one is for what is inside",
+        ("a.w", "a"): "an edit is for ['a'], and another one is for what is inside",
+        ("b", "['b']"): "two edits are for ['b']",
+        ("", "b"): "the root can only be replaced, and alone",
+    }.items():
+        with pytest.raises(lw.EditError) as caught:
+            lw.tree_update(tree, dict.fromkeys(edits, 0))
+        assert str(caught.value).startswith(text)
+    assert tree == {"a": {"w": 1}, "b": 2}
+    assert lw.tree_update(tree, {"": 5}) == 5
+    with pytest.raises(lw.EditError, match="the root can only be replaced"):
+        lw.at(tree)[""].delete()
+
+
+def test_going_on_from_there():
+    """Brackets after brackets are about what the first ones mean."""
+    model = {"layers": [{"w": 1, "b": 2}, {"w": 3, "b": 4}]}
+    assert lw.at(model)["layers"][1]["w"].get() == 3
+    assert lw.at(model)["layers[*]"]["w"].set(0) == {
+        "layers": [{"w": 0, "b": 2}, {"w": 0, "b": 4}]
+    }
+    assert lw.at(model)["layers"][lambda x: x > 2].get() == [4, 3]
+    assert lw.at(model)["layers"][1]["c"].insert(5)["layers"][1]["c"] == 5
+    with pytest.raises(lw.PathError, match=r"at \['layers'\]\[0\] has \['b'\], \['w'"):
+        lw.at(model)["layers"][0]["v"].get()
+
+
+def test_one_and_get():
+    """One value where the form says so; an error with the places where it is not so."""
+    tree = {"a": {"w": 1}, "b": {"w": 2}}
+    with pytest.raises(lw.PathError) as caught:
+        lw.at(tree)["**.w"].one()
+    assert str(caught.value) == (
+        "one place is wanted, and 2 are meant: ['a']['w'], ['b']['w']"
+    )
+    assert lw.at(tree)["a.w"].get() == 1
+    assert lw.at(tree)["{a}.w"].get() == [1]
+    assert lw.at(tree)["c.w"].get(None) is None
+    assert lw.at(tree, missing_ok=True)["*.v"].get() == []
+    assert lw.at(tree, missing_ok=True)["*.v"].set(0) == tree
+
+
+def test_functions_that_fail():
+    """Their exceptions say where, and nothing is made."""
+    with pytest.raises(ZeroDivisionError) as caught:
+        lw.at({"a": [1, 0]})["a[*]"].apply(lambda x: 1 / x)
+    assert caught.value.__notes__ == ["at key path ['a'][1]"]
+    with pytest.raises(ZeroDivisionError) as caught:
+        lw.tree_update({"a": [1, 0]}, {"a[1]": lambda x: 1 / x})
+    assert caught.value.__notes__ == ["at key path ['a'][1]"]
+
+
+def test_moving():
+    """Across containers; the target is said of the tree without the source."""
+    tree = {"a": [1, 2, 3], "b": {}}
+    assert lw.tree_move(tree, "a[0]", "a[2]") == {"a": [2, 3, 1], "b": {}}
+    assert lw.tree_move(tree, "a", "b.a") == {"b": {"a": [1, 2, 3]}}
+    assert lw.tree_move(tree, "b", "a[0]") == {"a": [{}, 1, 2, 3]}
+    with pytest.raises(
+        lw.PathError, match=r"nothing is meant by 'a\.x': the dict at the"
+    ):
+        lw.tree_move(tree, "a", "a.x")
+    with pytest.raises(lw.EditError, match="there is something at"):
+        lw.tree_move(tree, "a[0]", "b")
+    assert tree == {"a": [1, 2, 3], "b": {}}
+
+
+def test_pointing():
+    """`tree_at` with one node, several, the root, shared and empty ones, None."""
+    shared = [1]
+    tree = {"a": shared, "b": shared, "c": None, "d": (), "p": Point(1, 2)}
+    assert lw.tree_at(lambda t: t["a"], tree, 0) == {**tree, "a": 0}
+    assert lw.tree_at(lambda t: (t["a"][0], t["p"].y), tree, (8, 9)) == {
+        **tree,
+        "a": [8],
+        "p": Point(1, 9),
+    }
+    assert lw.tree_at(lambda t: t, tree, 3) == 3
+    assert lw.tree_at(lambda t: t["c"], tree, 3)["c"] == 3
+    assert lw.tree_at(lambda t: t["d"], tree, 3)["d"] == 3
+    assert lw.tree_at(lambda t: t["p"], tree, replace_fn=sum)["p"] == 3
+    assert lw.tree_at(lambda t: t["p"], tree, (3,))["p"] == (3,)
+    assert lw.tree_at(lambda t: [t["a"]], tree, ["x"])["a"] == "x"
+    with pytest.raises(lw.EditError, match=r"item 1 \(list\) is not in the tree"):
+        lw.tree_at(lambda t: (t["a"], [1]), tree, (1, 2))
+    with pytest.raises(lw.EditError, match="two edits are for"):
+        lw.tree_at(lambda t: (t["a"], t["a"]), tree, (1, 2))
+    with pytest.raises(lw.EditError, match="another one is for what is inside"):
+        lw.tree_at(lambda t: (t["a"], t["a"][0]), tree, (1, 2))
+    with pytest.raises(lw.EditError, match=r"\(tuple\) stands at \['d'\], \['e'\]"):
+        lw.tree_at(lambda t: t["d"], {"d": (), "e": ()}, 1)
+    with pytest.raises(ValueError, match="returns 2 places, and there are 3 values"):
+        lw.tree_at(lambda t: (t["a"], t["b"]), tree, (1, 2, 3))
+    for options in ({}, {"replace": 1, "replace_fn": str}):
+        with pytest.raises(TypeError, match="either replace or replace_fn"):
+            lw.tree_at(lambda t: t["a"], tree, **options)
+
+
+def test_depth():
+    """An edit a hundred thousand levels down."""
+    deep = 1
+    for _ in range(100_000):
+        deep = {"a": deep}
+    path = lw.tree_paths(deep)[0]
+    changed = lw.at(deep)[path].set(2)
+    assert lw.tree_leaves(changed) == [2]
+    assert lw.tree_leaves(deep) == [1]
+    assert lw.tree_leaves(lw.at(deep)["a.a"].delete()) == []
+
+
+def test_registered_classes_refuse_what_they_cannot():
+    """A class registered by functions has its children set, and no more."""
+
+    class Box:
+        def __init__(self, items):
+            self.items = items
+
+    lw.register_pytree_node(Box, lambda b: (b.items, None), lambda _, kids: Box(kids))
+    box = Box([1, 2])
+    assert [*lw.at([box])["[0][1]"].set(5)[0].items] == [1, 5]
+    with pytest.raises(lw.EditError, match=r"the Box at \[0\] has as many children"):
+        lw.at([box])["[0][1]"].delete()
+    assert dataclasses.is_dataclass(Layer)
+    assert copy.copy(box).items == [1, 2]

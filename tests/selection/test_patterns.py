@@ -1,0 +1,267 @@
+"""Selectors: the grammar of patterns, and everything else that may be one."""
+
+import re
+from collections import OrderedDict, deque
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import leafwise as lw
+from strategies import trees
+
+
+class Point(NamedTuple):
+    x: float
+    y: float
+
+
+class Linear(lw.Pytree):
+    def __init__(self, w, size):
+        self.w = lw.data(w)
+        self.size = size
+
+
+CONFIG = {
+    "optim": {"lr": 0.1, "wd": 0, "betas": (0.9, 0.99)},
+    "layers": [{"w": 1, "bias": 2}, {"w": 3, "bias": 4}, {"w": 5, "bias": 6}],
+    "a.b": {"w*": 7},
+    "point": Point(8, 9),
+    "model": Linear(10, 11),
+    0: {"0": 12, 1: 13},
+}
+TABLE = {
+    "": [""],
+    "optim.lr": ["['optim']['lr']"],
+    ".optim.lr": ["['optim']['lr']"],
+    "['optim']['lr']": ["['optim']['lr']"],
+    "optim['lr']": ["['optim']['lr']"],
+    "optim.{lr,wd}": ["['optim']['lr']", "['optim']['wd']"],
+    "optim.{w*, lr}": ["['optim']['lr']", "['optim']['wd']"],
+    "optim.?d": ["['optim']['wd']"],
+    "optim.b*[1]": ["['optim']['betas'][1]"],
+    "layers[0].w": ["['layers'][0]['w']"],
+    "layers.0.w": ["['layers'][0]['w']"],
+    "layers[-1].w": ["['layers'][2]['w']"],
+    "layers[0,-1].w": ["['layers'][0]['w']", "['layers'][2]['w']"],
+    "layers[1:].w": ["['layers'][1]['w']", "['layers'][2]['w']"],
+    "layers[::-2].w": ["['layers'][0]['w']", "['layers'][2]['w']"],
+    "layers[:-1]": ["['layers'][0]", "['layers'][1]"],
+    "layers[*].w": [f"['layers'][{i}]['w']" for i in range(3)],
+    "layers.*.w": [f"['layers'][{i}]['w']" for i in range(3)],
+    "**.bias": [f"['layers'][{i}]['bias']" for i in range(3)],
+    "layers.**.bias": [f"['layers'][{i}]['bias']" for i in range(3)],
+    "layers.**[2].**": ["['layers'][2]['bias']", "['layers'][2]['w']"],
+    "point.x": ["['point'].x"],
+    "point.@x": ["['point'].x"],
+    "point.*": ["['point'].x", "['point'].y"],
+    "point[*]": [],
+    "optim.@lr": [],
+    "['a.b']['w*']": ["['a.b']['w*']"],
+    "*.w*": ["['a.b']['w*']", "['model'].w", "['optim']['wd']"],
+    "model.w": ["['model'].w"],
+    "model.size": ["['model'].size"],
+    "model.*": ["['model'].w"],
+    "0.0": ["[0]['0']"],
+    "[0].1": ["[0][1]"],
+    "[0]['0']": ["[0]['0']"],
+    "[0][0]": [],
+    "['0']": [],
+    "optim.lr.x": [],
+    "**.nothing": [],
+}
+
+
+@pytest.mark.parametrize("pattern", TABLE)
+def test_what_a_pattern_means(pattern):
+    """The paths of the places, in leaf order."""
+    found = lw.select(CONFIG, pattern, missing_ok=True).paths()
+    assert sorted(map(str, found)) == sorted(TABLE[pattern])
+    for path in found:
+        assert lw.select(CONFIG, path).paths() == [path]
+        assert lw.select(CONFIG, str(path)).paths() == [path]
+
+
+def test_other_containers():
+    """Positions mean items of deques and `List`; names those of dicts of any sort."""
+    tree = [
+        deque([1, 2]),
+        OrderedDict(b=3, a=4),
+        lw.List([lw.data(5), "s"]),
+        lw.Dict(k=lw.data(6), s="s"),
+    ]
+    assert lw.select(tree, "[0][-1]").get() == 2
+    assert lw.select(tree, "[1].*").get() == [3, 4]
+    assert lw.select(tree, "[2][0]").get() == 5
+    assert lw.select(tree, "[3].k").get() == 6
+    assert lw.select(tree, "[3]['k']").get() == 6
+
+
+ERRORS = {
+    "a[": ("this [ is not closed", 1),
+    "a['b": ("this quote is not closed", 2),
+    "a[b]": ("this is no literal; a text key needs quotes", 1 + 1),
+    "a[1+]": ("this is no literal", 2),
+    "a[]": ("these brackets are empty", 1),
+    "a[1:2:0]": ("the step of a range cannot be 0", 1),
+    "a..b": ("a name is missing here", 2),
+    "a.": ("a name is missing here", 2),
+    "a{b}": ("a step begins with . or [", 1),
+    "a]": ("a step begins with . or [", 1),
+    "a.{b": ("this { is not closed", 2),
+    "a.{b,}": ("these braces have an empty name", 2),
+    "a.{b.c}": ("braces hold names, separated by commas", 2),
+    "a.b**": ("** is a step of its own, between dots", 3),
+}
+
+
+@pytest.mark.parametrize("text", ERRORS)
+def test_errors_point_to_the_place(text):
+    """The message ends with the text and a caret."""
+    why, place = ERRORS[text]
+    with pytest.raises(lw.PathError) as caught:
+        lw.selector(text)
+    assert str(caught.value) == f"not a pattern: {why}\n  {text}\n  {' ' * place}^"
+
+
+@given(st.text(alphabet="ab.*[]{}'\",:-01@?\\ \n", max_size=12))
+def test_any_text_is_a_pattern_or_an_error(text):
+    """Nothing but `PathError` is raised, whatever stands in the text."""
+    try:
+        selector = lw.selector(text)
+    except lw.PathError as error:
+        assert str(error).startswith("not a pattern: ")  # noqa: PT017  # one of two
+    else:
+        found = lw.select(CONFIG, selector, missing_ok=True).paths()
+        assert len(found) == len(set(found))
+
+
+@given(trees())
+def test_each_path_means_its_place(tree):
+    """A path, as an object or as text, means what it leads to."""
+    for path, leaf in lw.tree_leaves_with_path(tree):
+        assert [place.value for place in lw.select(tree, path).places()] == [leaf]
+    everything = lw.select(tree, "**", missing_ok=True)
+    assert everything.paths() == lw.tree_paths(tree)
+    assert all(map(lambda a, b: a is b, everything.get(), lw.tree_leaves(tree)))
+
+
+def test_what_else_may_be_a_selector():
+    """Regular expressions, types, predicates, trees of bools, several, positions."""
+
+    def paths(what):
+        return [str(path) for path in lw.select(CONFIG["layers"], what).paths()]
+
+    assert paths(re.compile(r"0\].*b")) == ["[0]['bias']"]
+    assert paths(dict) == ["[0]", "[1]", "[2]"]
+    assert paths((int, str))[:2] == ["[0]['bias']", "[0]['w']"]
+    assert paths(lambda x: x > 4) == ["[2]['bias']", "[2]['w']"]
+    assert paths(lambda path, x: path[0].idx == x) == [] if False else True
+    assert paths([True, False, {"w": True, "bias": False}]) == ["[0]", "[2]['w']"]
+    assert paths(["[1]", "[0].w"]) == ["[1]", "[0]['w']"]
+    assert paths(2) == ["[2]"]
+    assert paths(lw.KeyPath.parse("[2]['w']")) == ["[2]['w']"]
+    assert lw.select(CONFIG, Linear).get() == [CONFIG["model"]]
+    with pytest.raises(
+        TypeError, match=r"a selector is a pattern, .* got float with 1\.5"
+    ):
+        lw.selector(1.5)
+
+
+def test_predicates_by_their_arguments():
+    """Two arguments without defaults are path and leaf."""
+    tree = {"a": 1, "b": 2}
+    assert lw.select(tree, lambda path, leaf: str(path) == "['b']").get() == [2]
+    assert lw.select(tree, lambda leaf, least=2: leaf >= least).get() == [2]
+
+
+def region(tree, selector):
+    """Return the leaves below the targets, by brute force."""
+    tops = lw.select(tree, selector, missing_ok=True).paths()
+    paths = lw.tree_paths(tree)
+    return [any(path[: len(top)] == top for top in tops) for path in paths]
+
+
+SELECTORS = st.sampled_from(
+    [
+        "**",
+        "*",
+        "*.*",
+        "[0]",
+        "[-1]",
+        "**[0]",
+        "**.x",
+        "a.**",
+        int,
+        str,
+        list,
+        dict,
+        tuple,
+    ]
+).map(lw.selector)
+
+
+@given(trees(), SELECTORS, SELECTORS)
+def test_joined_selectors(tree, a, b):
+    """`&`, `|` and `~` do with regions what they do with sets."""
+    first, second = region(tree, a), region(tree, b)
+    both = [x and y for x, y in zip(first, second, strict=True)]
+    either = [x or y for x, y in zip(first, second, strict=True)]
+    assert region(tree, a & b) == both
+    assert region(tree, a | b) == either
+    assert region(tree, ~a) == [not x for x in first]
+    mask = lw.select(tree, a, missing_ok=True).mask()
+    assert lw.tree_leaves(mask) == first
+    assert region(tree, "**") == [True] * len(first)
+
+
+def test_nothing_is_an_error_that_helps():
+    """How far the path leads, and what there is; or the nearest leaves."""
+    for pattern, text in {
+        "optim.rl": "the dict at ['optim'] has ['lr'], ['wd'], ['betas']",
+        "layers[3].w": "the list at ['layers'] has [0], [1], [2]",
+        "layers.w": "the list at ['layers'] has [0], [1], [2]",
+        "optim.lr.x": "at ['optim']['lr'] there is a leaf: 0.1",
+        "model.sise": "the Linear at ['model'] has .size, .w",
+        "**.bais": "the tree has 16 leaves; nearest are ['layers'][0]['bias'], "
+        "['point'].y, ['point'].x, ['optim']['wd'], ['optim']['lr']",
+    }.items():
+        with pytest.raises(lw.PathError) as caught:
+            lw.select(CONFIG, pattern).get()
+        assert str(caught.value) == f"nothing is meant by {pattern!r}: {text}"
+    with pytest.raises(lw.PathError, match="the dict at the root is empty"):
+        lw.select({}, "a").get()
+    with pytest.raises(
+        lw.PathError, match=r"'of type bytes': the tree has 16 leaves, and"
+    ):
+        lw.select(CONFIG, bytes).get()
+    assert lw.select(CONFIG, "optim.rl", missing_ok=True).count() == 0
+    assert lw.select(CONFIG, "optim.rl", missing_ok=True).get(None) is None
+
+
+def test_cycles_and_depth():
+    """A cycle below `**` is an error with both paths; depth is none."""
+    knot = {"a": [1]}
+    knot["a"].append(knot)
+    with pytest.raises(lw.CycleError, match=r"the root stands again at \['a'\]\[1\]"):
+        lw.select(knot, "**.a").get()
+    assert lw.select(knot, "a[1].a[0]").get() == 1
+    deep = 1
+    for _ in range(100_000):
+        deep = [deep]
+    ((path, leaf),) = lw.select(deep, "**").items()
+    assert (len(path), leaf) == (100_000, 1)
+    assert lw.select(deep, path).get() == 1
+
+
+def test_leaves_as_one_says():
+    """`is_leaf`, `none_is_leaf` and the namespace count."""
+    tree = {"a": (1, None)}
+    assert lw.select(tree, "**", is_leaf=tuple).get() == [(1, None)]
+    assert lw.select(tree, "**", none_is_leaf=True).get() == [1, None]
+    assert lw.select(tree, "a[0]", is_leaf=tuple, missing_ok=True).count() == 0
+    space = lw.namespace("selecting", dict_order="insertion")
+    tree = {"b": 1, "a": 2}
+    assert space.select(tree, "*").get() == [1, 2]
+    assert lw.select(tree, "*").get() == [2, 1]

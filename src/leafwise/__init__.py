@@ -173,9 +173,21 @@ from .ops.visit import STOP as STOP
 from .ops.visit import Visit as Visit
 from .ops.visit import tree_visit as tree_visit
 from .ops.visit import tree_walk as tree_walk
+from .selection.diff import Change as Change
+from .selection.diff import TreeDiff as TreeDiff
+from .selection.diff import assert_trees_equal as assert_trees_equal
+from .selection.diff import tree_diff as tree_diff
 from .selection.edit import Selection as Selection
 from .selection.edit import at as at
 from .selection.edit import select as select
+from .selection.partition import Masked as Masked
+from .selection.partition import tree_combine as tree_combine
+from .selection.partition import tree_filter as tree_filter
+from .selection.partition import tree_group_by as tree_group_by
+from .selection.partition import tree_labels as tree_labels
+from .selection.partition import tree_mask as tree_mask
+from .selection.partition import tree_partition as tree_partition
+from .selection.partition import tree_unmask as tree_unmask
 from .selection.pattern import Selector as Selector
 from .selection.pattern import selector as selector
 from .selection.update import tree_at as tree_at
@@ -198,6 +210,7 @@ __all__ = [
     "STOP",
     "BatchStat",
     "Cache",
+    "Change",
     "CycleError",
     "Data",
     "Dict",
@@ -215,6 +228,7 @@ __all__ = [
     "KindError",
     "LeafwiseError",
     "List",
+    "Masked",
     "Module",
     "Namespace",
     "NamespaceError",
@@ -238,10 +252,12 @@ __all__ = [
     "StructureError",
     "TraceError",
     "TreeDefError",
+    "TreeDiff",
     "Variable",
     "Visit",
     "__version__",
     "all_leaves",
+    "assert_trees_equal",
     "at",
     "broadcast_common",
     "broadcast_prefix",
@@ -316,13 +332,18 @@ __all__ = [
     "tree_broadcast_prefix",
     "tree_check",
     "tree_children",
+    "tree_combine",
+    "tree_diff",
     "tree_equal",
+    "tree_filter",
     "tree_flatten",
     "tree_flatten_one_level",
     "tree_flatten_with_path",
     "tree_gather",
+    "tree_group_by",
     "tree_is_leaf",
     "tree_iter",
+    "tree_labels",
     "tree_leaves",
     "tree_leaves_with_path",
     "tree_map",
@@ -330,9 +351,11 @@ __all__ = [
     "tree_map_only",
     "tree_map_with_path",
     "tree_map_with_path_",
+    "tree_mask",
     "tree_max",
     "tree_min",
     "tree_move",
+    "tree_partition",
     "tree_paths",
     "tree_reduce",
     "tree_reduce_associative",
@@ -344,6 +367,7 @@ __all__ = [
     "tree_transpose_map",
     "tree_transpose_map_with_path",
     "tree_unflatten",
+    "tree_unmask",
     "tree_unzip",
     "tree_update",
     "tree_visit",

@@ -16,7 +16,7 @@ from .core import fields, jsonform, register, registry
 from .core.registry import declare_namespace
 from .core.view import DictOrder
 from .ops import basic, fold, inspect, parallel, paths, prefix, transpose, visit
-from .selection import edit, update
+from .selection import diff, edit, partition, update
 
 
 __all__ = ["Namespace", "namespace"]
@@ -30,13 +30,18 @@ _MODULES: Final = (
     prefix,
     transpose,
     visit,
+    diff,
     edit,
+    partition,
     update,
     register,
     fields,
 )
 _UNBOUND: Final = frozenset(
     {
+        "Change",
+        "Masked",
+        "TreeDiff",
         "Selection",
         "tree_transpose",
         "Executor",

@@ -103,7 +103,7 @@ def rebuild(tree: Any, edits: Iterable[tuple[KeyPath, Edit]], scope: Scope) -> A
             if len(listed) > 1 or type(edit) is not Set:
                 raise EditError("the root can only be replaced, and alone", path=path)
             return edit.value
-    return _carried_out(tree, _plan(listed), scope)
+    return _carried_out(tree, _plan(listed), scope) if listed else tree
 
 
 def _plan(edits: Iterable[tuple[KeyPath, Edit]]) -> _Spot:
@@ -226,7 +226,7 @@ def _changed_dict(link: Any, node: Any, edits: list[tuple[Any, Edit]]) -> Any:
 
 def _changed_list(link: Any, node: Any, edits: list[tuple[Any, Edit]]) -> Any:
     made = [*node]
-    for key, edit in sorted(edits, key=_from_the_end):
+    for key, edit in _in_turn(edits, len(node)):
         match edit:
             case Insert(value):
                 made.insert(key.idx, value)
@@ -245,9 +245,16 @@ def _changed_list(link: Any, node: Any, edits: list[tuple[Any, Edit]]) -> Any:
     return deque(made, node.maxlen)
 
 
-def _from_the_end(edit: tuple[Any, Edit]) -> tuple[int, bool]:
-    """Order edits so that none moves the items of those to come."""
-    return -edit[0].idx, type(edit[1]) is Insert
+def _in_turn(edits: list[tuple[Any, Edit]], size: int) -> list[tuple[Any, Edit]]:
+    """Order edits of a sequence so that none moves the items of those to come.
+
+    They go from the end to the beginning; what is appended comes last.
+    """
+    appended = [e for e in edits if type(e[1]) is Insert and e[0].idx >= size]
+    rest = [e for e in edits if type(e[1]) is not Insert or e[0].idx < size]
+    rest.reverse()
+    rest.sort(key=lambda e: (-e[0].idx, type(e[1]) is Insert))
+    return rest + sorted(appended, key=lambda e: e[0].idx)
 
 
 def _with_children(node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
@@ -277,7 +284,7 @@ def _reshaped(link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -
     made = _with_children(node, rule, [(k, e) for k, e in edits if type(e) is Set])
     rest = [(key, edit) for key, edit in edits if type(edit) is not Set]
     if all(type(key) is SequenceKey for key, _ in rest):
-        rest.sort(key=_from_the_end)
+        rest = _in_turn(rest, len(made))
     for key, edit in rest:
         kind = _kind_of(node, rule, key) if isinstance(edit, Rename) else None
         _reshape(link, made, key, edit, kind)

@@ -1,0 +1,380 @@
+"""Parts of trees: which leaves go where, and back together.
+
+A part is the whole tree with `MISSING` in the place of leaves that are elsewhere. So
+None stays a value like any other, and parts fit together again by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..core.keypath import KeyPath
+from ..core.registry import install, view_of
+from ..core.rule import static_rule
+from ..core.treedef import PyTreeDef
+from ..core.view import GLOBAL
+from ..errors import EditError
+from ..ops.outlook import columns_of, outlook, take_apart
+from ..ops.prefix import broadcast_prefix
+from ..sentinel import MISSING
+from .find import Scope
+from .pattern import is_in, require, selector
+
+
+if TYPE_CHECKING:
+    from ..typing import IsLeaf
+
+__all__ = [
+    "Masked",
+    "tree_combine",
+    "tree_filter",
+    "tree_group_by",
+    "tree_labels",
+    "tree_mask",
+    "tree_partition",
+    "tree_unmask",
+]
+
+
+def _regions(
+    tree: Any, selectors: tuple[Any, ...], scope: Scope, missing_ok: bool
+) -> list[set[KeyPath]]:
+    found = []
+    for what in map(selector, selectors):
+        places = what.targets(tree, scope) if missing_ok else require(what, tree, scope)
+        found.append({place.path for place in places})
+    return found
+
+
+def _split(
+    treedef: PyTreeDef, leaves: list[Any], numbers: list[int], count: int, fill: Any
+) -> tuple[Any, ...]:
+    """Return a tree for each part; each leaf is in the part of its number."""
+    parts = [[fill] * len(leaves) for _ in range(count)]
+    for place, (leaf, number) in enumerate(zip(leaves, numbers, strict=True)):
+        parts[number][place] = leaf
+    return tuple(map(treedef.unflatten, parts))
+
+
+def tree_partition(
+    tree: Any,
+    *selectors: Any,
+    missing_ok: bool = False,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> tuple[Any, ...]:
+    """Split a tree into one part for each selector, and the rest.
+
+    Args:
+        tree: Any tree.
+        *selectors: Each leaf goes to the first selector that means it.
+        missing_ok: Whether a selector may mean nothing.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Returns:
+        As many trees as selectors, and the rest; all have the structure of `tree`, with
+        `MISSING` in the place of leaves that are in other parts.
+
+    Raises:
+        PathError: A selector means nothing.
+
+    Example:
+        >>> import leafwise as lw
+        >>> model = {"w": 1.5, "bias": 2.5, "steps": 3}
+        >>> bias, floats, rest = lw.tree_partition(model, "bias", float)
+        >>> floats, rest
+        ({'w': 1.5, 'bias': MISSING, 'steps': MISSING}, {'w': MISSING, \
+'bias': MISSING, 'steps': 3})
+        >>> lw.tree_combine(bias, floats, rest) == model
+        True
+
+    The idea is that of `equinox.partition`, for any number of parts.
+    """
+    scope = Scope(*outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
+    regions = _regions(tree, selectors, scope, missing_ok)
+    leaves, treedef = take_apart(tree, scope.view, scope.stop)
+    rest = len(regions)
+    numbers = [
+        next((n for n, region in enumerate(regions) if is_in(path, region)), rest)
+        for path in treedef.paths()
+    ]
+    return _split(treedef, leaves, numbers, rest + 1, MISSING)
+
+
+def tree_combine(
+    *trees: Any,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Put parts together again.
+
+    Args:
+        *trees: Trees of one structure, with `MISSING` where a leaf is in another one.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        EditError: A leaf is in none of the parts, or in more than one.
+        StructureError: The parts have different structures.
+        TypeError: There are no parts.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_combine([1, lw.MISSING], [lw.MISSING, 2])
+        [1, 2]
+        >>> lw.tree_combine([1, 2], [lw.MISSING, 3])
+        Traceback (most recent call last):
+        ...
+        leafwise.errors.EditError: the leaf at [1] is in parts 0 and 1
+
+    The idea is that of `equinox.combine`.
+    """
+    if not trees:
+        raise TypeError("tree_combine takes at least one tree")
+    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, treedef = columns_of(trees[0], trees[1:], view, stop, strict=True)
+    combined = []
+    for place, row in enumerate(zip(*columns, strict=True)):
+        there = [leaf for leaf in row if leaf is not MISSING]
+        if len(there) != 1:
+            raise _uncombined(treedef.paths()[place], row)
+        combined.append(there[0])
+    return treedef.unflatten(combined)
+
+
+def _uncombined(path: KeyPath, row: tuple[Any, ...]) -> EditError:
+    parts = [str(number) for number, leaf in enumerate(row) if leaf is not MISSING]
+    said = f"parts {' and '.join(parts)}" if parts else "no part"
+    return EditError(f"the leaf at {path.where()} is in {said}", path=path)
+
+
+def tree_filter(
+    tree: Any,
+    what: Any,
+    *,
+    fill: Any = MISSING,
+    missing_ok: bool = False,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Return a tree with the leaves that a selector means, and a filler for others.
+
+    Args:
+        tree: Any tree.
+        what: A selector.
+        fill: What stands in the place of the other leaves.
+        missing_ok: Whether the selector may mean nothing.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        PathError: The selector means nothing.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_filter({"w": 1.5, "n": 3}, float, fill=None)
+        {'w': 1.5, 'n': None}
+    """
+    scope = Scope(*outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
+    (region,) = _regions(tree, (what,), scope, missing_ok)
+    leaves, treedef = take_apart(tree, scope.view, scope.stop)
+    pairs = zip(treedef.paths(), leaves, strict=True)
+    return treedef.unflatten(
+        [leaf if is_in(path, region) else fill for path, leaf in pairs]
+    )
+
+
+# --------------------------------------------------------------------------- labels
+
+
+def tree_labels(
+    tree: Any,
+    rules: Mapping[Any, Any],
+    *,
+    default: Any = MISSING,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Return a tree with a label for each leaf.
+
+    Args:
+        tree: Any tree.
+        rules: For each selector a label; the first selector that means a leaf counts.
+        default: The label of leaves that no selector means.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        EditError: No selector means a leaf, and there is no default.
+
+    Example:
+        >>> import leafwise as lw
+        >>> model = {"layers": [{"w": 1, "bias": 2}], "head": {"w": 3}}
+        >>> rules = {"**.bias": "no decay", "layers": "slow"}
+        >>> lw.tree_labels(model, rules, default="fast")
+        {'layers': [{'w': 'slow', 'bias': 'no decay'}], 'head': {'w': 'fast'}}
+    """
+    scope = Scope(*outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
+    regions = _regions(tree, tuple(rules), scope, missing_ok=True)
+    pairs = [*zip(regions, rules.values(), strict=True)]
+    _, treedef = take_apart(tree, scope.view, scope.stop)
+    labels = []
+    for path in treedef.paths():
+        label = next((name for region, name in pairs if is_in(path, region)), default)
+        if label is MISSING:
+            raise EditError(f"no rule is for the leaf at {path.where()}", path=path)
+        labels.append(label)
+    return treedef.unflatten(labels)
+
+
+def tree_group_by(
+    tree: Any,
+    by: Callable[..., Hashable] | Any,
+    *,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> dict[Any, Any]:
+    """Split a tree into one part for each label.
+
+    Args:
+        tree: Any tree.
+        by: A function from a leaf to its label, or a tree of labels, such as
+            `tree_labels` gives, which may be a prefix of `tree`.
+        none_is_leaf, namespace: See :ref:`common arguments <common>`.
+
+    Returns:
+        A tree for each label, in the order in which the labels come; see
+        `tree_partition`. `tree_combine(*groups.values())` is the tree again.
+
+    Raises:
+        StructureError: The labels are no prefix of the tree.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_group_by({"a": 1, "b": 2.5, "c": 3}, type)[int]
+        {'a': 1, 'b': MISSING, 'c': 3}
+    """
+    leaves, treedef = take_apart(tree, view_of(namespace, none_is_leaf), None)
+    if callable(by):
+        labels = [*map(by, leaves)]
+    else:
+        options: Any = {"none_is_leaf": none_is_leaf, "namespace": namespace}
+        labels = broadcast_prefix(by, tree, **options)
+    numbers: dict[Any, int] = {}
+    for label in labels:
+        numbers.setdefault(label, len(numbers))
+    chosen = [numbers[label] for label in labels]
+    parts = _split(treedef, leaves, chosen, len(numbers), MISSING)
+    return dict(zip(numbers, parts, strict=True))
+
+
+# ---------------------------------------------------------------------------- masks
+
+
+class Masked:
+    """A leaf that maps do not see: a node without children.
+
+    Attributes:
+        value: The leaf.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_leaves([1, lw.Masked(2)])
+        [1]
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Masked and bool(self.value == other.value)
+
+    def __hash__(self) -> int:
+        return hash((Masked, self.value))
+
+    def __repr__(self) -> str:
+        return f"#{self.value!r}"
+
+
+install(
+    Masked,
+    lambda _where: static_rule(Masked, where=__name__.partition(".")[0]),
+    namespace=GLOBAL,
+    inherit=False,
+    exist_ok=False,
+    bridge=True,
+)
+
+
+def tree_mask(
+    tree: Any,
+    what: Any,
+    *,
+    missing_ok: bool = False,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Return a tree in which the leaves that a selector means are hidden from maps.
+
+    Args:
+        tree: Any tree.
+        what: A selector.
+        missing_ok: Whether the selector may mean nothing.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        PathError: The selector means nothing.
+
+    Example:
+        >>> import leafwise as lw
+        >>> masked = lw.tree_mask({"w": 1.5, "name": "a"}, "name")
+        >>> masked
+        {'w': 1.5, 'name': #'a'}
+        >>> lw.tree_unmask(lw.tree_map(lambda x: x * 2, masked))
+        {'w': 3.0, 'name': 'a'}
+
+    The idea is that of `sepes.tree_mask`.
+    """
+    scope = Scope(*outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
+    (region,) = _regions(tree, (what,), scope, missing_ok)
+    leaves, treedef = take_apart(tree, scope.view, scope.stop)
+    pairs = zip(treedef.paths(), leaves, strict=True)
+    return treedef.unflatten(
+        [Masked(leaf) if is_in(path, region) else leaf for path, leaf in pairs]
+    )
+
+
+def tree_unmask(
+    tree: Any, *, none_is_leaf: bool = False, namespace: str = GLOBAL
+) -> Any:
+    """Return a tree in which nothing is hidden any more.
+
+    Args:
+        tree: Any tree.
+        none_is_leaf, namespace: See :ref:`common arguments <common>`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_unmask([lw.Masked(1), 2])
+        [1, 2]
+    """
+    view, stop = outlook(Masked, False, none_is_leaf, namespace)
+    leaves, treedef = take_apart(tree, view, stop)
+    return treedef.unflatten(
+        [leaf.value if type(leaf) is Masked else leaf for leaf in leaves]
+    )

@@ -1,0 +1,197 @@
+"""Differences between trees: found, shown, applied, turned around."""
+
+import copy
+import json
+from collections import OrderedDict, defaultdict, deque
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import leafwise as lw
+from strategies import trees
+
+
+class Linear(lw.Pytree):
+    def __init__(self, w, size):
+        self.w = lw.data(w)
+        self.size = size
+
+
+@lw.dataclass
+class Layer:
+    weight: Any
+    name: str = lw.static(default="layer")
+
+
+def alike(a, b):
+    """Say whether two trees are the same, NaN being the same as NaN."""
+    return not lw.tree_diff(a, b)
+
+
+@given(trees(), trees())
+def test_a_diff_leads_from_one_to_the_other(a, b):
+    """Applied to the first it gives the second, turned around the first again."""
+    diff = lw.tree_diff(a, b)
+    there = diff.apply(a)
+    assert alike(there, b)
+    assert lw.tree_equal(there, b) or not lw.tree_equal(b, copy.deepcopy(b))
+    assert alike(diff.invert().apply(b), a)
+    assert diff.invert().invert() == diff
+    assert json.loads(diff.to_json()) is not None
+    assert len(str(diff).splitlines()) == max(len(diff), 1)
+
+
+@given(trees())
+def test_nothing_differs_from_itself(tree):
+    """A tree and a copy of it; and what is found agrees with `tree_equal`."""
+    assert not lw.tree_diff(tree, tree)
+    assert not lw.tree_diff(tree, lw.tree_map(lambda x: x, tree))
+    assert str(lw.tree_diff(tree, tree)) == "no differences"
+
+
+@given(trees(), st.data())
+def test_one_edit_is_one_change(tree, data):
+    """What one edit changes is one record, at its path."""
+    paths = lw.tree_paths(tree)
+    if paths:
+        path = data.draw(st.sampled_from(paths))
+        changed = lw.at(tree)[path].set("something else")
+        (change,) = lw.tree_diff(tree, changed)
+        assert (change.kind, change.path) == ("value", path)
+        assert change.after == "something else"
+
+
+RECORDS = {
+    "value": ({"a": [1, 2]}, {"a": [1, 3]}, "~ ['a'][1]: 2 -> 3"),
+    "same text": ({"a": 1}, {"a": "1"}, "~ ['a']: 1 (int) -> '1' (str)"),
+    "keys": ({"a": 1, "b": 2}, {"c": 3, "b": 2}, "- ['a']: 1\n+ ['c']: 3"),
+    "longer": ([1], [1, 2, [3]], "+ [1]: 2\n+ [2]: [3]"),
+    "shorter": ([1, 2, 3], [1], "- [1]: 2\n- [2]: 3"),
+    "type": ({"a": [1]}, {"a": (1,)}, "! ['a']: [1] (list) -> (1,) (tuple)"),
+    "tuples": ((1, 2), (1,), "! the root: (1, 2) -> (1,)"),
+    "leaf and node": ({"a": 1}, {"a": [1]}, "! ['a']: 1 (int) -> [1] (list)"),
+    "None": ({"a": None}, {"a": 1}, "! ['a']: None (NoneType) -> 1 (int)"),
+    "static": (Layer(1, "a"), Layer(2, "b"), "~ .weight: 1 -> 2\n~ .name: 'a' -> 'b'"),
+    "object": (Linear(1, 2), Linear(1, 3), "~ .size: 2 -> 3"),
+    "ordered": (OrderedDict(a=1, b=2), OrderedDict(a=1, b=2, c=3), "+ ['c']: 3"),
+    "factory": (
+        defaultdict(int, a=1),
+        defaultdict(list, a=1),
+        "~ the root: defaultdict(<class 'int'>, {'a': 1}) -> "
+        "defaultdict(<class 'list'>, {'a': 1})",
+    ),
+    "maxlen": (
+        deque([1], maxlen=2),
+        deque([1], maxlen=3),
+        "~ the root: deque([1], maxlen=2) -> deque([1], maxlen=3)",
+    ),
+    "List": (
+        lw.List([lw.data(1), "s"]),
+        lw.List([lw.data(2), "s"]),
+        "~ [0]: 1 -> 2",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", RECORDS)
+def test_records_and_their_text(case):
+    """What each sort of difference looks like, and that it can be applied."""
+    a, b, text = RECORDS[case]
+    diff = lw.tree_diff(a, b)
+    assert str(diff) == text
+    assert alike(diff.apply(a), b)
+    assert alike(diff.invert().apply(b), a)
+    assert bool(diff) is True
+    assert isinstance(diff[0], lw.Change)
+
+
+def test_the_order_of_an_ordered_dict():
+    """It is part of it, so another order is a change of the whole."""
+    a, b = OrderedDict(a=1, b=2), OrderedDict(b=2, a=1)
+    (change,) = lw.tree_diff(a, b)
+    assert (change.kind, change.path) == ("aux", ())
+    assert [*lw.tree_diff(a, b).apply(a)] == ["b", "a"]
+    assert not lw.tree_diff(dict(a), dict(b))
+
+
+def test_numbers_within_a_tolerance():
+    """Relative and absolute, for numbers and arrays; never for texts or shapes."""
+    a = {"x": 1.0, "y": np.array([1.0, 2.0]), "s": "a", "n": float("nan"), "i": 100}
+    b = {"x": 1.01, "y": np.array([1.0, 2.01]), "s": "a", "n": float("nan"), "i": 101}
+    assert [str(c.path) for c in lw.tree_diff(a, b)] == ["['x']", "['y']", "['i']"]
+    assert not lw.tree_diff(a, b, rtol=0.05)
+    assert [str(c.path) for c in lw.tree_diff(a, b, atol=0.05)] == ["['i']"]
+    assert lw.tree_diff({"s": "a"}, {"s": "b"}, atol=9.0)
+    assert lw.tree_diff(np.ones(2), np.ones(3), rtol=9.0)
+    assert lw.tree_diff(np.ones(2), np.ones((2, 1)), atol=9.0)
+
+
+def test_what_is_ignored():
+    """A selector means places in either tree."""
+    a = {"time": 1, "runs": [{"id": 1, "x": 2}], "old": 1}
+    b = {"time": 2, "runs": [{"id": 7, "x": 3}], "new": 2}
+    diff = lw.tree_diff(a, b, ignore=["time", "**.id", "old", "new"])
+    assert str(diff) == "~ ['runs'][0]['x']: 2 -> 3"
+    assert not lw.tree_diff(a, b, ignore="**")
+
+
+def test_applying_is_checked():
+    """A tree that is not as it was is refused, whole."""
+    diff = lw.tree_diff({"a": 1, "b": [1, 2]}, {"a": 2, "b": [1]})
+    with pytest.raises(lw.EditError, match=r"^at \['b'\]\[1\] there is 3, not 2$"):
+        diff.apply({"a": 1, "b": [1, 3]})
+    with pytest.raises(lw.PathError, match=r"no \['a'\] at the root"):
+        diff.apply({"b": [1, 2]})
+    with pytest.raises(lw.EditError, match=r"something at \['c'\] already"):
+        lw.tree_diff({}, {"c": 1}).apply({"c": 2})
+
+
+def test_json():
+    """Kind, path and both sides; what has no JSON form is its repr."""
+    diff = lw.tree_diff({"a": 1, "b": {1, 2}}, {"a": [2], "c": None})
+    assert json.loads(diff.to_json()) == [
+        {"kind": "type", "path": "['a']", "before": 1, "after": [2]},
+        {"kind": "removed", "path": "['b']", "before": "{1, 2}"},
+        {"kind": "added", "path": "['c']", "after": None},
+    ]
+
+
+def test_the_error_of_a_test():
+    """It shows the differences only, twenty at most."""
+    a = {"same": [1] * 50, "x": 1, "many": [0] * 25}
+    b = {"same": [1] * 50, "x": 2, "many": [1] * 25}
+    lw.assert_trees_equal(a, copy.deepcopy(a))
+    lw.assert_trees_equal(a, b, ignore=["x", "many"])
+    lw.assert_trees_equal(1.0, 1.1, rtol=0.2)
+    with pytest.raises(AssertionError) as caught:
+        lw.assert_trees_equal(a, b)
+    lines = str(caught.value).splitlines()
+    assert lines[:3] == [
+        "the trees differ in 26 places (actual -> expected):",
+        "  ~ ['x']: 1 -> 2",
+        "  ~ ['many'][0]: 0 -> 1",
+    ]
+    assert lines[-1] == "  and 6 more"
+
+
+def test_depth_and_cycles():
+    """A hundred thousand levels are compared; a cycle is an error."""
+
+    def nested(leaf):
+        tree = leaf
+        for _ in range(100_000):
+            tree = {"a": tree}
+        return tree
+
+    (change,) = lw.tree_diff(nested(1), nested(2))
+    assert len(change.path) == 100_000
+    knots = []
+    for _ in range(2):
+        knot = {"a": [1]}
+        knot["a"].append(knot)
+        knots.append(knot)
+    with pytest.raises(lw.CycleError):
+        lw.tree_diff(*knots)

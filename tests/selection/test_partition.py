@@ -1,0 +1,105 @@
+"""Parts of trees: splitting, putting together, labels, masks."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import leafwise as lw
+from strategies import trees
+
+
+SELECTORS = st.lists(
+    st.sampled_from(["**", "*", "[0]", "**[0]", "**.x", int, str, float, list, dict]),
+    max_size=3,
+)
+
+
+@given(trees(), SELECTORS)
+def test_parts_are_the_tree(tree, selectors):
+    """Each leaf is in one part, the first that means it; together they are the tree."""
+    parts = lw.tree_partition(tree, *selectors, missing_ok=True)
+    assert len(parts) == len(selectors) + 1
+    again = lw.tree_combine(*parts)
+    assert lw.tree_structure(again) == lw.tree_structure(tree)
+    leaves = lw.tree_leaves(tree)
+    assert all(map(lambda a, b: a is b, lw.tree_leaves(again), leaves))
+    masks = [lw.select(tree, s, missing_ok=True).mask() for s in selectors]
+    for place, leaf in enumerate(leaves):
+        flags = [lw.tree_leaves(mask)[place] for mask in masks]
+        expected = flags.index(True) if True in flags else len(selectors)
+        held = [lw.tree_leaves(part)[place] for part in parts]
+        assert held[expected] is leaf
+        assert all(x is lw.MISSING for n, x in enumerate(held) if n != expected)
+
+
+@given(trees())
+def test_groups_are_the_tree(tree):
+    """Groups by a function, and by a tree of labels, are parts."""
+    groups = lw.tree_group_by(tree, type)
+    if groups:
+        assert lw.tree_equal(lw.tree_combine(*groups.values()), tree)
+    if not callable(tree):
+        labels = lw.tree_map(lambda leaf: type(leaf).__name__, tree)
+        names = [cls.__name__ for cls in groups]
+        assert [*lw.tree_group_by(tree, labels)] == names
+    masked = lw.tree_mask(tree, "**", missing_ok=True)
+    assert lw.tree_leaves(masked) == []
+    assert lw.tree_equal(lw.tree_unmask(masked), tree)
+
+
+def test_none_is_a_value():
+    """It is neither a gap nor a leaf; with `none_is_leaf` it is a leaf like others."""
+    tree = {"a": None, "b": 1}
+    a, rest = lw.tree_partition(tree, "a", none_is_leaf=True)
+    assert (a, rest) == ({"a": None, "b": lw.MISSING}, {"a": lw.MISSING, "b": 1})
+    assert lw.tree_combine(a, rest, none_is_leaf=True) == tree
+    assert not lw.MISSING
+
+
+def test_combining_is_checked():
+    """Gaps, overlaps and other structures are errors with the path."""
+    gap, one = {"a": lw.MISSING}, {"a": 1}
+    with pytest.raises(lw.EditError, match=r"^the leaf at \['a'\] is in no part$"):
+        lw.tree_combine(gap, gap)
+    with pytest.raises(lw.EditError, match=r"^the leaf at \['a'\] is in parts 0 and 2"):
+        lw.tree_combine(one, gap, one)
+    with pytest.raises(lw.StructureError, match=r"tree 1 does not have the structure"):
+        lw.tree_combine(one, {"b": 1})
+    with pytest.raises(TypeError, match="at least one tree"):
+        lw.tree_combine()
+
+
+def test_labels():
+    """The first rule that means a leaf counts; a leaf without a rule is an error."""
+    tree = {"enc": {"w": 1, "bias": 2}, "head": {"w": 3}}
+    rules = {re.compile("bias"): "none", "head": "fast", "**": "slow"}
+    labels = lw.tree_labels(tree, rules)
+    assert labels == {"enc": {"w": "slow", "bias": "none"}, "head": {"w": "fast"}}
+    assert lw.tree_group_by(tree, labels)["fast"]["head"] == {"w": 3}
+    assert [*lw.tree_group_by(tree, {"enc": "x", "head": "y"})] == ["x", "y"]
+    with pytest.raises(lw.EditError, match=r"^no rule is for the leaf at \['head'\]"):
+        lw.tree_labels(tree, {"enc": 1})
+    with pytest.raises(lw.StructureError):
+        lw.tree_group_by(tree, {"enc": "x"})
+
+
+def test_filtering():
+    """What is not meant becomes the filler; nothing meant is an error."""
+    tree = [1, "a", (2.5,)]
+    assert lw.tree_filter(tree, (int, float)) == [1, lw.MISSING, (2.5,)]
+    assert lw.tree_filter(tree, "[2]", fill=0) == [0, 0, (2.5,)]
+    with pytest.raises(lw.PathError, match="nothing is meant by 'of type bytes'"):
+        lw.tree_filter(tree, bytes)
+    assert lw.tree_filter(tree, bytes, missing_ok=True, fill=0) == [0, 0, (0,)]
+
+
+def test_masked_leaves():
+    """Maps leave them alone; they print with a hash sign, compare and hash by value."""
+    masked = lw.tree_mask({"a": 1, "b": "text"}, str)
+    assert repr(masked) == "{'a': 1, 'b': #'text'}"
+    assert lw.tree_map(lambda x: x + 1, masked) == {"a": 2, "b": lw.Masked("text")}
+    assert hash(lw.Masked(1)) == hash(lw.Masked(1))
+    assert lw.Masked(1) != lw.Masked(2)
+    assert lw.tree_structure(lw.Masked(1)) != lw.tree_structure(lw.Masked(2))

@@ -180,6 +180,9 @@ from .selection.diff import tree_diff as tree_diff
 from .selection.edit import Selection as Selection
 from .selection.edit import at as at
 from .selection.edit import select as select
+from .selection.merge import tree_map_outer as tree_map_outer
+from .selection.merge import tree_merge as tree_merge
+from .selection.merge import tree_zip_outer as tree_zip_outer
 from .selection.partition import Masked as Masked
 from .selection.partition import tree_combine as tree_combine
 from .selection.partition import tree_filter as tree_filter
@@ -349,10 +352,12 @@ __all__ = [
     "tree_map",
     "tree_map_",
     "tree_map_only",
+    "tree_map_outer",
     "tree_map_with_path",
     "tree_map_with_path_",
     "tree_mask",
     "tree_max",
+    "tree_merge",
     "tree_min",
     "tree_move",
     "tree_partition",
@@ -372,6 +377,7 @@ __all__ = [
     "tree_update",
     "tree_visit",
     "tree_walk",
+    "tree_zip_outer",
     "treedef_children",
     "treedef_is_leaf",
     "treedef_tuple",

@@ -16,7 +16,7 @@ from .core import fields, jsonform, register, registry
 from .core.registry import declare_namespace
 from .core.view import DictOrder
 from .ops import basic, fold, inspect, parallel, paths, prefix, transpose, visit
-from .selection import diff, edit, partition, update
+from .selection import diff, edit, merge, partition, update
 
 
 __all__ = ["Namespace", "namespace"]
@@ -32,6 +32,7 @@ _MODULES: Final = (
     visit,
     diff,
     edit,
+    merge,
     partition,
     update,
     register,

@@ -312,3 +312,22 @@ def test_keys_of_ones_own_are_read_by_the_rule():
         assert path([Square(1, 2)]) == leaf
     with pytest.raises(lw.PathError, match="no @c at the root"):
         lw.KeyPath((Corner("c"),))(Square(1, 2))
+
+
+def test_attributes_that_only_the_rule_knows_are_read_by_it():
+    """A name that a class was registered with need not be an attribute of it."""
+
+    class Row:
+        def __init__(self, *cells):
+            self.cells = cells
+
+    lw.register_pytree_node(
+        Row,
+        lambda row: (row.cells, None, [f"cell_{i}" for i in range(len(row.cells))]),
+        lambda _, cells: Row(*cells),
+    )
+    (path, leaf), *_ = lw.tree_leaves_with_path([Row(1, 2)])
+    assert str(path) == "[0].cell_0"
+    assert path([Row(1, 2)]) == leaf == 1
+    with pytest.raises(lw.PathError, match=r"no \.cell_2 at \[0\]; the Row there has"):
+        lw.KeyPath.parse("[0].cell_2")([Row(1, 2)])

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from strategies import trees
+from strategies import Box, trees
 
 
 class Linear(lw.Pytree):
@@ -31,6 +31,7 @@ def alike(a, b):
     return not lw.tree_diff(a, b)
 
 
+@example(Box(Box(None, 0)), Box(Box(0, 0)))
 @given(trees(), trees())
 def test_a_diff_leads_from_one_to_the_other(a, b):
     """Applied to the first it gives the second, turned around the first again."""
@@ -195,3 +196,11 @@ def test_depth_and_cycles():
         knots.append(knot)
     with pytest.raises(lw.CycleError):
         lw.tree_diff(*knots)
+
+
+def test_true_is_not_one():
+    """In a config they are different things, although Python calls them equal."""
+    assert str(lw.tree_diff([1, 0.0], [True, False])) == (
+        "~ [0]: 1 (int) -> True (bool)\n~ [1]: 0.0 (float) -> False (bool)"
+    )
+    assert not lw.tree_diff([1, True], [1.0, True])

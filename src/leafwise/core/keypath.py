@@ -192,9 +192,21 @@ def _code(key: Any, name: str) -> str:
 
 
 def read(key: Any, node: Any, view: View) -> Any:
-    """Read one child, by the key's own way or by the rule of the node."""
+    """Read one child, by the key's own way or by the rule of the node.
+
+    Raises:
+        LookupError: The node has no such child.
+    """
     if type(key) in (SequenceKey, DictKey, GetAttrKey):
-        return key.get(node)
+        try:
+            return key.get(node)
+        except (LookupError, AttributeError, TypeError):
+            return _by_rule(key, node, view)
+    return _by_rule(key, node, view)
+
+
+def _by_rule(key: Any, node: Any, view: View) -> Any:
+    """Read one child by what the class was registered with."""
     rule = view.resolve(type(node))
     if rule is None:
         raise LookupError(key)

@@ -20,11 +20,10 @@ from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.rule import Rule
 from ..core.view import GLOBAL
-from ..core.walk import flatten
 from ..errors import EditError
 from ..ops.outlook import outlook
 from ..sentinel import MISSING
-from .find import Scope, keys_of, static_names
+from .find import DEPTH_IN_DOUBT, Scope, keys_of, static_names
 from .pattern import selector
 from .rebuild import Delete, Edit, Insert, Set, rebuild
 
@@ -150,7 +149,7 @@ class TreeDiff(Sequence[Change]):
         """
         for change in self._changes:
             if change.kind != "added":
-                _expect(change, tree)
+                _expect(change, tree, self._scope)
         return rebuild(tree, map(_edit_of, self._changes), self._scope)
 
     def to_json(self, *, indent: int | None = None) -> str:
@@ -185,14 +184,14 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _expect(change: Change, tree: Any) -> None:
+def _expect(change: Change, tree: Any, scope: Scope) -> None:
     """Refuse to change what is not as it was.
 
     Raises:
         EditError: Something else is there.
         PathError: Nothing is there.
     """
-    found = change.path(tree)
+    found = change.path(tree, namespace=scope.view.mode.namespace)
     if found is not change.before and tree_diff(change.before, found):
         raise EditError(
             f"at {change.path.where()} there is {clip(found)}, "
@@ -227,7 +226,7 @@ def tree_diff(
 
     Dicts are compared key by key, lists position by position, objects of one class
     attribute by attribute. Leaves are the same if `==` says so; arrays by shape, dtype
-    and content; NaN is the same as NaN.
+    and content; NaN is the same as NaN, and True is not the same as 1.
 
     Args:
         a: The first tree.
@@ -267,7 +266,11 @@ def tree_diff(
 
 def same_leaf(a: Any, b: Any) -> bool:
     """Say whether two leaves are the same. Never raises."""
-    if a is b or auxdata.same(a, b):
+    if a is b:
+        return True
+    if (type(a) is bool) is not (type(b) is bool):
+        return False
+    if auxdata.same(a, b):
         return True
     try:
         return bool(a != a and b != b)
@@ -290,9 +293,6 @@ def _within(rtol: float, atol: float) -> Callable[[Any, Any], bool]:
     return compare
 
 
-_DEEP: Final = 500
-
-
 class _Comparing:
     """One comparison of two trees, with a stack of what is still to be looked at."""
 
@@ -311,8 +311,9 @@ class _Comparing:
             link, one, two, depth = stack.pop()
             if one is two or (self.ignored and KeyPath(unlink(link)) in self.ignored):
                 continue
-            if depth == _DEEP and not self.checked:
-                self.check_cycles(a, b)
+            if depth == DEPTH_IN_DOUBT and not self.checked:
+                self.scope.refuse_cycles(a, b)
+                self.checked = True
             if type(one) is _Aux:
                 path = KeyPath(unlink(link))
                 yield Change("aux", path, one.value, two.value)
@@ -321,16 +322,6 @@ class _Comparing:
             if kind:
                 yield Change(kind, KeyPath(unlink(link)), one, two)
             stack += [((link, key), x, y, depth + 1) for key, x, y in reversed(pairs)]
-
-    def check_cycles(self, *trees: Any) -> None:
-        """Look for cycles, once, since trees are seldom this deep.
-
-        Raises:
-            CycleError: There is one.
-        """
-        for tree in trees:
-            flatten(tree, self.scope.view)
-        self.checked = True
 
     def compare(self, a: Any, b: Any) -> tuple[str, Pairs]:
         """Say what is different here, "" if nothing, and what is to be looked at."""

@@ -21,7 +21,15 @@ from ..ops.outlook import asks_to_stop
 from .grammar import DEEP, Step, key_kind
 
 
-__all__ = ["Place", "Scope", "children_of", "find", "keys_of", "static_names"]
+__all__ = [
+    "DEPTH_IN_DOUBT",
+    "Place",
+    "Scope",
+    "children_of",
+    "find",
+    "keys_of",
+    "static_names",
+]
 
 
 class Place:
@@ -62,6 +70,19 @@ class Scope(NamedTuple):
         if self.stop is not None and asks_to_stop(self.stop, node):
             return None
         return self.view.resolve(type(node))
+
+    def refuse_cycles(self, *trees: Any) -> None:
+        """Look whether a tree contains itself, before a walk that would not end.
+
+        Raises:
+            CycleError: One does.
+        """
+        for tree in trees:
+            flatten(tree, self.view)
+
+
+DEPTH_IN_DOUBT: Final = 500
+"""How deep a walk may go before it looks for cycles: few trees are that deep."""
 
 
 # --------------------------------------------------------------- children of a node

@@ -1,0 +1,284 @@
+"""Nodes of several trees joined into one: which children, and how the node is made.
+
+Owns what nodes need to have in common, and the putting together of what was joined,
+from the bottom up. Which value wins is said in `merge`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import (
+    Callable,
+    Mapping,
+    MutableMapping,
+    MutableSequence,
+    Sequence,
+)
+from itertools import zip_longest
+from operator import is_
+from typing import Any, Final, TypeAlias
+
+from ..core.code import unlink
+from ..core.keypath import KeyPath
+from ..core.keys import DictKey, GetAttrKey, SequenceKey
+from ..core.registry import lookup
+from ..core.rule import Rule
+from ..errors import EditError
+from ..kinds import Kind, Marked
+from ..sentinel import MISSING
+from .find import keys_of
+
+
+__all__ = [
+    "Joint",
+    "Parts",
+    "by_key",
+    "by_place",
+    "by_shape",
+    "extended",
+    "finished",
+    "is_items",
+    "is_mapping",
+    "items_like",
+    "root_joint",
+]
+
+Make: TypeAlias = Callable[[Sequence[Any], Sequence[Any]], Any]
+"""Makes a node of the keys and the values of its children."""
+
+
+class Parts:
+    """What nodes that are joined consist of.
+
+    Attributes:
+        keys: The keys of all children.
+        rows: For each key what each node has there; MISSING for nothing.
+        make: Makes the node of the keys and children that remain.
+        is_fixed: Whether all children must remain.
+    """
+
+    __slots__ = ("is_fixed", "keys", "make", "rows")
+
+    def __init__(
+        self,
+        keys: Sequence[Any],
+        rows: Sequence[Sequence[Any]],
+        make: Make,
+        *,
+        is_fixed: bool = False,
+    ) -> None:
+        self.keys = keys
+        self.rows = rows
+        self.make = make
+        self.is_fixed = is_fixed
+
+
+class Joint:
+    """A node that is being put together.
+
+    Attributes:
+        parts: What it consists of.
+        above: The joint that it is a child of.
+        slot: Which of that one's children it is.
+        values: The children, as far as they are known; MISSING for none.
+        link: The path to it, as a linked list.
+        depth: How many joints are above it.
+    """
+
+    __slots__ = ("above", "depth", "link", "parts", "slot", "values")
+
+    def __init__(self, parts: Parts, above: Joint | None, slot: int) -> None:
+        self.parts = parts
+        self.above = above
+        self.slot = slot
+        self.values: list[Any] = [MISSING] * len(parts.keys)
+        self.link: Any = ()
+        self.depth = 0
+        if above is not None:
+            self.depth = above.depth + 1
+            self.link = above.link_to(slot) if above.above is not None else ()
+
+    def link_to(self, slot: int) -> Any:
+        """Return the path to a child, as a linked list."""
+        return () if self.above is None else (self.link, self.parts.keys[slot])
+
+    def path_to(self, slot: int) -> KeyPath:
+        """Return the path to a child."""
+        return KeyPath(unlink(self.link_to(slot)))
+
+    def made(self) -> Any:
+        """Return the node.
+
+        Raises:
+            EditError: A child is missing that the node must have.
+        """
+        keys, values, parts = self.parts.keys, self.values, self.parts
+        there = [number for number, x in enumerate(values) if x is not MISSING]
+        if len(there) == len(keys):
+            return parts.make(keys, values)
+        if parts.is_fixed:
+            gone = next(n for n, x in enumerate(values) if x is MISSING)
+            path = self.path_to(gone)
+            raise EditError(
+                f"{path.where()} cannot be deleted: the node there has as many "
+                "children as its class says",
+                path=path,
+            )
+        return parts.make([keys[n] for n in there], [values[n] for n in there])
+
+
+def root_joint(*trees: Any) -> Joint:
+    """Return what holds the root alone."""
+    return Joint(Parts([None], [trees], lambda _, values: values[0]), None, 0)
+
+
+def finished(joints: Sequence[Joint]) -> Any:
+    """Make all nodes, those farthest down first, and return what the first one holds.
+
+    Args:
+        joints: Each after the one above it.
+
+    Raises:
+        EditError: A child is missing that a node must have.
+    """
+    for joint in joints[:0:-1]:
+        above: Any = joint.above
+        above.values[joint.slot] = joint.made()
+    return joints[0].values[0]
+
+
+# --------------------------------------------------------------------- sorts of nodes
+
+_ITEMS: Final = (list, tuple, deque)
+
+
+def is_mapping(node: Any) -> bool:
+    """Say whether a node is a mapping that can get other keys."""
+    return type(node) is dict or isinstance(node, MutableMapping)
+
+
+def is_items(node: Any) -> bool:
+    """Say whether a node is a sequence that can get another length."""
+    return type(node) in _ITEMS or isinstance(node, MutableSequence)
+
+
+def by_key(nodes: Sequence[Mapping[Any, Any]]) -> Parts:
+    """Join mappings; the keys are in the order in which the nodes bring them."""
+    keys = [*dict.fromkeys(key for node in nodes for key in node)]
+    columns = [[node.get(key, MISSING) for key in keys] for node in nodes]
+    first = nodes[0]
+
+    def make(found: Sequence[Any], values: Sequence[Any]) -> Any:
+        return _mapping_like(first, [key.key for key in found], values, nodes)
+
+    return Parts([*map(DictKey, keys)], [*zip(*columns, strict=True)], make)
+
+
+def by_place(nodes: Sequence[Sequence[Any]]) -> Parts:
+    """Join sequences position by position."""
+    rows = [*zip_longest(*nodes, fillvalue=MISSING)]
+    first = nodes[0]
+    keys = [*map(SequenceKey, range(len(rows)))]
+    return Parts(keys, rows, lambda _, values: items_like(first, values, nodes))
+
+
+def by_shape(
+    nodes: Sequence[Any], rule: Rule, pick: Callable[[Sequence[Any]], Any]
+) -> Parts | None:
+    """Join nodes of one sort; None if they do not have the same keys.
+
+    Args:
+        nodes: The nodes.
+        rule: The rule of all of them.
+        pick: Takes the aux data of the nodes and returns that of the new node.
+    """
+    keys = keys_of(nodes[0], rule)
+    if any(keys_of(node, rule) != keys for node in nodes[1:]):
+        return None
+    columns, auxes = zip(*map(rule.flatten, nodes), strict=True)
+    aux = pick(auxes)
+    first, children = nodes[0], columns[0]
+
+    def make(_: Sequence[Any], values: Sequence[Any]) -> Any:
+        if aux is auxes[0] and all(map(is_, values, children)):
+            return first
+        return rule.unflatten(aux, values)
+
+    return Parts(keys, [*zip(*columns, strict=True)], make, is_fixed=True)
+
+
+def _mapping_like(
+    node: Any, keys: Sequence[Any], values: Sequence[Any], sources: Sequence[Any]
+) -> Any:
+    """Return a mapping of the sort of a node; the node if it has just these items."""
+    if len(node) == len(keys) and all(map(is_, values, node.values())):
+        return node
+    cls = type(node)
+    if cls is dict or cls is OrderedDict:
+        return cls(zip(keys, values, strict=True))
+    if cls is defaultdict:
+        return cls(node.default_factory, zip(keys, values, strict=True))
+    made = copy.copy(node)
+    for key in {*made}.difference(keys):
+        del made[key]
+    is_data = _data_keys(sources)
+    for key, value in zip(keys, values, strict=True):
+        if key not in made or made[key] is not value:
+            made[key] = Marked(Kind.DATA, value) if key in is_data else value
+    return made
+
+
+def items_like(node: Any, values: Sequence[Any], sources: Sequence[Any] = ()) -> Any:
+    """Return a sequence of the sort of a node; the node if it has just these items.
+
+    Args:
+        node: The node.
+        values: The items.
+        sources: The nodes that the items are from, position by position.
+    """
+    if len(node) == len(values) and all(map(is_, values, node)):
+        return node
+    cls = type(node)
+    if cls is list or cls is tuple:
+        return cls(values)
+    if cls is deque:
+        return deque(values, node.maxlen)
+    made = copy.copy(node)
+    del made[len(values) :]
+    is_data = _data_keys(sources)
+    for place, value in enumerate(values):
+        item = Marked(Kind.DATA, value) if place in is_data else value
+        if place == len(made):
+            made.append(item)
+        elif made[place] is not value:
+            made[place] = item
+    return made
+
+
+def extended(node: Any, items: Any) -> Any:
+    """Return a sequence of the sort of a node with more items at its end."""
+    if not _has_kinds(node):
+        return items_like(node, [*node, *items])
+    made = copy.copy(node)
+    is_data = _data_keys([items])
+    for place, value in enumerate(items):
+        made.append(Marked(Kind.DATA, value) if place in is_data else value)
+    return made
+
+
+def _has_kinds(node: Any) -> bool:
+    """Say whether a container knows which of its items are data."""
+    return hasattr(node, "_leafwise_layout")
+
+
+def _data_keys(nodes: Sequence[Any]) -> set[Any]:
+    """Return the keys of items that a container among the nodes holds as data."""
+    found: set[Any] = set()
+    for node in nodes:
+        rule = lookup(type(node)) if _has_kinds(node) else None
+        if rule is not None:
+            keys = keys_of(node, rule)
+            items = (key for key in keys if not isinstance(key, GetAttrKey))
+            found.update(key._values()[0] for key in items)
+    return found

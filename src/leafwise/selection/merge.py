@@ -1,0 +1,495 @@
+"""Trees laid over one another, with a rule for each place.
+
+Owns `tree_merge`, in which one tree's values win, and `tree_map_outer`, which only
+puts them side by side. Mappings are joined key by key, other nodes of one sort child by
+child.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Final
+
+from ..core.auxdata import clip
+from ..core.code import locate
+from ..core.keypath import KeyPath
+from ..core.rule import Rule
+from ..core.view import GLOBAL
+from ..core.walk import flatten
+from ..errors import EditError
+from ..ops.outlook import outlook
+from ..ops.visit import DELETE
+from ..sentinel import MISSING
+from .diff import tree_diff
+from .find import DEPTH_IN_DOUBT, Scope, find
+from .grammar import DEEP
+from .join import (
+    Joint,
+    Parts,
+    by_key,
+    by_place,
+    by_shape,
+    extended,
+    finished,
+    is_items,
+    is_mapping,
+    root_joint,
+)
+from .pattern import selector
+from .rebuild import Delete, rebuild
+
+
+if TYPE_CHECKING:
+    from ..typing import IsLeaf
+
+__all__ = ["tree_map_outer", "tree_merge", "tree_zip_outer"]
+
+JOINS: Final = ("outer", "left", "inner", "right")
+LISTS: Final = ("replace", "extend", "index")
+CONFLICTS: Final = ("overlay", "base", "error")
+
+
+class _Policy:
+    """What is to be done at one place, and below as far as no rule says otherwise.
+
+    Attributes:
+        join: Which keys remain.
+        lists: What becomes of lists.
+        conflict: Who wins.
+        function: What makes one value of two, here and not below.
+        decides: Whether a rule said who wins, also where nodes do not fit.
+    """
+
+    __slots__ = ("conflict", "decides", "function", "join", "lists")
+
+    def __init__(self, join: str, lists: str, conflict: str) -> None:
+        self.join = join
+        self.lists = lists
+        self.conflict = conflict
+        self.function: Callable[[Any, Any], Any] | None = None
+        self.decides = False
+
+    def below(self) -> _Policy:
+        """Return the policy for what is below."""
+        return self if self.function is None else self.changed(None)
+
+    def changed(self, rule: Any) -> _Policy:
+        """Return the policy with a rule in the place of what it is about.
+
+        Raises:
+            ValueError: It is no rule.
+        """
+        made = _Policy(self.join, self.lists, self.conflict)
+        made.decides = self.decides
+        if rule is None or callable(rule):
+            made.function = rule
+        elif rule in JOINS:
+            made.join = rule
+        elif rule in LISTS:
+            made.lists = rule
+        elif rule in CONFLICTS:
+            made.conflict, made.decides = rule, True
+        else:
+            known = ", ".join(map(repr, (*JOINS, *LISTS, *CONFLICTS)))
+            raise ValueError(f"a rule is one of {known}, or a function; got {rule!r}")
+        return made
+
+
+class _Rules:
+    """The rules for a place, and below it.
+
+    Attributes:
+        here: The rules for the place itself.
+        below: The places below that have rules, by key.
+    """
+
+    __slots__ = ("below", "here")
+
+    def __init__(self) -> None:
+        self.here: list[Any] = []
+        self.below: dict[Any, _Rules] = {}
+
+    def add(self, path: KeyPath, rule: Any) -> None:
+        """Add a rule for a place."""
+        spot = self
+        for key in path:
+            spot = spot.below.setdefault(key, _Rules())
+        spot.here.append(rule)
+
+    def at(self, joint: Joint, slot: int) -> _Rules | None:
+        """Return the rules for a child of a joint, which these are for."""
+        return self.below.get(joint.parts.keys[slot])
+
+    def applied(self, policy: _Policy) -> _Policy:
+        """Return the policy for the place."""
+        for rule in self.here:
+            policy = policy.changed(rule)
+        return policy
+
+
+def tree_merge(
+    base: Any,
+    *overlays: Any,
+    join: str = "outer",
+    lists: str = "replace",
+    conflict: str = "overlay",
+    rules: Mapping[Any, Any] | None = None,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Lay trees over a tree; later ones win.
+
+    `DELETE` as a value in an overlay takes away what is there. None is a value as
+    any other. A leaf and a container, or containers of different sorts, do not fit on
+    one another: that is an error, unless one of them is None, or a rule for the place
+    says who wins.
+
+    Args:
+        base: The tree below.
+        *overlays: What is laid over it, one after another. Nothing is changed; what
+            an overlay does not touch is shared with the base.
+        join: Which keys of two mappings remain: `"outer"` all, `"left"` those of the
+            base, `"inner"` those of both, `"right"` those of the overlay.
+        lists: What becomes of two lists or tuples: `"replace"` takes that of the
+            overlay, `"extend"` both, one after the other, `"index"` joins item by item.
+        conflict: Which of two leaves wins: that of the `"overlay"`, or of the `"base"`;
+            or `"error"`, unless they are equal.
+        rules: For each selector one of these words, for what it means in the base or an
+            overlay, and below; or a function from both values to the new one. The last
+            selector that means a place counts. The selector `""` means the root.
+        namespace: Where to look classes up.
+
+    Raises:
+        EditError: Two values do not fit on one another, or differ where that is an
+            error; or a child is deleted that its node must have.
+        CycleError: A tree contains itself.
+        ValueError: A word is unknown.
+
+    Example:
+        >>> import leafwise as lw
+        >>> base = {"optim": {"lr": 0.1, "betas": [0.9, 0.99]}, "tags": ["a"]}
+        >>> mine = {"optim": {"lr": 0.2, "betas": lw.DELETE}, "tags": ["b"]}
+        >>> lw.tree_merge(base, mine, rules={"tags": "extend"})
+        {'optim': {'lr': 0.2}, 'tags': ['a', 'b']}
+        >>> lw.tree_merge(base, {"optim": 3})
+        Traceback (most recent call last):
+        ...
+        leafwise.errors.EditError: at ['optim'] the leaf 3 is laid over a dict; a rule \
+for the place, "overlay" or "base", can say which of them wins
+        >>> lw.tree_merge(base, {"optim": 3}, rules={"optim": "overlay"})
+        {'optim': 3, 'tags': ['a']}
+    """
+    policy = _Policy("outer", "replace", "overlay")
+    for word, known in ((join, JOINS), (lists, LISTS), (conflict, CONFLICTS)):
+        if word not in known:
+            raise ValueError(f"{word!r} is none of {', '.join(map(repr, known))}")
+        policy = policy.changed(word)
+    policy.decides = False
+    for rule in (rules or {}).values():
+        policy.changed(rule)
+    scope = Scope(*outlook(None, False, True, namespace))
+    merged = base
+    for overlay in overlays:
+        placed = _placed(rules, (merged, overlay), scope) if rules else None
+        merged = _Merging(scope, merged, overlay).run(policy, placed)
+        if merged is MISSING:
+            raise EditError("the root cannot be deleted", path=KeyPath())
+    return merged
+
+
+def _placed(rules: Mapping[Any, Any], trees: tuple[Any, Any], scope: Scope) -> _Rules:
+    """Return the rules by the places that they are for, in the order of the rules."""
+    root = _Rules()
+    for what, rule in rules.items():
+        meant = selector(what)
+        places = [place for tree in trees for place in meant.targets(tree, scope)]
+        for path in dict.fromkeys(place.path for place in places):
+            root.add(path, rule)
+    return root
+
+
+class _Spot:
+    """A place in the trees that are joined."""
+
+    __slots__ = ("joint", "slot")
+
+    def __init__(self, joint: Joint, slot: int) -> None:
+        self.joint = joint
+        self.slot = slot
+
+    @property
+    def path(self) -> KeyPath:
+        """The path to it."""
+        return self.joint.path_to(self.slot)
+
+
+class _Merging:
+    """One overlay laid over a tree."""
+
+    def __init__(self, scope: Scope, base: Any, overlay: Any) -> None:
+        self.scope = scope
+        self.trees = base, overlay
+
+    def run(self, policy: _Policy, rules: _Rules | None) -> Any:
+        """Return the merged tree; MISSING if all of it was deleted."""
+        root = root_joint(*self.trees)
+        joints = [root]
+        todo: list[tuple[Joint, _Policy, _Rules | None]] = [(root, policy, rules)]
+        while todo:
+            joint, policy, rules = todo.pop()
+            if joint.depth == DEPTH_IN_DOUBT:
+                self.scope.refuse_cycles(*self.trees)
+            for slot, (below, above) in enumerate(joint.parts.rows):
+                here, inner = policy, rules
+                if rules is not None:
+                    inner = rules if joint is root else rules.at(joint, slot)
+                    here = policy if inner is None else inner.applied(policy)
+                found = self.settled(_Spot(joint, slot), below, above, here)
+                if type(found) is Parts:
+                    joints.append(Joint(found, joint, slot))
+                    todo.append((joints[-1], here.below(), inner))
+                else:
+                    joint.values[slot] = found
+        return finished(joints)
+
+    def settled(self, spot: _Spot, below: Any, above: Any, policy: _Policy) -> Any:
+        """Return what stands at a place in the end; or the parts to be joined."""
+        if below is above:
+            return below
+        if below is MISSING:
+            keeps = policy.join in ("outer", "right")
+            return self.cleaned(spot, above) if keeps else MISSING
+        if above is MISSING:
+            return below if policy.join in ("outer", "left") else MISSING
+        if above is DELETE:
+            return MISSING
+        if policy.function is not None:
+            return _called(policy.function, (below, above), spot)
+        rule, other = self.scope.rule_of(below), self.scope.rule_of(above)
+        if rule is None or other is None:
+            fits = rule is other or below is None or above is None
+            return self.chosen(spot, below, above, policy, fits=fits)
+        if is_mapping(below) and is_mapping(above):
+            return by_key((below, above))
+        if is_items(below) and is_items(above):
+            return self.items(spot, below, above, policy)
+        if rule is other:
+            parts = by_shape((below, above), rule, _picker(spot, rule, policy))
+            if parts is not None:
+                return parts
+        return self.chosen(spot, below, above, policy, fits=False)
+
+    def items(self, spot: _Spot, below: Any, above: Any, policy: _Policy) -> Any:
+        """Return what becomes of two sequences."""
+        if policy.lists == "index":
+            return by_place((below, above))
+        if policy.lists == "extend":
+            return extended(below, self.cleaned(spot, above))
+        return self.chosen(spot, below, above, policy, fits=True)
+
+    def chosen(
+        self, spot: _Spot, below: Any, above: Any, policy: _Policy, *, fits: bool
+    ) -> Any:
+        """Return one of two values.
+
+        Raises:
+            EditError: There is no saying which.
+        """
+        if not (fits or policy.decides):
+            raise _misfit(spot, below, above, self.scope)
+        if policy.conflict == "base":
+            return below
+        if policy.conflict == "overlay":
+            return self.cleaned(spot, above)
+        if tree_diff(below, above, namespace=self.scope.view.mode.namespace):
+            path = spot.path
+            raise EditError(
+                f"at {path.where()} {clip(below)} and {clip(above)} differ", path=path
+            )
+        return below
+
+    def cleaned(self, spot: _Spot, value: Any) -> Any:
+        """Return a value of an overlay without what is marked as deleted in it."""
+        if value is DELETE:
+            return MISSING
+        if self.scope.rule_of(value) is None:
+            return value
+        leaves = flatten(value, self.scope.view)[0]
+        if not any(leaf is DELETE for leaf in leaves):
+            return value
+        places = find(value, (DEEP,), self.scope)
+        edits = [(p.path, Delete()) for p in places if p.value is DELETE]
+        try:
+            return rebuild(value, edits, self.scope)
+        except EditError as error:
+            path = spot.path
+            raise EditError(f"in {path.where()}: {error}", path=path) from None
+
+
+def _picker(spot: _Spot, rule: Rule, policy: _Policy) -> Callable[[Sequence[Any]], Any]:
+    """Return what says whose aux data a node gets."""
+
+    def pick(auxes: Sequence[Any]) -> Any:
+        below, above = auxes
+        if policy.conflict == "base" or rule.same(below, above):
+            return below
+        if policy.conflict == "overlay":
+            return above
+        path = spot.path
+        raise EditError(
+            f"at {path.where()} the static parts of two {rule.cls.__name__} differ",
+            path=path,
+        )
+
+    return pick
+
+
+def _called(f: Callable[..., Any], values: Sequence[Any], spot: _Spot) -> Any:
+    try:
+        found = f(*values)
+    except Exception as error:
+        locate(error, [*reversed(spot.path)])
+        raise
+    return MISSING if found is DELETE else found
+
+
+def _misfit(spot: _Spot, below: Any, above: Any, scope: Scope) -> EditError:
+    shown, under = (_shown(node, scope) for node in (above, below))
+    other = " with other children" if type(below) is type(above) else ""
+    path = spot.path
+    return EditError(
+        f"at {path.where()} {shown} is laid over {under}{other}; a rule for the place, "
+        '"overlay" or "base", can say which of them wins',
+        path=path,
+    )
+
+
+def _shown(node: Any, scope: Scope) -> str:
+    if scope.rule_of(node) is None:
+        return f"the leaf {clip(node)}"
+    return f"a {type(node).__name__}"
+
+
+# ----------------------------------------------------------------------- side by side
+
+
+def tree_map_outer(
+    f: Callable[..., Any],
+    *trees: Any,
+    fill: Any = MISSING,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Map a function over trees that need not have the same keys.
+
+    The result has each key that one of the trees has, in the order in which they bring
+    them; a subtree that comes out as it was is shared.
+
+    Args:
+        f: Takes as many values as there are trees: the leaf of each tree at a place,
+            or `fill`. Its exceptions get a note of the path.
+        *trees: One tree or more.
+        fill: What stands for a leaf that a tree does not have.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        EditError: Nodes of different sorts, or a leaf and a node, are at one place.
+        CycleError: A tree contains itself.
+        TypeError: There is no tree.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_map_outer(lambda x, y: x + y, {"a": 1, "b": [2]}, {"b": [3, 4]},
+        ...     fill=0)
+        {'a': 1, 'b': [5, 4]}
+    """
+    if not trees:
+        raise TypeError("tree_map_outer takes one tree or more")
+    scope = Scope(*outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
+    joints = [root_joint(*trees)]
+    todo: list[tuple[Joint, int]] = [(joints[0], 0)]
+    while todo:
+        joint, slot = todo.pop()
+        row, spot = joint.parts.rows[slot], _Spot(joint, slot)
+        parts = _beside(spot, row, scope)
+        if parts is None:
+            filled = [fill if value is MISSING else value for value in row]
+            joint.values[slot] = _called(f, filled, spot)
+            continue
+        opened = Joint(parts, joint, slot)
+        if opened.depth == DEPTH_IN_DOUBT:
+            scope.refuse_cycles(*trees)
+        joints.append(opened)
+        todo += [(opened, below) for below in reversed(range(len(parts.keys)))]
+    return finished(joints)
+
+
+def _beside(spot: _Spot, row: Sequence[Any], scope: Scope) -> Parts | None:
+    """Return the parts of what the trees have at a place; None if it is leaves.
+
+    Raises:
+        EditError: It does not fit together.
+    """
+    nodes = [value for value in row if value is not MISSING]
+    rules = [scope.rule_of(node) for node in nodes]
+    if all(rule is None for rule in rules):
+        return None
+    parts = None
+    if None not in rules:
+        if all(map(is_mapping, nodes)):
+            parts = by_key(nodes)
+        elif all(map(is_items, nodes)):
+            parts = by_place(nodes)
+        elif all(rule is rules[0] for rule in rules) and rules[0] is not None:
+            parts = by_shape(nodes, rules[0], lambda auxes: auxes[0])
+    if parts is None:
+        path = spot.path
+        sorts = " and ".join(dict.fromkeys(_shown(node, scope) for node in nodes))
+        raise EditError(f"at {path.where()} {sorts} do not fit together", path=path)
+    if len(nodes) < len(row):
+        parts.rows = [*map(_widened, parts.rows, repeat(row))]
+    return parts
+
+
+def _widened(found: Sequence[Any], row: Sequence[Any]) -> tuple[Any, ...]:
+    """Return what is below a row, MISSING where the row has it."""
+    values = iter(found)
+    return tuple([MISSING if above is MISSING else next(values) for above in row])
+
+
+def tree_zip_outer(
+    *trees: Any,
+    fill: Any = MISSING,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Put the leaves of several trees side by side, in tuples.
+
+    Args:
+        *trees: One tree or more, which need not have the same keys.
+        fill: What stands for a leaf that a tree does not have.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        EditError: Nodes of different sorts, or a leaf and a node, are at one place.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_zip_outer({"a": 1, "b": 2}, {"b": 3, "c": 4})
+        {'a': (1, MISSING), 'b': (2, 3), 'c': (MISSING, 4)}
+    """
+    return tree_map_outer(
+        lambda *row: row,
+        *trees,
+        fill=fill,
+        is_leaf=is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    )

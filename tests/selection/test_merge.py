@@ -1,0 +1,360 @@
+"""Trees laid over one another, and side by side."""
+
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import leafwise as lw
+from strategies import leaves, names, trees
+
+
+Pair = namedtuple("Pair", ["x", "y"])  # as users write it
+
+
+@lw.dataclass
+class Layer:
+    weight: Any
+    name: str = lw.static(default="layer")
+
+
+class Model(lw.Pytree):
+    def __init__(self, weight: Any, width: int) -> None:
+        self.weight = lw.data(weight)
+        self.width = width
+
+
+# ------------------------------------------------------------------------------ laws
+
+
+@given(trees())
+def test_a_tree_laid_over_itself_is_itself(tree):
+    """So is a tree that nothing, or nothing new, is laid over: the same object."""
+    assert lw.tree_merge(tree, tree) is tree
+    assert lw.tree_merge(tree) is tree
+
+
+def configs() -> Any:
+    """Return a strategy for nested dicts with lists, of one sort at each place."""
+
+    def extend(children: Any) -> Any:
+        return st.fixed_dictionaries(
+            {},
+            optional={
+                "leaf": leaves,
+                "list": st.lists(leaves, max_size=3),
+                "dict": st.dictionaries(names, leaves, max_size=3),
+                "deep": children,
+            },
+        )
+
+    return st.recursive(st.just({}), extend, max_leaves=6)
+
+
+WORDS = [{}, {"lists": "extend"}, {"lists": "index"}, {"conflict": "base"}]
+
+
+@given(configs(), configs(), configs(), st.sampled_from(WORDS))
+def test_merging_is_associative(a, b, c, words):
+    """Where each place holds one sort of thing: outer, by any rule for lists."""
+    left = lw.tree_merge(lw.tree_merge(a, b, **words), c, **words)
+    right = lw.tree_merge(a, lw.tree_merge(b, c, **words), **words)
+    assert left == right == lw.tree_merge(a, b, c, **words)
+
+
+@given(configs(), configs())
+def test_joins_keep_the_keys_they_say(a, b):
+    """By the words of databases; the other word for conflicts turns them around."""
+    joined = {
+        j: lw.tree_merge(a, b, join=j) for j in ("outer", "left", "inner", "right")
+    }
+    assert [*joined["left"]] == [*a]
+    assert {*joined["right"]} == {*b}
+    assert {*joined["inner"]} == {*a} & {*b}
+    assert {*joined["outer"]} == {*a} | {*b}
+    assert lw.tree_merge(a, b, conflict="base") == lw.tree_merge(b, a)
+    assert lw.tree_merge(a, b, join="left") == lw.tree_merge(
+        b, a, join="right", conflict="base"
+    )
+
+
+@given(configs(), configs())
+def test_what_an_overlay_does_not_touch_is_shared(a, b):
+    """Children that it does not have are the same objects, as are its own."""
+    merged = lw.tree_merge(a, b)
+    for key, value in merged.items():
+        if key not in b:
+            assert value is a[key]
+        elif key not in a:
+            assert value is b[key]
+
+
+@given(trees(), trees())
+def test_an_overlay_that_always_wins_is_there(a, b):
+    """With a rule for the root nothing fails, and each leaf is of one of the two."""
+    merged = lw.tree_merge(a, b, rules={"": "overlay"})
+    known = {id(x) for t in (a, b) for x in lw.tree_leaves(t, none_is_leaf=True)}
+    found = lw.tree_leaves(merged, none_is_leaf=True)
+    assert {id(x) for x in found} <= known
+    assert (
+        lw.tree_merge(a, b, rules={"": "overlay"}, join="right", lists="replace")
+        is not None
+        or b is None
+    )
+
+
+# --------------------------------------------------------------------- sorts of nodes
+
+
+@pytest.mark.parametrize(
+    ("base", "overlay", "words", "merged"),
+    [
+        ({"a": 1}, {"b": 2}, {}, {"a": 1, "b": 2}),
+        ({"a": None}, {"a": {"b": 1}}, {}, {"a": {"b": 1}}),
+        ({"a": {"b": 1}}, {"a": None}, {}, {"a": None}),
+        ([1, 2], [3], {}, [3]),
+        ([1, 2], [3], {"lists": "extend"}, [1, 2, 3]),
+        ([1, 2], (3,), {"lists": "extend"}, [1, 2, 3]),
+        ((1, 2), (3,), {"lists": "extend"}, (1, 2, 3)),
+        ([1, 2], [3], {"lists": "index"}, [3, 2]),
+        ([1, 2], [3], {"lists": "index", "join": "inner"}, [3]),
+        ([{"a": 1}], [{"b": 2}, 3], {"lists": "index"}, [{"a": 1, "b": 2}, 3]),
+        (Pair(1, {"a": 2}), Pair(3, {"b": 4}), {}, Pair(3, {"a": 2, "b": 4})),
+        (Layer(1), Layer(2, "new"), {}, Layer(2, "new")),
+        (Layer(1), Layer(2, "new"), {"conflict": "base"}, Layer(1)),
+        ({"a": 1}, {"a": lw.DELETE}, {}, {}),
+        ({}, {"a": lw.DELETE, "b": {"c": lw.DELETE, "d": 1}}, {}, {"b": {"d": 1}}),
+        ([1, 2, 3], [1, lw.DELETE], {"lists": "index"}, [1, 3]),
+        ([1], [lw.DELETE, [2, lw.DELETE]], {}, [[2]]),
+        ({1: "a"}, {"1": "b"}, {}, {1: "a", "1": "b"}),
+    ],
+)  # fmt: skip
+def test_each_sort_of_node(base, overlay, words, merged):
+    """Mappings by key, sequences as told, others child by child."""
+    assert lw.tree_merge(base, overlay, **words) == merged
+
+
+def test_sorts_of_mappings_and_sequences_stay():
+    """The node below says of which sort the merged one is."""
+    counts = lw.tree_merge(defaultdict(int, a=1), {"b": 2})
+    assert counts == {"a": 1, "b": 2}
+    assert counts["c"] == 0
+    ordered = lw.tree_merge(OrderedDict(b=1), {"a": 2})
+    assert list(ordered.items()) == [("b", 1), ("a", 2)]
+    recent = lw.tree_merge(deque([1, 2], 2), [3], lists="extend")
+    assert recent == deque([2, 3], 2)
+    assert recent.maxlen == 2
+
+
+def test_items_of_containers_keep_their_kinds():
+    """What was data stays data where it goes."""
+    base = lw.Dict(w=lw.data(1), name="a")
+    merged = lw.tree_merge(base, lw.Dict(w=lw.data(2), b=lw.data(3), name="b"))
+    assert isinstance(merged, lw.Dict)
+    assert dict(merged) == {"w": 2, "name": "b", "b": 3}
+    assert sorted(lw.tree_leaves(merged)) == [2, 3]
+    items = lw.List([lw.data(1), "x"])
+    longer = lw.tree_merge(items, lw.List([lw.data(3), "y"]), lists="extend")
+    assert [*longer] == [1, "x", 3, "y"]
+    assert lw.tree_leaves(longer) == [1, 3]
+    paired = lw.tree_merge(items, lw.List([lw.data(3), "y", lw.data(4)]), lists="index")
+    assert lw.tree_leaves(paired) == [3, 4]
+    assert lw.tree_leaves(items) == [1]
+
+
+def test_objects_are_joined_attribute_by_attribute():
+    """The static ones are those of the overlay; another set of them does not fit."""
+    base, overlay = Model({"a": 1}, 3), Model({"b": 2}, 4)
+    merged = lw.tree_merge(base, overlay)
+    assert (merged.weight, merged.width) == ({"a": 1, "b": 2}, 4)
+    assert (base.weight, base.width) == ({"a": 1}, 3)
+    assert lw.tree_merge(base, overlay, conflict="base").width == 3
+    overlay.extra = lw.data(5)
+    with pytest.raises(lw.EditError) as error:
+        lw.tree_merge([base], [overlay], lists="index")
+    assert str(error.value) == (
+        "at [0] a Model is laid over a Model with other children; a rule for the "
+        'place, "overlay" or "base", can say which of them wins'
+    )
+    assert lw.tree_merge(base, overlay, rules={"": "overlay"}) is overlay
+
+
+# ------------------------------------------------------------------------------ rules
+
+
+def test_rules_hold_below_and_the_last_one_counts():
+    """A rule for a node is one for all below, until another one is for a place."""
+    base = {"a": {"x": 1, "y": [1]}, "b": {"x": 1}}
+    overlay = {"a": {"x": 2, "y": [2], "z": 3}, "b": {"x": 2}}
+    merged = lw.tree_merge(base, overlay, rules={"a": "base", "a.y": "extend"})
+    assert merged == {"a": {"x": 1, "y": [1, 2], "z": 3}, "b": {"x": 2}}
+    rules = {"a": "left", "**.x": "base", "b.x": "overlay"}
+    merged = lw.tree_merge(base, overlay, rules=rules)
+    assert merged == {"a": {"x": 1, "y": [2]}, "b": {"x": 2}}
+
+
+def test_a_function_makes_one_value_of_two():
+    """It is called where both trees have something, also with whole nodes."""
+    rules = {"n": lambda a, b: a + b, "d": lambda a, b: [a, b]}
+    base, overlay = {"n": 1, "d": {"x": 1}}, {"n": 2, "d": {"x": 2}, "new": 0}
+    merged = lw.tree_merge(base, overlay, rules=rules)
+    assert merged == {"n": 3, "d": [{"x": 1}, {"x": 2}], "new": 0}
+    assert lw.tree_merge(base, {"n": 5}, rules={"n": lambda *_: lw.DELETE}) == {
+        "d": {"x": 1}
+    }
+    with pytest.raises(ZeroDivisionError) as error:
+        lw.tree_merge(
+            {"n": [1]}, {"n": [0]}, lists="index", rules={int: lambda a, b: a / b}
+        )
+    assert error.value.__notes__ == ["at key path ['n'][0]"]
+
+
+def test_rules_hold_between_all_overlays():
+    """Overlays are laid one after another, each by the same rules."""
+    layers = [{"tags": ["a"]}, {"tags": ["b"], "n": 1}, {"tags": ["c"], "n": 2}]
+    merged = lw.tree_merge(*layers, rules={"**.tags": "extend", "n": "base"})
+    assert merged == {"tags": ["a", "b", "c"], "n": 1}
+
+
+# ----------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("base", "overlay", "words", "text"),
+    [
+        (
+            {"a": {"b": 1}}, {"a": 3}, {},
+            "at ['a'] the leaf 3 is laid over a dict; a rule for the place, \"overlay\" "
+            'or "base", can say which of them wins',
+        ),
+        (
+            {"a": 3}, {"a": {"b": 1}}, {},
+            "at ['a'] a dict is laid over the leaf 3; a rule for the place, \"overlay\" "
+            'or "base", can say which of them wins',
+        ),
+        (
+            {"a": {"b": 1}}, {"a": [1]}, {},
+            "at ['a'] a list is laid over a dict; a rule for the place, \"overlay\" or "
+            '"base", can say which of them wins',
+        ),
+        ({"a": [1]}, {"a": [2]}, {"conflict": "error"}, "at ['a'] [1] and [2] differ"),
+        ({"a": 1}, {"a": True}, {"conflict": "error"}, "at ['a'] 1 and True differ"),
+        (
+            [Layer(1)], [Layer(1, "x")], {"conflict": "error", "lists": "index"},
+            "at [0] the static parts of two Layer differ",
+        ),
+        (
+            Layer(1), Layer(lw.DELETE), {},
+            ".weight cannot be deleted: the node there has as many children as its "
+            "class says",
+        ),
+        (
+            {}, {"a": (1, lw.DELETE)}, {},
+            "in ['a']: the tuple at the root has as many children as its class says: "
+            "its children can be set, but none can be deleted, inserted or renamed",
+        ),
+        ({"a": 1}, lw.DELETE, {}, "the root cannot be deleted"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_an_error(base, overlay, words, text):
+    """With the place, and what is there."""
+    with pytest.raises(lw.EditError) as error:
+        lw.tree_merge(base, overlay, **words)
+    assert str(error.value) == text
+    assert error.value.path is not None
+
+
+def test_words_that_are_none_are_refused():
+    """Before anything is merged, also in rules that mean nothing."""
+    with pytest.raises(ValueError, match="'union' is none of 'outer', 'left'"):
+        lw.tree_merge({}, {}, join="union")
+    with pytest.raises(ValueError, match=r"a rule is one of 'outer', .* got 'append'"):
+        lw.tree_merge({}, rules={"nowhere": "append"})
+
+
+def test_deep_and_cyclic_trees():
+    """Depth costs nothing; a tree that contains itself is an error."""
+    base: Any = {"leaf": 1}
+    overlay: Any = {"other": 2}
+    for _ in range(20_000):
+        base, overlay = {"a": base}, {"a": overlay}
+    merged = lw.tree_merge(base, overlay)
+    for _ in range(20_000):
+        merged = merged["a"]
+    assert merged == {"leaf": 1, "other": 2}
+    one: Any = {}
+    one["self"] = one
+    two: Any = {}
+    two["self"] = two
+    for function in (lw.tree_merge, lw.tree_zip_outer):
+        with pytest.raises(lw.CycleError):
+            function(one, two)
+
+
+# ----------------------------------------------------------------------- side by side
+
+
+@given(st.lists(configs(), min_size=1, max_size=4))
+def test_zip_has_every_key_of_all(trees):
+    """At each path a tuple of what each tree has there."""
+    assume(any(lw.tree_leaves(tree) for tree in trees))
+    zipped = lw.tree_zip_outer(*trees)
+    rows = lw.tree_leaves_with_path(zipped, is_leaf=lambda x: isinstance(x, tuple))
+    tables = [dict(lw.tree_leaves_with_path(tree)) for tree in trees]
+    assert {path for path, _ in rows} == {path for table in tables for path in table}
+    for path, row in rows:
+        for table, value in zip(tables, row, strict=True):
+            assert value is table.get(path, lw.MISSING)
+
+
+@given(trees())
+def test_trees_of_one_structure_map_as_ever(tree):
+    """Where nothing is missing it is a map."""
+    pair = lw.tree_map_outer(lambda x, y: [x, y], tree, tree)
+    assert lw.tree_equal(pair, lw.tree_map(lambda x, y: [x, y], tree, tree))
+
+
+def test_functions_are_called_in_order_with_what_is_missing():
+    """From the first key to the last, depth first."""
+    calls: list[Any] = []
+    lw.tree_map_outer(
+        lambda *row: calls.append(row),
+        {"a": {"x": 1}, "b": 2},
+        {"b": 3, "a": {"y": 4}},
+        {"c": Layer(5)},
+        fill=None,
+    )
+    assert calls == [
+        (1, None, None), (None, 4, None), (2, 3, None), (None, None, 5),
+    ]  # fmt: skip
+
+
+def test_what_is_beside_another_sort_is_an_error():
+    """With the place."""
+    with pytest.raises(lw.EditError) as error:
+        lw.tree_zip_outer({"a": [1]}, {}, {"a": {"x": 1}})
+    assert str(error.value) == "at ['a'] a list and a dict do not fit together"
+    with pytest.raises(lw.EditError) as error:
+        lw.tree_zip_outer([1], [[2]])
+    assert str(error.value) == "at [0] the leaf 1 and a list do not fit together"
+    with pytest.raises(TypeError, match="one tree or more"):
+        lw.tree_zip_outer()
+    with pytest.raises(ValueError, match="no") as raised:
+        lw.tree_map_outer(lambda _: int("no"), {"a": 1})
+    assert raised.value.__notes__ == ["at key path ['a']"]
+
+
+def test_leaves_are_what_is_said():
+    """`is_leaf` and the None modes are as everywhere; unknown mappings are leaves."""
+    trees = [{"a": [1]}, {"a": [2], "n": None}]
+    assert lw.tree_zip_outer(*trees, is_leaf=lambda x: isinstance(x, list)) == {
+        "a": ([1], [2]),
+        "n": None,
+    }
+    zipped = lw.tree_zip_outer(*trees, none_is_leaf=True)
+    assert zipped == {"a": [(1, 2)], "n": (lw.MISSING, None)}
+    proxy = MappingProxyType({"x": 1})
+    assert lw.tree_merge({"a": proxy}, {"a": 2}) == {"a": 2}

@@ -180,9 +180,13 @@ from .selection.diff import tree_diff as tree_diff
 from .selection.edit import Selection as Selection
 from .selection.edit import at as at
 from .selection.edit import select as select
+from .selection.flat import FlatReport as FlatReport
+from .selection.flat import from_flat as from_flat
+from .selection.flat import to_flat as to_flat
 from .selection.merge import tree_map_outer as tree_map_outer
 from .selection.merge import tree_merge as tree_merge
 from .selection.merge import tree_zip_outer as tree_zip_outer
+from .selection.override import override as override
 from .selection.partition import Masked as Masked
 from .selection.partition import tree_combine as tree_combine
 from .selection.partition import tree_filter as tree_filter
@@ -220,6 +224,7 @@ __all__ = [
     "DictKey",
     "Difference",
     "EditError",
+    "FlatReport",
     "FlatState",
     "FlattenError",
     "FlattenedIndexKey",
@@ -278,6 +283,7 @@ __all__ = [
     "filter_state",
     "find_duplicates",
     "freeze",
+    "from_flat",
     "from_flat_state",
     "graphdef",
     "is_data",
@@ -293,6 +299,7 @@ __all__ = [
     "name_to_kind",
     "namespace",
     "namespaces",
+    "override",
     "parameter",
     "pop",
     "prefix_errors",
@@ -321,6 +328,7 @@ __all__ = [
     "state_value",
     "static",
     "summary",
+    "to_flat",
     "to_flat_state",
     "to_pure_dict",
     "train",

@@ -16,7 +16,7 @@ from .core import fields, jsonform, register, registry
 from .core.registry import declare_namespace
 from .core.view import DictOrder
 from .ops import basic, fold, inspect, parallel, paths, prefix, transpose, visit
-from .selection import diff, edit, merge, partition, update
+from .selection import diff, edit, flat, merge, override, partition, update
 
 
 __all__ = ["Namespace", "namespace"]
@@ -32,7 +32,9 @@ _MODULES: Final = (
     visit,
     diff,
     edit,
+    flat,
     merge,
+    override,
     partition,
     update,
     register,
@@ -41,6 +43,7 @@ _MODULES: Final = (
 _UNBOUND: Final = frozenset(
     {
         "Change",
+        "FlatReport",
         "Masked",
         "TreeDiff",
         "Selection",

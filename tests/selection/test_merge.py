@@ -227,13 +227,13 @@ def test_rules_hold_between_all_overlays():
     [
         (
             {"a": {"b": 1}}, {"a": 3}, {},
-            "at ['a'] the leaf 3 is laid over a dict; a rule for the place, \"overlay\" "
-            'or "base", can say which of them wins',
+            "at ['a'] the leaf 3 is laid over a dict; a rule for the place, "
+            '"overlay" or "base", can say which of them wins',
         ),
         (
             {"a": 3}, {"a": {"b": 1}}, {},
-            "at ['a'] a dict is laid over the leaf 3; a rule for the place, \"overlay\" "
-            'or "base", can say which of them wins',
+            "at ['a'] a dict is laid over the leaf 3; a rule for the place, "
+            '"overlay" or "base", can say which of them wins',
         ),
         (
             {"a": {"b": 1}}, {"a": [1]}, {},

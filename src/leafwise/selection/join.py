@@ -41,6 +41,7 @@ __all__ = [
     "is_items",
     "is_mapping",
     "items_like",
+    "mapping_like",
     "root_joint",
 ]
 
@@ -170,7 +171,7 @@ def by_key(nodes: Sequence[Mapping[Any, Any]]) -> Parts:
     first = nodes[0]
 
     def make(found: Sequence[Any], values: Sequence[Any]) -> Any:
-        return _mapping_like(first, [key.key for key in found], values, nodes)
+        return mapping_like(first, [key.key for key in found], values, nodes)
 
     return Parts([*map(DictKey, keys)], [*zip(*columns, strict=True)], make)
 
@@ -208,7 +209,7 @@ def by_shape(
     return Parts(keys, [*zip(*columns, strict=True)], make, is_fixed=True)
 
 
-def _mapping_like(
+def mapping_like(
     node: Any, keys: Sequence[Any], values: Sequence[Any], sources: Sequence[Any]
 ) -> Any:
     """Return a mapping of the sort of a node; the node if it has just these items."""

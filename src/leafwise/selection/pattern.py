@@ -24,7 +24,16 @@ from .find import Place, Scope, find, keys_of, static_names
 from .grammar import DEEP, Step, parse, step_of
 
 
-__all__ = ["Selector", "fail", "follow", "is_in", "require", "selector", "unique"]
+__all__ = [
+    "Selector",
+    "along",
+    "fail",
+    "follow",
+    "is_in",
+    "require",
+    "selector",
+    "unique",
+]
 
 
 class Selector:
@@ -288,7 +297,9 @@ def selector(what: Any) -> Selector:
     return _predicate(what) if callable(what) else _mask(what)
 
 
-_NAMED: Final = (str, KeyPath, Selector, re.Pattern)
+def along(steps: Sequence[Step]) -> Selector:
+    """Return the selector that goes some steps of a pattern."""
+    return _Path(".".join(step.text for step in steps), steps)
 
 
 def _predicate(what: Callable[..., object]) -> Selector:

@@ -1,0 +1,459 @@
+"""Trees as flat tables from names to leaves, and back.
+
+Owns the names: keys joined by a separator, positions in brackets, and every key that
+could be taken for something else quoted. What could not be told apart is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, overload
+
+from ..core.auxdata import clip
+from ..core.code import unlink
+from ..core.keypath import KeyPath, parse_literal
+from ..core.keys import DictKey, GetAttrKey, SequenceKey
+from ..core.view import GLOBAL
+from ..errors import EditError, PathError
+from ..ops.outlook import outlook
+from .find import DEPTH_IN_DOUBT, Scope, keys_of
+from .rebuild import Set, rebuild
+
+
+if TYPE_CHECKING:
+    from ..typing import IsLeaf
+
+__all__ = ["FlatReport", "from_flat", "to_flat"]
+
+_QUOTES: Final = "[]'\""
+
+
+# ---------------------------------------------------------------------------- names
+
+
+def _checked(sep: str) -> str:
+    if not sep or any(letter in _QUOTES for letter in sep):
+        raise ValueError(f"a separator has no quotes or brackets, got {sep!r}")
+    return sep
+
+
+def _part(key: Any, sep: str) -> str:
+    """Return the text of a key: a name with the separator before it, or brackets."""
+    match key:
+        case SequenceKey(place):
+            return f"[{place}]"
+        case DictKey(name) | GetAttrKey(name) if type(name) is str:
+            return f"{sep}{name}" if _is_plain(name, sep) else f"[{name!r}]"
+        case DictKey(name):
+            return f"[{name!r}]"
+    return str(key)
+
+
+def _is_plain(name: str, sep: str) -> bool:
+    """Say whether a name can stand between separators as it is."""
+    return name != "" and "[" not in name and (name + sep).find(sep) == len(name)
+
+
+def _parts(name: str, sep: str) -> Iterator[Any]:
+    """Yield the keys that a name stands for: text, or int for positions.
+
+    Raises:
+        PathError: It is no name.
+    """
+    place = 0
+    while place < len(name):
+        if name[place] == "[":
+            end = _closing(name, place)
+            key = parse_literal(name[place + 1 : end])
+            if type(key) not in (int, str):
+                raise PathError(
+                    f"{name!r} has the key {key!r}, and without `like` a key is text, "
+                    "or a position"
+                )
+            yield key
+            place = end + 1
+            continue
+        if place:
+            if not name.startswith(sep, place):
+                raise PathError(f"{name!r}: {sep!r} or [ is missing at {place}")
+            place += len(sep)
+        ends = (name.find(mark, place) for mark in (sep, "["))
+        end = min((end for end in ends if end >= 0), default=len(name))
+        if end == place:
+            raise PathError(f"{name!r} has an empty key at {place}; it is written ['']")
+        yield name[place:end]
+        place = end
+
+
+def _closing(name: str, start: int) -> int:
+    quote = name[start + 1 : start + 2]
+    place = start + 1
+    if quote in ("'", '"'):
+        place += 1
+        while place < len(name) and name[place] != quote:
+            place += 2 if name[place] == "\\" else 1
+    end = name.find("]", place)
+    if end < 0:
+        raise PathError(f"{name!r}: the [ at {start} is not closed")
+    return end
+
+
+# ---------------------------------------------------------------------- to flat tables
+
+
+class _Row(NamedTuple):
+    """A leaf or empty node of a tree."""
+
+    name: str
+    path: KeyPath
+    value: Any
+
+
+def to_flat(
+    tree: Any,
+    sep: str = ".",
+    *,
+    strict: bool = True,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    namespace: str = GLOBAL,
+) -> dict[str, Any]:
+    """Return a flat dict with a name for each leaf.
+
+    Names are as people write them: `optim.lr`, `layers[0].w`. A key that is no plain
+    name is quoted, `['a.b']`; None and empty containers are values. `from_flat` gives
+    the tree back.
+
+    Args:
+        tree: Any tree. Dicts are walked in their own order.
+        sep: What joins names.
+        strict: Whether to refuse what `from_flat` could give back only with `like`:
+            other nodes than dicts and lists, other keys than text.
+        is_leaf, is_leaf_takes_path, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        EditError: Something could not be given back; or two leaves have one name.
+        CycleError: The tree contains itself.
+        ValueError: The separator has brackets or quotes, or is empty.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.to_flat({"optim": {"lr": 0.1, "betas": [0.9, 0.99]}, "a.b": {}})
+        {'optim.lr': 0.1, 'optim.betas[0]': 0.9, 'optim.betas[1]': 0.99, "['a.b']": {}}
+        >>> lw.to_flat({"size": (1, 2)})
+        Traceback (most recent call last):
+        ...
+        leafwise.errors.EditError: the tuple at ['size'] would come back as something \
+else; with strict=False, from_flat needs a tree like this one
+    """
+    scope = Scope(*outlook(is_leaf, is_leaf_takes_path, True, namespace))
+    flat: dict[str, Any] = {}
+    for row in _rows(tree, _checked(sep), scope, strict=strict):
+        if row.name in flat:
+            raise EditError(
+                f"two leaves have the name {row.name!r}, one at {row.path.where()}",
+                path=row.path,
+            )
+        flat[row.name] = row.value
+    return flat
+
+
+def _rows(tree: Any, sep: str, scope: Scope, *, strict: bool) -> Iterator[_Row]:
+    """Yield the leaves and empty nodes of a tree, in its own order."""
+    if type(tree) is dict and not tree:
+        return
+    stack: list[tuple[Any, Any, int]] = [((), tree, 0)]
+    while stack:
+        link, node, depth = stack.pop()
+        if depth == DEPTH_IN_DOUBT:
+            scope.refuse_cycles(tree)
+        pairs = _children(link, node, scope, strict=strict)
+        if pairs:
+            stack += [((link, key), x, depth + 1) for key, x in reversed(pairs)]
+            continue
+        path = KeyPath(unlink(link))
+        name = "".join([_part(key, sep) for key in path]).removeprefix(sep)
+        yield _Row(name, path, node)
+
+
+def _children(
+    link: Any, node: Any, scope: Scope, *, strict: bool
+) -> list[tuple[Any, Any]]:
+    """Return keys and children, in the node's own order.
+
+    Raises:
+        EditError: It is no dict with text keys, and no list, and `strict` is set.
+    """
+    rule = scope.rule_of(node)
+    if rule is None:
+        return []
+    if type(node) is dict:
+        wrong = [key for key in node if type(key) is not str] if strict else ()
+        if wrong:
+            raise _refused(link, f"the key {clip(wrong[0])} of the dict")
+        return [(DictKey(key), value) for key, value in node.items()]
+    if strict and type(node) is not list:
+        raise _refused(link, f"the {type(node).__name__}")
+    return [*zip(keys_of(node, rule), rule.flatten(node)[0], strict=True)]
+
+
+def _refused(link: Any, what: str) -> EditError:
+    path = KeyPath(unlink(link))
+    return EditError(
+        f"{what} at {path.where()} would come back as something else; with "
+        "strict=False, from_flat needs a tree like this one",
+        path=path,
+    )
+
+
+# -------------------------------------------------------------------- from flat tables
+
+
+class FlatReport(NamedTuple):
+    """What became of the names of a flat table, and of a tree.
+
+    Attributes:
+        matched: The names whose values were taken.
+        missing: The names of the tree that the table does not have.
+        extra: The names of the table that the tree does not have.
+        changed: The names whose values have another shape, dtype or sort than in the
+            tree; they were not taken.
+
+    Example:
+        >>> import leafwise as lw
+        >>> like = {"a": 0, "b": 0}
+        >>> tree, report = lw.from_flat({"a": 1, "c": 2}, like, partial=True)
+        >>> tree
+        {'a': 1, 'b': 0}
+        >>> report
+        FlatReport(matched=('a',), missing=('b',), extra=('c',), changed=())
+    """
+
+    matched: tuple[str, ...]
+    missing: tuple[str, ...]
+    extra: tuple[str, ...]
+    changed: tuple[str, ...]
+
+
+Rename = Mapping[str, str | None] | Callable[[str], str | None]
+Items = Mapping[str, Any] | Iterable[tuple[str, Any]]
+_NO_TREE: Final = object()
+
+
+@overload
+def from_flat(
+    items: Items,
+    like: Any = ...,
+    *,
+    sep: str = ...,
+    rename: Rename | None = ...,
+    partial: Literal[False] = ...,
+    is_leaf: IsLeaf = ...,
+    is_leaf_takes_path: bool = ...,
+    namespace: str = ...,
+) -> Any: ...
+
+
+@overload
+def from_flat(
+    items: Items,
+    like: Any,
+    *,
+    sep: str = ...,
+    rename: Rename | None = ...,
+    partial: Literal[True],
+    is_leaf: IsLeaf = ...,
+    is_leaf_takes_path: bool = ...,
+    namespace: str = ...,
+) -> tuple[Any, FlatReport]: ...
+
+
+def from_flat(
+    items: Items,
+    like: Any = _NO_TREE,
+    *,
+    sep: str = ".",
+    rename: Rename | None = None,
+    partial: bool = False,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Return the tree that a flat table was made of.
+
+    Args:
+        items: Names and values, as from `to_flat`: a mapping, or pairs.
+        like: A tree of the structure that is wanted; its leaves are replaced. Without
+            one, dicts and lists are made.
+        sep: What joins names.
+        rename: A table from names, or beginnings of names, to those in `like`; or a
+            function. None drops a value. The longest beginning counts.
+        partial: Whether names may be missing, extra, or have other values than fit
+            into `like`: what fits is taken, and a report comes with the tree.
+        is_leaf, is_leaf_takes_path, namespace: See
+            :ref:`common arguments <common>`.
+
+    Returns:
+        The tree; with `partial` the tree and a `FlatReport`.
+
+    Raises:
+        EditError: The names do not fit together, or not to `like`.
+        PathError: A name cannot be read.
+        TypeError: `partial` is given without `like`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.from_flat({"optim.lr": 0.1, "sizes[0]": 1, "sizes[1]": 2})
+        {'optim': {'lr': 0.1}, 'sizes': [1, 2]}
+        >>> lw.from_flat({"enc.w": 1, "step": 7}, {"encoder": {"w": 0}, "step": 0},
+        ...     rename={"enc": "encoder"})
+        {'encoder': {'w': 1}, 'step': 7}
+        >>> lw.from_flat({"a.w": 1, "a.c": 2}, {"a": {"w": 0, "b": 0}})
+        Traceback (most recent call last):
+        ...
+        leafwise.errors.EditError: the items do not fit the tree: missing: 'a.b'; \
+extra: 'a.c'; partial=True takes what fits
+    """
+    table = _table(items, _renaming(rename, _checked(sep)))
+    if like is _NO_TREE:
+        if partial:
+            raise TypeError("partial=True needs a tree to compare with: give `like`")
+        return _grown(table, sep)
+    scope = Scope(*outlook(is_leaf, is_leaf_takes_path, True, namespace))
+    tree, report = _filled(table, like, sep, scope)
+    if partial:
+        return tree, report
+    if report.missing or report.extra or report.changed:
+        raise EditError(f"the items do not fit the tree: {_told(report)}")
+    return tree
+
+
+def _table(items: Items, renamed: Callable[[str], str | None]) -> dict[str, Any]:
+    """Return the items under their new names.
+
+    Raises:
+        EditError: Two have one name.
+    """
+    pairs: Any = items.items() if isinstance(items, Mapping) else items
+    table: dict[str, Any] = {}
+    for old, value in pairs:
+        name = renamed(old)
+        if name is None:
+            continue
+        if name in table:
+            raise EditError(f"two items have the name {name!r}")
+        table[name] = value
+    return table
+
+
+def _renaming(rename: Rename | None, sep: str) -> Callable[[str], str | None]:
+    if rename is None:
+        return lambda name: name
+    if callable(rename):
+        return rename
+    table = dict(rename)
+    lengths = sorted({*map(len, table)}, reverse=True)
+
+    def renamed(name: str) -> str | None:
+        for length in lengths:
+            begin, rest = name[:length], name[length:]
+            if begin in table and (not rest or rest.startswith((sep, "["))):
+                new = table[begin]
+                return None if new is None else (new + rest).removeprefix(sep)
+        return name
+
+    return renamed
+
+
+class _Branch(dict[Any, Any]):
+    """What is below a name, by key, before it is known to be a dict or a list."""
+
+
+def _grown(table: Mapping[str, Any], sep: str) -> Any:
+    """Return dicts and lists made of names and values."""
+    root = _Branch()
+    for name, value in table.items():
+        branch, keys = root, ["", *_parts(name, sep)]
+        for key in keys[:-1]:
+            below = branch.setdefault(key, _Branch())
+            if type(below) is not _Branch:
+                raise EditError(f"{name!r} is inside of what is a value itself")
+            branch = below
+        if keys[-1] in branch:
+            raise EditError(f"{name!r} is a value, and there is something inside of it")
+        branch[keys[-1]] = value
+    if not root:
+        return {}
+    order = [root]
+    for branch in order:
+        order += [below for below in branch.values() if type(below) is _Branch]
+    made: dict[int, Any] = {}
+    for branch in reversed(order):
+        children = {
+            key: made[id(x)] if type(x) is _Branch else x for key, x in branch.items()
+        }
+        made[id(branch)] = _container(children, table)
+    return made[id(root)][""]
+
+
+def _container(children: dict[Any, Any], table: Mapping[str, Any]) -> Any:
+    """Return a dict, or a list if the keys are positions.
+
+    Raises:
+        EditError: They are some of each, or not all positions are there.
+    """
+    if all(type(key) is str for key in children):
+        return children
+    if any(type(key) is str for key in children):
+        shown = ", ".join(map(repr, [*children][:4]))
+        raise EditError(f"names and positions are mixed in one place: {shown}")
+    for place in range(len(children)):
+        if place not in children:
+            shown = ", ".join(map(str, sorted(children)[:4]))
+            raise EditError(f"position {place} is missing in a list that has {shown}")
+    return [children[place] for place in range(len(children))]
+
+
+def _filled(
+    table: Mapping[str, Any], like: Any, sep: str, scope: Scope
+) -> tuple[Any, FlatReport]:
+    """Return the tree with the values that fit, and what became of each name."""
+    matched, missing, changed, edits = [], [], [], []
+    known = {row.name: row for row in _rows(like, sep, scope, strict=False)}
+    for name, row in known.items():
+        if name not in table:
+            missing.append(name)
+        elif _fits(row.value, table[name], scope):
+            matched.append(name)
+            edits.append((row.path, Set(table[name])))
+        else:
+            changed.append(name)
+    extra = [name for name in table if name not in known]
+    report = FlatReport(*map(tuple, (matched, missing, extra, changed)))
+    return rebuild(like, edits, scope), report
+
+
+def _fits(old: Any, new: Any, scope: Scope) -> bool:
+    """Say whether a value can take the place of another one."""
+    if scope.rule_of(old) is not None or (
+        scope.rule_of(new) is not None and old is not None
+    ):
+        return type(old) is type(new)
+    return all(
+        getattr(old, name, None) == getattr(new, name, None)
+        for name in ("shape", "dtype")
+    )
+
+
+_SHOWN: Final = 5
+
+
+def _told(report: FlatReport) -> str:
+    told = []
+    for what in ("missing", "extra", "changed"):
+        names = getattr(report, what)
+        if names:
+            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+            told.append(f"{what}: {', '.join(map(repr, names[:_SHOWN]))}{more}")
+    return f"{'; '.join(told)}; partial=True takes what fits"

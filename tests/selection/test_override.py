@@ -1,0 +1,174 @@
+"""Changes written as text."""
+
+import datetime
+import enum
+from collections import OrderedDict
+from pathlib import PurePosixPath
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import leafwise as lw
+
+
+class Mode(enum.Enum):
+    FAST = "fast"
+    EXACT = 1
+
+
+@lw.dataclass
+class Optim:
+    lr: float
+    steps: int = lw.static(default=100)
+
+
+CONFIG = {
+    "flag": True,
+    "int": 3,
+    "float": 0.5,
+    "complex": 1j,
+    "text": "run",
+    "none": None,
+    "mode": Mode.FAST,
+    "path": PurePosixPath("data"),
+    "day": datetime.date(2026, 1, 2),
+    "half": np.float16(0.5),
+    "yes": np.bool_(True),
+    "widths": [64, 32],
+    "mixed": [1, "a"],
+    "pair": (0.1, 0.2),
+    "table": {"a": 1, "b": "x"},
+    "optim": Optim(0.1),
+    "array": np.zeros(2),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("flag=false", False), ("flag=Off", False), ("flag=1", True),
+        ("int=7", 7), ("int=-0x10", -16), ("int=1_000", 1000), ("int=007", 7),
+        ("float=3e-4", 3e-4), ("float=2", 2.0), ("float=inf", float("inf")),
+        ("complex=2+1j", 2 + 1j),
+        ("text=a=b", "a=b"), ("text=", ""), ("text='null'", "null"), ("text=12", "12"),
+        ("text=null", None), ("int=null", None),
+        ("none=3", 3), ("none=[1, {'a': 2}]", [1, {"a": 2}]),
+        ("none=some text", "some text"),
+        ("mode=EXACT", Mode.EXACT), ("mode=1", Mode.EXACT), ("mode=fast", Mode.FAST),
+        ("path=a/b", PurePosixPath("a/b")),
+        ("day=2026-11-21", datetime.date(2026, 11, 21)),
+        ("half=0.25", np.float16(0.25)), ("yes=no", np.bool_(False)),
+        ("widths=[1, 2, 3]", [1, 2, 3]), ("mixed=[true]", [True]),
+        ("widths=null", None),
+        ("pair=[1, 0.5]", (1.0, 0.5)), ("pair=(1, 2)", (1.0, 2.0)),
+        ('table={"a": 2, "c": []}', {"a": 2, "c": []}),
+    ],
+)  # fmt: skip
+def test_values_are_cast_to_what_they_replace(text, value):
+    """By the type of the leaf, not by what the text looks like."""
+    name = text.partition("=")[0]
+    made = lw.override(CONFIG, [text])[name]
+    assert made == value
+    assert type(made) is type(value)
+
+
+WRONG = """
+flag=maybe | ['flag'] there is a bool, True,
+int=1.5 | ['int'] there is an int, 3,
+int=1e3 | ['int'] there is an int, 3,
+float=true | ['float'] there is a float, 0.5,
+mode=SLOW | ['mode'] there is a Mode, <Mode.FAST: 'fast'>,
+widths=[1.5] | ['widths'] there is a list, [64, 32],
+widths=64 | ['widths'] there is a list, [64, 32],
+widths=wide | ['widths'] there is a list, [64, 32],
+table={"a": "x"} | ['table'] there is a dict, {'a': 1, 'b': 'x'},
+array=[1, 2] | ['array'] there is a ndarray, array([0., 0.]),
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [line.split(" | ") for line in WRONG.strip().splitlines()]
+)
+def test_what_is_not_of_the_sort_is_refused(text, shown):
+    """With the text, the place and what is there."""
+    with pytest.raises(lw.EditError) as error:
+        lw.override(CONFIG, [text])
+    value = text.partition("=")[2]
+    assert str(error.value) == f"override {text!r}: at {shown} and {value!r} is none"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("flag", "it has no '=', as in path=value, and no ~ before a path"),
+        ("+flag=1", "there is something at ['flag'] already"),
+        ("+new.*.x=1", "'*' is no name, and there is nothing yet"),
+        ("+int.x=1", "nothing can be inserted into the leaf at ['int']"),
+    ],
+)
+def test_what_is_no_override_is_refused(text, shown):
+    """With the text, the place and what is there."""
+    with pytest.raises(lw.EditError) as error:
+        lw.override(CONFIG, [text])
+    assert str(error.value) == f"override {text!r}: {shown}"
+
+
+def test_what_is_not_there_is_a_path_error():
+    """With what is near."""
+    with pytest.raises(lw.PathError) as error:
+        lw.override(CONFIG, ["optim.lrr=1"])
+    assert str(error.value) == (
+        "override 'optim.lrr=1': nothing is meant by 'optim.lrr': the Optim at "
+        "['optim'] has .lr, .steps"
+    )
+    with pytest.raises(lw.PathError, match=r"override 'a\.=1': not a pattern"):
+        lw.override({}, "a.=1")
+
+
+def test_adding_and_taking_away():
+    """New values are read as what they look like."""
+    config = {"a": 1, "b": [1, 2]}
+    assert lw.override(config, "+c.d.e=1e-3") == {**config, "c": {"d": {"e": 1e-3}}}
+    assert lw.override(config, "+b[2]=yes") == {"a": 1, "b": [1, 2, "yes"]}
+    assert lw.override(config, ["++a=5", "++f=null"]) == {
+        "a": 5,
+        "b": [1, 2],
+        "f": None,
+    }
+    assert lw.override(config, ["~a", "~b[0]"]) == {"b": [2]}
+    assert config == {"a": 1, "b": [1, 2]}
+
+
+def test_patterns_sorts_of_nodes_and_order():
+    """A pattern sets many leaves, each by its type; later texts see earlier ones."""
+    config = {"x": {"lr": 1}, "y": {"lr": 1.0}, "o": OrderedDict(b=1), "k": {"a=b": 1}}
+    made = lw.override(config, ["**.lr=2", "['k']['a=b']=5", "o={'c': 2}", "~x"])
+    assert made == {"y": {"lr": 2.0}, "o": OrderedDict(c=2), "k": {"a=b": 5}}
+    assert type(made["y"]["lr"]) is float
+    assert type(made["o"]) is OrderedDict
+    optim = lw.override(CONFIG, ["optim.lr=1", "optim.steps=5"])["optim"]
+    assert (optim.lr, optim.steps) == (1.0, 5)
+
+
+@given(
+    st.one_of(
+        st.integers(),
+        st.floats(allow_nan=False),
+        st.booleans(),
+        st.complex_numbers(allow_nan=False),
+    )
+)
+def test_the_text_of_a_value_is_the_value(value: Any):
+    """What Python prints for a number is read as it."""
+    made = lw.override({"x": value}, f"x={value!r}")["x"]
+    assert made == value
+    assert type(made) is type(value)
+
+
+@given(st.text())
+def test_any_text_is_a_text_in_quotes(text):
+    """Also one that looks like a number, null, or something with an `=`."""
+    assert lw.override({"x": "old"}, f"x={text!r}") == {"x": text}

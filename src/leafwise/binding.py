@@ -44,6 +44,7 @@ _UNBOUND: Final = frozenset(
     {
         "Change",
         "FlatReport",
+        "guess",
         "Masked",
         "TreeDiff",
         "Selection",

@@ -15,7 +15,7 @@ from typing import Any, SupportsIndex, overload
 from ..errors import PathError
 from .auxdata import clip
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
-from .near import nearest
+from .near import brief, nearest
 from .registry import view_of
 from .view import GLOBAL, View
 
@@ -235,7 +235,7 @@ def _no_such_place(path: KeyPath, depth: int, node: Any, view: View) -> PathErro
     if not known:
         there = f"the {kind} there has no children: {clip(node)}"
     else:
-        shown = ", ".join(nearest(str(key), known)[:5])
+        shown = brief(nearest(str(key), known)[:5])
         more = f" and {len(known) - 5} more" if len(known) > 5 else ""
         there = f"the {kind} there has {shown}{more}"
     return PathError(f"no {key} at {found.where()}; {there}", path=path, found=found)

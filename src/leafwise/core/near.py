@@ -9,9 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-__all__ = ["is_near", "nearest"]
+__all__ = ["brief", "is_near", "nearest"]
 
 _LONGEST = 64
+_SHOWN = 100
+
+
+def brief(names: Iterable[str]) -> str:
+    """Return names in one text, none of them longer than a message can bear.
+
+    Example:
+        >>> from leafwise.core.near import brief
+        >>> brief(["a", "b"])
+        'a, b'
+    """
+    return ", ".join(
+        name if len(name) <= _SHOWN else f"{name[: _SHOWN - 3]}..." for name in names
+    )
 
 
 def nearest(wanted: str, names: Iterable[str]) -> list[str]:

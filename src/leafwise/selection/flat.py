@@ -51,7 +51,8 @@ def _part(key: Any, sep: str) -> str:
 
 def _is_plain(name: str, sep: str) -> bool:
     """Say whether a name can stand between separators as it is."""
-    return name != "" and "[" not in name and (name + sep).find(sep) == len(name)
+    is_open = name.isprintable() and name != "" and "[" not in name
+    return is_open and (name + sep).find(sep) == len(name)
 
 
 def _parts(name: str, sep: str) -> Iterator[Any]:

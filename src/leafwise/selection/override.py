@@ -26,7 +26,7 @@ from .pattern import along, require, selector
 from .rebuild import Set, rebuild
 
 
-__all__ = ["override"]
+__all__ = ["guess", "override"]
 
 
 def override(
@@ -122,7 +122,7 @@ def _replaced(tree: Any, places: Iterable[Place], text: str, scope: Scope) -> An
 def _added(tree: Any, where: str, text: str, scope: Scope) -> Any:
     """Insert a value, in dicts of its own where the nodes above are not there."""
     steps = parse(where)
-    value = _guess(text)
+    value = guess(text)
     for count in range(len(steps) - 1, -1, -1):
         if find(tree, steps[:count], scope):
             for step in reversed(steps[count + 1 :]):
@@ -208,7 +208,7 @@ def _leaf_like(old: Any, text: str) -> Any:
     """
     cls = type(old)
     if old is None:
-        return _guess(text)
+        return guess(text)
     if text in _NULL:
         return None
     if cls in _CASTS:
@@ -280,7 +280,7 @@ def _literal(text: str) -> Any:
         raise ValueError(text) from error
 
 
-def _guess(text: str) -> Any:
+def guess(text: str) -> Any:
     """Read a value as JSON, as a Python literal, or else as text."""
     try:
         return _literal(text)

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from ..core.auxdata import clip
 from ..core.keypath import KeyPath, keystr
-from ..core.near import nearest
+from ..core.near import brief, nearest
 from ..core.treedef import PyTreeDef
 from ..errors import EditError, PathError
 from ..ops.basic import tree_flatten
@@ -373,7 +373,7 @@ def _nearest_leaves(text: str, treedef: PyTreeDef) -> str:
     last = text.rpartition(".")[2].strip("[]'\"@*")
     names = {_last_name(path): path for path in reversed(paths[:_SEARCHED])}
     near = nearest(last, names)[:_SHOWN]
-    shown = ", ".join(str(names[name]) or "the root" for name in near)
+    shown = brief(str(names[name]) or "the root" for name in near)
     return f"the tree has {_count(len(paths))}; nearest are {shown or 'none'}"
 
 
@@ -393,7 +393,7 @@ def _nearest_keys(text: str, place: Place, scope: Scope) -> str:
         return f"the {kind} at {where} is empty"
     near = nearest(text, keys)
     more = f" and {len(near) - _SHOWN} more" if len(near) > _SHOWN else ""
-    return f"the {kind} at {where} has {', '.join(near[:_SHOWN])}{more}"
+    return f"the {kind} at {where} has {brief(near[:_SHOWN])}{more}"
 
 
 def _count(number: int) -> str:

@@ -9,6 +9,10 @@ import pytest
 from leafwise.__main__ import main
 
 
+ENDING = (
+    "unknown ending, a file must end in .json, .toml, .yaml or .yml, or --format must "
+    "say what it is"
+)
 COMMAND = [sys.executable, "-m", "leafwise"]
 
 
@@ -37,8 +41,9 @@ def run(*arguments, **options):
             b'{"b": 1, "a": {"d": null, "c": [true]}}',
             [
                 "['a']['c'][0] = True",
+                "['a']['d'] = None",
                 "['b'] = 1",
-                "2 leaves, 6 nodes",
+                "3 leaves, 6 nodes",
                 "{'a': {'c': [*], 'd': None}, 'b': *}",
             ],
         ),
@@ -59,8 +64,8 @@ def test_files_that_can_be_read(tmp_path, name, content, lines):
     [
         ("missing.json", None, "No such file or directory"),
         ("folder.toml", ..., "Is a directory"),
-        ("config.yml", None, "unknown ending, a file must end in .json or .toml"),
-        (".json", b"1", "unknown ending, a file must end in .json or .toml"),
+        ("config.ini", None, ENDING),
+        (".json", b"1", ENDING),
         (
             "bad.toml",
             b"a = 1\nb = \n",
@@ -133,22 +138,21 @@ def test_a_file_nested_as_deeply_as_its_reader_allows(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["a.json", "b.json"], ["--nothing", "a.json"]]
+    "arguments", [[], ["diff", "a.json"], ["--nothing", "a.json"], ["show"]]
 )
 def test_wrong_arguments(arguments):
     """The usage and the error are shown, with status 2 and no traceback."""
     status, out, err = run(*arguments)
     assert (status, out) == (2, [])
-    assert err[0] == "usage: python -m leafwise [-h] file"
-    assert err[1].startswith("python -m leafwise: error: ")
-    assert len(err) == 2
+    assert err[0].startswith("usage: python -m leafwise")
+    assert ": error: " in err[-1]
 
 
 def test_help():
     """The help names the program and ends with status 0."""
     status, out, err = run("--help")
     assert (status, err) == (0, [])
-    assert out[0] == "usage: python -m leafwise [-h] file"
+    assert out[0] == "usage: python -m leafwise [-h] COMMAND ..."
 
 
 def test_a_pipe_that_is_closed_from_the_start(tmp_path):

@@ -1,4 +1,4 @@
-"""`python -m leafwise FILE`."""
+"""`python -m leafwise FILE`: what is read and printed, what is refused."""
 
 import subprocess
 import sys
@@ -35,9 +35,10 @@ def test_a_toml_file(tmp_path):
     ("text", "lines"),
     [
         ("3", ["3", "1 leaf, 1 node", "PyTreeDef(*)"]),
-        ("null", ["0 leaves, 1 node", "PyTreeDef(None)"]),
+        ("null", ["None", "1 leaf, 1 node", "PyTreeDef(None)"]),
         ('{"a": [null, "\\ud800"]}', [
-            "['a'][1] = '\\ud800'", "1 leaf, 4 nodes", "PyTreeDef({'a': [None, *]})"
+            "['a'][0] = None", "['a'][1] = '\\ud800'", "2 leaves, 4 nodes",
+            "PyTreeDef({'a': [None, *]})",
         ]),
     ],
 )  # fmt: skip
@@ -54,8 +55,16 @@ def test_json_files(tmp_path, capsys, text, lines):
     [
         ("missing.toml", None, "No such file or directory"),
         ("folder.json", ..., "Is a directory"),
-        ("config.yaml", b"a: 1", "unknown ending, a file must end in .json or .toml"),
-        ("config", b"", "unknown ending, a file must end in .json or .toml"),
+        (
+            "config.ini",
+            b"a: 1",
+            "unknown ending, a file must end in ",
+        ),
+        (
+            "config",
+            b"",
+            "unknown ending, a file must end in ",
+        ),
         ("bad.toml", b"a = \n", "not valid TOML: "),
         ("bad.json", b"{'a': 1}", "not valid JSON: "),
         ("bytes.json", b"\xff\xfe\x00", "not valid JSON: "),

@@ -1,0 +1,1 @@
+"""The command line: nested config files shown, read, edited, compared, merged."""

@@ -1,0 +1,132 @@
+"""Configs that mean harm: an answer or one clear line, in bounded time and memory.
+
+Depth, cycles and keys of any character in trees that are no files are tested with each
+function; here they come through the command line.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import leafwise as lw
+from transcripts import output_of
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Go to an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+DEEP = 100_000
+HOSTILE = {
+    "lists.json": "[" * DEEP + "]" * DEEP,
+    "dicts.json": '{"a":' * DEEP + "1" + "}" * DEEP,
+    "lists.yaml": "[" * DEEP + "]" * DEEP,
+    "dicts.yaml": "{a: " * 5000 + "1" + "}" * 5000,
+    "block.yaml": "\n".join(" " * n + "a:" for n in range(2000)),
+    "lists.toml": "a = " + "[" * DEEP + "]" * DEEP,
+    "tables.toml": "[" + ".".join(["a"] * 1000) + "]\nx = 1\n",
+}
+COMMANDS = ["show {}", "paths {}", "flat {}", "get {} '**'", "set {} '**=1'",
+            "diff {} {} --rtol 1", "merge {} {}"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_depth(name):
+    """Deeper than a reader can go is one line; what can be read is walked."""
+    Path(name).write_text(HOSTILE[name])
+    for command in COMMANDS:
+        shown = output_of(command.format(name, name))
+        if name != "tables.toml":
+            assert shown == (
+                f"leafwise: {name}: nested too deeply for its reader\n[exit status 2]"
+            )
+        elif command.startswith(("set", "merge")):
+            assert shown.endswith("nested too deeply for its writer\n[exit status 2]")
+        else:
+            assert "[exit status 2]" not in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("&a [*a]", "the list at the root stands again at [0]"),
+        ("x: &a {y: [1, *a]}", "the dict at ['x'] stands again at ['x']['y'][1]"),
+        ("- &a [1]\n- &b {c: *b, d: *a}", "the dict at [1] stands again at [1]['c']"),
+    ],
+)
+def test_anchors_that_form_cycles(text, path):
+    """Are named, by every command."""
+    Path("knot.yaml").write_text(text)
+    for command in COMMANDS:
+        assert output_of(command.format("knot.yaml", "knot.yaml")) == (
+            f"leafwise: knot.yaml: it contains itself: {path}\n[exit status 2]"
+        )
+
+
+def test_anchors_that_multiply():
+    """A billion values in ten lines are refused before anybody walks them."""
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    for n in range(1, 10):
+        items = ", ".join([f"*a{n - 1}"] * 10)
+        lines.append(f"a{n}: &a{n} [{items}]")
+    Path("laughs.yaml").write_text("\n".join(lines))
+    for command in COMMANDS:
+        assert output_of(command.format("laughs.yaml", "laughs.yaml")) == (
+            "leafwise: laughs.yaml: its anchors stand for 11111111110 values, which is "
+            "too many\n[exit status 2]"
+        )
+
+
+def test_ten_megabytes_of_keys():
+    """One long key, or many: listed in time, with errors that stay short."""
+    Path("long.json").write_text(json.dumps({"k" * 10_000_000: 1}))
+    assert len(output_of("show long.json")) > 10_000_000
+    error = output_of("get long.json nothing")
+    assert error.startswith("leafwise: nothing is meant by 'nothing'")
+    assert len(error) < 1000
+    Path("many.json").write_text(json.dumps({f"key-{n:06}": n for n in range(500_000)}))
+    assert output_of("get many.json key-400000") == "400000"
+    assert output_of("get many.json 'key-4999?9' --json").count("\n") == 11
+    error = output_of("get many.json key_400000")
+    assert error.startswith("leafwise: nothing is meant by 'key_400000'")
+    assert len(error) < 1000
+
+
+def test_memory_is_bounded():
+    """A config of 10 MB is walked in a process that may have little more."""
+    pytest.importorskip("resource")
+    Path("wide.json").write_text(json.dumps({f"key-{n:06}": n for n in range(300_000)}))
+    limit = 1 << 30
+    code = f"""
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, ({limit}, {limit}))
+from leafwise.cli.main import main
+sys.exit(main(["flat", "wide.json"]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("\n") == 300_000
+
+
+@given(
+    st.dictionaries(st.text(max_size=6), st.text(max_size=6), min_size=1, max_size=4)
+)
+def test_keys_of_any_character(table):
+    """Each leaf is one line, of what a terminal can show, and its path leads to it."""
+    Path("any.json").write_text(json.dumps(table))
+    shown = output_of("show any.json").split("\n")
+    assert len(shown) == len(table) + 2
+    assert all(line.isprintable() for line in shown)
+    for line in shown[:-2]:
+        path = line.split(" = ")[0]
+        if " = " not in repr(table):
+            assert repr(lw.KeyPath.parse(path)(table)) == line.split(" = ")[1]
+    flat = output_of("flat any.json").split("\n")
+    assert len(flat) == len(table)

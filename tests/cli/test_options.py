@@ -1,0 +1,193 @@
+"""Options, errors and exit statuses of the command line."""
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import leafwise as lw
+from leafwise.cli.main import main
+from leafwise.integrations.formats import Document, FormatError, dump, load
+from transcripts import output_of
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """Go to an empty folder, and return what writes files there."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(sys, "argv", ["leafwise"])
+
+    def write_files(**files):
+        for name, text in files.items():
+            stem, _, ending = name.rpartition("_")
+            Path(f"{stem}.{ending}").write_text(text, encoding="utf-8")
+
+    return write_files
+
+
+def test_a_file_alone_is_shown(write):
+    """As are the places that selectors mean, without the counts."""
+    write(a_json='{"x": {"lr": 1, "n": null}, "y": "text"}')
+    assert output_of("a.json") == output_of("show a.json")
+    assert output_of("show a.json '**.lr' y") == "['x']['lr'] = 1\n['y'] = 'text'"
+    assert output_of("paths a.json") == "['x']['lr']\n['x']['n']\n['y']"
+    assert output_of("get a.json ''").startswith('{\n  "x": {')
+
+
+def test_json_for_scripts(write):
+    """Every command prints JSON if it is told to."""
+    write(a_json='{"x": {"lr": 1, "n": null}}', b_json='{"x": {"lr": 2, "n": null}}')
+    assert json.loads(output_of("show a.json --json")) == {
+        "['x']['lr']": 1,
+        "['x']['n']": None,
+    }
+    assert json.loads(output_of("paths a.json --json")) == ["['x']['lr']", "['x']['n']"]
+    assert json.loads(output_of("get a.json x --json")) == {"lr": 1, "n": None}
+    assert json.loads(output_of("get a.json 'x.*' --json")) == {
+        "['x']['lr']": 1,
+        "['x']['n']": None,
+    }
+    assert json.loads(output_of("flat a.json --json")) == {"x.lr": 1, "x.n": None}
+    assert json.loads(output_of("set a.json x.lr=3 --json")) == {
+        "x": {"lr": 3, "n": None}
+    }
+    assert json.loads(output_of("merge a.json b.json --json"))["x"]["lr"] == 2
+    assert output_of("diff a.json a.json --json") == "[]"
+
+
+def test_diff_says_by_its_status(write):
+    """0 and nothing if the files are the same, 1 if they differ, 2 if they fail."""
+    write(a_json='{"x": 1.0}', b_toml="x = 1.0001", c_yaml="x: 1.0")
+    assert output_of("diff a.json c.yaml") == ""
+    assert output_of("diff a.json b.toml") == (
+        "~ ['x']: 1.0 -> 1.0001\n[exit status 1]"
+    )
+    assert output_of("diff a.json b.toml --rtol 1e-3") == ""
+    assert output_of("diff a.json b.toml --ignore x") == ""
+    assert output_of("diff a.json none.json") == (
+        "leafwise: none.json: No such file or directory\n[exit status 2]"
+    )
+
+
+def test_formats_are_kept_or_chosen(write):
+    """What comes in as YAML goes out as YAML, unless `--to` says otherwise."""
+    write(a_yaml="a: 1\nb: [x, 'on']\n", b_toml="a = 2\n")
+    assert output_of("set a.yaml a=5") == "a: 5\nb:\n- x\n- 'on'"
+    assert output_of("set a.yaml a=5 --to toml") == (
+        'a = 5\nb = [\n    "x",\n    "on",\n]'
+    )
+    assert output_of("merge b.toml a.yaml --to yaml") == "a: 1\nb:\n- x\n- 'on'"
+    assert output_of("merge a.yaml b.toml --to json") == (
+        '{\n  "a": 2,\n  "b": [\n    "x",\n    "on"\n  ]\n}'
+    )
+
+
+def test_the_standard_input(write, monkeypatch):
+    """Is read for `-`; `--format` says what it is."""
+    write()
+    monkeypatch.setattr(sys, "stdin", io.StringIO("a: [1, 2]"))
+    assert output_of("get - 'a[-1]' --format yaml") == "2"
+    assert output_of("get - a").startswith("leafwise: -: unknown ending, ")
+
+
+def test_colours(write, capsys):
+    """On a terminal, or as `--color` says."""
+    write(a_json='{"x": 1}', b_json='{"x": 2, "y": 3}')
+    assert main(["show", "a.json", "--color", "always"]) == 0
+    assert capsys.readouterr().out == (
+        "\033[36m['x']\033[0m = 1\n\033[2m1 leaf, 2 nodes\033[0m\nPyTreeDef({'x': *})\n"
+    )
+    assert main(["diff", "a.json", "b.json", "--color", "always"]) == 1
+    assert capsys.readouterr().out == (
+        "\033[33m~ ['x']: 1 -> 2\033[0m\n\033[32m+ ['y']: 3\033[0m\n"
+    )
+    assert main(["diff", "a.json", "b.json"]) == 1
+    assert "\033" not in capsys.readouterr().out
+
+
+def test_colours_as_the_environment_says(write, capsys, monkeypatch):
+    """`FORCE_COLOR` wins over a pipe, `NO_COLOR` over all, `--color` over both."""
+    write(a_json='{"x": 1}')
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    main(["paths", "a.json"])
+    assert capsys.readouterr().out == "\033[36m['x']\033[0m\n"
+    main(["paths", "a.json", "--color", "never"])
+    assert capsys.readouterr().out == "['x']\n"
+    monkeypatch.setenv("NO_COLOR", "1")
+    main(["paths", "a.json"])
+    assert capsys.readouterr().out == "['x']\n"
+
+
+def test_the_console_script(write):
+    """The installed command is the same one."""
+    write(a_json='{"x": [1, 2]}')
+    script = Path(sys.executable).parent / "leafwise"
+    done = subprocess.run(
+        [script, "get", "a.json", "x[1]"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
+
+
+# ---------------------------------------------------------------------------- formats
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("on", "on"), ("no", "no"), ("true", True), ("False", False), ("null", None),
+        ("22:22", "22:22"), ("1:30.5", "1:30.5"), ("3e-4", 3e-4), ("1.", 1.0),
+        (".5", 0.5), ("-.inf", float("-inf")), ("0x1F", 31), ("0644", 0o644),
+        ("1_000", 1000), ("08", "08"), ("1e", "1e"), ("'1'", "1"), ("~", None),
+    ],
+)  # fmt: skip
+def test_plain_scalars_of_yaml(text, value):
+    """As YAML 1.2 has them, where 1.1 surprises; written so that they come back."""
+    document = load(f"x: {text}\n", "yaml")
+    assert document.tree == {"x": value}
+    assert type(document.tree["x"]) is type(value)
+    assert load(dump(document), "yaml") == document
+    quoted = Document({"x": text.strip("'")}, "yaml")
+    assert load(dump(quoted), "yaml") == quoted
+
+
+def test_streams_of_yaml():
+    """Several documents are a list, and are written as several again."""
+    document = load("a: 1\n---\nb: 2\n", "yaml")
+    assert document == ([{"a": 1}, {"b": 2}], "yaml", True)
+    assert dump(document) == "---\na: 1\n---\nb: 2\n"
+    assert load("", "yaml").tree is None
+    assert dump(Document("text", "yaml")) == "text\n"
+
+
+def test_dates_and_anchors():
+    """Dates are written in JSON as text; what anchors share is walked twice."""
+    document = load("d: 2026-11-21\na: &x {b: 1}\nc: *x\n", "yaml")
+    assert lw.tree_leaves(document.tree) == [1, 1, document.tree["d"]]
+    assert json.loads(dump(Document(document.tree, "json")))["d"] == "2026-11-21"
+    with pytest.raises(FormatError, match=r"JSON has no form for it: \{1\} is a set"):
+        dump(Document({"x": {1}}, "json"))
+
+
+@pytest.mark.parametrize("kind", ["yaml", "toml"])
+def test_packages_that_are_missing(monkeypatch, kind):
+    """Are named, with the way to get them."""
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    monkeypatch.setitem(sys.modules, "tomli_w", None)
+    with pytest.raises(FormatError) as error:
+        dump(Document({}, kind))
+    assert str(error.value).endswith(
+        'which is not installed: pip install "leafwise[files]"'
+    )
+
+
+def test_yaml_that_is_none():
+    """Is told with line and column."""
+    with pytest.raises(FormatError, match=r"^not valid YAML: line 2, column 1: "):
+        load("a: [1\n", "yaml")
+    with pytest.raises(FormatError, match=r"^not valid YAML: line 1, column 4: "):
+        load("a: !custom 1", "yaml")

@@ -15,6 +15,12 @@ def peer(name):
 
 
 @pytest.fixture(scope="session")
+def need():
+    """Return what imports a peer by its name."""
+    return peer
+
+
+@pytest.fixture(scope="session")
 def jax_tree():
     """Return `jax.tree_util`."""
     return peer("jax.tree_util")

@@ -183,9 +183,9 @@ from .selection.edit import select as select
 from .selection.flat import FlatReport as FlatReport
 from .selection.flat import from_flat as from_flat
 from .selection.flat import to_flat as to_flat
-from .selection.merge import tree_map_outer as tree_map_outer
 from .selection.merge import tree_merge as tree_merge
-from .selection.merge import tree_zip_outer as tree_zip_outer
+from .selection.outer import tree_map_outer as tree_map_outer
+from .selection.outer import tree_zip_outer as tree_zip_outer
 from .selection.override import override as override
 from .selection.partition import Masked as Masked
 from .selection.partition import tree_combine as tree_combine

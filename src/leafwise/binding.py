@@ -16,7 +16,7 @@ from .core import fields, jsonform, register, registry
 from .core.registry import declare_namespace
 from .core.view import DictOrder
 from .ops import basic, fold, inspect, parallel, paths, prefix, transpose, visit
-from .selection import diff, edit, flat, merge, override, partition, update
+from .selection import diff, edit, flat, merge, outer, override, partition, update
 
 
 __all__ = ["Namespace", "namespace"]
@@ -34,6 +34,7 @@ _MODULES: Final = (
     edit,
     flat,
     merge,
+    outer,
     override,
     partition,
     update,

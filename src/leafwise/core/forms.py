@@ -1,12 +1,12 @@
 """Forms: what the functions of a rule are made of, where that is simple.
 
 A rule works by its functions. Whoever wants to do the same without calling them
-reads here how: by attributes, or by two functions of a user's.
+reads here how: by attributes, by items, or by two functions of a user's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .frozen import Frozen
@@ -15,7 +15,7 @@ from .frozen import Frozen
 if TYPE_CHECKING:
     from ..typing import FlattenFunc, UnflattenFunc
 
-__all__ = ["Fields", "Functions", "Shaped"]
+__all__ = ["Fields", "Functions", "Items", "Shaped"]
 
 
 class Fields(Frozen):
@@ -62,6 +62,32 @@ class Functions(Frozen):
 
     def __init__(self, flatten: FlattenFunc, unflatten: UnflattenFunc) -> None:
         self._set(flatten, unflatten)
+
+
+class Items(Frozen):
+    """Children are the items of a container, which may have others as well.
+
+    Attributes:
+        is_mapping: Whether the items have keys; else they have positions.
+        take: Takes a node, returns the keys of its items (of a sequence: nothing), the
+            items, both in the node's own order, and what else the node is.
+        make: Takes what else a node is, keys and items, returns a node.
+    """
+
+    __slots__ = ("is_mapping", "make", "take")
+    __match_args__ = ("is_mapping", "take", "make")
+
+    is_mapping: bool
+    take: Callable[[Any], tuple[Sequence[Any], Sequence[Any], Any]]
+    make: Callable[[Any, Sequence[Any], Sequence[Any]], Any]
+
+    def __init__(
+        self,
+        is_mapping: bool,
+        take: Callable[[Any], tuple[Sequence[Any], Sequence[Any], Any]],
+        make: Callable[[Any, Sequence[Any], Sequence[Any]], Any],
+    ) -> None:
+        self._set(is_mapping, take, make)
 
 
 class Shaped(Frozen):

@@ -13,6 +13,8 @@ __all__ = ["brief", "is_near", "nearest"]
 
 _LONGEST = 64
 _SHOWN = 100
+_MOST = 2000
+_ENDS = 4
 
 
 def brief(names: Iterable[str]) -> str:
@@ -31,12 +33,19 @@ def brief(names: Iterable[str]) -> str:
 def nearest(wanted: str, names: Iterable[str]) -> list[str]:
     """Return the names, those most like the wanted one first.
 
+    Of very many names only some are looked at: of those that share the beginning or
+    the end with the wanted one, if there are such.
+
     Example:
         >>> from leafwise.core.near import nearest
         >>> nearest("bais", ["weight", "bias", "name"])[0]
         'bias'
     """
-    return sorted(names, key=lambda name: distance(wanted, name))
+    few = [*names]
+    if len(few) > _MOST:
+        head, tail = wanted[:_ENDS], wanted[-_ENDS:]
+        few = [name for name in few if head in name or tail in name][:_MOST] or few
+    return sorted(few[:_MOST], key=lambda name: distance(wanted, name))
 
 
 def is_near(a: str, b: str) -> bool:

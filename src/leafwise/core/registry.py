@@ -18,7 +18,7 @@ from typing import Any, Final
 from ..errors import NamespaceError, RegistryError
 from .containers import BUILTINS
 from .rule import Rule
-from .view import EMPTY, GLOBAL, DictOrder, Layer, Mode, View
+from .view import EMPTY, GLOBAL, Adopter, DictOrder, Layer, Mode, View
 
 
 __all__ = [
@@ -308,7 +308,8 @@ def add_adopter(adopter: Callable[[type], Rule | None], *, namespace: str) -> No
     """Let somebody else say which rule a type has that has none here.
 
     Args:
-        adopter: Takes a type, returns a rule or None.
+        adopter: Takes a type, returns a rule or None. It is asked once for a rule, as
+            long as that is in use: treedefs tell rules apart by identity.
         namespace: Where it is asked; `""` is the global registry.
 
     Raises:
@@ -317,7 +318,9 @@ def add_adopter(adopter: Callable[[type], Rule | None], *, namespace: str) -> No
     check_namespace(namespace)
     with _lock:
         layer = _state.layers.get(namespace, EMPTY)
-        adopters = (*layer.adopters, adopter)
+        if any(known.asked is adopter for known in layer.adopters):
+            return
+        adopters = (*layer.adopters, Adopter(adopter))
         _swap(
             namespace, Layer(layer.rules, layer.inherited, layer.dict_order, adopters)
         )

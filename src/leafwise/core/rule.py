@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 
 from ..errors import FlattenError
 from . import auxdata
-from .forms import Fields, Functions, Shaped
+from .forms import Fields, Functions, Items, Shaped
 from .frozen import Sealed
 from .keys import FlattenedIndexKey, GetAttrKey, as_key
 
@@ -70,7 +70,7 @@ class Rule(Sealed):
         codec: How aux data is written as JSON: a function to what `json.dumps`
             takes and one back, if nobody registers others; None for plain values.
         form: What the functions of the rule are made of, where that is simple:
-            `Fields`, `Shaped`, `Functions` or None.
+            `Fields`, `Shaped`, `Items`, `Functions` or None.
 
     Example:
         >>> import leafwise as lw
@@ -120,7 +120,7 @@ class Rule(Sealed):
     adapt: Callable[[type], Rule | None] | None
     fill: Callable[[Any, Any, Any], Any] | None
     codec: tuple[Callable[[Any], Any], Callable[[Any], Any]] | None
-    form: Fields | Shaped | Functions | None
+    form: Fields | Shaped | Items | Functions | None
     derived: WeakValueDictionary[type, Rule]
 
     def __init__(self, **values: Any) -> None:

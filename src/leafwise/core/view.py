@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
+from weakref import WeakValueDictionary
 
 from .containers import BUILTINS, INSERTION_ORDERED, structural_rule
 from .frozen import Frozen
 from .rule import Rule
 
 
-__all__ = ["EMPTY", "GLOBAL", "DictOrder", "Layer", "Mode", "View"]
+__all__ = ["EMPTY", "GLOBAL", "Adopter", "DictOrder", "Layer", "Mode", "View"]
 
 DictOrder = Literal["sorted", "insertion"]
 GLOBAL: Final = ""
@@ -30,6 +31,22 @@ class Mode(NamedTuple):
     none_is_leaf: bool
 
 
+class Adopter:
+    """Asks somebody else for the rule of a type, and remembers the answer."""
+
+    __slots__ = ("asked", "known")
+
+    def __init__(self, asked: Callable[[type], Rule | None]) -> None:
+        self.asked = asked
+        self.known: WeakValueDictionary[type, Rule] = WeakValueDictionary()
+
+    def __call__(self, cls: type) -> Rule | None:
+        """Return the rule of a type, the same one as long as it is in use."""
+        known = self.known.get(cls)
+        found = self.asked(cls) if known is None else known
+        return None if found is None else self.known.setdefault(cls, found)
+
+
 class Layer(Frozen):
     """The registrations of one namespace; a rule of None makes a type a leaf.
 
@@ -42,14 +59,14 @@ class Layer(Frozen):
     rules: Mapping[type, Rule | None]
     inherited: frozenset[type]
     dict_order: DictOrder
-    adopters: tuple[Callable[[type], Rule | None], ...]
+    adopters: tuple[Adopter, ...]
 
     def __init__(
         self,
         rules: Mapping[type, Rule | None],
         inherited: frozenset[type] = frozenset(),
         dict_order: DictOrder = "sorted",
-        adopters: tuple[Callable[[type], Rule | None], ...] = (),
+        adopters: tuple[Adopter, ...] = (),
     ) -> None:
         self._set(rules, inherited, dict_order, adopters)
 
@@ -158,12 +175,11 @@ class View:
 
     def _adopted(self, cls: type) -> Rule | None:
         """Return the rule that somebody else knows for a type."""
-        if cls.__module__ != "builtins":
-            for layer in self._layers:
-                for adopter in layer.adopters:
-                    rule = adopter(cls)
-                    if rule is not None:
-                        return rule
+        for layer in self._layers:
+            for adopter in layer.adopters:
+                rule = adopter(cls)
+                if rule is not None:
+                    return rule
         return None
 
     def registered(self, cls: type) -> Rule | None:

@@ -55,7 +55,7 @@ def adopt(name: str, *, namespace: str = GLOBAL) -> None:
         raise ValueError(f"{name} is not loaded; import it before its classes are used")
 
     def adopter(cls: type) -> Rule | None:
-        found = find(module, cls)
+        found = None if cls.__module__ == "builtins" else find(module, cls)
         return None if found is None else _rule(cls, name, *found)
 
     add_adopter(adopter, namespace=namespace)

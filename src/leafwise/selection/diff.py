@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from ..core import auxdata
 from ..core.auxdata import clip
 from ..core.code import unlink
+from ..core.forms import Items
 from ..core.frozen import Frozen
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -24,6 +25,7 @@ from ..errors import EditError
 from ..ops.outlook import outlook
 from ..sentinel import MISSING
 from .find import DEPTH_IN_DOUBT, Scope, keys_of, static_names
+from .join import items_of, table_of
 from .pattern import selector
 from .rebuild import Delete, Edit, Insert, Set, rebuild
 
@@ -332,6 +334,11 @@ class _Comparing:
             return ("" if self.same(a, b) else "value"), ()
         if rule is not other or rule is None:
             return "type", ()
+        form = rule.form
+        if isinstance(form, Items):
+            if form.is_mapping:
+                return _by_key(table_of(a, rule), table_of(b, rule), rule)
+            return _by_position(items_of(a, rule), items_of(b, rule), rule)
         shape = _SHAPES.get(rule.cls, _compare_nodes)
         return shape(a, b, rule)
 

@@ -19,30 +19,38 @@ from itertools import zip_longest
 from operator import is_
 from typing import Any, Final, TypeAlias
 
-from ..core.code import unlink
+from ..core.auxdata import clip
+from ..core.code import locate, unlink
+from ..core.forms import Items
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.registry import lookup
 from ..core.rule import Rule
 from ..errors import EditError
 from ..kinds import Kind, Marked
+from ..ops.visit import DELETE
 from ..sentinel import MISSING
-from .find import keys_of
+from .find import Scope, keys_of
 
 
 __all__ = [
     "Joint",
     "Parts",
+    "Spot",
     "by_key",
     "by_place",
     "by_shape",
+    "called",
     "extended",
     "finished",
     "is_items",
     "is_mapping",
     "items_like",
+    "items_of",
     "mapping_like",
     "root_joint",
+    "shown",
+    "table_of",
 ]
 
 Make: TypeAlias = Callable[[Sequence[Any], Sequence[Any]], Any]
@@ -129,6 +137,21 @@ class Joint:
         return parts.make([keys[n] for n in there], [values[n] for n in there])
 
 
+class Spot:
+    """A place in the trees that are joined."""
+
+    __slots__ = ("joint", "slot")
+
+    def __init__(self, joint: Joint, slot: int) -> None:
+        self.joint = joint
+        self.slot = slot
+
+    @property
+    def path(self) -> KeyPath:
+        """The path to it."""
+        return self.joint.path_to(self.slot)
+
+
 def root_joint(*trees: Any) -> Joint:
     """Return what holds the root alone."""
     return Joint(Parts([None], [trees], lambda _, values: values[0]), None, 0)
@@ -149,39 +172,76 @@ def finished(joints: Sequence[Joint]) -> Any:
     return joints[0].values[0]
 
 
+def called(f: Callable[..., Any], values: Sequence[Any], spot: Spot) -> Any:
+    """Call a function with the values at a place; MISSING if it says `DELETE`."""
+    try:
+        found = f(*values)
+    except Exception as error:
+        locate(error, [*reversed(spot.path)])
+        raise
+    return MISSING if found is DELETE else found
+
+
+def shown(node: Any, scope: Scope) -> str:
+    """Say what a node or leaf is, for messages."""
+    if scope.rule_of(node) is None:
+        return f"the leaf {clip(node)}"
+    return f"a {type(node).__name__}"
+
+
 # --------------------------------------------------------------------- sorts of nodes
 
 _ITEMS: Final = (list, tuple, deque)
 
 
-def is_mapping(node: Any) -> bool:
+def is_mapping(node: Any, rule: Rule) -> bool:
     """Say whether a node is a mapping that can get other keys."""
+    if isinstance(rule.form, Items):
+        return rule.form.is_mapping
     return type(node) is dict or isinstance(node, MutableMapping)
 
 
-def is_items(node: Any) -> bool:
+def is_items(node: Any, rule: Rule) -> bool:
     """Say whether a node is a sequence that can get another length."""
+    if isinstance(rule.form, Items):
+        return not rule.form.is_mapping
     return type(node) in _ITEMS or isinstance(node, MutableSequence)
 
 
-def by_key(nodes: Sequence[Mapping[Any, Any]]) -> Parts:
+def table_of(node: Any, rule: Rule) -> Mapping[Any, Any]:
+    """Return the keys and children of a mapping, in its own order."""
+    if isinstance(rule.form, Items):
+        keys, items, _ = rule.form.take(node)
+        return dict(zip(keys, items, strict=True))
+    table: Mapping[Any, Any] = node
+    return table
+
+
+def items_of(node: Any, rule: Rule) -> Sequence[Any]:
+    """Return the children of a sequence."""
+    items: Sequence[Any] = node
+    return rule.form.take(node)[1] if isinstance(rule.form, Items) else items
+
+
+def by_key(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts:
     """Join mappings; the keys are in the order in which the nodes bring them."""
-    keys = [*dict.fromkeys(key for node in nodes for key in node)]
-    columns = [[node.get(key, MISSING) for key in keys] for node in nodes]
-    first = nodes[0]
+    tables = [*map(table_of, nodes, rules)]
+    keys = [*dict.fromkeys(key for table in tables for key in table)]
+    columns = [[table.get(key, MISSING) for key in keys] for table in tables]
+    first, rule = nodes[0], rules[0]
 
     def make(found: Sequence[Any], values: Sequence[Any]) -> Any:
-        return mapping_like(first, [key.key for key in found], values, nodes)
+        return mapping_like(first, rule, [key.key for key in found], values, nodes)
 
     return Parts([*map(DictKey, keys)], [*zip(*columns, strict=True)], make)
 
 
-def by_place(nodes: Sequence[Sequence[Any]]) -> Parts:
+def by_place(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts:
     """Join sequences position by position."""
-    rows = [*zip_longest(*nodes, fillvalue=MISSING)]
-    first = nodes[0]
+    rows = [*zip_longest(*map(items_of, nodes, rules), fillvalue=MISSING)]
+    first, rule = nodes[0], rules[0]
     keys = [*map(SequenceKey, range(len(rows)))]
-    return Parts(keys, rows, lambda _, values: items_like(first, values, nodes))
+    return Parts(keys, rows, lambda _, values: items_like(first, rule, values, nodes))
 
 
 def by_shape(
@@ -209,10 +269,30 @@ def by_shape(
     return Parts(keys, [*zip(*columns, strict=True)], make, is_fixed=True)
 
 
+# ------------------------------------------------------------------ nodes of one sort
+
+
 def mapping_like(
-    node: Any, keys: Sequence[Any], values: Sequence[Any], sources: Sequence[Any]
+    node: Any,
+    rule: Rule,
+    keys: Sequence[Any],
+    values: Sequence[Any],
+    sources: Sequence[Any],
 ) -> Any:
-    """Return a mapping of the sort of a node; the node if it has just these items."""
+    """Return a mapping of the sort of a node; the node if it has just these items.
+
+    Args:
+        node: The node.
+        rule: Its rule.
+        keys: The keys.
+        values: The values.
+        sources: The nodes that the items are from.
+    """
+    if isinstance(rule.form, Items):
+        old_keys, old, rest = rule.form.take(node)
+        if [*old_keys] == [*keys] and all(map(is_, values, old)):
+            return node
+        return rule.form.make(rest, keys, values)
     if len(node) == len(keys) and all(map(is_, values, node.values())):
         return node
     cls = type(node)
@@ -230,16 +310,22 @@ def mapping_like(
     return made
 
 
-def items_like(node: Any, values: Sequence[Any], sources: Sequence[Any] = ()) -> Any:
+def items_like(
+    node: Any, rule: Rule, values: Sequence[Any], sources: Sequence[Any]
+) -> Any:
     """Return a sequence of the sort of a node; the node if it has just these items.
 
     Args:
         node: The node.
+        rule: Its rule.
         values: The items.
         sources: The nodes that the items are from, position by position.
     """
-    if len(node) == len(values) and all(map(is_, values, node)):
+    old = items_of(node, rule)
+    if len(old) == len(values) and all(map(is_, values, old)):
         return node
+    if isinstance(rule.form, Items):
+        return rule.form.make(rule.form.take(node)[2], (), values)
     cls = type(node)
     if cls is list or cls is tuple:
         return cls(values)
@@ -257,12 +343,13 @@ def items_like(node: Any, values: Sequence[Any], sources: Sequence[Any] = ()) ->
     return made
 
 
-def extended(node: Any, items: Any) -> Any:
-    """Return a sequence of the sort of a node with more items at its end."""
+def extended(node: Any, rule: Rule, more: Any, other: Rule) -> Any:
+    """Return a sequence of the sort of a node, with another one's items at its end."""
+    items = items_of(more, other)
     if not _has_kinds(node):
-        return items_like(node, [*node, *items])
+        return items_like(node, rule, [*items_of(node, rule), *items], ())
     made = copy.copy(node)
-    is_data = _data_keys([items])
+    is_data = _data_keys([more])
     for place, value in enumerate(items):
         made.append(Marked(Kind.DATA, value) if place in is_data else value)
     return made

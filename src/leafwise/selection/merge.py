@@ -1,18 +1,15 @@
 """Trees laid over one another, with a rule for each place.
 
-Owns `tree_merge`, in which one tree's values win, and `tree_map_outer`, which only
-puts them side by side. Mappings are joined key by key, other nodes of one sort child by
-child.
+Owns `tree_merge`: which values win, and what does not fit on one another. Mappings are
+joined key by key, other nodes of one sort child by child.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.auxdata import clip
-from ..core.code import locate
 from ..core.keypath import KeyPath
 from ..core.rule import Rule
 from ..core.view import GLOBAL
@@ -27,23 +24,26 @@ from .grammar import DEEP
 from .join import (
     Joint,
     Parts,
+    Spot,
     by_key,
     by_place,
     by_shape,
+    called,
     extended,
     finished,
     is_items,
     is_mapping,
     root_joint,
+    shown,
 )
 from .pattern import selector
 from .rebuild import Delete, rebuild
 
 
 if TYPE_CHECKING:
-    from ..typing import IsLeaf
+    pass
 
-__all__ = ["tree_map_outer", "tree_merge", "tree_zip_outer"]
+__all__ = ["tree_merge"]
 
 JOINS: Final = ("outer", "left", "inner", "right")
 LISTS: Final = ("replace", "extend", "index")
@@ -208,21 +208,6 @@ def _placed(rules: Mapping[Any, Any], trees: tuple[Any, Any], scope: Scope) -> _
     return root
 
 
-class _Spot:
-    """A place in the trees that are joined."""
-
-    __slots__ = ("joint", "slot")
-
-    def __init__(self, joint: Joint, slot: int) -> None:
-        self.joint = joint
-        self.slot = slot
-
-    @property
-    def path(self) -> KeyPath:
-        """The path to it."""
-        return self.joint.path_to(self.slot)
-
-
 class _Merging:
     """One overlay laid over a tree."""
 
@@ -244,7 +229,7 @@ class _Merging:
                 if rules is not None:
                     inner = rules if joint is root else rules.at(joint, slot)
                     here = policy if inner is None else inner.applied(policy)
-                found = self.settled(_Spot(joint, slot), below, above, here)
+                found = self.settled(Spot(joint, slot), below, above, here)
                 if type(found) is Parts:
                     joints.append(Joint(found, joint, slot))
                     todo.append((joints[-1], here.below(), inner))
@@ -252,7 +237,7 @@ class _Merging:
                     joint.values[slot] = found
         return finished(joints)
 
-    def settled(self, spot: _Spot, below: Any, above: Any, policy: _Policy) -> Any:
+    def settled(self, spot: Spot, below: Any, above: Any, policy: _Policy) -> Any:
         """Return what stands at a place in the end; or the parts to be joined."""
         if below is above:
             return below
@@ -264,31 +249,37 @@ class _Merging:
         if above is DELETE:
             return MISSING
         if policy.function is not None:
-            return _called(policy.function, (below, above), spot)
+            return called(policy.function, (below, above), spot)
         rule, other = self.scope.rule_of(below), self.scope.rule_of(above)
         if rule is None or other is None:
             fits = rule is other or below is None or above is None
             return self.chosen(spot, below, above, policy, fits=fits)
-        if is_mapping(below) and is_mapping(above):
-            return by_key((below, above))
-        if is_items(below) and is_items(above):
-            return self.items(spot, below, above, policy)
+        if is_mapping(below, rule) and is_mapping(above, other):
+            return by_key((below, above), (rule, other))
+        if is_items(below, rule) and is_items(above, other):
+            return self.items(spot, (below, above), (rule, other), policy)
         if rule is other:
             parts = by_shape((below, above), rule, _picker(spot, rule, policy))
             if parts is not None:
                 return parts
         return self.chosen(spot, below, above, policy, fits=False)
 
-    def items(self, spot: _Spot, below: Any, above: Any, policy: _Policy) -> Any:
+    def items(
+        self,
+        spot: Spot,
+        nodes: tuple[Any, Any],
+        rules: tuple[Rule, Rule],
+        policy: _Policy,
+    ) -> Any:
         """Return what becomes of two sequences."""
         if policy.lists == "index":
-            return by_place((below, above))
+            return by_place(nodes, rules)
         if policy.lists == "extend":
-            return extended(below, self.cleaned(spot, above))
-        return self.chosen(spot, below, above, policy, fits=True)
+            return extended(nodes[0], rules[0], self.cleaned(spot, nodes[1]), rules[1])
+        return self.chosen(spot, *nodes, policy, fits=True)
 
     def chosen(
-        self, spot: _Spot, below: Any, above: Any, policy: _Policy, *, fits: bool
+        self, spot: Spot, below: Any, above: Any, policy: _Policy, *, fits: bool
     ) -> Any:
         """Return one of two values.
 
@@ -308,7 +299,7 @@ class _Merging:
             )
         return below
 
-    def cleaned(self, spot: _Spot, value: Any) -> Any:
+    def cleaned(self, spot: Spot, value: Any) -> Any:
         """Return a value of an overlay without what is marked as deleted in it."""
         if value is DELETE:
             return MISSING
@@ -326,7 +317,7 @@ class _Merging:
             raise EditError(f"in {path.where()}: {error}", path=path) from None
 
 
-def _picker(spot: _Spot, rule: Rule, policy: _Policy) -> Callable[[Sequence[Any]], Any]:
+def _picker(spot: Spot, rule: Rule, policy: _Policy) -> Callable[[Sequence[Any]], Any]:
     """Return what says whose aux data a node gets."""
 
     def pick(auxes: Sequence[Any]) -> Any:
@@ -344,152 +335,12 @@ def _picker(spot: _Spot, rule: Rule, policy: _Policy) -> Callable[[Sequence[Any]
     return pick
 
 
-def _called(f: Callable[..., Any], values: Sequence[Any], spot: _Spot) -> Any:
-    try:
-        found = f(*values)
-    except Exception as error:
-        locate(error, [*reversed(spot.path)])
-        raise
-    return MISSING if found is DELETE else found
-
-
-def _misfit(spot: _Spot, below: Any, above: Any, scope: Scope) -> EditError:
-    shown, under = (_shown(node, scope) for node in (above, below))
+def _misfit(spot: Spot, below: Any, above: Any, scope: Scope) -> EditError:
+    over, under = (shown(node, scope) for node in (above, below))
     other = " with other children" if type(below) is type(above) else ""
     path = spot.path
     return EditError(
-        f"at {path.where()} {shown} is laid over {under}{other}; a rule for the place, "
+        f"at {path.where()} {over} is laid over {under}{other}; a rule for the place, "
         '"overlay" or "base", can say which of them wins',
         path=path,
-    )
-
-
-def _shown(node: Any, scope: Scope) -> str:
-    if scope.rule_of(node) is None:
-        return f"the leaf {clip(node)}"
-    return f"a {type(node).__name__}"
-
-
-# ----------------------------------------------------------------------- side by side
-
-
-def tree_map_outer(
-    f: Callable[..., Any],
-    *trees: Any,
-    fill: Any = MISSING,
-    is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
-    none_is_leaf: bool = False,
-    namespace: str = GLOBAL,
-) -> Any:
-    """Map a function over trees that need not have the same keys.
-
-    The result has each key that one of the trees has, in the order in which they bring
-    them; a subtree that comes out as it was is shared.
-
-    Args:
-        f: Takes as many values as there are trees: the leaf of each tree at a place,
-            or `fill`. Its exceptions get a note of the path.
-        *trees: One tree or more.
-        fill: What stands for a leaf that a tree does not have.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
-
-    Raises:
-        EditError: Nodes of different sorts, or a leaf and a node, are at one place.
-        CycleError: A tree contains itself.
-        TypeError: There is no tree.
-
-    Example:
-        >>> import leafwise as lw
-        >>> lw.tree_map_outer(lambda x, y: x + y, {"a": 1, "b": [2]}, {"b": [3, 4]},
-        ...     fill=0)
-        {'a': 1, 'b': [5, 4]}
-    """
-    if not trees:
-        raise TypeError("tree_map_outer takes one tree or more")
-    scope = Scope(*outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
-    joints = [root_joint(*trees)]
-    todo: list[tuple[Joint, int]] = [(joints[0], 0)]
-    while todo:
-        joint, slot = todo.pop()
-        row, spot = joint.parts.rows[slot], _Spot(joint, slot)
-        parts = _beside(spot, row, scope)
-        if parts is None:
-            filled = [fill if value is MISSING else value for value in row]
-            joint.values[slot] = _called(f, filled, spot)
-            continue
-        opened = Joint(parts, joint, slot)
-        if opened.depth == DEPTH_IN_DOUBT:
-            scope.refuse_cycles(*trees)
-        joints.append(opened)
-        todo += [(opened, below) for below in reversed(range(len(parts.keys)))]
-    return finished(joints)
-
-
-def _beside(spot: _Spot, row: Sequence[Any], scope: Scope) -> Parts | None:
-    """Return the parts of what the trees have at a place; None if it is leaves.
-
-    Raises:
-        EditError: It does not fit together.
-    """
-    nodes = [value for value in row if value is not MISSING]
-    rules = [scope.rule_of(node) for node in nodes]
-    if all(rule is None for rule in rules):
-        return None
-    parts = None
-    if None not in rules:
-        if all(map(is_mapping, nodes)):
-            parts = by_key(nodes)
-        elif all(map(is_items, nodes)):
-            parts = by_place(nodes)
-        elif all(rule is rules[0] for rule in rules) and rules[0] is not None:
-            parts = by_shape(nodes, rules[0], lambda auxes: auxes[0])
-    if parts is None:
-        path = spot.path
-        sorts = " and ".join(dict.fromkeys(_shown(node, scope) for node in nodes))
-        raise EditError(f"at {path.where()} {sorts} do not fit together", path=path)
-    if len(nodes) < len(row):
-        parts.rows = [*map(_widened, parts.rows, repeat(row))]
-    return parts
-
-
-def _widened(found: Sequence[Any], row: Sequence[Any]) -> tuple[Any, ...]:
-    """Return what is below a row, MISSING where the row has it."""
-    values = iter(found)
-    return tuple([MISSING if above is MISSING else next(values) for above in row])
-
-
-def tree_zip_outer(
-    *trees: Any,
-    fill: Any = MISSING,
-    is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
-    none_is_leaf: bool = False,
-    namespace: str = GLOBAL,
-) -> Any:
-    """Put the leaves of several trees side by side, in tuples.
-
-    Args:
-        *trees: One tree or more, which need not have the same keys.
-        fill: What stands for a leaf that a tree does not have.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
-
-    Raises:
-        EditError: Nodes of different sorts, or a leaf and a node, are at one place.
-
-    Example:
-        >>> import leafwise as lw
-        >>> lw.tree_zip_outer({"a": 1, "b": 2}, {"b": 3, "c": 4})
-        {'a': (1, MISSING), 'b': (2, 3), 'c': (MISSING, 4)}
-    """
-    return tree_map_outer(
-        lambda *row: row,
-        *trees,
-        fill=fill,
-        is_leaf=is_leaf,
-        is_leaf_takes_path=is_leaf_takes_path,
-        none_is_leaf=none_is_leaf,
-        namespace=namespace,
     )

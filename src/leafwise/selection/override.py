@@ -15,13 +15,14 @@ from typing import Any, Final
 
 from ..core.auxdata import clip
 from ..core.keypath import parse_literal
+from ..core.rule import Rule
 from ..core.view import GLOBAL
 from ..errors import EditError, PathError
 from ..ops.outlook import outlook
 from .edit import at
 from .find import Place, Scope, find
 from .grammar import Step, parse
-from .join import is_items, is_mapping, items_like, mapping_like
+from .join import is_items, is_mapping, items_like, items_of, mapping_like, table_of
 from .pattern import along, require, selector
 from .rebuild import Set, rebuild
 
@@ -150,9 +151,10 @@ def _cast(place: Place, text: str, scope: Scope) -> Any:
     """
     old, path = place.value, place.path
     try:
-        if scope.rule_of(old) is not None:
-            return _node_like(old, _literal(text))
-        return _leaf_like(old, text)
+        rule = scope.rule_of(old)
+        if rule is None:
+            return _leaf_like(old, text)
+        return _node_like(old, rule, _literal(text))
     except (ValueError, TypeError, ArithmeticError, PathError) as error:
         if isinstance(error, EditError):
             raise
@@ -234,7 +236,7 @@ def _member(cls: Any, text: str) -> Any:
     raise ValueError(text)
 
 
-def _node_like(old: Any, new: Any) -> Any:
+def _node_like(old: Any, rule: Rule, new: Any) -> Any:
     """Return a node of the sort of another one.
 
     Raises:
@@ -242,19 +244,16 @@ def _node_like(old: Any, new: Any) -> Any:
     """
     if new is None:
         return None
-    if is_mapping(old) and isinstance(new, Mapping):
-        return _checked_items(old, new)
-    if is_items(old) and isinstance(new, list | tuple):
-        sorts = {type(item) for item in old}
+    if is_mapping(old, rule) and isinstance(new, Mapping):
+        table = table_of(old, rule)
+        items = new.items()
+        values = [_of_type(type(table[k]), x) if k in table else x for k, x in items]
+        return mapping_like(old, rule, [*new], values, [old])
+    if is_items(old, rule) and isinstance(new, list | tuple):
+        sorts = {type(item) for item in items_of(old, rule)}
         sort = sorts.pop() if len(sorts) == 1 else None
-        return items_like(old, [_of_type(sort, item) for item in new], [old])
+        return items_like(old, rule, [_of_type(sort, item) for item in new], [old])
     raise ValueError(new)
-
-
-def _checked_items(old: Any, new: Mapping[Any, Any]) -> Any:
-    """Return the new items, those with a known key of the sort of the old ones."""
-    values = [_of_type(type(old[k]), x) if k in old else x for k, x in new.items()]
-    return mapping_like(old, [*new], values, [old])
 
 
 def _of_type(sort: type | None, value: Any) -> Any:

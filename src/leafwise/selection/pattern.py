@@ -392,7 +392,7 @@ def _nearest_keys(text: str, place: Place, scope: Scope) -> str:
     if not keys:
         return f"the {kind} at {where} is empty"
     near = nearest(text, keys)
-    more = f" and {len(near) - _SHOWN} more" if len(near) > _SHOWN else ""
+    more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
     return f"the {kind} at {where} has {brief(near[:_SHOWN])}{more}"
 
 

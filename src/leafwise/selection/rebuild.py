@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, MutableMapping, MutableSequence
 from typing import Any, Final
 
 from ..core.code import unlink
-from ..core.forms import Shaped
+from ..core.forms import Items, Shaped
 from ..core.frozen import Frozen
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -193,6 +193,8 @@ def _changed(
     if type(node) is list or type(node) is deque:
         return _changed_list(link, node, flat)
     rule: Any = scope.rule_of(node)
+    if isinstance(rule.form, Items):
+        return _with_items(link, node, rule.form, flat)
     if all(type(edit) is Set for _, edit in flat):
         return _with_children(node, rule, flat)
     return _reshaped(link, node, rule, flat)
@@ -243,6 +245,16 @@ def _changed_list(link: Any, node: Any, edits: list[tuple[Any, Edit]]) -> Any:
             link, f"the deque at {{where}} holds {node.maxlen} items at most"
         )
     return deque(made, node.maxlen)
+
+
+def _with_items(
+    link: Any, node: Any, form: Items, edits: list[tuple[Any, Edit]]
+) -> Any:
+    keys, items, rest = form.take(node)
+    if form.is_mapping:
+        table = _changed_dict(link, dict(zip(keys, items, strict=True)), edits)
+        return form.make(rest, [*table], [*table.values()])
+    return form.make(rest, (), _changed_list(link, [*items], edits))
 
 
 def _in_turn(edits: list[tuple[Any, Edit]], size: int) -> list[tuple[Any, Edit]]:
@@ -348,7 +360,12 @@ def _exists(link: Any, key: Any) -> EditError:
 
 def key_for(node: Any, rule: Rule, name: str) -> Any:
     """Return the key that a new child of a name would have in a node."""
-    if isinstance(node, list | deque | MutableSequence | tuple):
+    form = rule.form
+    if isinstance(form, Items) and form.is_mapping:
+        return DictKey(name)
+    if isinstance(form, Items) or isinstance(
+        node, list | deque | MutableSequence | tuple
+    ):
         return SequenceKey(int(name)) if name.isdigit() else DictKey(name)
     has_attributes = isinstance(rule.form, Shaped) or not isinstance(node, Mapping)
     return GetAttrKey(name) if has_attributes else DictKey(name)

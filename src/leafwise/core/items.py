@@ -1,0 +1,90 @@
+"""Rules of containers that are not built in: mappings and sequences of any class.
+
+Owns how their nodes keep, beside the items, what else a container is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .forms import Items
+from .frozen import Frozen
+from .keyorder import key_order, leaf_order
+from .keys import DictKey, SequenceKey
+from .rule import Rule, bracketed, exact_pair
+
+
+__all__ = ["items_rule"]
+
+
+class _Kept(Frozen):
+    """Aux data of a container.
+
+    Attributes:
+        keys: The keys in leaf order; rules compare nothing else.
+        own: The bare keys in the order of the container.
+        rest: What else it is.
+    """
+
+    __slots__ = __match_args__ = ("keys", "own", "rest")
+
+    keys: tuple[Any, ...]
+    own: Sequence[Any]
+    rest: Any
+
+    def __init__(self, keys: tuple[Any, ...], own: Sequence[Any], rest: Any) -> None:
+        self._set(keys, own, rest)
+
+    def __repr__(self) -> str:
+        return ", ".join(str(key.key) for key in self.keys if type(key) is DictKey)
+
+
+def _same_keys(a: _Kept, b: _Kept) -> bool:
+    return a.keys == b.keys
+
+
+def items_rule(
+    cls: type,
+    form: Items,
+    namespace: str = "",
+    where: str = "",
+    adapt: Callable[[type], Rule | None] | None = None,
+) -> Rule:
+    """Return the rule of a container class, whose children are its items.
+
+    Keys are in leaf order as those of a dict are; a rebuilt mapping has the order of
+    the one it came from.
+    """
+
+    def flatten(node: Any) -> tuple[Sequence[Any], Any]:
+        own, items, rest = form.take(node)
+        if not form.is_mapping:
+            return items, _Kept(tuple(map(SequenceKey, range(len(items)))), (), rest)
+        order = key_order(tuple(own))
+        keys = tuple(map(DictKey, leaf_order(tuple(own), order)))
+        children = items if order is None else order.gather(items)
+        return children, _Kept(keys, own, rest)
+
+    def unflatten(aux: Any, children: Any) -> Any:
+        if not form.is_mapping:
+            return form.make(aux.rest, (), children)
+        table = dict(zip((key.key for key in aux.keys), children, strict=True))
+        return form.make(aux.rest, aux.own, [table[key] for key in aux.own])
+
+    return Rule(
+        cls=cls,
+        name="custom",
+        flatten=flatten,
+        unflatten=unflatten,
+        keys=lambda aux, _arity: aux.keys,
+        pair=exact_pair(cls, flatten, _same_keys),
+        text=bracketed(cls.__name__),
+        same=_same_keys,
+        digest=lambda aux: hash(aux.keys),
+        fits=lambda arity, aux: type(aux) is _Kept and len(aux.keys) == arity,
+        namespace=namespace,
+        where=where,
+        adapt=adapt,
+        form=form,
+    )

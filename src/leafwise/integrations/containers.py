@@ -1,0 +1,493 @@
+"""Containers of other libraries as nodes, each kept as its own type.
+
+Owns `support`, for whole families, and the functions that register one class. Nothing
+here imports a library: a class is looked at when it is first seen, and then its library
+is loaded.
+"""
+
+from __future__ import annotations
+
+import array
+import copy
+import sys
+from collections.abc import (
+    Callable,
+    Iterable,
+    Mapping,
+    MutableMapping,
+    MutableSequence,
+    Sequence,
+)
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
+
+from ..core.auxdata import clip
+from ..core.forms import Items
+from ..core.items import items_rule
+from ..core.keys import GetAttrKey
+from ..core.registry import add_adopter, check_class, install
+from ..core.rule import Rule, custom_rule, dataclass_rule
+from ..core.view import GLOBAL
+from ..errors import RegistryError
+
+
+__all__ = [
+    "register_attrs",
+    "register_mapping",
+    "register_model",
+    "register_sequence",
+    "support",
+]
+
+C = TypeVar("C", bound=type)
+Build = Callable[[Any], Any]
+
+
+def support(*names: str, namespace: str = GLOBAL) -> None:
+    """Let functions descend into the containers of other libraries.
+
+    - `"omegaconf"`: `DictConfig` and `ListConfig`, with interpolations and missing
+      values as they are written, flags, and the type of a structured config.
+    - `"ml_collections"`: `ConfigDict` and `FrozenConfigDict`; references are read.
+    - `"pydantic"`: every `BaseModel`; a rebuilt one is not validated.
+    - `"attrs"`: every class of attrs; a field with `metadata={"static": True}` is aux
+      data. Neither `__init__` nor validators run.
+    - `"mappings"` and `"sequences"`: any other subclass of `Mapping`, or of `Sequence`
+      except text and numbers, that has no rule of its own. A class whose constructor
+      does not take the items needs `register_mapping` or `register_sequence`.
+
+    What is registered goes first. It works whether the library is loaded or not.
+
+    Args:
+        *names: Some of these words.
+        namespace: Where they become nodes; `""` is everywhere.
+
+    Raises:
+        ValueError: A name is none of these; nothing is changed then.
+        NamespaceError: The namespace is not declared.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from collections import UserDict
+        >>> app = lw.namespace("app-containers")
+        >>> lw.integrations.support("mappings", namespace="app-containers")
+        >>> app.tree_map(lambda x: 2 * x, UserDict(a=1, b=[2]))
+        {'a': 2, 'b': [4]}
+        >>> type(_).__name__
+        'UserDict'
+    """
+    for name in names:
+        if name not in _FAMILIES:
+            known = ", ".join(map(repr, _FAMILIES))
+            raise ValueError(f"no support for {name!r}; there is for: {known}")
+    for name in names:
+        add_adopter(_FAMILIES[name], namespace=namespace)
+
+
+# ------------------------------------------------------------------ classes one by one
+
+
+def register_mapping(
+    cls: C,
+    build: Build | None = None,
+    *,
+    namespace: str = GLOBAL,
+    inherit: bool = False,
+    exist_ok: bool = False,
+) -> C:
+    """Make instances of a mapping class nodes with their values as children.
+
+    Args:
+        cls: The class.
+        build: Takes a dict and returns an instance. Without it an instance that can
+            change is copied and filled, any other class is called with the dict.
+        namespace: Where to register; `""` is the global registry.
+        inherit: Whether subclasses follow.
+        exist_ok: Whether to replace an earlier registration.
+
+    Raises:
+        RegistryError: It is no mapping class, or as `register_pytree_node`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from types import MappingProxyType
+        >>> _ = lw.integrations.register_mapping(MappingProxyType)
+        >>> lw.tree_map(abs, MappingProxyType({"a": -1}))
+        mappingproxy({'a': 1})
+        >>> lw.unregister_pytree_node(MappingProxyType)
+    """
+    check_class(cls)
+    if not issubclass(cls, Mapping):
+        raise RegistryError(f"{cls.__qualname__} is no subclass of Mapping")
+    return _install(cls, _mapping_form, build, namespace, inherit, exist_ok)
+
+
+def register_sequence(
+    cls: C,
+    build: Build | None = None,
+    *,
+    namespace: str = GLOBAL,
+    inherit: bool = False,
+    exist_ok: bool = False,
+) -> C:
+    """Make instances of a sequence class nodes with their items as children.
+
+    Args:
+        cls: The class.
+        build: Takes a list and returns an instance. Without it an instance that can
+            change is copied and filled, any other class is called with the list.
+        namespace: Where to register; `""` is the global registry.
+        inherit: Whether subclasses follow.
+        exist_ok: Whether to replace an earlier registration.
+
+    Raises:
+        RegistryError: It is no sequence class, or as `register_pytree_node`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Row(list):
+        ...     pass
+        >>> _ = lw.integrations.register_sequence(Row)
+        >>> lw.tree_leaves(Row([1, Row([2])]))
+        [1, 2]
+    """
+    check_class(cls)
+    if not issubclass(cls, Sequence):
+        raise RegistryError(f"{cls.__qualname__} is no subclass of Sequence")
+    return _install(cls, _sequence_form, build, namespace, inherit, exist_ok)
+
+
+def _install(
+    cls: C,
+    form_of: Callable[[type, Build | None], Items],
+    build: Build | None,
+    namespace: str,
+    inherit: bool,
+    exist_ok: bool,
+) -> C:
+    def make(where: str, of: type = cls) -> Rule:
+        form = form_of(of, build)
+        return items_rule(of, form, namespace, where, lambda sub: make(where, sub))
+
+    install(cls, make, namespace=namespace, inherit=inherit, exist_ok=exist_ok)
+    return cls
+
+
+def register_attrs(
+    cls: C, *, namespace: str = GLOBAL, inherit: bool = False, exist_ok: bool = False
+) -> C:
+    """Make instances of a class of attrs nodes with their fields as children.
+
+    A field with `metadata={"static": True}` is aux data. Rebuilding sets the attributes
+    of an empty instance: neither `__init__` nor validators run.
+
+    Args:
+        cls: The class.
+        namespace: Where to register; `""` is the global registry.
+        inherit: Whether subclasses follow.
+        exist_ok: Whether to replace an earlier registration.
+
+    Raises:
+        RegistryError: It is no class of attrs, or as `register_pytree_node`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> try:
+        ...     lw.integrations.register_attrs(int)
+        ... except lw.RegistryError as error:
+        ...     print(error)
+        int is no class of attrs
+    """
+    check_class(cls)
+    if _attrs_rule(cls) is None:
+        raise RegistryError(f"{cls.__qualname__} is no class of attrs")
+    return _install_by(_attrs_rule, cls, namespace, inherit, exist_ok)
+
+
+def register_model(
+    cls: C, *, namespace: str = GLOBAL, inherit: bool = False, exist_ok: bool = False
+) -> C:
+    """Make instances of a pydantic model nodes with their fields as children.
+
+    Extra values are children, too; private attributes and the set of given fields are
+    kept. A rebuilt model is not validated, so that anything may stand in it.
+
+    Args:
+        cls: The class.
+        namespace: Where to register; `""` is the global registry.
+        inherit: Whether subclasses follow.
+        exist_ok: Whether to replace an earlier registration.
+
+    Raises:
+        RegistryError: It is no model of pydantic 2, or as `register_pytree_node`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> try:
+        ...     lw.integrations.register_model(int)
+        ... except lw.RegistryError as error:
+        ...     print(error)
+        int is no pydantic model
+    """
+    check_class(cls)
+    if not hasattr(cls, "model_fields") or not hasattr(cls, "__pydantic_validator__"):
+        raise RegistryError(f"{cls.__qualname__} is no pydantic model")
+    return _install_by(_model_rule, cls, namespace, inherit, exist_ok)
+
+
+def _install_by(
+    rule_of: Callable[..., Any],
+    cls: C,
+    namespace: str,
+    inherit: bool,
+    exist_ok: bool,
+) -> C:
+    def make(where: str, of: type = cls) -> Rule:
+        rule: Rule = rule_of(of, namespace, where, lambda sub: make(where, sub))
+        return rule
+
+    install(cls, make, namespace=namespace, inherit=inherit, exist_ok=exist_ok)
+    return cls
+
+
+# --------------------------------------------------------- any mapping, any sequence
+
+
+def _mapping_form(cls: type, build: Build | None) -> Items:
+    """Return how instances of a mapping class come apart and together."""
+
+    def take(node: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
+        keys = [*node]
+        return keys, [node[key] for key in keys], _emptied(node, build)
+
+    def make(empty: Any, keys: Sequence[Any], values: Sequence[Any]) -> Any:
+        items = dict(zip(keys, values, strict=True))
+        if empty is None:
+            return _called(build or cls, items, cls)
+        made = copy.copy(empty)
+        for key, value in items.items():
+            made[key] = value
+        return made
+
+    return Items(True, take, make)
+
+
+def _sequence_form(cls: type, build: Build | None) -> Items:
+    """Return how instances of a sequence class come apart and together."""
+
+    def take(node: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
+        return (), [*node], _emptied(node, build)
+
+    def make(empty: Any, _: Sequence[Any], items: Iterable[Any]) -> Any:
+        if empty is None:
+            return _called(build or cls, [*items], cls)
+        made = copy.copy(empty)
+        made.extend(items)
+        return made
+
+    return Items(False, take, make)
+
+
+def _emptied(node: Any, build: Build | None) -> Any:
+    """Return a copy of a node without its items; None if it cannot change."""
+    if build is not None or not isinstance(node, MutableMapping | MutableSequence):
+        return None
+    empty = copy.copy(node)
+    empty.clear()
+    return empty
+
+
+def _called(build: Build, items: Any, cls: type) -> Any:
+    try:
+        return build(items)
+    except Exception as error:
+        kind = "mapping" if isinstance(items, dict) else "sequence"
+        error.add_note(
+            f"{cls.__qualname__} was rebuilt from {clip(items)}; register_{kind}(cls, "
+            "build=...) can say how else to"
+        )
+        raise
+
+
+_NO_TREES: Final = (str, bytes, bytearray, memoryview, range, array.array)
+
+
+def _mapping_rule(cls: type) -> Rule | None:
+    if not issubclass(cls, Mapping) and cls is not MappingProxyType:
+        return None
+    return items_rule(cls, _mapping_form(cls, None))
+
+
+def _sequence_rule(cls: type) -> Rule | None:
+    if not issubclass(cls, Sequence) or issubclass(cls, _NO_TREES):
+        return None
+    return items_rule(cls, _sequence_form(cls, None))
+
+
+# ------------------------------------------------------------------ attrs and pydantic
+
+
+def _attrs_rule(
+    cls: Any, namespace: str = "", where: str = "", adapt: Any = None
+) -> Rule | None:
+    fields = getattr(cls, "__attrs_attrs__", None)
+    if fields is None:
+        return None
+    static = [f.name for f in fields if f.metadata.get("static", False)]
+    data = [f.name for f in fields if f.name not in static]
+    return dataclass_rule(
+        cls, tuple(data), tuple(static), None, namespace, where, adapt
+    )
+
+
+def _pydantic_rule(cls: type) -> Rule | None:
+    pydantic = sys.modules.get("pydantic")
+    base = getattr(pydantic, "BaseModel", None)
+    return _model_rule(cls) if base is not None and issubclass(cls, base) else None
+
+
+def _model_rule(
+    cls: Any, namespace: str = "", where: str = "", adapt: Any = None
+) -> Rule:
+    """Return the rule of a pydantic model, which works by its `__getstate__`."""
+
+    def flatten(node: Any) -> tuple[Any, Any, Any]:
+        state = node.__getstate__()
+        table = {**state["__dict__"], **(state["__pydantic_extra__"] or {})}
+        return tuple(table.values()), _Model(node, table), map(GetAttrKey, table)
+
+    def unflatten(aux: _Model, children: Any) -> Any:
+        node = cls.__new__(cls)
+        node.__setstate__(aux.state_with(children))
+        return node
+
+    return custom_rule(cls, flatten, unflatten, namespace, where, adapt)
+
+
+class _Model:
+    """What a model is beside its values; equal for equal names and private values."""
+
+    __slots__ = ("extra", "given", "names", "private")
+
+    def __init__(self, node: Any, names: Iterable[str]) -> None:
+        state = node.__getstate__()
+        self.names = tuple(names)
+        extra = state["__pydantic_extra__"]
+        self.extra = None if extra is None else tuple(extra)
+        self.given = frozenset(state["__pydantic_fields_set__"])
+        self.private = state["__pydantic_private__"]
+
+    def state_with(self, values: Iterable[Any]) -> dict[str, Any]:
+        """Return the state of a model with these values."""
+        table = dict(zip(self.names, values, strict=True))
+        extra = None
+        if self.extra is not None:
+            extra = {name: table.pop(name) for name in self.extra}
+        return {
+            "__dict__": table,
+            "__pydantic_extra__": extra,
+            "__pydantic_fields_set__": {*self.given},
+            "__pydantic_private__": copy.copy(self.private),
+        }
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not _Model:
+            return NotImplemented
+        return (self.names, self.private) == (other.names, other.private)
+
+    def __hash__(self) -> int:
+        return hash(self.names)
+
+    def __repr__(self) -> str:
+        return ", ".join(self.names)
+
+
+# --------------------------------------------------------------- libraries of configs
+
+
+def _omegaconf_rule(cls: type) -> Rule | None:
+    omegaconf = sys.modules.get("omegaconf")
+    if omegaconf is None or cls.__module__.partition(".")[0] != "omegaconf":
+        return None
+    if issubclass(cls, omegaconf.DictConfig):
+        return items_rule(cls, Items(True, _take_config, _make_config))
+    if issubclass(cls, omegaconf.ListConfig):
+        return items_rule(cls, Items(False, _take_config, _make_config))
+    return None
+
+
+class _Config:
+    """What a config of OmegaConf is beside its items.
+
+    Attributes:
+        cls: Its class.
+        whole: Its content, if that is no table or list: None, missing, interpolated.
+        metadata: Its own metadata: types and flags.
+    """
+
+    __slots__ = ("cls", "metadata", "whole")
+
+    def __init__(self, node: Any) -> None:
+        self.cls = type(node)
+        content = node._content
+        self.whole = content if isinstance(content, str | None) else ()
+        self.metadata = node._metadata
+
+
+def _take_config(node: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
+    content = node._content
+    if isinstance(content, dict):
+        return [*content], [*map(_raw, content.values())], _Config(node)
+    items = content if isinstance(content, list) else ()
+    return (), [*map(_raw, items)], _Config(node)
+
+
+def _raw(node: Any) -> Any:
+    """Return an item as it is written; a config inside as it is."""
+    content = getattr(node, "_content", ())
+    return node if isinstance(content, dict | list) else node._value()
+
+
+def _make_config(rest: _Config, keys: Sequence[Any], values: Sequence[Any]) -> Any:
+    metadata = rest.metadata
+    content: Any = rest.whole
+    if content == () and content is not None:
+        is_table = "Dict" in rest.cls.__name__
+        content = dict(zip(keys, values, strict=True)) if is_table else [*values]
+    flags = dict(metadata.flags or {})
+    made = rest.cls(content, flags={"allow_objects": True})
+    made._metadata.object_type = metadata.object_type
+    made._metadata.optional = metadata.optional
+    made._metadata.flags = {**flags, "allow_objects": True}
+    return made
+
+
+def _ml_collections_rule(cls: type) -> Rule | None:
+    module = sys.modules.get("ml_collections")
+    if module is None or not issubclass(cls, module.ConfigDict):
+        return None
+    return items_rule(cls, Items(True, _take_config_dict, _make_config_dict))
+
+
+def _take_config_dict(node: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
+    keys = [*node.keys()]
+    rest = type(node), node.is_type_safe, node.is_locked
+    return keys, [node[key] for key in keys], rest
+
+
+def _make_config_dict(rest: Any, keys: Sequence[Any], values: Sequence[Any]) -> Any:
+    cls, is_type_safe, is_locked = rest
+    made = cls(dict(zip(keys, values, strict=True)), type_safe=is_type_safe)
+    if is_locked:
+        made.lock()
+    return made
+
+
+_FAMILIES: Final[dict[str, Callable[[type], Rule | None]]] = {
+    "omegaconf": _omegaconf_rule,
+    "ml_collections": _ml_collections_rule,
+    "pydantic": _pydantic_rule,
+    "attrs": _attrs_rule,
+    "mappings": _mapping_rule,
+    "sequences": _sequence_rule,
+}

@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+import time
 from collections import OrderedDict, defaultdict, deque
 from typing import Any, NamedTuple
 
@@ -115,6 +116,31 @@ def _extended(children: Any) -> Any:
         st.builds(lambda xs, tag: Box(*xs, tag=tag), items, leaves),
         st.builds(lambda xs, kw: lw.Partial(add, *xs, **kw), items, options),
     )
+
+
+class Net(lw.Pytree):
+    """An object with children and a static attribute."""
+
+    def __init__(self, weight: Any, width: Any, label: str) -> None:
+        self.weight = lw.data(weight)
+        self.width = lw.data(width)
+        self.label = label
+
+
+def _with_objects(children: Any) -> Any:
+    data = children.map(lw.data)
+    return st.one_of(
+        _extended(children),
+        st.builds(Net, children, children, names),
+        st.lists(data | names, max_size=3).map(lw.List),
+        st.dictionaries(names, data, max_size=3).map(lambda items: lw.Dict(**items)),
+        st.builds(lambda n: time.gmtime(n), st.integers(0, 10**9)),
+    )
+
+
+def every_tree(max_leaves: int = 12) -> Any:
+    """Return a strategy for trees of all node types and of objects."""
+    return st.recursive(leaves | st.none(), _with_objects, max_leaves=max_leaves)
 
 
 def trees(max_leaves: int = 20) -> Any:

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from strategies import Box, trees
+from strategies import Box, every_tree
 
 
 class Linear(lw.Pytree):
@@ -32,7 +32,7 @@ def alike(a, b):
 
 
 @example(Box(Box(None, 0)), Box(Box(0, 0)))
-@given(trees(), trees())
+@given(every_tree(), every_tree())
 def test_a_diff_leads_from_one_to_the_other(a, b):
     """Applied to the first it gives the second, turned around the first again."""
     diff = lw.tree_diff(a, b)
@@ -45,7 +45,7 @@ def test_a_diff_leads_from_one_to_the_other(a, b):
     assert len(str(diff).splitlines()) == max(len(diff), 1)
 
 
-@given(trees())
+@given(every_tree())
 def test_nothing_differs_from_itself(tree):
     """A tree and a copy of it; and what is found agrees with `tree_equal`."""
     assert not lw.tree_diff(tree, tree)
@@ -53,7 +53,7 @@ def test_nothing_differs_from_itself(tree):
     assert str(lw.tree_diff(tree, tree)) == "no differences"
 
 
-@given(trees(), st.data())
+@given(every_tree(), st.data())
 def test_one_edit_is_one_change(tree, data):
     """What one edit changes is one record, at its path."""
     paths = lw.tree_paths(tree)

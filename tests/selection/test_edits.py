@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from strategies import trees
+from strategies import every_tree
 
 
 class Point(NamedTuple):
@@ -43,7 +43,7 @@ def nodes(tree):
     return found
 
 
-@given(trees(), st.data())
+@given(every_tree(), st.data())
 def test_laws_of_lenses(tree, data):
     """What was set is there; setting what is there is nothing; the last set counts."""
     path, value = data.draw(st.sampled_from(nodes(tree)))
@@ -57,7 +57,7 @@ def test_laws_of_lenses(tree, data):
     assert lw.tree_equal(twice, place.set(two))
 
 
-@given(trees(), st.data())
+@given(every_tree(), st.data())
 def test_what_is_not_touched_is_shared(tree, data):
     """Only the nodes above an edit are new; the tree that was given is as it was."""
     path, _ = data.draw(st.sampled_from(nodes(tree)))
@@ -75,7 +75,7 @@ def test_what_is_not_touched_is_shared(tree, data):
     assert all(map(lambda a, b: a is b, lw.tree_leaves(tree), leaves))
 
 
-@given(trees(), st.data())
+@given(every_tree(), st.data())
 def test_many_edits_are_as_one_after_another(tree, data):
     """`tree_update` does in one pass what `set` does in several."""
     leaves = lw.tree_paths(tree)
@@ -335,3 +335,20 @@ def test_registered_classes_refuse_what_they_cannot():
         lw.at([box])["[0][1]"].delete()
     assert dataclasses.is_dataclass(Layer)
     assert copy.copy(box).items == [1, 2]
+
+
+def test_static_items_of_containers():
+    """They are no leaves, and can be read and set as static attributes can."""
+    items = lw.List(["first", lw.data(1), "last"])
+    assert lw.at(items)["[0]"].get() == "first"
+    assert lw.at(items)["[1]"].get() == 1
+    assert lw.at(items)["[-1]"].get() == "last"
+    assert [*lw.at(items)["[-1]"].set("end")] == ["first", 1, "end"]
+    assert [*lw.at(items)["[1]"].delete()] == ["first", "last"]
+    assert [*lw.at(items)["[0]"].delete()] == [1, "last"]
+    table = lw.Dict(w=lw.data(1), name="a")
+    assert lw.at(table)["name"].get() == "a"
+    changed = lw.at(table)["name"].set("b")
+    assert (dict(changed), lw.tree_leaves(changed)) == ({"w": 1, "name": "b"}, [1])
+    assert dict(table) == {"w": 1, "name": "a"}
+    assert lw.at([table])["[0].name"].paths() == [lw.KeyPath.parse("[0]['name']")]

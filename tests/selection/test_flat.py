@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from strategies import leaves, trees
+from strategies import every_tree, leaves
 
 
 @lw.dataclass
@@ -63,7 +63,7 @@ def test_back_from_flat(tree, sep):
     assert len(flat) >= size
 
 
-@given(trees(), SEPARATORS)
+@given(every_tree(), SEPARATORS)
 def test_any_tree_comes_back_with_one_like_it(tree, sep):
     """Or two of its leaves have one name, and that is said."""
     flat = flat_or(tree, "two leaves have the name ", sep=sep, strict=False)
@@ -75,7 +75,7 @@ def test_any_tree_comes_back_with_one_like_it(tree, sep):
     assert all(map(lambda a, b: a is b, lw.tree_leaves(again), lw.tree_leaves(tree)))
 
 
-@given(trees())
+@given(every_tree())
 def test_strict_tables_are_lossless_or_refused(tree):
     """There is no tree that comes back as another one."""
     flat = flat_or(tree, " would come back as something else; ")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from strategies import trees
+from strategies import every_tree
 
 
 SELECTORS = st.lists(
@@ -16,7 +16,7 @@ SELECTORS = st.lists(
 )
 
 
-@given(trees(), SELECTORS)
+@given(every_tree(), SELECTORS)
 def test_parts_are_the_tree(tree, selectors):
     """Each leaf is in one part, the first that means it; together they are the tree."""
     parts = lw.tree_partition(tree, *selectors, missing_ok=True)
@@ -34,7 +34,7 @@ def test_parts_are_the_tree(tree, selectors):
         assert all(x is lw.MISSING for n, x in enumerate(held) if n != expected)
 
 
-@given(trees())
+@given(every_tree())
 def test_groups_are_the_tree(tree):
     """Groups by a function, and by a tree of labels, are parts."""
     groups = lw.tree_group_by(tree, type)

@@ -6,7 +6,7 @@ Paths are linked lists `(above, key)` on the way, `()` for the root.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..core.code import unlink
@@ -27,6 +27,7 @@ __all__ = [
     "Scope",
     "children_of",
     "find",
+    "has_kinds",
     "keys_of",
     "static_names",
 ]
@@ -175,9 +176,33 @@ def _one_step(
         for key, child, raw in _keyed(node, rule)
         if step.test(*raw)
     ]
-    if not found and name is not None and name in static_names(node, rule):
-        return (((link, GetAttrKey(name)), getattr(node, name)),)
+    if not found and step.key is not None:
+        static = _static_child(node, rule, step)
+        if static is not None:
+            return (((link, static[0]), static[1]),)
     return found
+
+
+def _static_child(node: Any, rule: Rule, step: Step) -> tuple[Any, Any] | None:
+    """Return the key and value of something that a node keeps beside its children."""
+    if step.name is not None and step.name in static_names(node, rule):
+        return GetAttrKey(step.name), getattr(node, step.name)
+    if not has_kinds(node):
+        return None
+    items: Sequence[tuple[Any, Any]] = ()
+    if isinstance(node, Mapping):
+        items = [(DictKey(key), value) for key, value in node.items()]
+    elif isinstance(node, Sequence):
+        items = [(SequenceKey(place), value) for place, value in enumerate(node)]
+    for place, (key, value) in enumerate(items):
+        if step.test(key_kind(key), key._values()[0], place, len(items)):
+            return key, value
+    return None
+
+
+def has_kinds(node: Any) -> bool:
+    """Say whether an object knows which of its attributes or items are data."""
+    return hasattr(node, "_leafwise_layout")
 
 
 def _keyed(
@@ -191,10 +216,13 @@ def _keyed(
         for place, (key, child) in enumerate(zip(keys, children, strict=True)):
             yield key, child, (kind, key, place, count)
         return
+    if has_kinds(node) and isinstance(node, Sequence):
+        count = len(node)
     for place, (key, child) in enumerate(zip(keys, children, strict=True)):
         kind = key_kind(key)
         value = key if kind == "other" else key._values()[0]
-        yield key, child, (kind, value, place, count)
+        is_position = type(key) is SequenceKey
+        yield key, child, (kind, value, key.idx if is_position else place, count)
 
 
 # ------------------------------------------------------- patterns with `**` in them

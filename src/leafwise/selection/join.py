@@ -30,7 +30,7 @@ from ..errors import EditError
 from ..kinds import Kind, Marked
 from ..ops.visit import DELETE
 from ..sentinel import MISSING
-from .find import Scope, keys_of
+from .find import Scope, has_kinds, keys_of
 
 
 __all__ = [
@@ -122,6 +122,16 @@ class Joint:
         Raises:
             EditError: A child is missing that the node must have.
         """
+        try:
+            return self._made()
+        except EditError:
+            raise
+        except Exception as error:
+            if self.above is not None:
+                locate(error, [*reversed(self.above.path_to(self.slot))])
+            raise
+
+    def _made(self) -> Any:
         keys, values, parts = self.parts.keys, self.values, self.parts
         there = [number for number, x in enumerate(values) if x is not MISSING]
         if len(there) == len(keys):
@@ -346,7 +356,7 @@ def items_like(
 def extended(node: Any, rule: Rule, more: Any, other: Rule) -> Any:
     """Return a sequence of the sort of a node, with another one's items at its end."""
     items = items_of(more, other)
-    if not _has_kinds(node):
+    if not has_kinds(node):
         return items_like(node, rule, [*items_of(node, rule), *items], ())
     made = copy.copy(node)
     is_data = _data_keys([more])
@@ -355,16 +365,11 @@ def extended(node: Any, rule: Rule, more: Any, other: Rule) -> Any:
     return made
 
 
-def _has_kinds(node: Any) -> bool:
-    """Say whether a container knows which of its items are data."""
-    return hasattr(node, "_leafwise_layout")
-
-
 def _data_keys(nodes: Sequence[Any]) -> set[Any]:
     """Return the keys of items that a container among the nodes holds as data."""
     found: set[Any] = set()
     for node in nodes:
-        rule = lookup(type(node)) if _has_kinds(node) else None
+        rule = lookup(type(node)) if has_kinds(node) else None
         if rule is not None:
             keys = keys_of(node, rule)
             items = (key for key in keys if not isinstance(key, GetAttrKey))

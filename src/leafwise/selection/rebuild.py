@@ -19,7 +19,7 @@ from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.rule import Rule
 from ..errors import EditError
 from ..kinds import Kind, Marked
-from .find import Scope, keys_of
+from .find import Scope, has_kinds, keys_of
 
 
 __all__ = ["Delete", "Edit", "Insert", "Rename", "Set", "key_for", "rebuild"]
@@ -282,8 +282,13 @@ def _with_children(node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
             rest.append((key, edit))
     made = rule.unflatten(aux, children)
     for key, edit in rest:
-        put = setattr if isinstance(rule.form, Shaped) else object.__setattr__
-        put(made, key.name, edit.value)  # type: ignore[attr-defined]  # all are Set
+        value = edit.value  # type: ignore[attr-defined]  # all are Set
+        if not isinstance(key, GetAttrKey):
+            made[key._values()[0]] = value
+        elif isinstance(rule.form, Shaped) or has_kinds(node):
+            setattr(made, key.name, value)
+        else:
+            object.__setattr__(made, key.name, value)
     return made
 
 
@@ -338,8 +343,7 @@ def _kind_of(node: Any, rule: Rule, key: Any) -> Kind | None:
     if isinstance(rule.form, Shaped) and isinstance(key, GetAttrKey):
         kind: Kind = getattr(node, rule.form.slot).kinds[key.name]
         return kind
-    is_object = hasattr(node, "_leafwise_layout")
-    return Kind.DATA if is_object and key in keys_of(node, rule) else None
+    return Kind.DATA if has_kinds(node) and key in keys_of(node, rule) else None
 
 
 def _put(link: Any, made: Any, key: Any, value: Any) -> None:

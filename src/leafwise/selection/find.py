@@ -6,7 +6,7 @@ Paths are linked lists `(above, key)` on the way, `()` for the root.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..core.code import unlink
@@ -15,10 +15,11 @@ from ..core.forms import Fields, Shaped
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.rule import Rule
+from ..core.treedef import PyTreeDef
 from ..core.view import View
 from ..core.walk import Predicate, flatten
 from ..ops.outlook import asks_to_stop
-from .grammar import DEEP, Step, key_kind
+from .grammar import DEEP, Step, Test, key_kind
 
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "find",
     "has_kinds",
     "keys_of",
+    "leaf_places",
     "static_names",
 ]
 
@@ -44,15 +46,46 @@ class Place:
     __slots__ = ("_link", "value")
 
     def __init__(self, link: Any, value: Any) -> None:
+        """Take a path, a linked list of keys, or a treedef and the number of a leaf."""
         self._link = link
         self.value = value
 
     @property
     def path(self) -> KeyPath:
-        """The path from the root."""
-        if type(self._link) is not KeyPath:
-            self._link = KeyPath(unlink(self._link))
-        return self._link
+        """The path from the root, made when somebody asks."""
+        link = self._link
+        if type(link) is not KeyPath:
+            if type(link) is tuple:
+                made = KeyPath(map(_as_key, unlink(link)))
+            else:
+                made = link.treedef.paths()[link.number]
+            self._link = made
+            return made
+        return link
+
+
+def _as_key(key: Any) -> Any:
+    """Return a key: in links a text stands for a dict's key, an int for a position."""
+    if type(key) is str:
+        return DictKey(key)
+    return SequenceKey(key) if type(key) is int else key
+
+
+class _Number:
+    """One leaf of a treedef."""
+
+    __slots__ = ("number", "treedef")
+
+    def __init__(self, treedef: PyTreeDef, number: int) -> None:
+        self.treedef = treedef
+        self.number = number
+
+
+def leaf_places(
+    leaves: Sequence[Any], treedef: PyTreeDef, chosen: Iterable[int]
+) -> list[Place]:
+    """Return the places of some leaves, by their numbers."""
+    return [Place(_Number(treedef, number), leaves[number]) for number in chosen]
 
 
 class Scope(NamedTuple):
@@ -129,6 +162,11 @@ def _whole(rule: Rule, key: Any) -> Any:
     return SequenceKey(key) if rule in _BARE else key
 
 
+def _linked(rule: Rule, key: Any) -> Any:
+    """Return a key that `children_of` gave as links have it."""
+    return DictKey(key) if rule is DICT and type(key) is not str else key
+
+
 # ------------------------------------------------------------------------- the walk
 
 
@@ -151,10 +189,16 @@ def find(tree: Any, steps: Sequence[Step], scope: Scope) -> list[Place]:
 def _find_flat(tree: Any, steps: Sequence[Step], scope: Scope) -> list[Place]:
     """Find level by level: every step goes one level down."""
     places = [((), tree)]
+    asks = scope.stop is not None or scope.view.rules.get(dict) is not DICT
     for step in steps:
         below: list[tuple[Any, Any]] = []
+        name = step.name if step.is_direct and not asks else None
         for link, node in places:
-            below += _one_step(link, node, step, scope)
+            if name is not None and type(node) is dict:
+                if name in node:
+                    below.append(((link, name), node[name]))
+            else:
+                below += _one_step(link, node, step, scope)
         places = below
         if not places:
             break
@@ -170,9 +214,13 @@ def _one_step(
         return ()
     name = step.name
     if rule is DICT and step.is_direct:
-        return (((link, DictKey(name)), node[name]),) if name in node else ()
+        return (((link, name), node[name]),) if name in node else ()
+    if step.is_any and rule in _BARE:
+        children, keys = children_of(node, rule)
+        pairs = zip(keys, children, strict=True)
+        return [((link, _linked(rule, key)), child) for key, child in pairs]
     found = [
-        ((link, _whole(rule, key)), child)
+        ((link, _linked(rule, key)), child)
         for key, child, raw in _keyed(node, rule)
         if step.test(*raw)
     ]
@@ -227,7 +275,30 @@ def _keyed(
 
 # ------------------------------------------------------- patterns with `**` in them
 
-_LEAVE: Final = object()
+
+class _Plan:
+    """What may come below a node that was reached with some steps in hand.
+
+    Attributes:
+        kept: The steps that stay in hand.
+        stay: Those, with what may come after them.
+        move: The tests of the other steps, with the step after each.
+        names: Where all of these mean names: the steps in hand after each name.
+    """
+
+    __slots__ = ("kept", "move", "names", "stay")
+
+    def __init__(
+        self,
+        kept: tuple[int, ...],
+        stay: tuple[int, ...],
+        move: Sequence[tuple[int, Test]],
+        names: dict[str, tuple[int, ...]] | None,
+    ) -> None:
+        self.kept = kept
+        self.stay = stay
+        self.move = move
+        self.names = names
 
 
 class _Deep:
@@ -242,7 +313,11 @@ class _Deep:
         self.scope = scope
         self.end = len(steps)
         self.leaves_only = steps[-1] is DEEP
+        self.leaf_types: set[type] | frozenset[type] = (
+            frozenset() if scope.stop is not None else scope.view.leaf_types
+        )
         self.closures: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self.plans: dict[tuple[int, ...], _Plan] = {}
 
     def closure(self, states: tuple[int, ...]) -> tuple[int, ...]:
         """Return the steps that may come next, those after a `**` included."""
@@ -257,38 +332,78 @@ class _Deep:
             known = self.closures[states] = tuple(found)
         return known
 
+    def plan(self, states: tuple[int, ...]) -> _Plan:
+        """Return what may come below a node that these steps led to."""
+        known = self.plans.get(states)
+        if known is not None:
+            return known
+        steps, next_ones = self.steps, [s for s in states if s < self.end]
+        stay = tuple([s for s in next_ones if steps[s] is DEEP])
+        moves = [s for s in next_ones if s not in stay]
+        names: dict[str, tuple[int, ...]] | None = None
+        if all(steps[s].is_direct for s in moves):
+            names = {}
+            for s in moves:
+                name = str(steps[s].name)
+                names[name] = (*names.get(name, stay), s + 1)
+            names = {name: self.closure(after) for name, after in names.items()}
+        tests = [(s + 1, steps[s].test) for s in moves]
+        made = _Plan(stay, self.closure(stay), tests, names)
+        self.plans[states] = made
+        return made
+
     def find(self, tree: Any) -> Iterator[Place]:
         """Yield the places, a node before those below it."""
-        end, scope = self.end, self.scope
-        on_path: set[int] = set()
-        stack: list[tuple[Any, Any, tuple[int, ...]]] = [((), tree, self.closure((0,)))]
+        end, scope, rule_of = self.end, self.scope, self.scope.rule_of
+        is_checked = False
+        stack: list[tuple[Any, Any, tuple[int, ...], int]] = [
+            ((), tree, self.closure((0,)), 0)
+        ]
         while stack:
-            link, node, states = stack.pop()
-            if link is _LEAVE:
-                on_path.discard(node)
-                continue
-            rule = scope.rule_of(node)
+            link, node, states, depth = stack.pop()
+            rule = None if type(node) in self.leaf_types else rule_of(node)
             if end in states and (rule is None or not self.leaves_only):
                 yield Place(link, node)
             if rule is None or states == (end,):
                 continue
-            if id(node) in on_path:
-                flatten(tree, scope.view)  # says where the cycle is
-            on_path.add(id(node))
-            stack.append((_LEAVE, id(node), ()))
-            stack += [*self.below(link, node, rule, states)][::-1]
+            if depth == DEPTH_IN_DOUBT and not is_checked:
+                scope.refuse_cycles(tree)
+                is_checked = True
+            stack += self.below(link, node, rule, states, depth + 1)[::-1]
 
     def below(
-        self, link: Any, node: Any, rule: Rule, states: tuple[int, ...]
-    ) -> Iterator[tuple[Any, Any, tuple[int, ...]]]:
-        """Yield the children in which the walk goes on."""
-        end, steps = self.end, self.steps
-        stay = tuple(state for state in states if state < end and steps[state] is DEEP)
-        move = [(s + 1, steps[s].test) for s in states if s < end and s not in stay]
-        leaf_types = () if self.scope.stop is not None else self.scope.view.leaf_types
+        self, link: Any, node: Any, rule: Rule, states: tuple[int, ...], depth: int
+    ) -> list[tuple[Any, Any, tuple[int, ...], int]]:
+        """Return the children in which the walk goes on."""
+        end, leaf_types, plan = self.end, self.leaf_types, self.plan(states)
+        stay, names = plan.stay, plan.names
+        if names is None or rule not in _BARE:
+            return self.tested(link, node, rule, plan, depth)
+        if rule is not DICT:
+            names = _NO_NAMES
+        elif end not in stay and leaf_types.issuperset(map(type, node.values())):
+            hits = [name for name in names if name in node]
+            if len(hits) < 2:  # else they have an order
+                return [((link, n), node[n], names[n], depth) for n in hits]
+        found = []
+        children, keys = children_of(node, rule)
+        for key, child in zip(keys, children, strict=True):
+            after = names.get(key, stay)
+            if after and (type(child) not in leaf_types or end in after):
+                found.append(((link, _linked(rule, key)), child, after, depth))
+        return found
+
+    def tested(
+        self, link: Any, node: Any, rule: Rule, plan: _Plan, depth: int
+    ) -> list[tuple[Any, Any, tuple[int, ...], int]]:
+        """Return the children in which the walk goes on, each key being tested."""
+        end, leaf_types, found = self.end, self.leaf_types, []
         for key, child, raw in _keyed(node, rule):
-            after = stay + tuple([state for state, test in move if test(*raw)])
-            if after:
-                after = self.closure(after)
-                if type(child) not in leaf_types or end in after:
-                    yield (link, _whole(rule, key)), child, after
+            moved = tuple([state for state, test in plan.move if test(*raw)])
+            after = self.closure(plan.kept + moved) if moved else plan.stay
+            if after and (type(child) not in leaf_types or end in after):
+                found.append(((link, _linked(rule, key)), child, after, depth))
+        return found
+
+
+_NO_NAMES: Final[dict[Any, tuple[int, ...]]] = {}

@@ -47,6 +47,10 @@ def key_kind(key: Any) -> str:
 Test: TypeAlias = "Callable[[str, Any, int, int], bool]"
 
 
+def _any(_kind: str, _value: Any, _place: int, _count: int) -> bool:
+    return True
+
+
 class Step(Frozen):
     """Which keys one step of a pattern means.
 
@@ -57,21 +61,24 @@ class Step(Frozen):
         key: The one key that is meant, a str where its kind is open, None for others.
         name: The one name that is meant, None where it is no name.
         is_direct: Whether a dict may be asked for the name.
+        is_any: Whether it means every key.
     """
 
-    __slots__ = ("is_direct", "key", "name", "test", "text")
-    __match_args__ = ("text", "test", "key", "name", "is_direct")
+    __slots__ = ("is_any", "is_direct", "key", "name", "test", "text")
+    __match_args__ = ("text", "test", "key", "name", "is_direct", "is_any")
 
     text: str
     test: Test
     key: Any
     name: str | None
     is_direct: bool
+    is_any: bool
 
     def __init__(self, text: str, test: Test, key: Any = None) -> None:
         is_name = type(key) is str
         name = key if is_name else getattr(key, "name", None)
-        self._set(text, test, key, name, is_name and not key.isdigit())
+        is_direct = is_name and not key.isdigit()
+        self._set(text, test, key, name, is_direct, test is _any)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Step) and self.text == other.text
@@ -85,10 +92,6 @@ DEEP: Final = Step("**", lambda *_: True)
 
 
 # ------------------------------------------------------------------------ tests
-
-
-def _any(_kind: str, _value: Any, _place: int, _count: int) -> bool:
-    return True
 
 
 def _any_item(kind: str, _value: Any, _place: int, _count: int) -> bool:
@@ -131,8 +134,11 @@ def _attribute(name: str) -> Test:
 
 def _item(wanted: Any) -> Test:
     if type(wanted) is not int:
+        is_nan = wanted != wanted
         return lambda kind, value, _place, _count: (
-            kind == "key" and type(value) is type(wanted) and value == wanted
+            kind == "key"
+            and type(value) is type(wanted)
+            and (value == wanted or (is_nan and value != value))
         )
 
     def test(kind: str, value: Any, place: int, count: int) -> bool:

@@ -61,23 +61,26 @@ class Parts:
     """What nodes that are joined consist of.
 
     Attributes:
-        keys: The keys of all children.
+        keys: The keys of all children, bare.
+        as_key: Makes a key object of one.
         rows: For each key what each node has there; MISSING for nothing.
-        make: Makes the node of the keys and children that remain.
+        make: Makes the node of the bare keys and children that remain.
         is_fixed: Whether all children must remain.
     """
 
-    __slots__ = ("is_fixed", "keys", "make", "rows")
+    __slots__ = ("as_key", "is_fixed", "keys", "make", "rows")
 
     def __init__(
         self,
         keys: Sequence[Any],
+        as_key: Callable[[Any], Any],
         rows: Sequence[Sequence[Any]],
         make: Make,
         *,
         is_fixed: bool = False,
     ) -> None:
         self.keys = keys
+        self.as_key = as_key
         self.rows = rows
         self.make = make
         self.is_fixed = is_fixed
@@ -110,7 +113,11 @@ class Joint:
 
     def link_to(self, slot: int) -> Any:
         """Return the path to a child, as a linked list."""
-        return () if self.above is None else (self.link, self.parts.keys[slot])
+        return () if self.above is None else (self.link, self.key_of(slot))
+
+    def key_of(self, slot: int) -> Any:
+        """Return the key of a child."""
+        return self.parts.as_key(self.parts.keys[slot])
 
     def path_to(self, slot: int) -> KeyPath:
         """Return the path to a child."""
@@ -162,9 +169,13 @@ class Spot:
         return self.joint.path_to(self.slot)
 
 
+def _same(key: Any) -> Any:
+    return key
+
+
 def root_joint(*trees: Any) -> Joint:
     """Return what holds the root alone."""
-    return Joint(Parts([None], [trees], lambda _, values: values[0]), None, 0)
+    return Joint(Parts([None], _same, [trees], lambda _, values: values[0]), None, 0)
 
 
 def finished(joints: Sequence[Joint]) -> Any:
@@ -241,17 +252,20 @@ def by_key(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts:
     first, rule = nodes[0], rules[0]
 
     def make(found: Sequence[Any], values: Sequence[Any]) -> Any:
-        return mapping_like(first, rule, [key.key for key in found], values, nodes)
+        return mapping_like(first, rule, found, values, nodes)
 
-    return Parts([*map(DictKey, keys)], [*zip(*columns, strict=True)], make)
+    return Parts(keys, DictKey, [*zip(*columns, strict=True)], make)
 
 
 def by_place(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts:
     """Join sequences position by position."""
     rows = [*zip_longest(*map(items_of, nodes, rules), fillvalue=MISSING)]
     first, rule = nodes[0], rules[0]
-    keys = [*map(SequenceKey, range(len(rows)))]
-    return Parts(keys, rows, lambda _, values: items_like(first, rule, values, nodes))
+
+    def make(_: Sequence[Any], values: Sequence[Any]) -> Any:
+        return items_like(first, rule, values, nodes)
+
+    return Parts(range(len(rows)), SequenceKey, rows, make)
 
 
 def by_shape(
@@ -276,7 +290,8 @@ def by_shape(
             return first
         return rule.unflatten(aux, values)
 
-    return Parts(keys, [*zip(*columns, strict=True)], make, is_fixed=True)
+    rows = [*zip(*columns, strict=True)]
+    return Parts(keys, _same, rows, make, is_fixed=True)
 
 
 # ------------------------------------------------------------------ nodes of one sort
@@ -366,12 +381,23 @@ def extended(node: Any, rule: Rule, more: Any, other: Rule) -> Any:
 
 
 def _data_keys(nodes: Sequence[Any]) -> set[Any]:
-    """Return the keys of items that a container among the nodes holds as data."""
+    """Return the keys of items that are data in one of the nodes.
+
+    In a container that has kinds those that it says; in any other the nodes.
+    """
     found: set[Any] = set()
     for node in nodes:
-        rule = lookup(type(node)) if has_kinds(node) else None
-        if rule is not None:
+        rule = lookup(type(node))
+        if rule is None:
+            continue
+        if has_kinds(node):
             keys = keys_of(node, rule)
             items = (key for key in keys if not isinstance(key, GetAttrKey))
             found.update(key._values()[0] for key in items)
+        elif is_mapping(node, rule):
+            table = table_of(node, rule)
+            found.update(key for key in table if lookup(type(table[key])) is not None)
+        elif is_items(node, rule):
+            items_ = enumerate(items_of(node, rule))
+            found.update(place for place, x in items_ if lookup(type(x)) is not None)
     return found

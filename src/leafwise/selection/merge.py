@@ -119,7 +119,7 @@ class _Rules:
 
     def at(self, joint: Joint, slot: int) -> _Rules | None:
         """Return the rules for a child of a joint, which these are for."""
-        return self.below.get(joint.parts.keys[slot])
+        return self.below.get(joint.key_of(slot))
 
     def applied(self, policy: _Policy) -> _Policy:
         """Return the policy for the place."""
@@ -225,6 +225,9 @@ class _Merging:
             if joint.depth == DEPTH_IN_DOUBT:
                 self.scope.refuse_cycles(*self.trees)
             for slot, (below, above) in enumerate(joint.parts.rows):
+                if below is above:
+                    joint.values[slot] = below
+                    continue
                 here, inner = policy, rules
                 if rules is not None:
                     inner = rules if joint is root else rules.at(joint, slot)
@@ -239,8 +242,6 @@ class _Merging:
 
     def settled(self, spot: Spot, below: Any, above: Any, policy: _Policy) -> Any:
         """Return what stands at a place in the end; or the parts to be joined."""
-        if below is above:
-            return below
         if below is MISSING:
             keeps = policy.join in ("outer", "right")
             return self.cleaned(spot, above) if keeps else MISSING

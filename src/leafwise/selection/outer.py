@@ -9,11 +9,12 @@ from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
+from ..core.rule import Rule
 from ..core.view import GLOBAL
 from ..errors import EditError
 from ..ops.outlook import outlook
 from ..sentinel import MISSING
-from .find import DEPTH_IN_DOUBT, Scope
+from .find import DEPTH_IN_DOUBT, Scope, has_kinds
 from .join import (
     Joint,
     Parts,
@@ -101,14 +102,7 @@ def _beside(spot: Spot, row: Sequence[Any], scope: Scope) -> Parts | None:
     rules = [rule for rule in found if rule is not None]
     if not rules:
         return None
-    parts = None
-    if len(rules) == len(nodes):
-        if all(map(is_mapping, nodes, rules)):
-            parts = by_key(nodes, rules)
-        elif all(map(is_items, nodes, rules)):
-            parts = by_place(nodes, rules)
-        elif all(rule is rules[0] for rule in rules):
-            parts = by_shape(nodes, rules[0], lambda auxes: auxes[0])
+    parts = _joined(nodes, rules) if len(rules) == len(nodes) else None
     if parts is None:
         path = spot.path
         sorts = " and ".join(dict.fromkeys(shown(node, scope) for node in nodes))
@@ -116,6 +110,21 @@ def _beside(spot: Spot, row: Sequence[Any], scope: Scope) -> Parts | None:
     if len(nodes) < len(row):
         parts.rows = [*map(_widened, parts.rows, repeat(row))]
     return parts
+
+
+def _joined(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts | None:
+    """Return the parts of nodes; None if they are of different sorts.
+
+    Objects with kinds, whose static items are no leaves, have to be of one shape.
+    """
+    if not any(map(has_kinds, nodes)):
+        if all(map(is_mapping, nodes, rules)):
+            return by_key(nodes, rules)
+        if all(map(is_items, nodes, rules)):
+            return by_place(nodes, rules)
+    if any(rule is not rules[0] for rule in rules):
+        return None
+    return by_shape(nodes, rules[0], lambda auxes: auxes[0])
 
 
 def _widened(found: Sequence[Any], row: Sequence[Any]) -> tuple[Any, ...]:

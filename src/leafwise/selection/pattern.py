@@ -20,7 +20,7 @@ from ..core.treedef import PyTreeDef
 from ..errors import EditError, PathError
 from ..ops.basic import tree_flatten
 from ..ops.outlook import asks_to_stop, take_apart
-from .find import Place, Scope, find, keys_of, static_names
+from .find import Place, Scope, find, keys_of, leaf_places, static_names
 from .grammar import DEEP, Step, parse, step_of
 
 
@@ -145,6 +145,21 @@ class _Leaves(Selector):
         return [Place(path, leaf) for path, leaf in pairs if self.test(path, leaf)]
 
 
+class _Values(Selector):
+    """Leaves of which something holds."""
+
+    __slots__ = ("test",)
+
+    def __init__(self, text: str, test: Callable[[Any], object]) -> None:
+        super().__init__(text)
+        self.test = test
+
+    def targets(self, tree: Any, scope: Scope) -> list[Place]:
+        leaves, treedef = take_apart(tree, scope.view, scope.stop)
+        chosen = [number for number, leaf in enumerate(leaves) if self.test(leaf)]
+        return leaf_places(leaves, treedef, chosen)
+
+
 class _OfType(Selector):
     """The outermost nodes or leaves that are of some types."""
 
@@ -155,15 +170,17 @@ class _OfType(Selector):
         self.types = types
 
     def targets(self, tree: Any, scope: Scope) -> list[Place]:
-        types = self.types
-        stop = scope.stop
-        leaves, treedef = take_apart(
-            tree,
-            scope.view,
-            lambda node: isinstance(node, types) or asks_to_stop(stop, node),
-        )
-        found = zip(treedef.paths(), leaves, strict=True)
-        return [Place(path, leaf) for path, leaf in found if isinstance(leaf, types)]
+        types, stop, view = self.types, scope.stop, scope.view
+        if stop is None and all(type(cls) is type for cls in types):
+            leaves, treedef = take_apart(tree, view.stopping_at(types), None)
+        else:
+            leaves, treedef = take_apart(
+                tree,
+                view,
+                lambda node: isinstance(node, types) or asks_to_stop(stop, node),
+            )
+        chosen = [n for n, leaf in enumerate(leaves) if isinstance(leaf, types)]
+        return leaf_places(leaves, treedef, chosen)
 
 
 class _Mask(Selector):
@@ -306,7 +323,7 @@ def _predicate(what: Callable[..., object]) -> Selector:
     name = getattr(what, "__name__", type(what).__name__)
     if _takes_path(what):
         return _Leaves(f"where {name}", what)
-    return _Leaves(f"where {name}", lambda _path, leaf: what(leaf))
+    return _Values(f"where {name}", what)
 
 
 def _takes_path(what: Callable[..., object]) -> bool:

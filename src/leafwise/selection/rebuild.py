@@ -103,7 +103,24 @@ def rebuild(tree: Any, edits: Iterable[tuple[KeyPath, Edit]], scope: Scope) -> A
             if len(listed) > 1 or type(edit) is not Set:
                 raise EditError("the root can only be replaced, and alone", path=path)
             return edit.value
+    if len(listed) == 1:
+        return _one_carried_out(tree, *listed[0], scope)
     return _carried_out(tree, _plan(listed), scope) if listed else tree
+
+
+def _one_carried_out(tree: Any, path: KeyPath, edit: Edit, scope: Scope) -> Any:
+    """Return a tree with one edit: nothing to plan."""
+    above: list[tuple[Any, Any, Any]] = []
+    link: Any = ()
+    node = tree
+    *most, last = path
+    for key in most:
+        above.append((link, node, key))
+        link, node = (link, key), _children(node, scope)(key)
+    above.append((link, node, last))
+    for link, node, key in reversed(above):
+        edit = Set(_changed(link, node, {key: [edit]}, scope))
+    return edit.value  # type: ignore[attr-defined]  # the last one is a Set
 
 
 def _plan(edits: Iterable[tuple[KeyPath, Edit]]) -> _Spot:

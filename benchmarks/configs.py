@@ -1,0 +1,172 @@
+"""Measure edits, selections, differences and merges beside other libraries.
+
+Usage: python benchmarks/configs.py [--quick] [--write]
+
+Ratios are medians over rounds in which all are timed in turn, in one process; a
+number above 1 says how many times as fast leafwise is. Each function returns a new tree
+and leaves the old one as it was, except where "in place" stands: those change what they
+are given, which leafwise never does. Needs the `bench` extra.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import statistics
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import deepdiff
+import equinox
+import glom
+import jsonpath_ng
+import sepes
+from omegaconf import OmegaConf
+from penzai import pz
+from timing import measure, write
+
+import leafwise as lw
+
+
+ROOT = Path(__file__).parents[1]
+TARGET = 3.0
+
+Functions = dict[str, Callable[[], Any]]
+
+
+def model() -> dict[str, dict[str, float]]:
+    """Return a tree of 1 000 leaves: 500 layers of two."""
+    return {f"layer{i}": {"w": i * 1.0, "bias": i * 2.0} for i in range(500)}
+
+
+def editing() -> Functions:
+    """Set one leaf of 1 000."""
+    tree, mutable, config = model(), model(), OmegaConf.create(model())
+    expression = jsonpath_ng.parse("layer250.bias")
+    return {
+        "leafwise": lambda: lw.at(tree)["layer250.bias"].set(0.0),
+        "equinox": lambda: equinox.tree_at(lambda m: m["layer250"]["bias"], tree, 0.0),
+        "sepes": lambda: sepes.at(tree)["layer250"]["bias"].set(0.0),
+        "penzai": lambda: pz.select(tree).at(lambda m: m["layer250"]["bias"]).set(0.0),
+        "OmegaConf, in place": lambda: OmegaConf.update(config, "layer250.bias", 0.0),
+        "glom, in place": lambda: glom.assign(mutable, "layer250.bias", 0.0),
+        "jsonpath-ng, in place": lambda: expression.update(mutable, 0.0),
+    }
+
+
+def selecting() -> Functions:
+    """Get the bias of each layer by `*.bias`."""
+    tree, expression = model(), jsonpath_ng.parse("*.bias")
+    return {
+        "leafwise": lambda: lw.select(tree, "*.bias").get(),
+        "jsonpath-ng": lambda: [match.value for match in expression.find(tree)],
+        "glom": lambda: glom.glom(tree, "*.bias"),
+    }
+
+
+def searching() -> Functions:
+    """Get every bias at any depth by `**.bias`."""
+    tree, expression = model(), jsonpath_ng.parse("$..bias")
+    return {
+        "leafwise": lambda: lw.select(tree, "**.bias").get(),
+        "jsonpath-ng": lambda: [match.value for match in expression.find(tree)],
+        "glom": lambda: glom.glom(tree, "**.bias"),
+    }
+
+
+def by_type() -> Functions:
+    """Get every float by its type."""
+    tree = model()
+    return {
+        "leafwise": lambda: lw.select(tree, float).get(),
+        "penzai": lambda: pz.select(tree).at_instances_of(float).get_sequence(),
+    }
+
+
+def two_trees() -> tuple[Any, Any]:
+    """Return two trees of 10 000 leaves that differ in 100."""
+
+    def make(extra: int) -> Any:
+        return {
+            f"s{i}": {
+                f"k{j}": j + (extra if i % 10 == j == 3 else 0) for j in range(10)
+            }
+            for i in range(1000)
+        }
+
+    return make(0), make(1)
+
+
+def comparing() -> Functions:
+    """Find the 100 differences of two trees of 10 000 leaves."""
+    one, two = two_trees()
+    return {
+        "leafwise": lambda: lw.tree_diff(one, two),
+        "deepdiff": lambda: deepdiff.DeepDiff(one, two),
+    }
+
+
+def merging() -> Functions:
+    """Lay a tree of 10 000 leaves over another one."""
+    one, two = two_trees()
+    first, second = OmegaConf.create(one), OmegaConf.create(two)
+    return {
+        "leafwise": lambda: lw.tree_merge(one, two),
+        "OmegaConf": lambda: OmegaConf.merge(first, second),
+    }
+
+
+WORKLOADS: dict[str, Callable[[], Functions]] = {
+    "edit one of 1,000 leaves": editing,
+    "select `*.bias` of 1,000 leaves": selecting,
+    "select `**.bias` of 1,000 leaves": searching,
+    "select by type of 1,000 leaves": by_type,
+    "diff of two trees of 10,000 leaves": comparing,
+    "merge of two trees of 10,000 leaves": merging,
+}
+
+
+def ratios(quick: bool) -> Iterator[tuple[str, float, dict[str, float]]]:
+    """Yield each workload, our microseconds, and how many times as long others take."""
+    rounds, slice_seconds = (5, 0.02) if quick else (15, 0.1)
+    for name, make in WORKLOADS.items():
+        times = measure(make(), rounds, slice_seconds)
+        ours = times.pop("leafwise")
+        found = {
+            other: statistics.median(
+                theirs / own for own, theirs in zip(ours, seconds, strict=True)
+            )
+            for other, seconds in times.items()
+        }
+        yield name, statistics.median(ours) * 1e6, found
+
+
+def main() -> int:
+    """Print the table, and say whether each target is met."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="a few short rounds")
+    parser.add_argument("--write", action="store_true", help="into the docs")
+    options = parser.parse_args()
+    lines = ["| workload | leafwise, us | times as fast as |", "|---|--:|---|"]
+    missed = []
+    for name, microseconds, found in ratios(options.quick):
+        cells = ", ".join(f"{other} **{ratio:.1f}**" for other, ratio in found.items())
+        lines.append(f"| {name} | {microseconds:.1f} | {cells} |")
+        missed += [
+            f"{name}: {ratio:.1f} times as fast as {other}"
+            for other, ratio in found.items()
+            if ratio < TARGET and "in place" not in other
+        ]
+        print(lines[-1])
+    lines += ["", f"CPython {platform.python_version()}."]
+    if options.write:
+        write(ROOT / "docs" / "performance.md", "configs", lines)
+    for line in missed:
+        print(f"below {TARGET}: {line}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

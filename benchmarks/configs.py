@@ -15,6 +15,7 @@ import platform
 import statistics
 import sys
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,8 @@ def editing() -> Functions:
         "equinox": lambda: equinox.tree_at(lambda m: m["layer250"]["bias"], tree, 0.0),
         "sepes": lambda: sepes.at(tree)["layer250"]["bias"].set(0.0),
         "penzai": lambda: pz.select(tree).at(lambda m: m["layer250"]["bias"]).set(0.0),
+        "glom, on a copy": lambda: glom.assign(deepcopy(tree), "layer250.bias", 0.0),
+        "jsonpath-ng, on a copy": lambda: expression.update(deepcopy(tree), 0.0),
         "OmegaConf, in place": lambda: OmegaConf.update(config, "layer250.bias", 0.0),
         "glom, in place": lambda: glom.assign(mutable, "layer250.bias", 0.0),
         "jsonpath-ng, in place": lambda: expression.update(mutable, 0.0),

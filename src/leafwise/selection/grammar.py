@@ -17,7 +17,6 @@ Owns the grammar and what single steps mean. Knows nothing of trees.
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
@@ -178,7 +177,6 @@ _SPECIAL: Final = ".[]{},@"
 _SPAN: Final = re.compile(r"\s*(-?\d*)\s*:\s*(-?\d*)\s*(?::\s*(-?\d*)\s*)?")
 
 
-@functools.lru_cache(maxsize=1024)
 def parse(text: str) -> tuple[Step, ...]:
     """Read a pattern.
 

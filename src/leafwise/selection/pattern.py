@@ -8,6 +8,7 @@ found in `find`.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Callable, Sequence
@@ -293,10 +294,10 @@ def selector(what: Any) -> Selector:
     """
     if isinstance(what, Selector):
         return what
-    if isinstance(what, str):
-        return _Path(what, parse(what))
-    if type(what) is int:
-        return _Path(f"[{what}]", parse(f"[{what}]"))
+    if type(what) is str:
+        return _of_text(what)
+    if isinstance(what, str | int) and not isinstance(what, bool):
+        return _of_text(str(what) if isinstance(what, str) else f"[{what}]")
     if isinstance(what, KeyPath):
         return _Path(what.where(), [step_of(key) for key in what])
     if isinstance(what, re.Pattern):
@@ -312,6 +313,12 @@ def selector(what: Any) -> Selector:
         ):
             return _Either([selector(item) for item in what])
     return _predicate(what) if callable(what) else _mask(what)
+
+
+@functools.lru_cache(maxsize=1024)
+def _of_text(text: str) -> Selector:
+    """Return the selector of a pattern, the same one each time."""
+    return _Path(text, parse(text))
 
 
 def along(steps: Sequence[Step]) -> Selector:

@@ -116,11 +116,17 @@ def _one_carried_out(tree: Any, path: KeyPath, edit: Edit, scope: Scope) -> Any:
     *most, last = path
     for key in most:
         above.append((link, node, key))
-        link, node = (link, key), _children(node, scope)(key)
-    above.append((link, node, last))
+        link = link, key
+        node = node[key.key] if type(node) is dict else _children(node, scope)(key)
+    made = _changed(link, node, {last: [edit]}, scope)
     for link, node, key in reversed(above):
-        edit = Set(_changed(link, node, {key: [edit]}, scope))
-    return edit.value  # type: ignore[attr-defined]  # the last one is a Set
+        if type(node) is dict:
+            other = node.copy()
+            other[key.key] = made
+            made = other
+        else:
+            made = _changed(link, node, {key: [Set(made)]}, scope)
+    return made
 
 
 def _plan(edits: Iterable[tuple[KeyPath, Edit]]) -> _Spot:

@@ -14,7 +14,7 @@ collect_ignore = [] if importlib.util.find_spec("jax") else ["nnx_models.py"]
 
 settings.register_profile(
     "ci",
-    max_examples=120,
+    max_examples=100,
     deadline=None,
     derandomize=True,  # the same examples in each run; new ones are tried outside of CI
     suppress_health_check=[HealthCheck.too_slow],
@@ -26,7 +26,9 @@ settings.register_profile(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.load_profile("ci" if os.environ.get("CI") else "dev")
+settings.register_profile("quick", settings.get_profile("ci"), max_examples=40)
+PROFILES = {"": "dev", "quick": "quick"}
+settings.load_profile(PROFILES.get(os.environ.get("CI", ""), "ci"))
 
 
 @pytest.fixture

@@ -38,3 +38,9 @@ class Kind:
 
 
 assert_type(Kind(), Kind)
+
+assert_type(lw.select({"a": 1}, "a").paths(), list[lw.KeyPath])
+assert_type(lw.select({"a": 1}, "**").count(), int)
+assert_type(lw.tree_diff(1, 2)[0], Any)
+assert_type(lw.to_flat({"a": 1}), dict[str, Any])
+assert_type(lw.from_flat({"a": 1}, {"a": 0}, partial=True), tuple[Any, lw.FlatReport])

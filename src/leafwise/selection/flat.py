@@ -164,11 +164,13 @@ def _rows(tree: Any, sep: str, scope: Scope, *, strict: bool) -> Iterator[_Row]:
     """Yield the leaves and empty nodes of a tree, in its own order."""
     if type(tree) is dict and not tree:
         return
+    is_checked = False
     stack: list[tuple[Any, Any, int]] = [((), tree, 0)]
     while stack:
         link, node, depth = stack.pop()
-        if depth == DEPTH_IN_DOUBT:
+        if depth == DEPTH_IN_DOUBT and not is_checked:
             scope.refuse_cycles(tree)
+            is_checked = True
         pairs = _children(link, node, scope, strict=strict)
         if pairs:
             stack += [((link, key), x, depth + 1) for key, x in reversed(pairs)]

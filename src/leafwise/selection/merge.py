@@ -220,10 +220,12 @@ class _Merging:
         root = root_joint(*self.trees)
         joints = [root]
         todo: list[tuple[Joint, _Policy, _Rules | None]] = [(root, policy, rules)]
+        is_checked = False
         while todo:
             joint, policy, rules = todo.pop()
-            if joint.depth == DEPTH_IN_DOUBT:
+            if joint.depth == DEPTH_IN_DOUBT and not is_checked:
                 self.scope.refuse_cycles(*self.trees)
+                is_checked = True
             for slot, (below, above) in enumerate(joint.parts.rows):
                 if below is above:
                     joint.values[slot] = below

@@ -75,6 +75,7 @@ def tree_map_outer(
     scope = Scope(*outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
     joints = [root_joint(*trees)]
     todo: list[tuple[Joint, int]] = [(joints[0], 0)]
+    is_checked = False
     while todo:
         joint, slot = todo.pop()
         row, spot = joint.parts.rows[slot], Spot(joint, slot)
@@ -84,8 +85,9 @@ def tree_map_outer(
             joint.values[slot] = called(f, filled, spot)
             continue
         opened = Joint(parts, joint, slot)
-        if opened.depth == DEPTH_IN_DOUBT:
+        if opened.depth == DEPTH_IN_DOUBT and not is_checked:
             scope.refuse_cycles(*trees)
+            is_checked = True
         joints.append(opened)
         todo += [(opened, below) for below in reversed(range(len(parts.keys)))]
     return finished(joints)

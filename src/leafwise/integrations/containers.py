@@ -7,7 +7,6 @@ is loaded.
 
 from __future__ import annotations
 
-import array
 import copy
 import sys
 from collections.abc import (
@@ -309,7 +308,7 @@ def _called(build: Build, items: Any, cls: type) -> Any:
         raise
 
 
-_NO_TREES: Final = (str, bytes, bytearray, memoryview, range, array.array)
+_NO_TREES: Final = (str, bytes, bytearray, memoryview, range)
 
 
 def _mapping_rule(cls: type) -> Rule | None:
@@ -320,6 +319,8 @@ def _mapping_rule(cls: type) -> Rule | None:
 
 def _sequence_rule(cls: type) -> Rule | None:
     if not issubclass(cls, Sequence) or issubclass(cls, _NO_TREES):
+        return None
+    if cls.__module__ == "array":  # its items are numbers of one type
         return None
     return items_rule(cls, _sequence_form(cls, None))
 

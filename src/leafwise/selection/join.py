@@ -15,7 +15,6 @@ from collections.abc import (
     MutableSequence,
     Sequence,
 )
-from itertools import zip_longest
 from operator import is_
 from typing import Any, Final, TypeAlias
 
@@ -63,27 +62,31 @@ class Parts:
     Attributes:
         keys: The keys of all children, bare.
         as_key: Makes a key object of one.
-        rows: For each key what each node has there; MISSING for nothing.
+        columns: For each node what it has at the keys; MISSING for nothing.
         make: Makes the node of the bare keys and children that remain.
         is_fixed: Whether all children must remain.
     """
 
-    __slots__ = ("as_key", "is_fixed", "keys", "make", "rows")
+    __slots__ = ("as_key", "columns", "is_fixed", "keys", "make")
 
     def __init__(
         self,
         keys: Sequence[Any],
         as_key: Callable[[Any], Any],
-        rows: Sequence[Sequence[Any]],
+        columns: Sequence[Sequence[Any]],
         make: Make,
         *,
         is_fixed: bool = False,
     ) -> None:
         self.keys = keys
         self.as_key = as_key
-        self.rows = rows
+        self.columns = columns
         self.make = make
         self.is_fixed = is_fixed
+
+    def row(self, slot: int) -> list[Any]:
+        """Return what each node has at a key."""
+        return [column[slot] for column in self.columns]
 
 
 class Joint:
@@ -175,7 +178,9 @@ def _same(key: Any) -> Any:
 
 def root_joint(*trees: Any) -> Joint:
     """Return what holds the root alone."""
-    return Joint(Parts([None], _same, [trees], lambda _, values: values[0]), None, 0)
+    return Joint(
+        Parts([None], _same, [*zip(trees)], lambda _, values: values[0]), None, 0
+    )
 
 
 def finished(joints: Sequence[Joint]) -> Any:
@@ -254,18 +259,20 @@ def by_key(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts:
     def make(found: Sequence[Any], values: Sequence[Any]) -> Any:
         return mapping_like(first, rule, found, values, nodes)
 
-    return Parts(keys, DictKey, [*zip(*columns, strict=True)], make)
+    return Parts(keys, DictKey, columns, make)
 
 
 def by_place(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts:
     """Join sequences position by position."""
-    rows = [*zip_longest(*map(items_of, nodes, rules), fillvalue=MISSING)]
+    items = [*map(items_of, nodes, rules)]
+    size = max(map(len, items))
+    columns = [[*column, *[MISSING] * (size - len(column))] for column in items]
     first, rule = nodes[0], rules[0]
 
     def make(_: Sequence[Any], values: Sequence[Any]) -> Any:
         return items_like(first, rule, values, nodes)
 
-    return Parts(range(len(rows)), SequenceKey, rows, make)
+    return Parts(range(size), SequenceKey, columns, make)
 
 
 def by_shape(
@@ -290,8 +297,7 @@ def by_shape(
             return first
         return rule.unflatten(aux, values)
 
-    rows = [*zip(*columns, strict=True)]
-    return Parts(keys, _same, rows, make, is_fixed=True)
+    return Parts(keys, _same, columns, make, is_fixed=True)
 
 
 # ------------------------------------------------------------------ nodes of one sort

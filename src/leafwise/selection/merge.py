@@ -226,8 +226,10 @@ class _Merging:
             if joint.depth == DEPTH_IN_DOUBT and not is_checked:
                 self.scope.refuse_cycles(*self.trees)
                 is_checked = True
-            for slot, (below, above) in enumerate(joint.parts.rows):
-                if below is above:
+            rows = zip(*joint.parts.columns, strict=True)
+            keeps = rules is None and policy.join in ("outer", "left")
+            for slot, (below, above) in enumerate(rows):
+                if below is above or (above is MISSING and keeps):
                     joint.values[slot] = below
                     continue
                 here, inner = policy, rules

@@ -6,7 +6,6 @@ Owns `tree_map_outer` and `tree_zip_outer`: an outer join, in which no tree wins
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from ..core.rule import Rule
@@ -78,7 +77,7 @@ def tree_map_outer(
     is_checked = False
     while todo:
         joint, slot = todo.pop()
-        row, spot = joint.parts.rows[slot], Spot(joint, slot)
+        row, spot = joint.parts.row(slot), Spot(joint, slot)
         parts = _beside(spot, row, scope)
         if parts is None:
             filled = [fill if value is MISSING else value for value in row]
@@ -110,7 +109,9 @@ def _beside(spot: Spot, row: Sequence[Any], scope: Scope) -> Parts | None:
         sorts = " and ".join(dict.fromkeys(shown(node, scope) for node in nodes))
         raise EditError(f"at {path.where()} {sorts} do not fit together", path=path)
     if len(nodes) < len(row):
-        parts.rows = [*map(_widened, parts.rows, repeat(row))]
+        nothing = [MISSING] * len(parts.keys)
+        there = iter(parts.columns)
+        parts.columns = [nothing if x is MISSING else next(there) for x in row]
     return parts
 
 
@@ -127,12 +128,6 @@ def _joined(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts | None:
     if any(rule is not rules[0] for rule in rules):
         return None
     return by_shape(nodes, rules[0], lambda auxes: auxes[0])
-
-
-def _widened(found: Sequence[Any], row: Sequence[Any]) -> tuple[Any, ...]:
-    """Return what is below a row, MISSING where the row has it."""
-    values = iter(found)
-    return tuple([MISSING if above is MISSING else next(values) for above in row])
 
 
 def tree_zip_outer(

@@ -38,6 +38,13 @@ def test_a_file_alone_is_shown(write):
     assert output_of("get a.json ''").startswith('{\n  "x": {')
 
 
+def test_the_version(capsys):
+    """As the package has it."""
+    with pytest.raises(SystemExit) as done:
+        main(["--version"])
+    assert (done.value.code, capsys.readouterr().out) == (0, f"{lw.__version__}\n")
+
+
 def test_json_for_scripts(write):
     """Every command prints JSON if it is told to."""
     write(a_json='{"x": {"lr": 1, "n": null}}', b_json='{"x": {"lr": 2, "n": null}}')

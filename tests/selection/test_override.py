@@ -122,7 +122,7 @@ def test_what_is_not_there_is_a_path_error():
         lw.override(CONFIG, ["optim.lrr=1"])
     assert str(error.value) == (
         "override 'optim.lrr=1': nothing is meant by 'optim.lrr': the Optim at "
-        "['optim'] has .lr, .steps"
+        "['optim'] has .lr, .steps; +optim.lrr=1 would add it"
     )
     with pytest.raises(lw.PathError, match=r"override 'a\.=1': not a pattern"):
         lw.override({}, "a.=1")
@@ -139,6 +139,18 @@ def test_adding_and_taking_away():
         "f": None,
     }
     assert lw.override(config, ["~a", "~b[0]"]) == {"b": [2]}
+    assert lw.override(None, "+a.b=1") == {"a": {"b": 1}}
+    nothing = {"x": {"opt": None}, "y": {"opt": None}}
+    assert lw.override(nothing, "+*.opt.lr=1") == {
+        "x": {"opt": {"lr": 1}},
+        "y": {"opt": {"lr": 1}},
+    }
+    with pytest.raises(
+        lw.EditError, match=r"\['b'\] has 2 items, so position 7 is none"
+    ):
+        lw.override(config, "+b[7]=1")
+    with pytest.raises(lw.PathError, match=r"nothing is meant by '\*\.lr': [^;]*$"):
+        lw.override(config, "*.lr=1")
     assert config == {"a": 1, "b": [1, 2]}
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+from .. import __version__
 from ..errors import LeafwiseError
 from ..selection.merge import CONFLICTS, JOINS, LISTS
 from . import commands
@@ -68,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
         "compare and merge them. JSON, TOML, and YAML if PyYAML is installed; - is the "
         "standard input. A file alone is shown.",
     )
+    parser.add_argument("--version", action="version", version=__version__)
     parsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(name: str) -> argparse.ArgumentParser:

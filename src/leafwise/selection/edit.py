@@ -275,8 +275,8 @@ class Selection:
             index = key.idx + size if key.idx < 0 else key.idx
             if not 0 <= index <= size:
                 raise EditError(
-                    f"{place.path.where()} has {size} items, so position {key.idx} is "
-                    "none to insert at",
+                    f"{place.path.where()} has {size} item{'s' * (size != 1)}, so "
+                    f"position {key.idx} is none to insert at",
                     path=place.path,
                 )
             return SequenceKey(index)

@@ -85,12 +85,19 @@ def _applied(tree: Any, text: str, scope: Scope) -> Any:
     where, value = _split(text)
     if where.startswith("++"):
         there = find(tree, parse(where[2:]), scope)
-        if there:
-            return _replaced(tree, there, value, scope)
-        return _added(tree, where[2:], value, scope)
+        if not there:
+            return _added(tree, where[2:], value, scope)
+        return _replaced(tree, there, value, scope)
     if where.startswith("+"):
         return _added(tree, where[1:], value, scope)
-    return _replaced(tree, require(selector(where), tree, scope), value, scope)
+    meant = selector(where)
+    try:
+        there = require(meant, tree, scope)
+    except PathError as error:
+        if not meant.means_one:
+            raise
+        raise PathError(f"{error}; +{text} would add it") from None
+    return _replaced(tree, there, value, scope)
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -121,16 +128,23 @@ def _replaced(tree: Any, places: Iterable[Place], text: str, scope: Scope) -> An
 
 
 def _added(tree: Any, where: str, text: str, scope: Scope) -> Any:
-    """Insert a value, in dicts of its own where the nodes above are not there."""
+    """Insert a value, in dicts of its own where the nodes above are not there.
+
+    What is None counts as a dict that nothing is in yet.
+    """
     steps = parse(where)
     value = guess(text)
     for count in range(len(steps) - 1, -1, -1):
-        if find(tree, steps[:count], scope):
+        holders = find(tree, steps[:count], scope)
+        if holders:
             for step in reversed(steps[count + 1 :]):
                 value = {_name(step): value}
-            options: Any = {"none_is_leaf": True}
-            options["namespace"] = scope.view.mode.namespace
-            return at(tree, **options)[along(steps[: count + 1])].insert(value)
+            if all(holder.value is None for holder in holders):
+                made = {_name(steps[count]): value}
+                return rebuild(tree, [(h.path, Set(made)) for h in holders], scope)
+            namespace = scope.view.mode.namespace
+            places = at(tree, none_is_leaf=True, namespace=namespace)
+            return places[along(steps[: count + 1])].insert(value)
     raise EditError("there is no root to add to")
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from leafwise.selection.grammar import DEEP, key_kind, parse
 from strategies import trees
 
 
@@ -265,3 +266,71 @@ def test_leaves_as_one_says():
     tree = {"b": 1, "a": 2}
     assert space.select(tree, "*").get() == [1, 2]
     assert lw.select(tree, "*").get() == [2, 1]
+
+
+# ------------------------------------------- beside a matcher that tries everything
+
+STEPS = [
+    "**",
+    "*",
+    "[*]",
+    "a",
+    "b",
+    "0",
+    "[0]",
+    "[-1]",
+    "['a']",
+    "{a,b}",
+    "a*",
+    "[0:2]",
+]
+SMALL = st.recursive(
+    st.integers(0, 3),
+    lambda below: st.one_of(
+        st.lists(below, max_size=3),
+        st.dictionaries(st.sampled_from(["a", "b", "ab", 0]), below, max_size=3),
+        st.lists(below, max_size=2).map(tuple),
+    ),
+    max_leaves=10,
+)
+
+
+def every_place(tree):
+    """Return each node and leaf with its keys, and each key's place among how many."""
+    found = [((), tree)]
+    level = lw.tree_flatten_one_level(tree) if not isinstance(tree, int) else None
+    if level is not None:
+        count = len(level.children)
+        for place, (key, child) in enumerate(
+            zip(level.keys, level.children, strict=True)
+        ):
+            here = (key, place, count)
+            found += [((here, *keys), node) for keys, node in every_place(child)]
+    return found
+
+
+def matches(steps, keys):
+    """Say by trying whether steps lead along keys."""
+    if not steps:
+        return not keys
+    first, *rest = steps
+    if first is DEEP:
+        return matches(rest, keys) or bool(keys and matches(steps, keys[1:]))
+    if not keys:
+        return False
+    key, place, count = keys[0]
+    kind, value = key_kind(key), key._values()[0]
+    return first.test(kind, value, place, count) and matches(rest, keys[1:])
+
+
+@given(SMALL, st.lists(st.sampled_from(STEPS), min_size=1, max_size=4))
+def test_patterns_mean_what_a_search_of_all_places_finds(tree, chosen):
+    """Each place once, in leaf order, a node before what is below it."""
+    text = "".join(step if step[0] == "[" else f".{step}" for step in chosen)
+    steps = parse(text)
+    expected = [
+        lw.KeyPath(key for key, _, _ in keys)
+        for keys, node in every_place(tree)
+        if matches(steps, keys) and (steps[-1] is not DEEP or isinstance(node, int))
+    ]
+    assert lw.select(tree, text, missing_ok=True).paths() == expected

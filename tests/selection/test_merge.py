@@ -208,6 +208,19 @@ def test_rules_hold_below_and_the_last_one_counts():
     assert merged == {"a": {"x": 1, "y": [2]}, "b": {"x": 2}}
 
 
+def test_a_rule_says_whether_its_place_remains():
+    """Where one tree alone has it."""
+    base, overlay = {"old": {"x": 1}, "both": 1}, {"new": {"y": 2}, "both": 2}
+    assert lw.tree_merge(base, overlay, rules={"new": "left"}) == {
+        "old": {"x": 1},
+        "both": 2,
+    }
+    assert lw.tree_merge(base, overlay, rules={"old": "right", "both": "inner"}) == {
+        "both": 2,
+        "new": {"y": 2},
+    }
+
+
 def test_a_function_makes_one_value_of_two():
     """It is called where both trees have something, also with whole nodes."""
     rules = {"n": lambda a, b: a + b, "d": lambda a, b: [a, b]}

@@ -155,8 +155,9 @@ def tree_merge(
         conflict: Which of two leaves wins: that of the `"overlay"`, or of the `"base"`;
             or `"error"`, unless they are equal.
         rules: For each selector one of these words, for what it means in the base or an
-            overlay, and below; or a function from both values to the new one. The last
-            selector that means a place counts. The selector `""` means the root.
+            overlay, and below, such as whether the place itself remains where only one
+            has it; or a function from both values to the new one. The last selector
+            that means a place counts. The selector `""` means the root.
         namespace: Where to look classes up.
 
     Raises:

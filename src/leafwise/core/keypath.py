@@ -288,12 +288,18 @@ def _closing(text: str, start: int) -> int:
 
 
 def _end_of_string(text: str, start: int) -> int:
+    end = end_of_quote(text, start)
+    if end < 0:
+        raise _syntax_error(text, start, "this quote is not closed")
+    return end
+
+
+def end_of_quote(text: str, start: int) -> int:
+    """Return the place after a string literal, -1 if its quote is not closed."""
     quote, place = text[start], start + 1
     while place < len(text) and text[place] != quote:
         place += 2 if text[place] == "\\" else 1
-    if place >= len(text):
-        raise _syntax_error(text, start, "this quote is not closed")
-    return place + 1
+    return place + 1 if place < len(text) else -1
 
 
 def _value(text: str, start: int, end: int) -> Any:

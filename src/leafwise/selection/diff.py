@@ -24,7 +24,7 @@ from ..core.view import GLOBAL
 from ..errors import EditError
 from ..ops.outlook import outlook
 from ..sentinel import MISSING
-from .find import DEPTH_IN_DOUBT, Scope, keys_of, static_names
+from .find import DEPTH_IN_DOUBT, CycleCheck, Scope, keys_of, static_names
 from .join import items_of, table_of
 from .pattern import selector
 from .rebuild import Delete, Edit, Insert, Set, rebuild
@@ -304,18 +304,17 @@ class _Comparing:
         self.scope = scope
         self.same = same
         self.ignored = ignored
-        self.checked = False
 
     def run(self, a: Any, b: Any) -> Iterator[Change]:
         """Yield the changes."""
+        check_cycles = CycleCheck(self.scope, a, b)
         stack: list[Any] = [((), a, b, 0)]
         while stack:
             link, one, two, depth = stack.pop()
             if one is two or (self.ignored and KeyPath(unlink(link)) in self.ignored):
                 continue
-            if depth == DEPTH_IN_DOUBT and not self.checked:
-                self.scope.refuse_cycles(a, b)
-                self.checked = True
+            if depth == DEPTH_IN_DOUBT:
+                check_cycles()
             if type(one) is _Aux:
                 path = KeyPath(unlink(link))
                 yield Change("aux", path, one.value, two.value)

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..core.code import locate
 from ..core.keypath import KeyPath
 from ..core.keys import SequenceKey
 from ..core.view import GLOBAL
 from ..errors import EditError, PathError
 from ..ops.outlook import outlook, take_apart
 from ..sentinel import MISSING
-from .find import Place, Scope
-from .pattern import Selector, fail, follow, is_in, selector
+from .find import Place, Scope, call_at
+from .pattern import Region, Selector, fail, follow, selector
 from .rebuild import Delete, Edit, Insert, Set, key_for, rebuild
 
 
@@ -175,20 +174,15 @@ class Selection:
             >>> lw.at({"a": [1, 2], "b": 3})["a"].mask()
             {'a': [True, True], 'b': False}
         """
-        region = {place.path for place in self.places()}
+        region = Region(self.places())
         _, treedef = take_apart(self.tree, self._scope.view, self._scope.stop)
-        return treedef.unflatten([is_in(path, region) for path in treedef.paths()])
+        return treedef.unflatten([path in region for path in treedef.paths()])
 
     # -------------------------------------------------------------------- editing
 
     def _edited(self, make: Callable[[Place], Edit]) -> Any:
-        edits = []
-        for place in self.places():
-            try:
-                edits.append((place.path, make(place)))
-            except Exception as error:
-                locate(error, [*reversed(place.path)])
-                raise
+        places = self.places()
+        edits = [(place.path, call_at(make, (place,), place)) for place in places]
         return rebuild(self.tree, edits, self._scope)
 
     def set(self, value: Any) -> Any:

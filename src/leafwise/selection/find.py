@@ -6,10 +6,10 @@ Paths are linked lists `(above, key)` on the way, `()` for the root.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from ..core.code import unlink
+from ..core.code import locate, unlink
 from ..core.containers import DICT, LIST, TUPLE
 from ..core.forms import Fields, Shaped
 from ..core.keypath import KeyPath
@@ -24,8 +24,10 @@ from .grammar import DEEP, Step, Test, key_kind
 
 __all__ = [
     "DEPTH_IN_DOUBT",
+    "CycleCheck",
     "Place",
     "Scope",
+    "call_at",
     "children_of",
     "find",
     "has_kinds",
@@ -88,6 +90,21 @@ def leaf_places(
     return [Place(_Number(treedef, number), leaves[number]) for number in chosen]
 
 
+def call_at(f: Callable[..., Any], values: Iterable[Any], place: Any) -> Any:
+    """Call a function about a place; its exceptions get a note of the path.
+
+    Args:
+        f: The function.
+        values: Its arguments.
+        place: Anything with a `path`.
+    """
+    try:
+        return f(*values)
+    except Exception as error:
+        locate(error, [*reversed(place.path)])
+        raise
+
+
 class Scope(NamedTuple):
     """What is a leaf, where places are looked for.
 
@@ -105,14 +122,28 @@ class Scope(NamedTuple):
             return None
         return self.view.resolve(type(node))
 
-    def refuse_cycles(self, *trees: Any) -> None:
-        """Look whether a tree contains itself, before a walk that would not end.
+
+class CycleCheck:
+    """Looks whether trees contain themselves, before a walk that would not end.
+
+    Called at each node as deep as `DEPTH_IN_DOUBT`, it looks the first time.
+    """
+
+    __slots__ = ("trees", "view")
+
+    def __init__(self, scope: Scope, *trees: Any) -> None:
+        self.view = scope.view
+        self.trees = trees
+
+    def __call__(self) -> None:
+        """Look, unless that was done.
 
         Raises:
-            CycleError: One does.
+            CycleError: A tree contains itself.
         """
-        for tree in trees:
+        for tree in self.trees:
             flatten(tree, self.view)
+        self.trees = ()
 
 
 DEPTH_IN_DOUBT: Final = 500
@@ -149,17 +180,10 @@ def static_names(node: Any, rule: Rule) -> Sequence[str]:
 
 def keys_of(node: Any, rule: Rule) -> list[Any]:
     """Return the keys of a node's children."""
-    return [_whole(rule, key) for key in children_of(node, rule)[1]]
+    return [_as_key(_linked(rule, key)) for key in children_of(node, rule)[1]]
 
 
 _BARE: Final = frozenset({DICT, LIST, TUPLE})
-
-
-def _whole(rule: Rule, key: Any) -> Any:
-    """Return a key that `children_of` gave as a key object."""
-    if rule is DICT:
-        return DictKey(key)
-    return SequenceKey(key) if rule in _BARE else key
 
 
 def _linked(rule: Rule, key: Any) -> Any:
@@ -355,7 +379,7 @@ class _Deep:
     def find(self, tree: Any) -> Iterator[Place]:
         """Yield the places, a node before those below it."""
         end, scope, rule_of = self.end, self.scope, self.scope.rule_of
-        is_checked = False
+        check_cycles = CycleCheck(scope, tree)
         stack: list[tuple[Any, Any, tuple[int, ...], int]] = [
             ((), tree, self.closure((0,)), 0)
         ]
@@ -366,9 +390,8 @@ class _Deep:
                 yield Place(link, node)
             if rule is None or states == (end,):
                 continue
-            if depth == DEPTH_IN_DOUBT and not is_checked:
-                scope.refuse_cycles(tree)
-                is_checked = True
+            if depth == DEPTH_IN_DOUBT:
+                check_cycles()
             stack += self.below(link, node, rule, states, depth + 1)[::-1]
 
     def below(

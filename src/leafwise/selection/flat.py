@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, overload
 
 from ..core.auxdata import clip
 from ..core.code import unlink
-from ..core.keypath import KeyPath, parse_literal
+from ..core.keypath import KeyPath, end_of_quote, parse_literal
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.view import GLOBAL
 from ..errors import EditError, PathError
 from ..ops.outlook import outlook
-from .find import DEPTH_IN_DOUBT, Scope, keys_of
+from .find import DEPTH_IN_DOUBT, CycleCheck, Scope, keys_of
 from .rebuild import Set, rebuild
 
 
@@ -87,13 +87,10 @@ def _parts(name: str, sep: str) -> Iterator[Any]:
 
 
 def _closing(name: str, start: int) -> int:
-    quote = name[start + 1 : start + 2]
     place = start + 1
-    if quote in ("'", '"'):
-        place += 1
-        while place < len(name) and name[place] != quote:
-            place += 2 if name[place] == "\\" else 1
-    end = name.find("]", place)
+    if name.startswith(("'", '"'), place):
+        place = end_of_quote(name, place)
+    end = name.find("]", place) if place > 0 else -1
     if end < 0:
         raise PathError(f"{name!r}: the [ at {start} is not closed")
     return end
@@ -164,13 +161,12 @@ def _rows(tree: Any, sep: str, scope: Scope, *, strict: bool) -> Iterator[_Row]:
     """Yield the leaves and empty nodes of a tree, in its own order."""
     if type(tree) is dict and not tree:
         return
-    is_checked = False
+    check_cycles = CycleCheck(scope, tree)
     stack: list[tuple[Any, Any, int]] = [((), tree, 0)]
     while stack:
         link, node, depth = stack.pop()
-        if depth == DEPTH_IN_DOUBT and not is_checked:
-            scope.refuse_cycles(tree)
-            is_checked = True
+        if depth == DEPTH_IN_DOUBT:
+            check_cycles()
         pairs = _children(link, node, scope, strict=strict)
         if pairs:
             stack += [((link, key), x, depth + 1) for key, x in reversed(pairs)]

@@ -23,7 +23,7 @@ from typing import Any, Final, TypeAlias
 
 from ..core.auxdata import clip
 from ..core.frozen import Frozen
-from ..core.keypath import parse_literal
+from ..core.keypath import end_of_quote, parse_literal
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..errors import PathError
 
@@ -302,12 +302,10 @@ def _closing(text: str, start: int) -> int:
 
 
 def _end_of_string(text: str, start: int) -> int:
-    quote, place = text[start], start + 1
-    while place < len(text) and text[place] != quote:
-        place += 2 if text[place] == "\\" else 1
-    if place >= len(text):
+    end = end_of_quote(text, start)
+    if end < 0:
         raise _error(text, start, "this quote is not closed")
-    return place + 1
+    return end
 
 
 def _literal(text: str, start: int, end: int) -> Any:

@@ -29,7 +29,7 @@ from ..errors import EditError
 from ..kinds import Kind, Marked
 from ..ops.visit import DELETE
 from ..sentinel import MISSING
-from .find import Scope, has_kinds, keys_of
+from .find import Scope, call_at, has_kinds, keys_of
 
 
 __all__ = [
@@ -112,7 +112,7 @@ class Joint:
         self.depth = 0
         if above is not None:
             self.depth = above.depth + 1
-            self.link = above.link_to(slot) if above.above is not None else ()
+            self.link = above.link_to(slot)
 
     def link_to(self, slot: int) -> Any:
         """Return the path to a child, as a linked list."""
@@ -137,8 +137,7 @@ class Joint:
         except EditError:
             raise
         except Exception as error:
-            if self.above is not None:
-                locate(error, [*reversed(self.above.path_to(self.slot))])
+            locate(error, [*unlink(self.link)][::-1])
             raise
 
     def _made(self) -> Any:
@@ -200,11 +199,7 @@ def finished(joints: Sequence[Joint]) -> Any:
 
 def called(f: Callable[..., Any], values: Sequence[Any], spot: Spot) -> Any:
     """Call a function with the values at a place; MISSING if it says `DELETE`."""
-    try:
-        found = f(*values)
-    except Exception as error:
-        locate(error, [*reversed(spot.path)])
-        raise
+    found = call_at(f, values, spot)
     return MISSING if found is DELETE else found
 
 

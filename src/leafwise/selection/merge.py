@@ -19,7 +19,7 @@ from ..ops.outlook import outlook
 from ..ops.visit import DELETE
 from ..sentinel import MISSING
 from .diff import tree_diff
-from .find import DEPTH_IN_DOUBT, Scope, find
+from .find import DEPTH_IN_DOUBT, CycleCheck, Scope, find
 from .grammar import DEEP
 from .join import (
     Joint,
@@ -221,12 +221,11 @@ class _Merging:
         root = root_joint(*self.trees)
         joints = [root]
         todo: list[tuple[Joint, _Policy, _Rules | None]] = [(root, policy, rules)]
-        is_checked = False
+        check_cycles = CycleCheck(self.scope, *self.trees)
         while todo:
             joint, policy, rules = todo.pop()
-            if joint.depth == DEPTH_IN_DOUBT and not is_checked:
-                self.scope.refuse_cycles(*self.trees)
-                is_checked = True
+            if joint.depth == DEPTH_IN_DOUBT:
+                check_cycles()
             rows = zip(*joint.parts.columns, strict=True)
             keeps = rules is None and policy.join in ("outer", "left")
             for slot, (below, above) in enumerate(rows):

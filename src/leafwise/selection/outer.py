@@ -13,7 +13,7 @@ from ..core.view import GLOBAL
 from ..errors import EditError
 from ..ops.outlook import outlook
 from ..sentinel import MISSING
-from .find import DEPTH_IN_DOUBT, Scope, has_kinds
+from .find import DEPTH_IN_DOUBT, CycleCheck, Scope, has_kinds
 from .join import (
     Joint,
     Parts,
@@ -74,7 +74,7 @@ def tree_map_outer(
     scope = Scope(*outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
     joints = [root_joint(*trees)]
     todo: list[tuple[Joint, int]] = [(joints[0], 0)]
-    is_checked = False
+    check_cycles = CycleCheck(scope, *trees)
     while todo:
         joint, slot = todo.pop()
         row, spot = joint.parts.row(slot), Spot(joint, slot)
@@ -84,9 +84,8 @@ def tree_map_outer(
             joint.values[slot] = called(f, filled, spot)
             continue
         opened = Joint(parts, joint, slot)
-        if opened.depth == DEPTH_IN_DOUBT and not is_checked:
-            scope.refuse_cycles(*trees)
-            is_checked = True
+        if opened.depth == DEPTH_IN_DOUBT:
+            check_cycles()
         joints.append(opened)
         todo += [(opened, below) for below in reversed(range(len(parts.keys)))]
     return finished(joints)

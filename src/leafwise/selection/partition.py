@@ -6,7 +6,7 @@ None stays a value like any other, and parts fit together again by themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..core.keypath import KeyPath
@@ -19,7 +19,7 @@ from ..ops.outlook import columns_of, outlook, take_apart
 from ..ops.prefix import broadcast_prefix
 from ..sentinel import MISSING
 from .find import Scope
-from .pattern import is_in, require, selector
+from .pattern import Region, require, selector
 
 
 if TYPE_CHECKING:
@@ -38,13 +38,26 @@ __all__ = [
 
 
 def _regions(
-    tree: Any, selectors: tuple[Any, ...], scope: Scope, missing_ok: bool
-) -> list[set[KeyPath]]:
-    found = []
-    for what in map(selector, selectors):
-        places = what.targets(tree, scope) if missing_ok else require(what, tree, scope)
-        found.append({place.path for place in places})
-    return found
+    tree: Any, selectors: Iterable[Any], scope: Scope, missing_ok: bool
+) -> list[Region]:
+    return [
+        Region(require(what, tree, scope, missing_ok=missing_ok))
+        for what in map(selector, selectors)
+    ]
+
+
+def _sorted_out(
+    tree: Any,
+    what: Any,
+    scope: Scope,
+    missing_ok: bool,
+    make: Callable[[Any, bool], Any],
+) -> Any:
+    """Return a tree of what is made of each leaf and whether a selector means it."""
+    (region,) = _regions(tree, (what,), scope, missing_ok)
+    leaves, treedef = take_apart(tree, scope.view, scope.stop)
+    pairs = zip(treedef.paths(), leaves, strict=True)
+    return treedef.unflatten([make(leaf, path in region) for path, leaf in pairs])
 
 
 def _split(
@@ -99,7 +112,7 @@ def tree_partition(
     leaves, treedef = take_apart(tree, scope.view, scope.stop)
     rest = len(regions)
     numbers = [
-        next((n for n, region in enumerate(regions) if is_in(path, region)), rest)
+        next((n for n, region in enumerate(regions) if path in region), rest)
         for path in treedef.paths()
     ]
     return _split(treedef, leaves, numbers, rest + 1, MISSING)
@@ -184,11 +197,8 @@ def tree_filter(
         {'w': 1.5, 'n': None}
     """
     scope = Scope(*outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
-    (region,) = _regions(tree, (what,), scope, missing_ok)
-    leaves, treedef = take_apart(tree, scope.view, scope.stop)
-    pairs = zip(treedef.paths(), leaves, strict=True)
-    return treedef.unflatten(
-        [leaf if is_in(path, region) else fill for path, leaf in pairs]
+    return _sorted_out(
+        tree, what, scope, missing_ok, lambda leaf, meant: leaf if meant else fill
     )
 
 
@@ -225,12 +235,12 @@ def tree_labels(
         {'layers': [{'w': 'slow', 'bias': 'no decay'}], 'head': {'w': 'fast'}}
     """
     scope = Scope(*outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
-    regions = _regions(tree, tuple(rules), scope, missing_ok=True)
+    regions = _regions(tree, rules, scope, missing_ok=True)
     pairs = [*zip(regions, rules.values(), strict=True)]
     _, treedef = take_apart(tree, scope.view, scope.stop)
     labels = []
     for path in treedef.paths():
-        label = next((name for region, name in pairs if is_in(path, region)), default)
+        label = next((name for region, name in pairs if path in region), default)
         if label is MISSING:
             raise EditError(f"no rule is for the leaf at {path.where()}", path=path)
         labels.append(label)
@@ -351,11 +361,12 @@ def tree_mask(
     The idea is that of `sepes.tree_mask`.
     """
     scope = Scope(*outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
-    (region,) = _regions(tree, (what,), scope, missing_ok)
-    leaves, treedef = take_apart(tree, scope.view, scope.stop)
-    pairs = zip(treedef.paths(), leaves, strict=True)
-    return treedef.unflatten(
-        [Masked(leaf) if is_in(path, region) else leaf for path, leaf in pairs]
+    return _sorted_out(
+        tree,
+        what,
+        scope,
+        missing_ok,
+        lambda leaf, meant: Masked(leaf) if meant else leaf,
     )
 
 

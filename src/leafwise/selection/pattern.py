@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from ..core.auxdata import clip
@@ -26,11 +26,11 @@ from .grammar import DEEP, Step, parse, step_of
 
 
 __all__ = [
+    "Region",
     "Selector",
     "along",
     "fail",
     "follow",
-    "is_in",
     "require",
     "selector",
     "unique",
@@ -225,9 +225,9 @@ class _Both(Selector):
 
     def targets(self, tree: Any, scope: Scope) -> list[Place]:
         first, second = (part.targets(tree, scope) for part in self.parts)
-        regions = [{place.path for place in places} for places in (first, second)]
-        found = [place for place in first if is_in(place.path, regions[1])]
-        found += [place for place in second if is_in(place.path, regions[0])]
+        in_first, in_second = Region(first), Region(second)
+        found = [place for place in first if place.path in in_second]
+        found += [place for place in second if place.path in in_first]
         return unique(found)
 
 
@@ -241,21 +241,29 @@ class _Outside(Selector):
         self.part = part
 
     def targets(self, tree: Any, scope: Scope) -> list[Place]:
-        region = {place.path for place in self.part.targets(tree, scope)}
+        region = Region(self.part.targets(tree, scope))
         leaves, treedef = take_apart(tree, scope.view, scope.stop)
         pairs = zip(treedef.paths(), leaves, strict=True)
-        return [Place(path, leaf) for path, leaf in pairs if not is_in(path, region)]
+        return [Place(path, leaf) for path, leaf in pairs if path not in region]
 
 
 # ------------------------------------------------------------------------- regions
 
 
-def is_in(path: KeyPath, region: set[KeyPath]) -> bool:
-    """Say whether a path is one of a region's, or below one of them."""
-    if path in region:
-        return True
-    sizes = {len(top) for top in region}
-    return any(path[:size] in region for size in sizes if size < len(path))
+class Region:
+    """What stands at some places, or below them; paths are `in` it or not."""
+
+    __slots__ = ("_paths", "_sizes")
+
+    def __init__(self, places: Iterable[Place]) -> None:
+        self._paths = {place.path for place in places}
+        self._sizes = {len(path) for path in self._paths}
+
+    def __contains__(self, path: KeyPath) -> bool:
+        paths = self._paths
+        if path in paths:
+            return True
+        return any(path[:size] in paths for size in self._sizes if size < len(path))
 
 
 def unique(places: Sequence[Place]) -> list[Place]:
@@ -361,13 +369,17 @@ def _mask(what: Any) -> Selector:
 # -------------------------------------------------------------------------- errors
 
 
-def require(what: Selector, tree: Any, scope: Scope) -> list[Place]:
+def require(
+    what: Selector, tree: Any, scope: Scope, *, missing_ok: bool = False
+) -> list[Place]:
     """Return the targets of a selector, of which there must be some.
 
     Raises:
-        PathError: There are none; the message says what is near.
+        PathError: There are none, which is not `missing_ok`; the message says what is
+            near.
     """
-    return what.targets(tree, scope) or fail(what, Place((), tree), scope)
+    found = what.targets(tree, scope)
+    return found if found or missing_ok else fail(what, Place((), tree), scope)
 
 
 def fail(what: Selector, start: Place, scope: Scope) -> Any:

@@ -6,17 +6,15 @@ Owns the functions; what an edit does is said in `rebuild`, places are found by 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..core.code import locate
 from ..core.keypath import KeyPath
 from ..core.view import GLOBAL
 from ..errors import EditError
 from ..ops.outlook import outlook, take_apart
 from ..sentinel import MISSING
 from .edit import at
-from .find import Scope, find
+from .find import Scope, call_at, find
 from .grammar import DEEP, parse
 from .pattern import require, selector
 from .rebuild import Edit, Rename, Set, rebuild
@@ -62,13 +60,10 @@ def tree_update(
     listed: list[tuple[KeyPath, Edit]] = []
     for what, change in edits.items():
         meant = selector(what)
-        find_all = meant.targets if missing_ok else partial(require, meant)
-        for place in find_all(tree, scope):
-            try:
-                value = change(place.value) if callable(change) else change
-            except Exception as error:
-                locate(error, [*reversed(place.path)])
-                raise
+        for place in require(meant, tree, scope, missing_ok=missing_ok):
+            value = change
+            if callable(change):
+                value = call_at(change, (place.value,), place)
             listed.append((place.path, Set(value)))
     return rebuild(tree, listed, scope)
 

@@ -58,10 +58,7 @@ def _rows(options: argparse.Namespace, tree: Any) -> list[tuple[Any, Any]]:
     """Return paths and values: all leaves, or what the selectors mean."""
     if not options.selectors:
         return tree_leaves_with_path(tree, none_is_leaf=True)
-    chosen = selector(options.selectors[0])
-    for other in options.selectors[1:]:
-        chosen = chosen | other
-    return select(tree, chosen, none_is_leaf=True).items()
+    return select(tree, options.selectors, none_is_leaf=True).items()
 
 
 # ---------------------------------------------------------------------------- reading
@@ -181,15 +178,12 @@ def _rule(text: str) -> tuple[str, str]:
 def diff(options: argparse.Namespace) -> Report:
     """Print what is different between two files; status 1 if something is."""
     first, second = (read(path, options.format).tree for path in options.files)
-    ignored = None
-    for what in options.ignore:
-        ignored = selector(what) if ignored is None else ignored | what
     found = tree_diff(
         first,
         second,
         rtol=options.rtol,
         atol=options.atol,
-        ignore=ignored,
+        ignore=options.ignore or None,
         none_is_leaf=True,
     )
     status = 1 if found else 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from io import TextIOWrapper
 from itertools import pairwise
 from pathlib import Path
@@ -74,7 +74,7 @@ def _refuse_endless(tree: Any) -> None:
     stack: list[tuple[Any, bool]] = [(tree, False)]
     while stack:
         node, is_done = stack.pop()
-        children = [child for _, child in _below(node)]
+        children = _below(node)
         if is_done:
             sizes[id(node)] = sum(sizes.get(id(child), 1) for child in children)
         elif children and id(node) not in sizes:
@@ -89,18 +89,22 @@ def _refuse_endless(tree: Any) -> None:
         )
 
 
-def _below(node: Any) -> Sequence[tuple[Any, Any]]:
+def _below(node: Any) -> Collection[Any]:
     if type(node) is dict:
-        return [(DictKey(key), child) for key, child in node.items()]
-    return [*enumerate(node)] if type(node) is list else []
+        return node.values()
+    return node if type(node) is list else ()
+
+
+def _key_of(node: Any, child: Any) -> Any:
+    """Return the key that a child has in a node."""
+    if type(node) is list:
+        return SequenceKey(next(place for place, x in enumerate(node) if x is child))
+    return DictKey(next(key for key, x in node.items() if x is child))
 
 
 def _told(above: Sequence[Any], again: Any) -> str:
     """Say where a tree contains itself: all nodes above, and the one among them."""
-    path = []
-    for node, child in pairwise([*above, again]):
-        key = next(key for key, found in _below(node) if found is child)
-        path.append(SequenceKey(key) if type(node) is list else key)
+    path = [_key_of(node, child) for node, child in pairwise([*above, again])]
     depth = next(depth for depth, node in enumerate(above) if node is again)
     first, second = KeyPath(path[:depth]), KeyPath(path)
     kind = type(again).__name__

@@ -12,7 +12,7 @@ from .forms import Items
 from .frozen import Frozen
 from .keyorder import key_order, leaf_order
 from .keys import DictKey, SequenceKey
-from .rule import Rule, bracketed, exact_pair
+from .rule import Rule, aux_keyed_rule
 
 
 __all__ = ["items_rule"]
@@ -72,17 +72,12 @@ def items_rule(
         table = dict(zip((key.key for key in aux.keys), children, strict=True))
         return form.make(aux.rest, aux.own, [table[key] for key in aux.own])
 
-    return Rule(
-        cls=cls,
-        name="custom",
-        flatten=flatten,
-        unflatten=unflatten,
-        keys=lambda aux, _arity: aux.keys,
-        pair=exact_pair(cls, flatten, _same_keys),
-        text=bracketed(cls.__name__),
-        same=_same_keys,
-        digest=lambda aux: hash(aux.keys),
-        fits=lambda arity, aux: type(aux) is _Kept and len(aux.keys) == arity,
+    return aux_keyed_rule(
+        cls,
+        _Kept,
+        flatten,
+        unflatten,
+        _same_keys,
         namespace=namespace,
         where=where,
         adapt=adapt,

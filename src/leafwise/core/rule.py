@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Brackets",
     "Rule",
+    "aux_keyed_rule",
     "custom_rule",
     "dataclass_rule",
     "flat_keys",
@@ -178,6 +179,41 @@ def exact_pair(
         return children if len(children) == arity and same(aux, other) else None
 
     return pair
+
+
+def aux_keyed_rule(
+    cls: type,
+    aux_cls: Any,
+    flatten: Callable[[Any], tuple[Sequence[Any], Any]],
+    unflatten: Callable[[Any, Any], Any],
+    same: Callable[[Any, Any], bool],
+    **more: Any,
+) -> Rule:
+    """Return the rule of a class whose aux data has the `keys` of the children.
+
+    Args:
+        cls: The class.
+        aux_cls: The class of the aux data.
+        flatten, unflatten, same: As in `Rule`.
+        more: Other attributes of the rule.
+    """
+
+    def fits(arity: int, aux: Any) -> bool:
+        return type(aux) is aux_cls and len(aux.keys) == arity
+
+    return Rule(
+        cls=cls,
+        name="custom",
+        flatten=flatten,
+        unflatten=unflatten,
+        keys=lambda aux, _arity: aux.keys,
+        pair=exact_pair(cls, flatten, same),
+        text=bracketed(cls.__name__),
+        same=same,
+        digest=lambda aux: hash(aux.keys),
+        fits=fits,
+        **more,
+    )
 
 
 def bracketed(name: str) -> Callable[[Any, int], Brackets]:

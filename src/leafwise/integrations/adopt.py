@@ -13,7 +13,7 @@ from typing import Any, Final
 from ..core.auxdata import text
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..core.registry import add_adopter
-from ..core.rule import Rule, bracketed, exact_pair
+from ..core.rule import Rule, aux_keyed_rule
 from ..core.treedef import PyTreeDef
 from ..core.view import GLOBAL
 from ..ops.basic import tree_structure
@@ -96,18 +96,13 @@ def _rule(cls: type, name: str, one_level: OneLevel, rebuild: Rebuild) -> Rule:
     def unflatten(aux: _Foreign, children: Any) -> Any:
         return rebuild(aux.aux, children)
 
-    return Rule(
-        cls=cls,
-        name="custom",
-        flatten=flatten,
-        unflatten=unflatten,
-        keys=lambda aux, _arity: aux.keys,
-        pair=exact_pair(cls, flatten, _same),
-        text=bracketed(cls.__name__),
-        same=_same,
-        digest=lambda aux: hash(aux.keys),
+    return aux_keyed_rule(
+        cls,
+        _Foreign,
+        flatten,
+        unflatten,
+        _same,
         data=lambda aux: aux.aux,
-        fits=lambda arity, aux: type(aux) is _Foreign and len(aux.keys) == arity,
         where=f"the registry of {name}",
     )
 

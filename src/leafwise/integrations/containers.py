@@ -8,6 +8,7 @@ is loaded.
 from __future__ import annotations
 
 import copy
+import functools
 import sys
 from collections.abc import (
     Callable,
@@ -17,7 +18,6 @@ from collections.abc import (
     MutableSequence,
     Sequence,
 )
-from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from ..core.auxdata import clip
@@ -118,7 +118,8 @@ def register_mapping(
     check_class(cls)
     if not issubclass(cls, Mapping):
         raise RegistryError(f"{cls.__qualname__} is no subclass of Mapping")
-    return _install(cls, _mapping_form, build, namespace, inherit, exist_ok)
+    rule_of = functools.partial(_items_rule, _mapping_form, build)
+    return _install(rule_of, cls, namespace, inherit, exist_ok)
 
 
 def register_sequence(
@@ -153,23 +154,8 @@ def register_sequence(
     check_class(cls)
     if not issubclass(cls, Sequence):
         raise RegistryError(f"{cls.__qualname__} is no subclass of Sequence")
-    return _install(cls, _sequence_form, build, namespace, inherit, exist_ok)
-
-
-def _install(
-    cls: C,
-    form_of: Callable[[type, Build | None], Items],
-    build: Build | None,
-    namespace: str,
-    inherit: bool,
-    exist_ok: bool,
-) -> C:
-    def make(where: str, of: type = cls) -> Rule:
-        form = form_of(of, build)
-        return items_rule(of, form, namespace, where, lambda sub: make(where, sub))
-
-    install(cls, make, namespace=namespace, inherit=inherit, exist_ok=exist_ok)
-    return cls
+    rule_of = functools.partial(_items_rule, _sequence_form, build)
+    return _install(rule_of, cls, namespace, inherit, exist_ok)
 
 
 def register_attrs(
@@ -200,7 +186,7 @@ def register_attrs(
     check_class(cls)
     if _attrs_rule(cls) is None:
         raise RegistryError(f"{cls.__qualname__} is no class of attrs")
-    return _install_by(_attrs_rule, cls, namespace, inherit, exist_ok)
+    return _install(_attrs_rule, cls, namespace, inherit, exist_ok)
 
 
 def register_model(
@@ -231,10 +217,10 @@ def register_model(
     check_class(cls)
     if not hasattr(cls, "model_fields") or not hasattr(cls, "__pydantic_validator__"):
         raise RegistryError(f"{cls.__qualname__} is no pydantic model")
-    return _install_by(_model_rule, cls, namespace, inherit, exist_ok)
+    return _install(_model_rule, cls, namespace, inherit, exist_ok)
 
 
-def _install_by(
+def _install(
     rule_of: Callable[..., Any],
     cls: C,
     namespace: str,
@@ -250,6 +236,17 @@ def _install_by(
 
 
 # --------------------------------------------------------- any mapping, any sequence
+
+
+def _items_rule(
+    form_of: Callable[[type, Build | None], Items],
+    build: Build | None,
+    cls: type,
+    namespace: str = "",
+    where: str = "",
+    adapt: Any = None,
+) -> Rule:
+    return items_rule(cls, form_of(cls, build), namespace, where, adapt)
 
 
 def _mapping_form(cls: type, build: Build | None) -> Items:
@@ -312,9 +309,7 @@ _NO_TREES: Final = (str, bytes, bytearray, memoryview, range)
 
 
 def _mapping_rule(cls: type) -> Rule | None:
-    if not issubclass(cls, Mapping) and cls is not MappingProxyType:
-        return None
-    return items_rule(cls, _mapping_form(cls, None))
+    return _items_rule(_mapping_form, None, cls) if issubclass(cls, Mapping) else None
 
 
 def _sequence_rule(cls: type) -> Rule | None:
@@ -322,7 +317,7 @@ def _sequence_rule(cls: type) -> Rule | None:
         return None
     if cls.__module__ == "array":  # its items are numbers of one type
         return None
-    return items_rule(cls, _sequence_form(cls, None))
+    return _items_rule(_sequence_form, None, cls)
 
 
 # ------------------------------------------------------------------ attrs and pydantic
@@ -355,7 +350,7 @@ def _model_rule(
     def flatten(node: Any) -> tuple[Any, Any, Any]:
         state = node.__getstate__()
         table = {**state["__dict__"], **(state["__pydantic_extra__"] or {})}
-        return tuple(table.values()), _Model(node, table), map(GetAttrKey, table)
+        return tuple(table.values()), _Model(state, table), map(GetAttrKey, table)
 
     def unflatten(aux: _Model, children: Any) -> Any:
         node = cls.__new__(cls)
@@ -370,8 +365,7 @@ class _Model:
 
     __slots__ = ("extra", "given", "names", "private")
 
-    def __init__(self, node: Any, names: Iterable[str]) -> None:
-        state = node.__getstate__()
+    def __init__(self, state: Mapping[str, Any], names: Iterable[str]) -> None:
         self.names = tuple(names)
         extra = state["__pydantic_extra__"]
         self.extra = None if extra is None else tuple(extra)
@@ -452,8 +446,8 @@ def _raw(node: Any) -> Any:
 def _make_config(rest: _Config, keys: Sequence[Any], values: Sequence[Any]) -> Any:
     metadata = rest.metadata
     content: Any = rest.whole
-    if content == () and content is not None:
-        is_table = "Dict" in rest.cls.__name__
+    if content == ():
+        is_table = issubclass(rest.cls, Mapping)
         content = dict(zip(keys, values, strict=True)) if is_table else [*values]
     flags = dict(metadata.flags or {})
     made = rest.cls(content, flags={"allow_objects": True})

@@ -151,13 +151,17 @@ def _write_toml(document: Document) -> str:
 
 # -------------------------------------------------------------------------------- YAML
 
-_BOOL: Final = re.compile(r"true|True|TRUE|false|False|FALSE")
-_INT: Final = re.compile(r"[-+]?(0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|0|[1-9][0-9_]*)")
-_FLOAT: Final = re.compile(
+_BOOL: Final = r"true|True|TRUE|false|False|FALSE"
+_INT: Final = r"[-+]?(0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|0|[1-9][0-9_]*)"
+_FLOAT: Final = (
     r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*)([eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+"
     r"|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
 )
-_CHANGED: Final = ("bool", "int", "float")
+_SCALARS: Final = {
+    "bool": (_BOOL, "tTfF"),
+    "int": (_INT, "-+0123456789"),
+    "float": (_FLOAT, "-+.0123456789"),
+}
 
 
 def _read_yaml(text: str) -> Document:
@@ -204,7 +208,7 @@ def _loader(base: Any) -> Any:
     """Return a loader class that reads plain scalars as YAML 1.2 does."""
     loader: Any = type("Loader", (base,), {})
     loader.yaml_implicit_resolvers = {
-        first: [pair for pair in pairs if pair[0].rpartition(":")[2] not in _CHANGED]
+        first: [pair for pair in pairs if pair[0].rpartition(":")[2] not in _SCALARS]
         for first, pairs in base.yaml_implicit_resolvers.items()
     }
     _add_scalars(loader)
@@ -212,12 +216,8 @@ def _loader(base: Any) -> Any:
 
 
 def _add_scalars(cls: Any) -> None:
-    for name, pattern, first in (
-        ("bool", _BOOL, "tTfF"),
-        ("int", _INT, "-+0123456789"),
-        ("float", _FLOAT, "-+.0123456789"),
-    ):
-        whole = re.compile(f"(?:{pattern.pattern})\\Z")
+    for name, (pattern, first) in _SCALARS.items():
+        whole = re.compile(rf"(?:{pattern})\Z")
         cls.add_implicit_resolver(f"tag:yaml.org,2002:{name}", whole, [*first])
 
 

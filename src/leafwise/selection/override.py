@@ -14,16 +14,16 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from ..core.auxdata import clip
-from ..core.keypath import parse_literal
+from ..core.keypath import end_of_quote, parse_literal
 from ..core.rule import Rule
 from ..core.view import GLOBAL
 from ..errors import EditError, PathError
 from ..ops.outlook import outlook
-from .edit import at
+from .edit import Selection
 from .find import Place, Scope, find
 from .grammar import Step, parse
 from .join import is_items, is_mapping, items_like, items_of, mapping_like, table_of
-from .pattern import along, require, selector
+from .pattern import Selector, along, require, selector
 from .rebuild import Set, rebuild
 
 
@@ -79,9 +79,8 @@ is an int, 64, and 'wide' is none
 
 
 def _applied(tree: Any, text: str, scope: Scope) -> Any:
-    namespace = scope.view.mode.namespace
     if text.startswith("~"):
-        return at(tree, none_is_leaf=True, namespace=namespace)[text[1:]].delete()
+        return _selection(tree, selector(text[1:]), scope).delete()
     where, value = _split(text)
     if where.startswith("++"):
         there = find(tree, parse(where[2:]), scope)
@@ -100,25 +99,26 @@ def _applied(tree: Any, text: str, scope: Scope) -> Any:
     return _replaced(tree, there, value, scope)
 
 
+def _selection(tree: Any, what: Selector, scope: Scope) -> Selection:
+    return Selection(tree, (what,), scope, missing_ok=False)
+
+
 def _split(text: str) -> tuple[str, str]:
     """Split a text at the first `=` outside of quotes and brackets.
 
     Raises:
         EditError: There is none.
     """
-    depth, quote, skip = 0, "", False
-    for place, letter in enumerate(text):
-        if skip:
-            skip = False
-        elif quote:
-            skip = letter == "\\"
-            quote = "" if letter == quote else quote
-        elif letter in "'\"" and depth:
-            quote = letter
-        elif letter == "=" and not depth:
+    depth = place = 0
+    while 0 <= place < len(text):
+        letter = text[place]
+        if letter in "'\"" and depth:
+            place = end_of_quote(text, place)
+            continue
+        if letter == "=" and not depth:
             return text[:place].strip(), text[place + 1 :].strip()
-        else:
-            depth += {"[": 1, "]": -1}.get(letter, 0)
+        depth += {"[": 1, "]": -1}.get(letter, 0)
+        place += 1
     raise EditError("it has no '=', as in path=value, and no ~ before a path")
 
 
@@ -142,9 +142,8 @@ def _added(tree: Any, where: str, text: str, scope: Scope) -> Any:
             if all(holder.value is None for holder in holders):
                 made = {_name(steps[count]): value}
                 return rebuild(tree, [(h.path, Set(made)) for h in holders], scope)
-            namespace = scope.view.mode.namespace
-            places = at(tree, none_is_leaf=True, namespace=namespace)
-            return places[along(steps[: count + 1])].insert(value)
+            there = along(steps[: count + 1])
+            return _selection(tree, there, scope).insert(value)
     raise EditError("there is no root to add to")
 
 

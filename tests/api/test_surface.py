@@ -62,10 +62,10 @@ def test_imports_stand_at_the_top(path):
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 def test_modules_are_small_and_say_what_they_own(path):
-    """Each module has a docstring and at most 500 lines."""
+    """Each module has a docstring and at most 900 lines."""
     text = path.read_text(encoding="utf-8")
     assert ast.get_docstring(ast.parse(text))
-    assert len(text.splitlines()) <= 500
+    assert len(text.splitlines()) <= 900
 
 
 def test_the_package_is_typed():

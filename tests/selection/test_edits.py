@@ -30,6 +30,10 @@ class Layer:
     name: str = lw.static(default="layer")
 
 
+class Plain(lw.Pytree):
+    pass
+
+
 def nodes(tree):
     """Return every node with its path, the root first."""
     found = [(lw.KeyPath(), tree)]
@@ -352,3 +356,45 @@ def test_static_items_of_containers():
     assert (dict(changed), lw.tree_leaves(changed)) == ({"w": 1, "name": "b"}, [1])
     assert dict(table) == {"w": 1, "name": "a"}
     assert lw.at([table])["[0].name"].paths() == [lw.KeyPath.parse("[0]['name']")]
+
+
+@pytest.mark.parametrize(
+    ("tree", "where"),
+    [
+        ([1], "b"),
+        ([1], "['b']"),
+        ([1], "@b"),
+        ([1], "[1.5]"),
+        ([1], "²"),
+        (deque([1]), "b"),
+        (lw.List([lw.data(1)]), "b"),
+        ({"a": 1}, "@b"),
+        (OrderedDict(a=1), "@b"),
+        (Plain(), "['b']"),
+        (Plain(), "[0]"),
+        (lw.Param([1]), "[0]"),
+        (Layer(1), "['b']"),
+    ],
+)
+def test_inserting_under_a_key_of_another_kind(tree, where):
+    """A list has no names, a dict no attributes, an object no items."""
+    with pytest.raises(lw.EditError, match="^the .* at the root ha"):
+        lw.at(tree)[where].insert(2)
+    with pytest.raises(lw.EditError, match=r"^the .* at \['x'\] ha"):
+        lw.at({"x": tree})["x"][where].insert(2)
+
+
+def test_an_int_in_brackets_is_inserted_as_the_key_of_a_dict():
+    """As it is read: a position of a list, an int key of a dict."""
+    assert lw.at({"a": 1})["[0]"].insert(2) == {"a": 1, 0: 2}
+    assert lw.at({"a": 1, 0: 2})["[0]"].get() == 2
+    with pytest.raises(lw.EditError, match=r"there is something at \[0\] already"):
+        lw.at({0: 2})["[0]"].insert(1)
+
+
+def test_an_override_that_adds_a_name_to_a_list():
+    """It is refused with the place."""
+    with pytest.raises(
+        lw.EditError, match=r"^override '\+a\.b=1': the list at \['a'\]"
+    ):
+        lw.override({"a": [1]}, "+a.b=1")

@@ -263,8 +263,15 @@ class Selection:
                 f"nothing can be inserted into the leaf at {place.path.where()}",
                 path=place.path,
             )
-        key = key_for(node, rule, wanted) if isinstance(wanted, str) else wanted
-        if isinstance(key, SequenceKey) and hasattr(node, "__len__"):
+        key = key_for(node, rule, wanted)
+        if key is None:
+            shown = f"[{wanted!r}]" if isinstance(wanted, str) else str(wanted)
+            raise EditError(
+                f"the {type(node).__name__} at {place.path.where()} has no keys of the "
+                f"kind of {shown}, so nothing can be inserted there",
+                path=place.path,
+            )
+        if isinstance(key, SequenceKey) and isinstance(node, Sequence):
             size = len(node)
             index = key.idx + size if key.idx < 0 else key.idx
             if not 0 <= index <= size:

@@ -385,14 +385,39 @@ def _exists(link: Any, key: Any) -> EditError:
     return EditError(f"there is something at {there.where()} already", path=there)
 
 
-def key_for(node: Any, rule: Rule, name: str) -> Any:
-    """Return the key that a new child of a name would have in a node."""
+def key_for(node: Any, rule: Rule, wanted: Any) -> Any:
+    """Return the key that a new child would have in a node.
+
+    Args:
+        node: The node.
+        rule: Its rule.
+        wanted: A name whose kind is open, or a key.
+
+    Returns:
+        The key; or None if the node has keys of another kind.
+    """
+    kinds = _key_kinds(node, rule)
+    if type(wanted) is SequenceKey and DictKey in kinds:
+        return DictKey(wanted.idx)
+    if type(wanted) is not str:
+        return wanted if not kinds or type(wanted) in kinds else None
+    if SequenceKey in kinds:
+        is_place = wanted.isdigit() and wanted.isascii()
+        return SequenceKey(int(wanted)) if is_place else None
+    return DictKey(wanted) if DictKey in kinds else GetAttrKey(wanted)
+
+
+def _key_kinds(node: Any, rule: Rule) -> tuple[Any, ...]:
+    """Return the classes of the keys that children of a node may have.
+
+    The commonest comes first; there are none for a node that takes no new children.
+    """
     form = rule.form
-    if isinstance(form, Items) and form.is_mapping:
-        return DictKey(name)
-    if isinstance(form, Items) or isinstance(
-        node, list | deque | MutableSequence | tuple
-    ):
-        return SequenceKey(int(name)) if name.isdigit() else DictKey(name)
-    has_attributes = isinstance(rule.form, Shaped) or not isinstance(node, Mapping)
-    return GetAttrKey(name) if has_attributes else DictKey(name)
+    if isinstance(form, Items):
+        return (DictKey,) if form.is_mapping else (SequenceKey,)
+    attributes = (GetAttrKey,) if has_kinds(node) else ()
+    if isinstance(node, MutableSequence | deque):
+        return (SequenceKey, *attributes)
+    if isinstance(node, Mapping) and not isinstance(form, Shaped):
+        return (DictKey, *attributes)
+    return attributes

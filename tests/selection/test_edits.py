@@ -378,7 +378,7 @@ def test_static_items_of_containers():
 )
 def test_inserting_under_a_key_of_another_kind(tree, where):
     """A list has no names, a dict no attributes, an object no items."""
-    with pytest.raises(lw.EditError, match="^the .* at the root ha"):
+    with pytest.raises(lw.EditError, match=r"^the .* at the root ha"):
         lw.at(tree)[where].insert(2)
     with pytest.raises(lw.EditError, match=r"^the .* at \['x'\] ha"):
         lw.at({"x": tree})["x"][where].insert(2)

@@ -148,6 +148,21 @@ def test_each_path_means_its_place(tree):
     assert all(map(lambda a, b: a is b, everything.get(), lw.tree_leaves(tree)))
 
 
+class Text(str):
+    __slots__ = ()
+
+
+def test_a_key_that_is_a_sort_of_str_is_meant_by_its_text():
+    """A dict finds it by the plain text, and so does the pattern that its path prints."""
+    tree = {"x": {Text("a"): 1, "b": 2}}
+    path = lw.tree_paths(tree)[0]
+    assert str(path) == "['x']['a']"
+    for where in (path, str(path), "x.a", lw.KeyPath.parse(str(path)), "x['b','a']"):
+        assert (path, 1) in lw.select(tree, where).items()
+    assert lw.at(tree)["x['a']"].set(5) == {"x": {"a": 5, "b": 2}}
+    assert lw.select({True: 1}, "[1]", missing_ok=True).count() == 0
+
+
 def test_what_else_may_be_a_selector():
     """Regular expressions, types, predicates, trees of bools, several, positions."""
 

@@ -136,7 +136,7 @@ def _item(wanted: Any) -> Test:
         is_nan = wanted != wanted
         return lambda kind, value, _place, _count: (
             kind == "key"
-            and type(value) is type(wanted)
+            and isinstance(value, type(wanted))
             and (value == wanted or (is_nan and value != value))
         )
 

@@ -6,19 +6,20 @@ from typing import Any
 
 import leafwise as lw
 
-from . import model, patterns
+from . import model, odd, patterns
 from .model import Missing, Path, Refused
 from .runner import Round
 from .tell import told
-from .trees import WORDED, WORDS, Trees, only
+from .trees import SORTS, WORDED, WORDS, Trees, only
 
 
-SORTS = {**only(list, tuple), dict: WORDED}
+TABLE = {**only(list, tuple), dict: WORDED}
 
 
 def play(one: Round) -> None:
     """Read and edit a tree a few times, going on with what comes out."""
-    trees = Trees(one.random, SORTS, keys=WORDS)
+    anywhere(one)
+    trees = Trees(one.random, TABLE, keys=WORDS)
     tree = trees.node()
     for _ in range(5):
         before = told(tree)
@@ -26,7 +27,7 @@ def play(one: Round) -> None:
         one.step(f"{act.__name__} of {before}")
         made = act(one, trees, tree)
         one.same("the tree is as it was", before, told(tree))
-        tree = made if type(made) in SORTS else trees.node()
+        tree = made if type(made) in TABLE else trees.node()
 
 
 def attempt(function: Callable[[], Any]) -> Any:
@@ -68,6 +69,46 @@ def selector(random: Random, path: Path) -> Any:
     if form == 2 and path:
         return ".".join(map(str, path))
     return text
+
+
+# ----------------------------------------------------------- nodes of all sorts
+
+
+def anywhere(one: Round) -> None:
+    """Set a leaf of any tree: it is there, all others stay, and back again."""
+    table = {cls: sort for cls, sort in SORTS.items() if cls is not odd.Fragile}
+    tree = Trees(one.random, table).node()
+    pairs = lw.tree_leaves_with_path(tree)
+    before = told(tree)
+    if not pairs:
+        return
+    number = one.random.randrange(len(pairs))
+    path, old = pairs[number]
+    one.step(f"set {path} of {before}")
+    value = odd.Plain("new")
+    made = lw.at(tree)[path].set(value)
+    one.same("the tree is as it was", before, told(tree))
+    leaves = [leaf for _, leaf in pairs]
+    leaves[number] = value
+    one.same("leaves", told(leaves), told(lw.tree_leaves(made)))
+    one.holds("the value at the path", path(made) is value)
+    one.same("structure", lw.tree_structure(tree), lw.tree_structure(made))
+    one.same("and back", before, told(lw.at(made)[path].set(old)))
+    if not isinstance(old, odd.EqualToAll):
+        diff = lw.tree_diff(made, tree)
+        one.same("what differs", [str(path)], [str(change.path) for change in diff])
+        one.same("applied", before, told(diff.apply(made)))
+    chosen, rest = lw.tree_partition(tree, path)
+    one.same("parts combined", before, told(lw.tree_combine(chosen, rest)))
+    text = str(path)
+    try:
+        again = lw.KeyPath.parse(text)
+    except lw.PathError:
+        return  # a key that has no literal
+    if "nan" in text:
+        return  # not equal to itself
+    one.holds("the path by its text", again(made) is value)
+    one.holds("the pattern by its text", lw.at(made)[text].get() is value)
 
 
 # -------------------------------------------------------------------- many places

@@ -6,7 +6,7 @@ from typing import Any
 import leafwise as lw
 
 from . import model, patterns
-from .edits import SORTS
+from .edits import TABLE
 from .model import Path
 from .runner import Round
 from .tell import told
@@ -15,7 +15,7 @@ from .trees import WORDS, Trees
 
 def play(one: Round) -> None:
     """Choose leaves of a tree in several ways; part, filter, label and mask it."""
-    trees = Trees(one.random, SORTS, keys=WORDS)
+    trees = Trees(one.random, TABLE, keys=WORDS)
     tree = trees.node()
     none_is_leaf = one.random.random() < 0.5
     one.step(f"tree {told(tree)}, none_is_leaf={none_is_leaf}")
@@ -103,6 +103,9 @@ def labels(one: Round, tree: Any, chosen: list[Chosen], options: Any) -> None:
     rules = {
         lw.selector(what): name for (what, _), name in zip(chosen, "xy", strict=True)
     }
+
+    if len(rules) < len(chosen):
+        return  # the same selector twice
 
     def label(path: Path, value: Any) -> str:
         found = [

@@ -5,7 +5,7 @@ from typing import Any
 import leafwise as lw
 
 from . import model
-from .edits import SORTS
+from .edits import TABLE
 from .runner import Round
 from .tell import told
 from .trees import WORDS, Trees
@@ -13,7 +13,7 @@ from .trees import WORDS, Trees
 
 def play(one: Round) -> None:
     """Turn a tree of trees inside out, and back; refuse what is none."""
-    trees = Trees(one.random, SORTS, keys=WORDS)
+    trees = Trees(one.random, TABLE, keys=WORDS)
     outer, inner = trees.node(2), trees.node(2)
     content = one.random.choice((False, True))
     one.step(f"outer {told(outer)}, inner {told(inner)}, containers {content}")

@@ -153,7 +153,7 @@ class Text(str):
 
 
 def test_a_key_that_is_a_sort_of_str_is_meant_by_its_text():
-    """A dict finds it by the plain text, and so does the pattern that its path prints."""
+    """A dict finds it by the plain text; so does the pattern that its path prints."""
     tree = {"x": {Text("a"): 1, "b": 2}}
     path = lw.tree_paths(tree)[0]
     assert str(path) == "['x']['a']"

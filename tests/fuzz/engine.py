@@ -5,6 +5,8 @@ trees and fresh classes. The first time is the reference, the walk without the e
 and without what it remembers of earlier trees.
 """
 
+import copy
+import pickle
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -55,6 +57,7 @@ class Program:
     """Trees, treedefs and options that go from step to step.
 
     Attributes:
+        is_small: Whether the trees are small, so that much can be done with them.
         results: What each step gave.
         texts: What each step did.
     """
@@ -64,7 +67,7 @@ class Program:
         self.fresh = fresh
         sorts = random.sample([*SORTS], random.choice((2, 4, 8, len(SORTS))))
         self.trees = Trees(random, only(*sorts, list, dict))
-        self.tree = self.trees.node()
+        self.tree = self.grown(self.trees.node())
         self.other = self.trees.changed(self.tree)
         self.kept = [self.tree, self.other]
         self.treedefs: list[Any] = []
@@ -81,7 +84,7 @@ class Program:
         change = self.random.choice(_CHANGES)
         outcome(change, self)
         self.note(change.__name__)
-        repeat = self.random.choice((1, 2, 4, 4, 20))
+        repeat = self.random.choice((1, 2, 4, 4, 20 if self.is_small else 4))
         calls = self.random.choices(CALLS, k=2)
         for _ in range(repeat):
             for call in calls:
@@ -102,6 +105,23 @@ class Program:
         options = {name: _shown(value) for name, value in self.options.items()}
         text = f"{call.__name__} {options} of {after[0]} and {after[1]}"
         self.note(text, (result, self.calls, after))
+
+    def grown(self, tree: Any) -> Any:
+        """Return a tree, now and then with much around it: deep, wide, repeated."""
+        self.is_small = False
+        what, size = self.random.randrange(20), self.random.choice((10, 20, 60))
+        if what == 0:
+            for _ in range(size):
+                tree = self.random.choice(([tree], (1, tree), {"a": tree, "b": 2}))
+        elif what == 1:
+            tree = [tree] * 20
+        elif what == 2:
+            tree = [*range(size), tree, *map(str, range(size))]
+        elif what == 3:
+            tree = {f"k{number:02}": tree for number in range(20)}
+        else:
+            self.is_small = True
+        return tree
 
     def change_nothing(self) -> None:
         """Go on with the same trees."""
@@ -127,6 +147,23 @@ class Program:
     def go_back(self) -> None:
         """Go on with trees of before."""
         self.tree, self.other = self.random.choices(self.kept, k=2)
+
+    def derive(self) -> None:
+        """Keep a treedef made of others: composed, copied, read from its text."""
+        one, other = self.random.choices(self.treedefs, k=2)
+        made = self.random.choice(
+            (
+                lambda: one.compose(other),
+                lambda: lw.treedef_tuple([one, other]),
+                lambda: self.random.choice(one.children()),
+                lambda: copy.deepcopy(one),
+                lambda: pickle.loads(pickle.dumps(one)),
+                lambda: lw.PyTreeDef.from_json(one.to_json()),
+                lambda: one.transform(f_leaf=lambda _: other),
+            )
+        )()
+        if made.num_leaves < 500:
+            self.treedefs.append(made)
 
     def keep(self, tree: Any) -> None:
         """Keep a tree for later."""
@@ -193,6 +230,7 @@ class Program:
 _CHANGES = (
     *(Program.change_nothing, Program.change, Program.change, Program.mutate),
     *(Program.mutate, Program.change_other, Program.rebuild, Program.go_back),
+    *(Program.derive, Program.derive),
     *(Program.choose_options, Program.register, Program.unregister),
 )
 

@@ -39,13 +39,14 @@ OPTIONAL = frozenset({"jax", "optree", "tree", "torch", "leafwise.engine"})
 
 _PATIENCE = 120  # seconds for one round, which takes a few milliseconds
 _ENOUGH = 20  # findings of one part
+_LONG = 2000  # letters of one result
 
 
 class Differs(Exception):
     """Two results that should be the same are not."""
 
 
-class Hangs(Exception):
+class Hangs(BaseException):
     """A round did not come to its end."""
 
 
@@ -116,10 +117,19 @@ def shown(expected: Any, found: Any) -> str:
     ):
         index = next(i for i, part in enumerate(one) if part != other[i])
         one, other, place = one[index], other[index], f"{place}[{index}]"
-    text = f"  expected: {expected}\n  found:    {found}"
-    if place:
-        text += f"\n  first at {place}:\n    expected: {one}\n    found:    {other}"
-    return text
+    text = f"  expected: {clipped(expected)}\n  found:    {clipped(found)}"
+    if not place:
+        return text
+    return (
+        f"{text}\n  first at {place}:\n"
+        f"    expected: {clipped(one)}\n    found:    {clipped(other)}"
+    )
+
+
+def clipped(value: Any) -> str:
+    """Return the text of a value, which is cut off if it is very long."""
+    text = str(value)
+    return text if len(text) <= _LONG else f"{text[:_LONG]} ... ({len(text)} letters)"
 
 
 @dataclass
@@ -200,13 +210,13 @@ def played(play: Callable[[Round], object], one: Round) -> str:
             play(one)
     except Differs as error:
         return _finding(one, str(error))
-    except Exception:
+    except (Exception, Hangs):
         return _finding(one, traceback.format_exc())
     return ""
 
 
 def _finding(one: Round, text: str) -> str:
-    steps = "".join(f"  {step}\n" for step in one.steps[-12:])
+    steps = "".join(f"  {clipped(step)}\n" for step in one.steps[-12:])
     return (
         f"--- {one.part}, round {one.number}\n{steps}{text}\n"
         f"again with: {one.command}\n"

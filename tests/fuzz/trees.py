@@ -350,14 +350,26 @@ class Trees:
         node = self.random.choice(found)
         value = self.tree(self.random.choice((0, 1)))
         if type(node) is odd.Tree:
-            name = self.random.choice("abcd")
-            setattr(node, name, lw.data(value))
+            self._mutate_object(node, value)
         elif isinstance(node, odd.Node):
             node.kids = [*node.kids[1:], value]
         elif isinstance(node, dict):
             self._mutate_dict(node, value)
         else:
             self._mutate_items(node, value)
+
+    def _mutate_object(self, node: Any, value: Any) -> None:
+        what, name = self.random.random(), self.random.choice("abcd")
+        if what < 0.5:
+            setattr(node, name, lw.data(value))
+        elif what < 0.6:
+            vars(node).pop(name, None)
+        elif what < 0.7 and hasattr(node, name):
+            delattr(node, name)
+        elif what < 0.8 and hasattr(node, name):
+            vars(node)[name] = value
+        else:
+            node.tag = lw.static(self.random.choice(STATIC))
 
     def _mutate_dict(self, node: Any, value: Any) -> None:
         what = self.random.random()

@@ -151,8 +151,17 @@ def _load_none(arity: int, aux: Any) -> None:
 
 def _load_keys(arity: int, keys: Any) -> tuple[Any, ...]:
     _require(type(keys) is tuple and len(keys) == arity, "one key for each child")
+    _require(all(map(_is_hashable, keys)), "a key is not hashable")
     _require(len(set(keys)) == arity, "a key stands twice")
     return keys  # type: ignore[no-any-return]  # checked above
+
+
+def _is_hashable(key: Any) -> bool:
+    try:
+        hash(key)
+    except TypeError:
+        return False
+    return True
 
 
 def _load_dict(arity: int, aux: Any) -> tuple[Any, ...]:

@@ -39,6 +39,13 @@ class Word(enum.StrEnum):
     a = "a"
 
 
+class Hashed(str):
+    __slots__ = ()
+
+    def __hash__(self):
+        return 1
+
+
 @pytest.mark.parametrize(
     ("tree", "leaves", "text"),
     [
@@ -232,6 +239,65 @@ def test_equal_keys_of_two_types_give_equal_treedefs():
     assert hash(first) == hash(second)
 
 
+class Rank(str, enum.Enum):  # noqa: UP042  # with an order of its own
+    LOW = "low"
+    MID = "mid"
+    TOP = "top"
+
+    def __lt__(self, other):
+        return [*Rank].index(self) < [*Rank].index(other)
+
+
+class Backwards(int):
+    def __lt__(self, other):
+        return int(self) > int(other)
+
+
+@pytest.mark.parametrize(
+    ("keys", "plain"),
+    [
+        ([Rank.TOP, Rank.LOW, Rank.MID], ["top", "low", "mid"]),
+        ([Backwards(1), Backwards(3), Backwards(2)], [1, 3, 2]),
+    ],
+)
+def test_leaf_order_does_not_depend_on_the_trees_before(keys, plain):
+    """Keys with an order of their own keep it after equal plain keys were seen."""
+    own, equal = {key: str(key) for key in keys}, {key: str(key) for key in plain}
+    for trees in ([own], [equal, own], [own, equal]):
+        for tree in trees * 4:
+            ordered = [tree[key] for key in sorted(tree)]
+            assert lw.tree_leaves(tree) == lw.tree_flatten([tree])[0] == ordered
+    before = lw.tree_structure(own)
+    for _ in range(4):
+        lw.tree_leaves(equal)
+    leaves, treedef = lw.tree_flatten(own)
+    assert before == treedef
+    assert before.unflatten(leaves) == own
+
+
+def test_keys_of_another_type_are_walked_in_their_own_order():
+    """1, True and 1.0 are equal keys, and the paths tell them apart."""
+    for keys in ((2, 1), (2, True), (2.0, 1.0), (2, 1)):
+        tree = {key: str(key) for key in keys}
+        for _ in range(4):
+            paths = lw.tree_paths(tree)
+            assert [path[0].key for path in paths] == [keys[1], keys[0]]
+            assert [type(path[0].key) for path in paths] == [*map(type, keys[::-1])]
+
+
+def test_treedefs_are_equal_only_if_the_keys_are_one_key_for_a_dict():
+    """A str that is hashed in another way is another key than the equal str."""
+    plain, hashed = {"x": 1}, {Hashed("x"): 1}
+    assert Hashed("x") == "x"
+    assert plain != hashed
+    for make in (dict, OrderedDict, lambda items: defaultdict(int, items)):
+        first, second = (lw.tree_structure(make(tree)) for tree in (plain, hashed))
+        assert first != second
+        assert first.explain(make(hashed))
+        with pytest.raises(lw.StructureError):
+            first.flatten_up_to(make(hashed))
+
+
 def test_a_comparison_that_raises_is_no_error():
     """Keys whose `<` raises anything at all are walked as inserted."""
 
@@ -241,6 +307,14 @@ def test_a_comparison_that_raises_is_no_error():
 
     tree = {Angry(): 1, Angry(): 2}
     assert lw.tree_leaves(tree) == [1, 2]
+
+
+def test_a_treedef_of_a_defaultdict_is_hashed_with_its_factory():
+    """Treedefs that differ in the factory alone have hashes that differ."""
+    first, second = (lw.tree_structure(defaultdict(f, a=1)) for f in (int, list))
+    assert first != second
+    assert hash(first) != hash(second)
+    assert hash(first) == hash(lw.tree_structure(defaultdict(int, a=2)))
 
 
 def test_the_memory_of_key_orders_is_bounded_and_holds_no_objects():

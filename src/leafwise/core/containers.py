@@ -87,7 +87,12 @@ def _same_keys(a: Any, b: Any) -> bool:
     first, second = _is_ordered(a[1]), _is_ordered(b[1])
     if first is not second or len(a[0]) != len(b[0]):
         return False
-    return auxdata.same(leaf_order(a[0], a[1]), leaf_order(b[0], b[1]))
+    return _one_by_one(leaf_order(a[0], a[1]), leaf_order(b[0], b[1]))
+
+
+def _one_by_one(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    """Say whether keys are those of another dict, which looks at the hash first."""
+    return auxdata.same(a, b) and [*map(hash, a)] == [*map(hash, b)]
 
 
 def _is_ordered(order: KeyOrder | None) -> bool:
@@ -140,7 +145,7 @@ def _defaultdict_rule(*, sort: bool) -> Rule:
         pair=_pair_dict,
         text=text,
         same=lambda a, b: _same_keys(a, b) and auxdata.same(a[2], b[2]),
-        digest=_digest_keys,
+        digest=lambda aux: hash((_digest_keys(aux), auxdata.digest(aux[2]))),
         data=shown,
         leaf_keys=_sorted_keys if sort else tuple,
     )
@@ -165,6 +170,7 @@ _ORDEREDDICT = Rule(
         None,
         "])",
     ),
+    same=_one_by_one,
     leaf_keys=tuple,
 )
 

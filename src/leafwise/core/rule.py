@@ -9,7 +9,15 @@ on a node only if the same registration took it apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import (
+    Callable,
+    ItemsView,
+    Iterable,
+    KeysView,
+    Mapping,
+    Sequence,
+    Set,
+)
 from operator import attrgetter
 from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -278,7 +286,8 @@ def _same_first(a: Any, b: Any) -> bool:
     return auxdata.same(a[0], b[0])
 
 
-_NOT_CHILDREN = (str, bytes, dict, set, frozenset)
+_NOT_CHILDREN = (str, bytes, bytearray, Mapping, Set)
+_VIEWS = (KeysView, ItemsView)  # sets by their methods, and ordered
 
 
 def _checked(cls: type, result: Any) -> tuple[Sequence[Any], Any]:
@@ -304,7 +313,7 @@ def _checked(cls: type, result: Any) -> tuple[Sequence[Any], Any]:
 def _checked_iterable(cls: type, items: Any, what: str) -> tuple[Any, ...]:
     if type(items) is tuple:
         return items
-    if type(items) not in _NOT_CHILDREN:
+    if type(items) is list or not _is_unfit(items):
         try:
             iterator = iter(items)
         except TypeError:
@@ -316,6 +325,11 @@ def _checked_iterable(cls: type, items: Any, what: str) -> tuple[Any, ...]:
         f"a list or another ordered iterable, got {type(items).__name__}: "
         f"{auxdata.clip(items)}"
     )
+
+
+def _is_unfit(items: Any) -> bool:
+    """Say whether items are keys or letters rather than children, or in no order."""
+    return isinstance(items, _NOT_CHILDREN) and not isinstance(items, _VIEWS)
 
 
 def keyed_rule(

@@ -371,6 +371,7 @@ NAMEDTUPLE: Final = Rule(
     text=lambda cls, _arity: _class_text("namedtuple", cls),
     same=lambda a, b: a is b,
     digest=hash,
+    family=lambda cls: cls,
 )
 STRUCTSEQ: Final = Rule(
     cls=tuple,
@@ -383,6 +384,7 @@ STRUCTSEQ: Final = Rule(
     same=lambda a, b: a[0] is b[0],
     digest=lambda aux: hash(aux[0]),
     data=lambda aux: aux[0],
+    family=lambda aux: aux[0],
 )
 
 

@@ -66,6 +66,8 @@ class Rule(Sealed):
         digest: The hash that goes with `same`.
         words: Says in words what aux data is, where its text would not tell.
         data: What `PyTreeDef.node_data` shows of the aux data.
+        family: Where classes of one form share the rule: takes aux data, returns the
+            class of the node.
         fits: Takes `(arity, aux_data)` of foreign origin, says whether they
             could be those of a node.
         leaf_keys: Where a node is a mapping that a copy of it can stand for:
@@ -99,6 +101,7 @@ class Rule(Sealed):
         "digest",
         "words",
         "data",
+        "family",
         "fits",
         "leaf_keys",
         "namespace",
@@ -122,6 +125,7 @@ class Rule(Sealed):
     digest: Callable[[Any], int]
     words: Callable[[Any], str] | None
     data: Callable[[Any], Any]
+    family: Callable[[Any], type] | None
     fits: Callable[[int, Any], bool]
     leaf_keys: Callable[[Any], Iterable[Any]] | None
     namespace: str
@@ -137,6 +141,13 @@ class Rule(Sealed):
         self._set(*(values.pop(name) for name in self.__match_args__))
         if values:
             raise TypeError(f"a rule has no {', '.join(values)}")
+
+    def class_of(self, aux: Any) -> type:
+        """Return the class of a node with this aux data.
+
+        It is that of the rule, but for families of classes that share one rule.
+        """
+        return self.cls if self.family is None else self.family(aux)
 
     def __repr__(self) -> str:
         scope = f" in namespace {self.namespace!r}" if self.namespace else ""
@@ -157,6 +168,7 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "digest": auxdata.digest,
     "words": None,
     "data": _as_it_is,
+    "family": None,
     "fits": _anything,
     "leaf_keys": None,
     "namespace": "",

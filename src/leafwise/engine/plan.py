@@ -112,7 +112,7 @@ class Part:
         parts = [part for part, _ in below]
         self.kind = kind
         self.rule = rule
-        self.cls: type = aux if kind == "namedtuple" else _class_of(rule, aux)
+        self.cls: type = rule.class_of(aux)
         self.varies = varies
         self.aux: Any = None if varies else aux
         self.shape: Any = aux.anatomy if kind == "shaped" else None
@@ -193,12 +193,6 @@ def _weight_of_run(part: Part | None, count: int) -> int:
     if part is None:
         return min(count, 4)
     return 2 + part.weight if is_loop(part, count) else part.weight * count
-
-
-def _class_of(rule: Rule, aux: Any) -> type:
-    if rule.cls is tuple and rule is not TUPLE:
-        return aux[0]  # type: ignore[no-any-return]  # a struct sequence
-    return rule.cls
 
 
 def _own_marks(part: Part) -> Sequence[Any]:

@@ -118,7 +118,7 @@ def _write_builtin(name: str, aux: Any) -> Any:
         return [*map(_write_key, aux)]
     if name == "namedtuple":
         return _class_name(aux)
-    if name == "structseq":
+    if name in ("structseq", "namedtuple with attributes"):
         return [_class_name(aux[0]), write_value(aux[1])]
     if name == "Partial":
         return _object_name(aux)
@@ -253,7 +253,7 @@ def _read_builtin(name: str, aux: Any) -> Any:
         return tuple(map(parse_literal, aux))
     if name == "namedtuple":
         return _find_named(aux)
-    if name == "structseq":
+    if name in ("structseq", "namedtuple with attributes"):
         return _find_named(aux[0]), read_value(aux[1])
     if name == "Partial":
         return _find_named(aux)

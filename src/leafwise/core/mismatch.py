@@ -306,8 +306,9 @@ def describe_node(rule: Rule, arity: int, aux: Any) -> str:
         return f"{name} with keys {_listed(keys)}" if keys else f"empty {name}"
     if rule.name in ("list", "tuple", "deque"):
         return f"{rule.name} of length {arity}"
-    if rule.name in ("namedtuple", "structseq"):
-        return f"{rule.name} {rule.class_of(aux).__qualname__} with {_count(arity)}"
+    if rule.family is not None:
+        form, cls = rule.name.partition(" ")[0], rule.class_of(aux)
+        return f"{form} {cls.__qualname__} with {_count(arity)}"
     if rule.words is not None:
         return f"{rule.cls.__qualname__} with {rule.words(aux)}"
     data = rule.data(aux)

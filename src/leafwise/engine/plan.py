@@ -272,7 +272,7 @@ def _identify(rule: Rule, aux: Any) -> tuple[str, Hashable]:
         if kind == "shaped":
             return kind, _Varies((_READ_ANEW, aux.anatomy))
         known = kind if kind in ("record", "custom") else "called"
-        return known, _Varies((_READ_ANEW,))
+        return known, _Varies((_READ_ANEW, rule.class_of(aux)))
 
 
 def fingerprint(code: Code) -> Hashable:

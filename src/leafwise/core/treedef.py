@@ -238,7 +238,9 @@ class PyTreeDef(Structure):
         or have a codec, see `register_codec`.
 
         Raises:
-            TreeDefError: Something in the treedef has no text.
+            TreeDefError: Something in the treedef has no text, or none by which it
+                could be found again, as a class that was made in a function; with
+                a note of its key path.
 
         Example:
             >>> import leafwise as lw

@@ -13,22 +13,22 @@ pytest.register_assert_rewrite("nnx_cases", "pax_cases")
 collect_ignore = [] if importlib.util.find_spec("jax") else ["nnx_models.py"]
 
 settings.register_profile(
-    "ci",
-    max_examples=100,
+    "same",  # the same examples in each run, on each machine
+    max_examples=60,
     deadline=None,
-    derandomize=True,  # the same examples in each run; new ones are tried outside of CI
+    derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
 )
+settings.register_profile("quick", settings.get_profile("same"), max_examples=30)
 settings.register_profile(
-    "dev",
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
+    "explore",  # new examples in each run: pytest -m hypothesis with this profile
+    settings.get_profile("same"),
+    derandomize=False,
+    max_examples=int(os.environ.get("LEAFWISE_EXAMPLES", "1000")),
+    suppress_health_check=[*HealthCheck],
 )
-settings.register_profile("quick", settings.get_profile("ci"), max_examples=40)
-PROFILES = {"": "dev", "quick": "quick"}
-settings.load_profile(PROFILES.get(os.environ.get("CI", ""), "ci"))
+settings.load_profile("same")
 
 
 @pytest.fixture

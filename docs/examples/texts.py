@@ -76,7 +76,8 @@ def batch(program: Callable[..., Any], in_axes: Any = True) -> Callable[..., Any
 
     def batched(*args: Any) -> Any:
         columns, treedef = rules.tree_flatten(args, is_leaf=list)
-        mapped = rules.broadcast_prefix(in_axes, args, is_leaf=list)
+        places = treedef.unflatten(range(len(columns)))
+        mapped = rules.broadcast_prefix(in_axes, places)
         pairs = [*zip(columns, mapped, strict=True)]
         (count,) = {len(column) for column, is_mapped in pairs if is_mapped}
         rows = []

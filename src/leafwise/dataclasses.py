@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, dataclass_transform, overload
 
 from .core.fields import register_dataclass
+from .core.registry import check_class
 from .core.view import GLOBAL
 from .kinds import data, field, parameter, state_value, static
 
@@ -73,7 +74,7 @@ def dataclass(
         The class, or a decorator.
 
     Raises:
-        RegistryError: The markers of a field disagree, or a duplicate.
+        RegistryError: Not a class, the markers of a field disagree, or a duplicate.
 
     Example:
         >>> import leafwise as lw
@@ -97,6 +98,7 @@ def _decorate(
     exist_ok: bool,
     bridge: bool,
 ) -> Any:
+    check_class(cls)
     become = getattr(cls, "_leafwise_dataclass", None)
     if become is not None:
         if namespace != GLOBAL:

@@ -117,13 +117,13 @@ def field(
             a plain dataclass is a child, and that of a `Pytree` what its values
             make it.
         kind: The same said more finely, for a dataclass that is a `Pytree`.
-        metadata: Further metadata of the field.
+        metadata: Further metadata of the field. Where it says too what the field is
+            (`static`, `pytree_node`, `kind`), all has to agree.
         **options: Those of `dataclasses.field`: `default`, `default_factory`,
             `init`, `repr`, `hash`, `compare`, `kw_only`.
 
     Raises:
-        ValueError: `metadata` says already what the field is, or `pytree_node`
-            and `kind` disagree.
+        ValueError: `pytree_node`, `kind` and `metadata` disagree.
 
     Example:
         >>> import leafwise as lw
@@ -137,19 +137,40 @@ def field(
     The idea is that of `flax.struct.field` and `optree.dataclasses.field`.
     """
     known = dict(metadata or {})
-    for mark in ("pytree_node", "static", KIND):
-        if mark in known:
-            said = f"pytree_node={pytree_node}" if kind is None else f"kind={kind}"
-            raise ValueError(f"metadata has {mark!r} already; say it with {said} alone")
-    if kind is not None:
-        if pytree_node not in (None, kind.is_data):
-            raise ValueError(f"pytree_node={pytree_node} and kind={kind} disagree")
-        if kind not in (Kind.DATA, Kind.STATIC):
-            known[KIND] = kind
-        pytree_node = kind.is_data
-    if pytree_node is not None:
-        known["pytree_node"] = pytree_node
+    said = _said(pytree_node, kind, known)
+    for text, is_data in said[1:]:
+        if is_data is not said[0][1]:
+            raise ValueError(f"{said[0][0]} and {text} disagree")
+    is_finer = kind not in (None, Kind.DATA, Kind.STATIC)
+    if is_finer and known.setdefault(KIND, kind) is not kind:
+        raise ValueError(f"kind={kind} and {said[-1][0]} disagree")
+    if said:
+        known["pytree_node"] = said[0][1]
     return dataclasses.field(metadata=known, **options)
+
+
+def _said(
+    pytree_node: bool | None, kind: Kind | None, metadata: Mapping[Any, Any]
+) -> list[tuple[str, bool]]:
+    """Return what was said of a field: in words, and whether it makes it a child."""
+    said: list[tuple[str, bool]] = []
+    if pytree_node is not None:
+        said.append((f"pytree_node={pytree_node}", bool(pytree_node)))
+    if kind is not None:
+        said.append((f"kind={kind}", kind.is_data))
+    for mark, value in metadata.items():
+        if mark == "pytree_node":
+            said.append((f"metadata {mark!r}: {value!r}", bool(value)))
+        elif mark == "static":
+            said.append((f"metadata {mark!r}: {value!r}", not value))
+    if KIND in metadata:
+        held = metadata[KIND]
+        if not isinstance(held, Kind):
+            raise ValueError(
+                f"metadata {KIND!r} is the kind of the field, a Kind, got {held!r}"
+            )
+        said.append((f"metadata {KIND!r}: {held}", held.is_data))
+    return said
 
 
 def _specify(kind: Kind, values: tuple[Any, ...], options: dict[str, Any]) -> Any:

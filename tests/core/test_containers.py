@@ -1,7 +1,9 @@
 """The built-in nodes (laws L1 to L3)."""
 
 import enum
+import functools
 import os
+import pickle
 import sys
 import time
 from collections import (
@@ -14,6 +16,7 @@ from collections import (
     namedtuple,
 )
 from types import MappingProxyType, SimpleNamespace
+from typing import NamedTuple
 
 import pytest
 
@@ -37,6 +40,13 @@ class Level(enum.Enum):
 class Word(enum.StrEnum):
     b = "b"
     a = "a"
+
+
+class Hashed(str):
+    __slots__ = ()
+
+    def __hash__(self):
+        return 1
 
 
 @pytest.mark.parametrize(
@@ -232,6 +242,65 @@ def test_equal_keys_of_two_types_give_equal_treedefs():
     assert hash(first) == hash(second)
 
 
+class Rank(str, enum.Enum):  # noqa: UP042  # with an order of its own
+    LOW = "low"
+    MID = "mid"
+    TOP = "top"
+
+    def __lt__(self, other):
+        return [*Rank].index(self) < [*Rank].index(other)
+
+
+class Backwards(int):
+    def __lt__(self, other):
+        return int(self) > int(other)
+
+
+@pytest.mark.parametrize(
+    ("keys", "plain"),
+    [
+        ([Rank.TOP, Rank.LOW, Rank.MID], ["top", "low", "mid"]),
+        ([Backwards(1), Backwards(3), Backwards(2)], [1, 3, 2]),
+    ],
+)
+def test_leaf_order_does_not_depend_on_the_trees_before(keys, plain):
+    """Keys with an order of their own keep it after equal plain keys were seen."""
+    own, equal = {key: str(key) for key in keys}, {key: str(key) for key in plain}
+    for trees in ([own], [equal, own], [own, equal]):
+        for tree in trees * 4:
+            ordered = [tree[key] for key in sorted(tree)]
+            assert lw.tree_leaves(tree) == lw.tree_flatten([tree])[0] == ordered
+    before = lw.tree_structure(own)
+    for _ in range(4):
+        lw.tree_leaves(equal)
+    leaves, treedef = lw.tree_flatten(own)
+    assert before == treedef
+    assert before.unflatten(leaves) == own
+
+
+def test_keys_of_another_type_are_walked_in_their_own_order():
+    """1, True and 1.0 are equal keys, and the paths tell them apart."""
+    for keys in ((2, 1), (2, True), (2.0, 1.0), (2, 1)):
+        tree = {key: str(key) for key in keys}
+        for _ in range(4):
+            paths = lw.tree_paths(tree)
+            assert [path[0].key for path in paths] == [keys[1], keys[0]]
+            assert [type(path[0].key) for path in paths] == [*map(type, keys[::-1])]
+
+
+def test_treedefs_are_equal_only_if_the_keys_are_one_key_for_a_dict():
+    """A str that is hashed in another way is another key than the equal str."""
+    plain, hashed = {"x": 1}, {Hashed("x"): 1}
+    assert Hashed("x") == "x"
+    assert plain != hashed
+    for make in (dict, OrderedDict, lambda items: defaultdict(int, items)):
+        first, second = (lw.tree_structure(make(tree)) for tree in (plain, hashed))
+        assert first != second
+        assert first.explain(make(hashed))
+        with pytest.raises(lw.StructureError):
+            first.flatten_up_to(make(hashed))
+
+
 def test_a_comparison_that_raises_is_no_error():
     """Keys whose `<` raises anything at all are walked as inserted."""
 
@@ -241,6 +310,14 @@ def test_a_comparison_that_raises_is_no_error():
 
     tree = {Angry(): 1, Angry(): 2}
     assert lw.tree_leaves(tree) == [1, 2]
+
+
+def test_a_treedef_of_a_defaultdict_is_hashed_with_its_factory():
+    """Treedefs that differ in the factory alone have hashes that differ."""
+    first, second = (lw.tree_structure(defaultdict(f, a=1)) for f in (int, list))
+    assert first != second
+    assert hash(first) != hash(second)
+    assert hash(first) == hash(lw.tree_structure(defaultdict(int, a=2)))
 
 
 def test_the_memory_of_key_orders_is_bounded_and_holds_no_objects():
@@ -279,6 +356,142 @@ def test_mappings_pair_by_key_and_differ_as_structures():
     assert type(mapped) is OrderedDict
     structures = {lw.tree_structure(tree) for tree in (plain, ordered, counting)}
     assert len(structures) == 3
+
+
+class Noted(Point):
+    @functools.cached_property
+    def norm(self):
+        return self.x + self.y
+
+
+class Slotted(Point):
+    __slots__ = ()
+
+
+def noted(x, y, **attributes):
+    node = Noted(x, y)
+    vars(node).update(attributes)
+    return node
+
+
+class Grown(NamedTuple):
+    x: int
+
+
+class GrownMore(Grown):
+    pass
+
+
+@pytest.mark.parametrize("note", [(), "plain", ["a", "list"], {1}, Point(1, 2)])
+def test_attributes_of_named_tuples_are_kept(note):
+    """What a subclass of a named tuple holds beside its fields is not lost."""
+    whole = {"a": noted(1, [2], note=note), "b": (noted(3, 4),)}
+    for _ in range(6):
+        leaves, treedef = lw.tree_flatten(whole)
+        for again in (
+            lw.tree_map(lambda x: x + 1, whole),
+            treedef.unflatten([x + 1 for x in leaves]),
+            lw.tree_map(lambda x, y: x + 1, whole, whole),
+            pickle.loads(pickle.dumps(treedef)).unflatten([2, 3, 4, 5]),
+        ):
+            assert again == {"a": (2, [3]), "b": ((4, 5),)}
+            assert type(again["a"]) is type(again["b"][0]) is Noted
+            assert vars(again["a"]) == {"note": note}
+            assert vars(again["b"][0]) == {}
+    assert vars(lw.at(whole)["a.x"].set(0)["a"]) == {"note": note}
+    assert lw.tree_leaves(whole) == [1, 2, 3, 4]
+    assert str(lw.tree_paths(whole)[0]) == "['a'].x"
+
+
+def test_attributes_of_named_tuples_are_no_structure():
+    """As for `==`, two that differ in an attribute alone are equal, and pair."""
+    one, other = noted(1, 2, note="one"), noted(3, 4, note=["other"])
+    first, second = map(lw.tree_structure, (one, other))
+    assert first == second
+    assert hash(first) == hash(second)
+    assert first.explain(other) == []
+    assert lw.tree_map(max, one, other) == (3, 4)
+    assert lw.tree_map(max, one, other).note == "one"
+    assert first.unflatten([5, 6]).note == "one"
+    assert repr(first) == "PyTreeDef(CustomNode(namedtuple[Noted], [*, *]))"
+    assert first.node_data() == (Noted, None)
+    with pytest.raises(lw.StructureError, match="expected namedtuple Noted with 2"):
+        first.flatten_up_to(Point(1, 2))
+
+
+def test_values_computed_of_the_fields_are_not_kept():
+    """A cached property of a mapped named tuple is computed of the new fields."""
+    node = noted(1, 2, note="kept")
+    assert node.norm == 3
+    mapped = lw.tree_map(lambda x: x * 10, node)
+    assert vars(mapped) == {"note": "kept"}
+    assert mapped.norm == 30
+
+
+def test_treedefs_of_named_tuples_with_attributes_as_text():
+    """Attributes come back from JSON, as aux data does."""
+    treedef = lw.tree_structure(lw.tree_map(str, OPEN))
+    again = lw.PyTreeDef.from_json(treedef.to_json())
+    assert again == treedef
+    assert again.unflatten([0]).unit == ("m", 2)
+    held = GrownMore(1)
+    held.unit = object()
+    with pytest.raises(lw.TreeDefError, match="has no text"):
+        lw.tree_structure([held]).to_json()
+
+
+def test_two_classes_with_attributes_in_one_tree():
+    """Nodes of classes that share a rule are told apart, however often they come."""
+    one, other = noted(1, 2, note=[]), Twin(3, 4)
+    other.note = {}
+    for tree in ((one, other), (other, one), (one, one)) * 6:
+        mapped = lw.tree_map(lambda x: x + 1, tree)
+        assert [*map(type, mapped)] == [*map(type, tree)]
+        assert [*map(vars, mapped)] == [*map(vars, tree)]
+
+
+class Twin(Point):
+    pass
+
+
+OPEN = GrownMore(1)
+OPEN.unit = ("m", 2)
+
+
+def test_named_tuples_without_attributes_have_the_plain_rule():
+    """Which rule it is, is decided once for a class."""
+    rules = {cls: lw.lookup(cls).name for cls in (Point, Slotted, Grown, GrownMore)}
+    assert rules == {
+        Point: "namedtuple",
+        Slotted: "namedtuple",
+        Grown: "namedtuple",
+        GrownMore: "namedtuple with attributes",
+    }
+    assert lw.explain_leaf(OPEN) == "a node: GrownMore is a namedtuple"
+
+
+class LookAlike(tuple):  # noqa: SLOT001  # it holds an attribute
+    n_fields = 2
+    n_sequence_fields = 2
+    n_unnamed_fields = 0
+
+    def __new__(cls, items, note=None):
+        node = tuple.__new__(cls, items)
+        node.note = note
+        return node
+
+
+def test_a_class_that_looks_like_a_struct_sequence_is_a_leaf():
+    """It is a subclass of tuple as any other: nothing of it is lost."""
+    node = LookAlike((1, 2), "kept")
+    for tree in (node, [node]):
+        assert lw.tree_leaves(tree) == [node]
+        assert lw.tree_map(lambda x: x.note, tree) in ("kept", ["kept"])
+    assert lw.explain_leaf(node) == (
+        "a leaf: LookAlike is a subclass of tuple, and subclasses are leaves unless "
+        "they are registered"
+    )
+    assert lw.tree_map(str, time.gmtime(0)).tm_year == "1970"
 
 
 def test_deques_pair_whatever_their_maxlen():

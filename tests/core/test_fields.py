@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import re
 from dataclasses import InitVar
 from typing import Any
 
@@ -201,12 +202,79 @@ def test_markers_that_disagree_are_refused():
     assert not lw.is_registered(Torn)
 
 
-def test_metadata_and_marker_may_not_both_speak():
-    """`field` refuses metadata that says the same thing again."""
-    with pytest.raises(ValueError, match="metadata has 'static' already"):
-        lw.field(metadata={"static": True})
+@pytest.mark.parametrize(
+    ("field", "is_data"),
+    [
+        (lambda: lw.static(metadata={"static": True}), False),
+        (lambda: lw.static(metadata={"pytree_node": False, "static": 1}), False),
+        (lambda: lw.static(metadata={"kind": lw.Kind.STATIC}), False),
+        (lambda: lw.field(metadata={"pytree_node": False}), False),
+        (lambda: lw.field(metadata={"static": True}), False),
+        (lambda: lw.field(pytree_node=False, metadata={"static": True}), False),
+        (lambda: lw.data(metadata={"static": False}), True),
+        (lambda: lw.parameter(metadata={"pytree_node": True}), True),
+        (lambda: lw.parameter(metadata={"kind": lw.Kind.PARAMETER}), True),
+        (lambda: lw.field(metadata={"kind": lw.Kind.STATE}), True),
+    ],
+)
+def test_metadata_may_say_the_same_again(field, is_data):
+    """Marker and metadata may both say what a field is, as long as they agree."""
+
+    class Sole:
+        x: int = field()
+
+    lw.dataclass(Sole)
+    assert lw.tree_leaves(Sole(5)) == [5] * is_data
+    (read,) = dataclasses.fields(Sole)
+    assert read.metadata["pytree_node"] is is_data
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        (
+            lambda: lw.static(metadata={"static": False}),
+            "kind=Kind.STATIC and metadata 'static': False disagree",
+        ),
+        (
+            lambda: lw.data(metadata={"pytree_node": False}),
+            "kind=Kind.DATA and metadata 'pytree_node': False disagree",
+        ),
+        (
+            lambda: lw.field(metadata={"pytree_node": True, "static": True}),
+            "metadata 'pytree_node': True and metadata 'static': True disagree",
+        ),
+        (
+            lambda: lw.parameter(metadata={"kind": lw.Kind.STATE}),
+            "kind=Kind.PARAMETER and metadata 'kind': Kind.STATE disagree",
+        ),
+        (
+            lambda: lw.field(metadata={"kind": "unit"}),
+            "metadata 'kind' is the kind of the field, a Kind, got 'unit'",
+        ),
+    ],
+)
+def test_metadata_that_disagrees_is_refused(field, text):
+    """Both sides are named."""
+    with pytest.raises(ValueError, match=re.escape(text)):
+        field()
+
+
+def test_further_metadata_is_kept():
+    """What says nothing of children stays beside the marker."""
     kept = lw.static(metadata={"unit": "m"}, default=1)
     assert dict(kept.metadata) == {"unit": "m", "pytree_node": False}
+
+
+@pytest.mark.parametrize("thing", [test_further_metadata_is_kept, 3, dict])
+def test_only_a_class_becomes_a_dataclass(thing):
+    """A function under the decorator is refused by name, as in registering."""
+    with pytest.raises(lw.RegistryError) as plain:
+        lw.register_static(thing)
+    for decorate in (lw.dataclass, lw.dataclass(frozen=True)):
+        with pytest.raises(lw.RegistryError) as error:
+            decorate(thing)
+        assert str(error.value) == str(plain.value)
 
 
 @dataclasses.dataclass

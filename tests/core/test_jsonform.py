@@ -1,10 +1,13 @@
 """Treedefs as JSON: what comes back, and what is refused."""
 
+import enum
+import functools
 import json
 import random
 import time
 import tracemalloc
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -143,6 +146,141 @@ class Gridded:
 lw.register_codec(
     Gridded, lambda aux: aux[0].tolist(), lambda written: (np.array(written),)
 )
+
+
+def local_classes():
+    """Return classes and functions that no module has by their names."""
+
+    class Inner(NamedTuple):
+        x: int
+
+    class Shade(enum.Enum):
+        DARK = 1
+
+    return Inner, Shade, lambda *args: args
+
+
+Inner, Shade, nameless = local_classes()
+Renamed = namedtuple("Misnamed", "x")
+Taken = namedtuple("Taken", "x")
+_taken, Taken = Taken, namedtuple("Taken", "x")
+
+
+def functools_partial(tree):
+    return lw.Partial(functools.partial(add, tree), 1)
+
+
+class Holder:
+    def __init__(self, x, aux=None):
+        self.x, self.aux = x, aux
+
+    def method(self):
+        return self.x
+
+
+lw.register_dataclass(Holder, ["x"], ["aux"])
+
+
+@pytest.mark.parametrize(
+    ("node", "reason"),
+    [
+        (Inner(1), "has no name by which it could be found again"),
+        (Renamed(1), f"{Renamed!r} has no name by which it could be found again"),
+        (_taken(1), f"{_taken!r} has no name by which it could be found again"),
+        (defaultdict(nameless, a=1), "has no name by which it could be found again"),
+        (defaultdict(Inner, a=1), "has no name by which it could be found again"),
+        (lw.Partial(nameless, 1), "has no name by which it could be found again"),
+        (lw.Partial(Holder(1).method, 1), "has no name by which it could be found"),
+        (functools_partial(1), "has no name by which it could be found again"),
+        ({Shade.DARK: 1}, "the dict key <Shade.DARK: 1> has no text to write as JSON"),
+        ({10**5000: 1}, "has no text to write as JSON"),
+        (Holder(1, Inner), "has no name by which it could be found again"),
+        (
+            Holder(1, Shade.DARK),
+            "(local_classes.<locals>.Shade) has no text",
+        ),
+        (Holder(1, lw.DictKey(object())), ") has no text"),
+        (Holder(1, 10**5000), "a node cannot be written as JSON: Exceeds the limit"),
+    ],
+)
+def test_what_could_not_be_read_is_not_written(node, reason):
+    """The error says why, and where."""
+    treedef = lw.tree_structure({"a": [0, node]})
+    with pytest.raises(lw.TreeDefError) as error:
+        treedef.to_json()
+    assert reason in str(error.value)
+    assert error.value.__notes__ == ["at key path ['a'][1]"]
+    with pytest.raises(lw.TreeDefError) as error:
+        lw.tree_structure(node).to_json()
+    assert error.value.__notes__ == ["at the root of the tree"]
+
+
+def registered(**options):
+    """Return a node of a class that shares its name with all others made here."""
+
+    class Made:
+        def __init__(self, x):
+            self.x = x
+
+    lw.register_dataclass(Made, ["x"], [], **options)
+    return Made(1)
+
+
+def test_classes_that_share_a_name_are_not_written():
+    """It would be left to chance which of them is read."""
+    node = registered(namespace="json.shared")
+    treedef = lw.tree_structure([node], namespace="json.shared")
+    assert round_trip(treedef) == treedef
+    other = lw.tree_structure(
+        [registered(namespace="json.shared")], namespace="json.shared"
+    )
+    with pytest.raises(lw.TreeDefError) as error:
+        other.to_json()
+    assert str(error.value) == (
+        f"more than one class 'registered.<locals>.Made' of module {__name__!r} is "
+        "registered in this process, so it is not known which one would be read"
+    )
+    assert error.value.__notes__ == ["at key path [0]"]
+
+
+def test_the_class_that_the_module_has_is_the_one_that_is_read(monkeypatch):
+    """As when a cell of a notebook is run again: the class of the last run counts."""
+    nodes = [registered(namespace="json.rerun") for _ in range(2)]
+    for cls in map(type, nodes):
+        cls.__qualname__ = "Rerun"
+    with pytest.raises(lw.TreeDefError, match="more than one class 'Rerun'"):
+        lw.tree_structure(nodes[1], namespace="json.rerun").to_json()
+    monkeypatch.setitem(globals(), "Rerun", type(nodes[1]))
+    treedef = lw.tree_structure(nodes[1], namespace="json.rerun")
+    assert round_trip(treedef) == treedef
+
+
+def test_a_class_that_is_registered_no_longer_or_anew_is_not_written():
+    """The structure that is read would be another one, or none."""
+    node = registered(namespace="json.anew")
+    treedef = lw.tree_structure(node, namespace="json.anew")
+    lw.register_dataclass(type(node), ["x"], [], namespace="json.anew", exist_ok=True)
+    with pytest.raises(lw.TreeDefError, match="was registered anew since this treedef"):
+        treedef.to_json()
+    lw.unregister_pytree_node(type(node), namespace="json.anew")
+    with pytest.raises(lw.TreeDefError) as error:
+        treedef.to_json()
+    assert str(error.value) == (
+        f"no class 'registered.<locals>.Made' of module {__name__!r} is registered in "
+        "this process, so it could not be read again"
+    )
+
+
+def test_a_codec_that_gives_no_json_is_refused():
+    """What `json` says of it is told, with the path."""
+    node = registered(namespace="json.codec")
+    lw.register_codec(type(node), lambda _: {1, 2}, set, namespace="json.codec")
+    with pytest.raises(lw.TreeDefError) as error:
+        lw.tree_structure([node], namespace="json.codec").to_json()
+    assert str(error.value) == (
+        "a node cannot be written as JSON: Object of type set is not JSON serializable"
+    )
+    assert error.value.__notes__ == ["at key path [0]"]
 
 
 def test_codecs():

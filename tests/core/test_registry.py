@@ -3,12 +3,22 @@
 import dataclasses
 import gc
 import re
+from collections import OrderedDict, UserDict, defaultdict
+from types import MappingProxyType
 from typing import NamedTuple
 
 import pytest
 
 import leafwise as lw
 from leafwise.core import registry
+
+
+class Letters(str):
+    __slots__ = ()
+
+
+class Bag(frozenset):
+    __slots__ = ()
 
 
 def box_class(**attributes):
@@ -134,6 +144,24 @@ def test_a_namespace_is_a_string():
             "iterable, got str: 'ab'"),
         (({"a": 1}, None), "must give its children as a tuple, a list or another "
             "ordered iterable, got dict: {'a': 1}"),
+        ((OrderedDict(a=1), None), "must give its children as a tuple, a list or "
+            f"another ordered iterable, got OrderedDict: {OrderedDict(a=1)!r}"),
+        ((defaultdict(int, a=1), None), "must give its children as a tuple, a list or "
+            "another ordered iterable, got defaultdict: "
+            "defaultdict(<class 'int'>, {'a': 1})"),
+        ((MappingProxyType({"a": 1}), None), "must give its children as a tuple, a "
+            "list or another ordered iterable, got mappingproxy: "
+            "mappingproxy({'a': 1})"),
+        ((UserDict(a=1), None), "must give its children as a tuple, a list or "
+            "another ordered iterable, got UserDict: {'a': 1}"),
+        ((Letters("ab"), None), "must give its children as a tuple, a list or "
+            "another ordered iterable, got Letters: 'ab'"),
+        ((Bag([1]), None), "must give its children as a tuple, a list or another "
+            "ordered iterable, got Bag: Bag({1})"),
+        ((bytearray(b"a"), None), "must give its children as a tuple, a list or "
+            "another ordered iterable, got bytearray: bytearray(b'a')"),
+        (([1], None, {"a"}), "must give its keys as a tuple, a list or another "
+            "ordered iterable, got set: {'a'}"),
         (([1, 2], None, ["a"]), "gave 1 keys for 2 children; give one key for each "
             "child"),
         (([1], None, 7), "must give its keys as a tuple, a list or another ordered "
@@ -154,7 +182,17 @@ def test_a_wrong_result_names_class_and_path(result, text):
         assert error.value.__notes__ == ["at key path ['a'][1]"]
 
 
-@pytest.mark.parametrize("result", [3, ([1], 2, 3), ([(1, 2, 3)], None), (3, None)])
+@pytest.mark.parametrize(
+    "result",
+    [
+        3,
+        ([1], 2, 3),
+        ([(1, 2, 3)], None),
+        (3, None),
+        (OrderedDict(a=1), None),
+        ({("a", 1)}, None),
+    ],
+)
 def test_wrong_pairs_are_refused(result):
     """A flatten_with_keys function must give pairs."""
     cls = box_class()

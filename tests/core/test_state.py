@@ -124,7 +124,7 @@ def whole(*entries, count=None, mode=("", False)):
         ),
         (
             whole((1, "dict", 1, (([],), None))),
-            "aux data does not fit a dict: unhashable type: 'list'",
+            "aux data does not fit a dict: a key is not hashable",
         ),
         (
             whole((1, "defaultdict", 1, (("a",), None, 3))),

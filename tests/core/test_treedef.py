@@ -1,7 +1,7 @@
 """`PyTreeDef` as a value: reading, comparing, printing, using (L6, L11)."""
 
 import weakref
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict, defaultdict, deque, namedtuple
 
 import pytest
 
@@ -240,3 +240,118 @@ def test_treedefs_of_two_namespaces_are_equal_if_their_rules_are():
     """What counts is how the nodes were taken apart, not the name."""
     lw.namespace("other")
     assert structure([1], namespace="other") == structure([1])
+
+
+# ---------------------------------------------------------------- joined namespaces
+
+
+class Tagged:
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+
+
+lw.register_dataclass(Tagged, ["x", "y"], [])
+lw.register_dataclass(Tagged, ["y", "x"], [], namespace="treedef.named")
+lw.namespace("treedef.other")
+
+JOINS = {
+    "compose": lambda a, b: a.compose(b),
+    "transform": lambda a, b: a.transform(f_leaf=lambda _: b),
+    "from_children": lambda a, b: lw.PyTreeDef.from_children([a, b]),
+    "common_suffix": lambda a, b: a.common_suffix(b),
+    "broadcast_to_common_suffix": lambda a, b: a.broadcast_to_common_suffix(b),
+    "treedef_tuple": lambda a, b: lw.treedef_tuple([a, b]),
+}
+
+
+def in_namespace(name):
+    return lw.tree_structure((0, 0), namespace=name)
+
+
+@pytest.mark.parametrize("join", JOINS.values(), ids=JOINS)
+def test_a_namespace_wins_over_the_global_registry(join):
+    """Whichever comes first, a structure made of both is one of the namespace."""
+    plain, named = in_namespace(""), in_namespace("treedef.named")
+    assert join(plain, plain).namespace == ""
+    for parts in ((plain, named), (named, plain), (named, named)):
+        joined = join(*parts)
+        assert joined.namespace == "treedef.named"
+        tree = joined.unflatten(range(joined.num_leaves))
+        assert joined.flatten_up_to(tree) == [*range(joined.num_leaves)]
+        assert joined.explain(tree) == []
+
+
+@pytest.mark.parametrize(("name", "join"), JOINS.items(), ids=JOINS)
+def test_two_namespaces_cannot_be_joined(name, join):
+    """What they say of one class may differ; the error names both."""
+    one, other = in_namespace("treedef.named"), in_namespace("treedef.other")
+    name = "common_suffix" if name == "broadcast_to_common_suffix" else name
+    with pytest.raises(lw.TreeDefError) as error:
+        join(one, other)
+    assert str(error.value) == (
+        f"{name} takes treedefs of one namespace: PyTreeDef((*, *)) is of "
+        "'treedef.other', what comes before it of 'treedef.named'"
+    )
+
+
+def test_nodes_can_be_changed_within_one_namespace_only():
+    """`f_node` is held to the same rule."""
+    plain, named = in_namespace(""), in_namespace("treedef.named")
+    assert plain.transform(lambda _: named).namespace == "treedef.named"
+    with pytest.raises(lw.TreeDefError, match=r"^transform takes treedefs of one name"):
+        named.transform(lambda _: in_namespace("treedef.other"))
+
+
+def test_what_is_matched_is_explained_by_the_same_rules():
+    """A class with rules in both registries is read by the one of the structure."""
+    tree = Tagged(1, [2])
+    plain = lw.tree_structure(tree)
+    named = lw.tree_structure((0, 0), namespace="treedef.named")
+    for joined, whole in (
+        (named.compose(plain), (tree, tree)),
+        (lw.treedef_tuple([plain, named]), (tree, (3, 4))),
+    ):
+        assert joined.namespace == "treedef.named"
+        assert len(joined.flatten_up_to(whole)) == joined.num_leaves
+        assert joined.explain(whole) == []
+        assert joined.unflatten(joined.flatten_up_to(whole))[0].y == [2]
+        (found,) = joined.explain((Tagged(1, 2), whole[1]))[:1]
+        assert str(found) == "at [0].y: expected list of length 1, got leaf 2 (int)"
+
+
+def test_a_structure_is_explained_where_its_namespace_is_unknown():
+    """A pickled structure of plain nodes matches and is explained anywhere."""
+    state = (1, "treedef.nowhere", False, 2, ((2, "tuple", 2, None),))
+    function, _ = lw.tree_structure(0).__reduce__()
+    read = function(state)
+    assert read.namespace == "treedef.nowhere"
+    assert read.flatten_up_to((1, 2)) == [1, 2]
+    assert read.explain((1, 2)) == []
+    assert [*map(str, read.explain([1, 2]))] == [
+        "at the root: expected tuple of length 2, got list of length 2"
+    ]
+    with pytest.raises(lw.StructureError):
+        read.flatten_up_to([1, 2])
+    assert lw.tree_transpose(read, None, ([1], [2])) == [(1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("tree", "other"),
+    [
+        ({"a": 1}, OrderedDict(a=1)),
+        ({"a": 1}, defaultdict(int, a=1)),
+        (defaultdict(int, a=1), defaultdict(list, a=1)),
+        (OrderedDict(a=1, b=2), OrderedDict(b=2, a=1)),
+        (deque([1], 2), deque([1], 3)),
+        ([1], [[1]]),
+        ([[1]], [1]),
+        (None, 1),
+    ],
+)
+def test_a_tree_is_explained_as_its_structure_is(tree, other):
+    """What a map would pair may still be another structure."""
+    treedef = lw.tree_structure(tree)
+    assert treedef != lw.tree_structure(other)
+    assert len(treedef.explain(other)) == 1
+    assert len(treedef.explain(lw.tree_structure(other))) == 1
+    assert treedef.explain(tree) == []

@@ -3,7 +3,7 @@
 import operator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
@@ -46,7 +46,6 @@ SINGLE = (
 
 
 @given(st.data(), trees, walks)
-@settings(max_examples=150)
 def test_one_tree_after_another(data, tree, walk):
     """Structures that change between calls, back and forth."""
     second = data.draw(variants(tree))
@@ -72,7 +71,6 @@ PAIRED = (
 
 
 @given(st.data(), trees, walks)
-@settings(max_examples=100)
 def test_two_trees(data, tree, walk):
     """Further trees that fit, go deeper, or differ; the whole error texts."""
     second = data.draw(variants(tree))

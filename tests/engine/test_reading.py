@@ -3,7 +3,7 @@
 from operator import is_
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
@@ -55,7 +55,6 @@ VALUES = [1, True, 1.0, 0.0, -0.0, float("nan"), "a", None, (1, 2), (1, [2]), le
 
 
 @pytest.mark.parametrize("mode", ["enabled", "eager"])
-@settings(deadline=None)
 @given(
     steps=st.lists(st.tuples(st.sampled_from(ACTIONS), st.sampled_from(VALUES))),
     repeat=st.sampled_from([1, 20]),

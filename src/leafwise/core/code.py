@@ -27,6 +27,7 @@ __all__ = [
     "iter_steps",
     "leaf_paths",
     "locate",
+    "node_path",
     "pack",
     "rebuild",
     "unlink",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Final
 
 from . import auxdata
@@ -25,8 +26,10 @@ __all__ = [
     "LIST",
     "NAMEDTUPLE",
     "NONE",
+    "OPEN_NAMEDTUPLE",
     "STRUCTSEQ",
     "TUPLE",
+    "has_attributes",
     "is_namedtuple_class",
     "is_structseq_class",
     "structural_rule",
@@ -87,7 +90,12 @@ def _same_keys(a: Any, b: Any) -> bool:
     first, second = _is_ordered(a[1]), _is_ordered(b[1])
     if first is not second or len(a[0]) != len(b[0]):
         return False
-    return auxdata.same(leaf_order(a[0], a[1]), leaf_order(b[0], b[1]))
+    return _one_by_one(leaf_order(a[0], a[1]), leaf_order(b[0], b[1]))
+
+
+def _one_by_one(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    """Say whether keys are those of another dict, which looks at the hash first."""
+    return auxdata.same(a, b) and [*map(hash, a)] == [*map(hash, b)]
 
 
 def _is_ordered(order: KeyOrder | None) -> bool:
@@ -140,7 +148,7 @@ def _defaultdict_rule(*, sort: bool) -> Rule:
         pair=_pair_dict,
         text=text,
         same=lambda a, b: _same_keys(a, b) and auxdata.same(a[2], b[2]),
-        digest=_digest_keys,
+        digest=lambda aux: hash((_digest_keys(aux), auxdata.digest(aux[2]))),
         data=shown,
         leaf_keys=_sorted_keys if sort else tuple,
     )
@@ -165,6 +173,7 @@ _ORDEREDDICT = Rule(
         None,
         "])",
     ),
+    same=_one_by_one,
     leaf_keys=tuple,
 )
 
@@ -297,11 +306,14 @@ def is_namedtuple_class(cls: type) -> bool:
     )
 
 
+_CAN_BE_A_BASE: Final = 1 << 10  # Py_TPFLAGS_BASETYPE
+
+
 def is_structseq_class(cls: type) -> bool:
     """Say whether a class is a struct sequence that can be made anew.
 
     `sys.version_info` and `sys.flags` have the form but refuse to be made, so
-    they are leaves.
+    they are leaves. No class statement makes such a class: it cannot be a base.
 
     Example:
         >>> import sys, time
@@ -312,6 +324,7 @@ def is_structseq_class(cls: type) -> bool:
     counts = ("n_fields", "n_sequence_fields", "n_unnamed_fields")
     return (
         cls.__bases__ == (tuple,)
+        and not cls.__flags__ & _CAN_BE_A_BASE
         and all(type(cls.__dict__.get(name)) is int for name in counts)
         and "__new__" in cls.__dict__
     )
@@ -349,6 +362,35 @@ def _namedtuple_keys(cls: Any, arity: int) -> Sequence[Any]:
     return tuple(map(GetAttrKey, cls._fields))
 
 
+def has_attributes(cls: type) -> bool:
+    """Say whether instances of a class have a `__dict__`.
+
+    Those of a named tuple have none; those of a subclass do, unless it has `__slots__`.
+    """
+    return cls.__dictoffset__ != 0
+
+
+def _flatten_with_attributes(node: Any) -> tuple[Sequence[Any], Any]:
+    cls = type(node)
+    return tuple(node), (cls, _lasting(cls, node.__dict__) if node.__dict__ else ())
+
+
+def _lasting(cls: type, attributes: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """Return attributes without those that were computed of the children."""
+    return tuple(
+        (name, value)
+        for name, value in attributes.items()
+        if not isinstance(getattr(cls, name, None), cached_property)
+    )
+
+
+def _unflatten_with_attributes(aux: Any, children: Sequence[Any]) -> Any:
+    cls, attributes = aux
+    node = tuple.__new__(cls, children)
+    node.__dict__.update(attributes)
+    return node
+
+
 def _class_text(family: str, cls: type) -> Brackets:
     return f"CustomNode({family}[{cls.__name__}], [", None, "])"
 
@@ -365,7 +407,23 @@ NAMEDTUPLE: Final = Rule(
     text=lambda cls, _arity: _class_text("namedtuple", cls),
     same=lambda a, b: a is b,
     digest=hash,
+    family=lambda cls: cls,
 )
+OPEN_NAMEDTUPLE: Final = Rule(
+    cls=tuple,
+    name="namedtuple with attributes",
+    flatten=_flatten_with_attributes,
+    unflatten=_unflatten_with_attributes,
+    keys=lambda aux, arity: _namedtuple_keys(aux[0], arity),
+    pair=lambda aux, arity, node: NAMEDTUPLE.pair(aux[0], arity, node),
+    text=lambda aux, _arity: _class_text("namedtuple", aux[0]),
+    same=lambda a, b: a[0] is b[0],
+    digest=lambda aux: hash(aux[0]),
+    data=lambda aux: aux[0],
+    family=lambda aux: aux[0],
+)
+"""As `==` of named tuples, it takes no notice of the attributes: it carries them."""
+
 STRUCTSEQ: Final = Rule(
     cls=tuple,
     name="structseq",
@@ -377,6 +435,7 @@ STRUCTSEQ: Final = Rule(
     same=lambda a, b: a[0] is b[0],
     digest=lambda aux: hash(aux[0]),
     data=lambda aux: aux[0],
+    family=lambda aux: aux[0],
 )
 
 
@@ -385,7 +444,7 @@ def structural_rule(cls: type) -> Rule | None:
     if not issubclass(cls, tuple):
         return None
     if is_namedtuple_class(cls):
-        return NAMEDTUPLE
+        return OPEN_NAMEDTUPLE if has_attributes(cls) else NAMEDTUPLE
     return STRUCTSEQ if is_structseq_class(cls) else None
 
 

@@ -12,17 +12,22 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..errors import PathError, TreeDefError
+from ..errors import PathError, RegistryError, TreeDefError
 from .auxdata import clip
-from .code import Code, Entry
+from .code import Code, Entry, locate, node_path
 from .forms import Functions
 from .keypath import KeyPath, parse_literal
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
-from .registry import check_callable, check_class, registered_class, view_of
+from .registry import (
+    check_callable,
+    check_class,
+    named_object,
+    registered_class,
+    view_of,
+)
 from .rule import Rule
 from .state import dump, load
 from .view import Mode
@@ -78,24 +83,40 @@ def write_json(code: Code, count: int, mode: Mode) -> str:
     """Return the text of a structure.
 
     Raises:
-        TreeDefError: Something in it has no text.
+        TreeDefError: Something in it has no text, or none that could be read again;
+            with a note of the key path of the node.
     """
     _, namespace, none_is_leaf, _, entries = dump(code, count, mode)
-    listed = [
-        _write_entry(*entry, rule=rule)
-        for entry, (_, rule, _, _) in zip(entries, code, strict=True)
-    ]
-    return json.dumps(
-        {
-            "leafwise": _VERSION,
-            "namespace": namespace,
-            "none_is_leaf": none_is_leaf,
-            "leaves": count,
-            "nodes": listed,
-        },
-        separators=(",", ":"),
-        allow_nan=False,
-    )
+    nodes: list[str] = []
+    checked: set[Rule] = set()
+    try:
+        for entry, (_, rule, _, _) in zip(entries, code, strict=True):
+            if rule not in checked:
+                _check_found_again(rule, entry[1])
+                checked.add(rule)
+            nodes.append(_json_of(_write_entry(*entry, rule=rule)))
+    except Exception as error:
+        locate(error, [*reversed(node_path(code, len(nodes)))])
+        raise
+    head = {
+        "leafwise": _VERSION,
+        "namespace": namespace,
+        "none_is_leaf": none_is_leaf,
+        "leaves": count,
+    }
+    return f'{_json_of(head)[:-1]},"nodes":[{",".join(nodes)}]}}'
+
+
+def _json_of(value: Any) -> str:
+    """Return the text of what a codec, or this module, made.
+
+    Raises:
+        TreeDefError: It is not made of JSON values.
+    """
+    try:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TreeDefError(f"a node cannot be written as JSON: {error}") from None
 
 
 def _write_entry(run: int, name: Any, arity: int, aux: Any, *, rule: Rule) -> list[Any]:
@@ -104,6 +125,36 @@ def _write_entry(run: int, name: Any, arity: int, aux: Any, *, rule: Rule) -> li
     cls, namespace = name
     written = _write_custom(cls, namespace, aux, rule)
     return [run, [_class_name(cls), namespace], arity, written]
+
+
+def _check_found_again(rule: Rule, name: Any) -> None:
+    """Refuse a class that reading would not find, or would find with another rule.
+
+    Args:
+        rule: The rule of a node.
+        name: A word for the rules of built-in nodes, or class and namespace.
+
+    Raises:
+        TreeDefError: It is one of these.
+    """
+    if isinstance(name, str):
+        return
+    cls, namespace = name
+    module, qualname = _split(_class_name(cls))
+    try:
+        found = registered_class(module, qualname, namespace)
+    except RegistryError as error:
+        raise TreeDefError(f"{error}, so it could not be read again") from None
+    if found is not cls:
+        raise TreeDefError(
+            f"more than one class {qualname!r} of module {module!r} is registered in "
+            "this process, so it is not known which one would be read"
+        )
+    if view_of(namespace).resolve(cls) is not rule:
+        raise TreeDefError(
+            f"{qualname} was registered anew since this treedef was made, so another "
+            "structure would be read"
+        )
 
 
 def _write_builtin(name: str, aux: Any) -> Any:
@@ -117,23 +168,23 @@ def _write_builtin(name: str, aux: Any) -> Any:
     if name == "OrderedDict":
         return [*map(_write_key, aux)]
     if name == "namedtuple":
-        return _class_name(aux)
-    if name == "structseq":
-        return [_class_name(aux[0]), write_value(aux[1])]
+        return _object_name(aux)
+    if name in ("structseq", "namedtuple with attributes"):
+        return [_object_name(aux[0]), write_value(aux[1])]
     if name == "Partial":
         return _object_name(aux)
     return aux
 
 
 def _write_key(key: Any) -> str:
-    text = literal(key)
     try:
+        text = literal(key)
         again = parse_literal(text)
-    except PathError:
-        again = _DEPTH
-    if type(again) is not type(key) or literal(again) != text:
-        raise TreeDefError(f"the dict key {clip(key)} has no text to write as JSON")
-    return text
+        if type(again) is type(key) and literal(again) == text:
+            return text
+    except (PathError, ValueError):
+        pass
+    raise TreeDefError(f"the dict key {clip(key)} has no text to write as JSON")
 
 
 def _class_name(cls: type) -> str:
@@ -167,6 +218,16 @@ def _write_custom(cls: type, namespace: str, aux: Any, rule: Rule) -> Any:
         ) from None
 
 
+def _write_key_object(key: Any) -> str:
+    try:
+        text = str(key)
+        if KeyPath.parse(text) == (key,):
+            return text
+    except (PathError, ValueError):
+        pass
+    raise TreeDefError(f"{clip(key)} has no text")
+
+
 def _is_key(value: Any) -> bool:
     return type(value) in (SequenceKey, DictKey, GetAttrKey, FlattenedIndexKey)
 
@@ -190,7 +251,7 @@ def write_value(value: Any, depth: int = 0) -> Any:
         items = [[_write_key(k), write_value(v, depth + 1)] for k, v in value.items()]
         return ["dict", *items]
     if _is_key(value):
-        return ["key", str(value)]
+        return ["key", _write_key_object(value)]
     if isinstance(value, type):
         return ["class", _object_name(value)]
     try:
@@ -253,7 +314,7 @@ def _read_builtin(name: str, aux: Any) -> Any:
         return tuple(map(parse_literal, aux))
     if name == "namedtuple":
         return _find_named(aux)
-    if name == "structseq":
+    if name in ("structseq", "namedtuple with attributes"):
         return _find_named(aux[0]), read_value(aux[1])
     if name == "Partial":
         return _find_named(aux)
@@ -321,8 +382,4 @@ def _find_named(name: Any) -> Any:
 
 
 def _find_object(name: Any) -> Any:
-    module, qualname = _split(name)
-    found: Any = sys.modules.get(module)
-    for part in qualname.split("."):
-        found = vars(found).get(part) if hasattr(found, "__dict__") else None
-    return found
+    return named_object(*_split(name))

@@ -18,6 +18,7 @@ from typing import Any, Final
 __all__ = [
     "AS_GIVEN",
     "KeyOrder",
+    "are_plain",
     "find_order",
     "key_order",
     "known_orders",
@@ -50,9 +51,15 @@ AS_GIVEN: Final = KeyOrder((), is_structure=True)
 
 _MAX_ORDERS = 4096
 _MAX_KEYS = 256
-_CACHEABLE = frozenset({str, int})
-known_orders: dict[tuple[Any, ...], KeyOrder | None] = {}
-"""The orders found so far for keys that are all exact `str` or `int`."""
+are_plain: Final = frozenset({str, int}).issuperset
+"""Takes the types of keys, says whether these are all exact `str` or `int`."""
+
+known_orders: Final[dict[tuple[Any, ...], KeyOrder | None]] = {}
+"""The orders found so far for plain keys, and to be asked for plain keys only.
+
+Keys of other types may equal plain ones and still have an order of their own, as
+an Enum whose members are strings and that defines `__lt__`.
+"""
 
 
 def key_order(keys: tuple[Any, ...]) -> KeyOrder | None:
@@ -60,14 +67,15 @@ def key_order(keys: tuple[Any, ...]) -> KeyOrder | None:
 
     Sorted, if `<` puts them into one chain; otherwise by family of types, an
     Enum by definition order; otherwise as given, and then order is structure.
-    The answer for keys that are all exact `str` or `int` is remembered: it is
-    a permutation, so that equal keys of other types can share it.
+    The answer for plain keys is remembered.
     """
+    if not are_plain(map(type, keys)):
+        return find_order(keys)
     try:
         return known_orders[keys]
     except KeyError:
         order = find_order(keys)
-    if len(keys) <= _MAX_KEYS and _CACHEABLE.issuperset(map(type, keys)):
+    if len(keys) <= _MAX_KEYS:
         if len(known_orders) >= _MAX_ORDERS:
             known_orders.clear()
         known_orders[keys] = order

@@ -24,6 +24,7 @@ from .view import View
 
 __all__ = [
     "Difference",
+    "changes",
     "code_differences",
     "deeper",
     "differences",
@@ -86,20 +87,62 @@ def differences(code: Code, tree: Any, view: View) -> list[Difference]:
         tree: What was given.
         view: The view to name the nodes of `tree` by.
     """
-    return _compare(code, tree, lambda path, node: None, view)
+    return _compare(code, tree, lambda path, node: None, view, _pair)
 
 
-def deeper(code: Code, tree: Any, view: View) -> list[Difference]:
-    """Return where a tree goes deeper than a code that is a prefix of it."""
+def deeper(
+    code: Code,
+    tree: Any,
+    view: View,
+    is_leaf: Callable[[KeyPath, Any], bool],
+    hint: str,
+) -> list[Difference]:
+    """Return where a tree goes deeper than a code that is a prefix of it.
 
+    Args:
+        code: The structure.
+        tree: The tree.
+        view: Says what is a node.
+        is_leaf: Says what is a leaf all the same.
+        hint: What to do about it.
+    """
+    refuse = _refusing_nodes(view, is_leaf, hint)
+    return _compare(code, tree, refuse, view, _pair)
+
+
+def changes(code: Code, tree: Any, view: View) -> list[Difference]:
+    """Return where the structure of a tree is not that of a code, none if it is.
+
+    The rules of the code say what is the same, as they do when a tree is matched:
+    it may have been put together of structures from more than one registry.
+    """
+    refuse = _refusing_nodes(view, lambda path, node: False, "")
+    return _compare(code, tree, refuse, view, _pair_of_equals)
+
+
+def _refusing_nodes(
+    view: View, is_leaf: Callable[[KeyPath, Any], bool], hint: str
+) -> Callable[[KeyPath, Any], Difference | None]:
     def refuse(path: KeyPath, node: Any) -> Difference | None:
-        rule = view.resolve(type(node))
-        if rule is None:
+        if view.resolve(type(node)) is None or is_leaf(path, node):
             return None
-        hint = "strict=True takes no tree that is deeper than the first"
         return Difference(path, "a leaf", describe(node, view), hint)
 
-    return _compare(code, tree, refuse, view)
+    return refuse
+
+
+def _pair(rule: Rule, arity: int, aux: Any, node: Any) -> Sequence[Any] | None:
+    return rule.pair(aux, arity, node)
+
+
+def _pair_of_equals(
+    rule: Rule, arity: int, aux: Any, node: Any
+) -> Sequence[Any] | None:
+    """Return the children of a node, None if it is not taken apart to this entry."""
+    children = rule.pair(aux, arity, node)
+    if children is None or type(node) is not rule.class_of(aux):
+        return None
+    return children if rule.same(aux, rule.flatten(node)[1]) else None
 
 
 def _compare(
@@ -107,6 +150,7 @@ def _compare(
     tree: Any,
     at_leaf: Callable[[KeyPath, Any], Difference | None],
     view: View,
+    pair: Callable[[Rule, int, Any, Any], Sequence[Any] | None],
 ) -> list[Difference]:
     found: list[Difference] = []
     stack: list[tuple[Any, Any]] = [((), tree)]
@@ -117,7 +161,7 @@ def _compare(
                 found += filter(None, (at_leaf(_path(slot), node),))
             continue
         rule, arity, aux = step
-        children = None if node is _SKIP else rule.pair(aux, arity, node)
+        children = None if node is _SKIP else pair(rule, arity, aux, node)
         if children is not None:
             keys = rule.keys(aux, arity)
             stack += [
@@ -262,8 +306,9 @@ def describe_node(rule: Rule, arity: int, aux: Any) -> str:
         return f"{name} with keys {_listed(keys)}" if keys else f"empty {name}"
     if rule.name in ("list", "tuple", "deque"):
         return f"{rule.name} of length {arity}"
-    if rule.name in ("namedtuple", "structseq"):
-        return f"{rule.name} {rule.data(aux).__qualname__} with {_count(arity)}"
+    if rule.family is not None:
+        form, cls = rule.name.partition(" ")[0], rule.class_of(aux)
+        return f"{form} {cls.__qualname__} with {_count(arity)}"
     if rule.words is not None:
         return f"{rule.cls.__qualname__} with {rule.words(aux)}"
     data = rule.data(aux)

@@ -401,22 +401,37 @@ def _below(classes: Iterable[type]) -> Iterator[type]:
 def registered_class(module: str, qualname: str, namespace: str) -> type:
     """Return the class that was registered under a qualified name.
 
+    Where several were, as when a cell of a notebook is run again, it is the one that
+    the module has under that name, else the first.
+
     Raises:
         RegistryError: There is none in the namespace or the global registry.
     """
     check_namespace(namespace)
     layers = [_state.layers.get(name, EMPTY) for name in (namespace, GLOBAL)]
-    for layer in layers:
-        for cls in layer.rules:
-            if (cls.__module__, cls.__qualname__) == (module, qualname):
-                return cls
-    for layer in layers:
-        for cls in _below(layer.inherited):
-            if (cls.__module__, cls.__qualname__) == (module, qualname):
-                return cls
+    for classes in (
+        *(layer.rules for layer in layers),
+        *(_below(layer.inherited) for layer in layers),
+    ):
+        found = [
+            cls
+            for cls in classes
+            if (cls.__module__, cls.__qualname__) == (module, qualname)
+        ]
+        if found:
+            latest = named_object(module, qualname)
+            return latest if latest in found else found[0]
     raise RegistryError(
         f"no class {qualname!r} of module {module!r} is registered in this process"
     )
+
+
+def named_object(module: str, qualname: str) -> Any:
+    """Return what a loaded module has under a qualified name, None if nothing."""
+    found: Any = sys.modules.get(module)
+    for part in qualname.split("."):
+        found = vars(found).get(part) if hasattr(found, "__dict__") else None
+    return found
 
 
 def is_registered(cls: type, *, namespace: str = GLOBAL) -> bool:

@@ -9,7 +9,15 @@ on a node only if the same registration took it apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import (
+    Callable,
+    ItemsView,
+    Iterable,
+    KeysView,
+    Mapping,
+    Sequence,
+    Set,
+)
 from operator import attrgetter
 from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -58,6 +66,8 @@ class Rule(Sealed):
         digest: The hash that goes with `same`.
         words: Says in words what aux data is, where its text would not tell.
         data: What `PyTreeDef.node_data` shows of the aux data.
+        family: Where classes of one form share the rule: takes aux data, returns the
+            class of the node.
         fits: Takes `(arity, aux_data)` of foreign origin, says whether they
             could be those of a node.
         leaf_keys: Where a node is a mapping that a copy of it can stand for:
@@ -91,6 +101,7 @@ class Rule(Sealed):
         "digest",
         "words",
         "data",
+        "family",
         "fits",
         "leaf_keys",
         "namespace",
@@ -114,6 +125,7 @@ class Rule(Sealed):
     digest: Callable[[Any], int]
     words: Callable[[Any], str] | None
     data: Callable[[Any], Any]
+    family: Callable[[Any], type] | None
     fits: Callable[[int, Any], bool]
     leaf_keys: Callable[[Any], Iterable[Any]] | None
     namespace: str
@@ -129,6 +141,13 @@ class Rule(Sealed):
         self._set(*(values.pop(name) for name in self.__match_args__))
         if values:
             raise TypeError(f"a rule has no {', '.join(values)}")
+
+    def class_of(self, aux: Any) -> type:
+        """Return the class of a node with this aux data.
+
+        It is that of the rule, but for families of classes that share one rule.
+        """
+        return self.cls if self.family is None else self.family(aux)
 
     def __repr__(self) -> str:
         scope = f" in namespace {self.namespace!r}" if self.namespace else ""
@@ -149,6 +168,7 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "digest": auxdata.digest,
     "words": None,
     "data": _as_it_is,
+    "family": None,
     "fits": _anything,
     "leaf_keys": None,
     "namespace": "",
@@ -278,7 +298,8 @@ def _same_first(a: Any, b: Any) -> bool:
     return auxdata.same(a[0], b[0])
 
 
-_NOT_CHILDREN = (str, bytes, dict, set, frozenset)
+_NOT_CHILDREN = (str, bytes, bytearray, Mapping, Set)
+_VIEWS = (KeysView, ItemsView)  # sets by their methods, and ordered
 
 
 def _checked(cls: type, result: Any) -> tuple[Sequence[Any], Any]:
@@ -304,7 +325,7 @@ def _checked(cls: type, result: Any) -> tuple[Sequence[Any], Any]:
 def _checked_iterable(cls: type, items: Any, what: str) -> tuple[Any, ...]:
     if type(items) is tuple:
         return items
-    if type(items) not in _NOT_CHILDREN:
+    if type(items) is list or not _is_unfit(items):
         try:
             iterator = iter(items)
         except TypeError:
@@ -316,6 +337,11 @@ def _checked_iterable(cls: type, items: Any, what: str) -> tuple[Any, ...]:
         f"a list or another ordered iterable, got {type(items).__name__}: "
         f"{auxdata.clip(items)}"
     )
+
+
+def _is_unfit(items: Any) -> bool:
+    """Say whether items are keys or letters rather than children, or in no order."""
+    return isinstance(items, _NOT_CHILDREN) and not isinstance(items, _VIEWS)
 
 
 def keyed_rule(

@@ -16,7 +16,9 @@ from .containers import (
     BUILTINS,
     INSERTION_ORDERED,
     NAMEDTUPLE,
+    OPEN_NAMEDTUPLE,
     STRUCTSEQ,
+    has_attributes,
     is_namedtuple_class,
     is_structseq_class,
 )
@@ -31,7 +33,10 @@ __all__ = ["dump", "load"]
 _VERSION: Final = 1
 _NAMED: Final[dict[str, Rule]] = {
     rule.name: rule
-    for rule in (*BUILTINS.values(), *INSERTION_ORDERED.values(), NAMEDTUPLE, STRUCTSEQ)
+    for rule in (
+        *(*BUILTINS.values(), *INSERTION_ORDERED.values()),
+        *(NAMEDTUPLE, OPEN_NAMEDTUPLE, STRUCTSEQ),
+    )
 }
 
 
@@ -151,8 +156,17 @@ def _load_none(arity: int, aux: Any) -> None:
 
 def _load_keys(arity: int, keys: Any) -> tuple[Any, ...]:
     _require(type(keys) is tuple and len(keys) == arity, "one key for each child")
+    _require(all(map(_is_hashable, keys)), "a key is not hashable")
     _require(len(set(keys)) == arity, "a key stands twice")
     return keys  # type: ignore[no-any-return]  # checked above
+
+
+def _is_hashable(key: Any) -> bool:
+    try:
+        hash(key)
+    except TypeError:
+        return False
+    return True
 
 
 def _load_dict(arity: int, aux: Any) -> tuple[Any, ...]:
@@ -191,7 +205,18 @@ def _load_func(arity: int, func: Any) -> Any:
 def _load_namedtuple(arity: int, cls: Any) -> Any:
     _require(isinstance(cls, type) and is_namedtuple_class(cls), "no named tuple")
     _require(len(cls._fields) == arity, "one child for each field")
+    _require(not has_attributes(cls), "its instances have attributes")
     return cls
+
+
+def _load_open_namedtuple(arity: int, aux: Any) -> Any:
+    cls, attributes = aux
+    _require(isinstance(cls, type) and is_namedtuple_class(cls), "no named tuple")
+    _require(len(cls._fields) == arity, "one child for each field")
+    _require(has_attributes(cls), "its instances have no attributes")
+    names = [name for name, _ in attributes]
+    _require(set(map(type, names)) <= {str}, "no attributes")
+    return cls, tuple(attributes)
 
 
 def _load_structseq(arity: int, aux: Any) -> Any:
@@ -214,5 +239,6 @@ _LOADERS: Final[dict[str, Callable[[int, Any], Any]]] = {
     "deque": _load_maxlen,
     "Partial": _load_func,
     "namedtuple": _load_namedtuple,
+    "namedtuple with attributes": _load_open_namedtuple,
     "structseq": _load_structseq,
 }

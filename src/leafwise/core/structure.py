@@ -8,11 +8,11 @@ another and makes them values: order, equality, hash, text, pickling, JSON.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any, Self
 
-from ..errors import TreeDefError
+from ..errors import NamespaceError, TreeDefError
 from .algebra import Steps
 from .auxdata import clip
 from .code import Code, Step, iter_steps, pack
@@ -20,11 +20,11 @@ from .keypath import KeyPath
 from .mismatch import differences, leaf_count_error, mismatch_error
 from .registry import view_of
 from .runner import Runner, hooks, leaf, reference
-from .view import Mode
+from .view import GLOBAL, Mode, View
 from .walk import map_leaves
 
 
-__all__ = ["Structure", "check_treedefs"]
+__all__ = ["Structure", "check_treedefs", "joined_mode"]
 
 
 class Structure:
@@ -82,9 +82,7 @@ class Structure:
         if not self._code:
             return None
         _, rule, _, aux = self._code[-1]
-        if rule.name in ("namedtuple", "structseq"):
-            return rule.data(aux)  # type: ignore[no-any-return]  # a class, by rule
-        return rule.cls
+        return rule.class_of(aux)
 
     @property
     def none_is_leaf(self) -> bool:
@@ -107,9 +105,7 @@ class Structure:
         if not self._code:
             return None
         _, rule, _, aux = self._code[-1]
-        if rule.name in ("namedtuple", "structseq"):
-            return self.type, None
-        return rule.cls, rule.data(aux)
+        return rule.class_of(aux), rule.data(aux) if rule.family is None else None
 
     def is_leaf(self, *, strict: bool = True) -> bool:
         """Say whether this is the structure of a bare leaf.
@@ -258,9 +254,8 @@ class Structure:
         """
         found = self._match(tree)
         if found is None:
-            view = view_of(*self._mode)
             raise mismatch_error(
-                differences(self._code, tree, view),
+                differences(self._code, tree, self._view()),
                 subject="the tree does not have the structure of the treedef",
             )
         return found
@@ -269,6 +264,17 @@ class Structure:
         """Return what a tree has at the leaves, None if it differs."""
         found = self._runner.up_to(self, tree)
         return reference.up_to(self, tree) if found is None else found
+
+    def _view(self) -> View:
+        """Return the view to read trees under, in which this structure was made.
+
+        A namespace that nobody declared here has no registrations of its own, so
+        the global registry says the same.
+        """
+        try:
+            return view_of(*self._mode)
+        except NamespaceError:
+            return view_of(GLOBAL, self.none_is_leaf)
 
     # -------------------------------------------------------------- folding
 
@@ -285,7 +291,8 @@ class Structure:
             f_leaf: Takes the treedef of a leaf and returns any treedef.
 
         Raises:
-            TreeDefError: A function returned something else.
+            TreeDefError: A function returned something else, or a treedef of another
+                None mode or namespace.
 
         Example:
             >>> import leafwise as lw
@@ -295,29 +302,23 @@ class Structure:
 
         The idea is that of `optree.PyTreeSpec.transform`.
         """
-        return self._of(self._transformed(f_node, f_leaf), self._mode)
-
-    def _transformed(
-        self,
-        f_node: Callable[[Self], Self] | None,
-        f_leaf: Callable[[Self], Self] | None,
-    ) -> Iterator[Step]:
+        mode = self._mode
+        steps: list[Step] = []
         for step in iter_steps(self._code):
-            if step is None:
-                yield from self._leaf_steps(f_leaf)
-            elif f_node is None:
-                yield step
+            if step is None and f_leaf is not None:
+                made = f_leaf(self._make((), 1, self._mode))
+                mode = joined_mode("transform", (self, made), mode)
+                steps += iter_steps(made._code)
+            elif step is not None and f_node is not None:
+                made = self._remade(f_node, step)
+                mode = joined_mode("transform", (self, made), mode)
+                steps.append(made._code[-1][1:])
             else:
-                yield self._node_step(f_node, step)
+                steps.append(step)
+        return self._of(steps, mode)
 
-    def _leaf_steps(self, f_leaf: Callable[[Self], Self] | None) -> Iterator[Step]:
-        made = None if f_leaf is None else f_leaf(self._make((), 1, self._mode))
-        if made is None and f_leaf is None:
-            return iter((None,))
-        check_treedefs("transform", (self, made))
-        return iter_steps(made._code)  # type: ignore[union-attr]  # checked
-
-    def _node_step(self, f_node: Callable[[Self], Self], step: Any) -> Step:
+    def _remade(self, f_node: Callable[[Self], Self], step: Any) -> Self:
+        """Return the one-level treedef that a function makes of a node."""
         rule, arity, aux = step
         one = self._make(((arity, rule, arity, aux),), arity, self._mode)
         made = f_node(one)
@@ -327,8 +328,7 @@ class Structure:
                 f"f_node must return a node with as many leaves as {clip(one)}, got "
                 f"{clip(made)}"
             )
-        _, new_rule, _, new_aux = made._code[-1]
-        return new_rule, arity, new_aux
+        return made
 
     def walk(
         self,
@@ -405,7 +405,7 @@ def _walker(f_node: Any) -> Callable[[Any, Any, list[Any]], Any]:
     if f_node is None:
         return lambda rule, aux, children: rule.unflatten(aux, children)
     return lambda rule, aux, children: f_node(
-        _class_of(rule, aux), rule.data(aux), tuple(children)
+        rule.class_of(aux), rule.data(aux), tuple(children)
     )
 
 
@@ -414,10 +414,6 @@ def _traverser(f_node: Any) -> Callable[[Any, Any, list[Any]], Any]:
     if f_node is None:
         return _walker(None)
     return lambda rule, aux, children: f_node(rule.unflatten(aux, children))
-
-
-def _class_of(rule: Any, aux: Any) -> Any:
-    return rule.data(aux) if rule.name in ("namedtuple", "structseq") else rule.cls
 
 
 def check_treedefs(who: str, parts: tuple[Any, ...], *, same_mode: bool = True) -> None:
@@ -436,3 +432,31 @@ def check_treedefs(who: str, parts: tuple[Any, ...], *, same_mode: bool = True) 
                 f"{who} takes treedefs of one None mode: {clip(parts[0])} and "
                 f"{clip(part)} differ in none_is_leaf"
             )
+
+
+def joined_mode(who: str, parts: tuple[Any, ...], mode: Mode | None = None) -> Mode:
+    """Return the mode of a structure that is made of others.
+
+    The global registry is part of each namespace, so a structure of a namespace can be
+    joined with those of the global one; two namespaces may contradict each other.
+
+    Args:
+        who: The name of the function that joins them.
+        parts: The structures, at least one.
+        mode: The mode of what was joined before.
+
+    Raises:
+        TreeDefError: A part is no treedef, or their modes cannot be joined.
+    """
+    check_treedefs(who, parts)
+    joined: Mode = mode or parts[0]._mode
+    for part in parts:
+        name = part.namespace
+        if name and joined.namespace and name != joined.namespace:
+            raise TreeDefError(
+                f"{who} takes treedefs of one namespace: {clip(part)} is of {name!r}, "
+                f"what comes before it of {joined.namespace!r}"
+            )
+        if name:
+            joined = part._mode
+    return joined

@@ -16,10 +16,16 @@ from .code import Code, Step, iter_steps
 from .containers import BUILTINS
 from .jsonform import read_json, write_json
 from .keypath import KeyPath
-from .mismatch import Difference, code_differences, mismatch_error, suffix_clashes
+from .mismatch import (
+    Difference,
+    changes,
+    code_differences,
+    mismatch_error,
+    suffix_clashes,
+)
 from .registry import view_of
 from .state import dump, load
-from .structure import Structure, check_treedefs
+from .structure import Structure, check_treedefs, joined_mode
 from .view import GLOBAL, Mode, View
 from .walk import flatten
 
@@ -63,7 +69,8 @@ class PyTreeDef(Structure):
             inner: What stands at each leaf.
 
         Raises:
-            TreeDefError: `inner` is no treedef, or has the other None mode.
+            TreeDefError: `inner` is no treedef, has the other None mode, or both are
+                of namespaces that differ.
 
         Example:
             >>> import leafwise as lw
@@ -71,7 +78,7 @@ class PyTreeDef(Structure):
             >>> lw.tree_structure([1, 2]).compose(pair)
             PyTreeDef([(*, *), (*, *)])
         """
-        check_treedefs("compose", (self, inner))
+        mode = joined_mode("compose", (self, inner))
         grafted = [*iter_steps(inner._code)]
 
         def steps() -> Iterator[Step]:
@@ -81,7 +88,7 @@ class PyTreeDef(Structure):
                 else:
                     yield step
 
-        return PyTreeDef._of(steps(), self._mode)
+        return PyTreeDef._of(steps(), mode)
 
     # -------------------------------------------------------------- comparing
 
@@ -149,9 +156,9 @@ class PyTreeDef(Structure):
             >>> one.common_suffix(other)
             PyTreeDef([(*,), (*, *)])
         """
-        check_treedefs("common_suffix", (self, other))
+        mode = joined_mode("common_suffix", (self, other))
         steps = common_suffix(self._code, other._code)
-        return None if steps is None else PyTreeDef._of(steps, self._mode)
+        return None if steps is None else PyTreeDef._of(steps, mode)
 
     def broadcast_to_common_suffix(self, other: PyTreeDef) -> PyTreeDef:
         """Return the smallest structure that both are prefixes of.
@@ -179,7 +186,8 @@ class PyTreeDef(Structure):
         """Return the places where another structure differs, none if it is equal.
 
         Args:
-            other: A treedef, or a tree to take the structure of.
+            other: A treedef, or a tree, which is taken apart by the rules of this
+                structure.
 
         Example:
             >>> import leafwise as lw
@@ -188,9 +196,7 @@ class PyTreeDef(Structure):
             at ['a']: expected tuple of length 1, got list of length 1
         """
         if not isinstance(other, PyTreeDef):
-            view = view_of(*self._mode)
-            leaves, code = flatten(other, view)
-            other = make_treedef(code, len(leaves), view)
+            return changes(self._code, other, self._view())
         found = code_differences(self._code, other._code)
         if self.none_is_leaf != other.none_is_leaf:
             modes = (f"none_is_leaf={x.none_is_leaf}" for x in (self, other))
@@ -232,7 +238,9 @@ class PyTreeDef(Structure):
         or have a codec, see `register_codec`.
 
         Raises:
-            TreeDefError: Something in the treedef has no text.
+            TreeDefError: Something in the treedef has no text, or none by which it
+                could be found again, as a class that was made in a function; with
+                a note of its key path.
 
         Example:
             >>> import leafwise as lw
@@ -291,7 +299,8 @@ class PyTreeDef(Structure):
             namespace: Where to look classes up before the global registry.
 
         Raises:
-            TreeDefError: A child is no treedef, or their None modes differ.
+            TreeDefError: A child is no treedef, or their None modes or namespaces
+                differ.
 
         Example:
             >>> import leafwise as lw
@@ -302,7 +311,7 @@ class PyTreeDef(Structure):
         view = view_of(namespace, none_is_leaf)
         parts, code = flatten(collection, view)
         whole = make_treedef(code, len(parts), view)
-        check_treedefs("from_children", (whole, *parts))
+        joined_mode("from_children", (whole, *parts))
         rest = iter(parts)
         return whole.transform(f_leaf=lambda _: next(rest))
 
@@ -380,7 +389,7 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
         treedefs: The treedefs of the children.
 
     Raises:
-        TreeDefError: Not all are treedefs, or their None modes differ.
+        TreeDefError: Not all are treedefs, or their None modes or namespaces differ.
 
     Example:
         >>> import leafwise as lw
@@ -388,11 +397,9 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
         PyTreeDef((*, [*, *]))
     """
     parts = tuple(treedefs)
-    check_treedefs("treedef_tuple", parts)
+    mode = joined_mode("treedef_tuple", parts) if parts else Mode(GLOBAL, False)
     steps: list[Step] = []
     for part in parts:
         steps += iter_steps(part._code)
     steps.append((BUILTINS[tuple], len(parts), None))
-    named = [part._mode for part in parts if part._mode.namespace]
-    plain = Mode(GLOBAL, bool(parts) and parts[0].none_is_leaf)
-    return PyTreeDef._of(steps, named[0] if named else plain)
+    return PyTreeDef._of(steps, mode)

@@ -126,8 +126,16 @@ class View:
         self.flattener: Callable[..., int] | None = None
         self.hot: dict[type, Callable[[Any], tuple[list[Any], Any] | None]] = {}
 
+    def __call__(self, node: Any) -> bool:
+        """Say whether a value is of the classes that this view stops at."""
+        return issubclass(type(node), self._stops)
+
     def stopping_at(self, stops: tuple[type, ...]) -> View:
-        """Return a view in which values of these classes are leaves as well."""
+        """Return a view in which values of these classes are leaves as well.
+
+        It is a predicate as well: who walks by it asks nothing, and who walks by
+        another view may ask it of each node.
+        """
         view = self._narrowed.get(stops)
         if view is None:
             if len(self._narrowed) >= _MAX_NARROWED:

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 from ..errors import CycleError
 from .code import Code, Entry, leaf_paths, locate
 from .containers import DICT, LIST, TUPLE
-from .keyorder import key_order, known_orders
+from .keyorder import are_plain, key_order, known_orders
 from .keypath import KeyPath
 from .rule import Rule
 from .view import View
@@ -134,7 +134,8 @@ def _make_flattener(view: View) -> Callable[..., int]:
         if rule is DICT:
             keys = tuple(node)
             try:
-                order = known_orders[keys]
+                plain = are_plain(map(type, keys))
+                order = known_orders[keys] if plain else key_order(keys)
             except KeyError:
                 order = key_order(keys)
             children = [*node.values()]

@@ -112,7 +112,7 @@ class Part:
         parts = [part for part, _ in below]
         self.kind = kind
         self.rule = rule
-        self.cls: type = aux if kind == "namedtuple" else _class_of(rule, aux)
+        self.cls: type = rule.class_of(aux)
         self.varies = varies
         self.aux: Any = None if varies else aux
         self.shape: Any = aux.anatomy if kind == "shaped" else None
@@ -195,12 +195,6 @@ def _weight_of_run(part: Part | None, count: int) -> int:
     return 2 + part.weight if is_loop(part, count) else part.weight * count
 
 
-def _class_of(rule: Rule, aux: Any) -> type:
-    if rule.cls is tuple and rule is not TUPLE:
-        return aux[0]  # type: ignore[no-any-return]  # a struct sequence
-    return rule.cls
-
-
 def _own_marks(part: Part) -> Sequence[Any]:
     """Return what a node itself adds to the marks."""
     if part.varies:
@@ -278,7 +272,7 @@ def _identify(rule: Rule, aux: Any) -> tuple[str, Hashable]:
         if kind == "shaped":
             return kind, _Varies((_READ_ANEW, aux.anatomy))
         known = kind if kind in ("record", "custom") else "called"
-        return known, _Varies((_READ_ANEW,))
+        return known, _Varies((_READ_ANEW, rule.class_of(aux)))
 
 
 def fingerprint(code: Code) -> Hashable:

@@ -269,6 +269,7 @@ def tree_map(
             f,
             (tree, *rest),
             *outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace),
+            strict=strict,
         )
     if is_leaf is None and namespace is GLOBAL and none_is_leaf is False:
         view, stop = current.view, None
@@ -292,10 +293,12 @@ def _map_tied(
     trees: tuple[Any, ...],
     view: View,
     stop: Predicate,
+    *,
+    strict: bool,
 ) -> Any:
     if share != "preserve":
         raise ValueError(f"share must be None or 'preserve', got {share!r}")
-    return map_tied(f, trees, view, stop)
+    return map_tied(f, trees, view, stop, strict=strict)
 
 
 def tree_map_(

@@ -316,7 +316,7 @@ are registered'
     if cls in BUILTINS:
         return f"a node: {cls.__qualname__} is a built-in node type"
     if rule.cls is tuple:
-        return f"a node: {cls.__qualname__} is a {rule.name}"
+        return f"a node: {cls.__qualname__} is a {rule.name.partition(' ')[0]}"
     scope = f"in namespace {rule.namespace!r}" if rule.namespace else "globally"
     name = cls.__qualname__
     if view.registered(cls) is None:

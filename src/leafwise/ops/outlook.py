@@ -23,7 +23,14 @@ from ..core.walk import PathPredicate, Predicate, flatten
 if TYPE_CHECKING:
     from ..typing import IsLeaf
 
-__all__ = ["asks_to_stop", "columns_of", "outlook", "predicate", "take_apart"]
+__all__ = [
+    "asks_to_stop",
+    "columns_of",
+    "outlook",
+    "predicate",
+    "stopping",
+    "take_apart",
+]
 
 
 def predicate(is_leaf: IsLeaf, takes_path: bool = False) -> Predicate:
@@ -51,20 +58,29 @@ def outlook(
 ) -> tuple[View, Predicate]:
     """Return the view to walk under, and the predicate to ask besides, if any.
 
-    Classes whose instances are just those of their subclasses need no asking:
-    there is a view in which they are leaves.
-
     Raises:
         NamespaceError: Nobody declared the namespace.
         TypeError: `is_leaf` is neither a predicate, nor a type, nor types.
     """
     view = view_of(namespace, none_is_leaf)
+    return view, stopping(view, is_leaf, takes_path)
+
+
+def stopping(view: View, is_leaf: IsLeaf, takes_path: bool) -> Predicate:
+    """Return the predicate to ask in a walk under a view, None for none.
+
+    The predicate for classes whose instances are just those of their subclasses is
+    a view in which these are leaves, so that `take_apart` has nothing to ask.
+
+    Raises:
+        TypeError: `is_leaf` is neither a predicate, nor a type, nor types.
+    """
     if is_leaf is None:
-        return view, None
+        return None
     stops: Any = is_leaf if type(is_leaf) is tuple else (is_leaf,)
     if all(type(cls) is type for cls in stops):
-        return view.stopping_at(stops), None
-    return view, predicate(is_leaf, takes_path)
+        return view.stopping_at(stops)
+    return predicate(is_leaf, takes_path)
 
 
 def asks_to_stop(stop: Predicate, tree: Any, path: KeyPath = ROOT) -> bool:
@@ -76,7 +92,9 @@ def asks_to_stop(stop: Predicate, tree: Any, path: KeyPath = ROOT) -> bool:
 
 def take_apart(tree: Any, view: View, stop: Predicate) -> tuple[list[Any], PyTreeDef]:
     """Return leaves and treedef of a tree, by the fastest way that is known."""
-    if stop is not None:
+    if type(stop) is View:
+        view = stop
+    elif stop is not None:
         leaves, code = flatten(tree, view, stop)
         return leaves, make_treedef(code, len(leaves), view)
     cls = type(tree)
@@ -106,14 +124,15 @@ def columns_of(
     """Return what a map over several trees calls its function with, and the treedef.
 
     One list for each argument: the key paths, if they are wanted, the leaves of
-    the first tree, and what each further tree has at their places.
+    the first tree, and what each further tree has at their places. The predicate is
+    asked of the first tree; with `strict`, also of what the others have there.
     """
     leaves, treedef = take_apart(tree, view, stop)
     columns: list[list[Any]] = [leaves]
     for index, other in enumerate(rest, start=1):
         column = treedef._match(other)
         if column is None or strict:
-            _check_column(column, treedef, other, index, view)
+            _check_column(column, treedef, other, index, view, stop)
         columns.append(column)  # type: ignore[arg-type]  # checked
     if with_paths:
         columns.insert(0, [*treedef.paths()])
@@ -121,7 +140,12 @@ def columns_of(
 
 
 def _check_column(
-    column: list[Any] | None, treedef: PyTreeDef, other: Any, index: int, view: View
+    column: list[Any] | None,
+    treedef: PyTreeDef,
+    other: Any,
+    index: int,
+    view: View,
+    stop: Predicate,
 ) -> None:
     """Refuse a further tree that differs, or goes deeper than the first.
 
@@ -133,7 +157,13 @@ def _check_column(
     elif view.leaf_types.issuperset(map(type, column)):
         return
     else:
-        found = deeper(treedef._code, other, view)
+        found = deeper(
+            treedef._code,
+            other,
+            view,
+            lambda path, node: asks_to_stop(stop, node, path),
+            "strict=True takes no tree that is deeper than the first",
+        )
     if column is None or found:
         raise mismatch_error(
             found,

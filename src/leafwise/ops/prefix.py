@@ -423,7 +423,7 @@ def equality_errors(
         tree: A tree.
         other: Another tree.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`; asked of the first tree.
+            :ref:`common arguments <common>`; asked of both trees.
 
     Returns:
         The differences in leaf order; none if the structures are equal.
@@ -436,4 +436,5 @@ def equality_errors(
         at [1]: expected tuple of length 2, got tuple of length 1
     """
     view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    return take_apart(tree, view, stop)[1].explain(other)
+    _, treedef = take_apart(tree, view, stop)
+    return treedef.explain(take_apart(other, view, stop)[1])

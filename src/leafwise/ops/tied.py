@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..core.code import locate, unlink
+from ..core.code import ROOT, locate, unlink
+from ..core.keypath import KeyPath
 from ..core.view import View
-from ..core.walk import Predicate
+from ..core.walk import PathPredicate, Predicate
 from ..errors import CycleError
 from .outlook import asks_to_stop, columns_of
 
@@ -23,7 +24,12 @@ _PENDING: Final = object()
 
 
 def map_tied(
-    function: Callable[..., Any], trees: tuple[Any, ...], view: View, stop: Predicate
+    function: Callable[..., Any],
+    trees: tuple[Any, ...],
+    view: View,
+    stop: Predicate,
+    *,
+    strict: bool,
 ) -> Any:
     """Map a function over trees, and tie in the result what is tied in them.
 
@@ -31,7 +37,7 @@ def map_tied(
         CycleError: The first tree contains itself.
         StructureError: A further tree does not have the structure of the first.
     """
-    columns_of(trees[0], trees[1:], view, stop)  # refuses what does not fit
+    columns_of(trees[0], trees[1:], view, stop, strict=strict)  # checks them
     memo: dict[tuple[int, ...], Any] = {}
     kept: list[Any] = []  # so that no id is given away
     values: list[Any] = []
@@ -53,7 +59,8 @@ def map_tied(
             values.append(found)
             continue
         first = row[0]
-        rule = None if asks_to_stop(stop, first) else view.resolve(type(first))
+        path = KeyPath(unlink(link)) if isinstance(stop, PathPredicate) else ROOT
+        rule = None if asks_to_stop(stop, first, path) else view.resolve(type(first))
         if rule is None:
             value = _call(function, row, link)
             values.append(value)

@@ -10,16 +10,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..core.auxdata import clip
-from ..core.code import flatten_up_to
 from ..core.keypath import KeyPath
 from ..core.mismatch import Difference, deeper, differences, mismatch_error
-from ..core.registry import view_of
+from ..core.structure import joined_mode
 from ..core.treedef import PyTreeDef
-from ..core.view import GLOBAL
-from ..core.walk import map_leaves
+from ..core.view import GLOBAL, View
+from ..core.walk import Predicate, map_leaves
 from ..errors import StructureError
-from .basic import tree_structure
-from .outlook import columns_of, outlook, take_apart
+from .outlook import asks_to_stop, columns_of, outlook, stopping, take_apart
 
 
 if TYPE_CHECKING:
@@ -34,15 +32,24 @@ __all__ = [
 
 
 def tree_transpose(
-    outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, tree: Any
+    outer_treedef: PyTreeDef,
+    inner_treedef: PyTreeDef | None,
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
 ) -> Any:
     """Turn a tree of trees inside out.
 
     Args:
         outer_treedef: The structure of the outer tree.
         inner_treedef: The structure that stands at each of its leaves; None to
-            take that of the first one.
-        tree: A tree of the structure `outer_treedef.compose(inner_treedef)`.
+            take that of the first one, and ask for just that of the others.
+        tree: A tree of the structure `outer_treedef.compose(inner_treedef)`. It may
+            go deeper where `inner_treedef` is given: whatever stands at a leaf of
+            that is moved as a whole.
+        is_leaf, is_leaf_takes_path: See :ref:`common arguments <common>`; asked of
+            what stands at the outer leaves, if `inner_treedef` is None.
 
     Returns:
         A tree of the structure `inner_treedef.compose(outer_treedef)`.
@@ -50,6 +57,7 @@ def tree_transpose(
     Raises:
         StructureError: The tree does not have that structure, or there is no
             leaf to take the inner structure of.
+        TreeDefError: The treedefs are of two None modes or two namespaces.
         TypeError: A treedef is none.
 
     Example:
@@ -59,15 +67,39 @@ def tree_transpose(
         >>> inner = lw.tree_structure((0, 0))
         >>> lw.tree_transpose(outer, inner, pairs)
         ({'a': 1, 'b': 3}, {'a': 2, 'b': 4})
+        >>> lw.tree_transpose(inner, inner, ([[1], [2]], [[3], [4]]), list)
+        Traceback (most recent call last):
+        ...
+        leafwise.errors.StructureError: the tree does not have the inner structure at \
+each outer leaf, in 2 places:
+          at [0]: expected tuple of length 2, got list of length 2
+          at [1]: expected tuple of length 2, got list of length 2
+        hint: a list and a tuple are different nodes; convert one of them
+        >>> lw.tree_transpose(inner, inner, (([1], [2]), ([3], [4])))
+        (([1], [3]), ([2], [4]))
     """
-    for treedef in (outer_treedef, inner_treedef):
-        if not isinstance(treedef, PyTreeDef) and treedef is not None:
+    _check_inner("tree_transpose", outer_treedef, inner_treedef)
+    parts = outer_treedef.flatten_up_to(tree)
+    stop = stopping(outer_treedef._view(), is_leaf, is_leaf_takes_path)
+    paths = outer_treedef.paths()
+    return _transposed(outer_treedef, inner_treedef, parts, paths, stop)
+
+
+def _check_inner(who: str, outer: Any, inner: Any) -> None:
+    """Refuse structures that are none, or that cannot stand inside each other.
+
+    Raises:
+        TreeDefError: They are of two None modes or two namespaces.
+        TypeError: One is no treedef; None stands for an inner one.
+    """
+    for treedef in (outer, inner):
+        if not isinstance(treedef, PyTreeDef) and (treedef is not inner or inner):
             raise TypeError(
-                "tree_transpose takes two treedefs and then the tree, "
+                f"{who} takes treedefs for the structures, "
                 f"got {type(treedef).__name__}: {clip(treedef)}"
             )
-    parts = outer_treedef.flatten_up_to(tree)
-    return _transposed(outer_treedef, inner_treedef, parts, outer_treedef.paths())
+    if inner is not None:
+        joined_mode(who, (outer, inner))
 
 
 def _transposed(
@@ -75,38 +107,61 @@ def _transposed(
     inner: PyTreeDef | None,
     parts: list[Any],
     paths: list[KeyPath],
+    stop: Predicate,
 ) -> Any:
-    """Put the n-th leaves of all parts together, for each n."""
-    if inner is None:
-        inner = _inner_of(outer, parts)
-    rows = [_row(inner, part, path) for part, path in zip(parts, paths, strict=True)]
-    columns = zip(*rows, strict=True) if rows else [()] * inner.num_leaves
-    return inner.unflatten([outer.unflatten(column) for column in columns])
+    """Put the n-th leaves of all parts together, for each n.
+
+    Raises:
+        StructureError: A part does not have the inner structure; or goes deeper than
+            the first, if that gave it.
+    """
+    view = outer._view()
+    found: list[Difference] = []
+    rows: list[list[Any]] = []
+    taken = _inner_of(outer, parts, view, stop) if inner is None else inner
+    for part, path in zip(parts, paths, strict=True):
+        row = taken._match(part)
+        if row is None:
+            wrong = differences(taken._code, part, view)
+        elif inner is None and not view.leaf_types.issuperset(map(type, row)):
+            wrong = _deeper(taken, part, view, stop)
+        else:
+            wrong = []
+        found += [
+            Difference(path + d.path, d.expected, d.actual, d.hint) for d in wrong
+        ]
+        rows.append(row or [])
+    if found:
+        raise mismatch_error(
+            found,
+            subject="the tree does not have the inner structure at each outer leaf",
+        )
+    columns = zip(*rows, strict=True) if rows else [()] * taken.num_leaves
+    return taken.unflatten([outer.unflatten(column) for column in columns])
 
 
-def _inner_of(outer: PyTreeDef, parts: list[Any]) -> PyTreeDef:
+def _deeper(
+    inner: PyTreeDef, part: Any, view: View, stop: Predicate
+) -> list[Difference]:
+    return deeper(
+        inner._code,
+        part,
+        view,
+        lambda path, node: asks_to_stop(stop, node, path),
+        "the inner structure is that of the first one; give it as a treedef, and "
+        "anything may stand at its leaves",
+    )
+
+
+def _inner_of(
+    outer: PyTreeDef, parts: list[Any], view: View, stop: Predicate
+) -> PyTreeDef:
     if not parts:
         raise StructureError(
             f"{clip(outer)} has no leaves, so the inner structure cannot be taken "
             "from them; give it as a treedef"
         )
-    return tree_structure(
-        parts[0], none_is_leaf=outer.none_is_leaf, namespace=outer.namespace
-    )
-
-
-def _row(inner: PyTreeDef, part: Any, path: KeyPath) -> list[Any]:
-    """Return the leaves of one part, which must have exactly the inner structure."""
-    view = view_of(inner.namespace, inner.none_is_leaf)
-    row = flatten_up_to(inner._code, part)
-    look = differences if row is None else deeper
-    found = look(inner._code, part, view)
-    if row is None or found:
-        raise mismatch_error(
-            [Difference(path + d.path, d.expected, d.actual) for d in found],
-            subject="the tree does not have the inner structure at each outer leaf",
-        )
-    return row
+    return take_apart(parts[0], view, stop)[1]
 
 
 def tree_transpose_map(
@@ -125,16 +180,20 @@ def tree_transpose_map(
         f: Called as in `tree_map`; returns a tree.
         tree: The tree that gives the outer structure.
         *rest: Further trees that have the structure of `tree`.
-        inner_treedef: The structure of what `f` returns; None to take that of
-            the first result.
+        inner_treedef: The structure of what `f` returns, which may go deeper; None to
+            take that of the first result, and ask for just that of the others.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+            :ref:`common arguments <common>`; asked of `tree`, and of the results if
+            the inner structure is taken from them.
 
     Returns:
         A tree of the inner structure with trees like `tree` at its leaves.
 
     Raises:
         StructureError: The results differ in structure, or there are none.
+        TreeDefError: `inner_treedef` is of another None mode or namespace; `f` has
+            not been called then.
+        TypeError: `inner_treedef` is no treedef.
 
     Example:
         >>> import leafwise as lw
@@ -145,8 +204,9 @@ def tree_transpose_map(
     """
     view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     columns, outer = columns_of(tree, rest, view, stop)
+    _check_inner("tree_transpose_map", outer, inner_treedef)
     values = map_leaves(f, columns, outer._code)
-    return _transposed(outer, inner_treedef, values, outer.paths())
+    return _transposed(outer, inner_treedef, values, outer.paths(), stop)
 
 
 def tree_transpose_map_with_path(
@@ -165,15 +225,18 @@ def tree_transpose_map_with_path(
         f: Called as `f(path, leaf, *others)`; returns a tree.
         tree: The tree that gives the outer structure.
         *rest: Further trees that have the structure of `tree`.
-        inner_treedef: The structure of what `f` returns.
+        inner_treedef: The structure of what `f` returns; see `tree_transpose_map`.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+            :ref:`common arguments <common>`; asked as in `tree_transpose_map`.
 
     Returns:
         A tree of the inner structure with trees like `tree` at its leaves.
 
     Raises:
         StructureError: The results differ in structure, or there are none.
+        TreeDefError: `inner_treedef` is of another None mode or namespace; `f` has
+            not been called then.
+        TypeError: `inner_treedef` is no treedef.
 
     Example:
         >>> import leafwise as lw
@@ -182,8 +245,9 @@ def tree_transpose_map_with_path(
     """
     view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     columns, outer = columns_of(tree, rest, view, stop, with_paths=True)
+    _check_inner("tree_transpose_map_with_path", outer, inner_treedef)
     values = map_leaves(f, columns, outer._code)
-    return _transposed(outer, inner_treedef, values, columns[0])
+    return _transposed(outer, inner_treedef, values, columns[0], stop)
 
 
 def tree_unzip(

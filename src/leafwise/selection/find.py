@@ -129,10 +129,10 @@ class CycleCheck:
     Called at each node as deep as `DEPTH_IN_DOUBT`, it looks the first time.
     """
 
-    __slots__ = ("trees", "view")
+    __slots__ = ("scope", "trees")
 
     def __init__(self, scope: Scope, *trees: Any) -> None:
-        self.view = scope.view
+        self.scope = scope
         self.trees = trees
 
     def __call__(self) -> None:
@@ -142,7 +142,7 @@ class CycleCheck:
             CycleError: A tree contains itself.
         """
         for tree in self.trees:
-            flatten(tree, self.view)
+            flatten(tree, *self.scope)
         self.trees = ()
 
 

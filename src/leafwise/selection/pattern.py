@@ -18,6 +18,7 @@ from ..core.auxdata import clip
 from ..core.keypath import KeyPath, keystr
 from ..core.near import brief, nearest
 from ..core.treedef import PyTreeDef
+from ..core.walk import PathPredicate, Predicate
 from ..errors import EditError, PathError
 from ..ops.basic import tree_flatten
 from ..ops.outlook import asks_to_stop, take_apart
@@ -171,17 +172,24 @@ class _OfType(Selector):
         self.types = types
 
     def targets(self, tree: Any, scope: Scope) -> list[Place]:
-        types, stop, view = self.types, scope.stop, scope.view
-        if stop is None and all(type(cls) is type for cls in types):
+        types, view = self.types, scope.view
+        if scope.stop is None and all(type(cls) is type for cls in types):
             leaves, treedef = take_apart(tree, view.stopping_at(types), None)
         else:
-            leaves, treedef = take_apart(
-                tree,
-                view,
-                lambda node: isinstance(node, types) or asks_to_stop(stop, node),
-            )
+            leaves, treedef = take_apart(tree, view, self._stopping_too(scope.stop))
         chosen = [n for n, leaf in enumerate(leaves) if isinstance(leaf, types)]
         return leaf_places(leaves, treedef, chosen)
+
+    def _stopping_too(self, stop: Predicate) -> Predicate:
+        """Return a predicate that stops at these types, and where another does."""
+        types = self.types
+        if isinstance(stop, PathPredicate):
+            return PathPredicate(
+                lambda path, node: (
+                    isinstance(node, types) or asks_to_stop(stop, node, path)
+                )
+            )
+        return lambda node: isinstance(node, types) or asks_to_stop(stop, node)
 
 
 class _Mask(Selector):

@@ -1,0 +1,295 @@
+"""`is_leaf`: one rule for classes and predicates, in every function that takes it."""
+
+import inspect
+from collections import OrderedDict, deque
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import leafwise as lw
+from strategies import Box, Layer, Point, trees
+
+
+EXECUTOR = ThreadPoolExecutor(1)
+
+
+def row(*values):
+    return values
+
+
+def of_one(function, *before, **options):
+    """Call a function with the first tree, after some arguments."""
+    return lambda a, b, c, how: function(*before, a, **options, **how)
+
+
+def of_all(function, *before, **options):
+    """Call a function with three trees, after some arguments."""
+    return lambda a, b, c, how: function(*before, a, b, c, **options, **how)
+
+
+def of_two(function, **options):
+    """Call a function with two trees."""
+    return lambda a, b, c, how: function(a, b, **options, **how)
+
+
+def kept(a, b, c, how):
+    """Visit with functions that keep what they see."""
+    seen = []
+    enter = lambda node, path, parent: seen.append((str(path), node)) or node  # noqa: E731
+    return lw.tree_visit(a, enter, enter, **how), seen
+
+
+CALLS = {
+    "tree_flatten": of_one(lw.tree_flatten),
+    "tree_leaves": of_one(lw.tree_leaves),
+    "tree_structure": of_one(lw.tree_structure),
+    "tree_iter": of_one(lw.tree_iter),
+    "tree_paths": of_one(lw.tree_paths),
+    "tree_flatten_with_path": of_one(lw.tree_flatten_with_path),
+    "tree_leaves_with_path": of_one(lw.tree_leaves_with_path),
+    "tree_walk": of_one(lw.tree_walk),
+    "tree_walk, bottom up": of_one(lw.tree_walk, bottom_up=True),
+    "tree_visit": kept,
+    "tree_is_leaf": of_one(lw.tree_is_leaf),
+    "all_leaves": of_two(lambda a, b, **how: lw.all_leaves([a, b], **how)),
+    "explain_leaf": of_one(lw.explain_leaf),
+    "tree_children": of_one(lw.tree_children),
+    "tree_flatten_one_level": of_one(
+        lambda a, **how: lw.tree_flatten_one_level(a, **how)[:4]
+    ),
+    "tree_reduce": of_one(lambda a, **how: lw.tree_reduce(row, a, 0, **how)),
+    "tree_reduce_associative": of_one(lw.tree_reduce_associative, row, identity=0),
+    "tree_all": of_one(lw.tree_all),
+    "tree_any": of_one(lw.tree_any),
+    "tree_sum": of_one(lw.tree_sum),
+    "tree_max": of_one(lw.tree_max, key=repr),
+    "tree_min": of_one(lw.tree_min, key=repr),
+    "tree_map": of_all(lw.tree_map, row),
+    "tree_map, one tree": of_one(lw.tree_map, row),
+    "tree_map, strict": of_all(lw.tree_map, row, strict=True),
+    "tree_map, tied": of_all(lw.tree_map, row, share="preserve"),
+    "tree_map, tied and strict": of_all(
+        lw.tree_map, row, share="preserve", strict=True
+    ),
+    "tree_map, elsewhere": of_all(lw.tree_map, row, executor=EXECUTOR),
+    "tree_map_": of_all(lw.tree_map_, row),
+    "tree_map_, strict": of_all(lw.tree_map_, row, strict=True),
+    "tree_map_with_path": of_all(lw.tree_map_with_path, row),
+    "tree_map_with_path, strict": of_all(lw.tree_map_with_path, row, strict=True),
+    "tree_map_with_path_": of_all(lw.tree_map_with_path_, row, strict=True),
+    "tree_map_only": of_one(lw.tree_map_only, int, str),
+    "tree_replace_nones": of_one(lw.tree_replace_nones, 0),
+    "tree_unzip": of_one(lambda a, **how: lw.tree_unzip(a, 2, **how)),
+    "tree_broadcast_prefix": of_two(lw.tree_broadcast_prefix),
+    "broadcast_prefix": of_two(lw.broadcast_prefix),
+    "tree_broadcast_common": of_two(lw.tree_broadcast_common),
+    "broadcast_common": of_two(lw.broadcast_common),
+    "tree_broadcast_map": of_all(lw.tree_broadcast_map, row),
+    "tree_broadcast_map_with_path": of_all(lw.tree_broadcast_map_with_path, row),
+    "prefix_errors": of_two(lw.prefix_errors),
+    "equality_errors": of_two(lw.equality_errors),
+    "tree_equal": of_two(lw.tree_equal),
+    "tree_transpose": lambda a, b, c, how: lw.tree_transpose(
+        lw.tree_structure((0, 0)), None, (a, b), **how
+    ),
+    "tree_transpose_map": of_all(lw.tree_transpose_map, row),
+    "tree_transpose_map, inner": of_all(
+        lw.tree_transpose_map, row, inner_treedef=lw.tree_structure((0, 0, 0))
+    ),
+    "tree_transpose_map_with_path": of_one(lw.tree_transpose_map_with_path, row),
+    "tree_diff": of_two(lw.tree_diff),
+    "assert_trees_equal": of_two(lw.assert_trees_equal),
+    "tree_partition": of_one(lambda a, **how: lw.tree_partition(a, int, **how)),
+    "tree_combine": of_two(
+        lambda a, b, **how: lw.tree_combine(
+            a, lw.tree_map(lambda _: lw.MISSING, b, **how), **how
+        )
+    ),
+    "tree_filter": of_one(
+        lambda a, **how: lw.tree_filter(a, int, missing_ok=True, **how)
+    ),
+    "tree_mask": of_one(lambda a, **how: lw.tree_mask(a, int, missing_ok=True, **how)),
+    "tree_labels": of_one(
+        lambda a, **how: lw.tree_labels(a, {"*": 0, "**": 1}, default=2, **how)
+    ),
+    "tree_update": of_one(
+        lambda a, **how: lw.tree_update(a, {"*": row}, missing_ok=True, **how)
+    ),
+    "tree_at": of_one(lambda a, **how: lw.tree_at(lambda t: t, a, 0, **how)),
+    "at": of_one(lambda a, **how: lw.at(a, missing_ok=True, **how)["**"].apply(row)),
+    "at, places": of_one(
+        lambda a, **how: lw.at(a, missing_ok=True, **how)["**.*"].items()
+    ),
+    "at, types": of_one(
+        lambda a, **how: lw.at(a, missing_ok=True, **how)[int, tuple].items()
+    ),
+    "select": of_one(lambda a, **how: lw.select(a, "*", missing_ok=True, **how).mask()),
+    "tree_map_outer": of_all(lw.tree_map_outer, row),
+    "tree_zip_outer": of_all(lw.tree_zip_outer),
+    "to_flat": of_one(lw.to_flat, strict=False),
+    "from_flat": of_two(
+        lambda a, b, **how: lw.from_flat(
+            lw.to_flat(a, strict=False, **how), like=b, **how
+        )
+    ),
+}
+"""A call of each function that takes `is_leaf`; each takes three trees and options."""
+
+CALLS["tree_broadcast"] = CALLS["tree_broadcast_prefix"]
+CLASSES = [list, tuple, dict, OrderedDict, deque, Point, Layer, Box, type(None), object]
+
+
+def outcome(call, a, b, c, how):
+    """Return what a call comes to, as text: its result, or its error."""
+    try:
+        result = call(a, b, c, how)
+        if inspect.isgenerator(result):
+            result = [*result]
+    except Exception as error:
+        notes = getattr(error, "__notes__", [])
+        return f"{type(error).__name__}: {error} {notes} {error.__dict__.keys()}"
+    return f"{result!r}\n{result}"
+
+
+def test_every_function_that_takes_is_leaf_is_called():
+    """The table above is whole."""
+    named = {name.partition(",")[0] for name in CALLS}
+    takes = {
+        name
+        for name in dir(lw)
+        if not isinstance(getattr(lw, name), type)
+        and callable(getattr(lw, name))
+        and "is_leaf" in inspect.signature(getattr(lw, name)).parameters
+    }
+    assert takes == named
+
+
+@settings(max_examples=15)
+@given(
+    st.data(),
+    trees(max_leaves=10),
+    st.lists(st.sampled_from(CLASSES), min_size=1, max_size=2),
+)
+@pytest.mark.parametrize("part", range(4))
+def test_a_class_does_as_its_predicate(part, data, tree, classes):
+    """A class, a tuple of classes, and a predicate give one result or one error."""
+    others = st.just(tree) | st.just(lw.tree_map(row, tree)) | trees(max_leaves=5)
+    other, third = data.draw(others), data.draw(others)
+    types = tuple(classes)
+    asked = [
+        {"is_leaf": types[0] if len(types) == 1 else types},
+        {"is_leaf": types},
+        {"is_leaf": lambda node: isinstance(node, types)},
+        {
+            "is_leaf": lambda path, node: isinstance(node, types),
+            "is_leaf_takes_path": True,
+        },
+    ]
+    for call in [*CALLS.values()][part::4]:
+        found = [outcome(call, tree, other, third, how) for how in asked]
+        assert found == found[:1] * len(found)
+
+
+WALKS = [
+    *("tree_leaves", "tree_iter", "tree_walk", "tree_visit", "tree_map"),
+    *("tree_map, strict", "tree_map, tied", "tree_map, tied and strict"),
+    *("tree_map_with_path", "tree_broadcast_prefix", "tree_broadcast_common"),
+    *("prefix_errors", "equality_errors", "tree_equal", "tree_unzip", "tree_mask"),
+]
+
+
+@settings(max_examples=15)
+@given(trees(max_leaves=10))
+def test_a_predicate_is_told_the_path_of_what_it_is_asked_of(tree):
+    """Each path that a predicate gets leads to the node that it gets."""
+    asked = []
+
+    def stop(path, node):
+        asked.append((path, node))
+        return isinstance(node, list)
+
+    twin = lw.tree_map(lambda leaf: leaf, tree)
+    for name in WALKS:
+        outcome(
+            CALLS[name], tree, twin, tree, {"is_leaf": stop, "is_leaf_takes_path": True}
+        )
+    for path, node in asked:
+        assert repr(node) in (repr(_at(whole, path)) for whole in (tree, twin))
+
+
+def _at(tree, path):
+    try:
+        return path(tree)
+    except lw.PathError:
+        return path
+
+
+# ------------------------------------------------- which trees are asked, one by one
+
+
+EITHER_WAY = [list, (list, set), lambda node: isinstance(node, list)]
+
+
+@pytest.mark.parametrize("is_leaf", EITHER_WAY)
+def test_a_prefix_alone_is_asked(is_leaf):
+    """What a prefix is spread over keeps all its leaves."""
+    full = (["a", "b"], "c")
+    assert lw.broadcast_prefix(True, full, is_leaf=is_leaf) == [True] * 3
+    assert lw.broadcast_prefix(([0, 1], 2), full, is_leaf=is_leaf) == [[0, 1]] * 2 + [2]
+    assert lw.tree_broadcast_prefix(0, full, is_leaf=is_leaf) == ([0, 0], 0)
+    assert lw.prefix_errors(([0], 1), full, is_leaf=is_leaf) == []
+
+
+@pytest.mark.parametrize("is_leaf", EITHER_WAY)
+def test_a_strict_map_takes_what_is_a_leaf_for_the_predicate(is_leaf):
+    """Trees that all end in lists are of one depth, if lists are leaves."""
+    one, other = {"a": [1], "b": 2}, {"a": [3, 4], "b": []}
+    for options in ({}, {"share": "preserve"}):
+        mapped = lw.tree_map(row, one, other, strict=True, is_leaf=is_leaf, **options)
+        assert mapped == {"a": ([1], [3, 4]), "b": (2, [])}
+        with pytest.raises(lw.StructureError) as error:
+            lw.tree_map(row, one, {**other, "b": (3,)}, strict=True, is_leaf=is_leaf)
+        assert str(error.value) == (
+            "tree 1 does not have the structure of the first tree, in 1 place:\n"
+            "  at ['b']: expected a leaf, got tuple of length 1\n"
+            "hint: strict=True takes no tree that is deeper than the first"
+        )
+    with pytest.raises(lw.StructureError):
+        lw.tree_map(row, one, other, strict=True, share="preserve")
+
+
+@pytest.mark.parametrize("is_leaf", EITHER_WAY)
+def test_both_trees_are_asked_where_neither_comes_first(is_leaf):
+    """Comparing and spreading in both directions stops in both trees."""
+    one, other = ([1, 2], 3), ([1], (3, 4))
+    assert lw.equality_errors(one, one, is_leaf=is_leaf) == []
+    (found,) = lw.equality_errors(one, other, is_leaf=is_leaf)
+    assert str(found) == "at [1]: expected a leaf, got tuple of length 2"
+    assert lw.tree_broadcast_common(one, other, is_leaf=is_leaf) == (
+        ([1, 2], (3, 3)),
+        ([1], (3, 4)),
+    )
+    assert lw.tree_combine(
+        ([1, 2], lw.MISSING), (lw.MISSING, [3]), is_leaf=is_leaf
+    ) == ([1, 2], [3])
+
+
+@pytest.mark.parametrize("is_leaf", EITHER_WAY)
+def test_an_error_names_what_a_further_tree_has(is_leaf):
+    """A further tree is not asked, so that a list in it is named as a node."""
+    with pytest.raises(lw.StructureError, match="got list of length 2"):
+        lw.tree_map(row, ((1, 2), [3]), ([1, 2], [3]), is_leaf=is_leaf)
+
+
+@pytest.mark.parametrize("stop", EITHER_WAY)
+def test_a_cycle_below_a_leaf_is_no_cycle_for_a_comparison(stop):
+    """However deep: what stands below a leaf is not looked at."""
+    knot = []
+    knot.append(knot)
+    deep = knot
+    for _ in range(1000):
+        deep = (deep,)
+    for compare in (lw.tree_diff, lw.tree_zip_outer):
+        assert compare(deep, (deep[0],), is_leaf=stop) is not None

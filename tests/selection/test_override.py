@@ -184,3 +184,16 @@ def test_the_text_of_a_value_is_the_value(value: Any):
 def test_any_text_is_a_text_in_quotes(text):
     """Also one that looks like a number, null, or something with an `=`."""
     assert lw.override({"x": "old"}, f"x={text!r}") == {"x": text}
+
+
+def test_a_written_mapping_has_the_keys_that_are_written():
+    """Also where the values are those of the old one, and for keys that are equal."""
+    assert lw.override({"d": {"a": 1}}, ['d={"b": 1}']) == {"d": {"b": 1}}
+    assert lw.override({"d": {"a": 1, "b": 1}}, 'd={"b": 1, "a": 1}') == {
+        "d": {"b": 1, "a": 1}
+    }
+    found = lw.override({"d": {"a": None, "b": None}}, 'd={"b": null, "a": null}')
+    assert [*found["d"]] == ["b", "a"]
+    assert repr(lw.override({"d": {1: "x"}}, "d={True: 'x'}")) == "{'d': {True: 'x'}}"
+    base = {"d": {"a": 1}}
+    assert lw.override(base, 'd={"a": 1}')["d"] is base["d"]

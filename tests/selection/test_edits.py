@@ -352,3 +352,28 @@ def test_static_items_of_containers():
     assert (dict(changed), lw.tree_leaves(changed)) == ({"w": 1, "name": "b"}, [1])
     assert dict(table) == {"w": 1, "name": "a"}
     assert lw.at([table])["[0].name"].paths() == [lw.KeyPath.parse("[0]['name']")]
+
+
+@pytest.mark.parametrize(
+    ("tree", "where", "said"),
+    [
+        ([1], "a", "'a' into the list"),
+        ([1], "\N{SUPERSCRIPT TWO}", "'²' into the list"),
+        ([1], "@a", "'.a' into the list"),
+        ([1], "[1.5]", "'[1.5]' into the list"),
+        ({"a": 1}, "@b", "'.b' into the dict"),
+        ({"a": 1}, "[<flat index 0>]", "'[<flat index 0>]' into the dict"),
+        (lw.List([1]), "x", "'x' into the List"),
+    ],
+    ids=str,
+)
+def test_a_key_that_a_node_cannot_have_is_not_inserted(tree, where, said):
+    """The error names the key and the node, whatever was asked for."""
+    with pytest.raises(lw.EditError) as caught:
+        lw.at([tree])["[0]"][where].insert(2)
+    assert str(caught.value) == f"nothing can be inserted at {said} at [0]"
+
+
+def test_a_position_is_inserted_into_a_dict_as_a_key():
+    """As `[5]` means the int key of a dict where it is there."""
+    assert lw.at({1: "a"})["[5]"].insert("b") == {1: "a", 5: "b"}

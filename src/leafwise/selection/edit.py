@@ -16,7 +16,7 @@ from ..errors import EditError, PathError
 from ..ops.outlook import outlook, take_apart
 from ..sentinel import MISSING
 from .find import Place, Scope, call_at
-from .pattern import Region, Selector, fail, follow, selector
+from .pattern import Region, Selector, fail, follow, selector, unique
 from .rebuild import Delete, Edit, Insert, Set, key_for, rebuild
 
 
@@ -82,6 +82,8 @@ class Selection:
         places = [Place((), self.tree)]
         for part in self._selectors:
             below = [p for above in places for p in follow(above, part, self._scope)]
+            if len(places) > 1:  # one of which may be inside another
+                below = unique(below)
             if not below and not self._missing_ok:
                 fail(part, places[0], self._scope)
             places = below
@@ -263,7 +265,13 @@ class Selection:
                 f"nothing can be inserted into the leaf at {place.path.where()}",
                 path=place.path,
             )
-        key = key_for(node, rule, wanted) if isinstance(wanted, str) else wanted
+        key = key_for(node, rule, wanted)
+        if key is None:
+            raise EditError(
+                f"nothing can be inserted at {str(wanted)!r} into the "
+                f"{type(node).__name__} at {place.path.where()}",
+                path=place.path,
+            )
         if isinstance(key, SequenceKey) and hasattr(node, "__len__"):
             size = len(node)
             index = key.idx + size if key.idx < 0 else key.idx

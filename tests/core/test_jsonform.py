@@ -1,6 +1,7 @@
 """Treedefs as JSON: what comes back, and what is refused."""
 
 import json
+import math
 import random
 import time
 import tracemalloc
@@ -13,6 +14,17 @@ from hypothesis import assume, given
 import leafwise as lw
 from leafwise.core.state import load
 from strategies import Box, Color, Layer, Point, add, trees
+
+
+class Name(str):
+    """A str of a class of its own."""
+
+    __slots__ = ()
+
+
+class Unprintable:
+    def __repr__(self):
+        raise RuntimeError("no text")
 
 
 def round_trip(treedef):
@@ -36,6 +48,9 @@ TREES = [
     lw.Partial(add, 1, key=2),
     {Color.RED: 1, "a": 2, 3: 4, None: 5, (1, "x"): 6, b"b": 7, 1.5: 8, "\ud800": 9},
     {"'": 1, '"': 2, "\n]": 3},
+    {complex(-0.0, 1): 1, complex(1, -0.0): 2, complex("-infj"): 3},
+    {(1, True, 1.0, complex(-0.0, -0.0)): 1},
+    Layer(1, 2, (math.inf, lw.DictKey(-0.5), lw.DictKey(2))),
 ]
 
 
@@ -49,6 +64,15 @@ def test_round_trip(tree):
     assert repr(again) == repr(treedef)
     assert repr(again.unflatten(leaves)) == repr(tree)
     assert again.paths() == treedef.paths()
+
+
+def test_integers_of_any_size_come_back():
+    """As keys, and as aux data."""
+    many = 10**5000
+    for tree in ({many: 1, -many: 2, (many,): 3}, Layer(1, 2, (many, -many))):
+        treedef = lw.tree_structure(tree)
+        assert round_trip(treedef) == treedef
+        assert round_trip(treedef).paths() == treedef.paths()
 
 
 @given(trees())
@@ -97,6 +121,38 @@ def test_depth_is_no_problem():
             "the aux data of Layer cannot be written as JSON: array([1., 1.]) "
             "(ndarray) has no text; register a codec for the class with "
             "leafwise.register_codec",
+        ),
+        ({math.nan: 1}, "the dict key nan has no text to write as JSON"),
+        (
+            {(1, complex(math.nan, 0)): 1},
+            "the dict key (1, (nan+0j)) has no text to write as JSON",
+        ),
+        (
+            OrderedDict({Name("a"): 1}),
+            "the dict key 'a' has no text to write as JSON",
+        ),
+        ({(Name("a"),): 1}, "the dict key ('a',) has no text to write as JSON"),
+        (
+            {Unprintable(): 1},
+            "the dict key <Unprintable that cannot be printed> has no text to write as "
+            "JSON",
+        ),
+        (
+            Layer(1, 2, math.nan),
+            "the aux data of Layer cannot be written as JSON: nan (float) has no text; "
+            "register a codec for the class with leafwise.register_codec",
+        ),
+        (
+            Layer(1, 2, lw.DictKey(frozenset({1}))),
+            "the aux data of Layer cannot be written as JSON: the dict "
+            "key frozenset({1}) has no text to write as JSON; register a codec for the "
+            "class with leafwise.register_codec",
+        ),
+        (
+            Layer(1, 2, lw.SequenceKey(math.nan)),
+            "the aux data of Layer cannot be written as JSON: the key "
+            "SequenceKey(idx=nan) has no text to write as JSON; register a codec for "
+            "the class with leafwise.register_codec",
         ),
         (
             Box(1, tag=frozenset()),
@@ -192,6 +248,8 @@ def text_of(**changes):
          "treedef: 'f()' is no path: this is no literal, at character 0"),
         ("[" * 100_000, None),
         (text_of(namespace=3), None),
+        (text_of(nodes=[[2, "deque", 2, 10**30]]), "malformed state of a treedef: aux "
+         "data does not fit a deque: no maxlen"),
         (text_of(none_is_leaf=1), None),
     ],
 )  # fmt: skip

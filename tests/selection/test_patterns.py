@@ -139,8 +139,15 @@ MANY = "9" * 5000
 
 @pytest.mark.parametrize(
     "text",
-    [MANY, f"a.{MANY}", f"{{a,{MANY}}}", f"[{MANY}:]", f"[:-{MANY}]", f"[::{MANY}]"]
-    + [f"[<flat index {MANY}>]"],
+    [
+        MANY,
+        f"a.{MANY}",
+        f"{{a,{MANY}}}",
+        f"[{MANY}:]",
+        f"[:-{MANY}]",
+        f"[::{MANY}]",
+        f"[<flat index {MANY}>]",
+    ],
     ids=["name", "step", "braces", "begin", "end", "step of a range", "flat index"],
 )
 def test_a_number_of_too_many_digits_is_refused(text):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, overload
 from ..core.auxdata import clip
 from ..core.code import unlink
 from ..core.keypath import KeyPath, end_of_quote, parse_literal
-from ..core.keys import DictKey, GetAttrKey, SequenceKey
+from ..core.keys import DictKey, GetAttrKey, SequenceKey, literal
 from ..core.view import GLOBAL
 from ..errors import EditError, PathError
 from ..ops.outlook import outlook
@@ -45,7 +45,7 @@ def _part(key: Any, sep: str) -> str:
         case DictKey(name) | GetAttrKey(name) if type(name) is str:
             return f"{sep}{name}" if _is_plain(name, sep) else f"[{name!r}]"
         case DictKey(name):
-            return f"[{name!r}]"
+            return f"[{literal(name)}]"
     return str(key)
 
 

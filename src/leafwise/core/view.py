@@ -127,12 +127,15 @@ class View:
         self.hot: dict[type, Callable[[Any], tuple[list[Any], Any] | None]] = {}
 
     def stopping_at(self, stops: tuple[type, ...]) -> View:
-        """Return a view in which values of these classes are leaves as well."""
+        """Return a view in which values of these classes are leaves as well.
+
+        What is a leaf in this view stays one.
+        """
         view = self._narrowed.get(stops)
         if view is None:
             if len(self._narrowed) >= _MAX_NARROWED:
                 self._narrowed.clear()
-            made = View(self.mode, self._layers, stops)
+            made = View(self.mode, self._layers, self._stops + stops)
             view = self._narrowed.setdefault(stops, made)
         return view
 

@@ -16,7 +16,7 @@ from ..errors import EditError, PathError
 from ..ops.outlook import outlook, take_apart
 from ..sentinel import MISSING
 from .find import Place, Scope, call_at
-from .pattern import Region, Selector, fail, follow, selector, unique
+from .pattern import Region, Selector, fail, follow, read_selector, unique
 from .rebuild import Delete, Edit, Insert, Set, key_for, rebuild
 
 
@@ -61,7 +61,7 @@ class Selection:
 
     def __getitem__(self, what: Any) -> Selection:
         """Go on with another selector, from each place."""
-        chain = (*self._selectors, selector(what))
+        chain = (*self._selectors, read_selector(what, self._scope.view))
         return Selection(self.tree, chain, self._scope, missing_ok=self._missing_ok)
 
     def __repr__(self) -> str:
@@ -259,7 +259,7 @@ class Selection:
         return rebuild(self.tree, edits, self._scope)
 
     def _new_key(self, place: Place, wanted: Any) -> Any:
-        node, rule = place.value, self._scope.rule_of(place.value)
+        node, rule = place.value, self._scope.rule_of(place.value, place.path)
         if rule is None:
             raise EditError(
                 f"nothing can be inserted into the leaf at {place.path.where()}",
@@ -308,7 +308,7 @@ class _At:
         self._missing_ok = missing_ok
 
     def __getitem__(self, what: Any) -> Selection:
-        chain = (selector(what),)
+        chain = (read_selector(what, self._scope.view),)
         return Selection(self._tree, chain, self._scope, missing_ok=self._missing_ok)
 
 

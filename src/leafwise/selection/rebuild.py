@@ -198,7 +198,7 @@ def _children(node: Any, scope: Scope) -> Any:
         return lambda key: node[key.key]
     if type(node) is list:
         return lambda key: node[key.idx]
-    rule: Any = scope.rule_of(node)
+    rule: Any = scope.view.resolve(type(node))
     children = dict(zip(keys_of(node, rule), rule.flatten(node)[0], strict=True))
     return lambda key: children[key] if key in children else getattr(node, key.name)
 
@@ -215,7 +215,7 @@ def _changed(
         return _changed_dict(link, node, flat)
     if type(node) is list or type(node) is deque:
         return _changed_list(link, node, flat)
-    rule: Any = scope.rule_of(node)
+    rule: Any = scope.view.resolve(type(node))
     if isinstance(rule.form, Items):
         return _with_items(link, node, rule.form, flat)
     if all(type(edit) is Set for _, edit in flat):

@@ -16,7 +16,7 @@ from ..sentinel import MISSING
 from .edit import at
 from .find import Scope, call_at, find
 from .grammar import DEEP, parse
-from .pattern import require, selector
+from .pattern import is_function, read_selector, require
 from .rebuild import Edit, Rename, Set, rebuild
 
 
@@ -41,7 +41,8 @@ def tree_update(
     Args:
         tree: Any tree.
         edits: For each selector a value to set, or a function to apply to what is
-            there. All selectors are about `tree`, whatever the others do.
+            there. A node is a value, even if it can be called. All selectors are about
+            `tree`, whatever the others do.
         missing_ok: Whether a selector may mean nothing.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
@@ -56,13 +57,14 @@ def tree_update(
         >>> lw.tree_update(config, {"**.lr": lambda lr: lr / 10, "name": "b"})
         {'optim': {'lr': 0.01, 'steps': 100}, 'name': 'b'}
     """
-    scope = Scope(*outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
+    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    scope = Scope(view, stop)
     listed: list[tuple[KeyPath, Edit]] = []
     for what, change in edits.items():
-        meant = selector(what)
+        meant = read_selector(what, view)
         for place in require(meant, tree, scope, missing_ok=missing_ok):
             value = change
-            if callable(change):
+            if is_function(change, view):
                 value = call_at(change, (place.value,), place)
             listed.append((place.path, Set(value)))
     return rebuild(tree, listed, scope)
@@ -134,9 +136,9 @@ def tree_rename(
         if not path:
             raise EditError("the root has no name", path=path)
         old = path[-1]._values()[0]
-        return Rename(name(old) if callable(name) else name)
+        return Rename(name(old) if is_function(name, scope.view) else name)
 
-    places = require(selector(what), tree, scope)
+    places = require(read_selector(what, scope.view), tree, scope)
     return rebuild(tree, [(place.path, renamed(place.path)) for place in places], scope)
 
 

@@ -133,6 +133,7 @@ def _write_key(key: Any) -> str:
     Raises:
         TreeDefError: The key has no such text.
     """
+    text = ""
     try:
         text = literal(key)
         again = parse_literal(text)
@@ -191,6 +192,7 @@ def _write_key_object(key: Any) -> str:
     Raises:
         TreeDefError: It has no such text.
     """
+    text = ""
     try:
         text = str(key)
         (again,) = KeyPath.parse(text)

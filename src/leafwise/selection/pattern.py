@@ -236,7 +236,10 @@ class _Mask(Selector):
     def targets(self, tree: Any, scope: Scope) -> list[Place]:
         values = self.treedef.flatten_up_to(tree)
         paths = self.treedef.paths()
-        _check_depth(paths, tree, scope)
+        mode = scope.view.mode
+        is_plain = scope.stop is None and scope.view is _plain(scope.view)
+        if not is_plain or self.treedef.namespace != mode.namespace:
+            _check_depth(paths, tree, scope)
         rows = zip(paths, self.parts, values, strict=True)
         if self.are_bools:
             return [Place(path, value) for path, part, value in rows if part]
@@ -250,21 +253,19 @@ class _Mask(Selector):
 
 
 def _check_depth(paths: Iterable[KeyPath], tree: Any, scope: Scope) -> None:
-    """Refuse a mask that goes into what is a leaf because the caller says so.
+    """Refuse a mask that goes into a leaf: of `is_leaf`, or of another namespace.
 
     Raises:
         StructureError: It does.
     """
-    if scope.stop is None and scope.view is _plain(scope.view):
-        return
     leaves = {*take_apart(tree, scope.view, scope.stop)[1].paths()}
     for path in paths:
         for size in range(len(path)):
             if path[:size] in leaves:
                 where = path[:size].where()
                 raise StructureError(
-                    f"the tree of bools goes deeper than the leaf at {where}, which "
-                    "`is_leaf` makes one",
+                    f"the tree of bools goes deeper than the tree, which has a leaf "
+                    f"at {where}",
                     path=path[:size],
                 )
 

@@ -222,9 +222,12 @@ def test_a_mask_that_does_not_fit_is_an_error():
     with pytest.raises(lw.StructureError) as caught:
         lw.at({"a": [1, 2]}, is_leaf=list)[{"a": [True, False]}].get()
     assert str(caught.value) == (
-        "the tree of bools goes deeper than the leaf at ['a'], which `is_leaf` makes "
-        "one"
+        "the tree of bools goes deeper than the tree, which has a leaf at ['a']"
     )
+    mask = space.selector([Local(True, False)])
+    assert space.at([Local(1, 2)])[mask].get() == [1]
+    with pytest.raises(lw.StructureError, match=r"which has a leaf at \[0\]"):
+        lw.at([Local(1, 2)])[mask].get()
     assert lw.at({"a": [1, 2]}, is_leaf=list)[{"a": True}].get() == [[1, 2]]
 
 

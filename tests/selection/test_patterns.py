@@ -188,6 +188,16 @@ def test_each_path_means_its_place(tree):
     assert all(map(lambda a, b: a is b, everything.get(), lw.tree_leaves(tree)))
 
 
+def test_the_text_of_a_key_with_nan_means_its_place():
+    """NaN equals nothing; keys with it are told apart by their texts."""
+    nan = float("nan")
+    keys = [nan, (nan, 1), (nan, 2), complex(nan, 1), complex(1, nan), ("banana",)]
+    tree = {key: place for place, key in enumerate(keys)}
+    for path, leaf in lw.tree_leaves_with_path(tree):
+        assert lw.select(tree, str(path)).get() == leaf
+        assert lw.select(tree, path).get() == leaf
+
+
 def test_what_else_may_be_a_selector():
     """Regular expressions, types, predicates, trees of bools, several, positions."""
 

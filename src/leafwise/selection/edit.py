@@ -80,10 +80,12 @@ class Selection:
 
     def _found(self) -> list[Place]:
         places = [Place((), self.tree)]
+        is_level = True
         for part in self._selectors:
             below = [p for above in places for p in follow(above, part, self._scope)]
-            if len(places) > 1:  # one of which may be inside another
+            if not is_level:  # one place may be inside another
                 below = unique(below)
+            is_level = is_level and part.is_level
             if not below and not self._missing_ok:
                 fail(part, places[0], self._scope)
             places = below

@@ -24,7 +24,13 @@ from typing import Any, Final, TypeAlias
 from ..core.auxdata import clip
 from ..core.frozen import Frozen
 from ..core.keypath import end_of_quote, parse_literal
-from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
+from ..core.keys import (
+    DictKey,
+    FlattenedIndexKey,
+    GetAttrKey,
+    SequenceKey,
+    literal,
+)
 from ..errors import PathError
 
 
@@ -161,11 +167,12 @@ def _attribute(name: str) -> Test:
 
 def _item(wanted: Any) -> Test:
     if type(wanted) is not int:
-        is_nan = wanted != wanted
+        shown = literal(wanted) if type(wanted) in _WITH_NAN else ""
+        has_nan = "nan" in shown  # which equals nothing, so its text has to do
         return lambda kind, value, _place, _count: (
             kind == "key"
             and type(value) is type(wanted)
-            and (value == wanted or (is_nan and value != value))
+            and (value == wanted or (has_nan and literal(value) == shown))
         )
 
     def test(kind: str, value: Any, place: int, count: int) -> bool:
@@ -174,6 +181,9 @@ def _item(wanted: Any) -> Test:
         return kind == "key" and type(value) is int and bool(value == wanted)
 
     return test
+
+
+_WITH_NAN: Final = frozenset({float, complex, tuple})
 
 
 def _one_of(

@@ -72,6 +72,11 @@ class Selector:
         self.means_one = means_one
         self.namespace = namespace
 
+    @property
+    def is_level(self) -> bool:
+        """Whether all targets are equally deep, so that none is inside another."""
+        return self.means_one
+
     def targets(self, tree: Any, scope: Scope) -> list[Place]:
         """Return the targets in a tree."""
         raise NotImplementedError
@@ -126,6 +131,11 @@ class _Path(Selector):
     def __init__(self, text: str, steps: Sequence[Step]) -> None:
         super().__init__(text, means_one=all(step.key is not None for step in steps))
         self.steps = steps
+
+    @property
+    def is_level(self) -> bool:
+        """Whether all targets are equally deep: each step but `**` is a level."""
+        return DEEP not in self.steps
 
     def targets(self, tree: Any, scope: Scope) -> list[Place]:
         return find(tree, self.steps, scope)
@@ -214,20 +224,26 @@ class _Mask(Selector):
     All of it for True, nothing for False, what a selector means in it.
     """
 
-    __slots__ = ("parts", "treedef")
+    __slots__ = ("are_bools", "parts", "treedef")
 
     def __init__(self, treedef: PyTreeDef, parts: Sequence[bool | Selector]) -> None:
-        are_bools = all(isinstance(part, bool) for part in parts)
-        super().__init__("a tree of bools" + ("" if are_bools else " and predicates"))
+        self.are_bools = _BOOL.issuperset(map(type, parts))
+        also = "" if self.are_bools else " and predicates"
+        super().__init__(f"a tree of bools{also}")
         self.treedef = treedef
         self.parts = parts
 
     def targets(self, tree: Any, scope: Scope) -> list[Place]:
         values = self.treedef.flatten_up_to(tree)
         paths = self.treedef.paths()
-        _check_depth(paths, tree, scope)
+        is_foreign = self.treedef.namespace != scope.view.mode.namespace
+        if is_foreign or scope.stop is not None:
+            _check_depth(paths, tree, scope)
+        rows = zip(paths, self.parts, values, strict=True)
+        if self.are_bools:
+            return [Place(path, value) for path, part, value in rows if part]
         found: list[Place] = []
-        for path, part, value in zip(paths, self.parts, values, strict=True):
+        for path, part, value in rows:
             if isinstance(part, Selector):
                 found += follow(Place(path, value), part, scope)
             elif part:
@@ -236,21 +252,19 @@ class _Mask(Selector):
 
 
 def _check_depth(paths: Iterable[KeyPath], tree: Any, scope: Scope) -> None:
-    """Refuse a mask that goes into what is a leaf because the caller says so.
+    """Refuse a mask that goes into a leaf: of `is_leaf`, or of another namespace.
 
     Raises:
         StructureError: It does.
     """
-    if scope.stop is None:
-        return
     leaves = {*take_apart(tree, scope.view, scope.stop)[1].paths()}
     for path in paths:
         for size in range(len(path)):
             if path[:size] in leaves:
                 where = path[:size].where()
                 raise StructureError(
-                    f"the tree of bools goes deeper than the leaf at {where}, which "
-                    "`is_leaf` makes one",
+                    f"the tree of bools goes deeper than the tree, which has a leaf "
+                    f"at {where}",
                     path=path[:size],
                 )
 
@@ -461,7 +475,12 @@ def _mask(what: Any, view: View) -> Selector:
         TypeError: Something may not stand there.
     """
     leaves, treedef = take_apart(what, view, None)
+    if _BOOL.issuperset(map(type, leaves)):
+        return _Mask(treedef, leaves)
     return _Mask(treedef, [_part(leaf, what, view) for leaf in leaves])
+
+
+_BOOL: Final = frozenset({bool})
 
 
 def _part(leaf: Any, whole: Any, view: View) -> bool | Selector:

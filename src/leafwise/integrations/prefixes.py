@@ -162,7 +162,7 @@ def _parts(value: Any) -> dict[Any, Any]:
 
 
 def _misfit(name: str, spec: Any, value: Any) -> StructureError:
-    actual, expected = (describe(tree, current.view) for tree in (spec, value))
+    expected, actual = (describe(tree, current.view) for tree in (spec, value))
     return StructureError(
         f"{name} is no prefix of what it is for: expected {expected}, got {actual}",
         expected=expected,
@@ -255,7 +255,7 @@ class Groups:
             if count != len(args):
                 entries = "1 entry" if count == 1 else f"{count} entries"
                 plural = "" if len(args) == 1 else "s"
-                raise ValueError(
+                raise StructureError(
                     f"{self._args.name} has {entries} for {len(args)} argument{plural}"
                 )
         places = [*self._args.places(args, (ARGS,)), (KWARGS,), (HELD,)]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 
+from . import filters as filters
 from . import integrations as integrations
 from . import tree as tree
 from .binding import Namespace as Namespace
@@ -64,7 +65,6 @@ from .kinds import field as field
 from .kinds import parameter as parameter
 from .kinds import state_value as state_value
 from .kinds import static as static
-from .objects import filters as filters
 from .objects.arrays import is_data as is_data
 from .objects.arrays import register_data_type as register_data_type
 from .objects.change import clone as clone

@@ -16,7 +16,17 @@ from .core import fields, jsonform, register, registry
 from .core.registry import declare_namespace
 from .core.view import DictOrder
 from .ops import basic, fold, inspect, parallel, paths, prefix, transpose, visit
-from .selection import diff, edit, flat, merge, outer, override, partition, update
+from .selection import (
+    diff,
+    edit,
+    flat,
+    merge,
+    outer,
+    override,
+    partition,
+    pattern,
+    update,
+)
 
 
 __all__ = ["Namespace", "namespace"]
@@ -73,6 +83,7 @@ BOUND: Final[dict[str, Callable[..., Any]]] = {
     "is_registered": registry.is_registered,
     "lookup": registry.lookup,
     "register_codec": jsonform.register_codec,
+    "selector": pattern.selector,
     "unregister_pytree_node": registry.unregister_pytree_node,
 }
 """The functions that take a namespace, by name."""

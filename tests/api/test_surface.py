@@ -1,7 +1,9 @@
 """The public surface: what is exported, what is imported, what stays below what."""
 
 import ast
+import importlib
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +68,28 @@ def test_modules_are_small_and_say_what_they_own(path):
     text = path.read_text(encoding="utf-8")
     assert ast.get_docstring(ast.parse(text))
     assert len(text.splitlines()) <= 900
+
+
+API = (SOURCE.parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", re.findall(r"module:: (leafwise\S*)", API))
+def test_each_module_of_the_api_page_can_be_imported(name):
+    """And has the names that the page lists below it."""
+    module = importlib.import_module(name)
+    if name == "leafwise":
+        return
+    section = API.partition(f"module:: {name}\n")[2].partition("module:: ")[0]
+    names = re.findall(r"^\.\. auto(?:class|function):: (\w+)$", section, re.M)
+    assert [one for one in names if not hasattr(module, one)] == []
+
+
+def test_filters_are_imported_by_name():
+    """From the module that the page names; they are those of the package."""
+    from leafwise.filters import Not
+
+    assert Not is lw.filters.Not
+    assert {*lw.filters.__all__} >= {"All", "Any", "OfType", "predicate"}
 
 
 def test_the_package_is_typed():

@@ -169,10 +169,174 @@ def test_the_text_of_a_path_says_one_thing(tree):
 @given(trees)
 def test_the_code_of_a_path_reads_the_tree(tree):
     """`path.code` is Python that evaluates to the leaf."""
-    names = {"tree": tree, "leafwise": lw, "inf": math.inf, __name__: None}
+    names = {"tree": tree, "leafwise": lw}
     for path, leaf in lw.tree_leaves_with_path(tree):
         code = path.code().replace(f"{Color.__module__}.Color", "Color")
         assert eval(code, names | {"Color": Color}) == leaf
+
+
+@pytest.mark.parametrize(
+    ("key", "code"),
+    [
+        (lw.GetAttrKey("class"), "getattr(tree, 'class')"),
+        (lw.GetAttrKey("None"), "getattr(tree, 'None')"),
+        (lw.GetAttrKey("match"), "tree.match"),
+        (lw.GetAttrKey("\N{LATIN SMALL LIGATURE FI}"), "getattr(tree, 'ﬁ')"),
+        (lw.GetAttrKey("größe"), "tree.größe"),
+        (lw.GetAttrKey("gro\u0308\u00dfe"), "getattr(tree, 'gro\u0308\u00dfe')"),
+        (lw.GetAttrKey("a b"), "getattr(tree, 'a b')"),
+        (lw.DictKey(math.inf), "tree[float('inf')]"),
+        (lw.DictKey((-math.inf, 1)), "tree[(float('-inf'), 1)]"),
+        (lw.DictKey(complex(1, math.inf)), "tree[complex('(1+infj)')]"),
+        (lw.DictKey(frozenset({2, 1})), "tree[frozenset({1, 2})]"),
+        (lw.DictKey(frozenset()), "tree[frozenset()]"),
+        (lw.FlattenedIndexKey(1), "leafwise.tree_children(tree)[1]"),
+    ],
+    ids=str,
+)
+def test_code_reads_what_the_key_means(key, code):
+    """Keywords, names that Python would read as others, and numbers without names."""
+    assert lw.KeyPath((key,)).code() == code
+    compile(code, "<code>", "eval")
+
+
+def test_code_reads_an_attribute_by_its_very_name():
+    """Python reads `tree.ﬁ` as `tree.fi`, which is another attribute."""
+
+    class Two:
+        def __init__(self):
+            vars(self)["\N{LATIN SMALL LIGATURE FI}"] = "one letter"
+            self.fi = "two letters"
+
+    path = lw.KeyPath((lw.GetAttrKey("\N{LATIN SMALL LIGATURE FI}"),))
+    assert eval(path.code(), {"tree": Two()}) == path(Two()) == "one letter"
+
+
+RAN = []
+
+
+class Hostile:
+    """A key whose text is code."""
+
+    def __repr__(self):
+        return f"__import__({__name__!r}).RAN.append('ran')"
+
+
+class HostileName(str):
+    """A name whose text is code."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return "RAN.append('ran')"
+
+    def __str__(self):
+        return "a][RAN.append('ran')"
+
+
+HostileEnum = enum.Enum(
+    "HostileEnum",
+    ["A"],
+    module=__name__,
+    qualname="Color or RAN.append('ran') or Color",
+)
+HiddenEnum = enum.Enum("HiddenEnum", ["A"], module=__name__, qualname="Color.BLUE.RED")
+
+
+class HostileKey:
+    """A key object of a user's own."""
+
+    def __str__(self):
+        return "[RAN.append('ran')]"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        lw.DictKey(Hostile()),
+        lw.DictKey((1, Hostile())),
+        lw.DictKey(frozenset({Hostile()})),
+        lw.DictKey(HostileName("a")),
+        lw.DictKey(HostileEnum.A),
+        lw.DictKey(HiddenEnum.A),
+        lw.SequenceKey(Hostile()),
+        lw.FlattenedIndexKey(Hostile()),
+        lw.DictKey(math.nan),
+        HostileKey(),
+    ],
+    ids=lambda key: type(key).__name__,
+)
+def test_a_key_without_safe_code_is_refused(key):
+    """What an object prints is never code; the error names the key."""
+    path = lw.KeyPath((lw.SequenceKey(0), key, lw.SequenceKey(1)))
+    with pytest.raises(lw.PathError, match="there is no code for the key ") as caught:
+        path.code()
+    assert caught.value.path == path[:2]
+    assert str(caught.value).endswith(
+        "only literals, Enum members and frozen sets of them can stand in code"
+    )
+    assert not RAN
+
+
+def test_the_name_of_an_attribute_is_never_code():
+    """Nor is that of a class of str with a text of its own."""
+    code = lw.KeyPath((lw.GetAttrKey(HostileName("a b")),)).code()
+    assert code == "getattr(tree, 'a b')"
+
+
+def test_reading_a_path_runs_no_code():
+    """Nor does it print what a dotted name leads to."""
+    with pytest.raises(lw.PathError, match="this is no literal"):
+        lw.KeyPath.parse(f"[{__name__}.hostile_object]")
+    assert not RAN
+
+
+class _Loud:
+    def __repr__(self):
+        RAN.append("repr")
+        return ""
+
+
+hostile_object = _Loud()
+
+
+def test_integers_of_any_size_are_keys():
+    """Python writes 4300 digits at most; more stand there in hexadecimal."""
+    many = 10**5000
+    for key in (many, -many, (many, "a")):
+        path = lw.KeyPath((lw.DictKey(key),))
+        again = lw.KeyPath.parse(str(path))
+        assert again == path
+        assert eval(path.code(), {"tree": {key: 1}}) == path({key: 1}) == 1
+    assert lw.keystr(lw.KeyPath((lw.DictKey(many),)), simple=True) == hex(many)
+    with pytest.raises(lw.PathError, match=r"nothing is meant by '\*\*\.x'"):
+        lw.at({many: 1})["**.x"].get()
+
+
+@pytest.mark.parametrize("real", [0.0, -0.0, 1.5, -1.5, math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize("imag", [0.0, -0.0, 1.5, -1.5, math.inf, -math.inf, math.nan])
+def test_every_complex_key_is_read_back_with_its_signs(real, imag):
+    """Zeros have signs too, which Python's arithmetic would lose."""
+    key = complex(real, imag)
+    for value in (key, (key, 1)):
+        (again,) = lw.KeyPath.parse(str(lw.KeyPath((lw.DictKey(value),))))
+        assert repr(again.key) == repr(value)
+
+
+PIECES = ["[", "]", "'", '"', ".", "a", "1", "-", "+", "j", "(", ")", ",", "inf", "nan"]
+PIECES += ["9" * 5000, "<flat index ", ">", "\\", "\0", "\ud800", " ", "ﬁ", "²", "f''"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
+def test_any_text_is_a_path_or_an_error(text):
+    """Nothing but `PathError` is raised, and what is read is written again."""
+    for whole in (text, f"[{text}]", f"[<flat index {text}>]"):
+        try:
+            path = lw.KeyPath.parse(whole)
+        except lw.PathError:
+            continue
+        again = lw.KeyPath.parse(str(path))
+        assert str(again) == str(path)
 
 
 @pytest.mark.parametrize(
@@ -223,6 +387,13 @@ def test_texts_that_are_read_back(key, text):
         ("[<flat index 1", "a flat index has a number and ends in >], at character 0"),
         ("[1 + 'a']", "this is no literal, at character 1"),
         ("[-'a']", "this is no literal, at character 1"),
+        ("[1+2]", "this is no literal, at character 1"),
+        ("[-True]", "this is no literal, at character 1"),
+        ("[1+1j+1j]", "this is no literal, at character 1"),
+        (
+            f"[<flat index {'9' * 5000}>]",
+            None,
+        ),
         ("[" + "9" * 5000 + "]", None),
     ],
 )

@@ -1,5 +1,7 @@
 """Trees of numbers and NumPy arrays: `ravel` and `vmap`."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -96,7 +98,10 @@ def test_axes():
 def test_errors():
     """Each says which argument, and where in it."""
     cases = [
-        (lambda: vmap(lambda x: x)(3), "argument 0 has 0 axes, so there is no axis 0"),
+        (
+            lambda: vmap(lambda x: x)(3),
+            r"argument 0 has shape \(\), so there is no axis 0",
+        ),
         (lambda: vmap(lambda x: x, None)(3), "needs at least one array that is mapped"),
         (
             lambda: vmap(lambda x: x)({"a": [np.ones(0)]}),
@@ -115,3 +120,37 @@ def test_errors():
         vmap(lambda x: x, {"a": 0})
     with pytest.raises(lw.StructureError):
         vmap(lambda x, y: x, in_axes=(0,))(np.ones(2), np.ones(2))
+
+
+def test_errors_of_vmap_name_arguments_and_options():
+    """In the words of the caller: which entry of the option, which argument."""
+    x = np.ones(3)
+    cases = [
+        (
+            lambda: vmap(lambda a, b: a, in_axes=(0, {"k": [0]}))(x, {"k": (x,)}),
+            "in_axes[1] is no prefix of argument 1, in 1 place:\n  at ['k']: expected "
+            "list of length 1, got tuple of length 1\nhint: a list and a tuple are "
+            "different nodes; convert one of them",
+        ),
+        (
+            lambda: vmap(lambda a, b: a, in_axes=(0,))(x, x),
+            "in_axes has 1 entry for 2 arguments",
+        ),
+        (
+            lambda: vmap(lambda a: [a], out_axes=(0,))(x),
+            "out_axes is no prefix of the result, in 1 place:\n  at the root: expected "
+            "tuple of length 1, got list of length 1\nhint: a list and a tuple are "
+            "different nodes; convert one of them",
+        ),
+        (
+            lambda: vmap(lambda a: a, in_axes=(1,))(x),
+            "argument 0 has shape (3,), so there is no axis 1 to map",
+        ),
+    ]
+    for call, said in cases:
+        with pytest.raises(ValueError, match=rf"^{re.escape(said)}$"):
+            call()
+    with pytest.raises(
+        TypeError, match=r"the axes in in_axes\[0\] must be ints or None"
+    ):
+        vmap(lambda a: a, in_axes=("x",))(x)

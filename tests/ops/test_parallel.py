@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
 
@@ -139,3 +139,104 @@ def test_gather_that_fails():
 
     assert asyncio.run(run()) == ["at key path ['a'][1]"]
     assert cancelled == [1, 1]
+
+
+def test_gather_of_futures():
+    """Futures of executors are waited for; what stands twice is waited for once."""
+
+    async def run(executor):
+        shared = later(7)
+        tree = {"a": executor.submit(double, 2), "b": [shared, shared], "c": 1}
+        return await lw.tree_gather(tree)
+
+    with ThreadPoolExecutor(1) as executor:
+        assert asyncio.run(run(executor)) == {"a": 4, "b": [7, 7], "c": 1}
+
+
+def test_gather_of_futures_that_fail():
+    """The first failure has its path; calls that have not begun are cancelled."""
+    gate = threading.Event()
+
+    async def run(executor):
+        first = executor.submit(fail_on_three, 3)
+        blocked = executor.submit(gate.wait, 5)
+        waiting = executor.submit(double, 1)
+        with pytest.raises(ValueError, match="three") as caught:
+            await lw.tree_gather({"a": [first, blocked], "b": waiting})
+        await asyncio.sleep(0)
+        gate.set()
+        return caught.value.__notes__, waiting.cancelled()
+
+    with ThreadPoolExecutor(1) as executor:
+        assert asyncio.run(run(executor)) == (["at key path ['a'][0]"], True)
+
+
+def test_gather_refuses_what_is_no_single_result():
+    """An asynchronous generator, and a coroutine that a future gives."""
+
+    async def many():
+        yield 1
+
+    with pytest.raises(TypeError, match=r"at \['a'\] is an asynchronous generator"):
+        asyncio.run(lw.tree_gather({"a": many()}))
+    coroutine = later(1)
+    future = Future()
+    future.set_result(coroutine)
+    with pytest.raises(TypeError, match=r"the result at \[1\] is a coroutine that"):
+        asyncio.run(lw.tree_gather([1, future]))
+    coroutine.close()
+
+
+def test_gather_of_futures_of_another_kind():
+    """What has callbacks and a result, as the futures of dask, is waited for."""
+
+    class Foreign:
+        def __init__(self, value):
+            self.value = value
+            self.cancelled = threading.Event()
+
+        def add_done_callback(self, tell):
+            if self.value != "never":
+                threading.Thread(target=tell, args=(self,)).start()
+
+        def result(self):
+            if isinstance(self.value, Exception):
+                raise self.value
+            return self.value
+
+        def cancel(self):
+            self.cancelled.set()
+
+        def __await__(self):
+            raise AssertionError("it knows nothing of asyncio")
+
+    async def run(*futures):
+        return await lw.tree_gather({"a": [*futures]})
+
+    assert asyncio.run(run(Foreign(1), Foreign(2))) == {"a": [1, 2]}
+    never = Foreign("never")
+    with pytest.raises(ValueError, match=r"^no") as caught:
+        asyncio.run(run(never, Foreign(ValueError("no"))))
+    assert caught.value.__notes__ == ["at key path ['a'][1]"]
+    assert never.cancelled.wait(5)
+
+
+def test_a_failure_whose_callback_comes_late():
+    """It has its path, too: callbacks may run in a thread of their own, as in dask."""
+
+    class Late(Future):
+        def add_done_callback(self, tell):
+            """Never tell."""
+
+    class Executor:
+        def submit(self, fn, *args):
+            future = Late()
+            try:
+                future.set_result(fn(*args))
+            except ValueError as error:
+                future.set_exception(error)
+            return future
+
+    with pytest.raises(ValueError, match="three") as caught:
+        lw.tree_map(fail_on_three, TREE, executor=Executor())
+    assert caught.value.__notes__ == ["at key path ['a'][1][0]"]

@@ -178,3 +178,61 @@ def test_is_leaf_may_take_the_path():
         is_leaf_takes_path=True,
     )
     assert visited == {"b": [1], "a": [0]}
+
+
+@pytest.mark.parametrize(
+    "enter",
+    [
+        lambda node, path, parent: [node],
+        lambda node, path, parent: {"a": node, "b": node},
+        lambda node, path, parent: [1] if node == 1 else node,
+    ],
+    ids=["each node", "twice", "a leaf"],
+)
+def test_a_visitor_that_always_goes_deeper_is_an_error(enter):
+    """What `enter` returns is visited as well; the error says what to do instead."""
+    with pytest.raises(lw.CycleError) as caught:
+        lw.tree_visit([1], enter)
+    text = str(caught.value)
+    assert text.startswith("the visit would never end: below [")
+    assert text.endswith(
+        "what it returns is visited as well; to replace a node without visiting what "
+        "replaces it, return SKIP from enter and the new node from leave"
+    )
+
+
+def test_replacing_without_visiting_what_was_put_there():
+    """`SKIP` going down, and the new node going up."""
+    seen = []
+
+    def enter(node, path, parent):
+        seen.append(node)
+        return lw.SKIP if node == [1] else node
+
+    def leave(node, path, parent):
+        return [[1]] if node == [1] else node
+
+    assert lw.tree_visit({"a": [1], "b": 2}, enter, leave) == {"a": [[1]], "b": 2}
+    assert seen == [{"a": [1], "b": 2}, [1], 2]
+
+
+def test_a_deep_tree_may_be_replaced_at_every_level():
+    """What stood there before is not counted; so may some levels be added."""
+    deep = 1
+    for _ in range(2500):
+        deep = [deep]
+    found = lw.tree_visit(deep, lambda n, p, q: [*n] if isinstance(n, list) else n)
+    assert found is not deep
+    assert lw.tree_structure(found) == lw.tree_structure(deep)
+    counted = lw.tree_visit(
+        500, lambda n, p, q: [n - 1] if isinstance(n, int) and n else n
+    )
+    assert len(lw.tree_paths(counted)[0]) == 500
+
+
+def test_a_cycle_that_a_visitor_copies_is_an_error():
+    """Each copy is another object, and the tree contains itself all the same."""
+    knot = [1]
+    knot.append(knot)
+    with pytest.raises(lw.CycleError, match="the list at the root stands again at"):
+        lw.tree_visit(knot, lambda n, p, q: [*n] if isinstance(n, list) else n)

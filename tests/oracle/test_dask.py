@@ -1,5 +1,7 @@
 """Maps on a cluster: `tree_map` with the executor of dask.distributed."""
 
+import asyncio
+
 import pytest
 
 import leafwise as lw
@@ -41,3 +43,35 @@ def test_a_failure_has_its_path(executor):
     with pytest.raises(ValueError, match=r"^three") as caught:
         lw.tree_map(power, TREE, ones, executor=executor)
     assert "at key path ['a'][1][0]" in caught.value.__notes__
+
+
+@pytest.fixture(scope="module")
+def client(executor):
+    """Return a client that is not asynchronous."""
+    return executor._client
+
+
+def test_gather_of_what_runs_on_a_cluster(client):
+    """Futures give their results, and delayed objects are computed."""
+    import dask
+
+    async def gather(tree):
+        return await lw.tree_gather(tree)
+
+    tree = {"a": client.submit(power, 2, 3), "b": [dask.delayed(power)(2, 4), 1]}
+    assert asyncio.run(gather(tree)) == {"a": 8, "b": [16, 1]}
+    failing = [client.submit(power, 2, 5), client.submit(power, 3, 1)]
+    with pytest.raises(ValueError, match=r"^three") as caught:
+        asyncio.run(gather({"a": failing}))
+    assert "at key path ['a'][1]" in caught.value.__notes__
+
+
+def test_gather_with_an_asynchronous_client(client, distributed):
+    """The same where the client itself runs under asyncio."""
+
+    async def run():
+        address = client.scheduler.address
+        async with distributed.Client(address, asynchronous=True) as other:
+            return await lw.tree_gather([other.submit(power, 2, 3), 1])
+
+    assert asyncio.run(run()) == [8, 1]

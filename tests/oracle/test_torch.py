@@ -6,6 +6,8 @@ with `dict_order="insertion"` and `none_is_leaf=True` does here.
 
 import collections
 import csv
+import dataclasses
+import functools
 import sys
 from pathlib import Path
 
@@ -230,6 +232,137 @@ def test_the_compiler_is_not_asked_again(torch):
         double(tree)
         double({f"key {number}": [number] * number})
     assert len(graphs) == 1
+
+
+BROKEN = {
+    "map": lambda tree: [*map(lw.tree_leaves, [tree])],
+    "filter": lambda tree: [*filter(lw.tree_leaves, [tree])],
+    "comprehension": lambda tree: [lw.tree_leaves(one) for one in [tree]],
+    "key function": lambda tree: max([tree], key=lambda one: len(lw.tree_leaves(one))),
+    "partial": lambda tree: [*map(functools.partial(lw.tree_map, double), [tree])],
+    "reduce": lambda tree: functools.reduce(lambda a, f: f(a), [lw.tree_leaves], tree),
+    "namespace": lambda tree: [*map(as_torch.tree_leaves, [tree])],
+    "unflatten": lambda tree: HOT.unflatten(lw.tree_leaves(tree)),
+    "unflatten as a function": lambda tree: [*map(HOT.unflatten, [[1, 2, 3, 4, 5]])],
+    "flatten_up_to": lambda tree: HOT.flatten_up_to(tree),
+    "walk": lambda tree: HOT.walk(lw.tree_leaves(tree), lambda *kids: kids, double),
+    "transpose": lambda tree: lw.tree_transpose(
+        HOT, lw.tree_structure((0, 0)), lw.tree_map(lambda x: (x, x), tree)
+    ),
+    "partition": lambda tree: lw.tree_partition(tree, lambda x: x.numel() > 1),
+    "prefix": lambda tree: lw.tree_broadcast_prefix(1, tree),
+    "structure": lambda tree: max([tree], key=lw.tree_structure),
+    "edit": lambda tree: lw.at(tree)[1].apply(double),
+    "graph break": lambda tree: lw.tree_map(lambda x: double(broken(x)), tree),
+    "own class": lambda tree: lw.tree_map(double, Pair(tree, 1)).one,
+    "frozen class": lambda tree: lw.tree_map(double, Frozen(tree)).one,
+}
+
+
+def double(x):
+    """Double a tensor."""
+    return x * 2
+
+
+def broken(x):
+    """Return it, from where the compiler cannot follow."""
+    sys.modules["torch"]._dynamo.graph_break()
+    return x
+
+
+class Pair:
+    """A class that is registered with functions."""
+
+    def __init__(self, one, two):
+        self.one, self.two = one, two
+
+
+lw.register_pytree_node(
+    Pair, lambda pair: ((pair.one, pair.two), None), lambda _, kids: Pair(*kids)
+)
+
+
+@lw.dataclass
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    """A class with fields."""
+
+    one: object
+
+
+@pytest.mark.filterwarnings("ignore:Dynamo:UserWarning")
+@pytest.mark.parametrize("case", BROKEN)
+def test_the_compiler_meets_a_warm_engine(case, torch):
+    """Where a graph breaks, compiled functions of the engine run as they are."""
+    ones = torch.ones
+    tree = [{"b": ones(2), "a": (ones(1), None)}, ones(3), [ones(1), ones(4)]]
+    for _ in range(40):  # let the engine know the structure
+        expected = BROKEN[case](tree)
+    compiled = torch.compile(BROKEN[case], backend="eager")
+    for _ in range(3):
+        found = compiled(tree)
+        assert lw.tree_structure(found) == lw.tree_structure(expected)
+        assert repr(lw.tree_leaves(found)) == repr(lw.tree_leaves(expected))
+
+
+def test_the_compiler_inlines_a_warm_treedef(torch):
+    """What the engine generated can be traced, once it is there."""
+    tree = [{"b": torch.ones(2), "a": (torch.ones(1), None)}, torch.ones(3), [1, 2]]
+    for _ in range(40):
+        HOT.unflatten(HOT.flatten_up_to(tree))
+    if lw.engine.stats()["mode"] == "off":
+        pytest.skip("nothing is generated")
+    again = torch.compile(
+        lambda tree: HOT.unflatten([x * 2 for x in HOT.flatten_up_to(tree)]),
+        fullgraph=True,
+        backend="eager",
+    )(tree)
+    assert lw.tree_structure(again) == HOT
+    assert again[0]["b"].tolist() == [2.0, 2.0]
+
+
+class Scaled(lw.Module):
+    """An object with something to learn, a counter and a list."""
+
+    def __init__(self, weight):
+        self.weight = lw.Param(weight)
+        self.calls = lw.BatchStat(0)
+        self.parts = lw.List([weight])
+        self.more = lw.Dict(a=weight)
+
+    def __call__(self, x):
+        self.calls[...] += 1
+        self.last = lw.data(x)
+        return self.weight * x + self.parts[0] + self.more.a
+
+
+OBJECTS = {
+    "made": lambda model, x: Scaled(x * 2)(x),
+    "called": lambda model, x: model(x),
+    "assigned": lambda model, x: (setattr(model, "y", lw.data(x)), model.y + 1)[1],
+    "deleted": lambda model, x: (setattr(model, "y", x), delattr(model, "y"), x)[2],
+    "appended": lambda model, x: (model.parts.append(x + 1), model.parts.pop())[1],
+    "item": lambda model, x: (model.more.update(b=x + 1), model.more.b)[1],
+    "mapped": lambda model, x: lw.tree_map(double, model)(x),
+    "cloned": lambda model, x: lw.clone(model)(x),
+    "split and merged": lambda model, x: lw.merge(*lw.split(model))(x),
+    "updated": lambda model, x: (lw.update(model, lw.state(model)), model(x))[1],
+    "state": lambda model, x: lw.state(model).weight.value * x,
+    "variable": lambda model, x: lw.Param(x) * 2,
+}
+
+
+@pytest.mark.filterwarnings("ignore:Dynamo:UserWarning")
+@pytest.mark.parametrize("case", OBJECTS)
+def test_the_compiler_leaves_objects_to_python(case, torch):
+    """Objects may be made and changed in a compiled function; the graph breaks."""
+    x = torch.arange(2.0)
+    plain, model = Scaled(torch.ones(2)), Scaled(torch.ones(2))
+    compiled = torch.compile(OBJECTS[case], backend="eager")
+    for _ in range(3):
+        assert torch.equal(compiled(model, x), OBJECTS[case](plain, x))
+    assert model.calls.value == plain.calls.value
+    assert lw.tree_structure(model) == lw.tree_structure(plain)
 
 
 def test_ravel(torch):

@@ -182,9 +182,11 @@ def test_vmap(jax):
     assert out.tolist() == [[0.0, 2.0], [4.0, 6.0], [8.0, 10.0]]
     assert batched.sum.tolist() == [3.0, 7.0, 11.0]
     assert fixed.w.value.tolist() == [1.0, 1.0]
-    with pytest.raises(ValueError, match=r"the Layer at \(0, 0\) is mapped over"):
+    with pytest.raises(
+        ValueError, match=r"the Layer at argument 0 .* is the one at argument 1"
+    ):
         integrations.vmap(f, in_axes=(0, None, 1))(batched, batched, x)
-    with pytest.raises(ValueError, match="in_axes has 1 axes for 3 arguments"):
+    with pytest.raises(ValueError, match="in_axes has 1 entry for 3 arguments"):
         integrations.vmap(f, in_axes=(0,))(batched, fixed, x)
     assert integrations.vmap(lambda a, b: a + b)(x, x).shape == (2, 3)
 

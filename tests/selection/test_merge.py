@@ -142,6 +142,45 @@ def test_each_sort_of_node(base, overlay, words, merged):
     assert lw.tree_merge(base, overlay, **words) == merged
 
 
+@pytest.mark.parametrize(
+    ("base", "overlay", "words", "merged"),
+    [
+        ({"a": None}, {"a": lw.DELETE, "b": None}, {}, {"b": None}),
+        ({"a": True}, {"b": True}, {"join": "right"}, {"b": True}),
+        ({"a": 1, "b": 1}, {"b": 1, "c": 1}, {"join": "right"}, {"b": 1, "c": 1}),
+        ({"d": {"a": ()}}, {"d": {"a": lw.DELETE, "b": ()}}, {}, {"d": {"b": ()}}),
+        (
+            OrderedDict(a=None),
+            {"a": lw.DELETE, "b": None},
+            {},
+            OrderedDict(b=None),
+        ),
+    ],
+)  # fmt: skip
+def test_other_keys_with_the_same_values_are_another_mapping(
+    base, overlay, words, merged
+):
+    """That the values are the same objects in the same places says nothing of keys."""
+    found = lw.tree_merge(base, overlay, **words)
+    assert found == merged
+    assert type(found) is type(merged)
+
+
+def test_mappings_of_every_sort_get_other_keys_with_the_same_values():
+    """Also those with a factory, with kinds, and in an outer map."""
+    counts = lw.tree_merge(defaultdict(int, a=0), {"a": lw.DELETE, "b": 0})
+    assert counts == {"b": 0}
+    assert counts["c"] == 0
+    shared = lw.data(None)
+    merged = lw.tree_merge(lw.Dict(a=shared), lw.Dict(b=shared), join="right")
+    assert dict(merged) == {"b": None}
+
+    def last(x, y):
+        return lw.DELETE if y is lw.MISSING else y
+
+    assert lw.tree_map_outer(last, {"a": True}, {"b": True}) == {"b": True}
+
+
 def test_sorts_of_mappings_and_sequences_stay():
     """The node below says of which sort the merged one is."""
     counts = lw.tree_merge(defaultdict(int, a=1), {"b": 2})

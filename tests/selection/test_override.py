@@ -1,7 +1,10 @@
 """Changes written as text."""
 
+import contextlib
 import datetime
+import decimal
 import enum
+import zoneinfo
 from collections import OrderedDict
 from pathlib import PurePosixPath
 from typing import Any
@@ -184,3 +187,80 @@ def test_the_text_of_a_value_is_the_value(value: Any):
 def test_any_text_is_a_text_in_quotes(text):
     """Also one that looks like a number, null, or something with an `=`."""
     assert lw.override({"x": "old"}, f"x={text!r}") == {"x": text}
+
+
+def test_a_written_mapping_has_the_keys_that_are_written():
+    """Also where the values are those of the old one, and for keys that are equal."""
+    assert lw.override({"d": {"a": 1}}, ['d={"b": 1}']) == {"d": {"b": 1}}
+    assert lw.override({"d": {"a": 1, "b": 1}}, 'd={"b": 1, "a": 1}') == {
+        "d": {"b": 1, "a": 1}
+    }
+    found = lw.override({"d": {"a": None, "b": None}}, 'd={"b": null, "a": null}')
+    assert [*found["d"]] == ["b", "a"]
+    assert repr(lw.override({"d": {1: "x"}}, "d={True: 'x'}")) == "{'d': {True: 'x'}}"
+    base = {"d": {"a": 1}}
+    assert lw.override(base, 'd={"a": 1}')["d"] is base["d"]
+
+
+@pytest.mark.parametrize(
+    ("old", "text", "new"),
+    [
+        ({"x"}, "{'y', 'zz'}", {"y", "zz"}),
+        ({"x"}, '["y", "zz"]', {"y", "zz"}),
+        (frozenset({1}), "[]", frozenset()),
+    ],
+)
+def test_sets_are_written_with_their_items(old, text, new):
+    """Not made of the letters of the text."""
+    found = lw.override({"a": old}, f"a={text}")["a"]
+    assert found == new
+    assert type(found) is type(old)
+
+
+@pytest.mark.parametrize(
+    ("old", "text"),
+    [
+        (int, "str"),
+        ({"x"}, "abc"),
+        ({"x"}, "'abc'"),
+        ({"x"}, "[[1]]"),
+        (zoneinfo.ZoneInfo("UTC"), "Nowhere/At All"),
+        (decimal.Decimal(1), "one"),
+        (1, "9" * 5000),
+    ],
+    ids=str,
+)
+def test_what_the_type_of_a_leaf_refuses_is_an_edit_error(old, text):
+    """Whatever the type itself raises; the place and the text are told."""
+    with pytest.raises(lw.EditError) as caught:
+        lw.override({"a": {"b": old}}, f"a.b={text}")
+    assert "at ['a']['b'] there is a" in str(caught.value)
+    assert str(caught.value).endswith(f"and {text!r} is none")
+
+
+PIECES = [*"ab[]'.=+~*{}:-1 "]
+PIECES += ["9" * 5000, "nan", "inf", "()", "f''", "\0", "\ud800", "<flat index ", ">"]
+LEAVES = {
+    "a": 1,
+    "b": [1.5, "x", True, None, 1j, Mode.FAST],
+    "c": decimal.Decimal(1),
+    "d": datetime.date(2020, 1, 1),
+    "e": {"x"},
+    "f": b"x",
+}
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
+def test_any_text_is_an_override_or_an_error(text):
+    """Of a path, a value or both: nothing but `EditError` and `PathError` is raised."""
+    for override in (text, f"{text}=1", *(f"{name}={text}" for name in LEAVES)):
+        with contextlib.suppress(lw.EditError, lw.PathError):
+            lw.override(LEAVES, override)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
+def test_any_text_is_the_name_of_a_leaf_or_an_error(text):
+    """In a flat table, too."""
+    with contextlib.suppress(lw.EditError, lw.PathError):
+        flat = lw.to_flat(lw.from_flat({text: 1}))
+        assert [*flat.values()] == [1]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from leafwise.selection.grammar import DEEP, key_kind, parse
+from leafwise.selection.grammar import DEEP, key_kind, matcher, parse
 from strategies import trees
 
 
@@ -114,6 +114,14 @@ ERRORS = {
     "a.{b,}": ("these braces have an empty name", 2),
     "a.{b.c}": ("braces hold names, separated by commas", 2),
     "a.b**": ("** is a step of its own, between dots", 3),
+    "a.{b**}": ("** is a step of its own, between dots", 2),
+    "[:-]": ("this is no literal", 1),
+    "[-:]": ("this is no literal", 1),
+    "[::-]": ("this is no literal", 1),
+    "[1:2:3:4]": ("this is no literal", 1),
+    "[<flat index x>]": ("a flat index is a number", 13),
+    "[<flat index -1>]": ("a flat index is a number", 13),
+    "[<flat index >]": ("a flat index is a number", 13),
 }
 
 
@@ -124,6 +132,38 @@ def test_errors_point_to_the_place(text):
     with pytest.raises(lw.PathError) as caught:
         lw.selector(text)
     assert str(caught.value) == f"not a pattern: {why}\n  {text}\n  {' ' * place}^"
+
+
+MANY = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        MANY,
+        f"a.{MANY}",
+        f"{{a,{MANY}}}",
+        f"[{MANY}:]",
+        f"[:-{MANY}]",
+        f"[::{MANY}]",
+        f"[<flat index {MANY}>]",
+    ],
+    ids=["name", "step", "braces", "begin", "end", "step of a range", "flat index"],
+)
+def test_a_number_of_too_many_digits_is_refused(text):
+    """Python itself refuses to read it; the error is that of any other pattern."""
+    with pytest.raises(lw.PathError) as caught:
+        lw.selector(text)
+    assert str(caught.value).startswith("not a pattern: this number has too many digit")
+
+
+PIECES = ["[", "]", ":", "-", "1", "<flat index ", ">", "\N{ARABIC-INDIC DIGIT ONE}"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
+def test_any_brackets_are_a_pattern_or_an_error(text):
+    """A range is not read from what only looks like one."""
+    test_any_text_is_a_pattern_or_an_error.hypothesis.inner_test(text)
 
 
 @given(st.text(alphabet="ab.*[]{}'\",:-01@?\\ \n", max_size=12))
@@ -161,6 +201,16 @@ def test_a_key_that_is_a_sort_of_str_is_meant_by_its_text():
         assert (path, 1) in lw.select(tree, where).items()
     assert lw.at(tree)["x['a']"].set(5) == {"x": {"a": 5, "b": 2}}
     assert lw.select({True: 1}, "[1]", missing_ok=True).count() == 0
+
+
+def test_the_text_of_a_key_with_nan_means_its_place():
+    """NaN equals nothing; keys with it are told apart by their texts."""
+    nan = float("nan")
+    keys = [nan, (nan, 1), (nan, 2), complex(nan, 1), complex(1, nan), ("banana",)]
+    tree = {key: place for place, key in enumerate(keys)}
+    for path, leaf in lw.tree_leaves_with_path(tree):
+        assert lw.select(tree, str(path)).get() == leaf
+        assert lw.select(tree, path).get() == leaf
 
 
 def test_what_else_may_be_a_selector():
@@ -281,6 +331,67 @@ def test_leaves_as_one_says():
     tree = {"b": 1, "a": 2}
     assert space.select(tree, "*").get() == [1, 2]
     assert lw.select(tree, "*").get() == [2, 1]
+
+
+def test_a_place_that_two_selectors_lead_to_in_two_ways_is_there_once():
+    """As it is in one pattern; so an edit of it is one edit."""
+    tree = {"a": {"a": {"a": 1}}}
+    found = lw.at(tree)["**.a"]["**.a"]
+    assert [str(path) for path in found.paths()] == ["['a']['a']", "['a']['a']['a']"]
+    assert lw.at([[[1]]])["**.*"]["**"].set(2) == [[[2]]]
+
+
+# ----------------------------------------------------------------- names with wildcards
+
+
+def is_like(glob, text):
+    """Say by trying whether a text is as a name with wildcards says."""
+    if not glob:
+        return not text
+    if glob[0] == "*":
+        return any(is_like(glob[1:], text[n:]) for n in range(len(text) + 1))
+    return bool(text) and glob[0] in ("?", text[0]) and is_like(glob[1:], text[1:])
+
+
+@given(
+    st.text(alphabet="ab?*.^$\n", min_size=1, max_size=8),
+    st.text(alphabet="ab.^$\n", max_size=10),
+)
+def test_wildcards_mean_what_trying_everything_finds(glob, text):
+    """`*` is any text and `?` any letter, a line break as well; nothing else counts."""
+    assert matcher(glob)(text) is is_like(glob, text)
+
+
+def test_wildcards_are_matched_without_trying_everything():
+    """Each of these would take more time than there is."""
+    letters = "a" * 5000
+    assert not matcher("*a" * 50 + "*b")(letters)
+    assert matcher("*a" * 50 + "*")(letters)
+    assert not matcher("*a?" * 50 + "*b")(letters)
+    tree = {letters: 1, letters + "b": 2}
+    assert lw.select(tree, "*a" * 50 + "*b").get() == [2]
+    assert lw.select(tree, "{" + "*a" * 50 + "*b,c}").get() == [2]
+
+
+def test_brackets_and_deep_patterns_are_read_and_found_in_reasonable_time():
+    """Neither spaces in brackets nor many `**` multiply."""
+    spaces = " " * 3000
+    with pytest.raises(lw.PathError, match="this is no literal"):
+        lw.selector(f"[{spaces}:{spaces}:{spaces}x]")
+    tree = 1
+    for _ in range(300):
+        tree = {"a": tree, "b": 0}
+    assert lw.select(tree, ".**.a" * 30 + ".**.c", missing_ok=True).count() == 0
+    assert lw.select(tree, ".**.a" * 30).count() == 271
+
+
+def test_a_key_that_has_no_text_is_like_no_name():
+    """Wildcards are for names; a key is not an error because it cannot be printed."""
+    tree = {10**5000: 1, "ab": 2, "a\nb": 3}
+    assert lw.select(tree, "a*").get() == [3, 2]
+    assert lw.select(tree, "?b").get() == [2]
+    assert lw.select(tree, "*").count() == 3
+    assert lw.select(tree, "*.x", missing_ok=True).count() == 0
 
 
 # ------------------------------------------- beside a matcher that tries everything

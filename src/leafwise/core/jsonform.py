@@ -177,14 +177,30 @@ def _write_builtin(name: str, aux: Any) -> Any:
 
 
 def _write_key(key: Any) -> str:
+    """Return the text of a key, if that is read back as the very same key.
+
+    NaN is refused, which is not equal to the NaN that is read back.
+
+    Raises:
+        TreeDefError: The key has no such text.
+    """
+    text = ""
     try:
         text = literal(key)
         again = parse_literal(text)
-        if type(again) is type(key) and literal(again) == text:
-            return text
-    except (PathError, ValueError):
-        pass
-    raise TreeDefError(f"the dict key {clip(key)} has no text to write as JSON")
+        is_same = _are_alike(again, key) and literal(again) == text and again == key
+    except Exception:  # of the key's own, from its `repr`
+        is_same = False
+    if not is_same:
+        raise TreeDefError(f"the dict key {clip(key)} has no text to write as JSON")
+    return text
+
+
+def _are_alike(a: Any, b: Any) -> bool:
+    """Say whether two keys are of the same type, and what is in them as well."""
+    if type(a) is not type(b):
+        return False
+    return type(a) is not tuple or (len(a) == len(b) and all(map(_are_alike, a, b)))
 
 
 def _class_name(cls: type) -> str:
@@ -218,18 +234,25 @@ def _write_custom(cls: type, namespace: str, aux: Any, rule: Rule) -> Any:
         ) from None
 
 
+_IN_HEX: Final = "x"
+
+
 def _write_key_object(key: Any) -> str:
+    """Return the text of a key object, if an equal one is read back.
+
+    Raises:
+        TreeDefError: It has no such text.
+    """
+    text = ""
     try:
         text = str(key)
-        if KeyPath.parse(text) == (key,):
-            return text
-    except (PathError, ValueError):
-        pass
-    raise TreeDefError(f"{clip(key)} has no text")
-
-
-def _is_key(value: Any) -> bool:
-    return type(value) in (SequenceKey, DictKey, GetAttrKey, FlattenedIndexKey)
+        (again,) = KeyPath.parse(text)
+        is_same = type(again) is type(key) and again == key
+    except Exception:  # of the key's own, from its `repr`
+        is_same = False
+    if not is_same:
+        raise TreeDefError(f"the key {clip(key)} has no text to write as JSON")
+    return text
 
 
 def write_value(value: Any, depth: int = 0) -> Any:
@@ -239,8 +262,11 @@ def write_value(value: Any, depth: int = 0) -> Any:
         TreeDefError: It has no text.
     """
     cls = type(value)
-    if value is None or cls in (bool, int, str):
+    if value is None or cls in (bool, str):
         return value
+    if cls is int:
+        text = literal(value)
+        return value if _IN_HEX not in text else ["literal", text]
     if cls is float and math.isfinite(value):
         return value
     if depth >= _DEPTH:
@@ -250,7 +276,9 @@ def write_value(value: Any, depth: int = 0) -> Any:
     if cls is dict:
         items = [[_write_key(k), write_value(v, depth + 1)] for k, v in value.items()]
         return ["dict", *items]
-    if _is_key(value):
+    if cls is DictKey:
+        return ["dict key", _write_key(value.key)]
+    if cls in (SequenceKey, GetAttrKey, FlattenedIndexKey):
         return ["key", _write_key_object(value)]
     if isinstance(value, type):
         return ["class", _object_name(value)]
@@ -358,6 +386,8 @@ def read_value(value: Any) -> Any:
     (item,) = items
     if kind == "literal":
         return parse_literal(item)
+    if kind == "dict key":
+        return DictKey(parse_literal(item))
     if kind == "key":
         (key,) = KeyPath.parse(item)
         return key

@@ -7,14 +7,15 @@ path knows of rules only what it needs to find children that have no name.
 
 from __future__ import annotations
 
-import ast
-import sys
+import contextlib
 from collections.abc import Iterable, Sequence
 from typing import Any, SupportsIndex, overload
 
 from ..errors import PathError
+from . import auxdata
 from .auxdata import clip
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
+from .literals import NO_LITERAL, code_of, is_plain_name, read_literal
 from .near import brief, nearest
 from .registry import view_of
 from .view import GLOBAL, View
@@ -45,9 +46,9 @@ def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") ->
 
 def _simple(key: Any) -> str:
     match key:
-        case SequenceKey(value) | DictKey(value) | GetAttrKey(value):
-            return str(value)
-        case FlattenedIndexKey(value):
+        case SequenceKey(value) | DictKey(value) | FlattenedIndexKey(value):
+            return literal(value) if type(value) is int else auxdata.text(value)
+        case GetAttrKey(value):
             return str(value)
     return str(key)
 
@@ -139,16 +140,35 @@ class KeyPath(tuple[Any, ...]):
     def code(self, name: str = "tree") -> str:
         """Return Python code that reads this path.
 
+        The code is safe to run: it reads attributes and items, and calls nothing but
+        `getattr`, `float`, `complex`, `frozenset` and `leafwise.tree_children`. Keys
+        stand in it as literals, Enum members by their qualified name, so that the
+        module of their class has to be imported where the code runs.
+
         Args:
             name: The code of the tree.
+
+        Raises:
+            PathError: A key is an object for which there is no such code. The path
+                itself still reads it: `path(tree)`.
 
         Example:
             >>> import leafwise as lw
             >>> lw.KeyPath.parse("['a'][0].w").code("model")
             "model['a'][0].w"
+            >>> lw.KeyPath((lw.GetAttrKey("class"), lw.DictKey(float("inf")))).code()
+            "getattr(tree, 'class')[float('inf')]"
         """
-        for key in self:
-            name = _code(key, name)
+        for depth, key in enumerate(self):
+            try:
+                name = _code(key, name)
+            except (ValueError, RecursionError):
+                path = self[: depth + 1]
+                raise PathError(
+                    f"there is no code for the key {clip(key)}: only literals, Enum "
+                    "members and frozen sets of them can stand in code",
+                    path=path,
+                ) from None
         return name
 
     @classmethod
@@ -180,12 +200,22 @@ class KeyPath(tuple[Any, ...]):
 
 
 def _code(key: Any, name: str) -> str:
+    """Return the code that reads a key of what other code stands for.
+
+    Raises:
+        ValueError: There is none.
+    """
     match key:
         case FlattenedIndexKey(place):
-            return f"leafwise.tree_children({name})[{place}]"
-        case GetAttrKey(attribute) if not attribute.isidentifier():
-            return f"getattr({name}, {attribute!r})"
-    return f"{name}{key}"
+            return f"leafwise.tree_children({name})[{code_of(place)}]"
+        case GetAttrKey(str(attribute)):
+            exact = str.__str__(attribute)
+            if is_plain_name(exact):
+                return f"{name}.{exact}"
+            return f"getattr({name}, {exact!r})"
+        case SequenceKey(value) | DictKey(value):
+            return f"{name}[{code_of(value)}]"
+    raise ValueError("no code for a key of this class")
 
 
 # --------------------------------------------------------------------- reading
@@ -249,17 +279,22 @@ _FLAT = "[<flat index "
 def _parse_key(text: str, start: int) -> tuple[Any, int]:
     """Read one key and return it with the place after it."""
     if text.startswith(_FLAT, start):
-        end = text.find(">]", start)
-        digits = text[start + len(_FLAT) : end]
-        if end < 0 or not (digits.isascii() and digits.isdigit()):
-            raise _syntax_error(text, start, "a flat index has a number and ends in >]")
-        return FlattenedIndexKey(int(digits)), end + 2
+        return _parse_flat_index(text, start)
     if text[start] == "[":
         end = _closing(text, start)
         return _item_key(_value(text, start + 1, end)), end + 1
     if text[start] == ".":
         return _parse_name(text, start + 1)
     raise _syntax_error(text, start, "a key begins with [ or .")
+
+
+def _parse_flat_index(text: str, start: int) -> tuple[Any, int]:
+    end = text.find(">]", start)
+    digits = text[start + len(_FLAT) : end]
+    if end >= 0 and digits.isascii() and digits.isdigit():
+        with contextlib.suppress(ValueError):  # there is a limit to their number
+            return FlattenedIndexKey(int(digits)), end + 2
+    raise _syntax_error(text, start, "a flat index has a number and ends in >]")
 
 
 def _parse_name(text: str, start: int) -> tuple[Any, int]:
@@ -305,15 +340,8 @@ def end_of_quote(text: str, start: int) -> int:
 def _value(text: str, start: int, end: int) -> Any:
     """Read the literal between two places."""
     try:
-        return _evaluate(ast.parse(text[start:end], mode="eval").body)
-    except (
-        SyntaxError,
-        ValueError,
-        TypeError,
-        RecursionError,
-        MemoryError,
-        OverflowError,
-    ):
+        return read_literal(text[start:end])
+    except NO_LITERAL:
         raise _syntax_error(text, start, "this is no literal") from None
 
 
@@ -327,51 +355,6 @@ def parse_literal(text: str) -> Any:
     if not isinstance(text, str):
         raise TypeError(f"a key is read from a str, got {type(text).__name__}")
     return _value(text, 0, len(text))
-
-
-_NO_LITERAL = (
-    SyntaxError,
-    ValueError,
-    TypeError,
-    ArithmeticError,
-    RecursionError,
-    MemoryError,
-)
-_NUMBERS = {"inf": float("inf"), "nan": float("nan"), "infj": complex(0, float("inf"))}
-
-
-def _evaluate(node: ast.expr) -> Any:
-    match node:
-        case ast.Constant(value) if value is not ...:
-            return value
-        case ast.Tuple(items):
-            return tuple(map(_evaluate, items))
-        case ast.UnaryOp(ast.USub(), operand):
-            return -_evaluate(operand)
-        case ast.BinOp(left, ast.Add(), right):
-            return _evaluate(left) + _evaluate(right)
-        case ast.BinOp(left, ast.Sub(), right):
-            return _evaluate(left) - _evaluate(right)
-        case ast.Name(name) if name in _NUMBERS:
-            return _NUMBERS[name]
-        case ast.Attribute():
-            return _find_member(ast.unparse(node))
-    raise ValueError("no literal")
-
-
-def _find_member(name: str) -> Any:
-    """Find an Enum member by its qualified name, in a module that is loaded."""
-    parts = name.split(".")
-    for split in range(len(parts) - 2, 0, -1):
-        module = sys.modules.get(".".join(parts[:split]))
-        if module is None:
-            continue
-        found: Any = module
-        for part in parts[split:]:
-            found = vars(found).get(part) if hasattr(found, "__dict__") else None
-        if literal(found) == name:
-            return found
-    raise ValueError(f"{name} is no member of an Enum that is loaded")
 
 
 def _item_key(value: Any) -> Any:

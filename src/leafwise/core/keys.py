@@ -50,7 +50,10 @@ class SequenceKey(Frozen):
         object.__setattr__(self, "idx", idx)
 
     def __str__(self) -> str:
-        return f"[{self.idx!r}]"
+        try:
+            return f"[{self.idx!r}]"
+        except ValueError:  # it has more digits than Python writes
+            return f"[{literal(self.idx)}]"
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, DictKey):
@@ -180,15 +183,27 @@ def _is_index(key: Any) -> bool:
 def literal(value: Any) -> str:
     """Return the text of a dict key: its `repr`, as far as that can be read back.
 
-    Enum members are named by module and qualified name, also inside tuples.
+    Enum members are named by module and qualified name, also inside tuples; an int
+    that has more digits than Python writes stands there in hexadecimal.
     """
+    cls = type(value)
+    if cls is str:
+        return repr(value)
+    if cls is int:
+        return _integer(value)
     if isinstance(value, enum.Enum):
-        cls = type(value)
         return f"{cls.__module__}.{cls.__qualname__}.{value.name}"
-    if type(value) is tuple:
+    if cls is tuple:
         inside = ", ".join(map(literal, value))
         return f"({inside},)" if len(value) == 1 else f"({inside})"
     return repr(value)
+
+
+def _integer(value: int) -> str:
+    try:
+        return repr(value)
+    except ValueError:
+        return hex(value)
 
 
 def as_key(key: Any) -> Any:

@@ -7,6 +7,7 @@ state calls no function that the state could name and trusts nothing in it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -192,7 +193,7 @@ def _load_order(arity: int, order: Any) -> KeyOrder | None:
 
 
 def _load_maxlen(arity: int, maxlen: Any) -> int | None:
-    fits = type(maxlen) is int and maxlen >= arity
+    fits = type(maxlen) is int and arity <= maxlen <= sys.maxsize
     _require(maxlen is None or fits, "no maxlen")
     return maxlen  # type: ignore[no-any-return]  # checked above
 

@@ -134,13 +134,13 @@ class View:
         """Return a view in which values of these classes are leaves as well.
 
         It is a predicate as well: who walks by it asks nothing, and who walks by
-        another view may ask it of each node.
+        another view may ask it of each node. What is a leaf in this view stays one.
         """
         view = self._narrowed.get(stops)
         if view is None:
             if len(self._narrowed) >= _MAX_NARROWED:
                 self._narrowed.clear()
-            made = View(self.mode, self._layers, stops)
+            made = View(self.mode, self._layers, self._stops + stops)
             view = self._narrowed.setdefault(stops, made)
         return view
 

@@ -38,7 +38,7 @@ def compile_text(text: Text, name: str) -> tuple[Callable[..., Any], str]:
     """
     source = str(text)
     file = f"<leafwise {name} {next(_numbers)}>"
-    names = {"__name__": "leafwise.engine.generated", **text.names}
+    names = {**text.names}  # and no `__name__`: torch's compiler would import it
     exec(compile(source, file, "exec", dont_inherit=True), names)
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     return names[name], file

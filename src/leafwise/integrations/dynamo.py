@@ -2,15 +2,17 @@
 
 The compiler looks into the functions that it compiles. What the engine does, to count,
 to compile and to keep, is nothing that it could trace or should guard; so it is given
-the walk in its place, in plain Python that remembers nothing.
+the walk in its place, in plain Python that remembers nothing. Functions that write to
+objects are left to Python: the compiler breaks the graph there.
 """
 
 from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from types import FunctionType, MethodWrapperType, ModuleType, WrapperDescriptorType
+from typing import TYPE_CHECKING, Any, Final
 
 from ..core.code import Code, Step, leaf_paths, rebuild
 from ..core.keyorder import KeyOrder, find_order, key_order
@@ -21,6 +23,7 @@ from ..core.runner import reference
 from ..core.treedef import PyTreeDef
 from ..core.view import GLOBAL, View
 from ..core.walk import Predicate
+from ..objects import containers, instance, pytree, state, variables
 from ..ops.basic import tree_flatten, tree_unflatten
 from ..ops.outlook import asks_to_stop, outlook, predicate, take_apart
 
@@ -30,14 +33,20 @@ if TYPE_CHECKING:
 
 __all__ = ["let_compiler_trace"]
 
+_WRITE: Final = (containers, instance, pytree, state, variables)
+
 
 def let_compiler_trace() -> None:
     """Tell torch's compiler what to trace in place of what asks the engine.
 
-    If torch has no such function, `fullgraph=True` fails, and a warning says so.
+    If torch has no such functions, `fullgraph=True` fails, and a warning says so.
     """
     torch = importlib.import_module("torch")
     try:
+        skip = importlib.import_module("torch._dynamo.decorators").skip
+        for module in _WRITE:
+            for function in _writers(module):
+                skip(function)
         replace = torch.compiler.substitute_in_graph
         replace(key_order)(_key_order)
         replace(leaf_paths)(_leaf_paths)
@@ -47,6 +56,29 @@ def let_compiler_trace() -> None:
         replace(tree_unflatten)(_build)
     except (AttributeError, TypeError, ValueError) as error:
         warnings.warn(f"torch's compiler cannot trace trees: {error}", stacklevel=2)
+
+
+def _writers(module: ModuleType) -> Iterator[FunctionType]:
+    """Yield the functions of a module that write to objects past `__setattr__`.
+
+    The module has `object.__setattr__`, or that of a slot, under a name of its own. The
+    compiler takes that for `setattr`, calls our `__setattr__` for it, and never ends.
+    """
+    ways = {
+        name
+        for name, value in vars(module).items()
+        if isinstance(value, WrapperDescriptorType | MethodWrapperType)
+    }
+    classes = [value for value in vars(module).values() if isinstance(value, type)]
+    for owner in (module, *classes):
+        for member in [*vars(owner).values()]:
+            found = getattr(member, "__func__", member)
+            if (
+                isinstance(found, FunctionType)
+                and found.__module__ == module.__name__
+                and not ways.isdisjoint(found.__code__.co_names)
+            ):
+                yield found
 
 
 def _outlook(

@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from ..core.auxdata import clip
 from ..core.keypath import KeyPath
+from ..core.mismatch import mismatch_error
 from ..core.treedef import PyTreeDef
 from ..errors import StructureError
-from ..ops.basic import tree_flatten
+from ..ops.basic import tree_flatten, tree_leaves
 from ..ops.paths import tree_flatten_with_path
-from ..ops.prefix import broadcast_prefix
+from ..ops.prefix import broadcast_prefix, prefix_errors
 
 
 __all__ = ["ravel", "vmap"]
@@ -133,7 +135,8 @@ def vmap(
 
     Raises:
         StructureError: The axes are no prefix of the arguments or results.
-        TypeError: `in_axes` is neither an int, None, nor a tuple.
+        TypeError: `in_axes` is neither an int, None, nor a tuple; an axis is neither an
+            int nor None.
         ValueError: The mapped axes have different sizes, or there is none; an array has
             too few axes; what should be the same each time is not.
 
@@ -157,7 +160,7 @@ def vmap(
     @functools.wraps(function)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         pairs, treedef = tree_flatten_with_path((args, kwargs), none_is_leaf=True)
-        axes = broadcast_prefix((in_axes, 0), (args, kwargs), none_is_leaf=True)
+        axes = _axes(in_axes, args, kwargs)
         found = [
             _front(path, leaf, axis)
             for (path, leaf), axis in zip(pairs, axes, strict=True)
@@ -175,6 +178,44 @@ def vmap(
     return mapped
 
 
+def _axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """Return an axis for each leaf of a call.
+
+    Raises:
+        StructureError: The axes are no prefix of the arguments.
+    """
+    of_kwargs = broadcast_prefix(0, kwargs, none_is_leaf=True)
+    if not isinstance(in_axes, tuple):
+        return broadcast_prefix(in_axes, args, none_is_leaf=True) + of_kwargs
+    if len(in_axes) != len(args):
+        entries = "1 entry" if len(in_axes) == 1 else f"{len(in_axes)} entries"
+        plural = "" if len(args) == 1 else "s"
+        raise StructureError(f"in_axes has {entries} for {len(args)} argument{plural}")
+    axes = []
+    for place, (axis, arg) in enumerate(zip(in_axes, args, strict=True)):
+        axes += _spread(f"in_axes[{place}]", axis, f"argument {place}", arg)
+    return axes + of_kwargs
+
+
+def _spread(name: str, axes: Any, what: str, tree: Any) -> list[Any]:
+    """Return an axis for each leaf of a tree.
+
+    Raises:
+        StructureError: The axes are no prefix of it.
+        TypeError: One is neither an int nor None.
+    """
+    for axis in tree_leaves(axes):
+        if not hasattr(axis, "__index__"):
+            raise TypeError(
+                f"the axes in {name} must be ints or None, got {type(axis).__name__}: "
+                f"{clip(axis)}"
+            )
+    found = prefix_errors(axes, tree, none_is_leaf=True)
+    if found:
+        raise mismatch_error(found, subject=f"{name} is no prefix of {what}")
+    return broadcast_prefix(axes, tree, none_is_leaf=True)
+
+
 def _front(path: KeyPath, leaf: Any, axis: Any) -> tuple[KeyPath, Any, bool]:
     """Return an array with its mapped axis in front, and whether it is mapped."""
     if axis is None or leaf is None:
@@ -182,7 +223,7 @@ def _front(path: KeyPath, leaf: Any, axis: Any) -> tuple[KeyPath, Any, bool]:
     array = np.asarray(leaf)
     if not -array.ndim <= axis < array.ndim:
         raise ValueError(
-            f"{_named(path)} has {array.ndim} axes, so there is no axis {axis} to map"
+            f"{_named(path)} has shape {array.shape}, so there is no axis {axis} to map"
         )
     return path, np.moveaxis(array, axis, 0), True
 
@@ -216,7 +257,7 @@ def _size(found: Sequence[tuple[KeyPath, Any, bool]]) -> int:
 def _stacked(results: Sequence[Any], out_axes: Any) -> Any:
     """Put the results together along their axes."""
     first, treedef = tree_flatten(results[0])
-    axes = broadcast_prefix(out_axes, results[0], none_is_leaf=True)
+    axes = _spread("out_axes", out_axes, "the result", results[0])
     if len(axes) != len(first):  # None in the results is a node, and takes no axis
         pairs = zip(axes, tree_flatten(results[0], none_is_leaf=True)[0], strict=True)
         axes = [axis for axis, leaf in pairs if leaf is not None]

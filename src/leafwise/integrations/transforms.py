@@ -4,160 +4,475 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Sequence
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
 
+from ..core.auxdata import clip
 from ..objects.filters import Filter, predicate
 from ..objects.graphdef import GraphDef, Taken, build, take
 from ..objects.state import from_flat_state, unlink
 from ..objects.variable_types import Param
 from ..objects.variables import Variable
-from .share import put_back, run, share
+from ..ops.basic import tree_leaves
+from .calls import Call, Fixed, Which, dressed, put_static, take_static, unbind
+from .prefixes import Groups, Option, Places, Roots, named
+from .share import put_back, run
 
 
-__all__ = ["grad", "jit", "value_and_grad", "vmap"]
+__all__ = ["Stage", "grad", "jit", "value_and_grad", "vmap"]
 
-Axes = int | None | Sequence[int | None]
+Numbers: TypeAlias = int | Iterable[int] | None
+Names: TypeAlias = str | Iterable[str] | None
+Axes: TypeAlias = int | Sequence[Any] | None
 
 
-def jit(function: Callable[..., Any], /, **options: Any) -> Callable[..., Any]:
+# -------------------------------------------------------------------------- jit
+
+
+def jit(
+    function: Call | None = None,
+    /,
+    *,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
+    static_argnums: Numbers = None,
+    static_argnames: Names = None,
+    donate_argnums: Numbers = None,
+    donate_argnames: Names = None,
+    **options: Any,
+) -> Any:
     """Compile a function with jax; objects keep their references.
 
+    The objects of a bound method (`jit(model.step)`), of a `functools.partial`, and one
+    that is called itself, are arguments that no option means: what changes in them is
+    seen at the next call, and what the function changes is written back.
+
     Args:
-        function: The function.
-        **options: Those of `jax.jit` that name no arguments.
+        function: The function; without it, a decorator is returned.
+        in_shardings: Where arguments are to be: one sharding, or a tuple with a prefix
+            tree for each positional argument that is not static; None leaves it to jax.
+        out_shardings: Where results are to be, a prefix tree of the result. What comes
+            back into an argument has the sharding of the argument.
+        static_argnums: Positions of arguments that are constants, and can be hashed.
+            Negative positions count from the end of the function's parameters.
+        static_argnames: Names of such arguments; the signature says which name has
+            which position, where only one of both is given.
+        donate_argnums: Positions of arguments whose memory the result may take. What is
+            in objects is replaced by what comes back; other arrays are deleted.
+        donate_argnames: Names of such arguments.
+        **options: Others of `jax.jit`, such as `keep_unused`, `inline`, `device`.
 
     Returns:
-        A function of the same arguments; see `share`.
+        A function of the same arguments; see `share`. It has `lower`, `trace`,
+        `eval_shape` and `clear_cache`, as what `jax.jit` returns.
+
+    Raises:
+        TypeError: An option is unknown to jax, or of the wrong type.
+        ValueError: There is no such argument, or it cannot be static.
 
     Example:
         >>> import leafwise as lw
         >>> import pytest
         >>> jax = pytest.importorskip("jax")
         >>> counter = lw.Dict(count=lw.Variable(0))
-        >>> @lw.integrations.jit
-        ... def step(counter):
-        ...     counter.count[...] += 1
+        >>> @lw.integrations.jit(static_argnames="by")
+        ... def step(counter, by):
+        ...     counter.count[...] += by
         ...     return counter
-        >>> step(counter) is counter, int(counter.count)
-        (True, 1)
+        >>> step(counter, by=2) is counter, int(counter.count)
+        (True, 2)
 
     The idea is that of `flax.nnx.jit`.
     """
+    if function is None:
+        return functools.partial(
+            jit,
+            in_shardings=in_shardings,
+            out_shardings=out_shardings,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            donate_argnums=donate_argnums,
+            donate_argnames=donate_argnames,
+            **options,
+        )
+    shape = dressed(function)
+    static = Which("static", function, static_argnums, static_argnames)
+    donated = Which("donate", function, donate_argnums, donate_argnames)
+    static.refuse_common(donated)
+    groups = Groups(
+        Option("in_shardings", static.leave_out(in_shardings)),
+        Option("out_shardings", out_shardings),
+        may_lack=static.numbers,
+    )
+    plan = _Plan(function, static, donated, groups)
     jax = importlib.import_module("jax")
-    made = share(functools.partial(jax.jit, **options))
-    return made(function)
+    transformed = jax.jit(plan.run, **plan.options(), **options)
+
+    @shape
+    def compiled(*args: Any, **kwargs: Any) -> Any:
+        taken, inputs = plan.split(args, kwargs)
+        return put_back(transformed(*inputs), taken)
+
+    for name, more in _stages(plan, transformed).items():
+        setattr(compiled, name, more)
+    return compiled
 
 
-def _part(link: Any) -> tuple[Any, ...]:
-    """Return where a value stands: `(0, position)`, `(1, keyword)` or `(2, ...)`."""
-    return unlink(link)[:2]
+class _Plan:
+    """How the calls of a function are split for jax, and put together inside."""
+
+    __slots__ = ("call", "donated", "groups", "held", "is_sharded", "static")
+
+    def __init__(
+        self,
+        function: Call,
+        static: Which,
+        donated: Which,
+        groups: Groups,
+    ) -> None:
+        self.call, self.held = unbind(function)
+        self.static = static
+        self.donated = donated
+        self.groups = groups
+        self.is_sharded = any(leaf is not None for leaf in groups.inputs)
+
+    def options(self) -> dict[str, Any]:
+        """Return the options of `jax.jit` for `run`, by what `split` returns."""
+        inputs = self.groups.inputs
+        found: dict[str, Any] = {}
+        if self.donated:
+            found["donate_argnums"] = range(2 + len(inputs), 2 + 2 * len(inputs))
+        if self.is_sharded:
+            found["in_shardings"] = (None, None, *inputs, *inputs)
+        outputs = [*inputs, *self.groups.outputs]
+        if any(leaf is not None for leaf in outputs):
+            found["out_shardings"] = (None, outputs)
+        return found
+
+    def split(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Taken, tuple[Any, ...]]:
+        """Return what a call was taken apart into, and the arguments of `run`."""
+        static, args, kwargs = take_static(self.static, args, kwargs)
+        roots = args, kwargs, self.held
+        taken = take(roots)
+        graphdef = GraphDef(tuple(taken.code))
+        if not self.donated and not self.is_sharded:
+            fixed = Fixed(None, static) if static else None
+            return taken, (graphdef, fixed, taken.leaves)
+        group_of = self.groups.of_call(roots)
+        paths = [*map(unlink, taken.links)]
+        half = len(self.groups.inputs)
+        order = tuple(
+            group_of(path) + half * self.donated.means(path, len(args))
+            for path in paths
+        )
+        lists = _in_lists(taken.leaves, order, 2 * half)
+        return taken, (graphdef, Fixed(order, static), *lists)
+
+    def run(
+        self, graphdef: GraphDef, fixed: Fixed | None, /, *lists: list[Any]
+    ) -> tuple[Any, list[list[Any]]]:
+        """Run the function on what `split` returned; jax compiles this."""
+        call, leaves = self.call, lists[0]
+        if fixed is not None and fixed.order is not None:
+            leaves = _in_order(lists, fixed.order)
+        if fixed is not None and fixed.static:
+            static = fixed.static
+
+            def call(held: Any, *args: Any, **kwargs: Any) -> Any:
+                args, kwargs = put_static(static, args, kwargs)
+                return self.call(held, *args, **kwargs)
+
+        ran = run(call, graphdef, leaves, self.groups)
+        return ran.outline, ran.values
+
+
+def _in_lists(leaves: list[Any], order: Iterable[int], count: int) -> list[list[Any]]:
+    lists: list[list[Any]] = [[] for _ in range(count)]
+    for number, leaf in zip(order, leaves, strict=True):
+        lists[number].append(leaf)
+    return lists
+
+
+def _in_order(lists: Iterable[list[Any]], order: Iterable[int]) -> list[Any]:
+    rests = [*map(iter, lists)]
+    return [next(rests[number]) for number in order]
+
+
+def _stages(plan: _Plan, transformed: Any) -> dict[str, Call]:
+    """Return what a function compiled by jax can do beside being called."""
+
+    def lower(*args: Any, **kwargs: Any) -> Stage:
+        return Stage(transformed.lower(*plan.split(args, kwargs)[1]), plan)
+
+    def trace(*args: Any, **kwargs: Any) -> Stage:
+        return Stage(transformed.trace(*plan.split(args, kwargs)[1]), plan)
+
+    def eval_shape(*args: Any, **kwargs: Any) -> Any:
+        return put_back(transformed.eval_shape(*plan.split(args, kwargs)[1]))
+
+    clear_cache = transformed.clear_cache
+    return {
+        "lower": lower,
+        "trace": trace,
+        "eval_shape": eval_shape,
+        "clear_cache": clear_cache,
+    }
+
+
+class Stage:
+    """A function on its way through `jax.jit`: traced, lowered or compiled.
+
+    Whatever jax's own object can do, it can do as well; `lower` and `compile` lead to
+    the next stage, and what is compiled is called as the function is.
+
+    Example:
+        >>> import leafwise as lw
+        >>> import pytest
+        >>> jnp = pytest.importorskip("jax.numpy")
+        >>> counter = lw.Dict(count=lw.Variable(jnp.zeros(())))
+        >>> @lw.integrations.jit
+        ... def step(counter):
+        ...     counter.count[...] += 1
+        >>> compiled = step.lower(counter).compile()
+        >>> compiled(counter)
+        >>> float(counter.count)
+        1.0
+    """
+
+    __slots__ = ("_plan", "_stage")
+
+    def __init__(self, stage: Any, plan: _Plan) -> None:
+        self._stage = stage
+        self._plan = plan
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stage, name)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Stage:
+        """Lower what was traced; the arguments are jax's."""
+        return Stage(self._stage.lower(*args, **kwargs), self._plan)
+
+    def compile(self, *args: Any, **kwargs: Any) -> Stage:
+        """Compile what was lowered; the arguments are jax's."""
+        return Stage(self._stage.compile(*args, **kwargs), self._plan)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call what was compiled, as the function is called."""
+        taken, inputs = self._plan.split(args, kwargs)
+        return put_back(self._stage(*inputs), taken)
 
 
 # ------------------------------------------------------------------------- vmap
 
 
 def vmap(
-    function: Callable[..., Any], /, *, in_axes: Axes = 0, out_axes: int | None = 0
-) -> Callable[..., Any]:
+    function: Call | None = None,
+    /,
+    in_axes: Axes = 0,
+    out_axes: Any = 0,
+    *,
+    axis_name: Any = None,
+    axis_size: int | None = None,
+    spmd_axis_name: Any = None,
+) -> Any:
     """Map a function over an axis with jax; objects keep their references.
 
     Args:
-        function: The function.
-        in_axes: The axis of each positional argument that is mapped, None for those
-            that are not; one for all, or one for each. Keywords are mapped over axis 0.
-        out_axes: The axis of the results.
+        function: The function; without it, a decorator is returned.
+        in_axes: The axis of each array that is mapped, None for those that are not: one
+            for all positional arguments, or a tuple with a prefix tree for each. Trees
+            of axes may have objects in them, such as `tree_map(lambda _: 0, model)`.
+            Keywords are mapped over axis 0; what the function is bound to is not.
+        out_axes: The axis of the results, a prefix tree of what the function returns;
+            None for what is the same each time.
+        axis_name: A name of the axis, for `jax.lax.psum` and the like.
+        axis_size: How long the axis is, needed if nothing is mapped.
+        spmd_axis_name: See `jax.vmap`.
 
     Returns:
         A function of the same arguments. What it changes in an argument is written back
-        along the axis of the argument; see `share`.
+        along the axis of the argument, and an argument that it returns keeps its axis;
+        see `share`.
 
     Raises:
-        ValueError: An object stands in two arguments with different axes, or there are
-            not as many axes as arguments.
+        StructureError: The axes are no prefix of the arguments or results.
+        TypeError: An axis is neither an int nor None.
+        ValueError: An object stands in two arguments with different axes; the mapped
+            axes have different sizes, or there are none; what has no axis is not the
+            same each time.
 
     Example:
         >>> import leafwise as lw
         >>> import pytest
         >>> jnp = pytest.importorskip("jax.numpy")
         >>> layers = lw.Dict(w=lw.Param(jnp.arange(3.0)))
-        >>> times = lw.integrations.vmap(lambda l, x: l.w * x, in_axes=(0, None))
-        >>> times(layers, 2.0).tolist()
+        >>> times = lw.integrations.vmap(lambda l, x: l.w * x["k"], (0, {"k": None}))
+        >>> times(layers, {"k": 2.0}).tolist()
         [0.0, 2.0, 4.0]
 
     The idea is that of `flax.nnx.vmap`.
     """
-    jax = importlib.import_module("jax")
-
-    @functools.wraps(function)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
-        one_for_all = in_axes is None or isinstance(in_axes, int)
-        axes: Any = [in_axes] * len(args) if one_for_all else in_axes
-        if len(axes) != len(args):
-            raise ValueError(f"in_axes has {len(axes)} axes for {len(args)} arguments")
-
-        def axis_of(link: Any) -> int | None:
-            kind, name = _part(link)
-            found: int | None = axes[name] if kind == 0 else 0
-            return found
-
-        taken = take((args, kwargs))
-        _refuse_mixed(taken, axis_of)
-        groups: dict[str, int | None] = {f"axis {axis}": axis for axis in [*axes, 0]}
-
-        def group_of(link: Any) -> str:
-            return "result" if unlink(link)[0] == 2 else f"axis {axis_of(link)}"
-
-        def pure(graphdef: GraphDef, leaves: list[Any]) -> Any:
-            _, outline, values = run(function, graphdef, leaves, group_of)
-            return outline, {name: values.get(name, []) for name in (*groups, "result")}
-
-        leaf_axes = [axis_of(link) for link in taken.links]
-        transformed = jax.vmap(
-            pure,
-            in_axes=(None, leaf_axes),
-            out_axes=(None, {**groups, "result": out_axes}),
+    names = {
+        "axis_name": axis_name,
+        "axis_size": axis_size,
+        "spmd_axis_name": spmd_axis_name,
+    }
+    if function is None:
+        return functools.partial(vmap, in_axes=in_axes, out_axes=out_axes, **names)
+    in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+    if not isinstance(in_axes, int | tuple | None):
+        raise TypeError(
+            "in_axes must be an int, None or a tuple with an entry for each positional "
+            f"argument, got {type(in_axes).__name__}: {clip(in_axes)}"
         )
-        graphdef = GraphDef(tuple(taken.code))
-        return put_back(taken, *transformed(graphdef, taken.leaves))
+    axes = _axes("in_axes", in_axes), _axes("out_axes", out_axes)
+    groups = Groups(*axes, kwargs=0)
+    call, held = unbind(function)
+
+    @dressed(function)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        return _mapped(call, (args, kwargs, held), groups, names)
 
     return mapped
 
 
-def _refuse_mixed(taken: Taken, axis_of: Callable[[Any], int | None]) -> None:
-    """Refuse an object that stands in arguments with different axes."""
-    for number, link, _ in taken.again:
-        first = taken.first[number]
-        if axis_of(first) != axis_of(link):
-            name = type(taken.tracked[number]).__name__
-            raise ValueError(
-                f"the {name} at {unlink(first)} is mapped over axis {axis_of(first)}, "
-                f"and stands again at {unlink(link)}, which is mapped over axis "
-                f"{axis_of(link)}"
+def _axes(name: str, spec: Any) -> Option:
+    """Return an option whose values are axes.
+
+    Raises:
+        TypeError: One is neither an int nor None.
+    """
+    option = Option(name, spec)
+    for leaf in option.leaves:
+        if leaf is not None and not hasattr(leaf, "__index__"):
+            raise TypeError(
+                f"the axes in {name} must be ints or None, got {type(leaf).__name__}: "
+                f"{clip(leaf)}"
             )
+    return option
+
+
+def _mapped(call: Call, roots: Roots, groups: Groups, names: dict[str, Any]) -> Any:
+    """Return the result of a mapped function, and write back what it changed."""
+    jax = importlib.import_module("jax")
+    places = groups.of_call(roots)
+    taken = take(roots)
+    order = [places(unlink(link)) for link in taken.links]
+    axes = [groups.inputs[number] for number in order]
+    _refuse_mixed(taken, roots, groups, places)
+    _check_axes(taken, roots, axes, names["axis_size"])
+    names_of: list[Callable[[int, int], str]] = []
+
+    def pure(graphdef: GraphDef, lists: list[list[Any]]) -> Any:
+        ran = run(call, graphdef, _in_order(lists, order), groups)
+        names_of.append(ran.name)
+        return ran.outline, ran.values
+
+    transformed = jax.vmap(
+        pure,
+        in_axes=(None, groups.inputs),
+        out_axes=(None, [*groups.inputs, *groups.outputs]),
+        **names,
+    )
+    lists = _in_lists(taken.leaves, order, len(groups.inputs))
+    try:
+        found = transformed(GraphDef(tuple(taken.code)), lists)
+    except ValueError as error:
+        place = _OUT_AXES.search(str(error))
+        if place is None or "None but" not in str(error):
+            raise
+        number, position = map(int, place.groups())
+        option = "out_axes" if number >= len(groups.inputs) else "in_axes"
+        raise ValueError(
+            f"{names_of[-1](number, position)} is not the same for all that is "
+            f"mapped, but it has no axis in {option}"
+        ) from error
+    return put_back(found, taken)
+
+
+_OUT_AXES = re.compile(r"out_axes\[1\]\[(\d+)\]\[(\d+)\]")
+
+
+def _refuse_mixed(taken: Taken, roots: Roots, groups: Groups, places: Places) -> None:
+    """Refuse an object that stands in two places with different axes."""
+    for number, link, _ in taken.again:
+        paths = unlink(taken.first[number]), unlink(link)
+        found = [
+            {rest: groups.inputs[n] for rest, n in places.below(path).items()}
+            for path in paths
+        ]
+        if found[1] and found[0] != found[1]:
+            first, again = (
+                f"{named(path, roots)} ({_said(axes)})"
+                for path, axes in zip(paths, found, strict=True)
+            )
+            raise ValueError(
+                f"the {type(taken.tracked[number]).__name__} at {first} is the one at "
+                f"{again}, and can only be mapped in one way"
+            )
+
+
+def _said(axes: dict[Any, Any]) -> str:
+    return f"axis {axes[()]}" if () in axes else "axes of its own"
+
+
+def _check_axes(
+    taken: Taken, roots: Roots, axes: list[Any], axis_size: int | None
+) -> None:
+    """Refuse arrays without the axis that is mapped, and axes of different sizes."""
+    first, size = "axis_size", axis_size
+    for link, leaf, axis in zip(taken.links, taken.leaves, axes, strict=True):
+        if axis is None:
+            continue
+        raw = leaf.get_raw_value() if isinstance(leaf, Variable) else leaf
+        for shape in (getattr(value, "shape", ()) for value in tree_leaves(raw)):
+            where = named(unlink(link), roots)
+            if not -len(shape) <= axis < len(shape):
+                raise ValueError(
+                    f"{where} has shape {shape}, so there is no axis {axis} to map"
+                )
+            if size is None:
+                first, size = where, shape[axis]
+            elif shape[axis] != size:
+                raise ValueError(
+                    f"the mapped axes have different sizes: {size} in {first}, "
+                    f"{shape[axis]} in {where}"
+                )
+    if size is None:
+        raise ValueError(
+            "vmap needs at least one array that is mapped over an axis, or axis_size"
+        )
 
 
 # ------------------------------------------------------------------------- grad
 
 
 def value_and_grad(
-    function: Callable[..., Any],
+    function: Call | None = None,
     /,
-    *,
     argnums: int | Sequence[int] = 0,
+    *,
     wrt: Filter | tuple[Filter, ...] = Param,
     has_aux: bool = False,
-) -> Callable[..., Any]:
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Any:
     """Differentiate a function with jax; objects keep their references.
 
     Args:
-        function: Returns a number, or, with `has_aux`, a number and anything.
+        function: Returns a number, or, with `has_aux`, a number and anything; without
+            it, a decorator is returned.
         argnums: The position of the argument that is differentiated, or of several.
         wrt: Which values of an object are differentiated, see
             :mod:`leafwise.filters`; one filter for all arguments, or a tuple with one
             for each. Of an argument without objects, such as an array or a `State`,
             all is.
         has_aux: Whether the function returns something beside the number.
+        holomorphic: Whether the function is promised to be holomorphic.
+        allow_int: Whether to differentiate by integers, which is trivial.
 
     Returns:
         A function of the same arguments that returns the number, or the number and what
@@ -180,46 +495,84 @@ def value_and_grad(
 
     The idea is that of `flax.nnx.value_and_grad`.
     """
-    jax = importlib.import_module("jax")
+    options = {
+        "has_aux": has_aux,
+        "holomorphic": holomorphic,
+        "allow_int": allow_int,
+    }
+    if function is None:
+        return functools.partial(value_and_grad, argnums=argnums, wrt=wrt, **options)
+    several = not isinstance(argnums, int)
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     filters = wrt if isinstance(wrt, tuple) else (wrt,) * len(numbers)
+    if len(filters) != len(numbers):
+        raise ValueError(f"wrt has {len(filters)} filters for {len(numbers)} argnums")
     pairs = [*zip(numbers, map(predicate, filters), strict=True)]
+    call, held = unbind(function)
+    options["has_aux"] = True
 
-    def split_result(result: Any) -> tuple[Any, Any]:
-        return result if has_aux else (result, None)
-
-    def group_of(_link: Any) -> str:
-        return "all"
-
-    @functools.wraps(function)
+    @dressed(function)
     def differentiated(*args: Any, **kwargs: Any) -> Any:
-        taken = take((args, kwargs))
-        graphdef = GraphDef(tuple(taken.code))
-        targets = [_target(taken, args, number, meant) for number, meant in pairs]
-        chosen = [*dict.fromkeys(place for places, _ in targets for place in places)]
-
-        def pure(wanted: list[Any], leaves: list[Any]) -> Any:
-            leaves = [*leaves]
-            for place, value in zip(chosen, wanted, strict=True):
-                leaves[place] = value
-            value, *rest = run(function, graphdef, leaves, group_of, split_result)
-            return value, tuple(rest)
-
-        wanted = [taken.leaves[place] for place in chosen]
-        transformed = jax.value_and_grad(pure, has_aux=True)
-        (value, rest), found = transformed(wanted, taken.leaves)
-        aux = put_back(taken, *rest)
-        by_place = dict(zip(chosen, found, strict=True))
-        gradients = tuple(
-            together([by_place[place] for place in places])
-            for places, together in targets
+        value, aux, gradients = _differentiated(
+            call, (args, kwargs, held), pairs, _pair if has_aux else _alone, options
         )
-        several = not isinstance(argnums, int)
-        return ((value, aux) if has_aux else value), (
+        return (value, aux) if has_aux else value, (
             gradients if several else gradients[0]
         )
 
     return differentiated
+
+
+def _alone(result: Any) -> tuple[Any, Any]:
+    return result, None
+
+
+def _pair(result: Any) -> tuple[Any, Any]:
+    """Return what a function with `has_aux` returns.
+
+    Raises:
+        TypeError: It is no pair.
+    """
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise TypeError(
+            "with has_aux=True the function must return a pair, of a number and what "
+            f"is beside it; it returned {type(result).__name__}: {clip(result)}"
+        )
+    return result
+
+
+def _differentiated(
+    call: Call,
+    roots: Roots,
+    pairs: list[tuple[int, Callable[[Any, Any], bool]]],
+    split_result: Callable[[Any], tuple[Any, Any]],
+    options: dict[str, bool],
+) -> tuple[Any, Any, tuple[Any, ...]]:
+    """Return the number, what is beside it, and the gradients; write back changes."""
+    jax = importlib.import_module("jax")
+    args = roots[0]
+    taken = take(roots)
+    graphdef = GraphDef(tuple(taken.code))
+    targets = [_target(taken, args, number, meant) for number, meant in pairs]
+    if len({number % len(args) for number, _ in pairs}) != len(pairs):
+        raise ValueError("an argument stands in argnums twice")
+    chosen = [*dict.fromkeys(place for places, _ in targets for place in places)]
+
+    def pure(wanted: list[Any], leaves: list[Any]) -> Any:
+        leaves = [*leaves]
+        for place, value in zip(chosen, wanted, strict=True):
+            leaves[place] = value
+        ran = run(call, graphdef, leaves, split_result=split_result)
+        return ran.bare, (ran.outline, ran.values)
+
+    wanted = [taken.leaves[place] for place in chosen]
+    (value, rest), found = jax.value_and_grad(pure, **options)(wanted, taken.leaves)
+    aux = put_back(rest, taken)
+    by_place = dict(zip(chosen, found, strict=True))
+    gradients = tuple(
+        together([by_place[place] for place in places]) for places, together in targets
+    )
+    return value, aux, gradients
 
 
 Target = tuple[list[int], Callable[[list[Any]], Any]]
@@ -268,17 +621,20 @@ def _whole(taken: Taken, alone: Taken, number: int) -> Target:
 
 
 def grad(
-    function: Callable[..., Any],
+    function: Call | None = None,
     /,
-    *,
     argnums: int | Sequence[int] = 0,
+    *,
     wrt: Filter | tuple[Filter, ...] = Param,
     has_aux: bool = False,
-) -> Callable[..., Any]:
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Any:
     """Differentiate a function with jax; as `value_and_grad`, without the value.
 
     Args:
-        function, argnums, wrt, has_aux: As for `value_and_grad`.
+        function, argnums, wrt, has_aux, holomorphic, allow_int: As for
+            `value_and_grad`.
 
     Returns:
         A function of the same arguments that returns the gradients, or, with `has_aux`,
@@ -298,9 +654,16 @@ def grad(
 
     The idea is that of `flax.nnx.grad`.
     """
-    both = value_and_grad(function, argnums=argnums, wrt=wrt, has_aux=has_aux)
+    options = {
+        "has_aux": has_aux,
+        "holomorphic": holomorphic,
+        "allow_int": allow_int,
+    }
+    if function is None:
+        return functools.partial(grad, argnums=argnums, wrt=wrt, **options)
+    both = value_and_grad(function, argnums, wrt=wrt, **options)
 
-    @functools.wraps(function)
+    @dressed(function)
     def differentiated(*args: Any, **kwargs: Any) -> Any:
         value, gradients = both(*args, **kwargs)
         return (gradients, value[1]) if has_aux else gradients

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -87,9 +88,16 @@ def _key_in(level: Any, key: Any) -> tuple[Any] | None:
         return None
     if key in level:
         return (key,)
-    if isinstance(key, str) and key.isdecimal() and int(key) in level:
-        return (int(key),)
-    return None
+    number = _number_of(key)
+    return (number,) if number in level else None
+
+
+def _number_of(key: Any) -> Any:
+    """Return the number that a key is in text, else the key."""
+    if isinstance(key, str) and key.isascii() and key.isdecimal():
+        with contextlib.suppress(ValueError):  # it may have too many digits
+            return int(key)
+    return key
 
 
 def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -103,10 +111,7 @@ def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
         >>> lw.restore_int_paths({"layers": {"0": 1.0}})
         {'layers': {0: 1.0}}
     """
-    pairs = (
-        (tuple(int(k) if isinstance(k, str) and k.isdecimal() else k for k in path), v)
-        for path, v in walk_state(pure)
-    )
+    pairs = ((tuple(map(_number_of, path)), value) for path, value in walk_state(pure))
     return from_flat_state(pairs)._leafwise_items
 
 

@@ -6,8 +6,10 @@ machines. Results come in leaf order; the first call that fails ends the map.
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from types import CoroutineType
 from typing import Any, Protocol
 
 from ..core.code import Code, leaf_paths, locate
@@ -55,7 +57,11 @@ def map_on(
                 break
             futures.append(executor.submit(function, *row))
             futures[-1].add_done_callback(watch(place))
-        results = [future.result() for future in futures if not failed]
+        for place, future in enumerate(futures):
+            if failed:
+                break
+            with _noting(place, future, failed):
+                results.append(future.result())
     except BaseException:
         _cancel(futures)
         if not failed:
@@ -68,6 +74,18 @@ def map_on(
     raise error
 
 
+@contextlib.contextmanager
+def _noting(place: int, future: Any, failed: list[int]) -> Iterator[None]:
+    """Note that a call failed, where its callback has not come yet."""
+    try:
+        yield
+    except Exception:
+        is_over = future.done() and not future.cancelled()
+        if not failed and is_over and future.exception() is not None:
+            failed.append(place)
+        raise
+
+
 def _cancel(futures: Sequence[Any]) -> None:
     for future in [*futures]:
         future.cancel()
@@ -76,18 +94,25 @@ def _cancel(futures: Sequence[Any]) -> None:
 async def tree_gather(
     tree: Any, *, none_is_leaf: bool = False, namespace: str = GLOBAL
 ) -> Any:
-    """Wait for all awaitable leaves of a tree at once, under asyncio.
+    """Wait for all leaves of a tree that are under way at once, under asyncio.
 
-    When one fails, the others are cancelled.
+    These are awaitables, the futures of `concurrent.futures` and of dask, and `Delayed`
+    objects of dask, which are computed. What stands at several leaves is waited for
+    once. When one fails, the others are cancelled.
 
     Args:
-        tree: A tree; leaves that are no awaitables stay as they are.
+        tree: A tree; leaves that are none of these stay as they are.
         none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Returns:
         The tree with the results.
 
-    An exception of an awaitable passes through, with a note of the key path.
+    Raises:
+        TypeError: A leaf is an asynchronous generator, which has many results; or what
+            a future gives is a coroutine.
+
+    An exception of what is under way passes through, with a note of the key path.
+    Without asyncio, futures are waited for by `tree_map(lambda x: x.result(), tree)`.
 
     Example:
         >>> import asyncio, leafwise as lw
@@ -97,22 +122,97 @@ async def tree_gather(
         {'a': 2, 'b': [4, 3]}
     """
     leaves, treedef = take_apart(tree, view_of(namespace, none_is_leaf), None)
+    tasks = _tasks(leaves, treedef._code)
     asyncio = sys.modules["asyncio"]  # what runs this has loaded it
-    tasks = {
-        place: asyncio.ensure_future(leaf)
-        for place, leaf in enumerate(leaves)
-        if hasattr(type(leaf), "__await__")
-    }
     try:
         await asyncio.gather(*tasks.values())
     except BaseException as error:
-        for place, task in tasks.items():
-            is_it = task.done() and not task.cancelled() and task.exception() is error
-            if is_it and isinstance(error, Exception):
-                paths = leaf_paths(treedef._code, len(leaves))
-                locate(error, [*reversed(paths[place])])
+        place = next((n for n, task in tasks.items() if _raised(task, error)), None)
+        if place is not None and isinstance(error, Exception):
+            locate(error, [*reversed(leaf_paths(treedef._code, len(leaves))[place])])
+        for task in tasks.values():
             task.cancel()
         raise
     for place, task in tasks.items():
         leaves[place] = task.result()
+        if isinstance(leaves[place], CoroutineType):
+            where = leaf_paths(treedef._code, len(leaves))[place].where()
+            raise TypeError(
+                f"the result at {where} is a coroutine that nobody waits for: submit a "
+                "function that is not async, or gather the coroutine itself"
+            )
     return treedef.unflatten(leaves)
+
+
+def _raised(task: Any, error: BaseException) -> bool:
+    return task.done() and not task.cancelled() and task.exception() is error
+
+
+def _tasks(leaves: Sequence[Any], code: Code) -> dict[int, Any]:
+    """Return what waits for each leaf that is under way, by place.
+
+    Raises:
+        TypeError: A leaf is an asynchronous generator.
+    """
+    for place, leaf in enumerate(leaves):
+        if isinstance(leaf, AsyncGenerator):
+            path = leaf_paths(code, len(leaves))[place]
+            raise TypeError(
+                f"the leaf at {path.where()} is an asynchronous generator, which has "
+                "many results: collect them in a coroutine"
+            )
+    asyncio = sys.modules["asyncio"]
+    found: dict[int, Any] = {}
+    by_id: dict[int, Any] = {}
+    for place, leaf in enumerate(leaves):
+        if id(leaf) not in by_id:
+            waiting = _awaitable(leaf)
+            by_id[id(leaf)] = waiting and asyncio.ensure_future(waiting)
+        if by_id[id(leaf)] is not None:
+            found[place] = by_id[id(leaf)]
+    return found
+
+
+def _awaitable(leaf: Any) -> Any:
+    """Return what waits for a leaf under asyncio, or None if it is not under way."""
+    cls = type(leaf)
+    asyncio = sys.modules["asyncio"]
+    delayed = sys.modules.get("dask.delayed")
+    if isinstance(leaf, sys.modules["concurrent.futures"].Future):
+        return asyncio.wrap_future(leaf)
+    if delayed is not None and isinstance(leaf, delayed.Delayed):
+        return _computed(leaf)
+    if hasattr(cls, "add_done_callback") and not asyncio.isfuture(leaf):
+        return _outcome(leaf)
+    return leaf if hasattr(cls, "__await__") else None
+
+
+async def _computed(delayed: Any) -> Any:
+    """Compute an object of dask in a thread."""
+    loop = sys.modules["asyncio"].get_running_loop()
+    return await loop.run_in_executor(None, delayed.compute)
+
+
+async def _outcome(future: Any) -> Any:
+    """Wait for a future that knows nothing of asyncio, such as those of dask.
+
+    Its methods may block, so they are called in a thread.
+    """
+    loop = sys.modules["asyncio"].get_running_loop()
+    done = loop.create_future()
+
+    def settle() -> None:
+        if not done.done():
+            done.set_result(None)
+
+    def tell(_future: Any) -> None:
+        with contextlib.suppress(RuntimeError):  # nobody waits any more
+            loop.call_soon_threadsafe(settle)
+
+    future.add_done_callback(tell)
+    try:
+        await done
+    except BaseException:
+        loop.run_in_executor(None, future.cancel)
+        raise
+    return await loop.run_in_executor(None, future.result)

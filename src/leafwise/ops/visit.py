@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..core.keypath import KeyPath
 from ..core.rule import Rule
 from ..core.view import GLOBAL, View
+from ..core.walk import flatten
 from ..errors import CycleError, StructureError
 from .outlook import asks_to_stop, outlook
 
@@ -56,9 +57,10 @@ Visitor = Callable[[Any, KeyPath, Any], Any]
 class _Frame:
     """A node that is being visited: what is left to do, and what was found."""
 
-    __slots__ = ("aux", "children", "done", "key", "keys", "node", "rule")
+    __slots__ = ("aux", "children", "done", "key", "keys", "node", "put", "rule")
 
-    def __init__(self, node: Any, key: Any, rule: Rule) -> None:
+    def __init__(self, node: Any, key: Any, rule: Rule, put: int) -> None:
+        self.put = put  # nodes on the way here that `enter` has put there
         children, self.aux = rule.flatten(node)
         self.node = node
         self.key = key
@@ -115,11 +117,13 @@ def tree_visit(
     Args:
         tree: The tree.
         enter: Called from the top down as `enter(node, path, parent)`, before
-            the children. What it returns stands in the place of the node, and
-            is what is walked on. It may return `SKIP` to keep the node and not
-            go below it, `STOP` to keep all that follows, or `DELETE`.
+            the children. What it returns stands in the place of the node, and its
+            children are visited as well. It may return `SKIP` to keep the node and
+            not visit its children, `STOP` to keep all that follows, or `DELETE`.
         leave: Called from the bottom up, after the children, with the rebuilt
-            node. It may return `STOP` or `DELETE` too.
+            node. What it returns is not visited again: where `enter` returns `SKIP`,
+            `leave` replaces a node without a visit of its children. It may return
+            `STOP` or `DELETE` too.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
@@ -128,7 +132,8 @@ def tree_visit(
         The parent that a visitor gets is the old one; at the root it is None.
 
     Raises:
-        CycleError: The tree contains itself, or a visitor makes it so.
+        CycleError: The tree contains itself, or a visitor makes it so; or `enter`
+            puts new nodes below new nodes without end.
         StructureError: A child was deleted from a node with a fixed number of
             children, or the root was deleted.
 
@@ -138,20 +143,34 @@ def tree_visit(
         ...     return sorted(node) if isinstance(node, list) else node
         >>> lw.tree_visit({"a": [3, 1], "b": (2, [5, 4])}, sort_lists)
         {'a': [1, 3], 'b': (2, [4, 5])}
+        >>> def is_number(node, path, parent):
+        ...     return lw.SKIP if isinstance(node, int) else node
+        >>> def wrapped(node, path, parent):
+        ...     return [node] if isinstance(node, int) else node
+        >>> lw.tree_visit([1, (2,)], is_number, wrapped)
+        [[1], ([2],)]
 
     The idea of a visitor that may keep, replace or stop is that of `tree.traverse`
     in dm-tree.
     """
     view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    return _Visiting(enter, leave, view, stop).run(tree)
+    return _Visiting(tree, enter, leave, view, stop).run()
 
 
 class _Visiting:
     """The state of one visit."""
 
     def __init__(
-        self, enter: Visitor | None, leave: Visitor | None, view: View, stop: Any
+        self,
+        tree: Any,
+        enter: Visitor | None,
+        leave: Visitor | None,
+        view: View,
+        stop: Any,
     ) -> None:
+        self.tree = tree
+        self.most_put = _MOST_PUT
+        self.knows_depth = False
         self.enter = enter
         self.leave = leave
         self.view = view
@@ -160,9 +179,9 @@ class _Visiting:
         self.on_path: set[int] = set()
         self.stopped = False
 
-    def run(self, tree: Any) -> Any:
-        """Visit a tree."""
-        result = self._arrive(tree, None)
+    def run(self) -> Any:
+        """Visit the tree."""
+        result = self._arrive(self.tree, None)
         while self.frames:
             frame = self.frames[-1]
             place = len(frame.done)
@@ -186,10 +205,12 @@ class _Visiting:
     def _arrive(self, node: Any, key: Any) -> Any:
         """Enter a node: either it is done at once, or it is what comes next."""
         path = self._path(key) if self.frames else KeyPath()
+        put = self.frames[-1].put if self.frames else 0
         answer = self._ask(self.enter, node, path)
         if answer is DELETE:
             return DELETE
         if answer is not SKIP:
+            put += answer is not node
             node = answer
         rule = self.view.resolve(type(node))
         if (
@@ -201,9 +222,28 @@ class _Visiting:
             return self._ask(self.leave, node, path)
         if id(node) in self.on_path:
             raise CycleError(f"the tree contains itself: {path.where()} leads back up")
+        if put > self.most_put:
+            self._check_depth(path)
         self.on_path.add(id(node))
-        self.frames.append(_Frame(node, key, rule))
+        self.frames.append(_Frame(node, key, rule, put))
         return _BELOW
+
+    def _check_depth(self, path: KeyPath) -> None:
+        """Refuse to go on where `enter` puts new nodes below new nodes without end.
+
+        Raises:
+            CycleError: It does, or the tree contains itself.
+        """
+        if not self.knows_depth:
+            self.most_put += _depth(self.tree, self.view)
+            self.knows_depth = True
+            return
+        raise CycleError(
+            f"the visit would never end: below {path[:_SHOWN].where()}, enter has put "
+            f"{self.most_put + 1} new nodes one below the other, and what it returns "
+            "is visited as well; to replace a node without visiting what replaces it, "
+            "return SKIP from enter and the new node from leave"
+        )
 
     def _depart(self, frame: _Frame) -> Any:
         """Leave a node whose children are all done."""
@@ -226,6 +266,23 @@ class _Visiting:
 
 
 _BELOW = object()
+_MOST_PUT: Final = 1000
+_SHOWN: Final = 3
+
+
+def _depth(tree: Any, view: View) -> int:
+    """Return how many nodes stand one below the other in a tree.
+
+    Raises:
+        CycleError: The tree contains itself.
+    """
+    below: list[int] = []
+    for run, _, arity, _ in flatten(tree, view)[1]:
+        below += [0] * run
+        children = below[len(below) - arity :]
+        del below[len(below) - arity :]
+        below.append(1 + max(children, default=0))
+    return max(below, default=0)
 
 
 def tree_walk(

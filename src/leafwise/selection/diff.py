@@ -26,7 +26,7 @@ from ..ops.outlook import outlook
 from ..sentinel import MISSING
 from .find import DEPTH_IN_DOUBT, CycleCheck, Scope, keys_of, static_names
 from .join import items_of, table_of
-from .pattern import selector
+from .pattern import read_selector
 from .rebuild import Delete, Edit, Insert, Set, rebuild
 
 
@@ -260,7 +260,7 @@ def tree_diff(
         compare = _within(rtol, atol)
     ignored: set[KeyPath] = set()
     if ignore is not None:
-        chosen = selector(ignore)
+        chosen = read_selector(ignore, scope.view)
         for tree in (a, b):
             ignored |= {place.path for place in chosen.targets(tree, scope)}
     return TreeDiff(_Comparing(scope, compare, ignored).run(a, b), scope)

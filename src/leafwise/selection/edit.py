@@ -16,7 +16,7 @@ from ..errors import EditError, PathError
 from ..ops.outlook import outlook, take_apart
 from ..sentinel import MISSING
 from .find import Place, Scope, call_at
-from .pattern import Region, Selector, fail, follow, selector
+from .pattern import Region, Selector, fail, follow, read_selector, unique
 from .rebuild import Delete, Edit, Insert, Set, key_for, rebuild
 
 
@@ -61,7 +61,7 @@ class Selection:
 
     def __getitem__(self, what: Any) -> Selection:
         """Go on with another selector, from each place."""
-        chain = (*self._selectors, selector(what))
+        chain = (*self._selectors, read_selector(what, self._scope.view))
         return Selection(self.tree, chain, self._scope, missing_ok=self._missing_ok)
 
     def __repr__(self) -> str:
@@ -80,8 +80,12 @@ class Selection:
 
     def _found(self) -> list[Place]:
         places = [Place((), self.tree)]
+        is_level = True
         for part in self._selectors:
             below = [p for above in places for p in follow(above, part, self._scope)]
+            if not is_level:  # one place may be inside another
+                below = unique(below)
+            is_level = is_level and part.is_level
             if not below and not self._missing_ok:
                 fail(part, places[0], self._scope)
             places = below
@@ -257,7 +261,7 @@ class Selection:
         return rebuild(self.tree, edits, self._scope)
 
     def _new_key(self, place: Place, wanted: Any) -> Any:
-        node, rule = place.value, self._scope.rule_of(place.value)
+        node, rule = place.value, self._scope.rule_of(place.value, place.path)
         if rule is None:
             raise EditError(
                 f"nothing can be inserted into the leaf at {place.path.where()}",
@@ -265,13 +269,12 @@ class Selection:
             )
         key = key_for(node, rule, wanted)
         if key is None:
-            shown = f"[{wanted!r}]" if isinstance(wanted, str) else str(wanted)
             raise EditError(
-                f"the {type(node).__name__} at {place.path.where()} has no keys of the "
-                f"kind of {shown}, so nothing can be inserted there",
+                f"nothing can be inserted at {str(wanted)!r} into the "
+                f"{type(node).__name__} at {place.path.where()}",
                 path=place.path,
             )
-        if isinstance(key, SequenceKey) and isinstance(node, Sequence):
+        if isinstance(key, SequenceKey) and hasattr(node, "__len__"):
             size = len(node)
             index = key.idx + size if key.idx < 0 else key.idx
             if not 0 <= index <= size:
@@ -307,7 +310,7 @@ class _At:
         self._missing_ok = missing_ok
 
     def __getitem__(self, what: Any) -> Selection:
-        chain = (selector(what),)
+        chain = (read_selector(what, self._scope.view),)
         return Selection(self._tree, chain, self._scope, missing_ok=self._missing_ok)
 
 

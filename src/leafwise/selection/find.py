@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from ..core.code import locate, unlink
+from ..core.code import ROOT, locate, unlink
 from ..core.containers import DICT, LIST, TUPLE
 from ..core.forms import Fields, Shaped
 from ..core.keypath import KeyPath
@@ -17,7 +17,7 @@ from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.rule import Rule
 from ..core.treedef import PyTreeDef
 from ..core.view import View
-from ..core.walk import Predicate, flatten
+from ..core.walk import PathPredicate, Predicate, flatten
 from ..ops.outlook import asks_to_stop
 from .grammar import DEEP, Step, Test, key_kind
 
@@ -58,7 +58,7 @@ class Place:
         link = self._link
         if type(link) is not KeyPath:
             if type(link) is tuple:
-                made = KeyPath(map(_as_key, unlink(link)))
+                made = _path_of(link)
             else:
                 made = link.treedef.paths()[link.number]
             self._link = made
@@ -111,16 +111,42 @@ class Scope(NamedTuple):
     Attributes:
         view: The rules.
         stop: A predicate that makes leaves of nodes, or None.
+        root: The path to what is searched, where that is a part of a tree.
     """
 
     view: View
     stop: Predicate
+    root: KeyPath = ROOT
 
-    def rule_of(self, node: Any) -> Rule | None:
-        """Return the rule of a node, None for a leaf."""
-        if self.stop is not None and asks_to_stop(self.stop, node):
-            return None
+    def rule_of(self, node: Any, link: Any = ()) -> Rule | None:
+        """Return the rule of a node, None for a leaf.
+
+        Args:
+            node: The node.
+            link: The path to it, or a linked list of its keys.
+        """
+        stop = self.stop
+        if stop is not None:
+            path = _path_of(link) if isinstance(stop, PathPredicate) else ROOT
+            if asks_to_stop(stop, node, path):
+                return None
         return self.view.resolve(type(node))
+
+    def below(self, path: KeyPath) -> Scope:
+        """Return the scope for what stands at a path: its own paths begin there."""
+        if not path:
+            return self
+        stop = self.stop
+        if isinstance(stop, PathPredicate):
+            function = stop.function
+            stop = PathPredicate(lambda more, node: function(path + more, node))
+        return Scope(self.view, stop, self.root + path)
+
+
+def _path_of(link: Any) -> KeyPath:
+    if isinstance(link, KeyPath):
+        return link
+    return KeyPath(map(_as_key, unlink(link)))
 
 
 class CycleCheck:
@@ -142,7 +168,7 @@ class CycleCheck:
             CycleError: A tree contains itself.
         """
         for tree in self.trees:
-            flatten(tree, *self.scope)
+            flatten(tree, self.scope.view, self.scope.stop)
         self.trees = ()
 
 
@@ -233,7 +259,7 @@ def _one_step(
     link: Any, node: Any, step: Step, scope: Scope
 ) -> Sequence[tuple[Any, Any]]:
     """Return the children of a node that a step means, with their links."""
-    rule = scope.rule_of(node)
+    rule = scope.rule_of(node, link)
     if rule is None:
         return ()
     name = step.name
@@ -385,7 +411,7 @@ class _Deep:
         ]
         while stack:
             link, node, states, depth = stack.pop()
-            rule = None if type(node) in self.leaf_types else rule_of(node)
+            rule = None if type(node) in self.leaf_types else rule_of(node, link)
             if end in states and (rule is None or not self.leaves_only):
                 yield Place(link, node)
             if rule is None or states == (end,):

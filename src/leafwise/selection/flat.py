@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, overload
 from ..core.auxdata import clip
 from ..core.code import unlink
 from ..core.keypath import KeyPath, end_of_quote, parse_literal
-from ..core.keys import DictKey, GetAttrKey, SequenceKey
+from ..core.keys import DictKey, GetAttrKey, SequenceKey, literal
 from ..core.view import GLOBAL
 from ..errors import EditError, PathError
 from ..ops.outlook import outlook
@@ -45,7 +45,7 @@ def _part(key: Any, sep: str) -> str:
         case DictKey(name) | GetAttrKey(name) if type(name) is str:
             return f"{sep}{name}" if _is_plain(name, sep) else f"[{name!r}]"
         case DictKey(name):
-            return f"[{name!r}]"
+            return f"[{literal(name)}]"
     return str(key)
 
 
@@ -184,7 +184,7 @@ def _children(
     Raises:
         EditError: It is no dict with text keys, and no list, and `strict` is set.
     """
-    rule = scope.rule_of(node)
+    rule = scope.rule_of(node, link)
     if rule is None:
         return []
     if type(node) is dict:
@@ -423,7 +423,7 @@ def _filled(
     for name, row in known.items():
         if name not in table:
             missing.append(name)
-        elif _fits(row.value, table[name], scope):
+        elif _fits(row, table[name], scope):
             matched.append(name)
             edits.append((row.path, Set(table[name])))
         else:
@@ -433,10 +433,11 @@ def _filled(
     return rebuild(like, edits, scope), report
 
 
-def _fits(old: Any, new: Any, scope: Scope) -> bool:
+def _fits(row: _Row, new: Any, scope: Scope) -> bool:
     """Say whether a value can take the place of another one."""
-    if scope.rule_of(old) is not None or (
-        scope.rule_of(new) is not None and old is not None
+    old, path = row.value, row.path
+    if scope.rule_of(old, path) is not None or (
+        scope.rule_of(new, path) is not None and old is not None
     ):
         return type(old) is type(new)
     return all(

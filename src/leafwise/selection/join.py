@@ -10,6 +10,8 @@ import copy
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import (
     Callable,
+    Collection,
+    Iterable,
     Mapping,
     MutableMapping,
     MutableSequence,
@@ -316,10 +318,10 @@ def mapping_like(
     """
     if isinstance(rule.form, Items):
         old_keys, old, rest = rule.form.take(node)
-        if [*old_keys] == [*keys] and all(map(is_, values, old)):
+        if _same_items(keys, values, old_keys, old):
             return node
         return rule.form.make(rest, keys, values)
-    if len(node) == len(keys) and all(map(is_, values, node.values())):
+    if _same_items(keys, values, node, node.values()):
         return node
     cls = type(node)
     if cls is dict or cls is OrderedDict:
@@ -334,6 +336,32 @@ def mapping_like(
         if key not in made or made[key] is not value:
             made[key] = Marked(Kind.DATA, value) if key in is_data else value
     return made
+
+
+_EXACT: Final = frozenset({str, int, bool, bytes})
+
+
+def _same_items(
+    keys: Sequence[Any],
+    values: Sequence[Any],
+    old_keys: Collection[Any],
+    old: Iterable[Any],
+) -> bool:
+    """Say whether keys and values are just the old ones, in the same order.
+
+    Values alone do not tell: None and other shared objects may stand under any key. A
+    key that is only equal to the old one, as True is to 1, is another key.
+    """
+    return (
+        len(old_keys) == len(keys)
+        and all(map(_same_key, keys, old_keys))
+        and all(map(is_, values, old))
+    )
+
+
+def _same_key(a: Any, b: Any) -> bool:
+    """Say whether two keys cannot be told apart."""
+    return a is b or (type(a) is type(b) and type(a) in _EXACT and bool(a == b))
 
 
 def items_like(

@@ -36,7 +36,7 @@ from .join import (
     root_joint,
     shown,
 )
-from .pattern import selector
+from .pattern import read_selector
 from .rebuild import Delete, rebuild
 
 
@@ -202,7 +202,7 @@ def _placed(rules: Mapping[Any, Any], trees: tuple[Any, Any], scope: Scope) -> _
     """Return the rules by the places that they are for, in the order of the rules."""
     root = _Rules()
     for what, rule in rules.items():
-        meant = selector(what)
+        meant = read_selector(what, scope.view)
         places = [place for tree in trees for place in meant.targets(tree, scope)]
         for path in dict.fromkeys(place.path for place in places):
             root.add(path, rule)

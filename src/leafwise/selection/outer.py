@@ -98,7 +98,8 @@ def _beside(spot: Spot, row: Sequence[Any], scope: Scope) -> Parts | None:
         EditError: It does not fit together.
     """
     nodes = [value for value in row if value is not MISSING]
-    found = [scope.rule_of(node) for node in nodes]
+    link = spot.joint.link_to(spot.slot)
+    found = [scope.rule_of(node, link) for node in nodes]
     rules = [rule for rule in found if rule is not None]
     if not rules:
         return None

@@ -168,9 +168,9 @@ def _cast(place: Place, text: str, scope: Scope) -> Any:
         if rule is None:
             return _leaf_like(old, text)
         return _node_like(old, rule, _literal(text))
-    except (ValueError, TypeError, ArithmeticError, PathError) as error:
-        if isinstance(error, EditError):
-            raise
+    except EditError:
+        raise
+    except Exception as error:  # whatever the type of a leaf says of the text
         raise EditError(
             f"at {path.where()} there is {_a(type(old).__name__)}, {clip(old)}, and "
             f"{text!r} is none",
@@ -218,8 +218,8 @@ def _leaf_like(old: Any, text: str) -> Any:
     """Return a leaf of the type of another one.
 
     Raises:
-        ValueError: The text is none.
-        TypeError: The type cannot be made of text.
+        Exception: The text is none, as the type says it; or the type cannot be made of
+            text.
     """
     cls = type(old)
     if old is None:
@@ -230,6 +230,10 @@ def _leaf_like(old: Any, text: str) -> Any:
         return _CASTS[cls](text)
     if isinstance(old, enum.Enum):
         return _member(cls, text)
+    if cls in _SETS:
+        return cls(_items(_literal(text)))
+    if isinstance(old, type):  # of which one argument makes no other class
+        raise TypeError(text)
     if hasattr(old, "dtype"):
         if getattr(old, "shape", ()) != ():
             raise TypeError(text)
@@ -237,6 +241,15 @@ def _leaf_like(old: Any, text: str) -> Any:
     if hasattr(cls, "fromisoformat"):
         return cls.fromisoformat(text)
     return cls(text)
+
+
+_SETS: Final = (set, frozenset)
+
+
+def _items(value: Any) -> Any:
+    if not isinstance(value, list | tuple | set):
+        raise TypeError(value)
+    return value
 
 
 def _member(cls: Any, text: str) -> Any:

@@ -19,7 +19,7 @@ from ..ops.outlook import columns_of, outlook, take_apart
 from ..ops.prefix import broadcast_prefix
 from ..sentinel import MISSING
 from .find import Scope
-from .pattern import Region, require, selector
+from .pattern import Region, is_function, read_selector, require
 
 
 if TYPE_CHECKING:
@@ -41,8 +41,10 @@ def _regions(
     tree: Any, selectors: Iterable[Any], scope: Scope, missing_ok: bool
 ) -> list[Region]:
     return [
-        Region(require(what, tree, scope, missing_ok=missing_ok))
-        for what in map(selector, selectors)
+        Region(
+            require(read_selector(what, scope.view), tree, scope, missing_ok=missing_ok)
+        )
+        for what in selectors
     ]
 
 
@@ -259,7 +261,8 @@ def tree_group_by(
     Args:
         tree: Any tree.
         by: A function from a leaf to its label, or a tree of labels, such as
-            `tree_labels` gives, which may be a prefix of `tree`.
+            `tree_labels` gives, which may be a prefix of `tree`. A node is a tree of
+            labels, even if it can be called.
         none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Returns:
@@ -274,8 +277,9 @@ def tree_group_by(
         >>> lw.tree_group_by({"a": 1, "b": 2.5, "c": 3}, type)[int]
         {'a': 1, 'b': MISSING, 'c': 3}
     """
-    leaves, treedef = take_apart(tree, view_of(namespace, none_is_leaf), None)
-    if callable(by):
+    view = view_of(namespace, none_is_leaf)
+    leaves, treedef = take_apart(tree, view, None)
+    if is_function(by, view):
         labels = [*map(by, leaves)]
     else:
         options: Any = {"none_is_leaf": none_is_leaf, "namespace": namespace}

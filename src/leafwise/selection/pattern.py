@@ -8,19 +8,22 @@ found in `find`.
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from ..core.auxdata import clip
+from ..core.auxdata import clip, is_array_like
 from ..core.keypath import KeyPath, keystr
+from ..core.keys import literal
 from ..core.near import brief, nearest
+from ..core.registry import view_of
 from ..core.treedef import PyTreeDef
+from ..core.view import GLOBAL, View
 from ..core.walk import PathPredicate, Predicate
-from ..errors import EditError, PathError
-from ..ops.basic import tree_flatten
+from ..errors import EditError, PathError, StructureError
 from ..ops.outlook import asks_to_stop, take_apart
 from .find import Place, Scope, find, keys_of, leaf_places, static_names
 from .grammar import DEEP, Step, parse, step_of
@@ -32,6 +35,8 @@ __all__ = [
     "along",
     "fail",
     "follow",
+    "is_function",
+    "read_selector",
     "require",
     "selector",
     "unique",
@@ -47,6 +52,7 @@ class Selector:
     Attributes:
         text: What it is, in words or as it was written.
         means_one: Whether it means one place at most, by its form.
+        namespace: Where to look classes up in what it is joined with.
 
     Example:
         >>> import leafwise as lw
@@ -57,11 +63,19 @@ class Selector:
         [3]
     """
 
-    __slots__ = ("means_one", "text")
+    __slots__ = ("means_one", "namespace", "text")
 
-    def __init__(self, text: str, *, means_one: bool = False) -> None:
+    def __init__(
+        self, text: str, *, means_one: bool = False, namespace: str = GLOBAL
+    ) -> None:
         self.text = text
         self.means_one = means_one
+        self.namespace = namespace
+
+    @property
+    def is_level(self) -> bool:
+        """Whether all targets are equally deep, so that none is inside another."""
+        return self.means_one
 
     def targets(self, tree: Any, scope: Scope) -> list[Place]:
         """Return the targets in a tree."""
@@ -76,23 +90,31 @@ class Selector:
         raise EditError(f"{self.text!r} does not say where to insert: give a path")
 
     def there_is(self, start: Place, scope: Scope) -> str:
-        """Say what there is below a place where the selector means nothing."""
+        """Say what there is below a place where the selector means nothing.
+
+        Args:
+            start: The place.
+            scope: The scope below it.
+        """
         leaves, _ = take_apart(start.value, scope.view, scope.stop)
         return f"the tree has {_count(len(leaves))}, and it means none"
 
     def __and__(self, other: Any) -> Selector:
-        return _Both(self, selector(other))
+        return _Both(self, self._beside(other))
 
     __rand__ = __and__
 
     def __or__(self, other: Any) -> Selector:
-        return _Either((self, selector(other)))
+        return _Either((self, self._beside(other)))
 
     def __ror__(self, other: Any) -> Selector:
-        return _Either((selector(other), self))
+        return _Either((self._beside(other), self))
 
     def __invert__(self) -> Selector:
         return _Outside(self)
+
+    def _beside(self, other: Any) -> Selector:
+        return selector(other, namespace=self.namespace)
 
     def __repr__(self) -> str:
         return f"<selector {self.text}>"
@@ -110,6 +132,11 @@ class _Path(Selector):
         super().__init__(text, means_one=all(step.key is not None for step in steps))
         self.steps = steps
 
+    @property
+    def is_level(self) -> bool:
+        """Whether all targets are equally deep: each step but `**` is a level."""
+        return DEEP not in self.steps
+
     def targets(self, tree: Any, scope: Scope) -> list[Place]:
         return find(tree, self.steps, scope)
 
@@ -126,8 +153,7 @@ class _Path(Selector):
         for done, step in enumerate(self.steps, start=1):
             below = find(start.value, self.steps[:done], scope)
             if not below:
-                last = Place(start.path + above[0].path, above[0].value)
-                return _nearest_keys(step.text, last, scope)
+                return _nearest_keys(step.text, above[0], scope)
             above = below
         return "the tree is empty"
 
@@ -144,7 +170,8 @@ class _Leaves(Selector):
     def targets(self, tree: Any, scope: Scope) -> list[Place]:
         leaves, treedef = take_apart(tree, scope.view, scope.stop)
         pairs = zip(treedef.paths(), leaves, strict=True)
-        return [Place(path, leaf) for path, leaf in pairs if self.test(path, leaf)]
+        test, root = self.test, scope.root
+        return [Place(path, leaf) for path, leaf in pairs if test(root + path, leaf)]
 
 
 class _Values(Selector):
@@ -176,36 +203,70 @@ class _OfType(Selector):
         if scope.stop is None and all(type(cls) is type for cls in types):
             leaves, treedef = take_apart(tree, view.stopping_at(types), None)
         else:
-            leaves, treedef = take_apart(tree, view, self._stopping_too(scope.stop))
+            leaves, treedef = take_apart(tree, view, _or_of_type(scope.stop, types))
         chosen = [n for n, leaf in enumerate(leaves) if isinstance(leaf, types)]
         return leaf_places(leaves, treedef, chosen)
 
-    def _stopping_too(self, stop: Predicate) -> Predicate:
-        """Return a predicate that stops at these types, and where another does."""
-        types = self.types
-        if isinstance(stop, PathPredicate):
-            return PathPredicate(
-                lambda path, node: (
-                    isinstance(node, types) or asks_to_stop(stop, node, path)
-                )
-            )
-        return lambda node: isinstance(node, types) or asks_to_stop(stop, node)
+
+def _or_of_type(stop: Predicate, types: tuple[type, ...]) -> Predicate:
+    """Return a predicate that also stops at values of some types."""
+    if isinstance(stop, PathPredicate):
+        asked = stop.function
+        return PathPredicate(
+            lambda path, node: isinstance(node, types) or asked(path, node)
+        )
+    return lambda node: isinstance(node, types) or asks_to_stop(stop, node)
 
 
 class _Mask(Selector):
-    """What stands where a tree of bools, or a prefix of one, has True."""
+    """What a tree of bools and selectors says of what stands at its leaves.
 
-    __slots__ = ("mask",)
+    All of it for True, nothing for False, what a selector means in it.
+    """
 
-    def __init__(self, mask: Any) -> None:
-        super().__init__("a tree of bools")
-        self.mask = mask
+    __slots__ = ("are_bools", "parts", "treedef")
+
+    def __init__(self, treedef: PyTreeDef, parts: Sequence[bool | Selector]) -> None:
+        self.are_bools = _BOOL.issuperset(map(type, parts))
+        also = "" if self.are_bools else " and predicates"
+        super().__init__(f"a tree of bools{also}")
+        self.treedef = treedef
+        self.parts = parts
 
     def targets(self, tree: Any, scope: Scope) -> list[Place]:
-        flags, treedef = take_apart(self.mask, scope.view, None)
-        values = treedef.flatten_up_to(tree)
-        rows = zip(treedef.paths(), flags, values, strict=True)
-        return [Place(path, value) for path, flag, value in rows if flag]
+        values = self.treedef.flatten_up_to(tree)
+        paths = self.treedef.paths()
+        is_foreign = self.treedef.namespace != scope.view.mode.namespace
+        if is_foreign or scope.stop is not None:
+            _check_depth(paths, tree, scope)
+        rows = zip(paths, self.parts, values, strict=True)
+        if self.are_bools:
+            return [Place(path, value) for path, part, value in rows if part]
+        found: list[Place] = []
+        for path, part, value in rows:
+            if isinstance(part, Selector):
+                found += follow(Place(path, value), part, scope)
+            elif part:
+                found.append(Place(path, value))
+        return found
+
+
+def _check_depth(paths: Iterable[KeyPath], tree: Any, scope: Scope) -> None:
+    """Refuse a mask that goes into a leaf: of `is_leaf`, or of another namespace.
+
+    Raises:
+        StructureError: It does.
+    """
+    leaves = {*take_apart(tree, scope.view, scope.stop)[1].paths()}
+    for path in paths:
+        for size in range(len(path)):
+            if path[:size] in leaves:
+                where = path[:size].where()
+                raise StructureError(
+                    f"the tree of bools goes deeper than the tree, which has a leaf "
+                    f"at {where}",
+                    path=path[:size],
+                )
 
 
 class _Either(Selector):
@@ -214,7 +275,8 @@ class _Either(Selector):
     __slots__ = ("parts",)
 
     def __init__(self, parts: Sequence[Selector]) -> None:
-        super().__init__(" | ".join(part.text for part in parts))
+        text = " | ".join(part.text for part in parts)
+        super().__init__(text, namespace=parts[0].namespace)
         self.parts = parts
 
     def targets(self, tree: Any, scope: Scope) -> list[Place]:
@@ -228,7 +290,8 @@ class _Both(Selector):
     __slots__ = ("parts",)
 
     def __init__(self, *parts: Selector) -> None:
-        super().__init__(" & ".join(f"({part.text})" for part in parts))
+        text = " & ".join(f"({part.text})" for part in parts)
+        super().__init__(text, namespace=parts[0].namespace)
         self.parts = parts
 
     def targets(self, tree: Any, scope: Scope) -> list[Place]:
@@ -245,7 +308,7 @@ class _Outside(Selector):
     __slots__ = ("part",)
 
     def __init__(self, part: Selector) -> None:
-        super().__init__(f"~({part.text})")
+        super().__init__(f"~({part.text})", namespace=part.namespace)
         self.part = part
 
     def targets(self, tree: Any, scope: Scope) -> list[Place]:
@@ -285,7 +348,7 @@ def unique(places: Sequence[Place]) -> list[Place]:
 # ------------------------------------------------------------------- what may be one
 
 
-def selector(what: Any) -> Selector:
+def selector(what: Any, *, namespace: str = GLOBAL) -> Selector:
     """Return the selector that a value stands for.
 
     Args:
@@ -294,8 +357,11 @@ def selector(what: Any) -> Selector:
             compiled regular expression, which is searched in the text of the path of
             each leaf; a type or a tuple of types, for the outermost values of them; a
             predicate on the leaf, or on path and leaf if it takes two arguments; a
-            tree of bools, which may be a prefix; several of these, as a tuple or list
-            of patterns; or a selector.
+            tree of bools, which may be a prefix, and may have predicates, types or
+            selectors in the place of bools, for what they mean below; several of
+            these, as a tuple or list of patterns; or a selector. What is a node is
+            such a tree, even if it can be called.
+        namespace: Where to look up whether a value is a node.
 
     Raises:
         PathError: The text is no pattern.
@@ -307,13 +373,56 @@ def selector(what: Any) -> Selector:
         >>> lw.select(config, lw.selector("**.s*") | str).items()
         [(KeyPath((DictKey(key='optim'), DictKey(key='steps'))), 100), \
 (KeyPath((DictKey(key='name'),)), 'run')]
+        >>> large = lw.selector({"optim": lambda x: x > 1, "name": False})
+        >>> lw.select(config, large).get()
+        [100]
     """
-    if isinstance(what, Selector):
-        return what
+    made = read_selector(what, view_of(namespace))
+    if made.namespace != namespace and not isinstance(what, Selector):
+        made = copy.copy(made)
+        made.namespace = namespace
+    return made
+
+
+def read_selector(what: Any, view: View) -> Selector:
+    """Return the selector that a value stands for, as a view sees the value.
+
+    Raises:
+        PathError: The text is no pattern.
+        TypeError: It is nothing that may be a selector.
+    """
     if type(what) is str:
         return _of_text(what)
-    if isinstance(what, str | int) and not isinstance(what, bool):
-        return _of_text(str(what) if isinstance(what, str) else f"[{what}]")
+    if isinstance(what, Selector):
+        return what
+    if (type(what) is tuple or type(what) is list) and what:
+        if all(isinstance(item, type) for item in what):
+            return _OfType(tuple(what))
+        if all(
+            isinstance(item, str | KeyPath | Selector | re.Pattern) for item in what
+        ):
+            return _Either([read_selector(item, view) for item in what])
+    if view.resolve(type(what)) is None:
+        return _of_leaf(what)
+    return _mask(what, view)
+
+
+def is_function(what: Any, view: View) -> bool:
+    """Say whether a value is to be called: nodes are not, even if they could be."""
+    return callable(what) and view.resolve(type(what)) is None
+
+
+def _of_leaf(what: Any) -> Selector:
+    """Return the selector of what is no node.
+
+    Raises:
+        PathError: The text is no pattern.
+        TypeError: It is nothing that may be a selector.
+    """
+    if isinstance(what, str):
+        return _of_text(str.__str__(what))
+    if isinstance(what, int) and type(what) is not bool:
+        return _of_text(f"[{literal(int(what))}]")
     if isinstance(what, KeyPath):
         return _Path(what.where(), [step_of(key) for key in what])
     if isinstance(what, re.Pattern):
@@ -321,14 +430,11 @@ def selector(what: Any) -> Selector:
         return _Leaves(repr(what.pattern), lambda path, _leaf: search(str(path)))
     if isinstance(what, type):
         return _OfType((what,))
-    if isinstance(what, tuple | list) and what:
-        if all(isinstance(item, type) for item in what):
-            return _OfType(tuple(what))
-        if all(
-            isinstance(item, str | KeyPath | Selector | re.Pattern) for item in what
-        ):
-            return _Either([selector(item) for item in what])
-    return _predicate(what) if callable(what) else _mask(what)
+    if callable(what):
+        return _predicate(what)
+    if _is_flag(what):
+        return _Mask(PyTreeDef.leaf(), [bool(what)])
+    raise _no_selector(what, what)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -362,16 +468,55 @@ def _takes_path(what: Callable[..., object]) -> bool:
 _BY_PLACE: Final = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
-def _mask(what: Any) -> Selector:
-    leaves, _ = tree_flatten(what)
-    if not all(type(leaf) is bool for leaf in leaves):
-        wrong = next(leaf for leaf in leaves if type(leaf) is not bool)
-        raise TypeError(
-            "a selector is a pattern, a KeyPath, a regular expression, a type, a "
-            f"predicate, or a tree of bools; got {type(what).__name__} with "
-            f"{clip(wrong)} in it"
+def _mask(what: Any, view: View) -> Selector:
+    """Return the selector of a tree of bools and what else may stand among them.
+
+    Raises:
+        TypeError: Something may not stand there.
+    """
+    leaves, treedef = take_apart(what, view, None)
+    if _BOOL.issuperset(map(type, leaves)):
+        return _Mask(treedef, leaves)
+    return _Mask(treedef, [_part(leaf, what, view) for leaf in leaves])
+
+
+_BOOL: Final = frozenset({bool})
+
+
+def _part(leaf: Any, whole: Any, view: View) -> bool | Selector:
+    if leaf is None:  # where None is a leaf, as it may be of the tree
+        return False
+    if isinstance(leaf, Selector | re.Pattern) or callable(leaf):
+        return read_selector(leaf, view)
+    if _is_flag(leaf):
+        return bool(leaf)
+    raise _no_selector(whole, leaf)
+
+
+def _is_flag(value: Any) -> bool:
+    """Say whether a value is a bool, of Python or of any library of arrays."""
+    if type(value) is bool:
+        return True
+    return (
+        is_array_like(value)
+        and tuple(value.shape) == ()
+        and str(value.dtype).rpartition(".")[2] in ("bool", "bool_")
+    )
+
+
+def _no_selector(what: Any, wrong: Any) -> TypeError:
+    name = type(what).__name__
+    hint = ""
+    if callable(what):
+        hint = (
+            f"; a {name} is a node, and so read as such a tree, not as a predicate: "
+            "give a function that calls it"
         )
-    return _Mask(what)
+    return TypeError(
+        "a selector is a pattern, a KeyPath, a regular expression, a type, a "
+        f"predicate, or a tree of bools and predicates; got {name} with {clip(wrong)} "
+        f"in it{hint}"
+    )
 
 
 # -------------------------------------------------------------------------- errors
@@ -396,13 +541,13 @@ def fail(what: Selector, start: Place, scope: Scope) -> Any:
     Raises:
         PathError: Always.
     """
-    there_is = what.there_is(start, scope)
+    there_is = what.there_is(start, scope.below(start.path))
     raise PathError(f"nothing is meant by {what.text!r}: {there_is}")
 
 
 def follow(start: Place, what: Selector, scope: Scope) -> list[Place]:
     """Return the targets of a selector below a place, with paths from the root."""
-    found = what.targets(start.value, scope)
+    found = what.targets(start.value, scope.below(start.path))
     if not start.path:
         return found
     return [Place(start.path + place.path, place.value) for place in found]
@@ -426,8 +571,8 @@ def _last_name(path: KeyPath) -> str:
 
 
 def _nearest_keys(text: str, place: Place, scope: Scope) -> str:
-    node, where = place.value, place.path.where()
-    rule = scope.rule_of(node)
+    node, where = place.value, (scope.root + place.path).where()
+    rule = scope.rule_of(node, place.path)
     if rule is None:
         return f"at {where} there is a leaf: {clip(node)}"
     keys = [str(key) for key in keys_of(node, rule)]

@@ -198,7 +198,7 @@ def _children(node: Any, scope: Scope) -> Any:
         return lambda key: node[key.key]
     if type(node) is list:
         return lambda key: node[key.idx]
-    rule: Any = scope.rule_of(node)
+    rule: Any = scope.view.resolve(type(node))
     children = dict(zip(keys_of(node, rule), rule.flatten(node)[0], strict=True))
     return lambda key: children[key] if key in children else getattr(node, key.name)
 
@@ -215,7 +215,7 @@ def _changed(
         return _changed_dict(link, node, flat)
     if type(node) is list or type(node) is deque:
         return _changed_list(link, node, flat)
-    rule: Any = scope.rule_of(node)
+    rule: Any = scope.view.resolve(type(node))
     if isinstance(rule.form, Items):
         return _with_items(link, node, rule.form, flat)
     if all(type(edit) is Set for _, edit in flat):
@@ -386,38 +386,35 @@ def _exists(link: Any, key: Any) -> EditError:
 
 
 def key_for(node: Any, rule: Rule, wanted: Any) -> Any:
-    """Return the key that a new child would have in a node.
+    """Return the key that a new child would have in a node, None if it can have none.
 
     Args:
         node: The node.
         rule: Its rule.
-        wanted: A name whose kind is open, or a key.
-
-    Returns:
-        The key; or None if the node has keys of another kind.
+        wanted: A key, or a name, of which the node says what sort of key it is.
     """
-    kinds = _key_kinds(node, rule)
-    if type(wanted) is SequenceKey and DictKey in kinds:
-        return DictKey(wanted.idx)
-    if type(wanted) is not str:
-        return wanted if not kinds or type(wanted) in kinds else None
-    if SequenceKey in kinds:
-        is_place = wanted.isdigit() and wanted.isascii()
-        return SequenceKey(int(wanted)) if is_place else None
-    return DictKey(wanted) if DictKey in kinds else GetAttrKey(wanted)
+    key = _named(node, rule, wanted) if isinstance(wanted, str) else wanted
+    if _has_items(node, rule):
+        sort: type = SequenceKey
+    elif isinstance(node, Mapping) or isinstance(rule.form, Items):
+        sort, key = DictKey, DictKey(key.idx) if type(key) is SequenceKey else key
+    else:
+        sort = GetAttrKey
+    fits = type(key) is sort or (type(key) is GetAttrKey and has_kinds(node))
+    return key if fits else None
 
 
-def _key_kinds(node: Any, rule: Rule) -> tuple[Any, ...]:
-    """Return the classes of the keys that children of a node may have.
+def _has_items(node: Any, rule: Rule) -> bool:
+    if isinstance(rule.form, Items):
+        return not rule.form.is_mapping
+    return isinstance(node, list | deque | MutableSequence | tuple)
 
-    The commonest comes first; there are none for a node that takes no new children.
-    """
-    form = rule.form
-    if isinstance(form, Items):
-        return (DictKey,) if form.is_mapping else (SequenceKey,)
-    attributes = (GetAttrKey,) if has_kinds(node) else ()
-    if isinstance(node, MutableSequence | deque):
-        return (SequenceKey, *attributes)
-    if isinstance(node, Mapping) and not isinstance(form, Shaped):
-        return (DictKey, *attributes)
-    return attributes
+
+def _named(node: Any, rule: Rule, name: str) -> Any:
+    if _has_items(node, rule):
+        is_number = name.isascii() and name.isdigit()
+        return SequenceKey(int(name)) if is_number else DictKey(name)
+    if isinstance(rule.form, Items):
+        return DictKey(name)
+    has_attributes = isinstance(rule.form, Shaped) or not isinstance(node, Mapping)
+    return GetAttrKey(name) if has_attributes else DictKey(name)

@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..core.containers import TUPLE
 from ..core.keypath import KeyPath
-from ..core.view import GLOBAL
+from ..core.view import GLOBAL, View
+from ..core.walk import PathPredicate, Predicate
 from ..errors import EditError
-from ..ops.outlook import outlook, take_apart
+from ..ops.outlook import asks_to_stop, outlook, take_apart
 from ..sentinel import MISSING
 from .edit import at
 from .find import Scope, call_at, find
 from .grammar import DEEP, parse
-from .pattern import require, selector
+from .pattern import is_function, read_selector, require
 from .rebuild import Edit, Rename, Set, rebuild
 
 
@@ -41,7 +43,8 @@ def tree_update(
     Args:
         tree: Any tree.
         edits: For each selector a value to set, or a function to apply to what is
-            there. All selectors are about `tree`, whatever the others do.
+            there. A node is a value, even if it can be called. All selectors are about
+            `tree`, whatever the others do.
         missing_ok: Whether a selector may mean nothing.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
@@ -56,13 +59,14 @@ def tree_update(
         >>> lw.tree_update(config, {"**.lr": lambda lr: lr / 10, "name": "b"})
         {'optim': {'lr': 0.01, 'steps': 100}, 'name': 'b'}
     """
-    scope = Scope(*outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
+    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    scope = Scope(view, stop)
     listed: list[tuple[KeyPath, Edit]] = []
     for what, change in edits.items():
-        meant = selector(what)
+        meant = read_selector(what, view)
         for place in require(meant, tree, scope, missing_ok=missing_ok):
             value = change
-            if callable(change):
+            if is_function(change, view):
                 value = call_at(change, (place.value,), place)
             listed.append((place.path, Set(value)))
     return rebuild(tree, listed, scope)
@@ -134,14 +138,43 @@ def tree_rename(
         if not path:
             raise EditError("the root has no name", path=path)
         old = path[-1]._values()[0]
-        return Rename(name(old) if callable(name) else name)
+        return Rename(name(old) if is_function(name, scope.view) else name)
 
-    places = require(selector(what), tree, scope)
+    places = require(read_selector(what, scope.view), tree, scope)
     return rebuild(tree, [(place.path, renamed(place.path)) for place in places], scope)
 
 
 class _Mark:
     """Stands for one leaf, and for nothing else."""
+
+
+class _Empty(tuple[Any, ...]):
+    """Stands for one empty tuple; `()` itself is the same object everywhere."""
+
+    __slots__ = ()
+
+
+def _is_empty(node: Any) -> bool:
+    return type(node) is tuple and not node
+
+
+def _marked(tree: Any, view: View, stop: Predicate) -> Any:
+    """Return a tree of the same structure in which each leaf is an object of its own.
+
+    So is each empty tuple, as far as it can be told from a leaf.
+    """
+    leaves, treedef = take_apart(tree, view, stop)
+    if any(rule is TUPLE and not arity for _, rule, arity, _ in treedef._code):
+        leaves, treedef = take_apart(tree, view, _or_empty(stop))
+    return treedef.unflatten([_Empty() if _is_empty(x) else _Mark() for x in leaves])
+
+
+def _or_empty(stop: Predicate) -> Predicate:
+    """Return a predicate that also stops at empty tuples."""
+    if isinstance(stop, PathPredicate):
+        asked = stop.function
+        return PathPredicate(lambda path, node: asked(path, node) or _is_empty(node))
+    return lambda node: asks_to_stop(stop, node) or _is_empty(node)
 
 
 def tree_at(
@@ -159,7 +192,7 @@ def tree_at(
     Args:
         where: Takes the tree, returns a node or leaf in it, or a tuple or list of some.
             It is called with a tree of the same structure and with other leaves, so it
-            cannot depend on them.
+            cannot depend on them. An empty tuple in the tree is a node as any other.
         tree: Any tree.
         replace: The new value; or as many as `where` returns, if that is a tuple or
             list of them.
@@ -186,10 +219,8 @@ def tree_at(
     if (replace is MISSING) == (replace_fn is None):
         raise TypeError("tree_at takes either replace or replace_fn")
     view, stop = outlook(is_leaf, is_leaf_takes_path, True, namespace)
-    scope = Scope(view, stop)
-    _, treedef = take_apart(tree, view, stop)
-    marked = treedef.unflatten([_Mark() for _ in range(treedef.num_leaves)])
-    meant, several = _pointed_at(where(marked), marked, scope)
+    marked = _marked(tree, view, stop)
+    meant, several = _pointed_at(where(marked), marked, Scope(view, None))
     values = [KeyPath(path)(tree, namespace=namespace) for path in meant]
     if replace_fn is not None:
         new = [*map(replace_fn, values)]
@@ -199,7 +230,8 @@ def tree_at(
         raise ValueError(
             f"where returns {len(meant)} places, and there are {len(new)} values"
         )
-    return rebuild(tree, [*zip(meant, map(Set, new), strict=True)], scope)
+    edits = [*zip(meant, map(Set, new), strict=True)]
+    return rebuild(tree, edits, Scope(view, stop))
 
 
 def _pointed_at(

@@ -1,0 +1,180 @@
+"""Literals: the texts of dict keys, read back and written as Python code.
+
+Owns what may stand for a key in a text. `keys.literal` writes such a text; here it is
+read, without running any code and without importing anything, and here is decided
+which keys have code that is safe to run. Knows nothing of paths.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import keyword
+import math
+import sys
+import unicodedata
+from typing import Any, Final
+
+from .keys import literal
+
+
+__all__ = ["NO_LITERAL", "code_of", "is_plain_name", "read_literal"]
+
+NO_LITERAL: Final = (
+    SyntaxError,
+    ValueError,
+    TypeError,
+    ArithmeticError,
+    RecursionError,
+    MemoryError,
+)
+"""What reading a text that is no literal raises."""
+
+
+# --------------------------------------------------------------------- reading
+
+
+def read_literal(text: str) -> Any:
+    """Return what a text stands for.
+
+    Raises:
+        Exception: One of `NO_LITERAL`: the text is none.
+
+    Example:
+        >>> from leafwise.core.literals import read_literal
+        >>> read_literal("(1, 'a')"), read_literal("-0j"), read_literal("-inf")
+        ((1, 'a'), -0j, -inf)
+    """
+    return _evaluate(ast.parse(text, mode="eval").body)
+
+
+def _evaluate(node: ast.expr) -> Any:
+    match node:
+        case ast.Constant(value) if value is not ...:
+            return value
+        case ast.Tuple(items):
+            return tuple(map(_evaluate, items))
+        case ast.Attribute():
+            return _find_member(ast.unparse(node))
+        case ast.BinOp(left, ast.Add() | ast.Sub() as operator, right):
+            sign = -1.0 if isinstance(operator, ast.Sub) else 1.0
+            return complex(_real(left), sign * _imaginary(right))
+    return _number(node)
+
+
+def _number(node: ast.expr) -> Any:
+    """Return a number with its sign, as the `repr` of numbers means it.
+
+    To Python the text `-0j` is the negative of `0j`, which has two negative zeros; as
+    a `repr` it means a number whose real part is a positive zero.
+
+    Raises:
+        ValueError: It is none.
+    """
+    match node:
+        case ast.UnaryOp(ast.USub(), ast.Constant() | ast.Name() as operand):
+            value = _number(operand)
+            return complex(0.0, -value.imag) if type(value) is complex else -value
+        case ast.Constant(value) if type(value) in (int, float, complex):
+            return value
+        case ast.Name("inf" | "nan" as name):
+            return float(name)
+        case ast.Name("infj" | "nanj" as name):
+            return complex(name)
+    raise ValueError("no literal")
+
+
+def _real(node: ast.expr) -> float:
+    value = _number(node)
+    if type(value) is complex:
+        raise ValueError("no literal")
+    return math.copysign(value, -1.0 if isinstance(node, ast.UnaryOp) else value)
+
+
+def _imaginary(node: ast.expr) -> float:
+    value = _number(node)
+    if isinstance(node, ast.UnaryOp) or type(value) is not complex:
+        raise ValueError("no literal")
+    return value.imag
+
+
+def _find_member(name: str) -> Any:
+    """Find an Enum member by its qualified name, in a module that is loaded.
+
+    Raises:
+        ValueError: There is none.
+    """
+    parts = name.split(".")
+    for split in range(len(parts) - 2, 0, -1):
+        module = sys.modules.get(".".join(parts[:split]))
+        if module is None:
+            continue
+        found: Any = module
+        for part in parts[split:]:
+            found = vars(found).get(part) if hasattr(found, "__dict__") else None
+        if isinstance(found, enum.Enum) and literal(found) == name:
+            return found
+    raise ValueError(f"{name} is no member of an Enum that is loaded")
+
+
+# ------------------------------------------------------------------------ code
+
+
+def is_plain_name(name: str) -> bool:
+    """Say whether Python code reads an attribute of this name after a dot.
+
+    Keywords do not stand there, and of other names Python reads the NFKC form, which
+    may be that of another attribute.
+
+    Example:
+        >>> from leafwise.core.literals import is_plain_name
+        >>> [is_plain_name(name) for name in ("w", "class", "ﬁ", "a b")]
+        [True, False, False, False]
+    """
+    return (
+        name.isidentifier()
+        and not keyword.iskeyword(name)
+        and unicodedata.normalize("NFKC", name) == name
+    )
+
+
+def code_of(value: Any) -> str:
+    """Return Python code for a key, which is safe to run.
+
+    Code is made for what has a literal, and for frozen sets of such; never from the
+    `repr` of any other object, which may be any text.
+
+    Raises:
+        ValueError: There is no code for the key.
+
+    Example:
+        >>> from leafwise.core.literals import code_of
+        >>> code_of((1, float("inf"), frozenset("a")))
+        "(1, float('inf'), frozenset({'a'}))"
+    """
+    cls = type(value)
+    if value is None or cls in (bool, int, str, bytes):
+        return literal(value)
+    if cls is float or cls is complex:
+        return _code_of_number(value)
+    if cls is tuple:
+        inside = ", ".join(map(code_of, value))
+        return f"({inside},)" if len(value) == 1 else f"({inside})"
+    if cls is frozenset:
+        inside = ", ".join(sorted(map(code_of, value)))
+        return f"frozenset({{{inside}}})" if inside else "frozenset()"
+    if isinstance(value, enum.Enum):
+        name = literal(value)
+        if all(map(is_plain_name, name.split("."))) and _find_member(name) is value:
+            return name
+    raise ValueError(f"no code for a {cls.__name__}")
+
+
+def _code_of_number(value: complex) -> str:
+    """Return code for a number; NaN has none, as no lookup of it finds anything."""
+    parts = (value.real, value.imag)
+    if any(map(math.isnan, parts)):
+        raise ValueError("no code for NaN")
+    if all(map(math.isfinite, parts)):
+        return repr(value)
+    return f"{type(value).__name__}({repr(value)!r})"

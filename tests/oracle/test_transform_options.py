@@ -1,0 +1,540 @@
+"""Options of the transforms: those that name arguments, axes, captured objects."""
+
+import functools
+import re
+
+import numpy as np
+import pytest
+
+import leafwise as lw
+from leafwise import integrations
+
+
+def model(library, size=2):
+    """Return a module of one of the libraries, with one parameter."""
+
+    class Model(library.Module):
+        def __init__(self):
+            self.w = library.Param(jax_ones(size))
+
+        def __call__(self, x):
+            return self.w[...] * x
+
+        def grow(self, x):
+            self.w[...] = self.w[...] + x
+            return self
+
+    return Model()
+
+
+def static_number(T, library):
+    seen = []
+
+    def f(number, m):
+        seen.append(number)
+        return m.w[...] * number
+
+    g, one = T.jit(f, static_argnums=0), model(library)
+    return [g(number, one) for number in (3, 3, 1, True, 1.0)], [*map(repr, seen)]
+
+
+def static_names(T, library):
+    g = T.jit(by_mode, static_argnames="mode")
+    one = model(library)
+    return g(one), g(one, "b"), g(one, mode="b")
+
+
+def static_number_given_by_name(T, library):
+    g = T.jit(by_mode, static_argnums=1)
+    return g(model(library), mode="b"), g(model(library), "a")
+
+
+def static_negative(T, library):
+    return T.jit(lambda m, mode: by_mode(m, mode), static_argnums=-1)(
+        model(library), "b"
+    )
+
+
+def static_self_of_a_plain_class(T, library):
+    class Trainer:
+        rate = 3
+
+        @functools.partial(T.jit, static_argnums=0)
+        def step(self, m):
+            m.w[...] = m.w[...] * self.rate
+
+    one = model(library)
+    Trainer().step(one)
+    return one.w[...]
+
+
+def by_mode(m, mode="a"):
+    """Return one of two things."""
+    return m.w[...] if mode == "a" else m.w[...] * 5
+
+
+def donated(T, library):
+    found = []
+    for option in (
+        {"donate_argnums": 1},
+        {"donate_argnums": (0,)},
+        {"donate_argnames": "b"},
+        {"donate_argnums": 0, "donate_argnames": ["b"]},
+        {},
+    ):
+        a, b = jax_ones(3), jax_ones(3)
+        T.jit(lambda a, b: (a + b, a - b), **option)(a, b)
+        found.append((a.is_deleted(), b.is_deleted()))
+    a, b = jax_ones(3), jax_ones(3)
+    T.jit(lambda a, b: a + b, donate_argnums=1)(a, b=b)
+    return found, a.is_deleted(), b.is_deleted()
+
+
+def donated_object(T, library):
+    one, x = model(library, 3), jax_ones(3)
+    before = one.w[...]
+
+    def f(m, x):
+        m.w[...] = m.w[...] + x
+        return x * 2
+
+    T.jit(f, donate_argnums=0)(one, x)
+    return before.is_deleted(), x.is_deleted(), one.w[...]
+
+
+def donated_where_it_stands_again(T, library):
+    one = model(library, 3)
+    before = one.w[...]
+    T.jit(lambda a, b: b.w[...] * 2, donate_argnums=1)(one, one)
+    return before.is_deleted(), one.w[...]
+
+
+def shardings(T, library):
+    import jax
+
+    place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    f = T.jit(
+        lambda m, k, x: {"y": m.w[...] * k + x["x"]},
+        static_argnums=1,
+        in_shardings=(place, {"x": place}),
+        out_shardings={"y": place},
+    )
+    return f(model(library), 3, {"x": 1.0})["y"]
+
+
+def as_decorator(T, library):
+    @T.jit(static_argnums=1, inline=True, keep_unused=True)
+    def scaled(m, k):
+        return m.w[...] * k
+
+    @T.vmap(in_axes=(0, None), axis_name="i")
+    def mapped(x, y):
+        import jax
+
+        return jax.lax.psum(x, "i") * y
+
+    @T.grad(argnums=1)
+    def slope(x, y):
+        return x * y
+
+    found = scaled(model(library), 3), mapped(jax_ones(2), 3.0), slope(2.0, 3.0)
+    return found, scaled.__name__, mapped.__name__
+
+
+def as_a_method(T, library):
+    class Counter(library.Module):
+        def __init__(self):
+            self.n = library.Param(np.zeros((), np.float32))
+
+        @T.jit
+        def add(self, x):
+            self.n[...] = self.n[...] + x
+
+    one = Counter()
+    one.add(1.0)
+    one.add(2.0)
+    return one.n[...]
+
+
+def lowered(T, library):
+    f, one = T.jit(lambda m, x: m.grow(x).w[...]), model(library)
+    compiled = f.lower(one, 2.0).compile()
+    return compiled(one, 3.0), one.w[...]
+
+
+def mapped_prefix_trees(T, library):
+    tree = {"k": np.arange(3.0), "l": [2.0, None]}
+
+    def f(a, tree):
+        return {"x": a.w[...] * tree["k"], "y": (tree["k"][None], tree["l"][0])}
+
+    axes = 0, {"k": 0, "l": None}
+    outs = {"x": 0, "y": (1, None)}
+    found = T.vmap(f, in_axes=axes, out_axes=outs)(model(library, 3), tree)
+    return found["x"], *found["y"]
+
+
+def mapped_objects_in_a_dict(T, library):
+    both = {"m": model(library, 3), "n": model(library, 2)}
+
+    def f(both):
+        both["m"].w[...] = both["m"].w[...] * 2
+        return both["m"].w[...] + both["n"].w[...].sum()
+
+    found = T.vmap(f, in_axes=({"m": 0, "n": None},))(both)
+    return found, both["m"].w[...], both["n"].w[...]
+
+
+def mapped_and_returned(T, library):
+    one = model(library, 3)
+    f = T.vmap(lambda m, x: (m, x * 2), in_axes=(None, 0), out_axes=(None, 0))
+    same, doubled = f(one, np.arange(2.0))
+    return same is one, one.w[...], doubled
+
+
+def mapped_by_size(T, library):
+    return T.vmap(lambda x: x * 2, in_axes=None, axis_size=3)(np.ones(2))
+
+
+def mapped_negative_axis(T, library):
+    return T.vmap(lambda x: x.sum(), in_axes=-1)(np.arange(6.0).reshape(2, 3))
+
+
+def made_inside(T, library):
+    return T.vmap(lambda x: model(library))(np.arange(3.0)).w[...], T.vmap(
+        lambda x: model(library), out_axes=None
+    )(np.arange(3.0)).w[...]
+
+
+def captured_and_read(T, library):
+    one, x = model(library), np.ones(2)
+    jitted = T.jit(lambda x: one(x))
+    found = jitted(x), T.vmap(lambda x: one(x))(x), T.grad(lambda x: one(x).sum())(x)
+    one.w[...] = np.zeros(2, np.float32)
+    return found, jitted(x)
+
+
+def captured_and_changed(T, library):
+    for transform in (T.jit, T.vmap, T.grad):
+        one = model(library)
+        with pytest.raises(Exception, match="different trace level"):
+            transform(growing(one))(jax_ones(2))
+    return True
+
+
+def growing(one):
+    """Return a function that changes what it captured."""
+    return lambda x: one.grow(x).w[...].sum()
+
+
+def captured_and_returned(T, library):
+    one = model(library)
+    for f in (lambda x: one, lambda x: one.w, lambda x: [x, {"k": one}]):
+        for transform in (T.jit, T.vmap):
+            with pytest.raises((ValueError, lw.TraceError), match=r"level|captured"):
+                transform(f)(np.ones(2))
+    return True
+
+
+def further_gradients(T, library):
+    import jax
+
+    holomorphic = T.grad(lambda x: (x * x).sum(), holomorphic=True)
+    integers = T.grad(lambda x: x.astype(float).sum(), allow_int=True)
+    numbers = jax.numpy.arange(3)
+    return holomorphic(np.ones(2, np.complex64)), str(integers(numbers).dtype)
+
+
+def refused(T, library):
+    """What both refuse, at the latest when the function is called."""
+    one, x, count = model(library), np.ones(2), 0
+    for make, args in (
+        (lambda: T.jit(lambda m, x: x, static_argnums=0), (one, x)),
+        (lambda: T.jit(lambda m, x: x, static_argnums=1), (one, [x])),
+        (lambda: T.jit(lambda x: x, donate_argnums=1), (x,)),
+        (lambda: T.jit(lambda x: x, static_argnames="y"), (x,)),
+        (lambda: T.jit(lambda x: x, donate_argnames="y"), (x,)),
+        (lambda: T.jit(lambda x: x, static_argnums=0, donate_argnums=0), (x,)),
+        (lambda: T.jit(lambda x: x, abstracted_axes=("n",)), (x,)),
+        (lambda: T.vmap(lambda a, b: a, in_axes=(0, {"k": 0})), (x, {"l": x})),
+        (lambda: T.vmap(lambda a: [a], out_axes=(0,)), (x,)),
+        (lambda: T.vmap(lambda a: a, in_axes=(0, 0)), (x,)),
+        (lambda: T.vmap(lambda a: a, in_axes={"a": 0}), (x,)),
+        (lambda: T.vmap(lambda a: a, in_axes=None), (x,)),
+        (lambda: T.vmap(lambda a: a, out_axes=None), (x,)),
+        (lambda: T.vmap(lambda a, b: a, in_axes=(0, None)), (one, one)),
+        (lambda: T.vmap(lambda a, b: a, in_axes=(0, 1)), (x, x)),
+        (lambda: T.vmap(lambda a, b: a), (x, np.ones(3))),
+        (lambda: T.grad(lambda a, b: a, argnums=(0, 0)), (1.0, 1.0)),
+        (lambda: T.grad(lambda a, b: a, argnums=2), (1.0, 1.0)),
+        (lambda: T.grad(lambda a: a, has_aux=True), (1.0,)),
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            make()(*args)
+        count += 1
+    return count
+
+
+CASES = [
+    static_number,
+    static_names,
+    static_number_given_by_name,
+    static_negative,
+    static_self_of_a_plain_class,
+    donated,
+    donated_object,
+    donated_where_it_stands_again,
+    shardings,
+    as_decorator,
+    as_a_method,
+    lowered,
+    mapped_prefix_trees,
+    mapped_objects_in_a_dict,
+    mapped_and_returned,
+    mapped_by_size,
+    mapped_negative_axis,
+    made_inside,
+    captured_and_read,
+    captured_and_changed,
+    captured_and_returned,
+    further_gradients,
+    refused,
+]
+
+
+def jax_ones(size):
+    """Return an array that can be donated."""
+    import jax
+
+    return jax.numpy.ones(size)
+
+
+def plain(found):
+    """Return what was found with lists for arrays."""
+    if isinstance(found, tuple | list):
+        return [*map(plain, found)]
+    return np.asarray(found).tolist() if hasattr(found, "shape") else found
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:Some donated buffers")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_options_as_in_flax(case, nnx):
+    """The same outcome as in Flax NNX, or an error in both."""
+    assert plain(case(integrations, lw)) == plain(case(nnx, nnx))
+
+
+# ------------------------------------------------------- where we do more than Flax
+
+
+@pytest.mark.filterwarnings("ignore:Some donated buffers")
+def test_negative_numbers_are_donated(jax):
+    """They count from the end of the parameters, or of the arguments."""
+    for f in (lambda a, b: a + b, lambda *both: both[0] + both[1]):
+        a, b = jax_ones(3), jax_ones(3)
+        integrations.jit(f, donate_argnums=-1)(a, b)
+        assert (a.is_deleted(), b.is_deleted()) == (False, True)
+    seen = []
+    f = integrations.jit(lambda *some: seen.append(some[-1]), static_argnums=-1)
+    f(1.0, "x")
+    f(1.0, 2.0, "y")
+    assert seen == ["x", "y"]
+
+
+def test_a_bound_method_carries_its_object(jax):
+    """What changes in it is seen, what is changed comes back; in all transforms."""
+    one = model(lw)
+    call, grow = integrations.jit(one.__call__), integrations.jit(one.grow)
+    assert call(2.0).tolist() == [2.0, 2.0]
+    one.w[...] = jax.numpy.zeros(2)
+    assert call(2.0).tolist() == [0.0, 0.0]
+    assert grow(3.0) is one
+    assert one.w.value.tolist() == [3.0, 3.0]
+    assert integrations.share(lambda f: f)(one.grow)(1.0) is one
+    assert integrations.vmap(one.__call__)(jax_ones((3, 2))).tolist() == [[4, 4]] * 3
+    assert integrations.grad(lambda x: one(x).sum())(jax_ones(2)).tolist() == [4, 4]
+    with pytest.raises(
+        ValueError, match=r"what the function is bound to at \.w is not"
+    ):
+        integrations.vmap(one.grow)(jax_ones((3, 2)))
+    before, x = one.w.value, jax_ones(2)
+    integrations.jit(one.grow, donate_argnums=0)(x)
+    assert (before.is_deleted(), x.is_deleted()) == (False, True)
+
+
+def test_objects_that_are_called_and_partials(jax):
+    """Their objects are carried, too; whatever else is bound stays as it is."""
+    one, two = model(lw), model(lw)
+
+    def f(m, mode, x, *, other):
+        return (m.w * x if mode == "a" else x) + other.w
+
+    for partial in (functools.partial, lw.Partial):
+        g = integrations.jit(partial(f, one, "a", other=two))
+        one.w[...] = jax_ones(2)
+        assert g(2.0).tolist() == [3.0, 3.0]
+        one.w[...] = jax.numpy.zeros(2)
+        assert g(2.0).tolist() == [1.0, 1.0]
+        assert g(2.0, other=one).tolist() == [0.0, 0.0]
+    called = integrations.jit(two)
+    bound = integrations.jit(functools.partial(two.__call__, 3.0))
+    assert (called(2.0).tolist(), bound().tolist()) == ([2.0, 2.0], [3.0, 3.0])
+    two.w[...] = jax.numpy.zeros(2)
+    assert (called(2.0).tolist(), bound().tolist()) == ([0.0, 0.0], [0.0, 0.0])
+
+
+def test_objects_of_axes(jax):
+    """A model of axes says for each value how it is mapped; also a cyclic one."""
+    both = lw.Dict(a=model(lw, 3), b=lw.data(jax_ones(2)))
+    both.me = both
+    axes = lw.clone(both)
+    axes.a.w.value, axes.b = 0, None
+
+    def f(both, x):
+        both.a.w[...] = both.me.a.w[...] * x
+        return both.b.sum()
+
+    found = integrations.vmap(f, (axes, 0))(both, jax.numpy.arange(3.0))
+    assert found.tolist() == [2.0, 2.0, 2.0]
+    assert both.a.w.value.tolist() == [0.0, 1.0, 2.0]
+    state = lw.split(lw.Dict(p=lw.Param(np.arange(3.0)), c=lw.Cache(np.ones(2))))[1]
+    by_kind = lw.State({"p": 0, "c": None})
+    g = integrations.vmap(lambda s: s.p.value * s.c.value.sum(), in_axes=(by_kind,))
+    assert g(state).tolist() == [0.0, 2.0, 4.0]
+
+
+def test_errors_about_axes_name_arguments(jax):
+    """Nothing in them is known to us only."""
+    one, x = model(lw), jax_ones(2)
+    cases = [
+        (
+            lambda: integrations.vmap(lambda a, b: a, (0, {"k": [0]}))(x, {"k": (x,)}),
+            "in_axes[1]['k'] is no prefix of what it is for: expected list of length "
+            "1, got tuple of length 1",
+        ),
+        (
+            lambda: integrations.vmap(lambda a: [a], out_axes=(0,))(x),
+            "out_axes is no prefix of what it is for: expected tuple of length 1, got "
+            "list of length 1",
+        ),
+        (
+            lambda: integrations.vmap(lambda a, b: a, (0, 1))(x, {"k": [x]}),
+            "argument 1 at ['k'][0] has shape (2,), so there is no axis 1 to map",
+        ),
+        (
+            lambda: integrations.vmap(lambda a, b: a)(one, b=jax_ones(3)),
+            "the mapped axes have different sizes: 2 in argument 0 at .w, 3 in keyword "
+            "b",
+        ),
+        (
+            lambda: integrations.vmap(lambda a: {"x": [a]}, 0, {"x": None})(x),
+            "the result at ['x'][0] is not the same for all that is mapped, but it has "
+            "no axis in out_axes",
+        ),
+        (
+            lambda: integrations.vmap(lambda m, x: m.grow(x), (None, 0))(one, x),
+            "argument 0 at .w is not the same for all that is mapped, but it has no "
+            "axis in in_axes",
+        ),
+        (
+            lambda: integrations.vmap(lambda a, b: 1, (0, None))(one, {"k": [one]}),
+            "the Model at argument 0 (axis 0) is the one at argument 1 at ['k'][0] "
+            "(axis None), and can only be mapped in one way",
+        ),
+        (
+            lambda: integrations.vmap(lambda a: a, in_axes=None)(x),
+            "vmap needs at least one array that is mapped over an axis, or axis_size",
+        ),
+    ]
+    for call, said in cases:
+        with pytest.raises(ValueError, match=rf"^{re.escape(said)}(\n|$)"):
+            call()
+    with pytest.raises(TypeError, match="the axes in in_axes must be ints or None"):
+        integrations.vmap(lambda a: a, in_axes=("x",))
+    assert one.w.value.tolist() == [1.0, 1.0]
+
+
+def test_errors_about_arguments_name_the_option(jax):
+    """An option that names no argument is refused where it is given."""
+    one, jit = model(lw), integrations.jit
+    for options, said in (
+        ({"donate_argnums": 3}, "donate_argnums has 3, but the function takes only 2"),
+        ({"static_argnums": -3}, "static_argnums has -3, but the function takes only"),
+        ({"donate_argnames": "z"}, "donate_argnames has 'z', but the function takes"),
+        ({"static_argnums": 0, "donate_argnames": "m"}, "static and donated at once"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            jit(lambda m, x: x, **options)
+    for options, said in (
+        ({"static_argnums": "a"}, "static_argnums must be an int or several, got 'a'"),
+        (
+            {"donate_argnames": [1]},
+            r"donate_argnames must be a string or .*, got \[1\]",
+        ),
+    ):
+        with pytest.raises(TypeError, match=said):
+            jit(lambda m, x: x, **options)
+    with pytest.raises(ValueError, match=r"^argument 0 is static, but its values may"):
+        jit(lambda m, x: x, static_argnums=0)(one, 1.0)
+    with pytest.raises(ValueError, match=r"^keyword x is static and cannot be hashed"):
+        jit(lambda m, x: x, static_argnames="x")(one, x=[1])
+    place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    with pytest.raises(ValueError, match=r"in_shardings has 2 entries for 1 argument$"):
+        jit(lambda m: m, in_shardings=(place, place))(one)
+    with pytest.raises(TypeError, match="a transform takes a function, got int: 3"):
+        jit(3)
+    with pytest.raises(ValueError, match="wrt has 1 filters for 2 argnums"):
+        integrations.grad(lambda a, b: a, (0, 1), wrt=(lw.Param,))
+    with pytest.raises(TypeError, match="with has_aux=True the function must return a"):
+        integrations.grad(lambda a: a, has_aux=True)(1.0)
+
+
+def test_captured_objects_are_no_copies(jax):
+    """Not returned, not put into arguments, not written to by transforms inside."""
+    one, free = model(lw), lw.Dict(x=lw.data(jax_ones(2)))
+    for f in (lambda m: [free], lambda m: setattr(m, "kid", free)):
+        with pytest.raises(lw.TraceError, match=r"the Dict in .* is captured"):
+            integrations.jit(f)(one)
+    with pytest.raises(
+        lw.TraceError, match=r"the Dict in the result at \['k'\] is capt"
+    ):
+        integrations.grad(lambda m: (m.w.sum(), {"k": free}), has_aux=True)(one)
+    inner = integrations.jit(lambda m, free, x: m.w * free.x * x)
+    with pytest.raises(
+        lw.TraceError, match="Cannot mutate Dict from a different trace"
+    ):
+        jax.jit(lambda x: inner(model(lw), free, x))(1.0)
+    assert isinstance(free.x, jax.Array)
+    assert not isinstance(free.x, jax.core.Tracer)
+    assert vars(one).keys() == {"w"}
+
+
+def test_what_leaves_an_argument_is_written_back(jax):
+    """An object that the function took out of an argument is still the caller's."""
+    both, other = lw.Dict(a=model(lw), b=model(lw)), lw.Dict()
+    a, b = both.a, both.b
+
+    def f(both, other):
+        both.a.w[...] = both.a.w[...] * 5
+        other.b = both.b
+        del both.a, both.b
+
+    integrations.jit(f)(both, other)
+    assert (a.w.value.tolist(), other.b is b, [*both]) == ([5.0, 5.0], True, [])
+
+
+def test_stages_of_a_compiled_function(jax):
+    """`trace`, `lower`, `compile` and `eval_shape` take the function's arguments."""
+    f = integrations.jit(lambda m, x, k: (m, m.w * x * k), static_argnums=2)
+    one = model(lw)
+    again, shape = f.eval_shape(one, 2.0, 3)
+    assert again is not one
+    assert (again.w.value.shape, shape.shape) == ((2,), (2,))
+    compiled = f.trace(one, 2.0, 3).lower().compile()
+    same, value = compiled(one, 5.0, 3)
+    assert same is one
+    assert value.tolist() == [15.0, 15.0]
+    assert "stablehlo" in f.lower(one, 2.0, 3).as_text()
+    with pytest.raises(TypeError, match="compiled with"):
+        compiled(one, 5.0, 4)
+    f.clear_cache()
+    assert one.w.value.tolist() == [1.0, 1.0]

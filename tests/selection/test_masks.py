@@ -1,0 +1,264 @@
+"""Trees of bools and predicates as selectors, wherever a selector may stand."""
+
+import re
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import leafwise as lw
+from strategies import every_tree
+
+
+class Model(lw.Module):
+    """A model that can be called, as models can."""
+
+    def __init__(self, w: Any, b: Any) -> None:
+        self.w = lw.data(w)
+        self.b = lw.data(b)
+
+    def __call__(self, x: Any) -> Any:
+        return self.w * x + self.b
+
+
+@lw.dataclass
+class Pair:
+    """A node that says yes to everything when it is called."""
+
+    w: Any
+    b: Any
+
+    def __call__(self, *_: Any) -> bool:
+        return True
+
+
+class Asks:
+    """A leaf that can be called."""
+
+    def __call__(self, leaf: Any) -> bool:
+        return leaf > 1
+
+
+space = lw.namespace("masks")
+
+
+@space.dataclass
+class Local:
+    """A node in one namespace, elsewhere a leaf that can be called."""
+
+    w: Any
+    b: Any
+
+    def __call__(self, *_: Any) -> bool:
+        return True
+
+
+MASK = Pair(True, False)
+PAIR = Pair(1, 2)
+USES = {
+    "get": (lambda ns, t, m: ns.at(t)[m].get(), [1]),
+    "select": (lambda ns, t, m: ns.select(t, m).get(), [1]),
+    "set": (lambda ns, t, m: ns.at(t)[m].set(0.0), (0.0, 2)),
+    "chain": (lambda ns, t, m: ns.at([t])["[0]"][m].get(), [1]),
+    "selector": (lambda ns, t, m: ns.at(t)[ns.selector(m)].get(), [1]),
+    "outside": (lambda ns, t, m: ns.at(t)[~ns.selector(m)].get(), [2]),
+    "both": (lambda ns, t, m: ns.at(t)[ns.selector("*") & m].get(), [1]),
+    "either": (lambda ns, t, m: ns.at(t)[m | ns.selector("w")].get(), [1]),
+    "partition": (lambda ns, t, m: ns.tree_leaves(ns.tree_partition(t, m)[0]), None),
+    "filter": (lambda ns, t, m: ns.tree_filter(t, m, fill=None), (1, None)),
+    "mask": (lambda ns, t, m: ns.tree_leaves(ns.tree_mask(t, m)), [2]),
+    "update": (lambda ns, t, m: ns.tree_update([t], {"[0]": m}), None),
+    "ignore": (lambda ns, t, m: len(ns.tree_diff(t, type(t)(5, 2), ignore=m)), 0),
+    "group": (lambda ns, t, m: [*ns.tree_group_by(t, m)], [True, False]),
+}
+
+
+def plain(value):
+    """Return what a pair holds, or a value as it is."""
+    return (value.w, value.b) if isinstance(value, Pair | Local) else value
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("cls", [Pair, Local])
+def test_a_node_is_a_mask_even_if_it_can_be_called(use, cls):
+    """In the namespace in which it is a node, wherever it is given."""
+    ns = space if cls is Local else lw
+    run, expected = USES[use]
+    found = run(ns, cls(1, 2), cls(True, False))
+    if use == "partition":
+        expected = [1, lw.MISSING]
+    if use == "update":
+        expected = [cls(True, False)]
+    assert plain(found) == expected
+
+
+def test_masks_as_keys_of_labels_and_of_edits():
+    """Where selectors are the keys of a table, masks that can be hashed."""
+    model, mask = Model(1, 2), Model(True, False)
+    labels = lw.tree_labels(model, {mask: "on"}, default="off")
+    assert (labels.w, labels.b) == ("on", "off")
+    edited = lw.tree_update(model, {mask: lambda x: x + 10})
+    assert (edited.w, edited.b) == (11, 2)
+    merged = lw.tree_merge(model, Model(3, 4), rules={mask: "base"})
+    assert (merged.w, merged.b) == (1, 4)
+
+
+def test_the_mask_of_a_selection_selects_the_same():
+    """Of a model that can be called as well."""
+    model = Model(1.0, 2.0)
+    mask = lw.at(model)["w"].mask()
+    assert lw.at(model)[mask].get() == [1.0]
+    zeroed = lw.at(model)[mask].set(0.0)
+    assert (zeroed.w, zeroed.b) == (0.0, 2.0)
+
+
+@given(every_tree(), st.sampled_from(["**", "*", "**.x", "[0]", int, str]))
+def test_masks_mean_the_leaves_that_they_were_made_of(tree, what):
+    """For every sort of node."""
+    chosen = lw.select(tree, what, missing_ok=True)
+    mask = chosen.mask()
+    again = lw.select(tree, mask, missing_ok=True).mask()
+    assert lw.tree_structure(again) == lw.tree_structure(mask)
+    assert lw.tree_leaves(again) == lw.tree_leaves(mask)
+    kept, rest = lw.tree_partition(tree, mask, missing_ok=True)
+    assert [leaf is not lw.MISSING for leaf in lw.tree_leaves(kept)] == (
+        lw.tree_leaves(mask)
+    )
+    again = lw.tree_combine(kept, rest)
+    assert [*map(id, lw.tree_leaves(again))] == [*map(id, lw.tree_leaves(tree))]
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {"a": np.True_, "b": np.False_},
+        {"a": np.array(True), "b": False},
+        {"a": np.bool_(1), "b": np.array(False)},
+    ],
+)
+def test_bools_of_numpy_are_bools(flags):
+    """Also arrays of one bool and no dimension."""
+    assert lw.at({"a": 1, "b": 2})[flags].get() == [1]
+    assert lw.at(1)[flags["a"]].get() == [1]
+
+
+TREE = {"enc": {"w": 1, "bias": 2.5}, "head": {"w": 3, "bias": 4.5}, "n": 5}
+
+
+@pytest.mark.parametrize(
+    ("spec", "means"),
+    [
+        ({"enc": True, "head": False, "n": lambda x: x > 4}, ["enc", "n"]),
+        ({"enc": lambda x: x > 2, "head": False, "n": True}, ["enc.bias", "n"]),
+        ({"enc": float, "head": (lambda x: x < 4), "n": False}, ["enc.bias", "head.w"]),
+        (
+            {"enc": lw.selector("w"), "head": re.compile("bias"), "n": False},
+            ["enc.w", "head.bias"],
+        ),
+        ({"enc": {"w": Asks(), "bias": Asks()}, "head": True, "n": partial(max, 0)},
+         ["enc.bias", "head", "n"]),
+        ({"enc": lambda path, x: str(path) == "['enc']['w']", "head": False,
+          "n": np.False_}, ["enc.w"]),
+    ],
+)  # fmt: skip
+def test_bools_predicates_types_and_selectors_in_one_tree(spec, means):
+    """Each says what is meant at its place and below; paths are those from the root."""
+    expected = [lw.select(TREE, one).paths()[0] for one in means]
+    assert lw.select(TREE, spec).paths() == expected
+
+
+def test_predicates_see_the_path_from_the_root():
+    """Also after another selector, as do regular expressions."""
+    seen = []
+    with pytest.raises(lw.PathError):
+        lw.at(TREE)["enc"][lambda path, _: seen.append(str(path))].get()
+    assert seen == ["['enc']['bias']", "['enc']['w']"]
+    assert lw.at(TREE)["enc"][re.compile(r"enc.*w")].get() == [1]
+
+
+def test_a_leaf_that_can_be_called_is_a_predicate():
+    """So are functions, builtins, partial functions and methods."""
+    tree = {"a": 1, "b": 2}
+    for what in (Asks(), Asks().__call__, lambda x: x > 1, partial(max, -1)):
+        expected = [1, 2] if isinstance(what, partial) else [2]
+        assert lw.at(tree)[what].get() == expected
+    assert lw.at([1, 2])[Local(True, False)].get() == [1, 2]
+
+
+def test_a_node_with_something_else_in_it_is_no_selector():
+    """The error says why it is not called."""
+    with pytest.raises(TypeError) as caught:
+        lw.at(PAIR)[Pair(1.5, True)]
+    assert str(caught.value) == (
+        "a selector is a pattern, a KeyPath, a regular expression, a type, a "
+        "predicate, or a tree of bools and predicates; got Pair with 1.5 in it; a Pair "
+        "is a node, and so read as such a tree, not as a predicate: give a function "
+        "that calls it"
+    )
+    for wrong in ({"a": "b"}, {"a": 1}, 1.5, np.array([True]), [1, True]):
+        with pytest.raises(TypeError, match="a selector is a pattern, "):
+            lw.selector(wrong)
+    with pytest.raises(TypeError, match="a selector is a pattern, "):
+        lw.selector(space.tree_map(lambda x: 3, Local(1, 2)), namespace="masks")
+
+
+def test_nodes_are_values_and_functions_are_called():
+    """In a table of edits, too."""
+    tree = {"a": 1, "b": 2}
+    assert lw.tree_update(tree, {"a": PAIR, "b": Asks()}) == {"a": PAIR, "b": True}
+    local = Local(1, 2)
+    assert space.tree_update(tree, {"a": local})["a"] is local
+    assert lw.tree_update(tree, {"a": local})["a"] is True
+
+
+def test_a_mask_that_does_not_fit_is_an_error():
+    """It may be a prefix of the tree, and never goes deeper."""
+    assert lw.at({"a": [1, 2]})[{"a": True}].get() == [[1, 2]]
+    with pytest.raises(lw.StructureError, match="expected list of length 1, got list"):
+        lw.at({"a": [1, 2]})[{"a": [True]}].get()
+    with pytest.raises(lw.StructureError) as caught:
+        lw.at({"a": [1, 2]}, is_leaf=list)[{"a": [True, False]}].get()
+    assert str(caught.value) == (
+        "the tree of bools goes deeper than the tree, which has a leaf at ['a']"
+    )
+    mask = space.selector([Local(True, False)])
+    assert space.at([Local(1, 2)])[mask].get() == [1]
+    with pytest.raises(lw.StructureError, match=r"which has a leaf at \[0\]"):
+        lw.at([Local(1, 2)])[mask].get()
+    assert lw.at({"a": [1, 2]}, is_leaf=list)[{"a": True}].get() == [[1, 2]]
+
+
+def test_none_in_a_mask():
+    """A node as in the tree; where None is a leaf, nothing that is meant."""
+    assert lw.at([None, 1])[[None, True]].get() == [1]
+    assert lw.at([None, 1], none_is_leaf=True)[[None, True]].get() == [1]
+    assert lw.at([None, 1], none_is_leaf=True)[[True, False]].get() == [None]
+
+
+def test_leaves_that_a_predicate_with_paths_makes():
+    """The path that it gets is that from the root, wherever leaves are looked for."""
+
+    def stop(path, node):
+        return str(path) == "['a'][0]"
+
+    tree = {"a": [[1], [2]]}
+    options: Any = {"is_leaf": stop, "is_leaf_takes_path": True}
+    assert lw.at(tree, **options)["a[*]"].get() == [[1], [2]]
+    assert lw.at(tree, missing_ok=True, **options)["a[*][*]"].get() == [2]
+    assert lw.at(tree, **options)["**"].get() == [[1], 2]
+    assert lw.at(tree, **options)["a"]["**"].get() == [[1], 2]
+    assert lw.at(tree, **options)[list].get() == [[[1], [2]]]
+    assert lw.at(tree, **options)["a"][lambda x: True].set(0) == {"a": [0, [0]]}
+    assert lw.to_flat(tree, **options) == {"a[0]": [1], "a[1][0]": 2}
+    added = lw.tree_map_outer(lambda x, y: x + y, tree, {"a": [[3], [4]]}, **options)
+    assert added == {"a": [[1, 3], [6]]}
+
+
+def test_types_do_not_look_into_leaves():
+    """What `is_leaf` makes a leaf is not searched for values of other types."""
+    tree = [{"a": 1}, ({"b": 2},)]
+    assert lw.at(tree, is_leaf=tuple)[dict].get() == [{"a": 1}]
+    assert lw.at(tree, is_leaf=tuple, missing_ok=True)[int].get() == [1]

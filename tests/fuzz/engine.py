@@ -34,7 +34,7 @@ def play(one: Round) -> None:
         pairs = zip(reference.results, program.results, strict=True)
         for place, (expected, found) in enumerate(pairs):
             if expected != found:
-                one.steps = reference.texts[: place + 1]
+                one.steps = reference.steps(place)
                 text = shown(expected, found)
                 raise Differs(f"the engine {mode}, step {place}\n{text}")
 
@@ -77,34 +77,41 @@ class Program:
         self.texts: list[str] = []
         self.choose_options()
 
+    def steps(self, place: int) -> list[str]:
+        """Return what was done up to a place, with the trees of that time."""
+        known = range(place, -1, -1)
+        last = next(n for n in known if self.texts[n] in _CHANGE_NAMES)
+        first, second = self.results[last]
+        trees = [f"the trees are {first}", f"and {second}"]
+        return [*self.texts[: last + 1], *trees, *self.texts[last + 1 : place + 1]]
+
     # ------------------------------------------------------------------ what changes
 
     def step(self) -> None:
         """Change something, and call some functions once or many times."""
         change = self.random.choice(_CHANGES)
         outcome(change, self)
-        self.note(change.__name__)
+        self.note(change.__name__, (told(self.tree), told(self.other)))
         repeat = self.random.choice((1, 2, 4, 4, 20 if self.is_small else 4))
         calls = self.random.choices(CALLS, k=2)
         for _ in range(repeat):
             for call in calls:
                 self.call(call)
+        self.note("trees", (told(self.tree), told(self.other)))
 
-    def note(self, text: str, result: Any = None) -> None:
+    def note(self, text: str, result: Any) -> None:
         """Keep what was done, and what came of it."""
-        self.texts.append(text if self.texts else f"{text} {told(self.tree)}")
+        self.texts.append(text)
         self.results.append(result)
 
     def call(self, call: Callable[["Program"], Any]) -> None:
-        """Call a function; keep what it gives, whom it called, what became of trees."""
+        """Call a function; keep what it gives, and what it called."""
         if self.fresh:
             known_orders.clear()
         self.calls = []
         result = outcome(call, self)
-        after = told(self.tree), told(self.other)
         options = {name: _shown(value) for name, value in self.options.items()}
-        text = f"{call.__name__} {options} of {after[0]} and {after[1]}"
-        self.note(text, (result, self.calls, after))
+        self.note(f"{call.__name__} {options}", (result, self.calls))
 
     def grown(self, tree: Any) -> Any:
         """Return a tree, now and then with much around it: deep, wide, repeated."""
@@ -233,6 +240,7 @@ _CHANGES = (
     *(Program.derive, Program.derive),
     *(Program.choose_options, Program.register, Program.unregister),
 )
+_CHANGE_NAMES = frozenset(change.__name__ for change in _CHANGES)
 
 
 # ----------------------------------------------------------------------- predicates

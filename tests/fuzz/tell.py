@@ -108,7 +108,7 @@ _TELLERS: dict[type, Callable[[Any], Any]] = {
     deque: lambda value: ("deque", value.maxlen, [*map(told, value)]),
     frozenset: lambda value: ("frozenset", sorted(map(repr, value))),
     set: lambda value: ("set", sorted(map(repr, value))),
-    odd.LooksBuiltIn: lambda value: (_items(value), told(value.note)),
+    odd.LooksBuiltIn: lambda value: (*_items(value), told(value.note)),
     np.ndarray: _array,
     time.struct_time: _struct,
     lw.KeyPath: lambda value: ("KeyPath", [*map(told_key, value)]),

@@ -315,7 +315,7 @@ class Trees:
     def other_keys(self, tree: Any) -> Any:
         """Return a dict with other keys, or another order of the same ones."""
         random, pairs = self.random, [*tree.items()]
-        what = random.choice(("key", "same key", "order", "less", "more"))
+        what = random.choice(("key", "same key", "same keys", "order", "less", "more"))
         place = random.randrange(len(pairs)) if pairs else 0
         if what == "order":
             random.shuffle(pairs)
@@ -323,6 +323,10 @@ class Trees:
             pairs.append((random.choice(self.keys), self.leaf(random)))
         elif what == "less":
             del pairs[place]
+        elif what == "same keys":
+            cls = type(random.choice(self.keys))
+            table = {key: key for key in self.keys if type(key) is cls}
+            pairs = [(table.get(key, key), value) for key, value in pairs]
         else:
             key, value = pairs[place]
             equal = [other for other in self.keys if other == key]

@@ -60,6 +60,42 @@ def test_states(nnx):
         assert canonical(found) == canonical(expected)
 
 
+def no_trees(library):
+    """Return an object that is no tree, with texts and numbers in its containers."""
+
+    class Layer(library.Module):
+        def __init__(self):
+            self.w = library.Param(np.full(2, 0.5, np.float32))
+
+    class Net(library.Module, pytree=False):
+        def __init__(self):
+            self.layers = [("sin", Layer()), ("cos", Layer())]
+            self.table = {"size": 2, "scale": np.ones(2, np.float32)}
+
+        def __call__(self, x):
+            import jax.numpy as jnp
+
+            for name, layer in self.layers:
+                x = getattr(jnp, name)(x * layer.w[...])
+                layer.w[...] = layer.w[...] + 1
+            return x.reshape(self.table["size"]) * self.table["scale"]
+
+    return Net()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_texts_beside_layers_in_objects_that_are_no_trees(nnx):
+    """The same states, results and changes under `jit` as in Flax."""
+    results = []
+    for library, jit in ((lw, lw.integrations.jit), (nnx, nnx.jit)):
+        net = no_trees(library)
+        found = flat(library, library.state(net))
+        made = jit(lambda net, x: net(x))(net, np.ones(2, np.float32))
+        assert net.layers[0][0] == "sin"
+        results.append((found, made.tolist(), flat(library, library.state(net))))
+    assert results[0] == results[1]
+
+
 def test_duplicates(nnx):
     """The same groups of paths, in whatever order."""
 

@@ -24,7 +24,7 @@ from ..kinds import Marked
 from .arrays import plain_types, settled_types, sort
 
 
-__all__ = ["Found", "find_data", "find_marks", "holds_others"]
+__all__ = ["Found", "find_data", "find_marks", "holds_data", "holds_others"]
 
 _SEQUENCES: Final = (list, tuple, set, frozenset, deque)
 
@@ -112,6 +112,14 @@ def _path_of(link: Any) -> tuple[Any, ...]:
 def find_data(value: Any) -> Iterator[Found]:
     """Yield the data inside a container, each once, with its path."""
     return _search(value, plain_types, _is_data)
+
+
+def holds_data(value: Any) -> bool:
+    """Say whether a value is data, or has some inside."""
+    found = sort(value, holds_others)
+    if found == "container":
+        return next(find_data(value), None) is not None
+    return found == "data"
 
 
 def _is_data(value: Any) -> bool:

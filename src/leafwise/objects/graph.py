@@ -13,6 +13,7 @@ from ..errors import StructureError
 from ..sentinel import MISSING
 from .filters import Filter, needs_path, predicates
 from .graphdef import (
+    FIXED,
     LEAF,
     NODE,
     REF,
@@ -266,7 +267,7 @@ def _leaves_for(graphdef: GraphDef, level: Any) -> list[Any]:
             parts, level, used, above = stack.pop()
             key = next(parts)
             link = (above, key)
-            slot = MISSING if tag == REF else level.get(key, MISSING)
+            slot = MISSING if tag in (FIXED, REF) else level.get(key, MISSING)
             stack.append((parts, level, used + (slot is not MISSING), above))
         if tag in (NODE, TREE):
             if slot is MISSING:
@@ -341,7 +342,7 @@ def _paths(graphdef: GraphDef) -> Iterable[tuple[Any, ...]]:
         if stack:
             parts, above = stack[-1]
             link = (above, next(parts))
-        if tag != REF:
+        if tag not in (FIXED, REF):
             yield unlink(link)
         if tag in (NODE, TREE):
             stack.append((iter(parts_of(rule, aux, number)), link))

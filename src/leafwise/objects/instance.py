@@ -26,6 +26,7 @@ __all__ = [
     "change_kinds",
     "check",
     "finish",
+    "is_unchecked",
     "look_through",
     "put",
     "put_layout",
@@ -243,9 +244,7 @@ def store(obj: Any, name: Any, value: Any) -> Callable[[], None]:
 
 def reconsider(obj: Any) -> None:
     """Let what is static in an unchecked object be data, if it holds some by now."""
-    traits = getattr(type(obj), "_leafwise_traits", None)
-    if traits is None or traits.pytree:
-        return
+    traits = type(obj)._leafwise_traits
     settle(obj)
     layout = obj._leafwise_layout
     for name, kind in [*layout.kinds.items()]:
@@ -254,6 +253,12 @@ def reconsider(obj: Any) -> None:
             attribute = Attribute(traits, name, None, building=False)
             layout = layout.having(name, decide(attribute, value, None))
     set_layout(obj, layout)
+
+
+def is_unchecked(cls: type) -> bool:
+    """Say whether nobody checks the attributes of a class's objects."""
+    traits = getattr(cls, "_leafwise_traits", None)
+    return traits is not None and not traits.pytree
 
 
 def blank(cls: Any, kinds: Iterable[tuple[str, Kind]]) -> Any:

@@ -33,6 +33,7 @@ from .instance import (
     look_through,
     put,
     put_layout,
+    reconsider,
     remember,
     set_building,
     set_layout,
@@ -142,7 +143,8 @@ class Pytree(Shell, metaclass=PytreeMeta):
         def adapt(sub: Any) -> Rule | None:
             return sub._leafwise_rule(where) if sub._leafwise_traits.pytree else None
 
-        return object_rule(cls, settle, put_layout, remember, where, adapt)
+        prepare = None if cls._leafwise_traits.pytree else reconsider
+        return object_rule(cls, settle, put_layout, remember, prepare, where, adapt)
 
     @classmethod
     def _leafwise_dataclass(cls, options: dict[str, Any]) -> type[Any]:

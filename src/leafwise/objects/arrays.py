@@ -113,20 +113,20 @@ def forget_types() -> None:
 on_change.append(forget_types)
 
 
-def sort(value: Any, holds_others: Callable[[type], bool]) -> str:
+def sort(value: Any, holds_others: Callable[[Any], bool]) -> str:
     """Return `"data"`, `"plain"` or `"container"`, and remember it for the type.
 
     Args:
         value: Anything.
-        holds_others: Says of a type that is no data whether its instances hold
-            values that could be.
+        holds_others: Says of a value that is no data whether values of its type
+            hold others that could be.
     """
     cls = type(value)
     if cls in settled_types:
         return "plain" if cls in plain_types else "data"
     known = _registrations[0]
     data, lasting = _classify(value)
-    if not data and holds_others(cls):
+    if not data and holds_others(value):
         return "container"
     if lasting and known == _registrations[0]:  # nobody registered it meanwhile
         if len(settled_types) > _MAX_TYPES:

@@ -230,6 +230,6 @@ def test_attrs_classes_are_looked_into():
 
     model = Model()
     model.x = record(1, "b")
-    with pytest.raises(lw.KindError, match=r"Model.x.b is ndarray"):
+    with pytest.raises(lw.KindError, match=r"Model\.x\.b is ndarray"):
         model.x = record(1, ARRAY)
     assert model.x == record(1, "b")

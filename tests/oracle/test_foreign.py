@@ -59,14 +59,14 @@ def test_an_array_in_it_is_never_static_silently(box):
         cls(cls(np.ones(2))),
         cls(lw.Param(1.0)),
     ):
-        with pytest.raises(lw.KindError, match="Found data in Model.box"):
+        with pytest.raises(lw.KindError, match=r"Found data in Model\.box"):
             model.box = value
         assert "box" not in vars(model)
     with pytest.raises(lw.KindError) as caught:
         model.box = cls(np.ones(2))
     assert [" ".join(line.split()) for line in str(caught.value).splitlines()] == [
-        f"Found data in Model.box, a Box that would be static: Model{caught.value.path} "
-        "is ndarray of shape (2,) and dtype float64.",
+        "Found data in Model.box, a Box that would be static: "
+        f"Model{caught.value.path} is ndarray of shape (2,) and dtype float64.",
         "Do one of these:",
         "1. let the whole Box be data: obj.box = data(...)",
         f"2. let what {name} knows be a tree here, too: "
@@ -108,12 +108,12 @@ def test_what_is_filled_later_is_found(box):
             self.boxes = []
             self.boxes.append(cls(np.ones(2)))
 
-    with pytest.raises(lw.KindError, match=r"Found data in .*Filled.boxes"):
+    with pytest.raises(lw.KindError, match=r"Found data in .*Filled\.boxes"):
         Filled()
     model = Model()
     model.boxes = []
     model.boxes.append(cls(np.ones(2)))
-    with pytest.raises(lw.KindError, match="Found data in Model.boxes"):
+    with pytest.raises(lw.KindError, match=r"Found data in Model\.boxes"):
         lw.check_pytree(model)
 
 

@@ -15,7 +15,7 @@ from collections.abc import (
     MutableSequence,
     Sequence,
 )
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
 
 from ..core.jsonform import read_value, write_value
 from ..core.keys import DictKey, SequenceKey
@@ -72,7 +72,7 @@ class List(Container, MutableSequence[T], Generic[T]):
         _leafwise_items: list[Any]
         _leafwise_item_kinds: list[Kind]
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make a list without items."""
         made = super().__new__(cls, *args, **kwargs)
         _put(made, "_leafwise_items", [])
@@ -341,7 +341,7 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
         super().__init_subclass__(**kwargs)
         cls._leafwise_family = Family(cls, cls._leafwise_traits.order, DictKey)
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make a dict without items."""
         made = super().__new__(cls, *args, **kwargs)
         _put(made, "_leafwise_items", {})

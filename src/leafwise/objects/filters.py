@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any as AnyValue
-from typing import TypeAlias
+from typing import TypeAlias, get_origin
 
 from ..core.auxdata import clip
 from ..core.frozen import Frozen
@@ -303,6 +303,8 @@ def predicate(filter: Filter) -> Callable[[Path, AnyValue], bool]:
     """
     if isinstance(filter, type):
         return OfType(filter)
+    if isinstance(origin := get_origin(filter), type):
+        return OfType(origin)  # a type that says what is in it, such as Param[float]
     if isinstance(filter, str):
         return WithTag(filter)
     if filter is ... or filter is True:

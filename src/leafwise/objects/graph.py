@@ -6,7 +6,7 @@ Sharing and cycles survive, for objects and variables.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 from ..core.auxdata import clip
 from ..errors import StructureError
@@ -20,6 +20,7 @@ from .graphdef import (
     TREE,
     VARIABLE,
     GraphDef,
+    M,
     OnShared,
     Taken,
     build,
@@ -37,6 +38,26 @@ Selected = list[list[int]]
 
 
 # ------------------------------------------------------------------ split, state
+
+
+@overload
+def split(node: M, /, *, on_shared: OnShared = ...) -> tuple[GraphDef[M], State]: ...
+
+
+@overload
+def split(
+    node: M, first: Filter, /, *, on_shared: OnShared = ...
+) -> tuple[GraphDef[M], State]: ...
+
+
+@overload
+def split(
+    node: M, first: Filter, second: Filter, /, *, on_shared: OnShared = ...
+) -> tuple[GraphDef[M], State, State]: ...
+
+
+@overload
+def split(node: Any, *filters: Filter, on_shared: OnShared = ...) -> Any: ...
 
 
 def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
@@ -119,7 +140,7 @@ def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
     return tuple(states) if len(states) > 1 else states[0]
 
 
-def graphdef(node: Any) -> GraphDef:
+def graphdef(node: M) -> GraphDef[M]:
     """Return the structure of an object, without its values.
 
     Args:
@@ -194,7 +215,7 @@ def nested(taken: Taken, places: Iterable[int]) -> State:
 # ------------------------------------------------------------------------ merge
 
 
-def merge(graphdef: GraphDef, *states: Mapping[Any, Any], copy: bool = False) -> Any:
+def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False) -> M:
     """Put an object together from its structure and its values.
 
     Args:
@@ -222,7 +243,8 @@ def merge(graphdef: GraphDef, *states: Mapping[Any, Any], copy: bool = False) ->
     leaves = _leaves_for(graphdef, level)
     if copy:
         leaves = [x.copy() if isinstance(x, Variable) else x for x in leaves]
-    return build(graphdef._code, leaves)
+    made: M = build(graphdef._code, leaves)
+    return made
 
 
 def _items(state: Mapping[Any, Any]) -> dict[Any, Any]:

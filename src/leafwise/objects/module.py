@@ -11,7 +11,7 @@ import functools
 import operator
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_origin
 
 from ..kinds import Kind, Marked
 from ..ops.basic import tree_map
@@ -208,7 +208,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
 def _type_of(variable_type: type[Variable] | str) -> type[Variable]:
     if isinstance(variable_type, str):
         return named_type(variable_type)
-    return variable_type
+    return get_origin(variable_type) or variable_type
 
 
 def zeros_like(leaf: Any) -> Any:

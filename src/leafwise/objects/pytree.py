@@ -12,7 +12,7 @@ import sys
 from abc import ABCMeta
 from collections.abc import Iterable, Mapping
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from ..core.code import unlink
 from ..core.keypath import KeyPath
@@ -55,10 +55,25 @@ _STATIC: Final = Kind.STATIC
 _OWN_SLOTS: Final = "_leafwise_"
 
 
-class PytreeMeta(ABCMeta):
-    """Looks an object through once its outermost `__init__` is done."""
+if TYPE_CHECKING:
+    _MetaOfProtocols = ABCMeta
+else:
+    _MetaOfProtocols = type(Protocol)
+
+
+class PytreeMeta(_MetaOfProtocols):
+    """Looks an object through once its outermost `__init__` is done.
+
+    It derives from the metaclass of protocols, so that a class may have one as a base,
+    and behaves as `ABCMeta` itself does: a `Pytree` is never a protocol, and may well
+    be generic.
+    """
 
     if not TYPE_CHECKING:  # so that type checkers see the signature of `__init__`
+        __new__ = ABCMeta.__new__
+        __init__ = ABCMeta.__init__
+        __instancecheck__ = ABCMeta.__instancecheck__
+        __subclasscheck__ = ABCMeta.__subclasscheck__
 
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:
             made = super().__call__(*args, **kwargs)
@@ -117,7 +132,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
     if TYPE_CHECKING:  # what `_adopt` puts in
         _leafwise_traits: Traits
 
-    def __new__(cls, *_args: Any, **_kwargs: Any) -> Any:
+    def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
         """Make an object that has no attributes yet, and knows it."""
         made = object.__new__(cls)
         put_layout(made, cls._leafwise_traits.family.root)

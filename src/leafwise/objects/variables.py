@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from ..core.jsonform import read_value, write_value
 from ..core.keys import GetAttrKey
@@ -28,14 +28,20 @@ from .trace import check, levels
 
 __all__ = ["Metadata", "Variable", "make_variable", "metadata_of"]
 
-V = TypeVar("V", bound="Variable")
+if TYPE_CHECKING:
+    import typing_extensions
+
+    T = typing_extensions.TypeVar("T", default=Any)
+else:
+    T = TypeVar("T")
+V = TypeVar("V", bound="Variable[Any]")
 
 _SLOTS: Final = ("_leafwise_metadata", "_leafwise_stamp", "_leafwise_value")
 _put: Final = object.__setattr__
 
 
-class Variable(DataNode):
-    """A mutable box for one value, with metadata.
+class Variable(DataNode, Generic[T]):
+    """A mutable box for one value, with metadata; `Variable[T]` holds a `T`.
 
     Objects that hold the same variable see each other's changes. Operators, indexing
     and calls work on the value, and `==` compares values; an attribute that the
@@ -85,7 +91,7 @@ class Variable(DataNode):
         super().__init_subclass__(**kwargs)
         announced.tell(cls)
 
-    def __init__(self, value: Any = None, **metadata: Any) -> None:
+    def __init__(self, value: T | Variable[T] = None, **metadata: Any) -> None:  # type: ignore[assignment]  # a box may be empty
         if isinstance(value, Variable):
             metadata = {**value._leafwise_metadata, **metadata}
             value = value._leafwise_value
@@ -96,21 +102,21 @@ class Variable(DataNode):
     # ------------------------------------------------------------------ the value
 
     @property
-    def value(self) -> Any:
+    def value(self) -> T:
         """The value, as `get_value` gives it."""
         return self.get_value()
 
     @value.setter
-    def value(self, value: Any) -> None:
+    def value(self, value: T | Variable[T]) -> None:
         self.set_value(value)
 
-    def get_value(self) -> Any:
+    def get_value(self) -> T:
         """Return the value. Subclasses may override it."""
         hook = self._leafwise_metadata.get("on_get_value")
-        value = self._leafwise_value
+        value: T = self._leafwise_value
         return value if hook is None else hook(self, value)
 
-    def set_value(self, value: Any) -> None:
+    def set_value(self, value: T | Variable[T]) -> None:
         """Set the value. Subclasses may override it."""
         check(self, ".value")
         if isinstance(value, Variable):
@@ -118,9 +124,9 @@ class Variable(DataNode):
         hook = self._leafwise_metadata.get("on_set_value")
         _put(self, "_leafwise_value", value if hook is None else hook(self, value))
 
-    def get_raw_value(self) -> Any:
+    def get_raw_value(self) -> T:
         """Return the value as it is stored, without any hook."""
-        return self._leafwise_value
+        return self._leafwise_value  # type: ignore[no-any-return]  # a T
 
     # ------------------------------------------------------------------- metadata
 
@@ -238,7 +244,8 @@ class Variable(DataNode):
     # ------------------------------------------------------------------ the content
 
     def __getitem__(self, key: Any) -> Any:
-        return self.get_value() if key is ... else self.get_value()[key]
+        value: Any = self.get_value()
+        return value if key is ... else value[key]
 
     def __setitem__(self, key: Any, item: Any) -> None:
         if isinstance(item, Variable):
@@ -246,7 +253,7 @@ class Variable(DataNode):
         if key is ...:
             self.set_value(item)
             return
-        value = self.get_value()
+        value: Any = self.get_value()
         if hasattr(type(value), "__setitem__") and not hasattr(value, "at"):
             value[key] = item
             self.set_value(value)
@@ -254,18 +261,21 @@ class Variable(DataNode):
             self.set_value(value.at[key].set(item))
 
     def __delitem__(self, key: Any) -> None:
-        del self.get_value()[key]
+        value: Any = self.get_value()
+        del value[key]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the value."""
-        return self.get_value()(*args, **kwargs)
+        function: Any = self.get_value()
+        return function(*args, **kwargs)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.get_value())
+        value: Any = self.get_value()
+        return iter(value)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the value as a NumPy array."""
-        value = self.get_value()
+        value: Any = self.get_value()
         if not hasattr(value, "__array__"):
             value = sys.modules["numpy"].asarray(value)
         return value.__array__(*args, **kwargs)

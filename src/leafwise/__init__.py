@@ -67,6 +67,7 @@ from .kinds import static as static
 from .objects import filters as filters
 from .objects.arrays import is_data as is_data
 from .objects.arrays import register_data_type as register_data_type
+from .objects.capture import capture as capture
 from .objects.change import clone as clone
 from .objects.change import pop as pop
 from .objects.change import update as update
@@ -79,7 +80,6 @@ from .objects.graph import split as split
 from .objects.graph import state as state
 from .objects.graphdef import GraphDef as GraphDef
 from .objects.module import Module as Module
-from .objects.module import capture as capture
 from .objects.pytree import Object as Object
 from .objects.pytree import Pytree as Pytree
 from .objects.pytree import check_pytree as check_pytree

@@ -229,18 +229,7 @@ def test_n13_4_capture():
     model.p = lw.Perturbation(0.0)
     out, _ = lw.capture(model.half, init={"p": 1.0})(3.0)
     assert out == 2.5
-    with pytest.raises(TypeError, match="takes a module or a method of one"):
-        lw.capture(len)
-
-    class Failing(lw.Module):
-        def __call__(self):
-            self.sow(lw.Intermediate, "seen", 1)
-            raise RuntimeError
-
-    failing = Failing()
-    with pytest.raises(RuntimeError):
-        lw.capture(failing)()
-    assert not hasattr(failing, "seen")
+    assert model.p.value == 0.0
 
 
 # ------------------------------------------------------------------- N14 perturb

@@ -130,6 +130,80 @@ def test_update_and_merge(nnx):
             assert np.asarray(found.tied.w[...]).tolist() == [[6.0, 6.0]]
 
 
+def sowing(library):
+    """Return a model that sows and perturbs, in a module that stands twice."""
+
+    class Inner(library.Module):
+        def __call__(self, x):
+            self.sow(library.Intermediate, "seen", x)
+            return self.perturb("at", x) * 3
+
+    class Model(library.Module):
+        def __init__(self):
+            self.inner = Inner()
+            self.w = library.Param(np.float32(2))
+
+        def __call__(self, x):
+            y = self.inner(x) + self.inner(x)
+            self.sow(library.Intermediate, "sum", y)
+            return (y * self.w[...]).sum()
+
+    return Model()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_captured_perturbations_and_their_gradients(nnx):
+    """The same states, step by step, and the same gradients at the perturbations."""
+
+    def numbers(state):
+        paths = {}
+        for path, value in flat_pairs(state):
+            paths[path] = [np.asarray(x).tolist() for x in value]
+        return paths
+
+    def flat_pairs(state):
+        library = lw if isinstance(state, lw.State) else nnx
+        found = library.to_flat_state(state)
+        for path, leaf in zip(found.paths, found.leaves, strict=True):
+            value = leaf.get_value()
+            yield path, value if isinstance(value, tuple) else (value,)
+
+    def steps(library, grad):
+        model, x = sowing(library), np.ones(2, np.float32)
+        _, perturbations = library.capture(model, library.Perturbation)(x)
+        yield numbers(perturbations)
+        assert not hasattr(model.inner, "seen")
+
+        def loss(model, perturbations, x):
+            return library.capture(model, library.Intermediate, init=perturbations)(x)
+
+        for _ in range(2):
+            yield numbers(loss(model, perturbations, x)[1])
+            (inner, at), seen = grad(loss, argnums=(0, 1), has_aux=True)(
+                model, perturbations, x
+            )
+            yield from (numbers(inner), numbers(at), numbers(seen))
+        for types in (
+            [library.Intermediate],
+            [library.Perturbation, library.Intermediate],
+        ):
+            yield [numbers(state) for state in library.capture(model, *types)(x)[1:]]
+
+        @library.capture(library.Intermediate)
+        def called(model, x):
+            return model(x)
+
+        yield numbers(called(model, x)[1])
+        model(x)
+        yield numbers(library.state(model, library.Intermediate))
+        yield numbers(library.capture(model, library.Intermediate)(x)[1])
+        yield numbers(library.state(model, library.Intermediate))
+
+    ours = [*steps(lw, lw.integrations.grad)]
+    assert ours == [*steps(nnx, nnx.grad)]
+    assert ours[3] == {("inner", "at"): [[12.0, 12.0]]}
+
+
 def flax_models(nnx):
     """Return the classes of the examples, made of Flax's own layers."""
     import jax

@@ -74,6 +74,8 @@ from .objects.change import update as update
 from .objects.containers import Dict as Dict
 from .objects.containers import List as List
 from .objects.containers import Sequential as Sequential
+from .objects.freezing import freeze as freeze
+from .objects.freezing import unfreeze as unfreeze
 from .objects.graph import graphdef as graphdef
 from .objects.graph import merge as merge
 from .objects.graph import split as split
@@ -108,11 +110,9 @@ from .objects.state_tools import replace_by_pure_dict as replace_by_pure_dict
 from .objects.state_tools import restore_int_paths as restore_int_paths
 from .objects.state_tools import split_state as split_state
 from .objects.state_tools import to_pure_dict as to_pure_dict
-from .objects.surgery import freeze as freeze
 from .objects.surgery import replace as replace
 from .objects.surgery import select_kind as select_kind
 from .objects.surgery import summary as summary
-from .objects.surgery import unfreeze as unfreeze
 from .objects.surgery import update_kind as update_kind
 from .objects.trace import unsafe_mutation as unsafe_mutation
 from .objects.variable_types import BatchStat as BatchStat

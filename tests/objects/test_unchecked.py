@@ -110,6 +110,13 @@ def test_arrays_in_what_nobody_registered_stay_values():
     assert lw.merge(*lw.split(net)).items[2] is net.items[2]
 
 
+def test_a_number_of_numpy_is_a_value():
+    """It is what is left of an array of one number."""
+    net = Filled()
+    net.items = [np.array(1) * 2, np.array(1), 2]
+    assert paths(lw.state(net)) == (("items", 0), ("items", 1))
+
+
 def test_containers_that_are_marked_as_data_in_a_tree_stay_data():
     """What is a leaf of the tree is a value of the object."""
     assert paths(lw.state(Checked())) == (("layers", 0, 0), ("layers", 0, 1, "w"))

@@ -204,6 +204,55 @@ def test_captured_perturbations_and_their_gradients(nnx):
     assert ours[3] == {("inner", "at"): [[12.0, 12.0]]}
 
 
+def test_frozen_parameters_are_not_differentiated(jax):
+    """Not in `grad` or `value_and_grad`, under `jit` or not; the rest is as ever."""
+    from leafwise import integrations
+
+    class Layer(lw.Module):
+        def __init__(self):
+            self.register_parameter("bare", jax.numpy.ones(2))
+            self.w = lw.Param(jax.numpy.full(2, 2.0))
+            self.b = lw.Param(jax.numpy.full(2, 3.0))
+
+    def loss(layer):
+        return (layer.bare * layer.w * layer.b).sum()
+
+    def gradients(layer, **options):
+        found = integrations.grad(loss, **options)(layer)
+        inside = integrations.jit(
+            lambda layer: integrations.value_and_grad(loss, **options)(layer)
+        )
+        assert flat(lw, inside(layer)[1]) == flat(lw, found)
+        return flat(lw, found)
+
+    layer = Layer()
+    every = {("bare",): [6.0] * 2, ("w",): [3.0] * 2, ("b",): [2.0] * 2}
+    params = {path: found for path, found in every.items() if path != ("bare",)}
+    assert gradients(layer) == params
+    assert gradients(layer, wrt=...) == every
+    assert gradients(layer, wrt=lw.Kind.PARAMETER) == every
+    frozen = lw.freeze(layer, "w")
+    assert gradients(frozen) == {("b",): [2.0] * 2}
+    assert [*gradients(frozen, wrt=...)] == [("bare",), ("b",)]
+    assert [*gradients(frozen, wrt=lw.Kind.PARAMETER)] == [("bare",), ("b",)]
+    assert [*gradients(lw.freeze(frozen, "bare"), wrt=...)] == [("b",)]
+    assert gradients(lw.unfreeze(frozen)) == params
+    for wrt in (lw.Param, lw.filters.PathContains("w"), lw.Kind.FROZEN):
+        with pytest.raises(ValueError, match=r"differentiate \(3 of its"):
+            integrations.grad(loss, wrt=wrt)(lw.freeze(layer))
+
+    @integrations.jit
+    def step(layer):
+        found = integrations.grad(loss)(layer)
+        _, params, _ = lw.split(layer, lw.Param, ...)
+        lw.update(layer, jax.tree.map(lambda p, g: p - g, params, found))
+
+    step(frozen)
+    assert frozen.w[...].tolist() == [2.0, 2.0]
+    assert frozen.b[...].tolist() == [1.0, 1.0]
+    assert frozen.name_to_kind["w"] is lw.Kind.FROZEN
+
+
 def flax_models(nnx):
     """Return the classes of the examples, made of Flax's own layers."""
     import jax

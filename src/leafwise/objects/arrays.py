@@ -22,6 +22,7 @@ from ..kinds import Marked
 __all__ = [
     "DataNode",
     "is_data",
+    "looks_like_array",
     "plain_types",
     "register_data_type",
     "settled_types",
@@ -158,7 +159,7 @@ def _classify(value: Any) -> tuple[bool, bool]:
         known = getattr(sys.modules.get(module), name, None)
         if isinstance(known, type) and isinstance(value, known):
             return data, known in cls.__mro__
-    return _looks_like_array(cls), _is_loaded(cls)
+    return looks_like_array(cls), _is_loaded(cls)
 
 
 _IS: Final = (
@@ -181,7 +182,8 @@ _IS: Final = (
 """Classes by module and name, and whether their instances are data."""
 
 
-def _looks_like_array(cls: type) -> bool:
+def looks_like_array(cls: type) -> bool:
+    """Say whether a type has what arrays have, be it for one number only."""
     return (
         hasattr(cls, "shape")
         and hasattr(cls, "dtype")

@@ -22,7 +22,7 @@ from ..core.keys import DictKey, SequenceKey
 from ..kinds import Kind
 from ..show.text import Block
 from .items import Container, Positions, positions
-from .layout import Anatomy, Family, Layout, OwnLayout, changed, layout_of
+from .layout import Anatomy, Family, Layout, OwnLayout, layout_of
 from .node import read_statics, write_statics
 from .statics import Statics
 from .trace import check
@@ -221,10 +221,6 @@ class List(Container, MutableSequence[T], Generic[T]):
         kinds = self._leafwise_item_kinds
         for place, value in enumerate([*self._leafwise_items]):
             kinds[place] = self._leafwise_recheck(place, value, kinds[place])
-
-    def _leafwise_change_item_kinds(self, changes: Mapping[Kind, Kind]) -> None:
-        kinds = self._leafwise_item_kinds
-        kinds[:] = [changes.get(kind, kind) for kind in kinds]
 
     def __getstate__(self) -> Any:
         items, kinds = [*self._leafwise_items], [*self._leafwise_item_kinds]
@@ -465,10 +461,6 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
             kind = self._leafwise_recheck(key, value, layout.kinds[key])
             if kind is not layout.kinds[key]:
                 layout = layout.having(key, kind)
-        _put(self, "_leafwise_item_layout", layout)
-
-    def _leafwise_change_item_kinds(self, changes: Mapping[Kind, Kind]) -> None:
-        layout = changed(self._leafwise_item_layout, changes)
         _put(self, "_leafwise_item_layout", layout)
 
     def __getstate__(self) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, overload
 from ..core.auxdata import clip
 from ..errors import StructureError
 from ..sentinel import MISSING
-from .filters import Filter, needs_path, predicates
+from .filters import Filter, judge, needs_kind, needs_path, predicates
 from .graphdef import (
     FIXED,
     LEAF,
@@ -24,6 +24,7 @@ from .graphdef import (
     OnShared,
     Taken,
     build,
+    kinds_of,
     parts_of,
     take,
 )
@@ -183,10 +184,15 @@ def select(taken: Taken, filters: Sequence[Filter]) -> tuple[Selected, list[int]
     chosen: Selected = [[] for _ in tests]
     rest: list[int] = []
     look = any(map(needs_path, tests))
+    kinds = kinds_of(taken.code) if any(map(needs_kind, tests)) else None
     for place, value in enumerate(taken.leaves):
         path = unlink(taken.links[place]) if look else ()
         for test, places in zip(tests, chosen, strict=True):
-            if test(path, value):
+            if (
+                test(path, value)
+                if kinds is None
+                else judge(test, path, value, kinds[place])
+            ):
                 places.append(place)
                 break
         else:

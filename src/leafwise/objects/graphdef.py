@@ -21,16 +21,26 @@ from ..core.rule import Rule, static_rule
 from ..core.state import dump, load
 from ..core.view import GLOBAL, Mode
 from ..errors import CycleError, SharedError
-from .arrays import DataNode
+from ..kinds import Kind
+from .arrays import DataNode, looks_like_array
 from .checks import holds_data
 from .instance import is_unchecked
 from .sizes import rule_of
 from .state import unlink
 from .statics import Constant, Statics
-from .variables import Metadata, Variable, metadata_of
+from .variables import Metadata, Variable, is_frozen, kind_in, metadata_of
 
 
-__all__ = ["GraphDef", "OnShared", "Taken", "build", "parts_of", "take"]
+__all__ = [
+    "GraphDef",
+    "OnShared",
+    "Taken",
+    "build",
+    "kinds_of",
+    "kinds_of_children",
+    "parts_of",
+    "take",
+]
 
 if TYPE_CHECKING:
     import typing_extensions
@@ -213,6 +223,37 @@ def parts_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
     return [key._values()[0] for key in rule.keys(aux, arity)]
 
 
+def kinds_of_children(aux: Any) -> list[Kind] | None:
+    """Return the kinds of an object's children, None if a node is no object."""
+    if type(aux) is Statics:
+        return _kinds_in(aux)
+    if type(aux) is tuple and len(aux) == 2 and type(aux[1]) is Statics:
+        return _kinds_in(aux[0]) + _kinds_in(aux[1])
+    return None
+
+
+def _kinds_in(aux: Statics) -> list[Kind]:
+    return [aux.anatomy.kind_of(child) for child in aux.anatomy.data]
+
+
+def kinds_of(code: Iterable[Entry]) -> list[Kind]:
+    """Return the kind of each value: that of the attribute of the innermost object."""
+    found: list[Kind] = []
+    stack: list[list[Kind]] = []
+    for tag, rule, number, aux in code:
+        kind = stack[-1].pop() if stack else Kind.DATA
+        if tag == LEAF:
+            found.append(kind)
+        elif tag == VARIABLE:
+            found.append(kind_in(kind, rule, frozen=is_frozen(aux.values)))
+        elif tag in (NODE, TREE):
+            given = kinds_of_children(aux)
+            stack.append([kind] * number if given is None else given[::-1])
+        while stack and not stack[-1]:
+            stack.pop()
+    return found
+
+
 def take(
     root: Any,
     *,
@@ -223,8 +264,8 @@ def take(
     """Take a graph apart, each object and each variable once.
 
     In the plain containers of an object with `pytree=False`, whose attributes nobody
-    marks one by one, only what is data is a value; all else is structure, as it is
-    for attributes.
+    marks one by one, only what is data is a value, and what is left of an array of one
+    number; all else is structure, as it is for attributes.
 
     Args:
         root: An object, or a container with objects in it.
@@ -254,7 +295,7 @@ def take(
         cls = type(value)
         rule = rule_of(cls)
         if rule is None or (keep and issubclass(cls, keep)):
-            if place == _INSIDE and not copying and not holds_data(value):
+            if place == _INSIDE and not copying and not _is_value(value):
                 code.append((FIXED, None, 0, Constant(value)))
                 continue
             code.append(_LEAF)
@@ -310,6 +351,11 @@ _UNCHECKED: Final = 1
 _INSIDE: Final = 2
 """Where a value stands: its holder is done; under an object that marks its attributes;
 right in one that does not; in a container in such a one."""
+
+
+def _is_value(value: Any) -> bool:
+    """Say whether something in a container is a value: data, or a number of numpy."""
+    return looks_like_array(type(value)) or holds_data(value)
 
 
 def _count(value: Any, link: Any, taken: Taken, seen: dict[int, int]) -> None:

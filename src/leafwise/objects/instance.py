@@ -14,7 +14,7 @@ from ..core.runner import hooks
 from ..kinds import Kind, Marked
 from .arrays import DataNode, plain_types, settled_types
 from .assign import Attribute, decide, recheck
-from .layout import Layout, OwnLayout, changed, layout_of
+from .layout import Layout, OwnLayout, layout_of
 from .statics import Statics
 from .trace import levels
 
@@ -23,7 +23,6 @@ __all__ = [
     "Shell",
     "assign",
     "blank",
-    "change_kinds",
     "check",
     "finish",
     "is_unchecked",
@@ -201,13 +200,6 @@ def look_through(obj: Any) -> None:
     if layout is not before:
         set_layout(obj, layout)
     obj._leafwise_recheck_items()
-
-
-def change_kinds(obj: Any, changes: Mapping[Kind, Kind]) -> None:
-    """Let all attributes and items of some kinds be of others from now on."""
-    settle(obj)
-    set_layout(obj, changed(obj._leafwise_layout, changes))
-    obj._leafwise_change_item_kinds(changes)
 
 
 def check(obj: Any, name: Any, value: Any) -> None:

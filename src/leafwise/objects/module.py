@@ -209,7 +209,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
     def _leafwise_variable(self, cls: type[Variable], name: str) -> Variable | None:
         """Return the variable of a name, None if the name is free."""
         found = getattr(self, name, None)
-        if found is None and name not in self.name_to_kind:
+        if found is None and name not in vars(self):
             return None
         if not isinstance(found, Variable):
             raise ValueError(

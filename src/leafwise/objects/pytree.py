@@ -12,6 +12,7 @@ import sys
 from abc import ABCMeta
 from collections.abc import Iterable, Mapping
 from functools import reduce
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from ..core.code import unlink
@@ -47,6 +48,7 @@ from .sizes import tally_text
 from .trace import check as check_level
 from .trace import levels
 from .traits import Traits
+from .variables import Variable, kind_in
 
 
 __all__ = ["Object", "Pytree", "check_pytree", "name_to_kind"]
@@ -219,9 +221,6 @@ class Pytree(Shell, metaclass=PytreeMeta):
     def _leafwise_recheck_items(self) -> None:
         """Look through what is kept beside the attributes: nothing, here."""
 
-    def _leafwise_change_item_kinds(self, changes: Mapping[Kind, Kind]) -> None:
-        """Change the kinds of what is kept beside the attributes."""
-
     # ------------------------------------------------------- copying and printing
 
     def __getstate__(self) -> Any:
@@ -335,7 +334,8 @@ class Object(Pytree, pytree=False):
 def name_to_kind(obj: Pytree) -> Mapping[str, Kind]:
     """Return the kind of each attribute of an object, in order of assignment.
 
-    The mapping is read-only, and stays as it is when the object changes.
+    The mapping is read-only, and stays as it is when the object changes. An attribute
+    is `FROZEN` as long as it holds a variable that is.
 
     Args:
         obj: An instance of a `Pytree` class.
@@ -353,8 +353,15 @@ def name_to_kind(obj: Pytree) -> Mapping[str, Kind]:
         {'name': 'static', 'rate': 'data'}
     """
     _require_pytree("name_to_kind", obj)
-    settle(obj)
-    return obj._leafwise_layout.fixed.anatomy.mapping
+    values = settle(obj)
+    kinds: Mapping[str, Kind] = obj._leafwise_layout.fixed.anatomy.mapping
+    held = {
+        name: kind_in(kinds[name], type(value), frozen=value._leafwise_is_frozen)
+        for name, value in values.items()
+        if isinstance(value, Variable)
+        and (value._leafwise_is_frozen or kinds[name] is Kind.FROZEN)
+    }
+    return MappingProxyType({**kinds, **held}) if held else kinds
 
 
 def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:

@@ -21,12 +21,20 @@ from ..kinds import Kind
 from ..sentinel import MISSING
 from ..show.text import Block, render
 from .arrays import DataNode
+from .filters import FROZEN
 from .sizes import tally_text
 from .statics import digest, same, snapshots
 from .trace import check, levels
 
 
-__all__ = ["Metadata", "Variable", "make_variable", "metadata_of"]
+__all__ = [
+    "Metadata",
+    "Variable",
+    "is_frozen",
+    "kind_in",
+    "make_variable",
+    "metadata_of",
+]
 
 if TYPE_CHECKING:
     import typing_extensions
@@ -52,7 +60,8 @@ class Variable(DataNode, Generic[T]):
 
     Args:
         value: The value; of a variable, the value in it.
-        **metadata: Anything; a part of the structure. `on_get_value(variable, value)`
+        **metadata: Anything; a part of the structure. `frozen=True` lets it count as
+            state, see :func:`~leafwise.freeze`. `on_get_value(variable, value)`
             and `on_set_value(variable, value)` are called, and return the value that
             counts, whenever it is read or set.
 
@@ -81,6 +90,7 @@ class Variable(DataNode, Generic[T]):
     __slots__ = ("__weakref__", *_SLOTS)
 
     _leafwise_counts: ClassVar[bool] = True
+    _leafwise_is_narrow: ClassVar[bool] = False
     _leafwise_kind: ClassVar[Kind] = Kind.DATA
     tag: ClassVar[str | None] = None
 
@@ -89,6 +99,7 @@ class Variable(DataNode, Generic[T]):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        cls._leafwise_is_narrow = True
         announced.tell(cls)
 
     def __init__(self, value: T | Variable[T] = None, **metadata: Any) -> None:  # type: ignore[assignment]  # a box may be empty
@@ -98,6 +109,10 @@ class Variable(DataNode, Generic[T]):
         _put(self, "_leafwise_metadata", metadata)
         _put(self, "_leafwise_value", value)
         _stamp(self)
+
+    @property
+    def _leafwise_is_frozen(self) -> bool:
+        return is_frozen(self._leafwise_metadata)
 
     # ------------------------------------------------------------------ the value
 
@@ -309,6 +324,28 @@ def make_variable(cls: type[V], value: Any, metadata: dict[str, Any]) -> V:
     _put(made, "_leafwise_value", value)
     _stamp(made)
     return made
+
+
+def is_frozen(metadata: Mapping[str, Any]) -> bool:
+    """Say whether a variable with some metadata is frozen."""
+    mark = metadata.get(FROZEN)
+    return mark is True
+
+
+def kind_in(attribute: Kind, cls: type[Variable], *, frozen: bool) -> Kind:
+    """Return the kind of a variable that an attribute of some kind holds.
+
+    Args:
+        attribute: The kind of the attribute; `DATA` if there is none. That it was
+            frozen once does not freeze a variable that is assigned to it.
+        cls: The type of the variable.
+        frozen: Whether it is frozen.
+    """
+    if frozen:
+        return Kind.FROZEN
+    if attribute in (Kind.DATA, Kind.MODULE):
+        return cls._leafwise_kind
+    return Kind.PARAMETER if attribute is Kind.FROZEN else attribute
 
 
 def _stamp(variable: Variable) -> None:

@@ -16,6 +16,7 @@ from .objects.filters import Everything as Everything
 from .objects.filters import Filter as Filter
 from .objects.filters import Not as Not
 from .objects.filters import Nothing as Nothing
+from .objects.filters import OfKind as OfKind
 from .objects.filters import OfType as OfType
 from .objects.filters import PathContains as PathContains
 from .objects.filters import PathIn as PathIn
@@ -30,6 +31,7 @@ __all__ = [
     "Filter",
     "Not",
     "Nothing",
+    "OfKind",
     "OfType",
     "PathContains",
     "PathIn",

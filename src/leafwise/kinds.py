@@ -16,6 +16,7 @@ from .core.frozen import Sealed
 
 
 __all__ = [
+    "COUNT_AS_STATE",
     "KIND",
     "Data",
     "Kind",
@@ -62,6 +63,9 @@ class Kind(enum.Enum):
         """Say whether attributes of this kind are children."""
         return self is not Kind.STATIC
 
+
+COUNT_AS_STATE: Final = frozenset({Kind.STATE, Kind.FROZEN})
+"""What is meant where somebody asks for state."""
 
 Data: TypeAlias = Annotated[T, Kind.DATA]
 """As an annotation in a class body, says that an attribute is data."""

@@ -58,12 +58,12 @@ def test_json_files(tmp_path, capsys, text, lines):
         (
             "config.ini",
             b"a: 1",
-            "unknown ending, a file must end in ",
+            "unknown format: use --format, or a file that ends in ",
         ),
         (
             "config",
             b"",
-            "unknown ending, a file must end in ",
+            "unknown format: use --format, or a file that ends in ",
         ),
         ("bad.toml", b"a = \n", "not valid TOML: "),
         ("bad.json", b"{'a': 1}", "not valid JSON: "),

@@ -10,8 +10,7 @@ from leafwise.__main__ import main
 
 
 ENDING = (
-    "unknown ending, a file must end in .json, .toml, .yaml or .yml, or --format must "
-    "say what it is"
+    "unknown format: use --format, or a file that ends in .json, .toml, .yaml, .yml"
 )
 COMMAND = [sys.executable, "-m", "leafwise"]
 

@@ -56,9 +56,9 @@ def test_depth(name):
 @pytest.mark.parametrize(
     ("text", "path"),
     [
-        ("&a [*a]", "the list at the root stands again at [0]"),
-        ("x: &a {y: [1, *a]}", "the dict at ['x'] stands again at ['x']['y'][1]"),
-        ("- &a [1]\n- &b {c: *b, d: *a}", "the dict at [1] stands again at [1]['c']"),
+        ("&a [*a]", "the list at the root is also at [0]"),
+        ("x: &a {y: [1, *a]}", "the dict at ['x'] is also at ['x']['y'][1]"),
+        ("- &a [1]\n- &b {c: *b, d: *a}", "the dict at [1] is also at [1]['c']"),
     ],
 )
 def test_anchors_that_form_cycles(text, path):
@@ -79,7 +79,7 @@ def test_anchors_that_multiply():
     Path("laughs.yaml").write_text("\n".join(lines))
     for command in COMMANDS:
         assert output_of(command.format("laughs.yaml", "laughs.yaml")) == (
-            "leafwise: laughs.yaml: its anchors stand for 11111111110 values, which is "
+            "leafwise: laughs.yaml: its anchors expand to 11111111110 values, which is "
             "too many\n[exit status 2]"
         )
 

@@ -60,6 +60,42 @@ def test_states(nnx):
         assert canonical(found) == canonical(expected)
 
 
+def no_trees(library):
+    """Return an object that is no tree, with texts and numbers in its containers."""
+
+    class Layer(library.Module):
+        def __init__(self):
+            self.w = library.Param(np.full(2, 0.5, np.float32))
+
+    class Net(library.Module, pytree=False):
+        def __init__(self):
+            self.layers = [("sin", Layer()), ("cos", Layer())]
+            self.table = {"size": 2, "scale": np.ones(2, np.float32)}
+
+        def __call__(self, x):
+            import jax.numpy as jnp
+
+            for name, layer in self.layers:
+                x = getattr(jnp, name)(x * layer.w[...])
+                layer.w[...] = layer.w[...] + 1
+            return x.reshape(self.table["size"]) * self.table["scale"]
+
+    return Net()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_texts_beside_layers_in_objects_that_are_no_trees(nnx):
+    """The same states, results and changes under `jit` as in Flax."""
+    results = []
+    for library, jit in ((lw, lw.integrations.jit), (nnx, nnx.jit)):
+        net = no_trees(library)
+        found = flat(library, library.state(net))
+        made = jit(lambda net, x: net(x))(net, np.ones(2, np.float32))
+        assert net.layers[0][0] == "sin"
+        results.append((found, made.tolist(), flat(library, library.state(net))))
+    assert results[0] == results[1]
+
+
 def test_duplicates(nnx):
     """The same groups of paths, in whatever order."""
 
@@ -92,6 +128,129 @@ def test_update_and_merge(nnx):
         library.update(model, doubled)
         for found in (model, merged):
             assert np.asarray(found.tied.w[...]).tolist() == [[6.0, 6.0]]
+
+
+def sowing(library):
+    """Return a model that sows and perturbs, in a module that stands twice."""
+
+    class Inner(library.Module):
+        def __call__(self, x):
+            self.sow(library.Intermediate, "seen", x)
+            return self.perturb("at", x) * 3
+
+    class Model(library.Module):
+        def __init__(self):
+            self.inner = Inner()
+            self.w = library.Param(np.float32(2))
+
+        def __call__(self, x):
+            y = self.inner(x) + self.inner(x)
+            self.sow(library.Intermediate, "sum", y)
+            return (y * self.w[...]).sum()
+
+    return Model()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_captured_perturbations_and_their_gradients(nnx):
+    """The same states, step by step, and the same gradients at the perturbations."""
+
+    def numbers(state):
+        paths = {}
+        for path, value in flat_pairs(state):
+            paths[path] = [np.asarray(x).tolist() for x in value]
+        return paths
+
+    def flat_pairs(state):
+        library = lw if isinstance(state, lw.State) else nnx
+        found = library.to_flat_state(state)
+        for path, leaf in zip(found.paths, found.leaves, strict=True):
+            value = leaf.get_value()
+            yield path, value if isinstance(value, tuple) else (value,)
+
+    def steps(library, grad):
+        model, x = sowing(library), np.ones(2, np.float32)
+        _, perturbations = library.capture(model, library.Perturbation)(x)
+        yield numbers(perturbations)
+        assert not hasattr(model.inner, "seen")
+
+        def loss(model, perturbations, x):
+            return library.capture(model, library.Intermediate, init=perturbations)(x)
+
+        for _ in range(2):
+            yield numbers(loss(model, perturbations, x)[1])
+            (inner, at), seen = grad(loss, argnums=(0, 1), has_aux=True)(
+                model, perturbations, x
+            )
+            yield from (numbers(inner), numbers(at), numbers(seen))
+        for types in (
+            [library.Intermediate],
+            [library.Perturbation, library.Intermediate],
+        ):
+            yield [numbers(state) for state in library.capture(model, *types)(x)[1:]]
+
+        @library.capture(library.Intermediate)
+        def called(model, x):
+            return model(x)
+
+        yield numbers(called(model, x)[1])
+        model(x)
+        yield numbers(library.state(model, library.Intermediate))
+        yield numbers(library.capture(model, library.Intermediate)(x)[1])
+        yield numbers(library.state(model, library.Intermediate))
+
+    ours = [*steps(lw, lw.integrations.grad)]
+    assert ours == [*steps(nnx, nnx.grad)]
+    assert ours[3] == {("inner", "at"): [[12.0, 12.0]]}
+
+
+def test_frozen_parameters_are_not_differentiated(jax):
+    """Not in `grad` or `value_and_grad`, under `jit` or not; the rest is as ever."""
+    from leafwise import integrations
+
+    class Layer(lw.Module):
+        def __init__(self):
+            self.register_parameter("bare", jax.numpy.ones(2))
+            self.w = lw.Param(jax.numpy.full(2, 2.0))
+            self.b = lw.Param(jax.numpy.full(2, 3.0))
+
+    def loss(layer):
+        return (layer.bare * layer.w * layer.b).sum()
+
+    def gradients(layer, **options):
+        found = integrations.grad(loss, **options)(layer)
+        inside = integrations.jit(
+            lambda layer: integrations.value_and_grad(loss, **options)(layer)
+        )
+        assert flat(lw, inside(layer)[1]) == flat(lw, found)
+        return flat(lw, found)
+
+    layer = Layer()
+    every = {("bare",): [6.0] * 2, ("w",): [3.0] * 2, ("b",): [2.0] * 2}
+    params = {path: found for path, found in every.items() if path != ("bare",)}
+    assert gradients(layer) == params
+    assert gradients(layer, wrt=...) == every
+    assert gradients(layer, wrt=lw.Kind.PARAMETER) == every
+    frozen = lw.freeze(layer, "w")
+    assert gradients(frozen) == {("b",): [2.0] * 2}
+    assert [*gradients(frozen, wrt=...)] == [("bare",), ("b",)]
+    assert [*gradients(frozen, wrt=lw.Kind.PARAMETER)] == [("bare",), ("b",)]
+    assert [*gradients(lw.freeze(frozen, "bare"), wrt=...)] == [("b",)]
+    assert gradients(lw.unfreeze(frozen)) == params
+    for wrt in (lw.Param, lw.filters.PathContains("w"), lw.Kind.FROZEN):
+        with pytest.raises(ValueError, match=r"differentiate \(3 of its"):
+            integrations.grad(loss, wrt=wrt)(lw.freeze(layer))
+
+    @integrations.jit
+    def step(layer):
+        found = integrations.grad(loss)(layer)
+        _, params, _ = lw.split(layer, lw.Param, ...)
+        lw.update(layer, jax.tree.map(lambda p, g: p - g, params, found))
+
+    step(frozen)
+    assert frozen.w[...].tolist() == [2.0, 2.0]
+    assert frozen.b[...].tolist() == [1.0, 1.0]
+    assert frozen.name_to_kind["w"] is lw.Kind.FROZEN
 
 
 def flax_models(nnx):

@@ -4,6 +4,7 @@ import contextlib
 import datetime
 import decimal
 import enum
+import re
 import zoneinfo
 from collections import OrderedDict
 from pathlib import PurePosixPath
@@ -79,16 +80,16 @@ def test_values_are_cast_to_what_they_replace(text, value):
 
 
 WRONG = """
-flag=maybe | ['flag'] there is a bool, True,
-int=1.5 | ['int'] there is an int, 3,
-int=1e3 | ['int'] there is an int, 3,
-float=true | ['float'] there is a float, 0.5,
-mode=SLOW | ['mode'] there is a Mode, <Mode.FAST: 'fast'>,
-widths=[1.5] | ['widths'] there is a list, [64, 32],
-widths=64 | ['widths'] there is a list, [64, 32],
-widths=wide | ['widths'] there is a list, [64, 32],
-table={"a": "x"} | ['table'] there is a dict, {'a': 1, 'b': 'x'},
-array=[1, 2] | ['array'] there is a ndarray, array([0., 0.]),
+flag=maybe | is not a bool; the value at ['flag'] is True
+int=1.5 | is not an int; the value at ['int'] is 3
+int=1e3 | is not an int; the value at ['int'] is 3
+float=true | is not a float; the value at ['float'] is 0.5
+mode=SLOW | is not a Mode; the value at ['mode'] is <Mode.FAST: 'fast'>
+widths=[1.5] | cannot replace the list at ['widths'], [64, 32]
+widths=64 | cannot replace the list at ['widths'], [64, 32]
+widths=wide | cannot replace the list at ['widths'], [64, 32]
+table={"a": "x"} | cannot replace the dict at ['table'], {'a': 1, 'b': 'x'}
+array=[1, 2] | is not a ndarray; the value at ['array'] is array([0., 0.])
 """
 
 
@@ -100,15 +101,15 @@ def test_what_is_not_of_the_sort_is_refused(text, shown):
     with pytest.raises(lw.EditError) as error:
         lw.override(CONFIG, [text])
     value = text.partition("=")[2]
-    assert str(error.value) == f"override {text!r}: at {shown} and {value!r} is none"
+    assert str(error.value) == f"override {text!r}: {value!r} {shown}"
 
 
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("flag", "it has no '=', as in path=value, and no ~ before a path"),
+        ("flag", "expected path=value, +path=value, ++path=value or ~path"),
         ("+flag=1", "there is something at ['flag'] already"),
-        ("+new.*.x=1", "'*' is no name, and there is nothing yet"),
+        ("+new.*.x=1", "'*' has no match and is not a name for a new key"),
         ("+int.x=1", "nothing can be inserted into the leaf at ['int']"),
     ],
 )
@@ -119,13 +120,36 @@ def test_what_is_no_override_is_refused(text, shown):
     assert str(error.value) == f"override {text!r}: {shown}"
 
 
+EQUAL = """
+{"a": 1, "a": 2} | 'a' and 'a'
+{'a': 1, 'b': 2, 'a': 3} | 'a' and 'a'
+{1: "a", True: "b"} | 1 and True
+[{"b": {"c": 1, "c": 1}}] | 'c' and 'c'
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "keys"), [line.split(" | ") for line in EQUAL.strip().splitlines()]
+)
+@pytest.mark.parametrize("where", ["none", "table", "+new", "++new"])
+def test_dicts_with_equal_keys_are_refused(where, value, keys):
+    """In JSON as in Python literals: one of the two values would be lost."""
+    text = f"{where}={value}"
+    with pytest.raises(lw.EditError) as error:
+        lw.override(CONFIG, text)
+    assert str(error.value) == (
+        f"override {text!r}: the value has a dict with equal keys, {keys}"
+    )
+    assert lw.override(CONFIG, f"text={value}")["text"] == value
+
+
 def test_what_is_not_there_is_a_path_error():
     """With what is near."""
     with pytest.raises(lw.PathError) as error:
         lw.override(CONFIG, ["optim.lrr=1"])
     assert str(error.value) == (
         "override 'optim.lrr=1': nothing is meant by 'optim.lrr': the Optim at "
-        "['optim'] has .lr, .steps; +optim.lrr=1 would add it"
+        "['optim'] has .lr, .steps; use +optim.lrr=1 to add it"
     )
     with pytest.raises(lw.PathError, match=r"override 'a\.=1': not a pattern"):
         lw.override({}, "a.=1")
@@ -228,14 +252,16 @@ def test_sets_are_written_with_their_items(old, text, new):
         (decimal.Decimal(1), "one"),
         (1, "9" * 5000),
     ],
-    ids=str,
+    ids=["type", "set", "set of text", "set of lists", "zone", "decimal", "digits"],
 )
 def test_what_the_type_of_a_leaf_refuses_is_an_edit_error(old, text):
     """Whatever the type itself raises; the place and the text are told."""
     with pytest.raises(lw.EditError) as caught:
         lw.override({"a": {"b": old}}, f"a.b={text}")
-    assert "at ['a']['b'] there is a" in str(caught.value)
-    assert str(caught.value).endswith(f"and {text!r} is none")
+    kind = re.escape(type(old).__name__)
+    where = re.escape("; the value at ['a']['b'] is ")
+    assert re.search(f" is not an? {kind}{where}", str(caught.value))
+    assert len(str(caught.value)) < 250
 
 
 PIECES = [*"ab[]'.=+~*{}:-1 "]

@@ -44,3 +44,19 @@ assert_type(lw.select({"a": 1}, "**").count(), int)
 assert_type(lw.tree_diff(1, 2)[0], Any)
 assert_type(lw.to_flat({"a": 1}), dict[str, Any])
 assert_type(lw.from_flat({"a": 1}, {"a": 0}, partial=True), tuple[Any, lw.FlatReport])
+
+
+class Layer(lw.Module):
+    def __init__(self) -> None:
+        self.weight = lw.Param(0.5)
+        self.count: lw.BatchStat[int] = lw.BatchStat(0)
+
+
+layer = Layer()
+assert_type(layer.weight.value, float)
+assert_type(layer.count.get_value(), int)
+graphdef, params, rest = lw.split(layer, lw.Param, ...)
+assert_type(graphdef, lw.GraphDef[Layer])
+assert_type(lw.merge(graphdef, params, rest), Layer)
+bare: lw.Param = lw.Param()
+typed: lw.State[str, lw.Param[float]] = lw.State()

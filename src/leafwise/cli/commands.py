@@ -1,6 +1,6 @@
 """What the commands do: each takes its options and returns lines and a status.
 
-Owns the words of the reports. Status 0 says that all is well, or the same; 1 that
+Owns the text of the reports. Status 0 means success, or no differences; 1 means that
 files differ.
 """
 
@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from ..integrations.formats import Document, dump
-from ..ops.basic import tree_map, tree_structure
+from ..integrations.formats import Document, dump, json_default
+from ..ops.basic import tree_leaves, tree_map, tree_structure
 from ..ops.paths import tree_leaves_with_path
 from ..ops.visit import DELETE
 from ..selection.diff import tree_diff
@@ -21,7 +22,7 @@ from ..selection.flat import to_flat
 from ..selection.merge import tree_merge
 from ..selection.override import guess, override
 from ..selection.pattern import selector
-from .files import Unreadable, read
+from .files import Unreadable, encoding, read, read_all
 from .paint import Paint
 
 
@@ -29,10 +30,10 @@ __all__ = ["Report", "diff", "flat", "get", "merge", "paths", "put", "show"]
 
 
 class Report(NamedTuple):
-    """What a command has to say.
+    """The result of a command.
 
     Attributes:
-        lines: The lines for the standard output.
+        lines: Lines for the standard output.
         status: The exit status.
     """
 
@@ -40,14 +41,32 @@ class Report(NamedTuple):
     status: int = 0
 
 
-def _as_json(value: Any) -> list[str]:
-    """Return a value as JSON text."""
-    return [dump(Document(value, "json")).removesuffix("\n")]
+def _as_json(value: Any, *, allow_nan: bool = False) -> list[str]:
+    """Return a value as JSON text that the output can represent."""
+    document = Document(value, "json")
+    text = dump(document, encoding=encoding(), allow_nan=allow_nan)
+    return [text.removesuffix("\n")]
 
 
 def _short(value: Any) -> str:
-    """Return a value as JSON text in one line."""
-    return json.dumps(value, ensure_ascii=False, default=str)
+    """Return a value as JSON in one line, or its `repr` if JSON has no form for it."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=json_default)
+    except TypeError:
+        return repr(value)
+
+
+def _line(place: str, value: Any, form: Callable[[Any], str], paint: Paint) -> str:
+    """Return `place = value`, or the value alone if the place is the root.
+
+    Raises:
+        Unreadable: The value is an integer with more digits than Python prints.
+    """
+    try:
+        text = form(value)
+    except ValueError as error:
+        raise Unreadable(f"the value at {place or 'the root'}: {error}") from error
+    return f"{paint(place, 'path')} = {text}" if place else text
 
 
 def _tree(options: argparse.Namespace) -> Any:
@@ -55,7 +74,7 @@ def _tree(options: argparse.Namespace) -> Any:
 
 
 def _rows(options: argparse.Namespace, tree: Any) -> list[tuple[Any, Any]]:
-    """Return paths and values: all leaves, or what the selectors mean."""
+    """Return paths and values of all leaves, or of what the selectors match."""
     if not options.selectors:
         return tree_leaves_with_path(tree, none_is_leaf=True)
     return select(tree, options.selectors, none_is_leaf=True).items()
@@ -77,8 +96,7 @@ def _shown(
     tree: Any, rows: list[tuple[Any, Any]], paint: Paint, is_part: bool
 ) -> Iterator[str]:
     for path, value in rows:
-        where = paint(str(path), "path")
-        yield f"{where} = {value!r}" if path else repr(value)
+        yield _line(str(path), value, repr, paint)
     if is_part:
         return
     treedef = tree_structure(tree)
@@ -92,7 +110,7 @@ def _count(number: int, one: str, many: str = "") -> str:
 
 
 def paths(options: argparse.Namespace) -> Report:
-    """Print the paths of leaves, or of what selectors mean."""
+    """Print the paths of all leaves, or of what the selectors match."""
     found = [str(path) for path, _ in _rows(options, _tree(options))]
     if options.json:
         return Report(_as_json(found))
@@ -100,17 +118,18 @@ def paths(options: argparse.Namespace) -> Report:
 
 
 def get(options: argparse.Namespace) -> Report:
-    """Print the value that a selector means; or one line for each of several."""
+    """Print the value at a selector, or a line for each of several matches."""
     chosen = selector(options.selector)
     rows = select(_tree(options), chosen, none_is_leaf=True).items()
     if chosen.means_one:
         ((_, value),) = rows
-        is_text = isinstance(value, str) and not options.json
-        return Report([value] if is_text else _as_json(value))
+        if isinstance(value, str) and not options.json:
+            return Report([value])
+        return Report(_as_json(value, allow_nan=not options.json))
     if options.json:
         return Report(_as_json({str(path): value for path, value in rows}))
     paint = Paint(options.color)
-    return Report(f"{paint(str(path), 'path')} = {_short(x)}" for path, x in rows)
+    return Report(_line(str(path), value, _short, paint) for path, value in rows)
 
 
 def flat(options: argparse.Namespace) -> Report:
@@ -119,17 +138,30 @@ def flat(options: argparse.Namespace) -> Report:
     if options.json:
         return Report(_as_json(table))
     paint = Paint(options.color)
-    return Report(f"{paint(name, 'path')} = {_short(x)}" for name, x in table.items())
+    return Report(_line(name, value, _short, paint) for name, value in table.items())
 
 
 # ----------------------------------------------------------------------------- writing
 
 
 def _written(tree: Any, document: Document, options: argparse.Namespace) -> Report:
-    """Return a tree as text, in the format that is wanted, or that it came in."""
+    """Return a tree as text, in the requested format or that of its document.
+
+    A JSON file that has `NaN` keeps it; nothing else is written with one.
+    """
     kind = "json" if options.json else options.to or document.kind
-    text = dump(Document(tree, kind, document.is_stream))
+    is_rewritten = document.kind == "json" and not options.json
+    text = dump(
+        Document(tree, kind, document.is_stream),
+        encoding=encoding(),
+        allow_nan=is_rewritten and not _is_finite(document.tree),
+    )
     return Report([text.removesuffix("\n")])
+
+
+def _is_finite(tree: Any) -> bool:
+    numbers = (leaf for leaf in tree_leaves(tree) if isinstance(leaf, float))
+    return all(map(math.isfinite, numbers))
 
 
 def put(options: argparse.Namespace) -> Report:
@@ -139,8 +171,8 @@ def put(options: argparse.Namespace) -> Report:
 
 
 def merge(options: argparse.Namespace) -> Report:
-    """Print files laid over one another."""
-    base, *overlays = [read(path, options.format) for path in options.files]
+    """Print the deep merge of files; later ones win."""
+    base, *overlays = read_all(options.files, options.format)
     trees = [document.tree for document in overlays]
     if options.delete is not None:
         trees = [_with_marks(tree, guess(options.delete)) for tree in trees]
@@ -157,7 +189,7 @@ def merge(options: argparse.Namespace) -> Report:
 
 
 def _with_marks(tree: Any, mark: Any) -> Any:
-    """Return a tree with `DELETE` in the place of each value that stands for it."""
+    """Return a tree with `DELETE` in place of each leaf that is equal to a mark."""
 
     def marked(leaf: Any) -> Any:
         return DELETE if type(leaf) is type(mark) and leaf == mark else leaf
@@ -176,11 +208,11 @@ def _rule(text: str) -> tuple[str, str]:
 
 
 def diff(options: argparse.Namespace) -> Report:
-    """Print what is different between two files; status 1 if something is."""
-    first, second = (read(path, options.format).tree for path in options.files)
+    """Print the differences between two files; status 1 if there are any."""
+    first, second = read_all(options.files, options.format)
     found = tree_diff(
-        first,
-        second,
+        first.tree,
+        second.tree,
         rtol=options.rtol,
         atol=options.atol,
         ignore=options.ignore or None,

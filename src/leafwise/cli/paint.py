@@ -1,4 +1,4 @@
-"""Colours on a terminal, and none elsewhere.
+"""Colours, on a terminal only.
 
 Owns when to paint: as `--color` says, else as `NO_COLOR`, `FORCE_COLOR` and the
 standard output do.
@@ -17,7 +17,7 @@ _CODES: Final = {"path": "36", "+": "32", "-": "31", "~": "33", "!": "35", "dim"
 
 
 class Paint:
-    """Paints text, or leaves it as it is.
+    """Adds colour to text, if it is wanted.
 
     Args:
         when: `"always"`, `"never"`, or `"auto"`.

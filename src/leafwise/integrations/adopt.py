@@ -6,6 +6,7 @@ functions, one level at a time.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -16,6 +17,7 @@ from ..core.registry import add_adopter
 from ..core.rule import Rule, aux_keyed_rule
 from ..core.treedef import PyTreeDef
 from ..core.view import GLOBAL
+from ..objects.checks import foreign
 from ..ops.basic import tree_structure
 from .optree import NAMESPACE
 
@@ -113,17 +115,25 @@ def _rule(cls: type, name: str, one_level: OneLevel, rebuild: Rebuild) -> Rule:
 def _find_in_jax(jax: Any, cls: Any) -> tuple[OneLevel, Rebuild] | None:
     util = jax.tree_util
     try:
-        if util.all_leaves([cls.__new__(cls)]):  # it looks at the type alone
+        if util.all_leaves([_blank(cls)]):  # it looks at the type alone
             return None
     except Exception:
         return None
+    return functools.partial(_level_in_jax, util), util.tree_unflatten
 
-    def one_level(node: Any) -> tuple[list[Any], Any, list[Any]]:
-        pairs, treedef = util.tree_flatten_with_path(node, lambda x: x is not node)
-        keys = [_key_from_jax(path[0]) for path, _ in pairs]
-        return [child for _, child in pairs], treedef, keys
 
-    return one_level, util.tree_unflatten
+def _level_in_jax(util: Any, node: Any) -> tuple[list[Any], Any, list[Any]]:
+    pairs, treedef = util.tree_flatten_with_path(node, lambda x: x is not node)
+    keys = [_key_from_jax(path[0]) for path, _ in pairs]
+    return [child for _, child in pairs], treedef, keys
+
+
+def _blank(cls: Any) -> Any:
+    """Return an instance of a class without values in it."""
+    try:
+        return cls.__new__(cls)
+    except Exception:
+        return object.__new__(cls)
 
 
 def _key_from_jax(key: Any) -> Any:
@@ -141,13 +151,16 @@ def _find_in_optree(optree: Any, cls: type) -> tuple[OneLevel, Rebuild] | None:
     get = optree.register_pytree_node.get
     if get(cls, namespace=NAMESPACE) is None:
         return None
-
-    def one_level(node: Any) -> tuple[Any, Any, list[Any]]:
-        level = optree.tree_flatten_one_level(node, namespace=NAMESPACE)
-        children, aux, entries, rebuild = level
-        return children, (aux, rebuild), [_key_from_entry(entry) for entry in entries]
-
+    one_level = functools.partial(_level_in_optree, optree, NAMESPACE)
     return one_level, lambda aux, children: aux[1](aux[0], children)
+
+
+def _level_in_optree(
+    optree: Any, namespace: str, node: Any
+) -> tuple[Any, Any, list[Any]]:
+    level = optree.tree_flatten_one_level(node, namespace=namespace)
+    children, aux, entries, rebuild = level
+    return children, (aux, rebuild), [_key_from_entry(entry) for entry in entries]
 
 
 def _key_from_entry(entry: Any) -> Any:
@@ -157,7 +170,8 @@ def _key_from_entry(entry: Any) -> Any:
 
 
 def _find_in_torch(torch: Any, cls: type) -> tuple[OneLevel, Rebuild] | None:
-    known = torch.utils._pytree.SUPPORTED_NODES.get(cls)
+    pytree = sys.modules.get("torch.utils._pytree")  # not there while torch is loaded
+    known = None if pytree is None else pytree.SUPPORTED_NODES.get(cls)
     if known is None:
         return None
 
@@ -177,6 +191,53 @@ _FINDERS: Final[dict[str, Callable[[Any, type], tuple[OneLevel, Rebuild] | None]
     "optree": _find_in_optree,
     "torch": _find_in_torch,
 }
+
+
+# ------------------------------------------------------------- looking inside
+
+
+def _known_elsewhere(value: Any) -> tuple[str, Callable[[Any], Any]] | None:
+    """Return the framework that knows a value as a node, and what takes it apart."""
+    for name, level_of in _LEVELS.items():
+        module = sys.modules.get(name)
+        loading = getattr(getattr(module, "__spec__", None), "_initializing", False)
+        one_level = None if module is None or loading else level_of(module, value)
+        if one_level is not None:
+            return name, functools.partial(_held, one_level)
+    return None
+
+
+def _held(one_level: OneLevel, node: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+    children, _, keys = one_level(node)
+    return [*children], [*keys]
+
+
+def _known_in_jax(jax: Any, value: Any) -> OneLevel | None:
+    util = jax.tree_util
+    return None if util.all_leaves([value]) else functools.partial(_level_in_jax, util)
+
+
+def _known_in_optree(optree: Any, value: Any) -> OneLevel | None:
+    """Look into all namespaces, as far as optree lets us."""
+    known = getattr(optree.registry, "_NODETYPE_REGISTRY", {}).values()
+    for entry in known:
+        if entry.type is type(value):
+            return functools.partial(_level_in_optree, optree, entry.namespace)
+    return None
+
+
+def _known_in_torch(torch: Any, value: Any) -> OneLevel | None:
+    found = _find_in_torch(torch, type(value))
+    return None if found is None else found[0]
+
+
+_LEVELS: Final[dict[str, Callable[[Any, Any], OneLevel | None]]] = {
+    "jax": _known_in_jax,
+    "optree": _known_in_optree,
+    "torch": _known_in_torch,
+}
+
+foreign.append(_known_elsewhere)
 
 
 # ------------------------------------------------------------------------ treedefs

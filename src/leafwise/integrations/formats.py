@@ -1,8 +1,9 @@
 """Nested data as text: JSON, TOML and YAML, read and written.
 
-Owns what is particular to each format. YAML is read as YAML 1.2 wants it where 1.1
-surprises: `on`, `yes` and `no` are text, `22:22` is text, `3e-4` is a number. PyYAML
-and tomli-w are asked for only when they are needed.
+Owns what is particular to each format: what it cannot hold, how it escapes characters,
+which keys collide. YAML is read by the rules of YAML 1.2 where those of 1.1 surprise:
+`on`, `yes`, `no` and `=` are text, `22:22` is text, `3e-4` is a number. PyYAML and
+tomli-w are imported only when they are needed.
 """
 
 from __future__ import annotations
@@ -11,16 +12,20 @@ import importlib
 import json
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import date, time
 from typing import Any, Final, NamedTuple
 
-from ..ops.paths import tree_leaves_with_path
+from ..core.auxdata import clip
+from ..core.code import unlink
+from ..core.keypath import KeyPath
+from ..core.keys import DictKey, SequenceKey
 
 
-__all__ = ["SUFFIXES", "Document", "FormatError", "dump", "load"]
+__all__ = ["SUFFIXES", "Document", "FormatError", "dump", "json_default", "load"]
 
 SUFFIXES: Final = {".json": "json", ".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
-"""The formats by the endings of files."""
+"""The formats by file extension."""
 
 _DEEPEST: Final = 500
 
@@ -30,12 +35,12 @@ class FormatError(ValueError):
 
 
 class Document(NamedTuple):
-    """What was read.
+    """The content of a file.
 
     Attributes:
-        tree: The data; a list of them if the text was a YAML stream of several.
+        tree: The data; for a YAML stream of several documents, a list of them.
         kind: The format, `"json"`, `"toml"` or `"yaml"`.
-        is_stream: Whether it was a stream of several.
+        is_stream: Whether it is a stream of several documents.
     """
 
     tree: Any
@@ -43,21 +48,39 @@ class Document(NamedTuple):
     is_stream: bool = False
 
 
+class _How(NamedTuple):
+    """How to write: see `dump`."""
+
+    encoding: str
+    allow_nan: bool
+
+
 def load(text: str, kind: str) -> Document:
     """Read a text.
+
+    A key that a JSON object or a YAML mapping has twice is an error, and so are YAML
+    keys that are equal in Python, such as `1` and `true`.
 
     Args:
         text: The text.
         kind: `"json"`, `"toml"` or `"yaml"`.
 
+    Returns:
+        The data, with its format.
+
     Raises:
-        FormatError: It is not of the format or nested too deeply, or a package is
-            missing.
+        FormatError: The text is malformed, nested too deeply or has a key twice; or a
+            package is missing.
 
     Example:
         >>> from leafwise.integrations.formats import load
         >>> load('{"a": [1, null]}', "json").tree
         {'a': [1, None]}
+        >>> load('{"a": 1, "a": 2}', "json")
+        Traceback (most recent call last):
+        ...
+        leafwise.integrations.formats.FormatError: line 1, column 10: duplicate key \
+'a', first on line 1
     """
     try:
         return _READERS[kind](text)
@@ -69,14 +92,24 @@ def load(text: str, kind: str) -> Document:
         raise FormatError(f"not valid {kind.upper()}: {error}") from error
 
 
-def dump(document: Document) -> str:
-    """Write a tree as text, with a newline at its end.
+def dump(
+    document: Document, *, encoding: str = "utf-8", allow_nan: bool = False
+) -> str:
+    r"""Write a tree as text, with a newline at its end.
 
     Args:
         document: The tree and the format.
+        encoding: The encoding that the text is meant for. Characters that it lacks are
+            written as escapes of the format.
+        allow_nan: Whether JSON may have `NaN` and `Infinity`, which Python's `json`
+            reads and writes, but most other readers refuse.
+
+    Returns:
+        The text; the encoding can represent all of it.
 
     Raises:
-        FormatError: The format has no form for the tree, or a package is missing.
+        FormatError: The format cannot represent the tree, the tree is nested too
+            deeply, or a package is missing.
 
     Example:
         >>> from leafwise.integrations.formats import Document, dump
@@ -87,16 +120,21 @@ def dump(document: Document) -> str:
             null
           ]
         }
+        >>> print(dump(Document({"name": "Zoë"}, "yaml"), encoding="ascii"), end="")
+        name: "Zo\xEB"
     """
+    how = _How(encoding, allow_nan)
     try:
-        return _WRITERS[document.kind](document)
+        return _WRITERS[document.kind](document, how)
     except RecursionError as error:
         raise FormatError("nested too deeply for its writer") from error
+    except FormatError:
+        raise
     except (TypeError, ValueError) as error:
-        if isinstance(error, FormatError):
-            raise
-        kind = document.kind.upper()
-        raise FormatError(f"{kind} has no form for it: {error}") from error
+        reason = _misfit(document, how) or str(error)
+        raise FormatError(
+            f"cannot be written as {document.kind.upper()}: {reason}"
+        ) from error
 
 
 def _need(module: str, package: str, kind: str) -> Any:
@@ -109,27 +147,248 @@ def _need(module: str, package: str, kind: str) -> Any:
         ) from error
 
 
+# ---------------------------------------------------- what a format cannot represent
+
+
+def _children(node: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield keys and children of a dict, list or tuple."""
+    if isinstance(node, dict):
+        yield from ((DictKey(key), child) for key, child in node.items())
+    else:
+        yield from ((SequenceKey(index), child) for index, child in enumerate(node))
+
+
+def _nodes(tree: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield each dict, list and tuple once, with its path as a linked list."""
+    stack: list[tuple[Any, Any]] = [((), tree)]
+    seen: set[int] = set()
+    while stack:
+        slot, node = stack.pop()
+        if isinstance(node, dict | list | tuple) and id(node) not in seen:
+            seen.add(id(node))
+            yield slot, node
+            below = [((slot, key), child) for key, child in _children(node)]
+            stack += reversed(below)
+
+
+def _where(slot: Any) -> str:
+    return KeyPath(unlink(slot)).where()
+
+
+def _misfit(document: Document, how: _How) -> str | None:
+    """Return which key or value a format cannot represent; None if no single one is it.
+
+    Each is written by itself, which takes time, but only after a failure.
+    """
+    tree, kind = document.tree, document.kind
+    for slot, node in _nodes([tree]):
+        for key, value in _children(node):
+            path = KeyPath(unlink((slot, key))[1:])
+            if isinstance(node, dict):
+                wrong = _complaint({key.key: ""}, key.key, kind, how)
+                if wrong:
+                    return f"the key at {path.where()} {wrong}"
+            if not isinstance(value, dict | list | tuple):
+                wrong = _complaint({"": value}, value, kind, how)
+                if wrong:
+                    return f"the value at {path.where()} {wrong}"
+    return None
+
+
+def _complaint(table: Any, part: Any, kind: str, how: _How) -> str:
+    """Return why a key or value cannot be written, even in a dict of its own."""
+    if type(part) is str and part.isascii():
+        return ""
+    try:
+        _WRITERS[kind](Document(table, kind), how)
+    except UnicodeError:
+        return "has a lone surrogate"
+    except ValueError as error:
+        return f"is too long: {error}" if isinstance(part, int) else f"is {_a(part)}"
+    except TypeError:
+        return f"is {_a(part)}"
+    return ""
+
+
+def _a(value: Any) -> str:
+    """Return what a value is, in the words of a message."""
+    if value is None or isinstance(value, float):
+        return "null" if value is None else repr(value)
+    name = type(value).__name__
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}, {clip(value)}"
+
+
+def _fits(text: str, encoding: str) -> bool:
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _escaped(text: str, encoding: str, escape: Callable[[str], str]) -> str:
+    """Return a text with escapes for what an encoding lacks.
+
+    In JSON and TOML only what stands between double quotes can be beyond ASCII, so an
+    escape is right wherever it is needed.
+    """
+
+    def shown(match: re.Match[str]) -> str:
+        return match[0] if _fits(match[0], encoding) else escape(match[0])
+
+    return text if _fits(text, encoding) else re.sub(r"[^\x00-\x7f]", shown, text)
+
+
+# -------------------------------------------------------------------- duplicate keys
+
+
+def _duplicate(key: str, line: int, column: int, first: int) -> FormatError:
+    return FormatError(
+        f"line {line}, column {column}: duplicate key {clip(key)}, first on line "
+        f"{first}"
+    )
+
+
+class _HasDuplicate(ValueError):
+    """A JSON object has a key twice."""
+
+
+def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object as a dict.
+
+    Raises:
+        _HasDuplicate: A key is there twice. The place is not known here.
+    """
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        raise _HasDuplicate
+    return table
+
+
+_JSON_TOKEN: Final = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")([ \t\r\n]*:)?|[{}\[\]]')
+
+
+def _find_duplicate(text: str) -> FormatError:
+    """Return the error about the first duplicate key in a JSON text that has one."""
+    objects: list[dict[str, int]] = []
+    for token in _JSON_TOKEN.finditer(text):
+        if token[0] in "{[":
+            objects.append({})
+        elif token[0] in "}]":
+            objects.pop()
+        elif token[2]:
+            key, start = json.loads(token[1]), token.start()
+            first = objects[-1].setdefault(key, start)
+            if first != start:
+                return _duplicate(key, *_mark(text, start), _mark(text, first)[0])
+    raise AssertionError("a JSON object has a key twice, but no second one is found")
+
+
+def _mark(text: str, place: int) -> tuple[int, int]:
+    """Return line and column of a place in a text."""
+    return text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
+
+
+def _refuse_duplicates(yaml: Any, loader: Any, root: Any) -> None:
+    """Refuse a YAML document with a mapping that has equal keys.
+
+    Looks at the nodes before any is constructed: constructing adds the pairs that `<<`
+    brings, and a mapping may override those.
+
+    Raises:
+        FormatError: A mapping has equal keys; the message says where.
+    """
+    stack, seen = [root], set()
+    while stack:
+        node = stack.pop()
+        if id(node) in seen or isinstance(node, yaml.ScalarNode):
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            _refuse_equal_keys(yaml, loader, node)
+            stack += [child for pair in reversed(node.value) for child in pair]
+        else:
+            stack += reversed(node.value)
+
+
+def _refuse_equal_keys(yaml: Any, loader: Any, mapping: Any) -> None:
+    known: dict[Any, Any] = {}
+    for node, _ in mapping.value:
+        if not isinstance(node, yaml.ScalarNode):
+            continue  # refused later: it cannot be a key in Python
+        key = (node.tag,) if node.tag == _MERGE else loader.construct_object(node)
+        first = known.setdefault(key, node)
+        line, column = node.start_mark.line + 1, node.start_mark.column + 1
+        if first is not node and first.value == node.value:
+            raise _duplicate(node.value, line, column, first.start_mark.line + 1)
+        if first is not node:
+            raise FormatError(
+                f"line {line}, column {column}: the keys {first.value} (line "
+                f"{first.start_mark.line + 1}) and {node.value} are equal in Python, "
+                "so a dict cannot have both"
+            )
+
+
 # -------------------------------------------------------------------------------- JSON
 
 
 def _read_json(text: str) -> Document:
-    return Document(json.loads(text), "json")
+    try:
+        return Document(json.loads(text, object_pairs_hook=_table), "json")
+    except _HasDuplicate:
+        raise _find_duplicate(text) from None
 
 
-def _write_json(document: Document) -> str:
-    text = json.dumps(document.tree, indent=2, ensure_ascii=False, default=_as_text)
-    return f"{text}\n"
+def _write_json(document: Document, how: _How) -> str:
+    _refuse_colliding_names(document.tree)
+    text = json.dumps(
+        document.tree,
+        indent=2,
+        ensure_ascii=False,
+        allow_nan=how.allow_nan,
+        default=json_default,
+    )
+    return _escaped(f"{text}\n", how.encoding, lambda char: json.dumps(char)[1:-1])
 
 
-def _as_text(value: Any) -> str:
-    """Return a date, time or the like as JSON has it.
+def json_default(value: Any) -> str:
+    """Return a date or time as text, for `json.dumps`.
+
+    Args:
+        value: What JSON has no form for.
 
     Raises:
-        TypeError: It is none.
+        TypeError: It is neither a date nor a time.
+
+    Example:
+        >>> from datetime import date
+        >>> from leafwise.integrations.formats import json_default
+        >>> json_default(date(2026, 11, 21))
+        '2026-11-21'
     """
-    if hasattr(value, "isoformat"):
-        return str(value.isoformat())
-    raise TypeError(f"{value!r} is a {type(value).__name__}")
+    if isinstance(value, date | time):  # a datetime is a date, too
+        return value.isoformat()
+    raise TypeError(f"not {_a(value)}")
+
+
+def _refuse_colliding_names(tree: Any) -> None:
+    """Refuse dicts with keys that JSON writes alike, such as 1 and "1".
+
+    Raises:
+        FormatError: There is one.
+    """
+    for slot, node in _nodes(tree):
+        if not isinstance(node, dict) or all(type(key) is str for key in node):
+            continue
+        known: dict[str, Any] = {}
+        for key in node:
+            name = key if isinstance(key, str) else json.dumps(key)
+            first = known.setdefault(name, key)
+            if first is not key:
+                raise FormatError(
+                    f"cannot be written as JSON: the keys {clip(first)} and {clip(key)}"
+                    f" of the dict at {_where(slot)} are the same name"
+                )
 
 
 # -------------------------------------------------------------------------------- TOML
@@ -139,18 +398,24 @@ def _read_toml(text: str) -> Document:
     return Document(tomllib.loads(text), "toml")
 
 
-def _write_toml(document: Document) -> str:
+def _write_toml(document: Document, how: _How) -> str:
     writer = _need("tomli_w", "tomli-w", "writing TOML")
     if not isinstance(document.tree, dict):
-        raise TypeError("the root of a TOML file is a table")
-    for path, leaf in tree_leaves_with_path(document.tree, none_is_leaf=True):
-        if leaf is None:
-            raise TypeError(f"it has no null, and there is one at {path}")
-    return str(writer.dumps(document.tree))
+        root = _a(document.tree)
+        raise FormatError(f"cannot be written as TOML: the root is {root}, not a dict")
+    text = str(writer.dumps(document.tree))
+    text.encode("utf-8")  # no TOML file has a lone surrogate, not even as an escape
+    return _escaped(text, how.encoding, _toml_escape)
+
+
+def _toml_escape(char: str) -> str:
+    code = ord(char)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 # -------------------------------------------------------------------------------- YAML
 
+_MERGE: Final = "tag:yaml.org,2002:merge"
 _BOOL: Final = r"true|True|TRUE|false|False|FALSE"
 _INT: Final = r"[-+]?(0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|0|[1-9][0-9_]*)"
 _FLOAT: Final = (
@@ -162,6 +427,7 @@ _SCALARS: Final = {
     "int": (_INT, "-+0123456789"),
     "float": (_FLOAT, "-+.0123456789"),
 }
+_NOT_IN_1_2: Final = (*_SCALARS, "value")  # "value" is a plain =
 
 
 def _read_yaml(text: str) -> Document:
@@ -169,30 +435,32 @@ def _read_yaml(text: str) -> Document:
     base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         _refuse_deep(yaml, text, base)
-        documents = [*yaml.load_all(text, Loader=_loader(base))]
+        documents = [*yaml.load_all(text, Loader=_loader(yaml, base))]
     except yaml.YAMLError as error:
-        raise FormatError(f"not valid YAML: {_told(error)}") from error
+        raise FormatError(f"not valid YAML: {_told(error, text)}") from error
     if len(documents) == 1:
         return Document(documents[0], "yaml")
     return Document(documents or None, "yaml", bool(documents))
 
 
-def _told(error: Any) -> str:
+def _told(error: Any, text: str) -> str:
     """Return what is wrong in a YAML text, with the place."""
-    mark, problem = (
-        getattr(error, "problem_mark", None),
-        getattr(error, "problem", None),
-    )
-    if mark is None or problem is None:
+    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", "")
+    if mark is not None and problem:
+        return f"line {mark.line + 1}, column {mark.column + 1}: {problem}"
+    character = getattr(error, "character", None)  # one that YAML does not allow
+    if character is None:
         return str(error)
-    return f"line {mark.line + 1}, column {mark.column + 1}: {problem}"
+    character = chr(character) if isinstance(character, int) else character
+    line, column = _mark(text, text.find(character))
+    return f"line {line}, column {column}: the character {character!r} is not allowed"
 
 
 def _refuse_deep(yaml: Any, text: str, loader: Any) -> None:
-    """Refuse what would need more of the stack than there is: the reader recurses.
+    """Refuse what would exhaust the stack: the reader is recursive.
 
     Raises:
-        FormatError: It is nested too deeply.
+        FormatError: The text is nested too deeply.
     """
     depth = 0
     for event in yaml.parse(text, Loader=loader):
@@ -204,15 +472,40 @@ def _refuse_deep(yaml: Any, text: str, loader: Any) -> None:
             depth -= 1
 
 
-def _loader(base: Any) -> Any:
-    """Return a loader class that reads plain scalars as YAML 1.2 does."""
-    loader: Any = type("Loader", (base,), {})
+def _loader(yaml: Any, base: Any) -> Any:
+    """Return a loader class with the plain scalars of YAML 1.2 and without doubles."""
+
+    def construct_document(self: Any, node: Any) -> Any:
+        _refuse_duplicates(yaml, self, node)
+        return base.construct_document(self, node)
+
+    loader: Any = type("Loader", (base,), {"construct_document": construct_document})
     loader.yaml_implicit_resolvers = {
-        first: [pair for pair in pairs if pair[0].rpartition(":")[2] not in _SCALARS]
+        first: [pair for pair in pairs if pair[0].rpartition(":")[2] not in _NOT_IN_1_2]
         for first, pairs in base.yaml_implicit_resolvers.items()
     }
     _add_scalars(loader)
+    for name in (*_SCALARS, "timestamp"):
+        tag = f"tag:yaml.org,2002:{name}"
+        construct = _with_place(yaml, name, base.yaml_constructors[tag])
+        loader.add_constructor(tag, construct)
     return loader
+
+
+def _with_place(yaml: Any, name: str, construct: Any) -> Any:
+    """Return a constructor whose errors say where the scalar is."""
+
+    def constructed(loader: Any, node: Any) -> Any:
+        try:
+            return construct(loader, node)
+        except (ValueError, LookupError, AttributeError) as error:
+            why = f": {error}" if isinstance(error, ValueError) else ""
+            raise yaml.constructor.ConstructorError(
+                None, None, f"{clip(node.value)} is not a valid {name}{why}",
+                node.start_mark,
+            ) from error  # fmt: skip
+
+    return constructed
 
 
 def _add_scalars(cls: Any) -> None:
@@ -221,24 +514,41 @@ def _add_scalars(cls: Any) -> None:
         cls.add_implicit_resolver(f"tag:yaml.org,2002:{name}", whole, [*first])
 
 
-def _write_yaml(document: Document) -> str:
+def _write_yaml(document: Document, how: _How) -> str:
     yaml = _need("yaml", "PyYAML", "YAML")
     dumper: Any = type("Dumper", (yaml.SafeDumper,), {})
     _add_scalars(dumper)  # beside those of YAML 1.1: what either reads is quoted
     dumper.add_representer(str, _represent_text)
-    options = {"Dumper": dumper, "sort_keys": False, "allow_unicode": True}
+    text = _dumped(yaml, document, Dumper=dumper, allow_unicode=True)
+    if _fits(text, how.encoding):
+        return text
+    return _dumped(yaml, document, Dumper=dumper, allow_unicode=False)
+
+
+def _dumped(yaml: Any, document: Document, **options: Any) -> str:
     try:
         if document.is_stream:
-            return str(yaml.dump_all(document.tree, explicit_start=True, **options))
-        text = str(yaml.dump(document.tree, **options))
-        return text.removesuffix("...\n")
+            return str(
+                yaml.dump_all(
+                    document.tree, explicit_start=True, sort_keys=False, **options
+                )
+            )
+        text = str(yaml.dump(document.tree, sort_keys=False, **options))
     except yaml.YAMLError as error:
-        raise FormatError(f"YAML has no form for it: {error}") from error
+        raise TypeError(str(error.args[0])) from error
+    return text.removesuffix("...\n")
 
 
 def _represent_text(dumper: Any, text: str) -> Any:
-    """Return a text as a scalar, one of several lines as a block."""
+    """Return a text as a scalar, one of several lines as a block.
+
+    Raises:
+        UnicodeEncodeError: It has a lone surrogate, which readers of YAML refuse.
+    """
+    text.encode("utf-8")
     style = "|" if "\n" in text else None
+    if not {"\x85", "\u2028", "\u2029"}.isdisjoint(text):
+        style = '"'  # as lines of a block they would be read as "\n"
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
 
 
@@ -247,7 +557,7 @@ _READERS: Final[dict[str, Callable[[str], Document]]] = {
     "toml": _read_toml,
     "yaml": _read_yaml,
 }
-_WRITERS: Final[dict[str, Callable[[Document], str]]] = {
+_WRITERS: Final[dict[str, Callable[[Document, _How], str]]] = {
     "json": _write_json,
     "toml": _write_toml,
     "yaml": _write_yaml,

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from ..core.auxdata import clip
-from ..objects.filters import Filter, predicate
-from ..objects.graphdef import GraphDef, Taken, build, take
+from ..kinds import Kind
+from ..objects.filters import Filter, judge, predicate
+from ..objects.graphdef import GraphDef, Taken, build, kinds_of, take
 from ..objects.state import from_flat_state, unlink
 from ..objects.variable_types import Param
 from ..objects.variables import Variable
@@ -468,8 +469,8 @@ def value_and_grad(
         argnums: The position of the argument that is differentiated, or of several.
         wrt: Which values of an object are differentiated, see
             :mod:`leafwise.filters`; one filter for all arguments, or a tuple with one
-            for each. Of an argument without objects, such as an array or a `State`,
-            all is.
+            for each. Frozen parameters are not. Of an argument without objects, such as
+            an array or a `State`, all is.
         has_aux: Whether the function returns something beside the number.
         holomorphic: Whether the function is promised to be holomorphic.
         allow_int: Whether to differentiate by integers, which is trivial.
@@ -593,15 +594,22 @@ def _target(
     if all(isinstance(obj, Variable) for obj in alone.tracked):
         return _whole(taken, alone, number)
     paths = [unlink(link) for link in taken.links]
+    kinds = kinds_of(taken.code)
     places = [
         place
         for place, path in enumerate(paths)
-        if path[:2] == (0, number) and meant(path[2:], taken.leaves[place])
+        if path[:2] == (0, number)
+        and kinds[place] is not Kind.FROZEN
+        and judge(meant, path[2:], taken.leaves[place], kinds[place])
     ]
     if not places:
+        frozen = sum(
+            path[:2] == (0, number) and kinds[place] is Kind.FROZEN
+            for place, path in enumerate(paths)
+        )
         raise ValueError(
             f"{meant!r} means no value of argument {number}: there is nothing to "
-            "differentiate"
+            f"differentiate{f' ({frozen} of its values are frozen)' if frozen else ''}"
         )
     names = [paths[place][2:] for place in places]
     return places, lambda found: from_flat_state(zip(names, found, strict=True))

@@ -22,6 +22,7 @@ from ..kinds import Marked
 __all__ = [
     "DataNode",
     "is_data",
+    "looks_like_array",
     "plain_types",
     "register_data_type",
     "settled_types",
@@ -113,20 +114,20 @@ def forget_types() -> None:
 on_change.append(forget_types)
 
 
-def sort(value: Any, holds_others: Callable[[type], bool]) -> str:
+def sort(value: Any, holds_others: Callable[[Any], bool]) -> str:
     """Return `"data"`, `"plain"` or `"container"`, and remember it for the type.
 
     Args:
         value: Anything.
-        holds_others: Says of a type that is no data whether its instances hold
-            values that could be.
+        holds_others: Says of a value that is no data whether values of its type
+            hold others that could be.
     """
     cls = type(value)
     if cls in settled_types:
         return "plain" if cls in plain_types else "data"
     known = _registrations[0]
     data, lasting = _classify(value)
-    if not data and holds_others(cls):
+    if not data and holds_others(value):
         return "container"
     if lasting and known == _registrations[0]:  # nobody registered it meanwhile
         if len(settled_types) > _MAX_TYPES:
@@ -158,7 +159,7 @@ def _classify(value: Any) -> tuple[bool, bool]:
         known = getattr(sys.modules.get(module), name, None)
         if isinstance(known, type) and isinstance(value, known):
             return data, known in cls.__mro__
-    return _looks_like_array(cls), _is_loaded(cls)
+    return looks_like_array(cls), _is_loaded(cls)
 
 
 _IS: Final = (
@@ -181,7 +182,8 @@ _IS: Final = (
 """Classes by module and name, and whether their instances are data."""
 
 
-def _looks_like_array(cls: type) -> bool:
+def looks_like_array(cls: type) -> bool:
+    """Say whether a type has what arrays have, be it for one number only."""
     return (
         hasattr(cls, "shape")
         and hasattr(cls, "dtype")

@@ -16,7 +16,7 @@ from ..core.rule import Rule
 from ..errors import StructureError
 from ..sentinel import MISSING
 from .arrays import DataNode
-from .filters import Filter
+from .filters import FROZEN, Filter
 from .graph import joined, nested, require_whole, select, take_whole, wrong
 from .graphdef import build, parts_of, take
 from .sizes import rule_of
@@ -36,8 +36,9 @@ _CHANGEABLE: Final = (list, dict, OrderedDict, defaultdict, deque)
 def update(node: Any, *states: Mapping[Any, Any]) -> None:
     """Write values into an object, in place.
 
-    Objects and variables stay the same, and what shares them sees the change. A name
-    that the object does not have becomes a new attribute, by the usual rules.
+    Objects and variables stay the same, and what shares them sees the change; what is
+    frozen stays frozen. A name that the object does not have becomes a new attribute,
+    by the usual rules.
 
     Args:
         node: The object.
@@ -172,7 +173,7 @@ def write(holder: Any, key: Any, value: Any) -> Callable[[], None]:
     if isinstance(holder, Variable):
         before = holder.get_raw_value(), holder.get_metadata()
         if isinstance(value, Variable):
-            holder.update_from_state(value)
+            holder.update_from_state(_frozen_as(holder, value))
         else:
             holder.set_value(value)
         return lambda: holder.update_from_state(
@@ -193,6 +194,18 @@ def write(holder: Any, key: Any, value: Any) -> Callable[[], None]:
             holder[key] = old
 
     return take_back
+
+
+def _frozen_as(holder: Variable, value: Variable) -> Variable:
+    """Return a variable with the mark of another one that says if it is frozen."""
+    frozen = holder._leafwise_is_frozen
+    if frozen == value._leafwise_is_frozen:
+        return value
+    metadata = value.get_metadata()
+    metadata.pop(FROZEN, None)
+    if frozen:
+        metadata[FROZEN] = True
+    return make_variable(Variable, value.get_raw_value(), metadata)
 
 
 # -------------------------------------------------------------------------- pop

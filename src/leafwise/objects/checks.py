@@ -1,32 +1,42 @@
 """Checks: no data where only structure should be.
 
 Owns the walk through static values in search of data and of stray marks, and the
-texts of what is found. The walk goes through what trees are made of and through
-what they cannot see into: unregistered dataclasses, `functools.partial`, subclasses
-of the built-in containers. It visits each container once and takes values whose
-types are all settled in one go.
+texts of what is found. The walk goes through what trees are made of, here, in any
+namespace or in a framework that is loaded, and through what they cannot see into:
+unregistered dataclasses and attrs classes, `functools.partial`, simple namespaces,
+subclasses of the built-in containers. It visits each container once and takes values
+whose types are all settled in one go.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections import deque
+import types
+from collections import UserList, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..core.auxdata import clip, is_array_like
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.registry import current
+from ..core.registry import current, namespaces, view_of
+from ..core.rule import Rule
 from ..errors import KindError
 from ..kinds import Marked
 from .arrays import plain_types, settled_types, sort
 
 
-__all__ = ["Found", "find_data", "find_marks", "holds_others"]
+__all__ = ["Found", "find_data", "find_marks", "foreign", "holds_data", "holds_others"]
 
-_SEQUENCES: Final = (list, tuple, set, frozenset, deque)
+_SEQUENCES: Final = (list, tuple, set, frozenset, deque, UserList)
+_HOLDERS: Final = (*_SEQUENCES, Mapping, functools.partial, types.SimpleNamespace)
+
+Apart = Callable[[Any], tuple[Sequence[Any], Sequence[Any]]]
+"""Takes a value apart one level deep: returns what it holds, and the keys of it."""
+
+foreign: Final[list[Callable[[Any], tuple[str, Apart] | None]]] = []
+"""Functions that say of a value which framework knows it as a node, and how."""
 
 
 class Found(NamedTuple):
@@ -44,13 +54,28 @@ class Found(NamedTuple):
 # --------------------------------------------------------------------- walking
 
 
-def holds_others(cls: type) -> bool:
-    """Say whether instances of a type that is no data hold values that could be."""
-    if issubclass(cls, (*_SEQUENCES, Mapping, functools.partial)):
+def holds_others(value: Any) -> bool:
+    """Say whether a value that is no data is of a type that could hold some."""
+    cls = type(value)
+    if issubclass(cls, _HOLDERS):
         return True
-    if current.view.resolve(cls) is not None:
+    if cls.__module__ == "builtins" or issubclass(cls, type):
+        return False
+    if _rule_of(cls) is not None or framework_of(value) is not None:
         return True
-    return dataclasses.is_dataclass(cls)
+    return dataclasses.is_dataclass(cls) or hasattr(cls, "__attrs_attrs__")
+
+
+def _rule_of(cls: type) -> Rule | None:
+    """Return the rule of a type, be it in some namespace only."""
+    rule = current.view.resolve(cls)
+    others = () if rule is not None else namespaces()
+    return next(filter(None, (view_of(name).resolve(cls) for name in others)), rule)
+
+
+def framework_of(value: Any) -> tuple[str, Apart] | None:
+    """Return the framework that knows a value as a node, and how it comes apart."""
+    return next(filter(None, (find(value) for find in foreign)), None)
 
 
 def _inside(value: Any) -> tuple[Sequence[Any], Callable[[], Iterable[Any]]]:
@@ -63,15 +88,27 @@ def _inside(value: Any) -> tuple[Sequence[Any], Callable[[], Iterable[Any]]]:
         names = [GetAttrKey("func"), *map(SequenceKey, range(len(value.args)))]
         held = [value.func, *value.args, *value.keywords.values()]
         return held, lambda: [*names, *map(DictKey, value.keywords)]
-    rule = current.view.resolve(type(value))
+    rule = _rule_of(type(value))
     if rule is not None:
         children, aux = rule.flatten(value)
         return children, lambda: rule.keys(aux, len(children))
     if isinstance(value, _SEQUENCES):
         return [*value], lambda: map(SequenceKey, range(len(value)))
-    fields = [field.name for field in dataclasses.fields(value)]
-    there = [name for name in fields if hasattr(value, name)]
+    known = framework_of(value)
+    if known is not None:
+        children, keys = known[1](value)
+        return children, lambda: keys
+    there = [name for name in _names_in(value) if hasattr(value, name)]
     return [getattr(value, name) for name in there], lambda: map(GetAttrKey, there)
+
+
+def _names_in(value: Any) -> Iterable[str]:
+    """Return the names of what a record holds."""
+    if isinstance(value, types.SimpleNamespace):
+        return vars(value)
+    if dataclasses.is_dataclass(value):
+        return [field.name for field in dataclasses.fields(value)]
+    return [field.name for field in type(value).__attrs_attrs__]
 
 
 def _search(
@@ -112,6 +149,14 @@ def _path_of(link: Any) -> tuple[Any, ...]:
 def find_data(value: Any) -> Iterator[Found]:
     """Yield the data inside a container, each once, with its path."""
     return _search(value, plain_types, _is_data)
+
+
+def holds_data(value: Any) -> bool:
+    """Say whether a value is data, or has some inside."""
+    found = sort(value, holds_others)
+    if found == "container":
+        return next(find_data(value), None) is not None
+    return found == "data"
 
 
 def _is_data(value: Any) -> bool:
@@ -190,7 +235,6 @@ def data_after_init(owner: type, key: Any, value: Any) -> KindError:
 
 def _data_inside(owner: type, key: Any, value: Any, reason: str) -> KindError:
     kind = type(value).__name__
-    ours = "Dict" if isinstance(value, Mapping) else "List"
     name = owner.__name__
     subject = "which" if _is_data(value) else f"a {kind} that"
     is_attribute = isinstance(key, GetAttrKey)
@@ -201,7 +245,7 @@ def _data_inside(owner: type, key: Any, value: Any, reason: str) -> KindError:
         f"Found data in {owner.__qualname__}{key}, {subject} {reason}",
         (
             (f"let the whole {kind} be data", f"obj{key} = data(...)"),
-            ("use a container that knows of data", f"obj{key} = {ours}(...)"),
+            *_other_container(key, value),
             *_declaration(key, kind),
             *(
                 (
@@ -214,6 +258,18 @@ def _data_inside(owner: type, key: Any, value: Any, reason: str) -> KindError:
             ("keep what is data out of it", f"obj{key} = static(...)"),
         ),
     )
+
+
+def _other_container(key: Any, value: Any) -> tuple[tuple[str, str], ...]:
+    """Return what to use in place of a container, or how to make it a tree here."""
+    if isinstance(value, (*_SEQUENCES, Mapping)):
+        ours = "Dict" if isinstance(value, Mapping) else "List"
+        return (("use a container that knows of data", f"obj{key} = {ours}(...)"),)
+    known = framework_of(value)
+    if known is None:
+        return ()
+    adopt = f"leafwise.integrations.adopt({known[0]!r}), and data(...)"
+    return ((f"let what {known[0]} knows be a tree here, too", adopt),)
 
 
 def _declaration(key: Any, kind: str) -> tuple[tuple[str, str], ...]:

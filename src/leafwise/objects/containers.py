@@ -15,14 +15,14 @@ from collections.abc import (
     MutableSequence,
     Sequence,
 )
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
 
 from ..core.jsonform import read_value, write_value
 from ..core.keys import DictKey, SequenceKey
 from ..kinds import Kind
 from ..show.text import Block
 from .items import Container, Positions, positions
-from .layout import Anatomy, Family, Layout, OwnLayout, changed, layout_of
+from .layout import Anatomy, Family, Layout, OwnLayout, layout_of
 from .node import read_statics, write_statics
 from .statics import Statics
 from .trace import check
@@ -72,7 +72,7 @@ class List(Container, MutableSequence[T], Generic[T]):
         _leafwise_items: list[Any]
         _leafwise_item_kinds: list[Kind]
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make a list without items."""
         made = super().__new__(cls, *args, **kwargs)
         _put(made, "_leafwise_items", [])
@@ -222,10 +222,6 @@ class List(Container, MutableSequence[T], Generic[T]):
         for place, value in enumerate([*self._leafwise_items]):
             kinds[place] = self._leafwise_recheck(place, value, kinds[place])
 
-    def _leafwise_change_item_kinds(self, changes: Mapping[Kind, Kind]) -> None:
-        kinds = self._leafwise_item_kinds
-        kinds[:] = [changes.get(kind, kind) for kind in kinds]
-
     def __getstate__(self) -> Any:
         items, kinds = [*self._leafwise_items], [*self._leafwise_item_kinds]
         return super().__getstate__(), items, kinds
@@ -341,7 +337,7 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
         super().__init_subclass__(**kwargs)
         cls._leafwise_family = Family(cls, cls._leafwise_traits.order, DictKey)
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make a dict without items."""
         made = super().__new__(cls, *args, **kwargs)
         _put(made, "_leafwise_items", {})
@@ -465,10 +461,6 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
             kind = self._leafwise_recheck(key, value, layout.kinds[key])
             if kind is not layout.kinds[key]:
                 layout = layout.having(key, kind)
-        _put(self, "_leafwise_item_layout", layout)
-
-    def _leafwise_change_item_kinds(self, changes: Mapping[Kind, Kind]) -> None:
-        layout = changed(self._leafwise_item_layout, changes)
         _put(self, "_leafwise_item_layout", layout)
 
     def __getstate__(self) -> Any:

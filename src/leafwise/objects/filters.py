@@ -1,8 +1,9 @@
 """Filters: which of the values in an object are meant.
 
-A filter is a type, a text, a bool, `...`, None, a function of path and value, a list
-of filters (any of them), or one of the classes here, which are compared, hashed and
-printed by what they are made of. `predicate` makes a function of path and value of it.
+A filter is a type, a text, a `Kind`, a bool, `...`, None, a function of path and value,
+a list of filters (any of them), or one of the classes here, which are compared, hashed
+and printed by what they are made of. `predicate` makes a function of path and value of
+it.
 
     >>> import leafwise as lw
     >>> lw.filters.All(lw.Param, lw.filters.PathContains("out"))
@@ -13,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any as AnyValue
-from typing import TypeAlias
+from typing import Final, TypeAlias, get_origin
 
 from ..core.auxdata import clip
 from ..core.frozen import Frozen
+from ..kinds import COUNT_AS_STATE, Kind
 
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "Filter",
     "Not",
     "Nothing",
+    "OfKind",
     "OfType",
     "PathContains",
     "PathIn",
@@ -37,17 +40,25 @@ Path: TypeAlias = tuple[AnyValue, ...]
 Filter: TypeAlias = AnyValue
 """What `predicate` takes."""
 
+FROZEN: Final = "frozen"
+"""The metadata of a variable that is frozen."""
+
 
 class _Filter(Frozen):
-    """A filter that knows whether it looks at paths."""
+    """A filter that knows whether it looks at paths, and at kinds."""
 
     __slots__ = ()
 
     needs_path = False
+    needs_kind = False
 
     def __call__(self, path: Path, value: AnyValue) -> bool:
         """Say whether a value at a path is meant."""
         raise NotImplementedError
+
+    def judge(self, path: Path, value: AnyValue, _kind: Kind) -> bool:
+        """Say the same of a value whose kind is known."""
+        return self(path, value)
 
     def __repr__(self) -> str:
         shown = (
@@ -95,6 +106,8 @@ class Nothing(_Filter):
 class OfType(_Filter):
     """Means values of a type; also written as the type.
 
+    A frozen variable is meant by `Variable`, but by no narrower type.
+
     Args:
         type: The type.
 
@@ -114,11 +127,54 @@ class OfType(_Filter):
 
     def __call__(self, path: Path, value: AnyValue) -> bool:
         """Say whether it is meant."""
-        return isinstance(value, self.type)
+        if not isinstance(value, self.type):
+            return False
+        is_narrow = getattr(self.type, "_leafwise_is_narrow", False)
+        return not (is_narrow and value._leafwise_is_frozen)
+
+
+class OfKind(_Filter):
+    """Means what is of some kind; also written as the `Kind`.
+
+    The kind of a variable is `FROZEN` if it is frozen, else that of the attribute that
+    holds it or, where that says no more than `DATA`, that of its type. The kind of a
+    bare value is that of the attribute; in a state nobody knows it, and it is `DATA`.
+
+    Args:
+        kind: The kind. `Kind.STATE` includes frozen parameters.
+
+    Example:
+        >>> import leafwise as lw
+        >>> model = lw.Dict(w=lw.parameter(0.5), b=lw.Param(0.0), n=lw.data(1))
+        >>> [*lw.state(model, lw.Kind.PARAMETER)]
+        ['b', 'w']
+    """
+
+    __slots__ = ("kind",)
+    __match_args__ = ("kind",)
+
+    kind: Kind
+
+    needs_kind = True
+
+    def __init__(self, kind: Kind) -> None:
+        self._set(kind)
+
+    def __call__(self, path: Path, value: AnyValue) -> bool:
+        """Say whether it is meant."""
+        own = getattr(type(value), "_leafwise_kind", Kind.DATA)
+        frozen = getattr(value, "_leafwise_is_frozen", False)
+        return self.judge(path, value, Kind.FROZEN if frozen else own)
+
+    def judge(self, _path: Path, _value: AnyValue, kind: Kind) -> bool:
+        """Say whether a value of a kind is meant."""
+        return kind in COUNT_AS_STATE if self.kind is Kind.STATE else kind is self.kind
 
 
 class WithTag(_Filter):
     """Means variables whose `tag` is a text; also written as the text.
+
+    A frozen variable has no tag, as far as filters are concerned.
 
     Args:
         tag: The text.
@@ -139,6 +195,8 @@ class WithTag(_Filter):
 
     def __call__(self, path: Path, value: AnyValue) -> bool:
         """Say whether it is meant."""
+        if getattr(value, "_leafwise_is_frozen", False):
+            return False
         return bool(getattr(value, "tag", None) == self.tag)
 
 
@@ -219,6 +277,11 @@ class _Compound(_Filter):
         """Whether any of the filters looks at paths."""
         return any(map(needs_path, self.filters))
 
+    @property
+    def needs_kind(self) -> bool:  # type: ignore[override]  # here it depends
+        """Whether any of the filters looks at kinds."""
+        return any(map(needs_kind, self.filters))
+
     def __reduce__(self) -> tuple[AnyValue, ...]:
         return type(self), self.filters
 
@@ -244,6 +307,10 @@ class Any(_Compound):
         """Say whether it is meant."""
         return any(meant(path, value) for meant in self.filters)
 
+    def judge(self, path: Path, value: AnyValue, kind: Kind) -> bool:
+        """Say whether a value of a kind is meant."""
+        return any(judge(meant, path, value, kind) for meant in self.filters)
+
 
 class All(_Compound):
     """Means what all of some filters mean.
@@ -263,6 +330,10 @@ class All(_Compound):
     def __call__(self, path: Path, value: AnyValue) -> bool:
         """Say whether it is meant."""
         return all(meant(path, value) for meant in self.filters)
+
+    def judge(self, path: Path, value: AnyValue, kind: Kind) -> bool:
+        """Say whether a value of a kind is meant."""
+        return all(judge(meant, path, value, kind) for meant in self.filters)
 
 
 class Not(_Compound):
@@ -286,6 +357,10 @@ class Not(_Compound):
         """Say whether it is meant."""
         return not self.filters[0](path, value)
 
+    def judge(self, path: Path, value: AnyValue, kind: Kind) -> bool:
+        """Say whether a value of a kind is meant."""
+        return not judge(self.filters[0], path, value, kind)
+
 
 def predicate(filter: Filter) -> Callable[[Path, AnyValue], bool]:
     """Return a filter as a function of path and value.
@@ -303,8 +378,12 @@ def predicate(filter: Filter) -> Callable[[Path, AnyValue], bool]:
     """
     if isinstance(filter, type):
         return OfType(filter)
+    if isinstance(origin := get_origin(filter), type):
+        return OfType(origin)  # a type that says what is in it, such as Param[float]
     if isinstance(filter, str):
         return WithTag(filter)
+    if isinstance(filter, Kind):
+        return OfKind(filter)
     if filter is ... or filter is True:
         return Everything()
     if filter is None or filter is False:
@@ -315,8 +394,26 @@ def predicate(filter: Filter) -> Callable[[Path, AnyValue], bool]:
         return filter  # type: ignore[no-any-return]  # of path and value
     raise TypeError(
         f"no filter: {clip(filter)} ({type(filter).__name__}); a filter is a type, a "
-        "text, a bool, ..., None, a function of path and value, or a list of filters"
+        "text, a Kind, a bool, ..., None, a function of path and value, or a list of "
+        "filters"
     )
+
+
+def is_filter(value: AnyValue) -> bool:
+    """Say whether a value is a filter and could be nothing else."""
+    return isinstance(value, _Filter | Kind)
+
+
+def judge(meant: AnyValue, path: Path, value: AnyValue, kind: Kind) -> bool:
+    """Ask a predicate about a value whose kind is known."""
+    if isinstance(meant, _Filter):
+        return meant.judge(path, value, kind)
+    return bool(meant(path, value))
+
+
+def needs_kind(meant: AnyValue) -> bool:
+    """Say whether a predicate looks at kinds."""
+    return bool(getattr(meant, "needs_kind", False))
 
 
 def needs_path(meant: AnyValue) -> bool:

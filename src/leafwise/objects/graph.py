@@ -6,22 +6,25 @@ Sharing and cycles survive, for objects and variables.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 from ..core.auxdata import clip
 from ..errors import StructureError
 from ..sentinel import MISSING
-from .filters import Filter, needs_path, predicates
+from .filters import Filter, judge, needs_kind, needs_path, predicates
 from .graphdef import (
+    FIXED,
     LEAF,
     NODE,
     REF,
     TREE,
     VARIABLE,
     GraphDef,
+    M,
     OnShared,
     Taken,
     build,
+    kinds_of,
     parts_of,
     take,
 )
@@ -36,6 +39,26 @@ Selected = list[list[int]]
 
 
 # ------------------------------------------------------------------ split, state
+
+
+@overload
+def split(node: M, /, *, on_shared: OnShared = ...) -> tuple[GraphDef[M], State]: ...
+
+
+@overload
+def split(
+    node: M, first: Filter, /, *, on_shared: OnShared = ...
+) -> tuple[GraphDef[M], State]: ...
+
+
+@overload
+def split(
+    node: M, first: Filter, second: Filter, /, *, on_shared: OnShared = ...
+) -> tuple[GraphDef[M], State, State]: ...
+
+
+@overload
+def split(node: Any, *filters: Filter, on_shared: OnShared = ...) -> Any: ...
 
 
 def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
@@ -118,7 +141,7 @@ def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
     return tuple(states) if len(states) > 1 else states[0]
 
 
-def graphdef(node: Any) -> GraphDef:
+def graphdef(node: M) -> GraphDef[M]:
     """Return the structure of an object, without its values.
 
     Args:
@@ -161,10 +184,15 @@ def select(taken: Taken, filters: Sequence[Filter]) -> tuple[Selected, list[int]
     chosen: Selected = [[] for _ in tests]
     rest: list[int] = []
     look = any(map(needs_path, tests))
+    kinds = kinds_of(taken.code) if any(map(needs_kind, tests)) else None
     for place, value in enumerate(taken.leaves):
         path = unlink(taken.links[place]) if look else ()
         for test, places in zip(tests, chosen, strict=True):
-            if test(path, value):
+            if (
+                test(path, value)
+                if kinds is None
+                else judge(test, path, value, kinds[place])
+            ):
                 places.append(place)
                 break
         else:
@@ -193,7 +221,7 @@ def nested(taken: Taken, places: Iterable[int]) -> State:
 # ------------------------------------------------------------------------ merge
 
 
-def merge(graphdef: GraphDef, *states: Mapping[Any, Any], copy: bool = False) -> Any:
+def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False) -> M:
     """Put an object together from its structure and its values.
 
     Args:
@@ -221,7 +249,8 @@ def merge(graphdef: GraphDef, *states: Mapping[Any, Any], copy: bool = False) ->
     leaves = _leaves_for(graphdef, level)
     if copy:
         leaves = [x.copy() if isinstance(x, Variable) else x for x in leaves]
-    return build(graphdef._code, leaves)
+    made: M = build(graphdef._code, leaves)
+    return made
 
 
 def _items(state: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -266,7 +295,7 @@ def _leaves_for(graphdef: GraphDef, level: Any) -> list[Any]:
             parts, level, used, above = stack.pop()
             key = next(parts)
             link = (above, key)
-            slot = MISSING if tag == REF else level.get(key, MISSING)
+            slot = MISSING if tag in (FIXED, REF) else level.get(key, MISSING)
             stack.append((parts, level, used + (slot is not MISSING), above))
         if tag in (NODE, TREE):
             if slot is MISSING:
@@ -341,7 +370,7 @@ def _paths(graphdef: GraphDef) -> Iterable[tuple[Any, ...]]:
         if stack:
             parts, above = stack[-1]
             link = (above, next(parts))
-        if tag != REF:
+        if tag not in (FIXED, REF):
             yield unlink(link)
         if tag in (NODE, TREE):
             stack.append((iter(parts_of(rule, aux, number)), link))

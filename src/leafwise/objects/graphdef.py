@@ -12,23 +12,42 @@ import warnings
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
+from ..core.containers import LIST, NAMEDTUPLE, STRUCTSEQ, TUPLE
 from ..core.keypath import KeyPath
 from ..core.registry import install
 from ..core.rule import Rule, static_rule
 from ..core.state import dump, load
 from ..core.view import GLOBAL, Mode
 from ..errors import CycleError, SharedError
-from .arrays import DataNode
-from .instance import reconsider
+from ..kinds import Kind
+from .arrays import DataNode, looks_like_array
+from .checks import holds_data
+from .instance import is_unchecked
 from .sizes import rule_of
 from .state import unlink
-from .statics import Statics
-from .variables import Metadata, Variable, metadata_of
+from .statics import Constant, Statics
+from .variables import Metadata, Variable, is_frozen, kind_in, metadata_of
 
 
-__all__ = ["GraphDef", "OnShared", "Taken", "build", "parts_of", "take"]
+__all__ = [
+    "GraphDef",
+    "OnShared",
+    "Taken",
+    "build",
+    "kinds_of",
+    "kinds_of_children",
+    "parts_of",
+    "take",
+]
+
+if TYPE_CHECKING:
+    import typing_extensions
+
+    M = typing_extensions.TypeVar("M", default=Any)
+else:
+    M = TypeVar("M")
 
 OnShared = Literal["error", "warn", "allow"]
 Entry: TypeAlias = tuple[str, Any, int, Any]
@@ -39,15 +58,17 @@ TREE: Final = "tree"
 VARIABLE: Final = "variable"
 REF: Final = "ref"
 LEAF: Final = "leaf"
+FIXED: Final = "fixed"
 _LEAF: Final[Entry] = (LEAF, None, 0, None)
 _MUTABLE: Final = (list, dict, OrderedDict, defaultdict, deque)
 
 
-class GraphDef:
+class GraphDef(Generic[M]):
     """The structure of a graph of objects, without its values.
 
     It says which objects there are, what is static in them, where values belong and
-    where an object stands again. Comparable, hashable, printable, picklable.
+    where an object stands again. Comparable, hashable, printable, picklable, and
+    generic in the type of the object: `GraphDef[Model]`.
 
     Attributes:
         num_leaves: The number of values.
@@ -95,13 +116,15 @@ def _same_entry(a: Entry, b: Entry) -> bool:
     if a[:3] != b[:3]:
         return False
     tag, rule, _, aux = a
-    return bool(aux == b[3]) if tag in (VARIABLE, REF, LEAF) else rule.same(aux, b[3])
+    return rule.same(aux, b[3]) if tag in (NODE, TREE) else bool(aux == b[3])
 
 
 def _digest(entry: Entry) -> int:
     tag, rule, number, aux = entry
     if tag == VARIABLE:
         return hash((tag, rule, aux))
+    if tag == FIXED:
+        return hash((tag, aux))
     return hash((tag, number, rule.digest(aux) if rule is not None else 0))
 
 
@@ -139,7 +162,7 @@ def _text(code: Sequence[Entry]) -> Iterator[str]:
         if stack:
             yield next(stack[-1][0])
         if tag in (NODE, TREE):
-            name = rule.cls.__name__
+            name = _name_of(rule, aux)
             labels = [f"{key}=".lstrip(".") for key in rule.keys(aux, number)]
             said = f"{aux!r}" if type(aux) is Statics else ""
             lead = [", "] * number if said else ["", *[", "] * (number - 1)]
@@ -148,10 +171,18 @@ def _text(code: Sequence[Entry]) -> Iterator[str]:
             stack.append((iter([f"{a}{b}" for a, b in pairs]), ")"))
         elif tag == VARIABLE:
             yield f"{rule.__name__}({', '.join(filter(None, ('*', repr(aux))))})"
+        elif tag == FIXED:
+            yield repr(aux)
         else:
             yield "*" if tag == LEAF else f"#{number}"
         while stack and stack[-1][0].__length_hint__() == 0:  # type: ignore[attr-defined]  # of lists
             yield stack.pop()[1]
+
+
+def _name_of(rule: Rule, aux: Any) -> str:
+    """Return the name of a node's class; named tuples have it in their aux data."""
+    kept = aux[0] if rule is STRUCTSEQ else aux if rule is NAMEDTUPLE else rule.cls
+    return str(kept.__name__)
 
 
 # ------------------------------------------------------------------ taking apart
@@ -187,9 +218,40 @@ def parts_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
     """Return the keys of a node's children as names, positions and keys."""
     if type(aux) is Statics:
         return aux.anatomy.data
-    if rule.cls is list or rule.cls is tuple:
+    if rule is LIST or rule is TUPLE:
         return range(arity)
     return [key._values()[0] for key in rule.keys(aux, arity)]
+
+
+def kinds_of_children(aux: Any) -> list[Kind] | None:
+    """Return the kinds of an object's children, None if a node is no object."""
+    if type(aux) is Statics:
+        return _kinds_in(aux)
+    if type(aux) is tuple and len(aux) == 2 and type(aux[1]) is Statics:
+        return _kinds_in(aux[0]) + _kinds_in(aux[1])
+    return None
+
+
+def _kinds_in(aux: Statics) -> list[Kind]:
+    return [aux.anatomy.kind_of(child) for child in aux.anatomy.data]
+
+
+def kinds_of(code: Iterable[Entry]) -> list[Kind]:
+    """Return the kind of each value: that of the attribute of the innermost object."""
+    found: list[Kind] = []
+    stack: list[list[Kind]] = []
+    for tag, rule, number, aux in code:
+        kind = stack[-1].pop() if stack else Kind.DATA
+        if tag == LEAF:
+            found.append(kind)
+        elif tag == VARIABLE:
+            found.append(kind_in(kind, rule, frozen=is_frozen(aux.values)))
+        elif tag in (NODE, TREE):
+            given = kinds_of_children(aux)
+            stack.append([kind] * number if given is None else given[::-1])
+        while stack and not stack[-1]:
+            stack.pop()
+    return found
 
 
 def take(
@@ -200,6 +262,10 @@ def take(
     keep: tuple[type, ...] = (),
 ) -> Taken:
     """Take a graph apart, each object and each variable once.
+
+    In the plain containers of an object with `pytree=False`, whose attributes nobody
+    marks one by one, only what is data is a value, and what is left of an array of one
+    number; all else is structure, as it is for attributes.
 
     Args:
         root: An object, or a container with objects in it.
@@ -220,15 +286,18 @@ def take(
     code = taken.code
     seen: dict[int, int] = {}
     open_: set[int] = set()
-    stack: list[tuple[Any, Any, Any, bool]] = [(root, (), None, False)]
+    stack: list[tuple[Any, Any, Any, int]] = [(root, (), None, _MARKED)]
     while stack:
-        value, link, holder, done = stack.pop()
-        if done:
+        value, link, holder, place = stack.pop()
+        if place == _DONE:
             open_.discard(id(value))
             continue
         cls = type(value)
         rule = rule_of(cls)
         if rule is None or (keep and issubclass(cls, keep)):
+            if place == _INSIDE and not copying and not _is_value(value):
+                code.append((FIXED, None, 0, Constant(value)))
+                continue
             code.append(_LEAF)
             taken.leaves.append(value)
             taken.links.append(link)
@@ -255,9 +324,11 @@ def take(
             if id(value) in open_:
                 raise _cycle(link, value)
             open_.add(id(value))
-            stack.append((value, None, None, True))
+            stack.append((value, None, None, _DONE))
         if is_object:
-            reconsider(value)
+            place = _UNCHECKED if is_unchecked(cls) else _MARKED
+        elif place:
+            place = _INSIDE
         children, aux = rule.flatten(value)
         arity = len(children)
         if (is_object or copying) and _is_counted(rule, arity):
@@ -266,12 +337,25 @@ def take(
         if arity:
             parts = parts_of(rule, aux, arity)
             below = [
-                (child, (link, part), value, False)
+                (child, (link, part), value, place)
                 for child, part in zip(children, parts, strict=True)
             ]
             below.reverse()
             stack += below
     return taken
+
+
+_DONE: Final = -1
+_MARKED: Final = 0
+_UNCHECKED: Final = 1
+_INSIDE: Final = 2
+"""Where a value stands: its holder is done; under an object that marks its attributes;
+right in one that does not; in a container in such a one."""
+
+
+def _is_value(value: Any) -> bool:
+    """Say whether something in a container is a value: data, or a number of numpy."""
+    return looks_like_array(type(value)) or holds_data(value)
 
 
 def _count(value: Any, link: Any, taken: Taken, seen: dict[int, int]) -> None:
@@ -345,6 +429,8 @@ def build(
                 known.update_from_state(value)
                 value = known
             tracked.append(value)
+        elif tag == FIXED:
+            value = aux.value
         elif tag == REF:
             value = tracked[number]
             if value is _UNMADE:

@@ -14,7 +14,7 @@ from ..core.runner import hooks
 from ..kinds import Kind, Marked
 from .arrays import DataNode, plain_types, settled_types
 from .assign import Attribute, decide, recheck
-from .layout import Layout, OwnLayout, changed, layout_of
+from .layout import Layout, OwnLayout, layout_of
 from .statics import Statics
 from .trace import levels
 
@@ -23,9 +23,9 @@ __all__ = [
     "Shell",
     "assign",
     "blank",
-    "change_kinds",
     "check",
     "finish",
+    "is_unchecked",
     "look_through",
     "put",
     "put_layout",
@@ -202,13 +202,6 @@ def look_through(obj: Any) -> None:
     obj._leafwise_recheck_items()
 
 
-def change_kinds(obj: Any, changes: Mapping[Kind, Kind]) -> None:
-    """Let all attributes and items of some kinds be of others from now on."""
-    settle(obj)
-    set_layout(obj, changed(obj._leafwise_layout, changes))
-    obj._leafwise_change_item_kinds(changes)
-
-
 def check(obj: Any, name: Any, value: Any) -> None:
     """Refuse a value that an attribute cannot have; write nothing.
 
@@ -243,9 +236,7 @@ def store(obj: Any, name: Any, value: Any) -> Callable[[], None]:
 
 def reconsider(obj: Any) -> None:
     """Let what is static in an unchecked object be data, if it holds some by now."""
-    traits = getattr(type(obj), "_leafwise_traits", None)
-    if traits is None or traits.pytree:
-        return
+    traits = type(obj)._leafwise_traits
     settle(obj)
     layout = obj._leafwise_layout
     for name, kind in [*layout.kinds.items()]:
@@ -254,6 +245,12 @@ def reconsider(obj: Any) -> None:
             attribute = Attribute(traits, name, None, building=False)
             layout = layout.having(name, decide(attribute, value, None))
     set_layout(obj, layout)
+
+
+def is_unchecked(cls: type) -> bool:
+    """Say whether nobody checks the attributes of a class's objects."""
+    traits = getattr(cls, "_leafwise_traits", None)
+    return traits is not None and not traits.pytree
 
 
 def blank(cls: Any, kinds: Iterable[tuple[str, Kind]]) -> Any:

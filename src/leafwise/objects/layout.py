@@ -26,7 +26,6 @@ __all__ = [
     "Layout",
     "Order",
     "OwnLayout",
-    "changed",
     "layout_of",
     "picker",
 ]
@@ -176,16 +175,6 @@ def layout_of(family: Family, kinds: Iterable[tuple[str, Kind]]) -> Layout | Own
     layout: Layout | OwnLayout = family.root
     for name, kind in kinds:
         layout = layout.having(name, kind)
-    return layout
-
-
-def changed(
-    layout: Layout | OwnLayout, changes: Mapping[Kind, Kind]
-) -> Layout | OwnLayout:
-    """Return the layout in which some kinds have become others."""
-    for name, kind in [*layout.kinds.items()]:
-        if kind in changes:
-            layout = layout.having(name, changes[kind])
     return layout
 
 

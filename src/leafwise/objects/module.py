@@ -7,23 +7,24 @@ function, in `surgery` and `roam`, so that names stay free for those who write c
 
 from __future__ import annotations
 
-import functools
 import operator
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final, get_origin
 
 from ..kinds import Kind, Marked
 from ..ops.basic import tree_map
-from .change import pop, update
-from .filters import Filter
 from .pytree import Pytree, name_to_kind
-from .variable_types import Intermediate, Perturbation
+from .variable_types import Perturbation
 from .variable_types import variable_type as named_type
-from .variables import Variable
+from .variables import Variable, make_variable
 
 
-__all__ = ["Module", "capture", "zeros_like"]
+__all__ = ["CAPTURED", "Module", "type_of", "zeros_like"]
+
+CAPTURED: Final = "_leafwise_captured"
+"""The attribute of a module that holds what it stores while it is captured: a tuple
+with a variable for each type that is wanted, whose value is a dict by name."""
 
 
 def _append(stored: Any, value: Any) -> Any:
@@ -121,7 +122,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
             init_fn: Returns what is stored at first.
 
         Returns:
-            True.
+            Whether it was stored; always, except where `capture` wants other types.
 
         Raises:
             ValueError: The name belongs to something else: a method, a value, a
@@ -137,9 +138,16 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
 
         The idea is that of `flax.nnx.Module.sow`.
         """
-        variable = self._leafwise_variable(variable_type, name)
+        cls = type_of(variable_type)
+        if CAPTURED in vars(self):
+            box = self._leafwise_box(cls)
+            if box is not None:
+                known = box.get_raw_value()
+                before = known[name] if name in known else init_fn()
+                _keep(box, name, reduce_fn(before, value))
+            return box is not None
+        variable = self._leafwise_variable(cls, name)
         if variable is None:
-            cls = _type_of(variable_type)
             setattr(self, name, cls(reduce_fn(init_fn(), value)))
         else:
             variable.set_value(reduce_fn(variable.get_value(), value))
@@ -153,7 +161,8 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
     ) -> Any:
         """Add a perturbation to a value: zeros of its form, when it is met first.
 
-        What is differentiated for the perturbation is the gradient at the value.
+        What is differentiated for the perturbation is the gradient at the value. Where
+        `capture` wants other types, none is made.
 
         Args:
             name: The name of the attribute that holds the perturbation.
@@ -178,19 +187,29 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
 
         The idea is that of `flax.nnx.Module.perturb`.
         """
-        variable = self._leafwise_variable(variable_type, name)
+        cls = type_of(variable_type)
+        box = self._leafwise_box(cls)
+        if box is not None:
+            if name not in box.get_raw_value():
+                _keep(box, name, tree_map(zeros_like, value))
+            return tree_map(operator.add, box.get_raw_value()[name], value)
+        variable = self._leafwise_variable(cls, name)
         if variable is None:
-            variable = _type_of(variable_type)(tree_map(zeros_like, value))
+            if CAPTURED in vars(self):
+                return value
+            variable = cls(tree_map(zeros_like, value))
             setattr(self, name, variable)
         return tree_map(operator.add, variable.get_value(), value)
 
-    def _leafwise_variable(
-        self, variable_type: type[Variable] | str, name: str
-    ) -> Variable | None:
+    def _leafwise_box(self, cls: type[Variable]) -> Variable | None:
+        """Return what holds the values of a type while they are captured."""
+        boxes = vars(self).get(CAPTURED, ())
+        return next((box for box in boxes if type(box) is cls), None)
+
+    def _leafwise_variable(self, cls: type[Variable], name: str) -> Variable | None:
         """Return the variable of a name, None if the name is free."""
-        cls = _type_of(variable_type)
         found = getattr(self, name, None)
-        if found is None and name not in self.name_to_kind:
+        if found is None and name not in vars(self):
             return None
         if not isinstance(found, Variable):
             raise ValueError(
@@ -205,10 +224,17 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         return found
 
 
-def _type_of(variable_type: type[Variable] | str) -> type[Variable]:
+def _keep(box: Variable, name: str, value: Any) -> None:
+    """Put a value under a name into a box; hooks of the type are for single values."""
+    held = {**box.get_raw_value(), name: value}
+    box.update_from_state(make_variable(Variable, held, {}))
+
+
+def type_of(variable_type: type[Variable] | str) -> type[Variable]:
+    """Return a type of variables that is given by its name, or itself."""
     if isinstance(variable_type, str):
         return named_type(variable_type)
-    return variable_type
+    return get_origin(variable_type) or variable_type
 
 
 def zeros_like(leaf: Any) -> Any:
@@ -222,56 +248,3 @@ def zeros_like(leaf: Any) -> Any:
     if torch is not None and isinstance(leaf, torch.Tensor):
         return torch.zeros_like(leaf)
     return leaf * 0
-
-
-def capture(
-    function: Any, *types: Filter, init: Mapping[Any, Any] | None = None
-) -> Callable[..., Any]:
-    """Return a function that also returns what the modules store on the way.
-
-    What is stored is taken out of the modules again, also if the function fails.
-
-    Args:
-        function: A module, or a method of one.
-        *types: What to take out: types of variables or other filters,
-            `Intermediate` if none is given.
-        init: A state to put into the modules before, such as perturbations.
-
-    Returns:
-        A function of the same arguments that returns a tuple: the result, and one
-        state for each type.
-
-    Raises:
-        TypeError: `function` is neither a module nor a method of one.
-
-    Example:
-        >>> import leafwise as lw
-        >>> class Model(lw.Module):
-        ...     def __call__(self, x):
-        ...         _ = self.sow(lw.Intermediate, "half", x / 2)
-        ...         return x
-        >>> result, seen = lw.capture(Model())(3.0)
-        >>> result, seen.half.value
-        (3.0, (1.5,))
-
-    The idea is that of `flax.nnx.capture`.
-    """
-    module = getattr(function, "__self__", function)
-    if not isinstance(module, Module):
-        raise TypeError(
-            f"capture takes a module or a method of one, got {type(function).__name__}"
-        )
-    wanted = types or (Intermediate,)
-
-    @functools.wraps(function, updated=())
-    def captured(*args: Any, **kwargs: Any) -> Any:
-        if init is not None:
-            update(module, init)
-        try:
-            result = function(*args, **kwargs)
-        finally:
-            found = pop(module, *wanted)
-        states = found if len(wanted) > 1 else (found,)
-        return result, *states
-
-    return captured

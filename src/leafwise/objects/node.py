@@ -27,6 +27,7 @@ def object_rule(
     settle: Callable[[Any], Any],
     put_layout: Callable[[Any, Any], None],
     remember: Callable[[Any, Statics], None],
+    reconsider: Callable[[Any], None] | None,
     where: str,
     adapt: Callable[[type], Rule | None],
 ) -> Rule:
@@ -40,6 +41,8 @@ def object_rule(
         put_layout: Gives a new object its layout.
         remember: Told of aux data that holds as long as an object's static values are
             the same ones.
+        reconsider: Called with an object before it is taken apart, if nobody checks
+            its attributes, to find out what is data in it by now.
         where: File and line that registered the class.
         adapt: Makes the rule of a subclass.
     """
@@ -68,6 +71,11 @@ def object_rule(
         anatomy = node._leafwise_layout.fixed.anatomy
         return anatomy.children(values), statics_for(anatomy, anatomy.statics(values))
 
+    def flatten_unchecked(node: Any) -> tuple[Sequence[Any], Statics]:
+        if reconsider is not None:
+            reconsider(node)
+        return flatten(node)
+
     def fill(node: Any, aux: Statics, children: Any) -> Any:
         anatomy = aux.anatomy
         values = anatomy.ordered((*children, *aux.values))
@@ -81,7 +89,7 @@ def object_rule(
     return Rule(
         cls=cls,
         name="custom",
-        flatten=flatten,
+        flatten=flatten if reconsider is None else flatten_unchecked,
         unflatten=unflatten,
         keys=lambda aux, _arity: aux.anatomy.keys,
         pair=exact_pair(cls, flatten, same_statics),

@@ -12,7 +12,8 @@ import sys
 from abc import ABCMeta
 from collections.abc import Iterable, Mapping
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from ..core.code import unlink
 from ..core.keypath import KeyPath
@@ -33,6 +34,7 @@ from .instance import (
     look_through,
     put,
     put_layout,
+    reconsider,
     remember,
     set_building,
     set_layout,
@@ -46,6 +48,7 @@ from .sizes import tally_text
 from .trace import check as check_level
 from .trace import levels
 from .traits import Traits
+from .variables import Variable, kind_in
 
 
 __all__ = ["Object", "Pytree", "check_pytree", "name_to_kind"]
@@ -54,10 +57,25 @@ _STATIC: Final = Kind.STATIC
 _OWN_SLOTS: Final = "_leafwise_"
 
 
-class PytreeMeta(ABCMeta):
-    """Looks an object through once its outermost `__init__` is done."""
+if TYPE_CHECKING:
+    _MetaOfProtocols = ABCMeta
+else:
+    _MetaOfProtocols = type(Protocol)
+
+
+class PytreeMeta(_MetaOfProtocols):
+    """Looks an object through once its outermost `__init__` is done.
+
+    It derives from the metaclass of protocols, so that a class may have one as a base,
+    and behaves as `ABCMeta` itself does: a `Pytree` is never a protocol, and may well
+    be generic.
+    """
 
     if not TYPE_CHECKING:  # so that type checkers see the signature of `__init__`
+        __new__ = ABCMeta.__new__
+        __init__ = ABCMeta.__init__
+        __instancecheck__ = ABCMeta.__instancecheck__
+        __subclasscheck__ = ABCMeta.__subclasscheck__
 
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:
             made = super().__call__(*args, **kwargs)
@@ -116,7 +134,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
     if TYPE_CHECKING:  # what `_adopt` puts in
         _leafwise_traits: Traits
 
-    def __new__(cls, *_args: Any, **_kwargs: Any) -> Any:
+    def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
         """Make an object that has no attributes yet, and knows it."""
         made = object.__new__(cls)
         put_layout(made, cls._leafwise_traits.family.root)
@@ -142,7 +160,8 @@ class Pytree(Shell, metaclass=PytreeMeta):
         def adapt(sub: Any) -> Rule | None:
             return sub._leafwise_rule(where) if sub._leafwise_traits.pytree else None
 
-        return object_rule(cls, settle, put_layout, remember, where, adapt)
+        prepare = None if cls._leafwise_traits.pytree else reconsider
+        return object_rule(cls, settle, put_layout, remember, prepare, where, adapt)
 
     @classmethod
     def _leafwise_dataclass(cls, options: dict[str, Any]) -> type[Any]:
@@ -201,9 +220,6 @@ class Pytree(Shell, metaclass=PytreeMeta):
 
     def _leafwise_recheck_items(self) -> None:
         """Look through what is kept beside the attributes: nothing, here."""
-
-    def _leafwise_change_item_kinds(self, changes: Mapping[Kind, Kind]) -> None:
-        """Change the kinds of what is kept beside the attributes."""
 
     # ------------------------------------------------------- copying and printing
 
@@ -318,7 +334,8 @@ class Object(Pytree, pytree=False):
 def name_to_kind(obj: Pytree) -> Mapping[str, Kind]:
     """Return the kind of each attribute of an object, in order of assignment.
 
-    The mapping is read-only, and stays as it is when the object changes.
+    The mapping is read-only, and stays as it is when the object changes. An attribute
+    is `FROZEN` as long as it holds a variable that is.
 
     Args:
         obj: An instance of a `Pytree` class.
@@ -336,8 +353,15 @@ def name_to_kind(obj: Pytree) -> Mapping[str, Kind]:
         {'name': 'static', 'rate': 'data'}
     """
     _require_pytree("name_to_kind", obj)
-    settle(obj)
-    return obj._leafwise_layout.fixed.anatomy.mapping
+    values = settle(obj)
+    kinds: Mapping[str, Kind] = obj._leafwise_layout.fixed.anatomy.mapping
+    held = {
+        name: kind_in(kinds[name], type(value), frozen=value._leafwise_is_frozen)
+        for name, value in values.items()
+        if isinstance(value, Variable)
+        and (value._leafwise_is_frozen or kinds[name] is Kind.FROZEN)
+    }
+    return MappingProxyType({**kinds, **held}) if held else kinds
 
 
 def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:

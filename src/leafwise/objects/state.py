@@ -7,7 +7,7 @@ Owns the mapping, its flat form, and what operators do. Further functions are in
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from ..core.auxdata import clip
 from ..core.containers import BUILTINS
@@ -38,12 +38,20 @@ __all__ = [
     "walk_state",
 ]
 
+if TYPE_CHECKING:
+    import typing_extensions
+
+    K = typing_extensions.TypeVar("K", default=Any)
+    V = typing_extensions.TypeVar("V", default=Any)
+else:
+    K, V = TypeVar("K"), TypeVar("V")
+
 Path: TypeAlias = tuple[Any, ...]
 _put: Final = object.__setattr__
 _DICT: Final = BUILTINS[dict]
 
 
-class State(MutableMapping[Any, Any], DataNode):
+class State(MutableMapping[K, V], DataNode, Generic[K, V]):
     """Values nested by names, positions and keys: what an object holds.
 
     A mutable mapping, by items and by attributes. A mapping inside comes as a `State`
@@ -100,7 +108,7 @@ class State(MutableMapping[Any, Any], DataNode):
             raise KeyError(unknown(key, self._leafwise_items))
         del self._leafwise_items[key]
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[K]:
         return iter(self._leafwise_items)
 
     def __len__(self) -> int:
@@ -115,6 +123,8 @@ class State(MutableMapping[Any, Any], DataNode):
             raise AttributeError(*error.args) from None
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name == "__orig_class__":  # typing sets it, and does not mind if it cannot
+            raise AttributeError(name)
         if hasattr(type(self), name):
             raise AttributeError(
                 f"{name!r} is a name that State itself uses; write "
@@ -263,7 +273,7 @@ def unlink(link: Any) -> Path:
     return tuple(reversed(keys))
 
 
-class FlatState(Mapping[Path, Any]):
+class FlatState(Mapping[Path, V], Generic[V]):
     """The values of a state by whole paths.
 
     Args:
@@ -299,8 +309,8 @@ class FlatState(Mapping[Path, Any]):
         """Return the values, in the order of the paths."""
         return tuple(self._items.values())
 
-    def __getitem__(self, path: Path) -> Any:
-        return self._items[path]
+    def __getitem__(self, path: Path) -> V:
+        return self._items[path]  # type: ignore[no-any-return]  # a V
 
     def __iter__(self) -> Iterator[Path]:
         return iter(self._items)
@@ -319,7 +329,7 @@ class FlatState(Mapping[Path, Any]):
     def filter(self, *filters: Filter) -> Any:
         """Return the part that a filter means, or one for each of several."""
         parts = divide(self._items.items(), filters, exhaustive=False)
-        made = tuple(map(FlatState, parts))
+        made = tuple([FlatState(part) for part in parts])
         return made[0] if len(filters) == 1 else made
 
     def merge(self, *others: Mapping[Path, Any]) -> FlatState:

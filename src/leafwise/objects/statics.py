@@ -19,7 +19,7 @@ from ..kinds import Kind
 from .layout import Anatomy
 
 
-__all__ = ["Statics", "digest", "same", "snapshot", "statics_for"]
+__all__ = ["Constant", "Statics", "digest", "same", "snapshot", "statics_for"]
 
 _SCALARS: Final = frozenset({bool, bytes, complex, float, int, str, type(None)})
 _UNCHANGING: Final = _SCALARS | {BuiltinFunctionType, FunctionType, type}
@@ -74,6 +74,35 @@ class Statics:
     def __repr__(self) -> str:
         pairs = zip(self.anatomy.static, self.seen, strict=True)
         return ", ".join(f"{name}={value!r}" for name, value in pairs)
+
+
+class Constant:
+    """One value that belongs to the structure: aux data of a place without children.
+
+    Attributes:
+        value: The value.
+        seen: The same, as it was at that time.
+    """
+
+    __slots__ = ("seen", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.seen = snapshot(value)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Constant:
+            return NotImplemented
+        return same(self.seen, other.seen)
+
+    def __hash__(self) -> int:
+        return digest(self.seen)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Constant, (self.seen,)
+
+    def __repr__(self) -> str:
+        return repr(self.seen)
 
 
 def statics_for(anatomy: Anatomy, values: tuple[Any, ...]) -> Statics:

@@ -1,44 +1,42 @@
-"""Whole trees by kind: select, update, freeze, replace, list, summarise.
+"""Whole trees by kind: select, update, replace, summarise.
 
 These are functions, so that classes keep their names for themselves. The kind of a
-leaf is that of the attribute, of the innermost object around it, where it is found.
-Nothing here changes an object that it is given.
+leaf is that of the attribute, of the innermost object around it, where it is found; a
+variable there may be of a closer kind. Nothing here changes an object that it is given.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from ..core.code import unlink
 from ..core.keypath import KeyPath
 from ..core.near import nearest
-from ..core.registry import current
 from ..core.treedef import PyTreeDef
-from ..kinds import Kind
+from ..kinds import COUNT_AS_STATE, Kind
 from ..ops.basic import tree_flatten
 from ..show.summary import Row, draw
 from ..show.text import options
-from .instance import assign, change_kinds
+from .graphdef import kinds_of_children
+from .instance import assign
 from .pytree import Pytree, name_to_kind
 from .sizes import bytes_text, size_of
-from .statics import Statics
+from .variables import Metadata, Variable, is_frozen, kind_in
 
 
 __all__ = [
-    "freeze",
     "replace",
     "select_kind",
     "summary",
-    "unfreeze",
     "update_kind",
 ]
 
 T = TypeVar("T")
 P = TypeVar("P", bound=Pytree)
 
-_ALSO: Final = {Kind.STATE: (Kind.STATE, Kind.FROZEN)}
+_ALSO: Final = {Kind.STATE: COUNT_AS_STATE}
 
 
 # ----------------------------------------------------------------- kinds of leaves
@@ -49,19 +47,24 @@ def leaf_kinds(treedef: PyTreeDef) -> list[Kind]:
     kinds = [Kind.DATA] * treedef.num_leaves
     stack: list[list[int]] = []  # of each subtree, the leaves outside any object
     done = 0
-    for run, _, arity, aux in treedef._code:
+    held: list[tuple[int, type[Variable], bool]] = []  # leaves in variables
+    for run, rule, arity, aux in treedef._code:
         stack += [[leaf] for leaf in range(done, done + run)]
         done += run
         below = stack[len(stack) - arity :]
         del stack[len(stack) - arity :]
-        given = _kinds_of_children(aux)
+        given = kinds_of_children(aux)
         if given is None:
             stack.append(_joined(below))
+            if type(aux) is Metadata:
+                held += [(leaf, rule.cls, is_frozen(aux.values)) for leaf in stack[-1]]
             continue
         for kind, leaves in zip(given, below, strict=True):
             for leaf in leaves:
                 kinds[leaf] = kind
         stack.append([])
+    for leaf, cls, frozen in held:
+        kinds[leaf] = kind_in(kinds[leaf], cls, frozen=frozen)
     return kinds
 
 
@@ -74,19 +77,6 @@ def _joined(parts: list[list[int]]) -> list[int]:
         if part is not longest:
             longest += part
     return longest
-
-
-def _kinds_of_children(aux: Any) -> list[Kind] | None:
-    """Return the kinds of an object's children, None if a node is no object."""
-    if type(aux) is Statics:
-        return _kinds_of(aux)
-    if type(aux) is tuple and len(aux) == 2 and type(aux[1]) is Statics:
-        return _kinds_of(aux[0]) + _kinds_of(aux[1])
-    return None
-
-
-def _kinds_of(aux: Statics) -> list[Kind]:
-    return [aux.anatomy.kind_of(child) for child in aux.anatomy.data]
 
 
 def _wanted(kinds: Sequence[Kind]) -> set[Kind]:
@@ -166,58 +156,7 @@ def update_kind(tree: T, other: Any, *kinds: Kind) -> T:
     return updated
 
 
-# ---------------------------------------------------------------- changing kinds
-
-
-def freeze(tree: T) -> T:
-    """Return a tree in which each parameter counts as state.
-
-    Args:
-        tree: A tree with objects in it.
-
-    Example:
-        >>> import leafwise as lw
-        >>> class Layer(lw.Module):
-        ...     def __init__(self):
-        ...         self.register_parameter("weight", 0.5)
-        >>> frozen = lw.freeze(Layer())
-        >>> frozen.name_to_kind["weight"].name
-        'FROZEN'
-        >>> lw.tree_leaves(lw.select_kind(frozen, lw.Kind.PARAMETER))
-        []
-
-    The idea is that of `freeze_parameters` in PAX.
-    """
-    return _with_kinds(tree, {Kind.PARAMETER: Kind.FROZEN})
-
-
-def unfreeze(tree: T) -> T:
-    """Return a tree in which what was frozen is a parameter again.
-
-    Args:
-        tree: A tree with objects in it.
-
-    Example:
-        >>> import leafwise as lw
-        >>> class Layer(lw.Module):
-        ...     def __init__(self):
-        ...         self.register_parameter("weight", 0.5)
-        ...         self.register_state("calls", 0)
-        >>> again = lw.unfreeze(lw.freeze(Layer()))
-        >>> [kind.name for kind in again.name_to_kind.values()]
-        ['PARAMETER', 'STATE']
-
-    The idea is that of `unfreeze_parameters` in PAX.
-    """
-    return _with_kinds(tree, {Kind.FROZEN: Kind.PARAMETER})
-
-
-def _with_kinds(tree: T, changes: dict[Kind, Kind]) -> T:
-    leaves, treedef = tree_flatten(tree)
-    fresh: T = treedef.unflatten(leaves)
-    for obj in _objects(fresh):
-        change_kinds(obj, changes)
-    return fresh
+# ---------------------------------------------------------------------- replacing
 
 
 def replace(obj: P, /, **changes: Any) -> P:
@@ -258,18 +197,6 @@ def replace(obj: P, /, **changes: Any) -> P:
     for name, value in changes.items():
         assign(made, name, value)
     return made
-
-
-def _objects(tree: Any) -> Iterator[Pytree]:
-    """Yield the objects in a tree."""
-    stack: list[Any] = [tree]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Pytree):
-            yield node
-        rule = current.view.resolve(type(node))
-        if rule is not None:
-            stack += rule.flatten(node)[0]
 
 
 # ----------------------------------------------------------------------- summary

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from ..kinds import Kind
-from .variables import Variable
+from .variables import T, Variable
 
 
 __all__ = [
@@ -18,10 +18,10 @@ __all__ = [
     "variable_type",
 ]
 
-V = TypeVar("V", bound=Variable)
+V = TypeVar("V", bound=Variable[Any])
 
 
-class Param(Variable):
+class Param(Variable[T]):
     """A variable that is trained.
 
     Example:
@@ -37,7 +37,7 @@ class Param(Variable):
     _leafwise_kind = Kind.PARAMETER
 
 
-class BatchStat(Variable):
+class BatchStat(Variable[T]):
     """A variable that holds a running statistic.
 
     Example:
@@ -50,7 +50,7 @@ class BatchStat(Variable):
     _leafwise_kind = Kind.STATE
 
 
-class Cache(Variable):
+class Cache(Variable[T]):
     """A variable that holds what was computed before.
 
     Example:
@@ -63,7 +63,7 @@ class Cache(Variable):
     _leafwise_kind = Kind.STATE
 
 
-class Intermediate(Variable):
+class Intermediate(Variable[T]):
     """A variable that holds what came up on the way, as `Module.sow` stores it.
 
     Example:
@@ -75,7 +75,7 @@ class Intermediate(Variable):
     __slots__ = ()
 
 
-class Perturbation(Intermediate):
+class Perturbation(Intermediate[T]):
     """A variable that is added to a value, to get the gradient there.
 
     Example:

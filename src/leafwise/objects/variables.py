@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from ..core.jsonform import read_value, write_value
 from ..core.keys import GetAttrKey
@@ -21,21 +21,35 @@ from ..kinds import Kind
 from ..sentinel import MISSING
 from ..show.text import Block, render
 from .arrays import DataNode
+from .filters import FROZEN
 from .sizes import tally_text
 from .statics import digest, same, snapshots
 from .trace import check, levels
 
 
-__all__ = ["Metadata", "Variable", "make_variable", "metadata_of"]
+__all__ = [
+    "Metadata",
+    "Variable",
+    "is_frozen",
+    "kind_in",
+    "make_variable",
+    "metadata_of",
+]
 
-V = TypeVar("V", bound="Variable")
+if TYPE_CHECKING:
+    import typing_extensions
+
+    T = typing_extensions.TypeVar("T", default=Any)
+else:
+    T = TypeVar("T")
+V = TypeVar("V", bound="Variable[Any]")
 
 _SLOTS: Final = ("_leafwise_metadata", "_leafwise_stamp", "_leafwise_value")
 _put: Final = object.__setattr__
 
 
-class Variable(DataNode):
-    """A mutable box for one value, with metadata.
+class Variable(DataNode, Generic[T]):
+    """A mutable box for one value, with metadata; `Variable[T]` holds a `T`.
 
     Objects that hold the same variable see each other's changes. Operators, indexing
     and calls work on the value, and `==` compares values; an attribute that the
@@ -46,7 +60,8 @@ class Variable(DataNode):
 
     Args:
         value: The value; of a variable, the value in it.
-        **metadata: Anything; a part of the structure. `on_get_value(variable, value)`
+        **metadata: Anything; a part of the structure. `frozen=True` lets it count as
+            state, see :func:`~leafwise.freeze`. `on_get_value(variable, value)`
             and `on_set_value(variable, value)` are called, and return the value that
             counts, whenever it is read or set.
 
@@ -75,6 +90,7 @@ class Variable(DataNode):
     __slots__ = ("__weakref__", *_SLOTS)
 
     _leafwise_counts: ClassVar[bool] = True
+    _leafwise_is_narrow: ClassVar[bool] = False
     _leafwise_kind: ClassVar[Kind] = Kind.DATA
     tag: ClassVar[str | None] = None
 
@@ -83,9 +99,10 @@ class Variable(DataNode):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        cls._leafwise_is_narrow = True
         announced.tell(cls)
 
-    def __init__(self, value: Any = None, **metadata: Any) -> None:
+    def __init__(self, value: T | Variable[T] = None, **metadata: Any) -> None:  # type: ignore[assignment]  # a box may be empty
         if isinstance(value, Variable):
             metadata = {**value._leafwise_metadata, **metadata}
             value = value._leafwise_value
@@ -93,24 +110,28 @@ class Variable(DataNode):
         _put(self, "_leafwise_value", value)
         _stamp(self)
 
+    @property
+    def _leafwise_is_frozen(self) -> bool:
+        return is_frozen(self._leafwise_metadata)
+
     # ------------------------------------------------------------------ the value
 
     @property
-    def value(self) -> Any:
+    def value(self) -> T:
         """The value, as `get_value` gives it."""
         return self.get_value()
 
     @value.setter
-    def value(self, value: Any) -> None:
+    def value(self, value: T | Variable[T]) -> None:
         self.set_value(value)
 
-    def get_value(self) -> Any:
+    def get_value(self) -> T:
         """Return the value. Subclasses may override it."""
         hook = self._leafwise_metadata.get("on_get_value")
-        value = self._leafwise_value
+        value: T = self._leafwise_value
         return value if hook is None else hook(self, value)
 
-    def set_value(self, value: Any) -> None:
+    def set_value(self, value: T | Variable[T]) -> None:
         """Set the value. Subclasses may override it."""
         check(self, ".value")
         if isinstance(value, Variable):
@@ -118,9 +139,9 @@ class Variable(DataNode):
         hook = self._leafwise_metadata.get("on_set_value")
         _put(self, "_leafwise_value", value if hook is None else hook(self, value))
 
-    def get_raw_value(self) -> Any:
+    def get_raw_value(self) -> T:
         """Return the value as it is stored, without any hook."""
-        return self._leafwise_value
+        return self._leafwise_value  # type: ignore[no-any-return]  # a T
 
     # ------------------------------------------------------------------- metadata
 
@@ -238,7 +259,8 @@ class Variable(DataNode):
     # ------------------------------------------------------------------ the content
 
     def __getitem__(self, key: Any) -> Any:
-        return self.get_value() if key is ... else self.get_value()[key]
+        value: Any = self.get_value()
+        return value if key is ... else value[key]
 
     def __setitem__(self, key: Any, item: Any) -> None:
         if isinstance(item, Variable):
@@ -246,7 +268,7 @@ class Variable(DataNode):
         if key is ...:
             self.set_value(item)
             return
-        value = self.get_value()
+        value: Any = self.get_value()
         if hasattr(type(value), "__setitem__") and not hasattr(value, "at"):
             value[key] = item
             self.set_value(value)
@@ -254,18 +276,21 @@ class Variable(DataNode):
             self.set_value(value.at[key].set(item))
 
     def __delitem__(self, key: Any) -> None:
-        del self.get_value()[key]
+        value: Any = self.get_value()
+        del value[key]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the value."""
-        return self.get_value()(*args, **kwargs)
+        function: Any = self.get_value()
+        return function(*args, **kwargs)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.get_value())
+        value: Any = self.get_value()
+        return iter(value)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the value as a NumPy array."""
-        value = self.get_value()
+        value: Any = self.get_value()
         if not hasattr(value, "__array__"):
             value = sys.modules["numpy"].asarray(value)
         return value.__array__(*args, **kwargs)
@@ -299,6 +324,28 @@ def make_variable(cls: type[V], value: Any, metadata: dict[str, Any]) -> V:
     _put(made, "_leafwise_value", value)
     _stamp(made)
     return made
+
+
+def is_frozen(metadata: Mapping[str, Any]) -> bool:
+    """Say whether a variable with some metadata is frozen."""
+    mark = metadata.get(FROZEN)
+    return mark is True
+
+
+def kind_in(attribute: Kind, cls: type[Variable], *, frozen: bool) -> Kind:
+    """Return the kind of a variable that an attribute of some kind holds.
+
+    Args:
+        attribute: The kind of the attribute; `DATA` if there is none. That it was
+            frozen once does not freeze a variable that is assigned to it.
+        cls: The type of the variable.
+        frozen: Whether it is frozen.
+    """
+    if frozen:
+        return Kind.FROZEN
+    if attribute in (Kind.DATA, Kind.MODULE):
+        return cls._leafwise_kind
+    return Kind.PARAMETER if attribute is Kind.FROZEN else attribute
 
 
 def _stamp(variable: Variable) -> None:

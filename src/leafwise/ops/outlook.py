@@ -92,11 +92,11 @@ def asks_to_stop(stop: Predicate, tree: Any, path: KeyPath = ROOT) -> bool:
 
 def take_apart(tree: Any, view: View, stop: Predicate) -> tuple[list[Any], PyTreeDef]:
     """Return leaves and treedef of a tree, by the fastest way that is known."""
-    if type(stop) is View:
+    if stop is not None:
+        if not isinstance(stop, View):
+            leaves, code = flatten(tree, view, stop)
+            return leaves, make_treedef(code, len(leaves), view)
         view = stop
-    elif stop is not None:
-        leaves, code = flatten(tree, view, stop)
-        return leaves, make_treedef(code, len(leaves), view)
     cls = type(tree)
     hot = view.hot.get(cls)
     if hot is not None:

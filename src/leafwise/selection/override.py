@@ -1,13 +1,12 @@
-"""Changes written as text, as on a command line: `optim.lr=3e-4`.
+"""Overrides: changes written as text, as on a command line, `optim.lr=3e-4`.
 
-Owns how such a text is read, and how its value becomes one of the sort of the leaf that
+Owns how such a text is parsed, and how its value is cast to the type of the value that
 it replaces.
 """
 
 from __future__ import annotations
 
 import ast
-import contextlib
 import enum
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -35,24 +34,27 @@ def override(
 ) -> Any:
     """Return a tree with changes that are written as text.
 
-    `optim.lr=3e-4` replaces what is there, which the value is cast to and checked
-    against; `+optim.wd=0.1` adds what is not there yet, `++optim.wd=0.1` does either,
-    and `~optim.wd` takes away. In the place of a path there may be any pattern. Later
-    texts see what earlier ones did.
+    `optim.lr=3e-4` replaces a value, and casts the new one to the type of the old;
+    `+optim.wd=0.1` adds a value, `++optim.wd=0.1` adds or replaces it, and `~optim.wd`
+    deletes it. Instead of a path there may be any pattern. Overrides apply one after
+    another.
 
-    A value for a text is taken as it is, or quoted; `null` is None, also for a number.
-    For a list or dict it is written as in JSON or Python. A value that is added is
-    read as JSON, a Python literal, or else text.
+    A new value for a string needs no quotes. `null` stands for None, whatever the old
+    value is. Lists and dicts are written as in JSON or Python. A value that is added is
+    read as JSON, then as a Python literal; anything else is a string.
 
     Args:
         tree: Any tree; None counts as a leaf.
-        overrides: The texts, or one.
-        namespace: Where to look classes up.
+        overrides: The texts, or a single one.
+        namespace: The namespace in which classes are looked up.
+
+    Returns:
+        The changed tree, which shares what did not change with the old one.
 
     Raises:
-        EditError: A value is not of the sort of what is there; a text is no override;
-            or a place has something already.
-        PathError: A pattern means nothing, or cannot be read.
+        EditError: A value cannot be cast, a dict in it has equal keys, the text is not
+            an override, or there is a value already where one would be added.
+        PathError: A pattern has no match or is malformed.
 
     Example:
         >>> import leafwise as lw
@@ -64,15 +66,15 @@ def override(
         >>> lw.override(config, "widths[0]=wide")
         Traceback (most recent call last):
         ...
-        leafwise.errors.EditError: override 'widths[0]=wide': at ['widths'][0] there \
-is an int, 64, and 'wide' is none
+        leafwise.errors.EditError: override 'widths[0]=wide': 'wide' is not an int; \
+the value at ['widths'][0] is 64
     """
     scope = Scope(*outlook(None, False, True, namespace))
     for text in [overrides] if isinstance(overrides, str) else overrides:
         try:
             tree = _applied(tree, text, scope)
         except (EditError, PathError) as error:
-            made = type(error)(f"override {text!r}: {error}")
+            made = type(error)(f"override {clip(text)}: {error}")
             made.path = error.path
             raise made from None
     return tree
@@ -95,7 +97,7 @@ def _applied(tree: Any, text: str, scope: Scope) -> Any:
     except PathError as error:
         if not meant.means_one:
             raise
-        raise PathError(f"{error}; +{text} would add it") from None
+        raise PathError(f"{error}; use +{text} to add it") from None
     return _replaced(tree, there, value, scope)
 
 
@@ -107,7 +109,7 @@ def _split(text: str) -> tuple[str, str]:
     """Split a text at the first `=` outside of quotes and brackets.
 
     Raises:
-        EditError: There is none.
+        EditError: There is no such `=`.
     """
     depth = place = 0
     while 0 <= place < len(text):
@@ -119,7 +121,7 @@ def _split(text: str) -> tuple[str, str]:
             return text[:place].strip(), text[place + 1 :].strip()
         depth += {"[": 1, "]": -1}.get(letter, 0)
         place += 1
-    raise EditError("it has no '=', as in path=value, and no ~ before a path")
+    raise EditError("expected path=value, +path=value, ++path=value or ~path")
 
 
 def _replaced(tree: Any, places: Iterable[Place], text: str, scope: Scope) -> Any:
@@ -128,10 +130,7 @@ def _replaced(tree: Any, places: Iterable[Place], text: str, scope: Scope) -> An
 
 
 def _added(tree: Any, where: str, text: str, scope: Scope) -> Any:
-    """Insert a value, in dicts of its own where the nodes above are not there.
-
-    What is None counts as a dict that nothing is in yet.
-    """
+    """Insert a value, and dicts for the missing parents; None is an empty dict."""
     steps = parse(where)
     value = guess(text)
     for count in range(len(steps) - 1, -1, -1):
@@ -144,12 +143,14 @@ def _added(tree: Any, where: str, text: str, scope: Scope) -> Any:
                 return rebuild(tree, [(h.path, Set(made)) for h in holders], scope)
             there = along(steps[: count + 1])
             return _selection(tree, there, scope).insert(value)
-    raise EditError("there is no root to add to")
+    raise EditError("the root exists already, name what to add: +name=value")
 
 
 def _name(step: Step) -> str:
     if step.name is None:
-        raise EditError(f"{step.text!r} is no name, and there is nothing yet")
+        raise EditError(
+            f"{clip(step.text)} has no match and is not a name for a new key"
+        )
     return step.name
 
 
@@ -157,23 +158,25 @@ def _name(step: Step) -> str:
 
 
 def _cast(place: Place, text: str, scope: Scope) -> Any:
-    """Return the value that a text stands for, of the sort of what is there.
+    """Return a text as a value of the type of the one that it replaces.
 
     Raises:
-        EditError: It stands for none.
+        EditError: It cannot be cast.
     """
     old, path = place.value, place.path
+    rule = scope.rule_of(old)
     try:
-        rule = scope.rule_of(old)
         if rule is None:
             return _leaf_like(old, text)
         return _node_like(old, rule, _literal(text))
     except EditError:
         raise
     except Exception as error:  # whatever the type of a leaf says of the text
+        name, shown = type(old).__name__, clip(old)
         raise EditError(
-            f"at {path.where()} there is {_a(type(old).__name__)}, {clip(old)}, and "
-            f"{text!r} is none",
+            f"{clip(text)} is not {_a(name)}; the value at {path.where()} is {shown}"
+            if rule is None
+            else f"{clip(text)} cannot replace the {name} at {path.where()}, {shown}",
             path=path,
         ) from error
 
@@ -215,11 +218,11 @@ _CASTS: Final[dict[type, Callable[[str], Any]]] = {
 
 
 def _leaf_like(old: Any, text: str) -> Any:
-    """Return a leaf of the type of another one.
+    """Return a text as a leaf of the type of another one.
 
     Raises:
-        Exception: The text is none, as the type says it; or the type cannot be made of
-            text.
+        Exception: The text does not represent such a leaf, as its type says; or the
+            type has no values written as text.
     """
     cls = type(old)
     if old is None:
@@ -253,7 +256,7 @@ def _items(value: Any) -> Any:
 
 
 def _member(cls: Any, text: str) -> Any:
-    """Return the member of an enum that has a name or value."""
+    """Return the member of an enum with a name, or else a value."""
     if text in cls.__members__:
         return cls[text]
     for member in cls:
@@ -263,10 +266,10 @@ def _member(cls: Any, text: str) -> Any:
 
 
 def _node_like(old: Any, rule: Rule, new: Any) -> Any:
-    """Return a node of the sort of another one.
+    """Return a value as a node of the type of another one.
 
     Raises:
-        ValueError: The value is of another sort, or something in it.
+        ValueError: The value is not such a container, or a child is of another type.
     """
     if new is None:
         return None
@@ -283,7 +286,11 @@ def _node_like(old: Any, rule: Rule, new: Any) -> Any:
 
 
 def _of_type(sort: type | None, value: Any) -> Any:
-    """Return a value if it is of a type, or a number that can be."""
+    """Return a value if it is of a type, or an int as a float.
+
+    Raises:
+        ValueError: It is of another type.
+    """
     if sort is None or sort is type(None) or value is None or type(value) is sort:
         return value
     if sort is float and type(value) is int:
@@ -296,18 +303,52 @@ def _literal(text: str) -> Any:
 
     Raises:
         ValueError: It is neither.
+        EditError: A dict in it has equal keys.
     """
-    with contextlib.suppress(ValueError, RecursionError):
-        return json.loads(text)
     try:
-        return ast.literal_eval(text)
+        return json.loads(text, object_pairs_hook=_table)
+    except EditError:
+        raise
+    except (ValueError, RecursionError):
+        return _python_literal(text)
+
+
+def _python_literal(text: str) -> Any:
+    try:
+        value = ast.literal_eval(text)
+        for node in ast.walk(ast.parse(text.lstrip(" \t"), mode="eval")):
+            if isinstance(node, ast.Dict):
+                keys = [ast.literal_eval(key) for key in node.keys if key is not None]
+                _table([(key, None) for key in keys])
     except (SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise ValueError(text) from error
+    return value
+
+
+def _table(items: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    """Return items as a dict.
+
+    Raises:
+        EditError: Two keys are equal.
+    """
+    known: dict[Any, Any] = {}
+    for key, _ in items:
+        if key in known:
+            pair = f"{clip(known[key])} and {clip(key)}"
+            raise EditError(f"the value has a dict with equal keys, {pair}")
+        known[key] = key
+    return dict(items)
 
 
 def guess(text: str) -> Any:
-    """Read a value as JSON, as a Python literal, or else as text."""
+    """Read a value as JSON, as a Python literal, or else as a string.
+
+    Raises:
+        EditError: It is a literal in which a dict has equal keys.
+    """
     try:
         return _literal(text)
+    except EditError:
+        raise
     except ValueError:
         return text

@@ -1,0 +1,1067 @@
+"""Every row of `docs/differences.md` is true: what leafwise does, and what others do.
+
+A case is named after the first column of its row; a test holds both lists together.
+"""
+
+import dataclasses
+import enum
+import functools
+import inspect
+import operator
+import pickle
+import re
+import sys
+import time
+import types
+import warnings
+from collections import Counter, OrderedDict, UserDict, defaultdict, deque, namedtuple
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import leafwise as lw
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "differences.md"
+CASES = {}
+SPACE = "tests.differences"  # of optree, which has no global registry for users
+Pair = namedtuple("Pair", "x y")
+
+
+def case(what):
+    """Name a case after the first column of its row."""
+
+    def keep(function):
+        assert what not in CASES
+        CASES[what] = function
+        return function
+
+    return keep
+
+
+@pytest.fixture(scope="module")
+def peers(jax_tree, optree, torch_tree, dm_tree):
+    """Return the four peers, by short names."""
+    return types.SimpleNamespace(jax=jax_tree, op=optree, torch=torch_tree, dm=dm_tree)
+
+
+def rows_of_the_page():
+    """Return the first column of each row."""
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    rows = [line[2:].split(" | ")[0] for line in lines if line.startswith("| ")]
+    return [what for what in rows if what != "what"]
+
+
+def test_every_row_has_its_case():
+    """And every case its row, in this order."""
+    assert rows_of_the_page() == [*CASES]
+
+
+@pytest.mark.parametrize("what", CASES)
+def test_the_row(peers, what):
+    """What leafwise does, and what the others do, is as the row says."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        CASES[what](peers)
+
+
+# ---------------------------------------------------------------------------- helpers
+
+
+def leaves(p, tree):
+    """Return the leaves for leafwise, jax, optree, torch, dm-tree."""
+    return (
+        lw.tree_leaves(tree), p.jax.tree_leaves(tree), p.op.tree_leaves(tree),
+        p.torch.tree_leaves(tree), p.dm.flatten(tree),
+    )  # fmt: skip
+
+
+def structures(p, tree):
+    """Return the structure for leafwise, jax, optree, torch."""
+    return (
+        lw.tree_structure(tree), p.jax.tree_structure(tree),
+        p.op.tree_structure(tree, namespace=SPACE), p.torch.tree_structure(tree),
+    )  # fmt: skip
+
+
+def same(p, first, second, compare):
+    """Compare two structures in leafwise, jax, optree, torch."""
+    pairs = zip(structures(p, first), structures(p, second), strict=True)
+    return [outcome(compare, *pair) for pair in pairs]
+
+
+def maps(p, *trees):
+    """Return a map of trees, or the class of its error, for all five."""
+    return tuple(
+        outcome(tree_map, lambda *x: x[0] if len(trees) == 1 else x, *trees)
+        for tree_map in (
+            lw.tree_map, p.jax.tree_map, p.op.tree_map, p.torch.tree_map,
+            p.dm.map_structure,
+        )
+    )  # fmt: skip
+
+
+def outcome(function, *args, **kwargs):
+    """Return the result of a call, or the class of its error."""
+    try:
+        return function(*args, **kwargs)
+    except Exception as error:
+        return type(error)
+
+
+def register(p, cls, flatten, unflatten):
+    """Register a class in leafwise, jax, optree and torch."""
+    lw.register_pytree_node(cls, flatten, unflatten, bridge=False)
+    p.jax.register_pytree_node(cls, flatten, unflatten)
+    p.op.register_pytree_node(cls, flatten, unflatten, namespace=SPACE)
+    p.torch.register_pytree_node(cls, flatten, lambda c, aux: unflatten(aux, c))
+    return cls
+
+
+def all_equal(found, expected):
+    """Compare tuples of results, with their types and the order of dicts."""
+    assert [repr(x) for x in found] == [repr(x) for x in expected]
+
+
+class Holder:
+    """A node that keeps what it is given as aux data, or as children."""
+
+    def __init__(self, value):
+        self.value = value
+
+
+# ---------------------------------------------------------------------- what is a node
+
+
+@case("`None`")
+def _(p):
+    assert leaves(p, None) == ([], [], [], [None], [None])
+    assert lw.tree_leaves(None, none_is_leaf=True) == [None]
+    assert p.op.tree_leaves(None, none_is_leaf=True) == [None]
+    with pytest.raises(TypeError):
+        p.jax.tree_leaves(None, none_is_leaf=True)
+
+
+@case("`deque`")
+def _(p):
+    tree = deque([1, 2])
+    assert leaves(p, tree) == ([1, 2], [tree], [1, 2], [1, 2], [1, 2])
+
+
+@case("struct sequences")
+def _(p):
+    now = time.gmtime(0)
+    counts = [len(found) for found in leaves(p, now)]
+    assert counts == [9, 1, 9, 1, 9]
+    zones = [made.tm_zone for made in maps(p, now)]
+    assert zones == [now.tm_zone, now.tm_zone, None, now.tm_zone, None]
+    assert maps(p, sys.flags)[::2] == (sys.flags, TypeError, TypeError)
+    torch = pytest.importorskip("torch")
+    found = torch.max(torch.ones(1, 2), dim=0)
+    assert len(p.torch.tree_leaves(found)) == 2
+
+
+@case("other `Mapping`s and `Sequence`s, attrs classes")
+def _(p):
+    attr = pytest.importorskip("attr")
+    point = attr.make_class("Point", ["x", "y"])(1, 2)
+    for tree in (range(2), Counter("aab"), UserDict(a=1), point):
+        assert leaves(p, tree)[:4] == ([tree],) * 4
+        assert p.dm.flatten(tree) != [tree]
+    assert maps(p, range(2))[4] is TypeError
+    assert p.dm.map_structure(lambda x: x, Counter("aab")) != Counter("aab")
+
+
+@case("`str` and `bytes` for a sequence")
+def _(p):
+    assert leaves(p, "ab") == (["ab"],) * 5
+    assert p.dm.map_structure_up_to([0, 0], lambda x: x, "ab") == ["a", "b"]
+    assert p.dm.map_structure_up_to([0, 0], lambda x: x, b"ab") == [97, 98]
+    assert p.dm.map_structure_up_to([0, 0], lambda x: x, range(2)) == [0, 1]
+    ups = [structure.flatten_up_to for structure in structures(p, [0, 0])]
+    assert [outcome(up, "ab") for up in ups[1:]] == [ValueError] * 3
+    assert outcome(ups[0], "ab") is lw.StructureError
+
+
+@case("proxies of wrapt")
+def _(p):
+    proxy = pytest.importorskip("wrapt").ObjectProxy([1, 2])
+    found = leaves(p, proxy)
+    assert [len(x) for x in found] == [1, 1, 1, 1, 2]
+    assert found[0][0] is proxy
+
+
+@case("subclasses of list, dict, ...")
+def _(p):
+    class Config(dict):
+        pass
+
+    config = Config(a=1)
+    assert leaves(p, config) == ([config],) * 4 + ([1],)
+    assert maps(p, {"a": 1}, config) == (
+        lw.StructureError, ValueError, ValueError, ValueError, {"a": (1, 1)}
+    )  # fmt: skip
+    assert "subclass" in str(lw.explain_leaf(config))
+
+
+@case("tuples with an odd `_fields`")
+def _(p):
+    class Odd(tuple):
+        __slots__ = ()
+        _fields = ("a", "b")
+
+    odd = Odd((1, 2))
+    assert leaves(p, odd) == ([odd], [1, 2], [odd], [odd], [1, 2])
+    assert maps(p, odd) == (odd, TypeError, odd, odd, AttributeError)
+
+
+@case("arguments of `Partial`")
+def _(p):
+    ours = lw.tree_paths(lw.Partial(max, 1, key=2))
+    assert [str(path) for path in ours] == [".args[0]", ".keywords['key']"]
+    theirs = p.jax.tree_flatten_with_path(p.jax.Partial(max, 1, key=2))[0]
+    assert [p.jax.keystr(path) for path, _ in theirs] == [
+        "[<flat index 0>][0]", "[<flat index 1>]['key']"
+    ]  # fmt: skip
+
+
+# -------------------------------------------------------------------------------- dicts
+
+
+@case("order of leaves")
+def _(p):
+    found = leaves(p, {"b": 1, "a": 2})
+    assert found == ([2, 1], [2, 1], [2, 1], [1, 2], [2, 1])
+
+
+@case("insertion order in the structure")
+def _(p):
+    tree, turned = {"a": 1, "b": 2}, {"b": 2, "a": 1}
+    assert same(p, tree, turned, operator.eq) == [True, True, True, False]
+
+
+@case("order of a rebuilt dict")
+def _(p):
+    kept, is_sorted = {"b": 1, "a": 2}, {"a": 2, "b": 1}
+    all_equal(maps(p, kept), (kept, is_sorted, kept, kept, kept))
+
+
+@case("order as inserted, on request")
+def _(p):
+    ordered = lw.namespace("tests.differences.order", dict_order="insertion")
+    tree = {"b": 1, "a": 2}
+    assert (ordered.tree_leaves(tree), lw.tree_leaves(tree)) == ([1, 2], [2, 1])
+    with p.op.dict_insertion_ordered(True, namespace=SPACE):
+        assert p.op.tree_leaves(tree, namespace=SPACE) == [1, 2]
+    assert p.op.tree_leaves(tree, namespace=SPACE) == [2, 1]
+
+
+@case("keys of several types")
+def _(p):
+    tree = {"b": 1, 1: 2}
+    assert lw.tree_leaves(tree) == p.op.tree_leaves(tree) == [2, 1]
+    assert maps(p, tree) == (tree, ValueError, tree, tree, TypeError)
+    assert p.torch.tree_leaves(tree) == [1, 2]
+
+
+@case("Enum keys")
+def _(p):
+    Letter = enum.Enum("Letter", "B A")
+    tree, other = {Letter.A: 1, Letter.B: 2}, {Letter.B: 2, Letter.A: 1}
+    assert lw.tree_leaves(tree) == [2, 1]
+    assert lw.tree_structure(tree) == lw.tree_structure(other)
+    for peer in (p.op, p.torch):
+        assert peer.tree_leaves(tree) == [1, 2]
+        assert peer.tree_structure(tree) != peer.tree_structure(other)
+    assert outcome(p.jax.tree_leaves, tree) is ValueError
+    assert outcome(p.dm.flatten, tree) is TypeError
+
+
+@case("sets or NaN as keys")
+def _(p):
+    one, two, both = map(frozenset, ([1], [2], [1, 2]))
+    tree, chain = {both: 1, one: 2, two: 3}, {both: 1, one: 2}
+    turned = dict(reversed(tree.items()))
+    assert lw.tree_leaves(tree) == [1, 2, 3]
+    assert lw.tree_structure(tree) != lw.tree_structure(turned)
+    for flatten in (p.jax.tree_leaves, p.op.tree_leaves, p.dm.flatten):
+        assert flatten(tree) == [2, 3, 1]
+        assert flatten(turned) == [3, 2, 1]
+    assert lw.tree_leaves(chain) == p.jax.tree_leaves(chain) == [2, 1]
+    nan = {2.0: 1, float("nan"): 2, 1.0: 3}
+    assert lw.tree_leaves(nan) == [1, 2, 3]
+
+
+@case("dicts in a map whose keys have no order")
+def _(p):
+    one, two = frozenset([1]), frozenset([2])
+    by_key = {one: (1, 10), two: (2, 20)}
+    found = maps(p, {one: 1, two: 2}, {two: 20, one: 10})
+    assert found[:4] == (by_key, ValueError, by_key, by_key)
+    assert found[4] == {one: (1, 20), two: (2, 10)}
+
+
+@case("leaves of an `OrderedDict`")
+def _(p):
+    tree = OrderedDict(b=1, a=2)
+    assert leaves(p, tree) == ([1, 2],) * 4 + ([2, 1],)
+    assert lw.tree_structure(tree) != lw.tree_structure(OrderedDict(a=2, b=1))
+
+
+@case("`dict`, `OrderedDict`, `defaultdict` in one map")
+def _(p):
+    made = {"a": (1, 10), "b": (2, 20)}
+    for other in (OrderedDict(b=20, a=10), defaultdict(int, b=20, a=10)):
+        found = maps(p, {"a": 1, "b": 2}, other)
+        assert found == (made, ValueError, made, made, made)
+
+
+# --------------------------------------------------------------------------- rebuilding
+
+
+@case("registered dataclasses")
+def _(p):
+    assert constructions(lw.register_dataclass, lw.tree_map) == 0
+    with_init = functools.partial(lw.register_dataclass, init=True)
+    assert constructions(with_init, lw.tree_map) == 1
+    assert constructions(p.jax.register_dataclass, p.jax.tree_map) == 1
+    assert constructions(p.torch.register_dataclass, p.torch.tree_map) == 1
+
+    def register_in_optree(cls):
+        p.op.dataclasses.register_node(cls, namespace=SPACE)
+
+    def map_in_optree(function, tree):
+        return p.op.tree_map(function, tree, namespace=SPACE)
+
+    assert constructions(register_in_optree, map_in_optree) == 1
+
+
+def constructions(register_class, tree_map):
+    """Return how often a map constructs a registered dataclass."""
+
+    @dataclasses.dataclass
+    class Counted:
+        x: int
+
+        def __post_init__(self):
+            runs.append(self)
+
+    register_class(Counted)
+    runs = []
+    tree = Counted(1)
+    tree_map(lambda x: x, tree)
+    return len(runs) - 1
+
+
+@case("dataclass fields with `init=False`")
+def _(p):
+    def make():
+        @dataclasses.dataclass
+        class Cell:
+            x: int
+            y: int = dataclasses.field(init=False)
+
+            def __post_init__(self):
+                self.y = self.x * 10
+
+        return Cell
+
+    ours = lw.register_dataclass(make(), bridge=False)
+    assert lw.tree_leaves(ours(1)) == [1, 10]
+    assert vars(lw.tree_map(lambda x: x + 1, ours(1))) == {"x": 2, "y": 11}
+    assert outcome(lw.register_dataclass, make(), init=True) is lw.RegistryError
+    theirs = make()
+    p.torch.register_dataclass(theirs)
+    assert p.torch.tree_leaves(theirs(1)) == [1]
+    assert vars(p.torch.tree_map(lambda x: x + 1, theirs(1))) == {"x": 2, "y": 20}
+    with pytest.raises(ValueError, match=r"Unexpected fields: \{'y'\}"):
+        p.jax.register_dataclass(make())
+    with pytest.raises(TypeError, match="must be included in `__init__"):
+        p.op.dataclasses.register_node(make(), namespace=SPACE)
+
+
+@case("named tuples")
+def _(p):
+    class Twice(Pair):
+        def __new__(cls, both):
+            return super().__new__(cls, both, both)
+
+    tree = Twice(1)
+    assert maps(p, tree) == (tree, TypeError, TypeError, TypeError, TypeError)
+    assert type(lw.tree_map(lambda x: x, tree)) is Twice
+
+
+@case("dataclass fields that are `None`")
+def _(p):
+    @dataclasses.dataclass
+    class Layer:
+        weight: object
+        bias: object = None
+
+    lw.register_dataclass(Layer, bridge=False)
+    p.torch.register_dataclass(Layer)
+    assert lw.tree_leaves(Layer(1), none_is_leaf=True) == [1, None]
+    assert lw.tree_structure(Layer(1)).num_children == 2
+    assert p.torch.tree_structure(Layer(1)).num_children == 1
+
+
+@case("children as str, dict or set")
+def _(p):
+    cls = register(
+        p, type("Node", (Holder,), {}), lambda x: (x.value, None), lambda a, c: None
+    )
+    for value, items in (("ab", ["a", "b"]), ({"k": 1}, ["k"]), ({1}, [1])):
+        with pytest.raises(lw.FlattenError):
+            lw.tree_leaves(cls(value))
+        assert p.jax.tree_leaves(cls(value)) == items
+        assert p.op.tree_leaves(cls(value), namespace=SPACE) == items
+        assert p.torch.tree_leaves(cls(value)) == items
+
+
+@case("flatten functions")
+def _(p):
+    class Node:
+        pass
+
+    def with_keys(node):
+        return (1,), None, (lw.DictKey("k"),)
+
+    lw.register_pytree_node(Node, with_keys, lambda a, c: Node(), bridge=False)
+    assert str(lw.tree_paths(Node())[0]) == "['k']"
+    p.op.register_pytree_node(
+        Node, lambda n: ((1,), None, ("k",)), lambda a, c: Node(), namespace=SPACE
+    )
+    assert p.op.tree_paths(Node(), namespace=SPACE) == [("k",)]
+    of_jax = inspect.signature(p.jax.register_pytree_node).parameters
+    of_torch = inspect.signature(p.torch.register_pytree_node).parameters
+    assert {"flatten_func", "flatten_with_keys_func"} <= {*of_jax}
+    assert {"flatten_fn", "flatten_with_keys_fn"} <= {*of_torch}
+
+
+@case("paths to children without keys")
+def _(p):
+    cls = register(p, type("Node", (), {}), lambda x: ((1,), None), lambda a, c: None)
+    assert str(lw.tree_paths(cls())[0]) == "[<flat index 0>]"
+    assert p.jax.keystr(p.jax.tree_leaves_with_path(cls())[0][0]) == "[<flat index 0>]"
+    assert outcome(p.torch.tree_flatten_with_path, cls()) is ValueError
+
+
+@case("a str as a key of a flatten function")
+def _(p):
+    class Node:
+        x = 5
+
+    def flatten(node):
+        return (5,), None, ("x",)
+
+    def with_keys(node):
+        return [("x", 5)], None
+
+    lw.register_pytree_node(Node, flatten, lambda a, c: Node(), bridge=False)
+    path = lw.tree_paths(Node())[0]
+    assert (str(path), path(Node())) == (".x", 5)
+    p.jax.register_pytree_with_keys(Node, with_keys, lambda a, c: Node())
+    p.torch.register_pytree_node(
+        Node,
+        lambda n: ([5], None),
+        lambda c, a: Node(),
+        flatten_with_keys_fn=with_keys,
+    )
+    for peer in (p.jax, p.torch):
+        path = peer.tree_flatten_with_path(Node())[0][0][0]
+        assert (path, peer.keystr(path)) == (("x",), "x")
+    p.op.register_pytree_node(Node, flatten, lambda a, c: Node(), namespace=SPACE)
+    accessor = p.op.tree_accessors(Node(), namespace=SPACE)[0]
+    assert accessor.codify("") == "[<flat index 'x'>]"
+    assert outcome(accessor, Node()) is TypeError
+
+
+# ----------------------------------------------------------------------------- treedefs
+
+
+@case("the structure")
+def _(p):
+    structure = lw.tree_structure([1])
+    assert {structure: 1}[lw.tree_structure([2])] == 1
+    names = [name for name in dir(p.dm) if not name.startswith("_")]
+    assert not [name for name in names if "treedef" in name or "spec" in name]
+
+
+@case("`treedef_is_leaf` of `()`")
+def _(p):
+    ours, jaxs, optrees, torchs = structures(p, ())
+    assert lw.treedef_is_leaf(ours) is False
+    assert lw.treedef_is_leaf(ours, strict=False) is True
+    assert p.jax.treedef_is_leaf(jaxs) is True
+    assert p.op.treespec_is_leaf(optrees) is torchs.is_leaf() is False
+
+
+@case("hash")
+def _(p):
+    cls = register(
+        p, type("Node", (Holder,), {}), lambda x: ((), x.value), lambda a, c: None
+    )
+
+    def hash_alike(a, b):
+        return hash(a) == hash(b)
+
+    assert same(p, {"a": 1}, {"b": 1}, hash_alike) == [False, True, False, False]
+    assert same(p, cls("a"), cls("b"), hash_alike) == [False, True, True, True]
+
+
+@case("arrays as aux data")
+def _(p):
+    cls = register(
+        p, type("Node", (Holder,), {}), lambda x: ((), x.value), lambda a, c: None
+    )
+    found = same(p, cls(np.zeros(2)), cls(np.zeros(2)), operator.eq)
+    assert found == [True, ValueError, ValueError, ValueError]
+    doubles, floats = cls(np.zeros(2)), cls(np.zeros(2, np.float32))
+    assert lw.tree_structure(doubles) != lw.tree_structure(floats)
+
+
+@case("`treedef == None`")
+def _(p):
+    found = [outcome(lambda a: a == None, x) for x in structures(p, 1)]  # noqa: E711
+    assert found == [False, TypeError, False, False]
+
+
+@case("classes of the same name")
+def _(p):
+    def make():
+        class Local:
+            pass
+
+        return register(p, Local, lambda x: ((), None), lambda a, c: None)()
+
+    assert same(p, make(), make(), operator.eq) == [False, False, False, True]
+
+
+@case("named tuples of the same name and fields")
+def _(p):
+    other = namedtuple("Pair", "x y")
+    found = maps(p, Pair(1, 2), other(3, 4))
+    assert found[:4] == (lw.StructureError, ValueError, ValueError, ValueError)
+    assert found[4] == Pair((1, 3), (2, 4))
+    assert same(p, Pair(1, 2), other(1, 2), operator.eq) == [False] * 4
+    p.dm.assert_same_structure(Pair(1, 2), other(1, 2))
+
+
+@case("`register_static` of a class without `__eq__`")
+def _(p):
+    cls = type("Static", (Holder,), {})
+    lw.register_static(cls, bridge=False)
+    p.jax.register_static(cls)
+    one, two = cls(1), cls(1)
+    for peer in (lw, p.jax):
+        assert peer.tree_structure(one) == peer.tree_structure(one)
+        assert peer.tree_structure(one) != peer.tree_structure(two)
+    with pytest.raises(TypeError, match="non-default `__eq__`"):
+        p.torch.register_constant(cls)
+
+
+@case("`bool(treedef)`")
+def _(p):
+    assert [*map(bool, structures(p, ()))] == [True, True, False, True]
+    assert [*map(bool, structures(p, 1))] == [True] * 4
+
+
+@case("None mode")
+def _(p):
+    for peer, shown in ((lw, "none_is_leaf=True"), (p.op, "NoneIsLeaf")):
+        mode = peer.tree_structure(1, none_is_leaf=True)
+        assert mode != peer.tree_structure(1)
+        assert shown in str(mode)
+    for peer in (p.jax, p.torch):
+        assert "none_is_leaf" not in inspect.signature(peer.tree_structure).parameters
+
+
+@case("text")
+def _(p):
+    ours, jaxs, optrees, torchs = map(str, structures(p, OrderedDict(b=1, a=2)))
+    assert ours == jaxs == "PyTreeDef(CustomNode(OrderedDict[('b', 'a')], [*, *]))"
+    assert optrees == "PyTreeSpec(OrderedDict({'b': *, 'a': *}))"
+    assert torchs == "TreeSpec(OrderedDict, ['b', 'a'], [*,\n  *])"
+
+
+@case("`walk`")
+def _(p):
+    def visited(*arguments):
+        seen.append(arguments)
+
+    tree, seen = {"k": 5}, []
+    lw.tree_structure(tree).walk([5], visited, lambda x: -x)
+    p.op.tree_structure(tree).walk([5], visited, lambda x: -x)
+    assert seen == [(dict, ["k"], (-5,))] * 2
+    p.jax.tree_structure(tree).walk(visited, lambda x: -x, [5])
+    assert seen[2:] == [((-5,), ["k"])]
+    assert not hasattr(p.torch.tree_structure(tree), "walk")
+
+
+@case("a treedef of treedefs")
+def _(p):
+    cls = register(
+        p, type("Node", (Holder,), {}), lambda x: ((x.value,), "aux"), lambda a, c: None
+    )
+    ours, jaxs, optrees, torchs = structures(p, 0)
+    made = lw.PyTreeDef.from_children(cls(ours))
+    assert made == lw.tree_structure(cls(0))
+    assert outcome(lw.PyTreeDef.from_children, [ours, 5]) is lw.TreeDefError
+    assert outcome(lw.PyTreeDef.from_children, 5) is lw.TreeDefError
+    make = p.op.treespec_from_collection
+    assert make({"a": optrees}) == p.op.tree_structure({"a": 0})
+    assert make(cls(optrees), namespace=SPACE) == structures(p, cls(0))[2]
+    assert make(5) == p.op.tree_structure(5)
+    node = p.torch.TreeSpec(dict, ["a", "b"], [torchs])  # two keys and one child
+    assert outcome(p.torch.tree_unflatten, [1], node) is ValueError
+    assert callable(type(jaxs).from_node_data_and_children)
+
+
+@case("treedefs as JSON")
+def _(p):
+    spec = {(1, 2): 0}
+    ours = lw.tree_structure(spec)
+    assert ours.to_json().startswith('{"leafwise":1,')
+    assert lw.PyTreeDef.from_json(ours.to_json()) == ours
+    torchs = p.torch.tree_structure(spec)
+    assert p.torch.treespec_loads(p.torch.treespec_dumps(torchs)) != torchs
+    text = p.torch.treespec_dumps(p.torch.tree_structure([0]))
+    assert outcome(lw.PyTreeDef.from_json, text) is lw.TreeDefError
+    jaxs = p.jax.tree_structure(Pair(1, 2))
+    assert type(p.jax.tree_structure([0]).serialize_using_proto()) is bytes
+    assert outcome(jaxs.serialize_using_proto) is ValueError
+    assert not hasattr(p.op.tree_structure([0]), "to_json")
+
+
+@case("reading a pickle whose class is not registered")
+def _(p):
+    cls = type("Gone", (), {"__module__": __name__})
+    globals()["Gone"] = cls
+    register(p, cls, lambda x: ((), None), lambda a, c: None)
+    texts = [*map(pickle.dumps, structures(p, cls())[::2])]
+    lw.unregister_pytree_node(cls)
+    p.op.unregister_pytree_node(cls, namespace=SPACE)
+    with pytest.raises(lw.TreeDefError, match="Gone"):
+        pickle.loads(texts[0])
+    with pytest.raises(RuntimeError, match="Gone"):
+        pickle.loads(texts[1])
+
+
+# -------------------------------------------------------------------- errors and limits
+
+
+@case("trees that do not fit")
+def _(p):
+    with pytest.raises(lw.StructureError, match=r"at \['a'\]") as ours:
+        lw.tree_map(max, {"a": [1], "b": 1}, {"a": (1,), "b": 1})
+    assert isinstance(ours.value, ValueError)
+    assert len(ours.value.differences) == 1
+    assert str(ours.value.path) == "['a']"
+    found = maps(p, {"a": [1]}, {"a": (1,)})
+    assert found == (lw.StructureError, ValueError, ValueError, ValueError, TypeError)
+    with pytest.raises(ValueError, match=r"\['a'\]"):
+        p.jax.tree_map(max, {"a": [1]}, {"a": (1,)})
+    for peer in (p.op, p.torch):
+        with pytest.raises(ValueError) as error:  # noqa: PT011
+            peer.tree_map(max, {"a": [1]}, {"a": (1,)})
+        assert "'a'" not in str(error.value)
+    with pytest.raises(TypeError, match=r"(?s)'a': \[1\].*'a': \(1,\)"):
+        p.dm.map_structure(max, {"a": [1]}, {"a": (1,)})
+
+
+@case("a tree that cannot be transposed")
+def _(p):
+    outer, inner = structures(p, [0, 0]), structures(p, (0,))
+    for peer, index, expected in (
+        (lw, 0, lw.StructureError),
+        (p.jax, 1, TypeError),
+        (p.op, 2, TypeError),
+    ):
+        assert outcome(peer.tree_transpose, outer[index], inner[index], 5) is expected
+
+
+@case("an argument that is no treedef")
+def _(p):
+    with pytest.raises(TypeError, match=r"treedef first .* got int: 5"):
+        lw.tree_unflatten(5, [1])
+    assert outcome(p.torch.tree_unflatten, [1], 5) is TypeError
+    for peer in (p.jax, p.op):
+        assert outcome(peer.tree_unflatten, 5, [1]) is AttributeError
+
+
+@case("a flatten function that returns no tuple")
+def _(p):
+    cls = register(p, type("Node", (), {}), lambda x: 5, lambda a, c: None)
+    with pytest.raises(lw.FlattenError, match="flatten function of Node must return"):
+        lw.tree_leaves(cls())
+    assert issubclass(lw.FlattenError, TypeError)
+    assert outcome(p.jax.tree_leaves, cls()) is ValueError
+    assert outcome(p.op.tree_leaves, cls(), namespace=SPACE) is TypeError
+    assert outcome(p.torch.tree_leaves, cls()) is TypeError
+
+
+@case("what cannot be registered")
+def _(p):
+    def nothing(*_):
+        raise AssertionError
+
+    assert issubclass(lw.RegistryError, ValueError)
+    assert outcome(lw.register_pytree_node, 5, nothing, nothing) is lw.RegistryError
+    register_node = p.op.register_pytree_node
+    assert outcome(register_node, 5, nothing, nothing, namespace=SPACE) is TypeError
+    plain = type("Plain", (), {})
+    assert outcome(lw.register_dataclass, plain) is lw.RegistryError
+    assert outcome(p.jax.register_dataclass, plain) is TypeError
+    register_node = p.op.dataclasses.register_node
+    assert outcome(register_node, plain, namespace=SPACE) is TypeError
+    assert outcome(p.torch.register_dataclass, plain) is ValueError
+
+
+@case("an exception of your function")
+def _(p):
+    def fail(*_):
+        raise KeyError("mine")
+
+    for tree_map in (lw.tree_map, p.jax.tree_map, p.op.tree_map, p.torch.tree_map,
+                     p.dm.map_structure):  # fmt: skip
+        with pytest.raises(KeyError, match="mine") as error:
+            tree_map(fail, {"a": 1})
+        notes = "".join(getattr(error.value, "__notes__", []))
+        assert ("['a']" in notes) == (tree_map is lw.tree_map)
+
+
+@case("`StopIteration` of a mapped function")
+def _(p):
+    def stop(_):
+        raise StopIteration
+
+    found = [
+        outcome(f, stop, [1, 2])
+        for f in (lw.tree_map, p.jax.tree_map, p.op.tree_map, p.torch.tree_map)
+    ]
+    assert found == [StopIteration, RuntimeError, ValueError, ValueError]
+    with pytest.raises(ValueError, match="Too few leaves"):
+        p.op.tree_map(stop, [1, 2])
+    with pytest.raises(ValueError, match=r"length 0 but .* holds 2 items"):
+        p.torch.tree_map(stop, [1, 2])
+
+
+@case("a tree that contains itself")
+def _(p):
+    knot = []
+    knot.append(knot)
+    found = [
+        outcome(f, knot)
+        for f in (lw.tree_leaves, p.jax.tree_leaves, p.op.tree_leaves,
+                  p.torch.tree_leaves, p.dm.flatten)
+    ]  # fmt: skip
+    assert found == [lw.CycleError, SystemError] + [RecursionError] * 3
+    with pytest.raises(lw.CycleError, match=r"the root.*\[0\]"):
+        lw.tree_leaves(knot)
+
+
+@case("depth")
+def _(p):
+    tree = 1
+    for _ in range(100_000):
+        tree = [tree]
+    assert lw.tree_leaves(tree) == [1]
+    tree = 1
+    for _ in range(3000):
+        tree = [tree]
+    found = [outcome(f, tree) for f in (
+        p.jax.tree_leaves, p.op.tree_leaves, p.torch.tree_leaves, p.dm.flatten
+    )]  # fmt: skip
+    assert found == [SystemError] + [RecursionError] * 3
+
+
+@case("a later tree that goes deeper")
+def _(p):
+    deeper = [(1, [2])]
+    assert maps(p, [1], [[2]])[:4] == (deeper,) * 4
+    assert maps(p, [1], [[2]])[4] is ValueError
+    with pytest.raises(lw.StructureError):
+        lw.tree_map(max, [1], [[2]], strict=True)
+
+
+# ---------------------------------------------------------------------------- arguments
+
+
+@case("`is_leaf`")
+def _(p):
+    tree = [(1,), {"a": 2}]
+    assert lw.tree_leaves(tree, is_leaf=tuple) == [(1,), 2]
+    assert lw.tree_leaves(tree, is_leaf=(tuple, dict)) == tree
+    for peer in (p.jax, p.op, p.torch):
+        assert outcome(peer.tree_leaves, tree, is_leaf=tuple) != [(1,), 2]
+        assert outcome(peer.tree_leaves, tree, is_leaf=(tuple, dict)) is TypeError
+    assert "is_leaf" not in str(inspect.signature(p.dm.flatten))
+
+
+@case("its answer")
+def _(p):
+    flattens = lw.tree_leaves, p.jax.tree_leaves, p.op.tree_leaves, p.torch.tree_leaves
+    for answer, expected in (
+        ("yes", ([1], ValueError, RuntimeError, [1])),
+        ([0], ([1], ValueError, RuntimeError, [1])),
+        (1, ([1], ValueError, [1], [1])),
+    ):
+
+        def is_leaf(x, answer=answer):
+            return type(x) is int and answer
+
+        def is_tuple(x, answer=answer):
+            return type(x) is tuple and answer
+
+        assert tuple(outcome(f, 1, is_leaf=is_leaf) for f in flattens) == expected
+        assert lw.tree_leaves([(1,)], is_leaf=is_tuple) == [(1,)]
+    assert p.jax.tree_leaves([(1,)], is_leaf=lambda x: None) == [1]
+
+
+@case("`tree_unflatten`")
+def _(p):
+    structure = p.torch.tree_structure([0])
+    assert p.torch.tree_unflatten([1], structure) == [1]
+    assert p.torch.tree_unflatten(structure, [1]) == [1]
+    with pytest.raises(TypeError, match="treedef first and the leaves second"):
+        lw.tree_unflatten([1], lw.tree_structure([0]))
+
+
+@case("functions that rebuild")
+def _(p):
+    cls = type("Node", (), {})
+    arguments = cls, lambda x: ((1,), "aux"), lambda *given: given
+    lw.register_pytree_node(*arguments, bridge=False)
+    p.jax.register_pytree_node(*arguments)
+    p.torch.register_pytree_node(*arguments)
+    assert lw.tree_map(lambda x: x, cls()) == ("aux", (1,))
+    assert p.jax.tree_map(lambda x: x, cls()) == ("aux", (1,))
+    assert p.torch.tree_map(lambda x: x, cls()) == ([1], "aux")
+
+
+@case("`tree_reduce`")
+def _(p):
+    for peer in (lw, p.jax):
+        assert peer.tree_reduce(lambda a, b: a + b, [1, 2], initializer=3) == 6
+    assert p.op.tree_reduce(lambda a, b: a + b, [1, 2], initial=3) == 6
+    is_leaf = inspect.signature(p.op.tree_reduce).parameters["is_leaf"]
+    assert is_leaf.kind is inspect.Parameter.KEYWORD_ONLY
+    for peer in (p.torch, p.dm):
+        assert not hasattr(peer, "tree_reduce")
+
+
+@case("`tree_all`, `tree_any`")
+def _(p):
+    for peer in (lw, p.jax, p.op):
+        assert peer.tree_all([1, 0]) is False
+    assert p.torch.tree_all(lambda x: x >= 0, [1, 0])
+    assert outcome(p.torch.tree_all, [1, 0]) is TypeError
+
+
+@case("`tree_flatten_with_path`")
+def _(p):
+    tree = {"a": 1}
+    ours, treedef = lw.tree_flatten_with_path(tree)
+    assert (ours, treedef) == ([((lw.DictKey("a"),), 1)], lw.tree_structure(tree))
+    assert p.op.tree_flatten_with_path(tree) == (
+        [("a",)], [1], p.op.tree_structure(tree)
+    )  # fmt: skip
+
+
+@case("`tree_transpose`")
+def _(p):
+    tree = [(1, 2, 3), (4, 5, 6)]  # not three pairs
+    outer, inner = structures(p, [0, 0, 0]), structures(p, (0, 0))
+    assert outcome(lw.tree_transpose, outer[0], inner[0], tree) is lw.StructureError
+    for transpose, *treedefs in (
+        (p.jax.tree_transpose, outer[1], inner[1]),
+        (p.op.tree_transpose, outer[2], inner[2]),
+    ):
+        assert transpose(*treedefs, tree) == ([1, 3, 5], [2, 4, 6])
+
+
+@case("`is_leaf` while broadcasting a prefix")
+def _(p):
+    def is_tuple(x):
+        return isinstance(x, tuple)
+
+    prefix, full = [1], [(2, 3)]
+    assert lw.tree_broadcast_prefix(prefix, full, is_leaf=is_tuple) == [(1, 1)]
+    assert p.jax.tree_broadcast(prefix, full, is_leaf=is_tuple) == [(1, 1)]
+    assert p.op.tree_broadcast_prefix(prefix, full, is_leaf=is_tuple) == [1]
+
+
+@case("order of `broadcast_prefix`")
+def _(p):
+    prefix, full = {"a": "A", "b": "B"}, OrderedDict(b=[0, 0], a=0)
+    assert lw.broadcast_prefix(prefix, full) == ["B", "B", "A"]
+    assert p.op.broadcast_prefix(prefix, full) == ["A", "B", "B"]
+    assert type(lw.tree_broadcast_prefix(prefix, full)) is OrderedDict
+    assert type(p.op.tree_broadcast_prefix(prefix, full)) is dict
+    for peer in (lw, p.op):
+        assert peer.broadcast_prefix([1, 2], [0, [0, 0]]) == [1, 2, 2]
+
+
+@case("`tree_broadcast_common` with `is_leaf`")
+def _(p):
+    first, second = [1, (2, 3)], [(4, 5), 6]
+
+    def is_tuple(x):
+        return isinstance(x, tuple)
+
+    for peer in (lw, p.op):
+        made = peer.tree_broadcast_common(first, second, is_leaf=is_tuple)
+        assert made == (first, second)
+
+
+@case("`prefix_errors`")
+def _(p):
+    (ours,) = lw.prefix_errors([1, (2,)], [1, 2])
+    assert str(ours.path) == "[1]"
+    (theirs,) = p.op.prefix_errors([1, (2,)], [1, 2])
+    assert isinstance(theirs("prefix"), ValueError)
+    assert not hasattr(p.jax, "prefix_errors")
+
+
+@case("predicates with the path")
+def _(p):
+    for function in (lw.tree_leaves, lw.tree_map, lw.tree_reduce, lw.tree_structure,
+                     p.jax.tree_map_with_path):  # fmt: skip
+        assert "is_leaf_takes_path" in inspect.signature(function).parameters
+    for function in (p.jax.tree_leaves, p.jax.tree_map, p.jax.tree_structure):
+        assert "is_leaf_takes_path" not in inspect.signature(function).parameters
+
+
+@case("`tree_flatten_one_level`")
+def _(p):
+    ours = lw.tree_flatten_one_level({"a": 1})
+    assert (len(ours), type(ours).__name__) == (5, "OneLevel")
+    assert len(p.op.tree_flatten_one_level({"a": 1})) == 4
+
+
+# -------------------------------------------------------------------------- registering
+
+
+@case("the global registry")
+def _(p):
+    cls = type("Node", (), {})
+    arguments = cls, lambda x: ((), None), lambda a, c: cls()
+    lw.register_pytree_node(*arguments, bridge=False)
+    assert lw.tree_leaves(cls()) == []
+    assert outcome(p.op.register_pytree_node, *arguments, namespace="") is ValueError
+    assert outcome(p.op.register_pytree_node, *arguments) is TypeError
+    for peer in (p.jax, p.torch):
+        parameters = inspect.signature(peer.register_pytree_node).parameters
+        assert "namespace" not in parameters
+
+
+@case("a namespace that nobody declared")
+def _(p):
+    assert outcome(lw.tree_leaves, [1], namespace="tests.nobody") is lw.NamespaceError
+    assert p.op.tree_leaves([1], namespace="tests.nobody") == [1]
+
+
+@case("a class registered twice")
+def _(p):
+    cls = type("Node", (), {})
+    arguments = cls, lambda x: ((), None), lambda a, c: cls()
+    lw.register_pytree_node(*arguments, bridge=False)
+    with pytest.raises(lw.RegistryError, match=r"test_differences\.py:\d+"):
+        lw.register_pytree_node(*arguments, bridge=False)
+    lw.register_pytree_node(*arguments, bridge=False, exist_ok=True)
+    for peer, extra in ((p.jax, {}), (p.op, {"namespace": SPACE}), (p.torch, {})):
+        peer.register_pytree_node(*arguments, **extra)
+        assert outcome(peer.register_pytree_node, *arguments, **extra) is ValueError
+
+
+@case("a subclass of a named tuple")
+def _(p):
+    class Special(Pair):
+        pass
+
+    def warned(register_node, *extra, **named):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            register_node(Special, tuple_of, lambda a, c: None, *extra, **named)
+        return [each.category for each in seen]
+
+    def tuple_of(x):
+        return tuple(x), None
+
+    assert warned(lw.register_pytree_node, bridge=False) == []
+    assert warned(p.jax.register_pytree_node) == []
+    assert warned(p.op.register_pytree_node, namespace=SPACE) == [UserWarning]
+
+
+@case("taking it back")
+def _(p):
+    cls = type("Node", (), {})
+    register(p, cls, lambda x: ((), None), lambda a, c: None)
+    lw.unregister_pytree_node(cls)
+    p.op.unregister_pytree_node(cls, namespace=SPACE)
+    assert len(lw.tree_leaves(cls())) == len(p.op.tree_leaves(cls())) == 1
+    for peer in (p.jax, p.torch):
+        names = [name for name in dir(peer) if not name.startswith("_")]
+        assert not [name for name in names if re.search("(un|de)register", name)]
+
+
+# ---------------------------------------------------------------------------- key paths
+
+
+@case("`SequenceKey(1)` and `DictKey(1)`")
+def _(p):
+    assert lw.SequenceKey(1) == lw.DictKey(1)
+    assert str(lw.SequenceKey(1)) == str(lw.DictKey(1)) == "[1]"
+    assert p.jax.SequenceKey(1) != p.jax.DictKey(1)
+    assert str(p.jax.SequenceKey(1)) == str(p.jax.DictKey(1))
+
+
+@case("Enum members as dict keys")
+def _(p):
+    assert re.fullmatch(r"\[.*\.Shade\.RED\]", str(lw.DictKey(Shade.RED)))
+    assert str(p.jax.DictKey(Shade.RED)) == "[<Shade.RED: 1>]"
+
+
+class Shade(enum.Enum):
+    """A key."""
+
+    RED = 1
+
+
+@case("names that are no identifiers")
+def _(p):
+    assert str(lw.KeyPath((lw.GetAttrKey("a-b"),))) == ".'a-b'"
+    assert str(p.jax.GetAttrKey("a-b")) == ".a-b"
+
+
+@case("paths to dict children")
+def _(p):
+    path = lw.tree_paths({"a": 1})[0]
+    assert (type(path), path[0]) == (lw.KeyPath, lw.DictKey("a"))
+    assert p.op.tree_paths({"a": 1}) == [("a",)]
+    assert p.dm.flatten_with_path({"a": 1}) == [(("a",), 1)]
+
+
+@case("reading a path")
+def _(p):
+    tree = {"lr": 1}
+    path = lw.tree_paths(tree)[0]
+    assert path(tree) == 1
+    with pytest.raises(lw.PathError, match="lr"):
+        lw.KeyPath.parse("['rl']")(tree)
+    assert p.op.tree_accessors(tree)[0](tree) == 1
+    ((keys, _),) = p.torch.tree_flatten_with_path(tree)[0]
+    assert p.torch.key_get(tree, keys) == 1
+    assert not hasattr(p.jax, "key_get")
+
+
+@case("order of treedefs")
+def _(p):
+    for peer in (lw, p.op):
+        small, large = peer.tree_structure([0, 0]), peer.tree_structure([0, (0,)])
+        assert (small <= large, large <= small) == (True, False)
+        assert small.flatten_up_to([0, (0,)]) == [0, (0,)]
+    for peer in (p.jax, p.torch):
+        leaf = peer.tree_structure(0)
+        assert outcome(lambda a: a <= a, leaf) is TypeError

@@ -1,0 +1,180 @@
+"""Classes that only a framework knows, assigned to attributes: no array gets lost."""
+
+import numpy as np
+import pytest
+
+import leafwise as lw
+from leafwise import integrations
+
+
+class Box:
+    """What none of the frameworks knows yet."""
+
+    def __init__(self, content):
+        self.content = content
+
+    def __new__(cls, content):
+        """Take an argument, so that nobody can make an empty one by the class."""
+        return object.__new__(cls)
+
+
+class Model(lw.Pytree):
+    pass
+
+
+@pytest.fixture(params=["jax", "optree", "optree in a namespace", "torch"])
+def box(request):
+    """Return a class that one framework knows, and the name of the framework."""
+    cls = type("Box", (Box,), {})
+    name = request.param.split()[0]
+    if name == "jax":
+        jax = request.getfixturevalue("jax")
+        jax.tree_util.register_pytree_node(
+            cls, lambda box: ((box.content,), None), lambda _, parts: cls(*parts)
+        )
+    elif name == "optree":
+        optree = request.getfixturevalue("optree")
+        optree.register_pytree_node(
+            cls,
+            lambda box: ((box.content,), None),
+            lambda _, parts: cls(*parts),
+            namespace="boxes" if "namespace" in request.param else "leafwise",
+        )
+    else:
+        torch_tree = request.getfixturevalue("torch_tree")
+        torch_tree.register_pytree_node(
+            cls, lambda box: ([box.content], None), lambda parts, _: cls(*parts)
+        )
+    return cls, name
+
+
+def test_an_array_in_it_is_never_static_silently(box):
+    """It is refused, also inside containers, and nothing is written."""
+    cls, name = box
+    model = Model()
+    for value in (
+        cls(np.ones(2)),
+        [cls(np.ones(2))],
+        {"a": (cls([np.ones(2)]),)},
+        cls(cls(np.ones(2))),
+        cls(lw.Param(1.0)),
+    ):
+        with pytest.raises(lw.KindError, match=r"Found data in Model\.box"):
+            model.box = value
+        assert "box" not in vars(model)
+    with pytest.raises(lw.KindError) as caught:
+        model.box = cls(np.ones(2))
+    assert [" ".join(line.split()) for line in str(caught.value).splitlines()] == [
+        "Found data in Model.box, a Box that would be static: "
+        f"Model{caught.value.path} is ndarray of shape (2,) and dtype float64.",
+        "Do one of these:",
+        "1. let the whole Box be data: obj.box = data(...)",
+        f"2. let what {name} knows be a tree here, too: "
+        f"leafwise.integrations.adopt({name!r}), and data(...)",
+        "3. declare it in the class: box: Data[Box]",
+        "4. let such containers be data: class Model(..., strict=False)",
+        "5. let the class be no tree: class Model(..., pytree=False)",
+        "6. keep what is data out of it: obj.box = static(...)",
+    ]
+
+
+def test_without_data_it_is_static(box):
+    """As any other value."""
+    model = Model()
+    model.box = box[0](3)
+    assert lw.name_to_kind(model)["box"] is lw.Kind.STATIC
+
+
+def test_it_can_be_said_to_be_data(box):
+    """It is a leaf here; in a class that is not strict nobody needs to say it."""
+
+    class Loose(lw.Pytree, strict=False):
+        pass
+
+    cls, _ = box
+    model, loose = Model(), Loose()
+    model.box = lw.data(cls(np.ones(2)))
+    loose.box = cls(np.ones(2))
+    assert lw.tree_leaves(model) == [model.box]
+    assert lw.tree_leaves(loose) == [loose.box]
+
+
+def test_what_is_filled_later_is_found(box):
+    """After `__init__`, and by `check_pytree`."""
+    cls, _ = box
+
+    class Filled(lw.Pytree):
+        def __init__(self):
+            self.boxes = []
+            self.boxes.append(cls(np.ones(2)))
+
+    with pytest.raises(lw.KindError, match=r"Found data in .*Filled\.boxes"):
+        Filled()
+    model = Model()
+    model.boxes = []
+    model.boxes.append(cls(np.ones(2)))
+    with pytest.raises(lw.KindError, match=r"Found data in Model\.boxes"):
+        lw.check_pytree(model)
+
+
+def test_objects_that_are_no_trees_keep_it_as_a_value(box):
+    """With an array in it, and not without, in lists as well."""
+    cls, _ = box
+    obj = lw.Object()
+    obj.boxes = [cls(np.ones(2)), cls(1), "x"]
+    assert lw.to_flat_state(lw.state(obj)).paths == (("boxes", 0),)
+
+
+def test_leaves_of_jax_go_through(jax):
+    """A tree with such data works in jax, where the class is a node."""
+    cls = type("Box", (Box,), {})
+    jax.tree_util.register_pytree_node(
+        cls, lambda box: ((box.content,), None), lambda _, parts: cls(*parts)
+    )
+    model = Model()
+    model.box = lw.data(cls(jax.numpy.ones(2)))
+    doubled = jax.jit(lambda m: jax.tree.map(lambda x: 2 * x, m))(model)
+    assert doubled.box.content.tolist() == [2.0, 2.0]
+    integrations.adopt("jax", namespace="with boxes of jax")
+    leaves = lw.tree_leaves(model, namespace="with boxes of jax")
+    assert leaves[0].tolist() == [1.0, 1.0]
+
+
+def test_as_flax_decides(jax, nnx):
+    """Flax refuses the same values, and takes the same."""
+    cls = jax.tree_util.register_pytree_node_class(
+        type(
+            "Pair",
+            (),
+            {
+                "__init__": lambda self, content: setattr(self, "content", content),
+                "tree_flatten": lambda self: ((self.content,), None),
+                "tree_unflatten": classmethod(lambda c, _, parts: c(*parts)),
+            },
+        )
+    )
+    ones = jax.numpy.ones(2)
+
+    def taken(library, value):
+        made = type("Model", (library.Pytree,), {})()
+        try:
+            made.x = value
+        except ValueError:
+            return "refused"
+        return "data" if library.is_data(value) else "static"
+
+    for value in (
+        cls(ones),
+        cls(3),
+        [cls(ones)],
+        [cls(3)],
+        ones,
+        jax.random.key(0),
+        [jax.random.key(0)],
+        jax.ShapeDtypeStruct((2,), "float32"),
+        [jax.ShapeDtypeStruct((2,), "float32")],
+        np.array([None, ones], dtype=object),
+        [np.array([None], dtype=object)],
+        jax.tree_util.Partial(max, ones),
+    ):
+        assert taken(lw, value) == taken(nnx, value)

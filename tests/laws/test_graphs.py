@@ -1,5 +1,7 @@
 """Laws of object graphs: sharing and cycles survive, and nothing is lost or written."""
 
+import re
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -193,3 +195,45 @@ def test_pop_takes_out_what_it_returns(graph, filter):
         for path, v in before.items()
         if path not in taken and isinstance(v, lw.Variable)
     }
+
+
+@given(graphs(), st.sampled_from([None, *TYPES, *"abcdx", 0, lw.Kind.PARAMETER]))
+def test_freezing_is_taken_back(graph, key):
+    """References and values stay; no filter of a type means what is frozen."""
+    before, values = shape(graph), dict(lw.to_flat_state(lw.state(graph)))
+    meant = (
+        ()
+        if key is None
+        else (
+            lw.filters.PathContains(key)
+            if isinstance(key, str | int)
+            else lw.filters.predicate(key),
+        )
+    )
+    try:
+        frozen = lw.freeze(graph, *meant)
+    except (lw.CycleError, ValueError):  # through a tuple; no parameter, or a part
+        return
+    assert shape(graph) == before
+    found = dict(lw.to_flat_state(lw.state(frozen)))
+    assert found.keys() == values.keys()
+    for path, value in found.items():
+        if isinstance(value, lw.Param):
+            test = meant[0] if meant else lw.filters.Everything()
+            is_meant = test(path, values[path])
+            assert value._leafwise_is_frozen == is_meant
+            assert value.get_raw_value() is values[path].get_raw_value()
+            assert lw.filters.OfType(lw.Param)(path, value) != is_meant
+    assert not [*lw.to_flat_state(lw.state(frozen, lw.Param))] or meant
+    assert shape(lw.unfreeze(frozen)) == before
+    assert len(lw.find_duplicates(frozen)) == len(lw.find_duplicates(graph))
+
+
+@given(graphs())
+def test_summaries_count_each_value_once(graph):
+    """The first row has as many numbers as the state, whatever stands twice."""
+    first = lw.summary(graph).partition("\n")[0]
+    counts = re.findall(r"(\w+): (\d+)", first)
+    found = lw.to_flat_state(lw.state(graph)).leaves
+    sizes = [np.size(getattr(value, "value", value)) for value in found]
+    assert sum(int(count) for _, count in counts) == sum(sizes)

@@ -2,6 +2,7 @@
 
 import copy
 
+import numpy as np
 import pytest
 
 import leafwise as lw
@@ -195,3 +196,38 @@ def test_summary():
         "        └── [0]: Leaf  parameter: 1, state: 1",
     ]
     assert lw.summary(3) == ""
+
+
+class Tied(lw.Module):
+    """One object in three places, one variable in two, and itself."""
+
+    def __init__(self):
+        self.encode = Leaf()
+        self.shared = lw.Param(np.ones((2, 3)))
+        self.decode = self.encode
+        self.again = self.shared
+        self.listed = lw.data({"x": [self.encode, Leaf()]})
+        self.me = self
+        self.off = Off([("x", self.shared), ("y", lw.Param(np.ones(5)))])
+
+
+class Off(lw.Object):
+    def __init__(self, layers):
+        self.layers = layers
+
+
+def test_a_summary_counts_what_is_shared_once():
+    """Each other place of an object says where it stands; a variable has no row."""
+    rows = [line.split("  ") for line in lw.summary(Tied()).splitlines()]
+    assert [(row[0].strip("├└─ "), row[-1].strip()) for row in rows] == [
+        ("Tied", "parameter: 13 (88 B), state: 2"),
+        (".encode: Leaf", "parameter: 1, state: 1"),
+        (".decode: Leaf", "as .encode"),
+        (".listed['x'][0]: Leaf", "as .encode"),
+        (".listed['x'][1]: Leaf", "parameter: 1, state: 1"),
+        (".me: Tied", "as the root"),
+        (".off: Off", "parameter: 5 (40 B)"),
+    ]
+    weight = lw.Param(np.ones(4))
+    assert lw.summary([weight, weight]) == "list  parameter: 4 (32 B)"
+    assert lw.summary(lw.Param({"a": 1, "b": 2})) == "Param  parameter: 2"

@@ -130,6 +130,54 @@ def test_update_and_merge(nnx):
             assert np.asarray(found.tied.w[...]).tolist() == [[6.0, 6.0]]
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_popping_what_stands_twice(nnx):
+    """The same state; Flax leaves all names but the first, and we leave none."""
+
+    def tied(library):
+        model = library.Module()
+        model.a = library.Intermediate(1)
+        model.b = model.a
+        model.inner = library.Module()
+        model.inner.c = model.a
+        model.w = library.Param(2)
+        return model
+
+    ours, theirs = tied(lw), tied(nnx)
+    mine, other = lw.pop(ours, lw.Intermediate), nnx.pop(theirs, nnx.Intermediate)
+    assert flat(lw, mine) == flat(nnx, other) == {("a",): 1}
+    assert flat(nnx, nnx.state(theirs, nnx.Intermediate)) == {("b",): 1}
+    assert theirs.inner.c.get_value() == 1
+    assert lw.state(ours, lw.Intermediate) == lw.State({})
+    assert not hasattr(ours.inner, "c")
+    assert flat(lw, lw.state(ours)) == {("w",): 2}
+
+
+def test_flat_states_of_what_stands_twice(nnx):
+    """Once in the state of an object, twice where the state has it twice."""
+    for library in (lw, nnx):
+        shared = library.Param(1)
+        model = library.Module()
+        model.a, model.b = shared, shared
+        assert library.to_flat_state(library.state(model)).paths == (("a",),)
+        state = library.State({"a": shared, "b": {"c": shared}})
+        found = library.to_flat_state(state)
+        assert found.paths == (("a",), ("b", "c"))
+        assert found.leaves[0] is found.leaves[1] is shared
+        back = library.from_flat_state(found)
+        assert back["b"]["c"] is back["a"]
+        with pytest.raises((TypeError, AttributeError)):
+            library.to_flat_state(model)
+    ours = lw.to_flat_state({"b": 1, "a": 2})
+    theirs = nnx.to_flat_state(nnx.State({"b": 1, "a": 2}))
+    assert ours.paths == (("b",), ("a",))
+    assert theirs.paths == (("a",), ("b",))
+    assert ours[("b",)] == 1
+    assert theirs[1] == (("b",), 1)
+    assert len(ours.merge(ours)) == 2
+    assert len(nnx.statelib.FlatState.merge(theirs, theirs)) == 4
+
+
 def sowing(library):
     """Return a model that sows and perturbs, in a module that stands twice."""
 

@@ -214,7 +214,9 @@ def _frozen_as(holder: Variable, value: Variable) -> Variable:
 def pop(node: Any, *filters: Filter) -> Any:
     """Take values out of an object, and return them.
 
-    What is popped is gone from the object, under all its names, and so is its kind.
+    What is popped is gone from the object, under all its names, and so is its kind:
+    no value is left that a filter means. The state has a shared variable once, at the
+    path at which it is met first.
 
     Args:
         node: The object.

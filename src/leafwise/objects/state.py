@@ -253,8 +253,17 @@ def _same_value(a: Any, b: Any) -> bool:
 
 
 def walk_state(state: Mapping[Any, Any]) -> Iterator[tuple[Path, Any]]:
-    """Yield the values of a state with their paths, in the order of insertion."""
-    root = state._leafwise_items if isinstance(state, State) else stored(state)
+    """Yield the values of a state with their paths, in the order of insertion.
+
+    Raises:
+        TypeError: It is no state, and no mapping; an object is neither.
+    """
+    root = stored(state)
+    if type(root) is not dict:
+        raise TypeError(
+            "a state or nested mappings are needed, got "
+            f"{type(state).__name__}; leafwise.state gives the state of an object"
+        )
     stack: list[tuple[Any, Any]] = [(root, ())]
     while stack:
         value, link = stack.pop()
@@ -275,6 +284,10 @@ def unlink(link: Any) -> Path:
 
 class FlatState(Mapping[Path, V], Generic[V]):
     """The values of a state by whole paths.
+
+    A mapping from paths to values, in the order of the state; a value that stands at
+    two paths of the state stands at both here, and of two values for one path the
+    later counts.
 
     Args:
         items: A mapping from paths to values, or pairs of these.
@@ -382,6 +395,9 @@ def to_flat_state(state: Mapping[Any, Any]) -> FlatState:
 
     Args:
         state: A state, or nested mappings.
+
+    Raises:
+        TypeError: It is an object, or anything else.
 
     Example:
         >>> import leafwise as lw

@@ -8,7 +8,7 @@ variable there may be of a closer kind. Nothing here changes an object that it i
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from ..core.code import unlink
@@ -16,10 +16,21 @@ from ..core.keypath import KeyPath
 from ..core.near import nearest
 from ..core.treedef import PyTreeDef
 from ..kinds import COUNT_AS_STATE, Kind
-from ..ops.basic import tree_flatten
+from ..ops.basic import tree_flatten, tree_leaves
 from ..show.summary import Row, draw
 from ..show.text import options
-from .graphdef import kinds_of_children
+from .graphdef import (
+    FIXED,
+    LEAF,
+    NODE,
+    REF,
+    TREE,
+    VARIABLE,
+    Taken,
+    kinds_of,
+    kinds_of_children,
+    take,
+)
 from .instance import assign
 from .pytree import Pytree, name_to_kind
 from .sizes import bytes_text, size_of
@@ -206,10 +217,15 @@ def summary(tree: Any) -> str:
     """Return a text that shows the objects in a tree, and what they hold by kind.
 
     For each object it says how many numbers its arrays and other leaves have, those
-    of the objects inside included, and how many bytes its arrays take.
+    of the objects inside included, and how many bytes its arrays take. An object or a
+    variable that stands in several places counts where it stands first; the other
+    places of an object say which that is.
 
     Args:
         tree: A tree with objects in it.
+
+    Raises:
+        CycleError: A container contains itself, with no object in between.
 
     Example:
         >>> import leafwise as lw
@@ -220,67 +236,114 @@ def summary(tree: Any) -> str:
         >>> class Model(lw.Module):
         ...     def __init__(self):
         ...         self.layers = lw.List([Layer(), Layer()])
+        ...         self.tied = self.layers[0]
         >>> print(lw.summary(Model()))
         Model               parameter: 4, state: 2
-        └── .layers: List   parameter: 4, state: 2
-            ├── [0]: Layer  parameter: 2, state: 1
-            └── [1]: Layer  parameter: 2, state: 1
+        ├── .layers: List   parameter: 4, state: 2
+        │   ├── [0]: Layer  parameter: 2, state: 1
+        │   └── [1]: Layer  parameter: 2, state: 1
+        └── .tied: Layer    as .layers[0]
     """
-    leaves, treedef = tree_flatten(tree)
-    kinds = leaf_kinds(treedef)
-    rows: list[Row] = []
-    root = _outline(treedef)
-    stack: list[tuple[Any, Any, int]] = [] if root is None else [(root, (), 0)]
-    while stack:
-        node, path, depth = stack.pop()
-        if node is root or issubclass(node.cls, Pytree):
-            name = f"{KeyPath(unlink(path))}: " if path else ""
-            tally = _tally(leaves[node.start : node.end], kinds[node.start : node.end])
-            rows.append(Row(depth, f"{name}{node.cls.__name__}", tally))
-            path, depth = (), depth + 1
-        if depth <= options.max_depth:
-            stack += reversed(
-                [(child, (path, key), depth) for key, child in node.below]
-            )
-    return draw(rows)
+    lines = _lines(take(tree))
+    for line in reversed(lines):
+        if line.above is not None:
+            line.above.add(line.counts)
+    rows = [Row(line.depth, line.label, line.note or _tally(line)) for line in lines]
+    return draw([row for row in rows if row.depth <= options.max_depth])
 
 
-class _Node(NamedTuple):
-    """A node of a structure, with the nodes right below it and their keys."""
+class _Line:
+    """An object, or the root, as a row in the making.
 
-    cls: type
-    start: int
-    end: int
-    below: Sequence[tuple[Any, Any]]
+    Attributes:
+        above: The line of the object that it stands in.
+        depth: How many there are above.
+        label: What it is, and where below the line above.
+        note: What there is to say of it, other than what it holds.
+        counts: By kind, how many numbers it holds, and how many bytes.
+    """
+
+    __slots__ = ("above", "counts", "depth", "label", "note")
+
+    def __init__(
+        self, above: _Line | None, path: Any, cls: type, note: str = ""
+    ) -> None:
+        self.above = above
+        self.depth: int = 0 if above is None else above.depth + 1
+        name = f"{KeyPath(unlink(path))}: " if path else ""
+        self.label = f"{name}{cls.__name__}"
+        self.note = note
+        self.counts: dict[Kind, tuple[int, int]] = {}
+
+    def add(self, counts: Mapping[Kind, tuple[int, int]]) -> None:
+        """Count what something inside holds."""
+        for kind, (size, width) in counts.items():
+            known = self.counts.get(kind, (0, 0))
+            self.counts[kind] = known[0] + size, known[1] + width
+
+    def add_value(self, value: Any, kind: Kind) -> None:
+        """Count a bare value, or a variable."""
+        held = value.get_raw_value() if isinstance(value, Variable) else value
+        for leaf in tree_leaves(held):
+            size, width = size_of(leaf)
+            self.add({kind: (size, size * width)})
 
 
-def _outline(treedef: PyTreeDef) -> _Node | None:
-    """Return the nodes of a structure, each with the leaves that it spans."""
-    stack: list[_Node | int] = []
-    done = 0
-    for run, rule, arity, aux in treedef._code:
-        stack += range(done, done + run)
-        done += run
-        children = stack[len(stack) - arity :]
-        del stack[len(stack) - arity :]
-        keyed = zip(rule.keys(aux, arity), children, strict=True)
-        below = [(key, child) for key, child in keyed if isinstance(child, _Node)]
-        first = children[0] if children else done
-        start = first.start if isinstance(first, _Node) else first
-        stack.append(_Node(rule.cls, start, done, below))
-    return stack[0] if stack and isinstance(stack[0], _Node) else None
+class _Open(NamedTuple):
+    """A node whose children come next.
+
+    Attributes:
+        keys: Those of the children that are still to come.
+        path: Its path, a linked list.
+        local: The part of it below the line.
+        line: The line that its values count for.
+    """
+
+    keys: Any
+    path: Any
+    local: Any
+    line: _Line
 
 
-def _tally(leaves: Sequence[Any], kinds: Sequence[Kind]) -> str:
+def _lines(taken: Taken) -> list[_Line]:
+    """Return a line for each object, and for the root if it is no bare value."""
+    lines: list[_Line] = []
+    first: list[tuple[Any, type]] = []  # path and class of what is counted, by number
+    values = zip(taken.leaves, kinds_of(taken.code), strict=True)
+    stack: list[_Open] = []
+    for tag, rule, number, aux in taken.code:
+        path: Any = ()
+        local: Any = ()
+        line: _Line | None = None
+        if stack:
+            key = next(stack[-1].keys)
+            path, local = (stack[-1].path, key), (stack[-1].local, key)
+            line = stack[-1].line
+        cls = rule if tag in (VARIABLE, LEAF, REF, FIXED) else rule.cls
+        if tag in (NODE, VARIABLE):
+            first.append((path, cls))
+        if tag == NODE or (line is None and tag in (TREE, VARIABLE)):
+            line, local = _Line(line, local, cls), ()
+            lines.append(line)
+        if tag in (LEAF, VARIABLE):
+            value, kind = next(values)
+            if line is not None:
+                line.add_value(value, kind)
+        elif tag == REF and issubclass(first[number][1], Pytree):
+            there, cls = first[number]
+            note = f"as {KeyPath(unlink(there)) if there else 'the root'}"
+            lines.append(_Line(line, local, cls, note))
+        elif tag in (NODE, TREE) and line is not None:
+            stack.append(_Open(iter([*rule.keys(aux, number)]), path, local, line))
+        while stack and not stack[-1].keys.__length_hint__():
+            stack.pop()
+    return lines
+
+
+def _tally(line: _Line) -> str:
     """Return how many numbers there are of each kind, and how many bytes."""
-    counts: dict[Kind, list[int]] = {}
-    for leaf, kind in zip(leaves, kinds, strict=True):
-        size, width = size_of(leaf)
-        count = counts.setdefault(kind, [0, 0])
-        count[0] += size
-        count[1] += size * width
     return ", ".join(
-        f"{kind.value}: {counts[kind][0]:,}{bytes_text(counts[kind][1])}"
+        f"{kind.value}: {line.counts[kind][0]:,}{bytes_text(line.counts[kind][1])}"
         for kind in Kind
-        if kind in counts
+        if kind in line.counts
     )

@@ -582,3 +582,16 @@ def test_a_bad_value_at_one_of_many_paths():
             lw.update(tree, state)
         assert lw.graphdef(tree) == graphdef
         assert lw.tree_leaves(tree) == before
+
+
+def test_a_variable_of_another_class_of_the_same_name_is_told_apart():
+    """Expected one, got another: the text says which."""
+
+    def made(module):
+        return type("Weight", (lw.Variable,), {"__module__": module})
+
+    graphdef, _ = lw.split({"w": made("first")(1)})
+    with pytest.raises(lw.StructureError) as caught:
+        lw.merge(graphdef, lw.State({"w": made("second")(1)}))
+    assert caught.value.expected == "a first.Weight"
+    assert caught.value.actual == "second.Weight"

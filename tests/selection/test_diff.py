@@ -308,12 +308,11 @@ def test_two_values_that_print_the_same_are_told_apart():
     assert texts("x" * 100, "x" * 101).endswith(
         "(the texts differ from character 102 on)"
     )
-    thing = type(made()).__qualname__
-    assert texts(made(), made()) == (
-        f"a thing ({thing}) -> a thing (another class named {thing})"
+    assert (
+        texts(made(), made()) == "a thing -> a thing (another class of the same name)"
     )
     assert texts(Plain(), Plain()) == (
-        "plain -> plain (they differ, and print the same)"
+        "plain -> plain (a different value that prints the same)"
     )
     assert texts(np.float64(1), "np.float64(1.0)").endswith(
         "(float64) -> 'np.float64(1.0)' (str)"

@@ -30,7 +30,7 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any, Final
 
 from ..errors import CompareError
-from .auxdata import clip
+from .auxdata import clip, is_partial, partial_parts
 from .content import (
     Asked,
     Pairs,
@@ -48,7 +48,15 @@ from .content import (
 from .tables import is_table, parts_of
 
 
-__all__ = ["Undecided", "Values", "alike", "cannot_compare", "contrast", "type_names"]
+__all__ = [
+    "Undecided",
+    "Values",
+    "alike",
+    "cannot_compare",
+    "contrast",
+    "contrast_classes",
+    "type_names",
+]
 
 _EXACT: Final = frozenset({bool, bytes, str, type(None)})
 
@@ -332,8 +340,8 @@ def _by_parts(a: Any, b: Any) -> bool | Pairs | None:
     names = _field_names(type(a))
     if names is not None:
         return [(getattr(a, name), getattr(b, name)) for name in names]
-    if isinstance(a, functools.partial) and type(a).__eq__ is object.__eq__:
-        return [*zip(_partial_parts(a), _partial_parts(b), strict=True)]
+    if is_partial(a):
+        return _sequences(partial_parts(a), partial_parts(b))
     return None
 
 
@@ -412,10 +420,6 @@ def _field_names(cls: type) -> list[str] | None:
     return [a.name for a in attributes if a.eq]
 
 
-def _partial_parts(partial: functools.partial[Any]) -> tuple[Any, ...]:
-    return partial.func, partial.args, partial.keywords, vars(partial)
-
-
 # ------------------------------------------------------------------- everything else
 
 
@@ -491,8 +495,19 @@ def contrast(a: Any, b: Any) -> tuple[str, str] | str:
                 label = "" if name == "dtype" else f"{name} "
                 return f"{label}{one}", f"{label}{other}"
     if type(a) is not type(b):
-        return type_names(type(a), type(b))
-    return _places(a, b) or _letters(a, b) or "they differ, and print the same"
+        return contrast_classes(type(a), type(b))
+    if type(a) in (tuple, list) and len(a) == len(b):
+        pairs = zip(a, b, strict=True)
+        return contrast(*next((p for p in pairs if not alike(*p)), (None, None)))
+    return _places(a, b) or _letters(a, b) or "a different value that prints the same"
+
+
+def contrast_classes(one: type, other: type) -> tuple[str, str] | str:
+    """Say which classes two are, as `contrast` does for values."""
+    names = [(cls.__module__, cls.__qualname__) for cls in (one, other)]
+    if names[0] == names[1]:
+        return "another class of the same name"
+    return type_names(one, other)
 
 
 def type_names(one: type, other: type) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from ..core.auxdata import clip
 from ..core.containers import BUILTINS
 from ..core.registry import namespaces, view_of
 from ..core.treedef import PyTreeDef, make_treedef
-from ..core.values import Undecided, Values, cannot_compare
+from ..core.values import Undecided, Values, cannot_compare, type_names
 from ..core.view import GLOBAL, View
 from ..errors import StructureError
 from .basic import tree_flatten
@@ -368,10 +368,10 @@ def _why_leaf(cls: type, view: View, none_is_leaf: bool) -> str:
     for base in cls.__mro__[1:]:
         rule = view.registered(base)
         if rule is not None and rule.adapt is not None and not rule.adapt(cls):
-            return f"{name} is a subclass of {base.__qualname__} that chose to be one"
+            return f"{name} is a subclass of {_other(base, cls)} that chose to be one"
         if base in BUILTINS or rule is not None:
             return (
-                f"{name} is a subclass of {base.__qualname__}, and subclasses are "
+                f"{name} is a subclass of {_other(base, cls)}, and subclasses are "
                 "leaves unless they are registered"
             )
     if dataclasses.is_dataclass(cls):
@@ -380,3 +380,10 @@ def _why_leaf(cls: type, view: View, none_is_leaf: bool) -> str:
             "or leafwise.register_dataclass"
         )
     return f"{name} is not registered"
+
+
+def _other(base: type, cls: type) -> str:
+    """Name a base class, which may have the same name."""
+    if base.__qualname__ != cls.__qualname__:
+        return base.__qualname__
+    return type_names(cls, base)[1]

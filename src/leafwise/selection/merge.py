@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..core.auxdata import clip
 from ..core.keypath import KeyPath
 from ..core.rule import Rule
-from ..core.values import Values
+from ..core.values import Values, type_names
 from ..core.view import GLOBAL
 from ..core.walk import flatten
 from ..errors import EditError
@@ -343,6 +343,9 @@ def _picker(spot: Spot, rule: Rule, policy: _Policy) -> Callable[[Sequence[Any]]
 
 def _misfit(spot: Spot, below: Any, above: Any, scope: Scope) -> EditError:
     over, under = (shown(node, scope) for node in (above, below))
+    if over == under and type(above) is not type(below):
+        names = type_names(type(above), type(below))
+        over, under = f"{over} ({names[0]})", f"{under} ({names[1]})"
     other = " with other children" if type(below) is type(above) else ""
     path = spot.path
     return EditError(

@@ -357,3 +357,14 @@ def test_a_predicate_of_paths_says_what_is_a_leaf():
     diff = lw.tree_diff({"a": {"b": [1]}}, {"a": {"b": [2]}}, **options)
     assert str(diff) == "~ ['a']['b']: [1] -> [2]"
     assert diff.apply({"a": {"b": [1]}}) == {"a": {"b": [2]}}
+
+
+def test_a_leaf_that_is_missing_is_no_missing_leaf():
+    """The parts of a partition can be compared, and the differences applied."""
+    a, b = {"x": lw.MISSING, "y": [1, lw.MISSING]}, {"x": 1, "y": [1, 2]}
+    diff = lw.tree_diff(a, b)
+    assert str(diff) == "~ ['x']: MISSING (Missing) -> 1 (int)\n" + (
+        "~ ['y'][1]: MISSING (Missing) -> 2 (int)"
+    )
+    assert diff.apply(a) == b
+    assert diff.invert().apply(b) == a

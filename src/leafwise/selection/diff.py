@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import zip_longest
+from operator import is_
 from typing import Any, Final, NamedTuple
 
 from ..core import auxdata
@@ -317,7 +319,7 @@ def differ(a: Any, b: Any, scope: Scope, values: Values, above: KeyPath) -> bool
     Raises:
         CompareError: It cannot be found out.
     """
-    return any(_Comparing(scope, values, (), above).run(a, b))
+    return any(_Comparing(scope, values, frozenset(), above).run(a, b))
 
 
 class _Comparing:
@@ -327,13 +329,15 @@ class _Comparing:
         self,
         scope: Scope,
         values: Values,
-        ignored: Container[KeyPath],
+        ignored: AbstractSet[KeyPath],
         above: KeyPath = ROOT,
     ) -> None:
         self.scope = scope
         self.values = values
         self.ignored = ignored
         self.above = above
+        self.skips = values.equal_nan  # what is identical may still hold a NaN
+        self.asks_paths = isinstance(scope.stop, PathPredicate)
 
     def path(self, link: Any) -> KeyPath:
         """Return a path from the root down."""
@@ -347,10 +351,10 @@ class _Comparing:
         """
         check_cycles = CycleCheck(self.scope, a, b)
         stack: list[Any] = [((), a, b, 0)]
-        skips = self.values.equal_nan  # what is identical may still hold a NaN
+        skips = self.skips
         while stack:
             link, one, two, depth = stack.pop()
-            if (one is two and skips) or self.is_ignored(link):
+            if (one is two and skips) or (self.ignored and self.is_ignored(link)):
                 continue
             if depth == DEPTH_IN_DOUBT:
                 check_cycles()
@@ -363,26 +367,31 @@ class _Comparing:
                 error = cannot_compare(self.path(link), one, two, why)
                 raise error from why.__cause__
             if kind:
-                yield Change(kind, self.path(link), one, two)
-            stack += [((link, key), x, y, depth + 1) for key, x, y in reversed(pairs)]
+                sides = (MISSING if x is _ABSENT else x for x in (one, two))
+                yield Change(kind, self.path(link), *sides)
+            stack += [
+                ((link, key), x, y, depth + 1)
+                for key, x, y in reversed(pairs)
+                if x is not y or not skips
+            ]
 
     def is_ignored(self, link: Any) -> bool:
         """Say whether a place is not compared."""
-        return bool(self.ignored) and KeyPath(unlink(link)) in self.ignored
+        return KeyPath(unlink(link)) in self.ignored
 
     def rule_of(self, node: Any, link: Any) -> Rule | None:
-        """Return the rule of a node, None for a leaf; a predicate may ask for paths."""
-        scope = self.scope
-        if isinstance(scope.stop, PathPredicate):
-            stops = asks_to_stop(scope.stop, node, self.path(link))
-            return None if stops else scope.view.resolve(type(node))
-        return scope.rule_of(node)
+        """Return the rule of a node, None for a leaf, where a predicate wants paths."""
+        stops = asks_to_stop(self.scope.stop, node, self.path(link))
+        return None if stops else self.scope.view.resolve(type(node))
 
     def compare(self, a: Any, b: Any, link: Any) -> tuple[str, Pairs]:
         """Say what is different here, "" if nothing, and what is to be looked at."""
-        if a is MISSING or b is MISSING:
-            return ("added" if a is MISSING else "removed"), ()
-        rule, other = self.rule_of(a, link), self.rule_of(b, link)
+        if a is _ABSENT or b is _ABSENT:
+            return ("added" if a is _ABSENT else "removed"), ()
+        if self.asks_paths:
+            rule, other = self.rule_of(a, link), self.rule_of(b, link)
+        else:
+            rule, other = self.scope.rule_of(a), self.scope.rule_of(b)
         if rule is None and other is None:
             return ("" if self.values.same(a, b) else "value"), ()
         if rule is not other or rule is None:
@@ -404,11 +413,20 @@ class _Comparing:
         ):
             return "aux", ()
         mine, others = table_of(a, rule), table_of(b, rule)
-        pairs = [(DictKey(k), x, others.get(k, MISSING)) for k, x in mine.items()]
-        new = [(DictKey(k), MISSING, y) for k, y in others.items() if k not in mine]
-        if new or any(y is MISSING for _, _, y in pairs):
+        if len(mine) == len(others) and all(map(is_, mine, others)):
+            rows = zip(mine.items(), others.values(), strict=True)
+            skips = self.skips
+            pairs = [
+                (DictKey(k), x, y) for (k, x), y in rows if x is not y or not skips
+            ]
+            return "", pairs
+        pairs = [(DictKey(k), x, others.get(k, _ABSENT)) for k, x in mine.items()]
+        new = [(DictKey(k), _ABSENT, y) for k, y in others.items() if k not in mine]
+        if new or any(y is _ABSENT for _, _, y in pairs):
             keys = [
                 [k for k in table if not self.is_ignored((link, DictKey(k)))]
+                if self.ignored
+                else [*table]
                 for table in (mine, others)
             ]
             if not (_leads(keys[0], keys[1], rule) and _leads(keys[1], keys[0], rule)):
@@ -419,6 +437,9 @@ class _Comparing:
 
 
 Pairs = Sequence[tuple[Any, Any, Any]]
+_ABSENT: Final = object()
+"""What one tree has not; `MISSING` may be a leaf of it."""
+
 _BY_ITEM: Final = frozenset({dict, OrderedDict, defaultdict, list, deque})
 
 
@@ -442,7 +463,7 @@ def _leads(mine: list[Any], others: list[Any], rule: Rule) -> bool:
 def _by_position(a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:
     if type(a) is deque and a.maxlen != b.maxlen:
         return "aux", ()
-    rows = zip_longest(items_of(a, rule), items_of(b, rule), fillvalue=MISSING)
+    rows = zip_longest(items_of(a, rule), items_of(b, rule), fillvalue=_ABSENT)
     return "", [(SequenceKey(i), x, y) for i, (x, y) in enumerate(rows)]
 
 

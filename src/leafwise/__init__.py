@@ -45,6 +45,7 @@ from .core.rule import Rule as Rule
 from .core.treedef import PyTreeDef as PyTreeDef
 from .core.treedef import treedef_tuple as treedef_tuple
 from .dataclasses import dataclass as dataclass
+from .errors import CompareError as CompareError
 from .errors import CycleError as CycleError
 from .errors import EditError as EditError
 from .errors import FlattenError as FlattenError
@@ -218,6 +219,7 @@ __all__ = [
     "BatchStat",
     "Cache",
     "Change",
+    "CompareError",
     "CycleError",
     "Data",
     "Dict",

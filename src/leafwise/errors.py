@@ -7,6 +7,7 @@ trees: a path is here just a tuple of keys.
     LeafwiseError
     ├── StructureError(ValueError)    two structures do not fit together
     ├── CycleError(ValueError)        a tree contains itself
+    ├── CompareError(TypeError)       whether two leaves are the same cannot be said
     ├── FlattenError(TypeError)       a flatten function returned the wrong thing
     ├── TreeDefError(ValueError)      a treedef cannot be made from this state
     ├── PathError(LookupError)        a tree has nothing at a path, or a text is no path
@@ -27,6 +28,7 @@ from typing import Any
 
 
 __all__ = [
+    "CompareError",
     "CycleError",
     "EditError",
     "FlattenError",
@@ -118,6 +120,31 @@ stands again at [1]['self']
         super().__init__(message)
         self.first = first
         self.again = again
+
+
+class CompareError(LeafwiseError, TypeError):
+    """Whether two leaves are the same cannot be found out.
+
+    Their `==` raises or gives no bool, or their values are not there to be read.
+
+    Attributes:
+        path: Key path of the leaves, a tuple of keys; None if they have none.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Vague:
+        ...     def __eq__(self, other):
+        ...         return "maybe"
+        >>> lw.tree_equal({"a": Vague()}, {"a": Vague()})
+        Traceback (most recent call last):
+        ...
+        leafwise.errors.CompareError: at ['a'] it cannot be found out whether two \
+leaves are the same (two Vague): == returned 'maybe' (str)
+    """
+
+    def __init__(self, message: str, *, path: tuple[Any, ...] | None = None) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 class FlattenError(LeafwiseError, TypeError):

@@ -5,6 +5,7 @@ import functools
 import numpy as np
 import pytest
 
+import leafwise as lw
 from leafwise.core import auxdata
 
 
@@ -38,6 +39,11 @@ FUNCTION = functools.partial(max, 1, key=abs)
         (np.array([NAN]), np.array([NAN])),
         ((NAN,), (NAN,)),
         (FUNCTION, functools.partial(max, 1, key=abs)),
+        (lw.Partial(max, 1, key=abs), lw.Partial(max, 1, key=abs)),
+        (
+            functools.partial(FUNCTION, np.ones(2)),
+            functools.partial(functools.partial(max, 1, key=abs), np.ones(2)),
+        ),
         (set("ab"), frozenset("ab")),
         (bytearray(b"x"), b"x"),
         (np.array([1, "a"], dtype=object), np.array([1, "a"], dtype=object)),
@@ -63,6 +69,8 @@ def test_same(a, b):
         ((np.ones(2),), (np.zeros(2),)),
         ({"a": 1}, {"b": 1}),
         (FUNCTION, functools.partial(max, 2, key=abs)),
+        (FUNCTION, lw.Partial(max, 1, key=abs)),
+        (lw.Partial(max, 1), lw.Partial(max, 1, key=abs)),
         (Raises(), Raises()),
         (NoBool(), NoBool()),
         (float("nan"), float("nan")),

@@ -1,5 +1,6 @@
 """The built-in nodes (laws L1 to L3)."""
 
+import copy
 import enum
 import functools
 import os
@@ -18,6 +19,7 @@ from collections import (
 from types import MappingProxyType, SimpleNamespace
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 import leafwise as lw
@@ -517,3 +519,47 @@ def test_partial_calls_and_maps():
     assert node(20) == (3, 10)
     with pytest.raises(TypeError):
         lw.Partial(3)
+
+
+PARTIALS = {
+    "a partial": lambda n: lw.Partial(functools.partial(max, n), 2),
+    "nested": lambda n: lw.Partial(lw.Partial(lw.Partial(max, n), 2), 3),
+    "keywords": lambda n: lw.Partial(functools.partial(max, default=n), 2),
+    "in a partial": lambda n: lw.Partial(functools.partial(lw.Partial(max, n)), 2),
+    "children that are no arguments": lambda n: lw.Partial(
+        lw.tree_flatten_one_level(lw.Partial(max, 1)).unflatten([n, n])
+    ),
+}
+
+
+@pytest.mark.parametrize("make", PARTIALS.values(), ids=PARTIALS)
+def test_partials_around_partials_are_equal_by_their_parts(make):
+    """Their treedefs are equal, hash alike, map together and survive a pickle."""
+    node, other, different = make(1), make(1), make(5)
+    treedef = lw.tree_structure(node)
+    assert treedef == lw.tree_structure(other)
+    assert hash(treedef) == hash(lw.tree_structure(other))
+    assert treedef != lw.tree_structure(different)
+    assert lw.tree_equal(node, other)
+    assert not lw.tree_diff(node, other)
+    assert not lw.tree_equal(node, different)
+    assert lw.tree_leaves(lw.tree_map(lambda x, y: x + y, node, other)) == [
+        2 * x for x in lw.tree_leaves(node)
+    ]
+    with pytest.raises(lw.StructureError) as caught:
+        lw.tree_map(lambda x, y: x, node, different)
+    assert caught.value.expected != caught.value.actual
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        again = pickle.loads(pickle.dumps(treedef, protocol))
+        assert again == treedef
+        assert hash(again) == hash(treedef)
+    assert copy.deepcopy(treedef) == treedef
+
+
+def test_a_partial_around_arrays_is_equal_by_their_content():
+    """As all aux data is."""
+    nodes = [lw.Partial(functools.partial(max, np.ones(n)), 1) for n in (2, 2, 3)]
+    one, same, other = map(lw.tree_structure, nodes)
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != other

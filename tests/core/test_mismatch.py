@@ -2,6 +2,7 @@
 
 from collections import OrderedDict, defaultdict, deque, namedtuple
 
+import numpy as np
 import pytest
 
 import leafwise as lw
@@ -223,3 +224,198 @@ def test_differences_are_records():
     assert difference == error_of([[1]], [2]).differences[0]
     assert difference.hint == ""
     assert str(difference) == "at [0]: expected list of length 1, got leaf 2 (int)"
+
+
+# ------------------------------------------------- nodes that look the same, and differ
+
+
+def made(cls):
+    """Return a class that has the name of others."""
+    if cls == "dataclass":
+
+        @lw.dataclass
+        class Pair:
+            a: object
+            b: object
+
+    elif cls == "Pytree":
+
+        class Pair(lw.Pytree):
+            def __init__(self, a, b):
+                self.a, self.b = lw.data(a), b
+
+    else:
+        Pair = namedtuple("Pair", "a b")
+    return Pair
+
+
+@pytest.mark.parametrize("cls", ["dataclass", "Pytree", "named tuple"])
+def test_classes_of_one_name_are_told_apart(cls):
+    """In the error of a map, and where treedefs are compared."""
+    one, other = made(cls)(1, 2), made(cls)(1, 2)
+    with pytest.raises(lw.StructureError) as caught:
+        lw.tree_map(lambda x, y: x, one, other)
+    (found,) = lw.equality_errors(one, other)
+    assert caught.value.differences == (found,)
+    assert found.actual == f"{found.expected} (another class of the same name)"
+    type(other).__module__ = "elsewhere"
+    (found,) = lw.equality_errors(one, other)
+    name = type(one).__qualname__
+    assert found.expected.endswith(f" ({__name__}.{name})")
+    assert found.actual.endswith(f" (elsewhere.{name})")
+
+
+SAME_TEXT = {
+    "maxlen": (
+        deque([1], 2),
+        deque([1], 3),
+        ("deque of length 1 (maxlen 2)", "deque of length 1 (maxlen 3)"),
+    ),
+    "no maxlen": (
+        deque([1]),
+        deque([1], 3),
+        ("deque of length 1 (maxlen None)", "deque of length 1 (maxlen 3)"),
+    ),
+    "factory": (
+        defaultdict(int, a=1),
+        defaultdict(list, a=1),
+        (
+            "defaultdict with keys 'a' (factory <class 'int'>)",
+            "defaultdict with keys 'a' (factory <class 'list'>)",
+        ),
+    ),
+    "many keys": (
+        dict.fromkeys("abcdefgh", 0),
+        dict.fromkeys("abcdefgi", 0),
+        (
+            "dict with keys 'a', 'b', 'c', 'd', 'e', 'f' and 2 more",
+            "dict with keys 'a', 'b', 'c', 'd', 'e', 'f' and 2 more "
+            "(missing 'h'; extra 'i')",
+        ),
+    ),
+    "order of many keys": (
+        OrderedDict.fromkeys("abcdefgh", 0),
+        OrderedDict.fromkeys("abcdefhg", 0),
+        (
+            "OrderedDict with keys 'a', 'b', 'c', 'd', 'e', 'f' and 2 more",
+            "OrderedDict with keys 'a', 'b', 'c', 'd', 'e', 'f' and 2 more "
+            "(in another order)",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SAME_TEXT)
+def test_what_a_short_description_leaves_out_is_added(case):
+    """Where both sides would be the same text."""
+    one, other, texts = SAME_TEXT[case]
+    (found,) = lw.equality_errors(one, other)
+    assert (found.expected, found.actual) == texts
+
+
+def test_factories_that_print_the_same():
+    """They are other ones all the same."""
+
+    class Factory:
+        def __call__(self):
+            return 0
+
+        def __repr__(self):
+            return "zero"
+
+    nodes = (defaultdict(Factory(), a=1) for _ in range(2))
+    (found,) = lw.equality_errors(*nodes)
+    assert found.actual == (
+        "defaultdict with keys 'a' (another factory that prints the same)"
+    )
+
+
+@lw.dataclass
+class Static:
+    x: object
+    info: object = lw.static()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "endings"),
+    [
+        (np.zeros(99), np.zeros(99, "f4"), (" (float64)", " (float32)")),
+        (np.zeros(99), np.zeros(98), (" (shape (99,))", " (shape (98,))")),
+        (np.zeros(99), np.arange(99) // 60 * 1.0, ("...", "39 of 99 places differ)")),
+        ("x" * 99, "x" * 98, ("...", "differ from character 100 on)")),
+    ],
+)
+def test_aux_data_that_prints_the_same_is_told_apart(one, other, endings):
+    """By dtype, shape, number of places, or the place in the text."""
+    (found,) = lw.equality_errors(Static(1, one), Static(1, other))
+    assert found.expected.endswith(endings[0])
+    assert found.actual.endswith(endings[1])
+    assert found.expected != found.actual
+
+
+def test_a_class_that_was_registered_anew():
+    """Its old treedefs are not equal to new ones: it says where both are from."""
+
+    class Pair:
+        def __init__(self, *items):
+            self.items = items
+
+    def register(namespace=""):
+        lw.register_pytree_node(
+            Pair,
+            lambda p: (p.items, None),
+            lambda _, items: Pair(*items),
+            namespace=namespace,
+        )
+
+    register()
+    old = lw.tree_structure(Pair(1))
+    lw.unregister_pytree_node(Pair)
+    (found,) = old.explain(lw.tree_structure(Pair(1)))
+    assert found.actual == "a leaf"
+    with pytest.raises(lw.StructureError) as caught:
+        old.flatten_up_to(Pair(1, 2))
+    name = Pair.__qualname__
+    assert str(caught.value).endswith(
+        f"hint: {name} was registered when the structure was made, and is not "
+        "registered here and now"
+    )
+    assert f"{name} is a subclass" not in str(caught.value)
+    register()
+    (found,) = old.explain(lw.tree_structure(Pair(1)))
+    where = lw.lookup(Pair).where
+    assert found.expected == f"{name} with 1 child (registered at {where})"
+    assert found.actual == f"{name} with 1 child (registered at {where}, another time)"
+    lw.namespace("mismatch-anew")
+    register("mismatch-anew")
+    (found,) = lw.tree_structure(Pair(1)).explain(
+        lw.tree_structure(Pair(1), namespace="mismatch-anew")
+    )
+    assert found.actual == (
+        f"{name} with 1 child (registered in namespace 'mismatch-anew' at {where})"
+    )
+
+
+def test_a_subclass_of_the_same_name():
+    """The hint, and the reason of a leaf, say which of them is which."""
+    base = lw.dataclass(type("Pair", (), {"__annotations__": {"x": int}}))
+    cls = type("Pair", (base,), {})
+    with pytest.raises(lw.StructureError) as caught:
+        lw.tree_map(lambda x, y: x, base(1), cls(1))
+    assert str(caught.value).endswith(
+        "hint: Pair is a subclass of another class named Pair, and subclasses are "
+        "leaves unless they are registered"
+    )
+    assert lw.explain_leaf(cls(1)) == (
+        "a leaf: Pair is a subclass of another class named Pair, and subclasses are "
+        "leaves unless they are registered"
+    )
+
+
+def test_order_as_structure_is_told_from_order_that_is_none():
+    """A dict of a namespace with insertion order is another sort of node."""
+    lw.namespace("mismatch-given", dict_order="insertion")
+    given = lw.tree_structure({"a": 1}, namespace="mismatch-given")
+    (found,) = lw.tree_structure({"a": 1}).explain(given)
+    assert found.expected == "dict with keys 'a' (keys sorted)"
+    assert found.actual == "dict with keys 'a' (keys as inserted)"

@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+import alike
 import leafwise as lw
 from strategies import common_trees, trees
 
@@ -189,3 +190,19 @@ def test_is_leaf_with_a_path(tree):
 
     assert lw.tree_leaves(tree, stop, is_leaf_takes_path=True) == lw.tree_leaves(tree)
     assert seen == [*lw.tree_walk(tree)]
+
+
+@given(st.data(), alike.trees, alike.walks)
+def test_all_that_compare_trees_agree(data, one, options):
+    """Equal trees have no differences; whatever differs is told in two texts."""
+    other = data.draw(alike.variants(one) | st.just(lw.tree_map(lambda x: x, one)))
+    equal = lw.tree_equal(one, other, **options)
+    assert lw.tree_equal(other, one, **options) is equal
+    diff = lw.tree_diff(one, other, **options)
+    assert bool(diff) is not equal
+    assert bool(lw.tree_diff(other, one, **options)) is not equal
+    assert str(diff)
+    for change in diff:
+        assert "\n" not in str(change)
+    for found in lw.equality_errors(one, other, **options):
+        assert found.expected != found.actual

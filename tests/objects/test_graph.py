@@ -617,3 +617,16 @@ def test_struct_sequences_go_by_their_names():
     model = lw.Dict(when=lw.data(time.gmtime(0)))
     assert lw.state(model).when.tm_year == 1970
     assert "struct_time(tm_year=*" in repr(lw.graphdef(model))
+
+
+def test_a_variable_of_another_class_of_the_same_name_is_told_apart():
+    """Expected one, got another: the text says which."""
+
+    def made(module):
+        return type("Weight", (lw.Variable,), {"__module__": module})
+
+    graphdef, _ = lw.split({"w": made("first")(1)})
+    with pytest.raises(lw.StructureError) as caught:
+        lw.merge(graphdef, lw.State({"w": made("second")(1)}))
+    assert caught.value.expected == "a first.Weight"
+    assert caught.value.actual == "second.Weight"

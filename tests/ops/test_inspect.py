@@ -271,8 +271,8 @@ def test_equality(a, b, answer):
     assert lw.tree_equal(b, a) is answer
 
 
-def test_equality_never_raises_because_of_leaves():
-    """A comparison that raises, or gives no bool, means different."""
+def test_equality_of_leaves_that_cannot_be_compared_is_an_error_with_the_path():
+    """A comparison that raises, or gives no bool, is no answer."""
 
     class Uncomparable:
         __hash__ = None
@@ -286,10 +286,14 @@ def test_equality_never_raises_because_of_leaves():
         def __eq__(self, other):
             return "maybe"
 
-    for kind in (Uncomparable, Vague):
+    for kind, why in ((Uncomparable, "raised Odd: oops"), (Vague, "returned 'maybe'")):
         leaf = kind()
         assert lw.tree_equal([leaf], [leaf]) is True
-        assert lw.tree_equal([leaf], [kind()]) is False
+        assert lw.tree_equal([1, leaf], [2, kind()]) is False
+        with pytest.raises(lw.CompareError, match=why) as caught:
+            lw.tree_equal([1, {"a": leaf, "b": 1}], [1, {"a": kind(), "b": 2}])
+        assert str(caught.value.path) == "[1]['a']"
+        assert str(caught.value).startswith("at [1]['a'] it cannot be found out ")
 
 
 def test_equality_with_options():

@@ -39,6 +39,7 @@ def test_a_diff_leads_from_one_to_the_other(a, b):
     there = diff.apply(a)
     assert alike(there, b)
     assert lw.tree_equal(there, b) or not lw.tree_equal(b, copy.deepcopy(b))
+    assert lw.tree_equal(a, b) is not bool(diff)
     assert alike(diff.invert().apply(b), a)
     assert diff.invert().invert() == diff
     assert json.loads(diff.to_json()) is not None
@@ -116,6 +117,77 @@ def test_the_order_of_an_ordered_dict():
     assert (change.kind, change.path) == ("aux", ())
     assert [*lw.tree_diff(a, b).apply(a)] == ["b", "a"]
     assert not lw.tree_diff(dict(a), dict(b))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "text"),
+    [
+        ("ba", "a", None),
+        ("ab", "a", "- ['b']: 1"),
+        ("a", "ab", "+ ['b']: 1"),
+        ("abc", "abd", "- ['c']: 2\n+ ['d']: 3"),
+        ("abc", "acd", None),
+        ("ab", "cab", None),
+        ("ab", "ba", None),
+    ],
+)
+def test_a_diff_of_ordered_dicts_keeps_the_order_both_ways(a, b, text):
+    """Single keys come and go only where that leads there and back."""
+    a, b = (OrderedDict((key, "abcd".index(key)) for key in keys) for keys in (a, b))
+    diff = lw.tree_diff({"x": a}, {"x": b})
+    assert [*diff.apply({"x": a})["x"].items()] == [*b.items()]
+    assert [*diff.invert().apply({"x": b})["x"].items()] == [*a.items()]
+    if text is None:
+        assert [change.kind for change in diff] == ["aux"]
+    else:
+        assert str(lw.tree_diff(a, b)) == text
+
+
+def test_what_is_ignored_does_not_count_for_the_order():
+    """An ordered dict without the keys that are not compared may be the same."""
+    a, b = OrderedDict(b=2, a=1), OrderedDict(a=1)
+    assert lw.tree_diff(a, b)
+    assert not lw.tree_diff(a, b, ignore="b")
+    assert str(lw.tree_diff(OrderedDict(b=2, a=1), OrderedDict(a=3), ignore="b")) == (
+        "~ ['a']: 1 -> 3"
+    )
+
+
+def test_the_order_of_dicts_where_it_is_structure():
+    """In a namespace with insertion order, and for keys that have no order."""
+    lw.namespace("diff-insertion", dict_order="insertion")
+    one, other = frozenset({1}), frozenset({2})
+    for options, a, b in (
+        ({"namespace": "diff-insertion"}, {"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        ({"namespace": "diff-insertion"}, {"b": 2, "a": 1}, {"a": 1}),
+        ({}, {one: 1, other: 2}, {other: 2, one: 1}),
+        ({}, {one: 1, other: 2}, {other: 2}),
+        ({}, {"a": 1, other: 2}, {other: 2, "a": 1}),
+    ):
+        diff = lw.tree_diff(a, b, **options)
+        assert bool(diff) is not lw.tree_equal(a, b, **options)
+        assert lw.tree_equal(diff.apply(a), b, **options)
+        assert lw.tree_equal(diff.invert().apply(b), a, **options)
+
+
+@given(
+    *(
+        st.lists(st.sampled_from(["a", "b", "c", "d"]), unique=True)
+        .map(dict.fromkeys)
+        .map(OrderedDict)
+        for _ in range(2)
+    ),
+    st.sampled_from(["", "diff-insertion"]),
+)
+def test_any_order_comes_back(a, b, namespace):
+    """Of ordered dicts, and of dicts in insertion order."""
+    lw.namespace("diff-insertion", dict_order="insertion")
+    kind = dict if namespace else OrderedDict
+    a, b = {"x": kind(a)}, {"x": kind(b)}
+    diff = lw.tree_diff(a, b, namespace=namespace)
+    assert bool(diff) is not lw.tree_equal(a, b, namespace=namespace)
+    assert [*diff.apply(a)["x"]] == [*b["x"]]
+    assert [*diff.invert().apply(b)["x"]] == [*a["x"]]
 
 
 def test_numbers_within_a_tolerance():
@@ -204,3 +276,95 @@ def test_true_is_not_one():
         "~ [0]: 1 (int) -> True (bool)\n~ [1]: 0.0 (float) -> False (bool)"
     )
     assert not lw.tree_diff([1, True], [1.0, True])
+
+
+def texts(a, b):
+    """Return the text of one change, without its path."""
+    return str(lw.tree_diff([a], [b])).removeprefix("~ [0]: ")
+
+
+def test_two_values_that_print_the_same_are_told_apart():
+    """By shape, dtype, type, number of places, or the place in the text."""
+
+    def made():
+        class Thing:
+            def __repr__(self):
+                return "a thing"
+
+        return Thing()
+
+    class Plain:
+        def __repr__(self):
+            return "plain"
+
+    many = np.zeros(100)
+    one = many.copy()
+    one[70] = 1
+    shown = "array([" + "0., " * 12 + "0.... "
+    assert texts(many, one) == f"{shown}-> {shown}(1 of 100 places differs)"
+    assert texts(one, one + (np.arange(100) > 69)).endswith("(30 of 100 places differ)")
+    assert texts(many, many[:50]) == f"{shown}(shape (100,)) -> {shown}(shape (50,))"
+    assert texts(many, many.astype("f4")).endswith("(float32)")
+    assert texts("x" * 100, "x" * 101).endswith(
+        "(the texts differ from character 102 on)"
+    )
+    assert (
+        texts(made(), made()) == "a thing -> a thing (another class of the same name)"
+    )
+    assert texts(Plain(), Plain()) == (
+        "plain -> plain (a different value that prints the same)"
+    )
+    assert texts(np.float64(1), "np.float64(1.0)").endswith(
+        "(float64) -> 'np.float64(1.0)' (str)"
+    )
+
+
+def test_classes_of_one_name_are_told_apart():
+    """By their modules, where they have two."""
+    one, other = (
+        type("Pair", (), {"__module__": m, "__repr__": lambda _: "p"}) for m in "ab"
+    )
+    assert texts(one(), other()) == "p (a.Pair) -> p (b.Pair)"
+
+
+@lw.namespace("diff-own").dataclass
+class Own:
+    x: Any
+
+
+def test_applying_means_what_comparing_meant():
+    """The same leaves, namespace and tolerance; equal copies are taken for the tree."""
+    a, b = (
+        {"t": (1, np.ones(2)), "n": np.array([float("nan")]), "v": 1.0},
+        {"t": 2, "n": 3, "v": 9.0},
+    )
+    diff = lw.tree_diff(a, b, is_leaf=tuple)
+    assert alike(diff.apply(copy.deepcopy(a)), b)
+    with pytest.raises(lw.EditError, match=r"^at \['v'\] there is 1.001, not 1.0$"):
+        diff.apply(a | {"v": 1.001})
+    assert alike(lw.tree_diff(a, b, rtol=0.1).apply(a | {"v": 1.001}), b)
+    assert alike(lw.tree_diff(a, b, equal_nan=False).apply(copy.deepcopy(a)), b)
+    own = lw.tree_diff([Own(1)], [[Own(1)]], namespace="diff-own")
+    assert type(own.apply([Own(1)])[0]) is list
+
+
+def test_a_predicate_of_paths_says_what_is_a_leaf():
+    """It is asked with the path of each node, as by `tree_equal`."""
+    options = {
+        "is_leaf": lambda path, _: str(path) == "['a']['b']",
+        "is_leaf_takes_path": True,
+    }
+    diff = lw.tree_diff({"a": {"b": [1]}}, {"a": {"b": [2]}}, **options)
+    assert str(diff) == "~ ['a']['b']: [1] -> [2]"
+    assert diff.apply({"a": {"b": [1]}}) == {"a": {"b": [2]}}
+
+
+def test_a_leaf_that_is_missing_is_no_missing_leaf():
+    """The parts of a partition can be compared, and the differences applied."""
+    a, b = {"x": lw.MISSING, "y": [1, lw.MISSING]}, {"x": 1, "y": [1, 2]}
+    diff = lw.tree_diff(a, b)
+    assert str(diff) == "~ ['x']: MISSING (Missing) -> 1 (int)\n" + (
+        "~ ['y'][1]: MISSING (Missing) -> 2 (int)"
+    )
+    assert diff.apply(a) == b
+    assert diff.invert().apply(b) == a

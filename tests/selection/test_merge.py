@@ -422,3 +422,16 @@ def test_leaves_are_what_is_said():
     assert zipped == {"a": [(1, 2)], "n": (lw.MISSING, None)}
     proxy = MappingProxyType({"x": 1})
     assert lw.tree_merge({"a": proxy}, {"a": 2}) == {"a": 2}
+
+
+def test_two_classes_of_one_name_that_do_not_fit_are_told_apart():
+    """The error does not say that a class is laid over itself."""
+    one, other = (
+        lw.dataclass(type("Pair", (), {"__annotations__": {"x": int}, "__module__": m}))
+        for m in ("first", "second")
+    )
+    with pytest.raises(lw.EditError) as caught:
+        lw.tree_merge({"a": one(1)}, {"a": other(1)})
+    assert str(caught.value).startswith(
+        "at ['a'] a Pair (second.Pair) is laid over a Pair (first.Pair); a rule"
+    )

@@ -3,8 +3,10 @@
 Aux data is whatever a flatten function put beside the children, so it may hold
 arrays, NaN, closures, or objects whose `==` raises. Owns the one meaning of
 "the same aux data" (law L6): identical objects are the same; otherwise the
-answer is that of `==`; arrays are the same when shape, dtype and content are;
-an `==` that raises or returns no bool means different. The hash agrees with it.
+answer is that of `==`; arrays are the same when shape, dtype and content are,
+partials when their parts are; an `==` that raises or returns no bool means
+different. The hash agrees with it. Leaves are compared by another notion, that
+of `values`: more can be asked there, and there may be no answer.
 """
 
 from __future__ import annotations
@@ -13,7 +15,15 @@ import functools
 from typing import Any
 
 
-__all__ = ["clip", "digest", "same", "text"]
+__all__ = [
+    "clip",
+    "digest",
+    "is_array_like",
+    "is_partial",
+    "partial_parts",
+    "same",
+    "text",
+]
 
 _IMMEDIATE = frozenset({bool, bytes, complex, float, int, str, type(None)})
 _CLIP = 60
@@ -40,8 +50,8 @@ def _same(a: Any, b: Any) -> bool:
             return len(a) == len(b) and all(map(_same, a, b))
         if cls is dict:
             return a.keys() == b.keys() and all(_same(v, b[k]) for k, v in a.items())
-        if cls is functools.partial:
-            return _same(_parts(a), _parts(b))
+        if is_partial(a):
+            return _same(partial_parts(a), partial_parts(b))
         if is_array_like(a):
             return _same_array(a, b)
     return (a == b) is True
@@ -55,8 +65,15 @@ def _same_array(a: Any, b: Any) -> bool:
     )
 
 
-def _parts(partial: functools.partial[Any]) -> tuple[Any, ...]:
-    return partial.func, partial.args, partial.keywords
+def is_partial(value: Any) -> bool:
+    """Say whether a value is a `functools.partial`, of whatever class, without `==`."""
+    eq: Any = type(value).__eq__
+    return isinstance(value, functools.partial) and eq is object.__eq__
+
+
+def partial_parts(partial: functools.partial[Any]) -> tuple[Any, ...]:
+    """Return what two partials of one class are compared by."""
+    return partial.func, partial.args, partial.keywords, vars(partial)
 
 
 def is_array_like(value: Any) -> bool:
@@ -82,7 +99,7 @@ def _digest(aux: Any) -> int:
         return hash(aux)
     if cls is tuple:
         return hash(tuple(map(_digest, aux)))
-    if cls is functools.partial:
+    if is_partial(aux):
         return hash((_digest(aux.func), _digest(aux.args)))
     if cls is set:
         return hash(frozenset(aux))

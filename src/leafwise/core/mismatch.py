@@ -7,18 +7,20 @@ fit, it looks again at what `walk` refused.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from ..errors import StructureError
 from .algebra import Steps, align
-from .auxdata import clip
+from .auxdata import clip, same
 from .code import Code, Step, iter_steps, unlink
 from .containers import BUILTINS
 from .frozen import Frozen
 from .keypath import KeyPath
 from .near import is_near
 from .rule import Rule
+from .values import contrast, contrast_classes, type_names
 from .view import View
 
 
@@ -32,6 +34,9 @@ __all__ = [
     "mismatch_error",
     "suffix_clashes",
 ]
+
+Node: TypeAlias = "tuple[Rule, int, Any]"
+"""A node of a structure."""
 
 _SHOWN = 5
 _MAX_FOUND = 1000
@@ -215,7 +220,7 @@ def _compare_codes(
             continue
         places = pair(one, other)
         if places is None:
-            found.append(Difference(_path(slot), _say(one), _say(other)))
+            found.append(Difference(_path(slot), *_told_apart(one, other)))
             continue
         keys = one[0].keys(one[2], one[1])
         ours, theirs = first.children(i), second.children(j)
@@ -243,26 +248,89 @@ def _difference(
 ) -> Difference:
     expected = describe_node(rule, arity, aux)
     actual = describe(node, view)
-    missing, extra = _key_changes(rule, arity, aux, node, view)
-    parts = [f"missing {_listed(missing)}"] if missing else []
-    parts += [f"extra {_listed(extra)}"] if extra else []
-    if parts:
-        actual += f" ({'; '.join(parts)})"
+    one, other = (rule, arity, aux), step_of(node, view)
+    missing, extra = ([], []) if other is None else _key_changes(one, other)
+    if missing or extra:
+        actual += f" ({_changes(missing, extra)})"
+    elif other is not None:
+        expected, actual = _told_apart(one, other)
     hint = _hint(rule, node, view) or _misspelt(missing, extra)
     return Difference(path, expected, actual, hint)
 
 
-def _key_changes(
-    rule: Rule, arity: int, aux: Any, node: Any, view: View
-) -> tuple[list[Any], list[Any]]:
+def _key_changes(one: Node, other: Node) -> tuple[list[Any], list[Any]]:
     """Return the missing and the extra keys, where both sides are dicts."""
-    other = view.resolve(type(node))
-    if other is None or not (_has_keys(rule) and _has_keys(other)):
+    if not (_has_keys(one[0]) and _has_keys(other[0])):
         return [], []
-    wanted = [key.key for key in rule.keys(aux, arity)]
-    known = {*wanted}
-    missing = [key for key in wanted if key not in node]
-    return missing, [key for key in node if key not in known]
+    wanted, given = (
+        dict.fromkeys(key.key for key in rule.keys(aux, arity))
+        for rule, arity, aux in (one, other)
+    )
+    missing = [key for key in wanted if key not in given]
+    return missing, [key for key in given if key not in wanted]
+
+
+def _changes(missing: list[Any], extra: list[Any]) -> str:
+    parts = [f"missing {_listed(missing)}"] if missing else []
+    parts += [f"extra {_listed(extra)}"] if extra else []
+    return "; ".join(parts)
+
+
+# ------------------------------------------------------- nodes that look the same
+
+
+def _told_apart(one: Node, other: Node) -> tuple[str, str]:
+    """Describe two nodes that differ, with what tells them apart if need be."""
+    expected, actual = describe_node(*one), describe_node(*other)
+    if expected != actual:
+        return expected, actual
+    said = _contrast(one, other)
+    if isinstance(said, str):
+        return expected, f"{actual} ({said})"
+    return f"{expected} ({said[0]})", f"{actual} ({said[1]})"
+
+
+def _contrast(one: Node, other: Node) -> tuple[str, str] | str:
+    """Say what is different about two nodes of which the descriptions are the same."""
+    (rule, _, aux), (other_rule, _, other_aux) = one, other
+    classes = _class_of(rule, aux), _class_of(other_rule, other_aux)
+    if classes[0] is not classes[1]:
+        return contrast_classes(*classes)
+    if rule is not other_rule:
+        return _registrations(rule, other_rule)
+    if rule.name == "deque":
+        return f"maxlen {aux}", f"maxlen {other_aux}"
+    missing, extra = _key_changes(one, other)
+    if missing or extra:
+        return _changes(missing, extra)
+    if rule.cls is defaultdict and not same(aux[2], other_aux[2]):
+        names = clip(aux[2]), clip(other_aux[2])
+        if names[0] == names[1]:
+            return "another factory that prints the same"
+        return f"factory {names[0]}", f"factory {names[1]}"
+    if _has_keys(rule):
+        return "in another order"
+    return contrast(rule.data(aux), other_rule.data(other_aux))
+
+
+def _class_of(rule: Rule, aux: Any) -> type:
+    if rule.name == "namedtuple":
+        return aux  # type: ignore[no-any-return]  # so is its aux data
+    return aux[0] if rule.name == "structseq" else rule.cls
+
+
+def _registrations(rule: Rule, other: Rule) -> tuple[str, str]:
+    """Say which registrations two rules are; of dicts there are two built-in ones."""
+    if not (rule.where and other.where):
+        given = rule.name.endswith("as given")
+        orders = "keys sorted", "keys as inserted"
+        return orders[given], orders[not given]
+    one, again = (
+        f"registered {f'in namespace {r.namespace!r} ' if r.namespace else ''}"
+        f"at {r.where}"
+        for r in (rule, other)
+    )
+    return one, again if one != again else f"{again}, another time"
 
 
 def _misspelt(missing: list[Any], extra: list[Any]) -> str:
@@ -284,16 +352,27 @@ def _listed(keys: Sequence[Any]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
+def step_of(node: Any, view: View) -> Node | None:
+    """Take a node apart, None for a leaf and where that fails."""
+    rule = view.resolve(type(node))
+    if rule is None:
+        return None
+    try:
+        children, aux = rule.flatten(node)
+    except Exception:
+        return None
+    return rule, len(children), aux
+
+
 def describe(node: Any, view: View) -> str:
     """Say in words what a value is, as a node or as a leaf."""
     rule = view.resolve(type(node))
     if rule is None:
         return f"leaf {clip(node)} ({type(node).__qualname__})"
-    try:
-        children, aux = rule.flatten(node)
-    except Exception:
+    step = step_of(node, view)
+    if step is None:
         return f"a {type(node).__qualname__} that cannot be flattened"
-    return describe_node(rule, len(children), aux)
+    return describe_node(*step)
 
 
 def describe_node(rule: Rule, arity: int, aux: Any) -> str:
@@ -329,13 +408,29 @@ def _hint(rule: Rule, node: Any, view: View) -> str:
             "it a leaf"
         )
     if view.resolve(type(node)) is None and isinstance(node, rule.cls):
-        return (
-            f"{type(node).__qualname__} is a subclass of {rule.cls.__qualname__}, and "
-            "subclasses are leaves unless they are registered"
-        )
+        return _hint_of_leaf(type(node), rule)
     if {rule.cls, type(node)} == {list, tuple}:
         return "a list and a tuple are different nodes; convert one of them"
     return ""
+
+
+def _hint_of_leaf(cls: type, rule: Rule) -> str:
+    """Say why an instance of the class of a rule, or of a subclass, is a leaf."""
+    if cls is not rule.cls:
+        names = cls.__qualname__, rule.cls.__qualname__
+        if names[0] == names[1]:
+            names = type_names(cls, rule.cls)
+        return (
+            f"{names[0]} is a subclass of {names[1]}, and subclasses are leaves unless "
+            "they are registered"
+        )
+    if not rule.where:
+        return ""
+    scope = f" in namespace {rule.namespace!r}" if rule.namespace else ""
+    return (
+        f"{cls.__qualname__} was registered{scope} when the structure was made, and is "
+        "not registered here and now"
+    )
 
 
 # ----------------------------------------------------------------- the errors

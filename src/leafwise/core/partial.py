@@ -9,6 +9,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from . import auxdata
+
 
 __all__ = ["Partial"]
 
@@ -26,11 +28,22 @@ class _Sealed:
     def __init__(self, func: Callable[..., Any]) -> None:
         self.func = func
 
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not _Sealed:
+            return NotImplemented
+        return auxdata.same(self.func, other.func)
+
+    def __hash__(self) -> int:
+        return auxdata.digest(self.func)
+
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         return self.func(*args, **keywords)
 
     def __repr__(self) -> str:
         return repr(self.func)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Sealed, (self.func,)
 
 
 class Partial(functools.partial[R], Generic[R]):

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, overload
 
 from ..core.auxdata import clip
+from ..core.values import type_names
 from ..errors import StructureError
 from ..sentinel import MISSING
 from .filters import Filter, judge, needs_kind, needs_path, predicates
@@ -323,7 +324,8 @@ def _variable_for(cls: Any, aux: Any, slot: Any, link: Any, level: Any) -> Varia
         raise _missing(link, level)
     if isinstance(slot, Variable):
         if type(slot) is not cls:
-            raise wrong(link, f"a {cls.__name__}", slot)
+            expected, what = type_names(cls, type(slot))
+            raise wrong(link, f"a {expected}", slot, what)
         return slot
     if type(slot) is dict:
         raise wrong(link, f"a {cls.__name__}", slot)
@@ -339,10 +341,11 @@ def _missing(link: Any, level: Any) -> StructureError:
     )
 
 
-def wrong(link: Any, expected: str, found: Any) -> StructureError:
+def wrong(link: Any, expected: str, found: Any, what: str = "") -> StructureError:
     """Return the error for something of another sort than is expected."""
     path = unlink(link)
-    what = "a mapping" if type(found) is dict else f"{type(found).__name__}"
+    if not what:
+        what = "a mapping" if type(found) is dict else type(found).__name__
     return StructureError(
         f"at {path}: expected {expected}, got {what}",
         path=path,

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final, get_origin
 
+from ..core.values import type_names
 from ..kinds import Kind, Marked
 from ..ops.basic import tree_map
 from .pytree import Pytree, name_to_kind
@@ -217,9 +218,10 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
                 f"{type(found).__name__}; choose another name"
             )
         if type(found) is not cls:
+            expected, actual = type_names(cls, type(found))
             raise ValueError(
                 f"Expected {name!r} of {type(self).__name__} to be of type "
-                f"{cls.__name__!r}, got {type(found).__name__!r}; choose another name"
+                f"{expected!r}, got {actual!r}; choose another name"
             )
         return found
 

@@ -14,6 +14,7 @@ from ..core.containers import BUILTINS
 from ..core.near import is_near
 from ..core.registry import install
 from ..core.rule import Brackets, Rule, exact_pair
+from ..core.values import alike
 from ..core.view import GLOBAL
 from ..show.text import Block, render
 from . import statics
@@ -242,11 +243,10 @@ def _exact(path: Path) -> Path:
 
 def _same_value(a: Any, b: Any) -> bool:
     if isinstance(a, Variable) and type(a) is type(b):
-        metadata = (a.get_metadata(), b.get_metadata())
-        return statics.same(*metadata) and statics.same(
-            a.get_raw_value(), b.get_raw_value()
-        )
-    return statics.same(a, b)
+        if not statics.same(a.get_metadata(), b.get_metadata()):
+            return False
+        a, b = a.get_raw_value(), b.get_raw_value()
+    return alike(a, b, typematch=True)
 
 
 # -------------------------------------------------------------------- flat forms

@@ -10,10 +10,11 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..core.auxdata import clip, same
+from ..core.auxdata import clip
 from ..core.containers import BUILTINS
 from ..core.registry import namespaces, view_of
 from ..core.treedef import PyTreeDef, make_treedef
+from ..core.values import Undecided, Values, cannot_compare, type_names
 from ..core.view import GLOBAL, View
 from ..errors import StructureError
 from .basic import tree_flatten
@@ -199,25 +200,41 @@ def tree_equal(
     a: Any,
     b: Any,
     *,
+    typematch: bool = False,
+    rtol: float = 0.0,
+    atol: float = 0.0,
+    equal_nan: bool = True,
     is_leaf: IsLeaf = None,
     is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
-    """Say whether two trees have equal structures and equal leaves.
+    """Say whether two trees have equal structures and the same leaves.
 
-    Leaves are compared as aux data is: identical objects are equal, arrays are
-    equal by shape, dtype and content, and a comparison that raises or gives no
-    bool means "different". So this never raises because of a leaf.
+    Which leaves are :ref:`the same <same-value>` is told on a page of its own, in
+    short: arrays by shape, dtype and content, tables by their content, anything else
+    by `==`; NaN is the same as NaN, and True is not the same as 1.
 
     Args:
         a: A tree.
         b: Another tree.
+        typematch: Whether leaves of two types differ, such as 1 and 1.0, or an array
+            of numpy and one of jax.
+        rtol, atol: Numbers `x` and `y`, also in arrays of one shape and dtype, are the
+            same if `|x - y| <= atol + rtol * max(|x|, |y|)`.
+        equal_nan: Whether NaN is the same as NaN.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
+    Returns:
+        A bool; or, in a function that jax traces, a traced one, if it hangs on traced
+        leaves.
+
     Raises:
+        CompareError: It cannot be found out, up to the first leaves that differ,
+            whether two leaves are the same.
         CycleError: A tree contains itself.
+        ValueError: A tolerance is negative or not finite.
 
     Example:
         >>> import leafwise as lw
@@ -225,7 +242,12 @@ def tree_equal(
         True
         >>> lw.tree_equal([1], (1,))
         False
+        >>> lw.tree_equal([1], [1.0]), lw.tree_equal([1], [1.0], typematch=True)
+        (True, False)
     """
+    values = Values(
+        typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan, traces=True
+    )
     options: dict[str, Any] = {
         "is_leaf_takes_path": is_leaf_takes_path,
         "none_is_leaf": none_is_leaf,
@@ -233,7 +255,16 @@ def tree_equal(
     }
     leaves, treedef = tree_flatten(a, is_leaf, **options)
     others, other = tree_flatten(b, is_leaf, **options)
-    return treedef == other and all(map(same, leaves, others))
+    if treedef != other:
+        return False
+    ahead = iter(leaves)
+    try:
+        equal = all(map(values.same, ahead, others))
+    except Undecided as why:
+        number = len(leaves) - 1 - ahead.__length_hint__()  # type: ignore[attr-defined]  # of lists
+        pair = leaves[number], others[number]
+        raise cannot_compare(treedef.paths()[number], *pair, why) from why.__cause__
+    return values.outcome() if equal else False
 
 
 # --------------------------------------------------------------------- treedefs
@@ -337,10 +368,10 @@ def _why_leaf(cls: type, view: View, none_is_leaf: bool) -> str:
     for base in cls.__mro__[1:]:
         rule = view.registered(base)
         if rule is not None and rule.adapt is not None and not rule.adapt(cls):
-            return f"{name} is a subclass of {base.__qualname__} that chose to be one"
+            return f"{name} is a subclass of {_other(base, cls)} that chose to be one"
         if base in BUILTINS or rule is not None:
             return (
-                f"{name} is a subclass of {base.__qualname__}, and subclasses are "
+                f"{name} is a subclass of {_other(base, cls)}, and subclasses are "
                 "leaves unless they are registered"
             )
     if dataclasses.is_dataclass(cls):
@@ -349,3 +380,10 @@ def _why_leaf(cls: type, view: View, none_is_leaf: bool) -> str:
             "or leafwise.register_dataclass"
         )
     return f"{name} is not registered"
+
+
+def _other(base: type, cls: type) -> str:
+    """Name a base class, which may have the same name."""
+    if base.__qualname__ != cls.__qualname__:
+        return base.__qualname__
+    return type_names(cls, base)[1]

@@ -8,24 +8,36 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import zip_longest
+from operator import is_
 from typing import Any, Final, NamedTuple
 
 from ..core import auxdata
 from ..core.auxdata import clip
-from ..core.code import unlink
+from ..core.code import ROOT, unlink
+from ..core.containers import DICT
 from ..core.forms import Items
 from ..core.frozen import Frozen
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.rule import Rule
+from ..core.values import (
+    Undecided,
+    Values,
+    alike,
+    cannot_compare,
+    contrast,
+    type_names,
+)
 from ..core.view import GLOBAL
+from ..core.walk import PathPredicate
 from ..errors import EditError
-from ..ops.outlook import outlook
+from ..ops.outlook import asks_to_stop, outlook
 from ..sentinel import MISSING
 from .find import DEPTH_IN_DOUBT, CycleCheck, Scope, keys_of, static_names
-from .join import items_of, table_of
+from .join import is_mapping, items_of, table_of
 from .pattern import read_selector
 from .rebuild import Delete, Edit, Insert, Set, rebuild
 
@@ -69,11 +81,32 @@ class Change(Frozen):
             return f"{sign} {where}: {clip(self.after)}"
         if self.kind == "removed":
             return f"{sign} {where}: {clip(self.before)}"
-        before, after = clip(self.before), clip(self.after)
-        if before == after or type(self.before) is not type(self.after):
-            before = f"{before} ({type(self.before).__name__})"
-            after = f"{after} ({type(self.after).__name__})"
-        return f"{sign} {where}: {before} -> {after}"
+        return f"{sign} {where}: {_from_to(self.before, self.after)}"
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Change:
+            return NotImplemented
+        return (self.kind, self.path) == (other.kind, other.path) and alike(
+            (self.before, self.after), (other.before, other.after)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.path))
+
+
+def _from_to(before: Any, after: Any) -> str:
+    """Print two values that differ, and what their texts do not show of that."""
+    texts = clip(before), clip(after)
+    if texts[0] == texts[1]:
+        labels = contrast(before, after)
+        if isinstance(labels, str):
+            return f"{texts[0]} -> {texts[1]} ({labels})"
+    elif type(before) is not type(after):
+        labels = type_names(type(before), type(after))
+    else:
+        return " -> ".join(texts)
+    pairs = zip(texts, labels, strict=True)
+    return " -> ".join(f"{text} ({label})" for text, label in pairs)
 
 
 class TreeDiff(Sequence[Change]):
@@ -91,11 +124,12 @@ class TreeDiff(Sequence[Change]):
         {'lr': 0.2, 'sizes': [1, 2]}
     """
 
-    __slots__ = ("_changes", "_scope")
+    __slots__ = ("_changes", "_scope", "_values")
 
-    def __init__(self, changes: Iterable[Change], scope: Scope) -> None:
+    def __init__(self, changes: Iterable[Change], scope: Scope, values: Values) -> None:
         self._changes = tuple(changes)
         self._scope = scope
+        self._values = values
 
     def __len__(self) -> int:
         return len(self._changes)
@@ -127,7 +161,7 @@ class TreeDiff(Sequence[Change]):
             Change(_OPPOSITE.get(c.kind, c.kind), c.path, c.after, c.before)
             for c in self._changes
         )
-        return TreeDiff(turned, self._scope)
+        return TreeDiff(turned, self._scope, self._values)
 
     def apply(self, tree: Any) -> Any:
         """Return a tree with the changes made.
@@ -151,7 +185,7 @@ class TreeDiff(Sequence[Change]):
         """
         for change in self._changes:
             if change.kind != "added":
-                _expect(change, tree, self._scope)
+                _expect(change, tree, self._scope, self._values)
         return rebuild(tree, map(_edit_of, self._changes), self._scope)
 
     def to_json(self, *, indent: int | None = None) -> str:
@@ -186,15 +220,18 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _expect(change: Change, tree: Any, scope: Scope) -> None:
+def _expect(change: Change, tree: Any, scope: Scope, values: Values) -> None:
     """Refuse to change what is not as it was.
 
     Raises:
+        CompareError: It cannot be found out.
         EditError: Something else is there.
         PathError: Nothing is there.
     """
     found = change.path(tree, namespace=scope.view.mode.namespace)
-    if found is not change.before and tree_diff(change.before, found):
+    if found is not change.before and differ(
+        change.before, found, scope, values, change.path
+    ):
         raise EditError(
             f"at {change.path.where()} there is {clip(found)}, "
             f"not {clip(change.before)}",
@@ -216,8 +253,10 @@ def tree_diff(
     a: Any,
     b: Any,
     *,
+    typematch: bool = False,
     rtol: float = 0.0,
     atol: float = 0.0,
+    equal_nan: bool = True,
     ignore: Any = None,
     is_leaf: Any = None,
     is_leaf_takes_path: bool = False,
@@ -227,14 +266,14 @@ def tree_diff(
     """Find all differences between two trees.
 
     Dicts are compared key by key, lists position by position, objects of one class
-    attribute by attribute. Leaves are the same if `==` says so; arrays by shape, dtype
-    and content; NaN is the same as NaN, and True is not the same as 1.
+    attribute by attribute; leaves as `tree_equal` compares them, so that two trees have
+    no differences just when they are equal. Which leaves are
+    :ref:`the same <same-value>` is told on a page of its own.
 
     Args:
         a: The first tree.
         b: The second tree.
-        rtol, atol: Numbers, and arrays of one shape, are the same if
-            `|a - b| <= atol + rtol * |b|` everywhere.
+        typematch, rtol, atol, equal_nan: As for `tree_equal`.
         ignore: A selector; what it means in either tree is not compared.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
@@ -243,7 +282,9 @@ def tree_diff(
         The changes that lead from `a` to `b`, in the order of `a`.
 
     Raises:
+        CompareError: It cannot be found out whether two leaves are the same.
         CycleError: A tree contains itself.
+        ValueError: A tolerance is negative or not finite.
 
     Example:
         >>> import leafwise as lw
@@ -255,94 +296,151 @@ def tree_diff(
         - ['old']: None
     """
     scope = Scope(*outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
-    compare: Callable[[Any, Any], bool] = same_leaf
-    if rtol or atol:
-        compare = _within(rtol, atol)
+    values = Values(typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan)
     ignored: set[KeyPath] = set()
     if ignore is not None:
         chosen = read_selector(ignore, scope.view)
         for tree in (a, b):
             ignored |= {place.path for place in chosen.targets(tree, scope)}
-    return TreeDiff(_Comparing(scope, compare, ignored).run(a, b), scope)
+    found = _Comparing(scope, values, ignored).run(a, b)
+    again = Values(typematch=typematch, rtol=rtol, atol=atol)
+    return TreeDiff(found, scope, again)
 
 
-def same_leaf(a: Any, b: Any) -> bool:
-    """Say whether two leaves are the same. Never raises."""
-    if a is b:
-        return True
-    if (type(a) is bool) is not (type(b) is bool):
-        return False
-    if auxdata.same(a, b):
-        return True
-    try:
-        return bool(a != a and b != b)
-    except Exception:
-        return False
+def differ(a: Any, b: Any, scope: Scope, values: Values, above: KeyPath) -> bool:
+    """Say whether two trees differ, up to the first difference.
 
+    Args:
+        a, b: What stands at a place of two trees.
+        scope: What is a leaf.
+        values: What is the same.
+        above: The path of the place.
 
-def _within(rtol: float, atol: float) -> Callable[[Any, Any], bool]:
-    def compare(a: Any, b: Any) -> bool:
-        if same_leaf(a, b):
-            return True
-        try:
-            if getattr(a, "shape", ()) != getattr(b, "shape", ()):
-                return False
-            close = abs(a - b) <= atol + rtol * abs(b)
-            return bool(getattr(close, "all", lambda: close)())
-        except Exception:
-            return False
-
-    return compare
+    Raises:
+        CompareError: It cannot be found out.
+    """
+    return any(_Comparing(scope, values, frozenset(), above).run(a, b))
 
 
 class _Comparing:
     """One comparison of two trees, with a stack of what is still to be looked at."""
 
     def __init__(
-        self, scope: Scope, same: Callable[[Any, Any], bool], ignored: set[KeyPath]
+        self,
+        scope: Scope,
+        values: Values,
+        ignored: AbstractSet[KeyPath],
+        above: KeyPath = ROOT,
     ) -> None:
         self.scope = scope
-        self.same = same
+        self.values = values
         self.ignored = ignored
+        self.above = above
+        self.skips = values.equal_nan  # what is identical may still hold a NaN
+        self.asks_paths = isinstance(scope.stop, PathPredicate)
+
+    def path(self, link: Any) -> KeyPath:
+        """Return a path from the root down."""
+        return KeyPath((*self.above, *unlink(link)))
 
     def run(self, a: Any, b: Any) -> Iterator[Change]:
-        """Yield the changes."""
+        """Yield the changes.
+
+        Raises:
+            CompareError: Of two leaves nothing can be said.
+        """
         check_cycles = CycleCheck(self.scope, a, b)
         stack: list[Any] = [((), a, b, 0)]
+        skips = self.skips
         while stack:
             link, one, two, depth = stack.pop()
-            if one is two or (self.ignored and KeyPath(unlink(link)) in self.ignored):
+            if (one is two and skips) or (self.ignored and self.is_ignored(link)):
                 continue
             if depth == DEPTH_IN_DOUBT:
                 check_cycles()
             if type(one) is _Aux:
-                path = KeyPath(unlink(link))
-                yield Change("aux", path, one.value, two.value)
+                yield Change("aux", self.path(link), one.value, two.value)
                 continue
-            kind, pairs = self.compare(one, two)
+            try:
+                kind, pairs = self.compare(one, two, link)
+            except Undecided as why:
+                error = cannot_compare(self.path(link), one, two, why)
+                raise error from why.__cause__
             if kind:
-                yield Change(kind, KeyPath(unlink(link)), one, two)
-            stack += [((link, key), x, y, depth + 1) for key, x, y in reversed(pairs)]
+                sides = (MISSING if x is _ABSENT else x for x in (one, two))
+                yield Change(kind, self.path(link), *sides)
+            stack += [
+                ((link, key), x, y, depth + 1)
+                for key, x, y in reversed(pairs)
+                if x is not y or not skips
+            ]
 
-    def compare(self, a: Any, b: Any) -> tuple[str, Pairs]:
+    def is_ignored(self, link: Any) -> bool:
+        """Say whether a place is not compared."""
+        return KeyPath(unlink(link)) in self.ignored
+
+    def rule_of(self, node: Any, link: Any) -> Rule | None:
+        """Return the rule of a node, None for a leaf, where a predicate wants paths."""
+        stops = asks_to_stop(self.scope.stop, node, self.path(link))
+        return None if stops else self.scope.view.resolve(type(node))
+
+    def compare(self, a: Any, b: Any, link: Any) -> tuple[str, Pairs]:
         """Say what is different here, "" if nothing, and what is to be looked at."""
-        if a is MISSING or b is MISSING:
-            return ("added" if a is MISSING else "removed"), ()
-        rule, other = self.scope.rule_of(a), self.scope.rule_of(b)
+        if a is _ABSENT or b is _ABSENT:
+            return ("added" if a is _ABSENT else "removed"), ()
+        if self.asks_paths:
+            rule, other = self.rule_of(a, link), self.rule_of(b, link)
+        else:
+            rule, other = self.scope.rule_of(a), self.scope.rule_of(b)
         if rule is None and other is None:
-            return ("" if self.same(a, b) else "value"), ()
+            return ("" if self.values.same(a, b) else "value"), ()
         if rule is not other or rule is None:
             return "type", ()
-        form = rule.form
-        if isinstance(form, Items):
-            if form.is_mapping:
-                return _by_key(table_of(a, rule), table_of(b, rule), rule)
-            return _by_position(items_of(a, rule), items_of(b, rule), rule)
-        shape = _SHAPES.get(rule.cls, _compare_nodes)
-        return shape(a, b, rule)
+        if isinstance(rule.form, Items) or rule.cls in _BY_ITEM:
+            if is_mapping(a, rule):
+                return self.mappings(a, b, rule, link)
+            return _by_position(a, b, rule)
+        return _compare_nodes(a, b, rule)
+
+    def mappings(self, a: Any, b: Any, rule: Rule, link: Any) -> tuple[str, Pairs]:
+        """Compare two mappings: what was there in the old order, then what was added.
+
+        Where keys come or go, and their order is structure, the changes must lead
+        to the order of the other mapping and back; else the record holds both whole.
+        """
+        if type(a) is defaultdict and not auxdata.same(
+            a.default_factory, b.default_factory
+        ):
+            return "aux", ()
+        mine, others = table_of(a, rule), table_of(b, rule)
+        if len(mine) == len(others) and all(map(is_, mine, others)):
+            rows = zip(mine.items(), others.values(), strict=True)
+            skips = self.skips
+            pairs = [
+                (DictKey(k), x, y) for (k, x), y in rows if x is not y or not skips
+            ]
+            return "", pairs
+        pairs = [(DictKey(k), x, others.get(k, _ABSENT)) for k, x in mine.items()]
+        new = [(DictKey(k), _ABSENT, y) for k, y in others.items() if k not in mine]
+        if new or any(y is _ABSENT for _, _, y in pairs):
+            keys = [
+                [k for k in table if not self.is_ignored((link, DictKey(k)))]
+                if self.ignored
+                else [*table]
+                for table in (mine, others)
+            ]
+            if not (_leads(keys[0], keys[1], rule) and _leads(keys[1], keys[0], rule)):
+                return "aux", ()
+        elif not rule.same(rule.flatten(a)[1], rule.flatten(b)[1]):
+            return "aux", ()
+        return "", pairs + new
 
 
 Pairs = Sequence[tuple[Any, Any, Any]]
+_ABSENT: Final = object()
+"""What one tree has not; `MISSING` may be a leaf of it."""
+
+_BY_ITEM: Final = frozenset({dict, OrderedDict, defaultdict, list, deque})
 
 
 class _Aux(NamedTuple):
@@ -351,32 +449,22 @@ class _Aux(NamedTuple):
     value: Any
 
 
-def _by_key(a: Any, b: Any, _rule: Rule) -> tuple[str, Pairs]:
-    """Compare two mappings: what was there in the old order, then what was added."""
-    pairs = [(DictKey(key), value, b.get(key, MISSING)) for key, value in a.items()]
-    if len(b) != len(a) or any(y is MISSING for _, _, y in pairs):
-        new = ((DictKey(key), MISSING, b[key]) for key in b if key not in a)
-        pairs += new
-    return "", [(key, x, y) for key, x, y in pairs if x is not y]
+def _leads(mine: list[Any], others: list[Any], rule: Rule) -> bool:
+    """Say whether removing and adding keys leads to the leaf order of the others."""
+    known = dict.fromkeys(others)
+    made = [key for key in mine if key in known]
+    new = known.keys() - dict.fromkeys(made).keys()
+    made += [key for key in others if key in new]
+    order = rule.leaf_keys or DICT.leaf_keys or tuple
+    orders = (tuple(order(dict.fromkeys(keys))) for keys in (made, others))
+    return auxdata.same(*orders)
 
 
-def _by_key_in_order(a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:
-    kept, new = [k for k in a if k in b], [k for k in b if k not in a]
-    return _by_key(a, b, rule) if kept + new == [*b] else ("aux", ())
-
-
-def _with_factory(a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:
-    same = auxdata.same(a.default_factory, b.default_factory)
-    return _by_key(a, b, rule) if same else ("aux", ())
-
-
-def _by_position(a: Any, b: Any, _rule: Rule) -> tuple[str, Pairs]:
-    rows = zip_longest(a, b, fillvalue=MISSING)
-    return "", [(SequenceKey(i), x, y) for i, (x, y) in enumerate(rows) if x is not y]
-
-
-def _with_limit(a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:
-    return _by_position(a, b, rule) if a.maxlen == b.maxlen else ("aux", ())
+def _by_position(a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:
+    if type(a) is deque and a.maxlen != b.maxlen:
+        return "aux", ()
+    rows = zip_longest(items_of(a, rule), items_of(b, rule), fillvalue=_ABSENT)
+    return "", [(SequenceKey(i), x, y) for i, (x, y) in enumerate(rows)]
 
 
 def _compare_nodes(a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:
@@ -392,19 +480,15 @@ def _compare_nodes(a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:
     if not names or names != static_names(b, rule):
         return "aux", ()
     statics = [(name, getattr(a, name), getattr(b, name)) for name in names]
-    differing = [row for row in statics if not same_leaf(row[1], row[2])]
-    if not differing:  # the kinds differ
+    differing = [row for row in statics if not _same_static(row[1], row[2])]
+    if not differing:  # the kinds differ, or something inside of static values
         return "aux", ()
     return "", pairs + [(GetAttrKey(k), _Aux(x), _Aux(y)) for k, x, y in differing]
 
 
-_SHAPES: Final[dict[type, Callable[[Any, Any, Rule], tuple[str, Pairs]]]] = {
-    dict: _by_key,
-    OrderedDict: _by_key_in_order,
-    defaultdict: _with_factory,
-    list: _by_position,
-    deque: _with_limit,
-}
+def _same_static(a: Any, b: Any) -> bool:
+    """Say whether two static values are not what makes the structures differ."""
+    return a is b or (type(a) is type(b) and alike(a, b, typematch=True))
 
 
 # ------------------------------------------------------------------------ for tests
@@ -414,8 +498,10 @@ def assert_trees_equal(
     actual: Any,
     expected: Any,
     *,
+    typematch: bool = False,
     rtol: float = 0.0,
     atol: float = 0.0,
+    equal_nan: bool = True,
     ignore: Any = None,
     is_leaf: Any = None,
     is_leaf_takes_path: bool = False,
@@ -427,12 +513,13 @@ def assert_trees_equal(
     Args:
         actual: The tree to test.
         expected: What it should be.
-        rtol, atol, ignore: As for `tree_diff`.
+        typematch, rtol, atol, equal_nan, ignore: As for `tree_diff`.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
         AssertionError: The trees differ.
+        CompareError: It cannot be found out whether two leaves are the same.
 
     Example:
         >>> import leafwise as lw
@@ -445,8 +532,10 @@ def assert_trees_equal(
     found = tree_diff(
         actual,
         expected,
+        typematch=typematch,
         rtol=rtol,
         atol=atol,
+        equal_nan=equal_nan,
         ignore=ignore,
         is_leaf=is_leaf,
         is_leaf_takes_path=is_leaf_takes_path,

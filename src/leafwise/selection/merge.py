@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 from ..core.auxdata import clip
 from ..core.keypath import KeyPath
 from ..core.rule import Rule
+from ..core.values import Values, type_names
 from ..core.view import GLOBAL
 from ..core.walk import flatten
 from ..errors import EditError
 from ..ops.outlook import outlook
 from ..ops.visit import DELETE
 from ..sentinel import MISSING
-from .diff import tree_diff
+from .diff import differ
 from .find import DEPTH_IN_DOUBT, CycleCheck, Scope, find
 from .grammar import DEEP
 from .join import (
@@ -297,8 +298,8 @@ class _Merging:
             return below
         if policy.conflict == "overlay":
             return self.cleaned(spot, above)
-        if tree_diff(below, above, namespace=self.scope.view.mode.namespace):
-            path = spot.path
+        path = spot.path
+        if differ(below, above, self.scope, Values(), path):
             raise EditError(
                 f"at {path.where()} {clip(below)} and {clip(above)} differ", path=path
             )
@@ -342,6 +343,9 @@ def _picker(spot: Spot, rule: Rule, policy: _Policy) -> Callable[[Sequence[Any]]
 
 def _misfit(spot: Spot, below: Any, above: Any, scope: Scope) -> EditError:
     over, under = (shown(node, scope) for node in (above, below))
+    if over == under and type(above) is not type(below):
+        names = type_names(type(above), type(below))
+        over, under = f"{over} ({names[0]})", f"{under} ({names[1]})"
     other = " with other children" if type(below) is type(above) else ""
     path = spot.path
     return EditError(

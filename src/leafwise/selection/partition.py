@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..core import auxdata
 from ..core.keypath import KeyPath
 from ..core.registry import install, view_of
 from ..core.rule import static_rule
@@ -313,10 +314,10 @@ class Masked:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is Masked and bool(self.value == other.value)
+        return type(other) is Masked and auxdata.same(self.value, other.value)
 
     def __hash__(self) -> int:
-        return hash((Masked, self.value))
+        return hash((Masked, auxdata.digest(self.value)))
 
     def __repr__(self) -> str:
         return f"#{self.value!r}"

@@ -1,0 +1,381 @@
+"""The content of arrays: the same shape, dtype and elements, or not.
+
+Owns what is known about array libraries, none of which is imported here: whoever has
+an array has its library loaded. Two arrays of one library are compared by their own
+operators, where they are; arrays of two libraries or devices as numpy arrays. Knows
+nothing of Python's own values, which are the affair of `values`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
+
+from .auxdata import is_array_like
+from .frozen import Frozen
+
+
+__all__ = [
+    "Asked",
+    "Pairs",
+    "Undecided",
+    "as_numpy",
+    "compare_arrays",
+    "compare_scalar",
+    "instance_of",
+    "is_array",
+    "is_jax_array",
+    "is_traced",
+    "library_of",
+    "says_equal",
+    "traced_agreement",
+]
+
+Pairs: TypeAlias = "Sequence[tuple[Any, Any]]"
+"""Values that have to be the same, one by one."""
+
+_NUMBERS: Final = ("int", "uint", "float", "bfloat", "complex")
+
+
+class Undecided(Exception):
+    """Whether two values are the same cannot be found out; the text says why."""
+
+
+class Asked(Frozen):
+    """What somebody asked about values.
+
+    Attributes:
+        typematch: Whether values of two types differ.
+        rtol, atol: How far apart numbers may be.
+        equal_nan: Whether NaN is the same as NaN.
+    """
+
+    __slots__ = ("atol", "equal_nan", "rtol", "tolerant", "typematch")
+    __match_args__ = ("typematch", "rtol", "atol", "equal_nan", "tolerant")
+
+    typematch: bool
+    rtol: float
+    atol: float
+    equal_nan: bool
+    tolerant: bool
+
+    def __init__(
+        self, typematch: bool, rtol: float, atol: float, equal_nan: bool
+    ) -> None:
+        for name, number in (("rtol", rtol), ("atol", atol)):
+            if not 0 <= number < float("inf"):
+                raise ValueError(f"{name} must be finite and not negative: {number!r}")
+        tolerant = bool(rtol or atol)
+        self._set(bool(typematch), float(rtol), float(atol), bool(equal_nan), tolerant)
+
+    def allowed(self, size: Any) -> Any:
+        """Return how far apart numbers of this size may be."""
+        return self.atol + self.rtol * size
+
+
+# ------------------------------------------------------------------ what is an array
+
+
+def instance_of(value: Any, module: str, *names: str) -> bool:
+    """Say whether a value is an instance of classes of a module, if that is loaded."""
+    found = sys.modules.get(module)
+    if found is None:
+        return False
+    classes = (getattr(found, name, None) for name in names)
+    return isinstance(value, tuple(c for c in classes if isinstance(c, type)))
+
+
+def is_array(value: Any) -> bool:
+    """Say whether a value is an array, or a scalar that has a dtype."""
+    return not isinstance(value, type) and is_array_like(value)
+
+
+def is_jax_array(value: Any) -> bool:
+    """Say whether a value is an array of jax, traced or not."""
+    return instance_of(value, "jax", "Array")
+
+
+def is_traced(value: Any) -> bool:
+    """Say whether a value stands for an array in a function that jax traces."""
+    return instance_of(value, "jax.core", "Tracer")
+
+
+def _is_numpy(value: Any) -> bool:
+    return instance_of(value, "numpy", "ndarray", "generic")
+
+
+def _is_torch(value: Any) -> bool:
+    return instance_of(value, "torch", "Tensor")
+
+
+_LIBRARIES: Final = (_is_numpy, is_jax_array, _is_torch)
+_NUMPY: Final = 0
+
+
+def library_of(value: Any) -> int:
+    """Return the number of the library that an array is of, -1 if none is known."""
+    found = (number for number, knows in enumerate(_LIBRARIES) if knows(value))
+    return next(found, -1)
+
+
+def _dtype_name(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _is_number(dtype: Any) -> bool:
+    kind = getattr(dtype, "kind", "V")
+    return kind in "iufc" or (kind == "V" and _dtype_name(dtype).startswith(_NUMBERS))
+
+
+def _is_bool(dtype: Any) -> bool:
+    return _dtype_name(dtype) == "bool"
+
+
+def _same_form(a: Any, b: Any, libraries: tuple[int, int]) -> bool:
+    if tuple(a.shape) != tuple(b.shape):
+        return False
+    if libraries[0] == libraries[1]:
+        return bool(a.dtype == b.dtype)
+    return _dtype_name(a.dtype) == _dtype_name(b.dtype)
+
+
+# ------------------------------------------------------------------ comparing arrays
+
+
+def compare_arrays(a: Any, b: Any, asked: Asked) -> bool | Pairs:
+    """Say whether two arrays are the same, or what has to be the same for it.
+
+    Args:
+        a, b: Two arrays, neither of them traced.
+        asked: What counts.
+
+    Raises:
+        Undecided: Their elements cannot be read.
+    """
+    if type(a) is type(b) and type(a).__module__ == "numpy" and _all_equal(a, b):
+        return True
+    libraries = library_of(a), library_of(b)
+    if not _same_form(a, b, libraries):
+        return False
+    if libraries == (_NUMPY, _NUMPY):
+        parts = _parts(a, b)
+        if parts is not None:
+            return parts
+    elif not (_is_readable(a) and _is_readable(b)):
+        return says_equal(a, b) and says_equal(b, a)
+    try:
+        if libraries[0] == libraries[1] and _has_operators(a) and _has_operators(b):
+            with contextlib.suppress(Exception):  # on two devices, for one
+                return _same_elements(a, b, asked)
+        return _same_elements(as_numpy(a), as_numpy(b), asked)
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        raise Undecided(f"their elements cannot be compared ({why})") from error
+
+
+def _all_equal(a: Any, b: Any) -> bool:
+    """Say whether two arrays of numpy are the same at first sight."""
+    if a.shape != b.shape or a.dtype != b.dtype or a.dtype.kind not in "biufSUmM":
+        return False
+    return bool(_everywhere(a == b))
+
+
+def _is_readable(value: Any) -> bool:
+    """Say whether there are elements; the shape alone may be all there is."""
+    if library_of(value) >= 0:
+        return True
+    return any(hasattr(value, name) for name in ("__array__", "toarray", "all"))
+
+
+def says_equal(value: Any, other: Any) -> bool:
+    """Say whether the `==` of a value's own class, and nobody else's, gives True."""
+    ask: Any = type(value).__eq__
+    return ask(value, other) is True
+
+
+def _has_operators(value: Any) -> bool:
+    ask: Any = type(value).__eq__
+    return ask is not object.__eq__
+
+
+def _parts(a: Any, b: Any) -> Pairs | None:
+    """Take numpy arrays apart that are not compared by their elements alone."""
+    if any(
+        type(x).__module__ != "numpy" and instance_of(x, "numpy.ma", "MaskedArray")
+        for x in (a, b)
+    ):
+        return _masked_parts(a, b)
+    if a.dtype.names is not None:
+        return [(a[name], b[name]) for name in a.dtype.names]
+    if a.dtype == object:
+        return [*zip(a.flat, b.flat, strict=True)]
+    return None
+
+
+def _masked_parts(a: Any, b: Any) -> Pairs:
+    """Compare what is masked, and what is not; what is under a mask does not count."""
+    numpy: Any = sys.modules["numpy"]
+    masks = numpy.ma.getmaskarray(a), numpy.ma.getmaskarray(b)
+    fill = numpy.zeros((), a.dtype)
+    return [masks, (numpy.ma.filled(a, fill), numpy.ma.filled(b, fill))]
+
+
+def _same_elements(a: Any, b: Any, asked: Asked) -> bool:
+    with _quiet():
+        if bool(_everywhere(a == b)):
+            return True
+        if asked.equal_nan and bool(_everywhere(_agreement(a, b, equal_nan=True))):
+            return True
+        if asked.tolerant and _is_number(a.dtype):
+            close = _close(as_numpy(a), as_numpy(b), asked)
+            return bool(close.all())
+    return False
+
+
+def _quiet() -> Any:
+    """Silence numpy's warnings about NaN and infinity."""
+    numpy: Any = sys.modules.get("numpy")
+    return contextlib.nullcontext() if numpy is None else numpy.errstate(all="ignore")
+
+
+def _everywhere(agreement: Any) -> Any:
+    return agreement if isinstance(agreement, bool) else agreement.all()
+
+
+def _agreement(a: Any, b: Any, *, equal_nan: bool) -> Any:
+    """Say for each element whether it is the same; of complex ones, part by part."""
+    if not equal_nan:
+        return a == b
+    if _is_complex(a) or _is_complex(b):
+        real = _agreement(a.real, b.real, equal_nan=True)
+        return real & _agreement(a.imag, b.imag, equal_nan=True)
+    return (a == b) | ((a != a) & (b != b))
+
+
+def _is_complex(value: Any) -> bool:
+    if isinstance(value, complex):
+        return True
+    return _dtype_name(getattr(value, "dtype", "")).startswith("complex")
+
+
+def _close(a: Any, b: Any, asked: Asked) -> Any:
+    """Say for each element of numpy arrays whether it is within the tolerance.
+
+    Of integers the exact distance counts, as an unsigned one; other numbers are
+    at least of double precision first.
+    """
+    numpy: Any = sys.modules["numpy"]
+    same = _agreement(a, b, equal_nan=asked.equal_nan)
+    if a.dtype.kind in "iu":
+        high, low = numpy.maximum(a, b), numpy.minimum(a, b)
+        apart = high.astype("u8") - low.astype("u8")
+        a, b = a.astype("f8"), b.astype("f8")
+    else:
+        a, b = _widened(a), _widened(b)
+        apart = abs(a - b)
+    near = apart <= asked.allowed(numpy.maximum(abs(a), abs(b)))
+    return same | (near & (apart < numpy.inf))
+
+
+def _widened(array: Any) -> Any:
+    wide, size = ("c16", 16) if array.dtype.kind == "c" else ("f8", 8)
+    return array.astype(wide) if array.dtype.itemsize < size else array
+
+
+def as_numpy(array: Any) -> Any:
+    """Return the elements of an array as a numpy array.
+
+    Raises:
+        Exception: It cannot be made one.
+    """
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is None:
+        raise TypeError("numpy is not loaded")
+    if _is_torch(array):
+        made = _from_torch(array)
+    else:
+        made = numpy.asanyarray(array.toarray() if hasattr(array, "toarray") else array)
+    if made.shape != tuple(array.shape):
+        raise TypeError(f"{type(array).__qualname__} does not become a numpy array")
+    return made
+
+
+def _from_torch(tensor: Any) -> Any:
+    here = tensor.detach().to_dense().cpu().resolve_conj().resolve_neg()
+    try:
+        return here.numpy()
+    except TypeError:  # numpy has no such dtype; all that torch has beside fit
+        return here.double().numpy()
+
+
+# ------------------------------------------------------- arrays beside other values
+
+
+def compare_scalar(array: Any, value: Any, asked: Asked) -> bool | Pairs:
+    """Say whether an array without dimensions is the same as a Python scalar.
+
+    A Python number has no dtype: it counts as one of the array's, as it does in the
+    array's own operators.
+
+    Args:
+        array: An array that is not traced.
+        value: A number, a str or bytes.
+        asked: What counts.
+
+    Returns:
+        The answer, or what has to be the same for it.
+    """
+    if tuple(array.shape) or not _takes(array.dtype, value):
+        return False
+    if isinstance(value, str | bytes):
+        return bool(array.item() == value)
+    with _quiet(), contextlib.suppress(Exception):
+        same = _everywhere(_agreement(array, value, equal_nan=asked.equal_nan))
+        if bool(same):
+            return True
+    return False if _is_bool(array.dtype) else [(_item(array), value)]
+
+
+def _item(array: Any) -> Any:
+    """Return the number in an array without dimensions, as one of Python's."""
+    number = array.item()
+    if type(number) in (int, float, complex):
+        return number
+    return complex(number) if _is_complex(array) else float(number)
+
+
+def _takes(dtype: Any, value: Any) -> bool:
+    """Say whether a Python scalar can be one of a dtype; a bool is no number."""
+    if isinstance(value, bool):
+        return _is_bool(dtype)
+    if isinstance(value, str | bytes):
+        return getattr(dtype, "kind", "") == ("U" if isinstance(value, str) else "S")
+    return _is_number(dtype)
+
+
+def traced_agreement(a: Any, b: Any, asked: Asked) -> Any:
+    """Return whether two values are the same, one of them traced, as a traced bool.
+
+    Args:
+        a: A traced array.
+        b: An array, traced or not, or a Python number.
+        asked: What counts.
+
+    Returns:
+        False where the shapes or dtypes say it, else an array.
+    """
+    if is_array(b):
+        if not _same_form(a, b, (library_of(a), library_of(b))):
+            return False
+    elif tuple(a.shape) or not _takes(a.dtype, b):
+        return False
+    same = _agreement(a, b, equal_nan=asked.equal_nan)
+    if asked.tolerant and _is_number(a.dtype):
+        if _dtype_name(a.dtype).startswith(("int", "uint")):
+            a, b = a.astype(float), b.astype(float) if is_array(b) else float(b)
+        apart = abs(a - b)
+        near = (apart <= asked.allowed(abs(a))) | (apart <= asked.allowed(abs(b)))
+        same = same | (near & (apart < float("inf")))
+    return same.all()

@@ -1,0 +1,549 @@
+"""The one meaning of "the same value": how leaves are compared.
+
+`tree_equal`, `tree_diff`, `assert_trees_equal`, merges and states all ask here. There
+are two notions of sameness. Structure has the other one (`auxdata`, law L6): it is that
+of `==`, never raises and has a hash. Of values more can be asked: a tolerance, NaN by
+place, types; and what cannot be found out is an error, never an answer. What arrays are
+is known to `content`, what tables are to `tables`.
+
+    >>> from leafwise.core.values import Values
+    >>> exact, close = Values(), Values(atol=0.1)
+    >>> exact.same(float("nan"), float("nan")), exact.same(1, True)
+    (True, False)
+    >>> exact.same([1.0, {"a": 2.0}], [1.0, {"a": 2.05}])
+    False
+    >>> close.same([1.0, {"a": 2.0}], [1.0, {"a": 2.05}])
+    True
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import math
+from collections import OrderedDict, UserList, deque
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from operator import and_
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, Final
+
+from ..errors import CompareError
+from .auxdata import clip, is_partial, partial_parts
+from .content import (
+    Asked,
+    Pairs,
+    Undecided,
+    as_numpy,
+    compare_arrays,
+    compare_scalar,
+    is_array,
+    is_jax_array,
+    is_traced,
+    library_of,
+    says_equal,
+    traced_agreement,
+)
+from .tables import is_table, parts_of
+
+
+__all__ = [
+    "Undecided",
+    "Values",
+    "alike",
+    "cannot_compare",
+    "contrast",
+    "contrast_classes",
+    "type_names",
+]
+
+_EXACT: Final = frozenset({bool, bytes, str, type(None)})
+
+
+class Values:
+    """Compares values, as exactly as somebody asked.
+
+    Made once for a call. It is symmetric, whatever is compared; identical values are
+    the same, but for NaN where NaN is not to be the same as NaN.
+
+    Args:
+        typematch: Whether values of two types differ, though they are equal.
+        rtol, atol: Numbers `a` and `b` are the same if `|a - b|` is at most
+            `atol + rtol * max(|a|, |b|)`.
+        equal_nan: Whether NaN is the same as NaN.
+        traces: Whether the answer may be a traced one, see `outcome`.
+
+    Raises:
+        ValueError: A tolerance is negative or not finite.
+    """
+
+    __slots__ = ("asked", "equal_nan", "numeric", "sorts", "traced")
+
+    def __init__(
+        self,
+        *,
+        typematch: bool = False,
+        rtol: float = 0.0,
+        atol: float = 0.0,
+        equal_nan: bool = True,
+        traces: bool = False,
+    ) -> None:
+        self.asked = Asked(typematch, rtol, atol, equal_nan)
+        self.equal_nan = self.asked.equal_nan
+        self.numeric = not self.asked.tolerant  # whether `==` decides about ints
+        self.sorts: dict[type, int] = {}
+        self.traced: list[Any] | None = [] if traces else None
+
+    def same(self, a: Any, b: Any) -> bool:
+        """Say whether two values are the same.
+
+        With `traces`, True may also mean that it hangs on traced values.
+
+        Raises:
+            Undecided: It cannot be found out.
+        """
+        if a is b and self.equal_nan:
+            return True
+        cls = type(a)
+        if cls is type(b):
+            if cls in _EXACT or (cls is int and self.numeric):
+                return bool(a == b)
+            if cls is float and a == b:
+                return True
+        return self._same(a, b)
+
+    def outcome(self) -> Any:
+        """Return the answer, when all values compared so far were the same.
+
+        It is True, or a traced bool that says whether the traced ones are.
+        """
+        return functools.reduce(and_, self.traced) if self.traced else True
+
+    def _same(self, a: Any, b: Any) -> bool:
+        """Compare what is inside, however deep; what differs for sure decides."""
+        todo = [(a, b)]
+        seen: dict[tuple[int, int], tuple[Any, Any]] = {}  # keeps them, and their ids
+        in_doubt: Undecided | None = None
+        while todo:
+            pair = one, other = todo.pop()
+            place = id(one), id(other)
+            if (one is other and self.equal_nan) or place in seen:
+                continue
+            try:
+                found = self._compare(one, other)
+            except Undecided as error:
+                if one is not other:
+                    in_doubt = in_doubt or error
+                continue
+            if found is False:
+                return False
+            if found is not True:
+                seen[place] = pair
+                todo += found
+        if in_doubt is not None:
+            raise in_doubt
+        return True
+
+    def _compare(self, a: Any, b: Any) -> bool | Pairs:
+        """Say whether values are the same, or which pairs of values must be.
+
+        Raises:
+            Undecided: It cannot be found out.
+        """
+        if self.asked.typematch and _type_of(a) is not _type_of(b):
+            return False
+        try:
+            number = min(self._sort(a), self._sort(b))
+            if number < len(_COMPARISONS):
+                return _COMPARISONS[number][1](a, b, self)
+            found = _by_parts(a, b)
+            return _by_operator(a, b) if found is None else found
+        except Undecided:
+            raise
+        except Exception as error:
+            raise Undecided(f"{type(error).__name__}: {error}") from error
+
+    def _sort(self, value: Any) -> int:
+        """Return the number of the comparison that knows a value, or one beyond."""
+        cls = type(value)
+        known = self.sorts.get(cls)
+        if known is not None:
+            return known
+        found = (i for i, (knows, _) in enumerate(_COMPARISONS) if knows(value))
+        number = next(found, len(_COMPARISONS))
+        if cls.__module__ in ("builtins", "numpy") or library_of(value) >= 0:
+            self.sorts[cls] = number  # other classes may have instances of two sorts
+        return number
+
+    def defer(self, condition: Any) -> bool:
+        """Take a condition that may be a traced one.
+
+        Raises:
+            Undecided: It is, and nobody waits for it.
+        """
+        try:
+            return bool(condition)
+        except Exception as error:
+            if self.traced is None:
+                raise Undecided(
+                    "jax is tracing, so the values are not known yet; tree_equal "
+                    "returns a traced bool"
+                ) from error
+        self.traced.append(condition)
+        return True
+
+
+def alike(a: Any, b: Any, *, typematch: bool = False) -> bool:
+    """Say whether two values are known to be the same. Never raises.
+
+    It is for `==` of records; a function that compares for somebody says what it
+    cannot decide.
+    """
+    try:
+        return Values(typematch=typematch).same(a, b)
+    except Undecided:
+        return False
+
+
+def cannot_compare(path: Any, a: Any, b: Any, why: Undecided) -> CompareError:
+    """Return the error about two leaves of which nothing can be said.
+
+    Args:
+        path: The key path of the leaves.
+        a, b: The leaves.
+        why: What is in the way.
+    """
+    names = type(a).__qualname__, type(b).__qualname__
+    which = f"two {names[0]}" if type(a) is type(b) else " and ".join(names)
+    return CompareError(
+        f"at {path.where()} it cannot be found out whether two leaves are the same "
+        f"({which}): {why}",
+        path=path,
+    )
+
+
+def _type_of(value: Any) -> Any:
+    """Return the type that `typematch` compares; jax has several for its arrays."""
+    return is_jax_array if is_jax_array(value) else type(value)
+
+
+# ---------------------------------------------------------------------------- arrays
+
+
+def _compare_traced(a: Any, b: Any, values: Values) -> bool:
+    if not is_traced(a):
+        a, b = b, a
+    if is_array(b) or isinstance(b, int | float | complex):
+        return values.defer(traced_agreement(a, b, values.asked))
+    return _says_equal(b, a)
+
+
+def _compare_tables(a: Any, b: Any, _values: Values) -> bool | Pairs:
+    if not is_table(a):
+        a, b = b, a
+    if is_table(b):
+        return _sequences(parts_of(a), parts_of(b))
+    return not is_array(b) and _says_equal(b, a)
+
+
+def _compare_with_array(a: Any, b: Any, values: Values) -> bool | Pairs:
+    if not is_array(a):
+        a, b = b, a
+    if is_array(b):
+        return compare_arrays(a, b, values.asked)
+    if isinstance(b, str | bytes) or _is_number(b):
+        return compare_scalar(a, b, values.asked)
+    return _says_equal(b, a)
+
+
+def _says_equal(value: Any, array: Any) -> bool:
+    """Ask a value of another sort, such as `mock.ANY`, about an array or table."""
+    try:
+        return says_equal(value, array)
+    except Exception:  # they are of two sorts, so there is no doubt
+        return False
+
+
+# --------------------------------------------------------------------------- numbers
+
+
+def _is_number(value: Any) -> bool:
+    cls = type(value)
+    return (
+        cls in (float, int, complex, bool)
+        or isinstance(value, int | float | complex)
+        or hasattr(cls, "as_integer_ratio")
+    ) and not isinstance(value, enum.Enum)
+
+
+def _compare_numbers(a: Any, b: Any, values: Values) -> bool | Pairs:
+    if not (_is_number(a) and _is_number(b)):
+        return _by_operator(a, b)
+    if isinstance(a, bool) or isinstance(b, bool):
+        return isinstance(a, bool) and isinstance(b, bool) and a == b
+    if isinstance(a, complex) or isinstance(b, complex):
+        return _same_complex(a, b, values)
+    nan = _is_nan(a), _is_nan(b)
+    if any(nan):
+        return all(nan) and values.equal_nan
+    return _by_operator(a, b) or (values.asked.tolerant and _close(a, b, values.asked))
+
+
+def _same_complex(a: Any, b: Any, values: Values) -> bool:
+    """Compare the parts; the tolerance is for the distance in the plane."""
+    exact = Values(equal_nan=values.equal_nan)
+    if exact.same(a.real, b.real) and exact.same(a.imag, b.imag):
+        return True
+    if not values.asked.tolerant or _is_nan(a) or _is_nan(b):
+        return False
+    try:
+        a, b = complex(a), complex(b)
+    except OverflowError:
+        return False
+    apart, *sizes = (math.hypot(z.real, z.imag) for z in (a - b, a, b))
+    return apart <= values.asked.allowed(max(sizes)) and apart < math.inf
+
+
+def _is_nan(number: Any) -> bool:
+    ask = getattr(
+        type(number), "is_nan", None
+    )  # Decimal has a NaN that cannot be asked
+    return bool(number != number if ask is None else ask(number))
+
+
+def _close(a: Any, b: Any, asked: Asked) -> bool:
+    """Say whether two real numbers are within the tolerance, exactly if need be."""
+    if isinstance(a, float) and isinstance(b, float):
+        apart = abs(a - b)
+        return apart <= asked.allowed(max(abs(a), abs(b))) and apart < math.inf
+    try:
+        (x, x_of), (y, y_of) = a.as_integer_ratio(), b.as_integer_ratio()
+    except OverflowError:  # infinity
+        return False
+    x, y, of = x * y_of, y * x_of, x_of * y_of
+    (r, r_of), (t, t_of) = asked.rtol.as_integer_ratio(), asked.atol.as_integer_ratio()
+    allowed = t * of * r_of + r * max(abs(x), abs(y)) * t_of
+    return bool(abs(x - y) * r_of * t_of <= allowed)
+
+
+# ------------------------------------------------------------- containers at leaves
+
+
+def _by_parts(a: Any, b: Any) -> bool | Pairs | None:
+    """Compare two values by what they are made of; None if that is not known."""
+    compare = _CONTAINERS.get(type(a).__eq__)
+    if compare is not None and compare is _CONTAINERS.get(type(b).__eq__):
+        return compare(a, b)
+    if type(a) is not type(b):
+        return None
+    names = _field_names(type(a))
+    if names is not None:
+        return [(getattr(a, name), getattr(b, name)) for name in names]
+    if is_partial(a):
+        return _sequences(partial_parts(a), partial_parts(b))
+    return None
+
+
+def _sequences(a: Any, b: Any) -> bool | Pairs:
+    return len(a) == len(b) and [*zip(a, b, strict=True)]
+
+
+def _lists(a: Any, b: Any) -> bool | Pairs:
+    return _sequences(a, b)
+
+
+def _tuples(a: Any, b: Any) -> bool | Pairs:
+    return _sequences(a, b)
+
+
+def _deques(a: Any, b: Any) -> bool | Pairs:
+    return _sequences(a, b)
+
+
+def _mappings(a: Any, b: Any) -> bool | Pairs:
+    if len(a) != len(b):
+        return False
+    if isinstance(a, OrderedDict) and isinstance(b, OrderedDict):
+        keys = [*zip(a, b, strict=True)]
+    else:
+        known = {key: key for key in b}
+        if not all(key in known for key in a):
+            return False
+        keys = [(key, known[key]) for key in a]
+    return keys + [(a[key], b[other]) for key, other in keys]
+
+
+def _sets(a: Any, b: Any) -> bool | Pairs:
+    """Compare sets item by item; NaN, which no set finds, by its number."""
+    known = {item: item for item in b}
+    pairs = [(item, known[item]) for item in a if item in known]
+    rest = [[x for x in mine if x not in other] for mine, other in ((a, b), (b, a))]
+    if len(rest[0]) != len(rest[1]) or any(x == x for x in rest[0] + rest[1]):
+        return False
+    return [*pairs, *zip(*rest, strict=True)]
+
+
+def _namespaces(a: Any, b: Any) -> bool | Pairs:
+    return _mappings(vars(a), vars(b))
+
+
+_CONTAINERS: Final[dict[Any, Callable[[Any, Any], bool | Pairs]]] = {
+    list.__eq__: _lists,
+    UserList.__eq__: _lists,
+    tuple.__eq__: _tuples,
+    deque.__eq__: _deques,
+    dict.__eq__: _mappings,
+    OrderedDict.__eq__: _mappings,
+    Mapping.__eq__: _mappings,
+    MappingProxyType.__eq__: _mappings,
+    set.__eq__: _sets,
+    frozenset.__eq__: _sets,
+    AbstractSet.__eq__: _sets,
+    SimpleNamespace.__eq__: _namespaces,
+}
+"""How to go through containers whose `==` compares what is in them."""
+
+
+def _field_names(cls: type) -> list[str] | None:
+    """Return the fields that the `==` of a class compares, if a decorator wrote it."""
+    code = getattr(cls.__eq__, "__code__", None)
+    if code is None or not code.co_filename.startswith("<"):
+        return None
+    owner = next(base for base in cls.__mro__ if "__eq__" in vars(base))
+    fields = vars(owner).get("__dataclass_fields__")
+    if fields is not None and code.co_filename == "<string>":
+        return [f.name for f in dataclasses.fields(owner) if f.compare]
+    attributes = vars(owner).get("__attrs_attrs__")
+    if attributes is None or any(a.eq_key is not None for a in attributes):
+        return None
+    return [a.name for a in attributes if a.eq]
+
+
+# ------------------------------------------------------------------- everything else
+
+
+def _by_operator(a: Any, b: Any) -> bool:
+    """Ask `==`, both ways: an answer that hangs on who is asked is "different".
+
+    Raises:
+        Undecided: It gives no answer.
+    """
+    answers = _answer(a, b), _answer(b, a)
+    return all(answers)
+
+
+def _answer(a: Any, b: Any) -> bool:
+    try:
+        answer = a == b
+    except Exception as error:
+        told = _told(a, b)
+        if told is None:
+            why = f"== raised {type(error).__name__}: {error}"
+            raise Undecided(why) from error
+        return told
+    if isinstance(answer, bool):
+        return answer
+    if is_array(answer) and tuple(answer.shape) == ():
+        return bool(answer)
+    if type(answer).__name__ == "NAType":  # of pandas: unknown is not the same
+        return False
+    told = _told(a, b)
+    if told is None:
+        raise Undecided(f"== returned {clip(answer)} ({type(answer).__qualname__})")
+    return told
+
+
+def _told(a: Any, b: Any) -> bool | None:
+    """Ask a method for whole values, where `==` is for their elements."""
+    for name in ("identical", "equals"):
+        ask = getattr(type(a), name, None)
+        if ask is not None and type(a) is type(b):
+            told = ask(a, b)
+            if isinstance(told, bool):
+                return told
+    return None
+
+
+_COMPARISONS: Final[
+    tuple[tuple[Callable[[Any], Any], Callable[[Any, Any, Values], bool | Pairs]], ...]
+] = (
+    (is_traced, _compare_traced),
+    (is_table, _compare_tables),
+    (is_array, _compare_with_array),
+    (_is_number, _compare_numbers),
+)
+"""Who knows a sort of values, and compares one with anything."""
+
+
+# --------------------------------------------------------------- telling them apart
+
+
+def contrast(a: Any, b: Any) -> tuple[str, str] | str:
+    """Say what is different about two values that print the same.
+
+    Args:
+        a, b: The values.
+
+    Returns:
+        What one and the other is; or one sentence about both.
+    """
+    if is_array(a) and is_array(b):
+        for name in ("shape", "dtype"):
+            one, other = str(getattr(a, name)), str(getattr(b, name))
+            if one != other:
+                label = "" if name == "dtype" else f"{name} "
+                return f"{label}{one}", f"{label}{other}"
+    if type(a) is not type(b):
+        return contrast_classes(type(a), type(b))
+    if type(a) in (tuple, list) and len(a) == len(b):
+        pairs = zip(a, b, strict=True)
+        return contrast(*next((p for p in pairs if not alike(*p)), (None, None)))
+    return _places(a, b) or _letters(a, b) or "a different value that prints the same"
+
+
+def contrast_classes(one: type, other: type) -> tuple[str, str] | str:
+    """Say which classes two are, as `contrast` does for values."""
+    names = [(cls.__module__, cls.__qualname__) for cls in (one, other)]
+    if names[0] == names[1]:
+        return "another class of the same name"
+    return type_names(one, other)
+
+
+def type_names(one: type, other: type) -> tuple[str, str]:
+    """Return the names of two types, as long as it takes to tell them apart."""
+    for name in ("__name__", "__qualname__"):
+        if getattr(one, name) != getattr(other, name):
+            return getattr(one, name), getattr(other, name)
+    short = one.__qualname__
+    if one.__module__ != other.__module__:
+        return f"{one.__module__}.{short}", f"{other.__module__}.{short}"
+    return short, f"another class named {short}"
+
+
+def _places(a: Any, b: Any) -> str:
+    """Say in how many places arrays differ, "" if that cannot be counted."""
+    if not (is_array(a) and is_array(b)):
+        return ""
+    try:
+        a, b = as_numpy(a), as_numpy(b)
+        differ = int(((a != b) & ((a == a) | (b == b))).sum())
+    except Exception:
+        return ""
+    if not (differ and a.ndim):
+        return ""
+    return f"{differ} of {a.size} places differ{'s' * (differ == 1)}"
+
+
+def _letters(a: Any, b: Any) -> str:
+    """Say from where on the whole texts of two values differ, "" if they do not."""
+    try:
+        one, other = (" ".join(repr(value).split()) for value in (a, b))
+    except Exception:
+        return ""
+    if one == other:
+        return ""
+    pairs = enumerate(zip(one, other, strict=False), start=1)
+    first = next((place for place, (x, y) in pairs if x != y), None)
+    place = min(len(one), len(other)) + 1 if first is None else first
+    return f"the texts differ from character {place} on"

@@ -1,0 +1,277 @@
+"""Leaves of jax, torch, pandas, polars and xarray are compared by their content."""
+
+import copy
+import warnings
+
+import numpy as np
+import pytest
+
+import leafwise as lw
+
+
+NAN = float("nan")
+
+
+def agreed(a, b, **options):
+    """Return the one answer of all functions that compare, both ways round."""
+    answers = set()
+    for one, other in (({"x": a}, {"x": b}), ({"x": b}, {"x": a})):
+        answers.add(lw.tree_equal(one, other, **options))
+        answers.add(not lw.tree_diff(one, other, **options))
+        try:
+            lw.assert_trees_equal(one, other, **options)
+        except AssertionError:
+            answers.add(False)
+        assert lw.tree_equal(lw.tree_diff(one, other).apply(one), other)
+    (answer,) = answers
+    return answer
+
+
+def test_arrays_of_jax(jax):
+    """By shape, dtype and content, bfloat16 and keys as well."""
+    jnp = jax.numpy
+    assert agreed(jnp.ones(3), jnp.ones(3))
+    assert not agreed(jnp.ones(3), jnp.ones(2))
+    assert not agreed(jnp.ones(3), jnp.ones(3, "bfloat16"))
+    assert agreed(jnp.array([1, NAN], "bfloat16"), jnp.array([1, NAN], "bfloat16"))
+    assert not agreed(jnp.array([NAN]), jnp.array([NAN]), equal_nan=False)
+    assert agreed(jnp.ones(3), jnp.ones(3) * 1.001, rtol=0.01)
+    assert agreed(jnp.ones(3, "bfloat16"), jnp.ones(3, "bfloat16") * 1.01, rtol=0.05)
+    assert agreed(jax.random.key(0), jax.random.key(0))
+    assert not agreed(jax.random.key(0), jax.random.key(1))
+    assert agreed(jnp.array(2), 2)
+    assert not agreed(jnp.int8(1), 1000)
+    assert not agreed(jnp.array(True), 1)
+    shape = jax.ShapeDtypeStruct((3,), jnp.float32)
+    assert agreed(shape, jax.ShapeDtypeStruct((3,), jnp.float32))
+    assert not agreed(shape, jnp.ones(3))
+    zeros = np.zeros(2, jax.dtypes.float0)
+    assert agreed(zeros, zeros.copy())
+
+
+def test_arrays_of_several_libraries(jax, torch_tree, need):
+    """They are the same if shape, dtype and content are, unless types are asked for."""
+    torch = need("torch")
+    kinds = [np.ones(3, "f4"), jax.numpy.ones(3), torch.ones(3), torch.ones(3)]
+    kinds[-1].requires_grad_(True)
+    kinds += [torch.nn.Parameter(torch.ones(3))]
+    for one in kinds:
+        for other in kinds:
+            assert agreed(one, other)
+            assert agreed(one, other, typematch=True) is (type(one) is type(other))
+            assert not agreed(one, other * 2)
+            assert agreed(one, other * 1.001, rtol=0.01)
+    assert not agreed(np.ones(3), torch.ones(3))
+    half = jax.numpy.ones(3, "bfloat16"), torch.ones(3, dtype=torch.bfloat16)
+    assert agreed(*half)
+    assert not agreed(half[0], half[1] * 2)
+
+
+def test_tensors_of_torch(need):
+    """Wherever they are, with or without gradients, conjugated or sparse."""
+    torch = need("torch")
+    assert agreed(torch.tensor([1, NAN]), torch.tensor([1, NAN]))
+    assert agreed(torch.tensor([1 + 2j]).conj(), torch.tensor([1 - 2j]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch warns of some sparse layouts
+        sparse = torch.eye(3).to_sparse()
+    assert agreed(sparse, torch.eye(3))
+    assert not agreed(torch.ones(2), torch.ones(2, dtype=torch.float64))
+    assert agreed(torch.tensor(2.5), 2.5)
+    nowhere = torch.ones(3, device="meta")
+    assert lw.tree_equal([nowhere], [nowhere])
+    assert not lw.tree_equal([nowhere], [torch.ones(2, device="meta")])
+    with pytest.raises(
+        lw.CompareError, match=r"^at \[1\] it cannot be .* \(two Tensor"
+    ):
+        lw.tree_equal([1, nowhere], [1, torch.ones(3, device="meta")])
+
+
+def test_a_traced_comparison_is_a_traced_bool(jax):
+    """In jit and vmap; what is known anyway is a plain bool; in grad all is known."""
+    jnp = jax.numpy
+    seen = []
+
+    def equal(x, y, **options):
+        answer = lw.tree_equal({"a": [x, 1]}, {"a": [y, 1]}, **options)
+        seen.append(type(answer) is bool)
+        return answer
+
+    nan = jnp.array([1, NAN])
+    assert bool(jax.jit(equal)(nan, nan + 0)) is True
+    assert bool(jax.jit(equal)(nan, jnp.ones(2))) is False
+    assert bool(jax.jit(lambda x, y: equal(x, y, equal_nan=False))(nan, nan)) is False
+    assert bool(jax.jit(lambda x, y: equal(x, y, atol=0.2))(nan, nan + 0.1)) is True
+    assert bool(jax.jit(lambda x, y: equal(x, y, atol=1))(3, 4)) is True
+    assert bool(jax.jit(lambda x: equal(x, np.ones(2, "f4")))(jnp.ones(2))) is True
+    assert bool(jax.jit(lambda x: equal(x, 1.0))(1.0)) is True
+    assert jax.vmap(lambda x: equal(x, 1.0))(jnp.arange(2.0)).tolist() == [False, True]
+    assert not any(seen)
+    seen.clear()
+    assert bool(jax.jit(equal)(nan, jnp.ones(3))) is False
+    assert bool(jax.jit(lambda x: equal(x, x))(nan)) is True
+    assert bool(jax.jit(lambda x: equal(x, True))(1.0)) is False
+    assert bool(jax.jit(lambda x: equal(x, "a"))(1.0)) is False
+    assert jax.grad(lambda x: x * equal(x, 2.0))(2.0) == 1.0
+    assert all(seen)
+
+
+def test_a_diff_of_traced_values_is_an_error_with_the_path(jax):
+    """It has to know them; so has an assertion."""
+    for compare in (lw.tree_diff, lw.assert_trees_equal):
+        with pytest.raises(lw.CompareError) as caught:
+            jax.jit(lambda x, compare=compare: compare({"a": x}, {"a": 1.0}))(1.0)
+        assert str(caught.value) == (
+            "at ['a'] it cannot be found out whether two leaves are the same "
+            "(DynamicJaxprTracer and float): jax is tracing, so the values are not "
+            "known yet; tree_equal returns a traced bool"
+        )
+        assert isinstance(caught.value, TypeError)
+
+
+def test_arrays_of_jax_on_two_devices_are_compared():
+    """In a process of its own, which has two."""
+    pytest.importorskip("jax")
+    import os
+    import subprocess
+    import sys
+
+    code = """
+import jax, leafwise as lw
+one, other = (jax.device_put(jax.numpy.ones(3), d) for d in jax.devices())
+print(lw.tree_equal(one, other), lw.tree_equal(one, other * 2))
+"""
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    environment = os.environ | flags | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    said = subprocess.check_output([sys.executable, "-c", code], env=environment)
+    assert said.split() == [b"True", b"False"]
+
+
+def test_frames_of_pandas(need):
+    """By labels, names, dtypes and content; NaN and NA by place."""
+    pd = need("pandas")
+    frame = pd.DataFrame({"a": [1.0, NAN], "b": ["x", None]})
+    assert agreed(frame, frame.copy())
+    assert not agreed(frame, frame.copy(), equal_nan=False)
+    assert not agreed(frame, frame.astype({"a": "f4"}))
+    assert not agreed(frame, frame.rename(columns={"a": "c"}))
+    assert not agreed(frame, frame[["b", "a"]])
+    assert not agreed(frame, frame.set_axis([1, 0]))
+    assert not agreed(frame, frame.rename_axis("index"))
+    near = frame.assign(a=frame["a"] + 0.01)
+    assert not agreed(frame, near)
+    assert agreed(frame, near, atol=0.1)
+    assert not agreed(frame, frame.to_numpy())
+    assert not agreed(frame, frame["a"])
+    assert not agreed(frame, "frame")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda pd: pd.Series([1, None], dtype="Int64", name="a"),
+        lambda pd: pd.Series(["a", None]),
+        lambda pd: pd.Series(pd.date_range("2020", periods=2, tz="UTC")),
+        lambda pd: pd.Series([1, 2], index=[3, 4]),
+        lambda pd: pd.Index([1, 2], name="a"),
+        lambda pd: pd.MultiIndex.from_tuples([(1, "a"), (2, "b")]),
+        lambda pd: pd.Categorical(["a", "b", None]),
+        lambda pd: pd.array([1, None], dtype="Int64"),
+        lambda pd: pd.DataFrame({"a": [np.ones(2), None]}),
+        lambda pd: pd.DataFrame(),
+        lambda pd: pd.Timestamp("2020"),
+        lambda pd: pd.NaT,
+        lambda pd: pd.NA,
+        lambda pd: pd.Interval(0, 1),
+    ],
+)
+def test_other_values_of_pandas(need, make):
+    """Each is the same as one made anew, and as nothing else."""
+    pd = need("pandas")
+    assert agreed(make(pd), make(pd))
+    assert not agreed(make(pd), 1)
+    assert not agreed(make(pd), np.ones(2))
+    assert not agreed(make(pd), pd.Series([1, 7]))
+
+
+def test_series_differ_by_name_index_and_dtype(need):
+    """Which `Series.equals` does not look at, all of them."""
+    pd = need("pandas")
+    series = pd.Series([1, 2], name="a")
+    assert not agreed(series, series.rename("b"))
+    assert not agreed(series, series.astype("f8"))
+    assert not agreed(series, series.set_axis([1.0, 2.0]))
+    assert not agreed(pd.Index([1, 2]), pd.Index([1.0, 2.0]))
+    assert not agreed(pd.Series(["a"]), pd.Series(["a"], dtype="category"))
+    assert lw.tree_diff(series, series.astype("i4"))
+
+
+def test_datasets_of_xarray(need):
+    """A dataset and the same plus one are not the same, as NaN made them once."""
+    xr = need("xarray")
+    data = xr.Dataset(
+        {"a": ("x", [1.0, NAN])}, coords={"x": [1, 2]}, attrs={"u": np.ones(2)}
+    )
+    assert agreed(data, data.copy(deep=True))
+    assert not agreed(data, data + 1)
+    assert not agreed(data, data.astype("f4"))
+    assert not agreed(data, data.assign_attrs(u=np.zeros(2)))
+    assert not agreed(data, data.assign_coords(x=[1, 3]))
+    assert not agreed(data, data.drop_vars("x"))
+    assert not agreed(data, data.copy(), equal_nan=False)
+    assert agreed(data, data.assign(a=data["a"] + 0.01), atol=0.1)
+    array = data["a"]
+    assert agreed(array, array.copy(deep=True))
+    assert not agreed(array, array.rename("b"))
+    assert not agreed(array, array + 1)
+    assert not agreed(array, array.to_numpy())
+    assert agreed(array.variable, array.variable.copy())
+
+
+def test_frames_of_polars():
+    """By names, dtypes and content; NaN and null by place."""
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"a": [1.0, NAN, None], "b": ["x", None, "y"]})
+    assert agreed(frame, frame.clone())
+    assert not agreed(frame, frame.rename({"a": "c"}))
+    assert not agreed(frame, frame.cast({"a": pl.Float32}))
+    assert not agreed(frame, frame.head(1))
+    assert agreed(pl.DataFrame({"a": [1.0]}), pl.DataFrame({"a": [1.01]}), atol=0.1)
+    assert not agreed(pl.Series("a", [1]), pl.Series("b", [1]))
+    with pytest.raises(lw.CompareError, match="== returned"):
+        lw.tree_equal([pl.col("a")], [pl.col("a")])
+
+
+def test_sparse_arrays_of_scipy(need):
+    """By content, though they have no `all`."""
+    sparse = need("scipy.sparse")
+    one = sparse.csr_array(np.array([[NAN, 0], [0, 1.0]]))
+    assert agreed(one, one.copy())
+    assert not agreed(one, one * 2)
+    assert agreed(one, one * 1.01, rtol=0.1)
+
+
+def test_values_of_attrs(need):
+    """A class with an `==` of attrs is compared field by field, as dataclasses are."""
+    attrs = need("attrs")
+
+    @attrs.define
+    class Grid:
+        values: object
+        note: object = attrs.field(default=0, eq=False)
+
+    assert agreed(Grid(np.array([NAN, 1]), 1), Grid(np.array([NAN, 1]), 2))
+    assert not agreed(Grid(np.ones(2)), Grid(np.zeros(2)))
+
+
+def test_trees_that_equinox_calls_equal_are_equal(equinox, jax):
+    """And, but for NaN and numbers beside arrays, the other way round."""
+    jnp = jax.numpy
+    leaves = [1, 1.0, "a", np.ones(2), jnp.ones(2), np.float32(1), jnp.ones(1), None]
+    for one in leaves:
+        for other in copy.deepcopy(leaves):
+            theirs = bool(equinox.tree_equal([one], [other]))
+            ours = lw.tree_equal([one], [other])
+            assert ours or not theirs
+            if theirs is not ours:
+                assert 1 in (one, other)

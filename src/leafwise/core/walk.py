@@ -128,18 +128,23 @@ def _make_flattener(view: View) -> Callable[..., int]:
         mark: int,
     ) -> int:
         cls = type(node)
-        rule: Any = rules.get(cls) or resolve(cls)
+        rule: Any
+        try:
+            rule = rules[cls]
+        except KeyError:
+            rule = resolve(cls)
         children: Any
         aux: Any = None
         if rule is DICT:
-            keys = tuple(node)
+            held = node.copy()  # in one step: others may change the dict meanwhile
+            keys = tuple(held)
             try:
                 order = known_orders[keys]
             except KeyError:
                 order = key_order(keys)
-            children = [*node.values()]
+            children = held.values()
             if order is not None:
-                children = order.gather(children)
+                children = order.gather([*children])
             aux = (keys, order)
         elif rule is LIST:
             children = node[:]

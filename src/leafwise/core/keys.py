@@ -209,14 +209,19 @@ _shared: tuple[SequenceKey, ...] = ()
 
 
 def sequence_keys(length: int) -> tuple[SequenceKey, ...]:
-    """Return the keys of a sequence of that length, shared up to a bound."""
+    """Return the keys of a sequence of that length, shared up to a bound.
+
+    They are read and replaced as a whole: another thread may do so meanwhile, and
+    put fewer of them back, but never others.
+    """
     global _shared
-    if length > len(_shared):
-        made = tuple(map(SequenceKey, range(len(_shared), max(length, 64))))
-        if length > _MOST_SHARED:
-            return _shared + made
-        _shared += made
-    return _shared[:length]
+    shared = _shared
+    if length > len(shared):
+        more = range(len(shared), max(length, 64))
+        shared = (*shared, *map(SequenceKey, more))
+        if length <= _MOST_SHARED:
+            _shared = shared
+    return shared[:length]
 
 
 _MOST_KNOWN = 4096

@@ -1,22 +1,24 @@
 """The registry: which rule belongs to which type, in which namespace.
 
 Owns the registrations; walks look types up in the `View`s made of them. The state
-is an immutable snapshot, swapped as a whole under a lock (law L10): a walk that
-has begun keeps the view that it began with, and a registration that fails
-leaves everything as it was. Dispatch is on the exact type (law L1): namespace,
-global registry, classes registered with `inherit=True`, structure, else leaf.
+is an immutable snapshot that is replaced as a whole (law L10): a walk that has begun
+keeps the view that it began with, and a registration that fails leaves everything as
+it was. No lock is held while a snapshot is made: a change that was overtaken by
+another one, of another thread or of a finalizer, is made again on top of it. Dispatch
+is on the exact type (law L1): namespace, global registry, classes registered with
+`inherit=True`, structure, else leaf.
 """
 
 from __future__ import annotations
 
 import sys
-from _thread import allocate_lock
 from _weakref import ref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ..errors import NamespaceError, RegistryError
 from .containers import BUILTINS
+from .lock import Guard
 from .rule import Rule
 from .view import EMPTY, GLOBAL, Adopter, DictOrder, Layer, Mode, View
 
@@ -38,17 +40,24 @@ __all__ = [
 
 # ------------------------------------------------------------------- the state
 
-_lock: Final = allocate_lock()  # that of threading, whose import costs more
-
 
 class _State:
-    """One snapshot: the layers, and the views made of them so far."""
+    """One snapshot: the layers, and the views made of them so far.
 
-    __slots__ = ("layers", "views")
+    Attributes:
+        layers: The registrations, by namespace.
+        views: The views that were made.
+        following: The snapshot after this one under `"next"`, once there is one.
+        told: Whether everybody was told of it.
+    """
+
+    __slots__ = ("following", "layers", "told", "views")
 
     def __init__(self, layers: Mapping[str, Layer]) -> None:
         self.layers = layers
         self.views: dict[tuple[str, bool], View] = {}
+        self.following: dict[str, _State] = {}
+        self.told = False
         for none_is_leaf in (False, True):
             mode = Mode(GLOBAL, none_is_leaf)
             self.views[mode] = View(mode, (layers[GLOBAL],))
@@ -115,7 +124,7 @@ def namespaces() -> tuple[str, ...]:
 
 
 on_change: Final[list[Callable[[], None]]] = []
-"""What to call after each change, with the lock held."""
+"""What to call after each change; several threads may do so at once."""
 
 
 class _Announced:
@@ -132,7 +141,10 @@ class _Announced:
         self.listeners: list[Callable[[type], None]] = []
 
     def tell(self, cls: type) -> None:
-        """Tell of a class; until somebody listens, it is remembered."""
+        """Tell of a class; until somebody listens, it is remembered.
+
+        Whoever begins to listen meanwhile may be told twice, but never not at all.
+        """
         if not self.listeners:
             self._classes.append(ref(cls))
         for listen in self.listeners:
@@ -140,8 +152,8 @@ class _Announced:
 
     def classes(self) -> list[type]:
         """Return the classes that were announced before anybody listened."""
-        told = [made() for made in self._classes]
-        self._classes.clear()
+        classes, self._classes = self._classes, []
+        told = [made() for made in classes]
         return [cls for cls in told if cls is not None]
 
 
@@ -149,13 +161,76 @@ announced: Final = _Announced()
 """Where classes that are made are announced."""
 
 
-def _swap(namespace: str, layer: Layer) -> None:
-    """Put a new snapshot in place; called with the lock held."""
+def _newest() -> _State:
+    """Return the last snapshot, whether it is in place yet or not."""
+    state = _state
+    while state.following:
+        state = state.following["next"]
+    return state
+
+
+def _change(namespace: str, make: Callable[[Layer | None], Layer | None]) -> None:
+    """Put a new layer in place of a namespace's.
+
+    Args:
+        namespace: The namespace.
+        make: Takes its layer, None if there is none; returns the new one, or None to
+            leave it. It is called as often as somebody else comes first.
+    """
+    try:
+        if _decide(namespace, make):
+            _publish()
+    except BaseException:  # Ctrl-C, say: what is decided is carried out all the same
+        _repair()
+        raise
+
+
+def _decide(namespace: str, make: Callable[[Layer | None], Layer | None]) -> bool:
+    """Add a snapshot to the last one; say whether there was something to change.
+
+    Which of several changes comes first is decided by one step, which no finalizer
+    and no other thread can divide; whoever comes second begins again.
+    """
+    while True:
+        state = _newest()
+        layer = make(state.layers.get(namespace))
+        if layer is None:
+            return False
+        made = _State({**state.layers, namespace: layer})
+        if state.following.setdefault("next", made) is made:
+            return True
+
+
+def _publish() -> None:
+    """Put the newest snapshot in place, and tell of it.
+
+    Only a few stores are made under the lock, and nothing is let go of, whose
+    finalizer might wait for somebody who waits for the lock.
+    """
     global _state
-    _state = _State({**_state.layers, namespace: layer})
-    current.view = _state.views[GLOBAL, False]
+    before = _state, current.view
+    newest = None
+    while newest is None or newest.following:
+        newest = _newest()
+        view = newest.views[GLOBAL, False]
+        with _guard.lock:
+            if not newest.following:
+                _state = newest
+                current.view = view
     for tell in on_change:
         tell()
+    newest.told = True
+    del before
+
+
+def _repair() -> None:
+    """Finish what was begun: by an interrupted call, or before a fork."""
+    if not _newest().told:
+        _publish()
+
+
+_guard: Final = Guard(_repair)
+_state.told = True
 
 
 def declare_namespace(name: str, dict_order: DictOrder | None = None) -> None:
@@ -173,15 +248,18 @@ def declare_namespace(name: str, dict_order: DictOrder | None = None) -> None:
         raise RegistryError(
             f"dict_order must be 'sorted' or 'insertion', got {dict_order!r}"
         )
-    with _lock:
-        layer = _state.layers.get(name)
+
+    def declare(layer: Layer | None) -> Layer | None:
         if layer is None:
-            _swap(name, Layer({}, dict_order=dict_order or "sorted"))
-        elif dict_order not in (None, layer.dict_order):
+            return Layer({}, dict_order=dict_order or "sorted")
+        if dict_order not in (None, layer.dict_order):
             raise RegistryError(
                 f"namespace {name!r} has dict_order={layer.dict_order!r} already; "
                 f"it cannot become {dict_order!r}, choose another name"
             )
+        return None
+
+    _change(name, declare)
 
 
 def check_namespace(name: object) -> None:
@@ -268,8 +346,9 @@ def install(
     check_class(cls)
     check_namespace(namespace)
     rule = make(caller())
-    with _lock:
-        layer = _state.layers.get(namespace, EMPTY)
+
+    def add(layer: Layer | None) -> Layer:
+        layer = layer or EMPTY
         rules = dict(layer.rules)
         if cls in rules and not exist_ok:
             raise RegistryError(_duplicate(cls, rules[cls], namespace))
@@ -280,7 +359,9 @@ def install(
         inherited = (layer.inherited - {cls}) & rules.keys()
         if inherit:
             inherited |= {cls}
-        _swap(namespace, Layer(rules, inherited, layer.dict_order, layer.adopters))
+        return Layer(rules, inherited, layer.dict_order, layer.adopters)
+
+    _change(namespace, add)
     if bridge and namespace == GLOBAL:
         announced.tell(cls)
 
@@ -316,14 +397,15 @@ def add_adopter(adopter: Callable[[type], Rule | None], *, namespace: str) -> No
         RegistryError: The name of the namespace is no string.
     """
     check_namespace(namespace)
-    with _lock:
-        layer = _state.layers.get(namespace, EMPTY)
+
+    def add(layer: Layer | None) -> Layer | None:
+        layer = layer or EMPTY
         if any(known.asked is adopter for known in layer.adopters):
-            return
+            return None
         adopters = (*layer.adopters, Adopter(adopter))
-        _swap(
-            namespace, Layer(layer.rules, layer.inherited, layer.dict_order, adopters)
-        )
+        return Layer(layer.rules, layer.inherited, layer.dict_order, adopters)
+
+    _change(namespace, add)
 
 
 def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
@@ -352,14 +434,17 @@ def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
     """
     check_class(cls)
     check_namespace(namespace)
-    with _lock:
-        layer = _state.layers.get(namespace, EMPTY)
+
+    def drop(layer: Layer | None) -> Layer:
+        layer = layer or EMPTY
         if cls not in layer.rules:
             scope = f"namespace {namespace!r}" if namespace else "the global registry"
             raise RegistryError(f"{cls.__qualname__} is not registered in {scope}")
         rules = {known: rule for known, rule in layer.rules.items() if known is not cls}
         inherited = layer.inherited - {cls}
-        _swap(namespace, Layer(rules, inherited, layer.dict_order, layer.adopters))
+        return Layer(rules, inherited, layer.dict_order, layer.adopters)
+
+    _change(namespace, drop)
 
 
 def lookup(

@@ -21,7 +21,7 @@ from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.registry import current
 from ..errors import KindError
 from ..kinds import Marked
-from .arrays import plain_types, settled_types, sort
+from .arrays import learned, sort
 
 
 __all__ = ["Found", "find_data", "find_marks", "holds_others"]
@@ -111,7 +111,7 @@ def _path_of(link: Any) -> tuple[Any, ...]:
 
 def find_data(value: Any) -> Iterator[Found]:
     """Yield the data inside a container, each once, with its path."""
-    return _search(value, plain_types, _is_data)
+    return _search(value, learned.plain, _is_data)
 
 
 def _is_data(value: Any) -> bool:
@@ -120,7 +120,7 @@ def _is_data(value: Any) -> bool:
 
 def find_marks(value: Any) -> Iterator[Found]:
     """Yield the marks inside a container, each once, with its path."""
-    return _search(value, settled_types, _is_mark)
+    return _search(value, learned.settled, _is_mark)
 
 
 def _is_mark(value: Any) -> bool:

@@ -22,7 +22,7 @@ from ..core.view import GLOBAL
 from ..errors import KindError
 from ..kinds import Kind
 from ..show.text import Block, render
-from .arrays import plain_types, settled_types
+from .arrays import learned
 from .checks import Found, find_data
 from .instance import (
     Shell,
@@ -166,9 +166,9 @@ class Pytree(Shell, metaclass=PytreeMeta):
             kind = layout.kinds.get(name)
             cls = type(value)
             if kind is None:
-                if cls in plain_types:
+                if cls in learned.plain:
                     known = layout.quick.get(name)
-                elif cls in settled_types:
+                elif cls in learned.data:
                     known = layout.quick.get((name, cls))
                 else:
                     known = None
@@ -176,7 +176,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
                     put(self, name, value)
                     set_layout(self, known)
                     return
-            elif cls in (plain_types if kind is _STATIC else settled_types):
+            elif cls in (learned.plain if kind is _STATIC else learned.settled):
                 put(self, name, value)
                 return
             assign(self, name, value)

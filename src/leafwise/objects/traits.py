@@ -45,8 +45,8 @@ class Traits:
 
     __slots__ = (
         "_declared",
+        "_made",
         "_marks",
-        "_rule",
         "cls",
         "family",
         "hidden",
@@ -87,26 +87,28 @@ class Traits:
             if isinstance(value, functools.cached_property)
         )
         self._marks = {**_annotated(cls, scope), **_unwrapped(cls)}
-        self._rule: Any = None
+        self._made: dict[str, Any] = {}
         self._declared: dict[str, Kind] | None = None
 
     @property
     def rule(self) -> Any:
         """The rule by which objects come apart, whether they are nodes or not."""
-        if self._rule is None:
-            self._rule = self.cls._leafwise_rule("")  # type: ignore[attr-defined]  # a Pytree
-        return self._rule
+        made = self._made
+        if "rule" not in made:  # another thread's may come first, and is the rule then
+            made.setdefault("rule", self.cls._leafwise_rule(""))  # type: ignore[attr-defined]  # a Pytree
+        return made["rule"]
 
     @property
     def declared(self) -> Mapping[str, Kind]:
         """The kinds that the bodies of the class and its bases declare."""
-        if self._declared is None:
-            self._declared = self._read()
-        return self._declared
+        declared = self._declared
+        if declared is None:
+            declared = self._declared = self._read()
+        return declared
 
     def forget(self) -> None:
         """Read the declarations again, because the class was decorated since."""
-        self._declared = self._rule = None
+        self._declared, self._made = None, {}
         self.family = Family(self.cls, self.order)
 
     def _read(self) -> dict[str, Kind]:

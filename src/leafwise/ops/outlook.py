@@ -89,8 +89,9 @@ def take_apart(tree: Any, view: View, stop: Predicate) -> tuple[list[Any], PyTre
         return [tree], make_treedef((), 1, view)
     leaves, code = flatten(tree, view)
     treedef = make_treedef(code, len(leaves), view)
-    if hooks.sight is not None:
-        hooks.sight(tree, leaves, treedef, view)
+    sight = hooks.sight
+    if sight is not None:
+        sight(tree, leaves, treedef, view)
     return leaves, treedef
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, TypeAlias, TypeVar, overload
 
 from .core.frozen import Sealed
+from .core.safely import shown
 
 
 __all__ = [
@@ -100,7 +101,7 @@ class Marked(Sealed):
         self._set(kind, value)
 
     def __repr__(self) -> str:
-        return f"{_SPECIFIER[self.kind]}({self.value!r})"
+        return f"{_SPECIFIER[self.kind]}({shown(self.value)})"
 
 
 def field(

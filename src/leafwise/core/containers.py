@@ -19,6 +19,7 @@ from .keyorder import AS_GIVEN, KeyOrder, key_order, leaf_order
 from .keys import GetAttrKey, dict_keys, sequence_keys
 from .partial import Partial
 from .rule import Brackets, Rule
+from .safely import class_name, shown
 
 
 __all__ = [
@@ -86,7 +87,7 @@ def _pair_dict(aux: Any, _arity: int, node: Any) -> Sequence[Any] | None:
 
 def _dict_text(aux: Any, _arity: int) -> Brackets:
     keys = leaf_order(aux[0], aux[1])
-    return "{", [f"{key!r}: " for key in keys], "}"
+    return "{", [f"{shown(key)}: " for key in keys], "}"
 
 
 def _same_keys(a: Any, b: Any) -> bool:
@@ -368,7 +369,8 @@ def _namedtuple_keys(cls: Any, arity: int) -> Sequence[Any]:
 
 
 def _class_text(family: str, cls: type) -> Brackets:
-    return f"CustomNode({family}[{cls.__name__}], [", None, "])"
+    name = class_name(cls, qualified=False)
+    return f"CustomNode({family}[{name}], [", None, "])"
 
 
 NAMEDTUPLE: Final = Rule(

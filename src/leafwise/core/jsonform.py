@@ -24,6 +24,7 @@ from .keypath import KeyPath, parse_literal
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
 from .registry import check_callable, check_class, registered_class, view_of
 from .rule import Rule
+from .safely import class_name, printed, type_name
 from .state import dump, load
 from .view import Mode
 
@@ -85,17 +86,17 @@ def write_json(code: Code, count: int, mode: Mode) -> str:
         _write_entry(*entry, rule=rule)
         for entry, (_, rule, _, _) in zip(entries, code, strict=True)
     ]
-    return json.dumps(
-        {
-            "leafwise": _VERSION,
-            "namespace": namespace,
-            "none_is_leaf": none_is_leaf,
-            "leaves": count,
-            "nodes": listed,
-        },
-        separators=(",", ":"),
-        allow_nan=False,
-    )
+    data = {
+        "leafwise": _VERSION,
+        "namespace": namespace,
+        "none_is_leaf": none_is_leaf,
+        "leaves": count,
+        "nodes": listed,
+    }
+    try:
+        return json.dumps(data, separators=(",", ":"), allow_nan=False)
+    except ValueError as error:  # an int of more digits than Python writes
+        raise TreeDefError(f"it cannot be written as JSON: {error}") from None
 
 
 def _write_entry(run: int, name: Any, arity: int, aux: Any, *, rule: Rule) -> list[Any]:
@@ -137,13 +138,17 @@ def _write_key(key: Any) -> str:
 
 
 def _class_name(cls: type) -> str:
-    return f"{cls.__module__}:{cls.__qualname__}"
+    return f"{cls.__module__}:{class_name(cls)}"
 
 
 def _object_name(value: Any) -> str | None:
     if value is None:
         return None
-    name = f"{getattr(value, '__module__', '')}:{getattr(value, '__qualname__', '')}"
+    if isinstance(value, type):
+        name = _class_name(value)
+    else:
+        module, own = (getattr(value, f"__{of}__", "") for of in ("module", "qualname"))
+        name = f"{module}:{own}"
     if _find_object(name) is not value:
         raise TreeDefError(
             f"{clip(value)} has no name by which it could be found again; only "
@@ -162,7 +167,7 @@ def _write_custom(cls: type, namespace: str, aux: Any, rule: Rule) -> Any:
         return ["codec", codec[0](aux)]
     except TreeDefError as error:
         raise TreeDefError(
-            f"the aux data of {cls.__qualname__} cannot be written as JSON: {error}; "
+            f"the aux data of {class_name(cls)} cannot be written as JSON: {error}; "
             "register a codec for the class with leafwise.register_codec"
         ) from None
 
@@ -196,7 +201,7 @@ def write_value(value: Any, depth: int = 0) -> Any:
     try:
         return ["literal", _write_key(value)]
     except TreeDefError:
-        raise TreeDefError(f"{clip(value)} ({cls.__qualname__}) has no text") from None
+        raise TreeDefError(f"{clip(value)} ({class_name(cls)}) has no text") from None
 
 
 # --------------------------------------------------------------------- reading
@@ -209,7 +214,7 @@ def read_json(text: str, limit: int) -> tuple[tuple[Entry, ...], int, Mode]:
         TreeDefError: The text is malformed, too long, or names what is not here.
     """
     if not isinstance(text, str):
-        raise TreeDefError(f"a treedef is read from a str, got {type(text).__name__}")
+        raise TreeDefError(f"a treedef is read from a str, got {type_name(text)}")
     if len(text) > limit:
         raise TreeDefError(f"the text has {len(text)} characters, the limit is {limit}")
     try:
@@ -218,10 +223,10 @@ def read_json(text: str, limit: int) -> tuple[tuple[Entry, ...], int, Mode]:
     except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
         if isinstance(error, TreeDefError):
             raise
-        reason = " ".join(str(error).split()) or type(error).__name__
+        reason = " ".join(printed(error).split()) or type_name(error)
         raise TreeDefError(f"malformed text of a treedef: {reason}") from None
     except PathError as error:
-        raise TreeDefError(f"malformed text of a treedef: {error}") from None
+        raise TreeDefError(f"malformed text of a treedef: {printed(error)}") from None
 
 
 def _read_state(data: Any) -> tuple[Any, ...]:
@@ -266,13 +271,13 @@ def _read_custom(cls: type, namespace: str, aux: Any) -> Any:
     rule = view_of(namespace).resolve(cls)
     codec = _codecs.get((cls, namespace), rule and rule.codec)
     if not codec:
-        raise TreeDefError(f"no codec is registered for {cls.__qualname__}")
+        raise TreeDefError(f"no codec is registered for {class_name(cls)}")
     _, written, *keys = aux
     try:
         value = codec[1](written)
     except Exception as error:
         raise TreeDefError(
-            f"the codec of {cls.__qualname__} cannot read {clip(written)}"
+            f"the codec of {class_name(cls)} cannot read {clip(written)}"
         ) from error
     return (value, *map(read_value, keys)) if keys else value
 

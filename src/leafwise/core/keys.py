@@ -12,6 +12,7 @@ import enum
 from typing import Any
 
 from .frozen import Frozen
+from .safely import class_name, shown
 
 
 __all__ = [
@@ -50,7 +51,7 @@ class SequenceKey(Frozen):
         object.__setattr__(self, "idx", idx)
 
     def __str__(self) -> str:
-        return f"[{self.idx!r}]"
+        return f"[{shown(self.idx)}]"
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, DictKey):
@@ -130,7 +131,8 @@ class GetAttrKey(Frozen):
         object.__setattr__(self, "name", name)
 
     def __str__(self) -> str:
-        return f".{self.name}" if self.name.isidentifier() else f".{self.name!r}"
+        is_plain = isinstance(self.name, str) and self.name.isidentifier()
+        return f".{self.name}" if is_plain else f".{shown(self.name)}"
 
     def get(self, node: Any) -> Any:
         """Read the child that stands there in a node.
@@ -162,7 +164,7 @@ class FlattenedIndexKey(Frozen):
         object.__setattr__(self, "key", key)
 
     def __str__(self) -> str:
-        return f"[<flat index {self.key}>]"
+        return f"[<flat index {shown(self.key)}>]"
 
     def get(self, node: Any) -> Any:
         """Refuse: a child without a name is found by the rule of the node.
@@ -184,11 +186,11 @@ def literal(value: Any) -> str:
     """
     if isinstance(value, enum.Enum):
         cls = type(value)
-        return f"{cls.__module__}.{cls.__qualname__}.{value.name}"
+        return f"{cls.__module__}.{class_name(cls)}.{value._name_}"
     if type(value) is tuple:
         inside = ", ".join(map(literal, value))
         return f"({inside},)" if len(value) == 1 else f"({inside})"
-    return repr(value)
+    return shown(value)
 
 
 def as_key(key: Any) -> Any:

@@ -19,6 +19,7 @@ from .frozen import Frozen
 from .keypath import KeyPath
 from .near import is_near
 from .rule import Rule
+from .safely import class_name, shown
 from .view import View
 
 
@@ -226,7 +227,7 @@ def _misspelt(missing: list[Any], extra: list[Any]) -> str:
     for key in missing:
         for other in extra:
             if type(key) is str and type(other) is str and is_near(key, other):
-                return f"perhaps {other!r} is meant to be {key!r}"
+                return f"perhaps {shown(other)} is meant to be {shown(key)}"
     return ""
 
 
@@ -244,11 +245,11 @@ def describe(node: Any, view: View) -> str:
     """Say in words what a value is, as a node or as a leaf."""
     rule = view.resolve(type(node))
     if rule is None:
-        return f"leaf {clip(node)} ({type(node).__qualname__})"
+        return f"leaf {clip(node)} ({class_name(type(node))})"
     try:
         children, aux = rule.flatten(node)
     except Exception:
-        return f"a {type(node).__qualname__} that cannot be flattened"
+        return f"a {class_name(type(node))} that cannot be flattened"
     return describe_node(rule, len(children), aux)
 
 
@@ -258,17 +259,17 @@ def describe_node(rule: Rule, arity: int, aux: Any) -> str:
         return "None"
     if _has_keys(rule):
         keys = [key.key for key in rule.keys(aux, arity)]
-        name = rule.cls.__name__
+        name = class_name(rule.cls)
         return f"{name} with keys {_listed(keys)}" if keys else f"empty {name}"
     if rule.name in ("list", "tuple", "deque"):
         return f"{rule.name} of length {arity}"
     if rule.name in ("namedtuple", "structseq"):
-        return f"{rule.name} {rule.data(aux).__qualname__} with {_count(arity)}"
+        return f"{rule.name} {class_name(rule.data(aux))} with {_count(arity)}"
     if rule.words is not None:
-        return f"{rule.cls.__qualname__} with {rule.words(aux)}"
+        return f"{class_name(rule.cls)} with {rule.words(aux)}"
     data = rule.data(aux)
     said = "" if data is None else f" and aux data {clip(data)}"
-    return f"{rule.cls.__qualname__} with {_count(arity)}{said}"
+    return f"{class_name(rule.cls)} with {_count(arity)}{said}"
 
 
 def _count(arity: int) -> str:
@@ -285,7 +286,7 @@ def _hint(rule: Rule, node: Any, view: View) -> str:
         )
     if view.resolve(type(node)) is None and isinstance(node, rule.cls):
         return (
-            f"{type(node).__qualname__} is a subclass of {rule.cls.__qualname__}, and "
+            f"{class_name(type(node))} is a subclass of {class_name(rule.cls)}, and "
             "subclasses are leaves unless they are registered"
         )
     if {rule.cls, type(node)} == {list, tuple}:

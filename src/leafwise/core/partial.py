@@ -9,6 +9,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from .safely import shown
+
 
 __all__ = ["Partial"]
 
@@ -30,7 +32,7 @@ class _Sealed:
         return self.func(*args, **keywords)
 
     def __repr__(self) -> str:
-        return repr(self.func)
+        return shown(self.func)
 
 
 class Partial(functools.partial[R], Generic[R]):

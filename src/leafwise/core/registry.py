@@ -17,9 +17,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ..errors import NamespaceError, RegistryError
+from .auxdata import clip, described
 from .containers import BUILTINS
 from .lock import Guard
 from .rule import Rule
+from .safely import class_name, shown
 from .view import EMPTY, GLOBAL, Adopter, DictOrder, Layer, Mode, View
 
 
@@ -104,11 +106,11 @@ def _make_view(state: _State, namespace: str, none_is_leaf: bool) -> View:
 
 def _unknown_namespace(state: _State, namespace: object) -> str:
     if not isinstance(namespace, str):
-        return f"a namespace is a string, got {type(namespace).__name__}: {namespace!r}"
-    known = [repr(name) for name in state.layers if name]
+        return f"a namespace is a string, got {described(namespace)}"
+    known = [shown(name) for name in state.layers if name]
     return (
-        f"no namespace {namespace!r} was declared; register a class in it or call "
-        f"leafwise.namespace({namespace!r}) first"
+        f"no namespace {shown(namespace)} was declared; register a class in it or call "
+        f"leafwise.namespace({shown(namespace)}) first"
     ) + (f" (declared: {', '.join(known[:5])})" if known else "")
 
 
@@ -246,7 +248,7 @@ def declare_namespace(name: str, dict_order: DictOrder | None = None) -> None:
     check_namespace(name)
     if dict_order not in (None, "sorted", "insertion"):
         raise RegistryError(
-            f"dict_order must be 'sorted' or 'insertion', got {dict_order!r}"
+            f"dict_order must be 'sorted' or 'insertion', got {clip(dict_order)}"
         )
 
     def declare(layer: Layer | None) -> Layer | None:
@@ -254,8 +256,8 @@ def declare_namespace(name: str, dict_order: DictOrder | None = None) -> None:
             return Layer({}, dict_order=dict_order or "sorted")
         if dict_order not in (None, layer.dict_order):
             raise RegistryError(
-                f"namespace {name!r} has dict_order={layer.dict_order!r} already; "
-                f"it cannot become {dict_order!r}, choose another name"
+                f"namespace {shown(name)} has dict_order={layer.dict_order!r} already; "
+                f"it cannot become {clip(dict_order)}, choose another name"
             )
         return None
 
@@ -269,9 +271,7 @@ def check_namespace(name: object) -> None:
         RegistryError: The name is no string.
     """
     if not isinstance(name, str):
-        raise RegistryError(
-            f"a namespace is a string, got {type(name).__name__}: {name!r}"
-        )
+        raise RegistryError(f"a namespace is a string, got {described(name)}")
 
 
 # ---------------------------------------------------------------- registration
@@ -296,12 +296,10 @@ def check_class(cls: object) -> None:
         RegistryError: Not a class, or a built-in node type.
     """
     if not isinstance(cls, type):
-        raise RegistryError(
-            f"only a class can be registered, got {type(cls).__name__}: {cls!r}"
-        )
+        raise RegistryError(f"only a class can be registered, got {described(cls)}")
     if cls in BUILTINS:
         raise RegistryError(
-            f"{cls.__qualname__} is a built-in node type and cannot be registered; "
+            f"{class_name(cls)} is a built-in node type and cannot be registered; "
             "register a subclass of it instead"
         )
 
@@ -314,8 +312,7 @@ def check_callable(function: object, what: str, cls: type) -> None:
     """
     if not callable(function):
         raise RegistryError(
-            f"{what} of {cls.__qualname__} must be callable, "
-            f"got {type(function).__name__}: {function!r}"
+            f"{what} of {class_name(cls)} must be callable, got {described(function)}"
         )
 
 
@@ -367,10 +364,10 @@ def install(
 
 
 def _duplicate(cls: type, rule: Rule | None, namespace: str) -> str:
-    scope = f"namespace {namespace!r}" if namespace else "the global registry"
+    scope = f"namespace {shown(namespace)}" if namespace else "the global registry"
     origin = f" at {rule.where}" if rule is not None else " as a leaf"
     return (
-        f"{cls.__qualname__} is registered in {scope} already{origin}; pass "
+        f"{class_name(cls)} is registered in {scope} already{origin}; pass "
         "exist_ok=True to replace that registration"
     )
 
@@ -379,9 +376,9 @@ def _is_reload(old: type, new: type) -> bool:
     """Say whether a class is an earlier version of another, from the same place."""
     return (
         old is not new
-        and old.__qualname__ == new.__qualname__
+        and class_name(old) == class_name(new)
         and old.__module__ == new.__module__
-        and "<locals>" not in new.__qualname__
+        and "<locals>" not in class_name(new)
     )
 
 
@@ -438,8 +435,10 @@ def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
     def drop(layer: Layer | None) -> Layer:
         layer = layer or EMPTY
         if cls not in layer.rules:
-            scope = f"namespace {namespace!r}" if namespace else "the global registry"
-            raise RegistryError(f"{cls.__qualname__} is not registered in {scope}")
+            scope = (
+                f"namespace {shown(namespace)}" if namespace else "the global registry"
+            )
+            raise RegistryError(f"{class_name(cls)} is not registered in {scope}")
         rules = {known: rule for known, rule in layer.rules.items() if known is not cls}
         inherited = layer.inherited - {cls}
         return Layer(rules, inherited, layer.dict_order, layer.adopters)
@@ -467,7 +466,7 @@ def lookup(
         (<Rule dict for dict>, None)
     """
     if not isinstance(cls, type):
-        raise TypeError(f"lookup takes a class, got {type(cls).__name__}: {cls!r}")
+        raise TypeError(f"lookup takes a class, got {described(cls)}")
     return view_of(namespace, none_is_leaf).resolve(cls)
 
 
@@ -493,14 +492,15 @@ def registered_class(module: str, qualname: str, namespace: str) -> type:
     layers = [_state.layers.get(name, EMPTY) for name in (namespace, GLOBAL)]
     for layer in layers:
         for cls in layer.rules:
-            if (cls.__module__, cls.__qualname__) == (module, qualname):
+            if (cls.__module__, class_name(cls)) == (module, qualname):
                 return cls
     for layer in layers:
         for cls in _below(layer.inherited):
-            if (cls.__module__, cls.__qualname__) == (module, qualname):
+            if (cls.__module__, class_name(cls)) == (module, qualname):
                 return cls
     raise RegistryError(
-        f"no class {qualname!r} of module {module!r} is registered in this process"
+        f"no class {shown(qualname)} of module {shown(module)} is registered in this "
+        "process"
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 
-__all__ = ["add_note", "class_name", "printed", "shown"]
+__all__ = ["add_note", "class_name", "printed", "shown", "type_name"]
 
 
 def shown(value: Any) -> str:
@@ -65,12 +65,23 @@ def class_name(cls: type, *, qualified: bool = True) -> str:
     Example:
         >>> from leafwise.core.safely import class_name
         >>> class Meta(type):
-        ...     __qualname__ = property(lambda cls: 1 / 0)
-        >>> class_name(Meta("Odd", (), {}))
+        ...     __name__ = property(lambda cls: 1 / 0)
+        >>> class_name(Meta("Odd", (), {}), qualified=False)
         'Odd'
     """
     name: str = (_qualname if qualified else _name).__get__(cls)
     return name
+
+
+def type_name(value: Any) -> str:
+    """Return the short name of the class of a value.
+
+    Example:
+        >>> from leafwise.core.safely import type_name
+        >>> type_name([1])
+        'list'
+    """
+    return class_name(type(value), qualified=False)
 
 
 def add_note(error: BaseException, note: str) -> None:

@@ -24,6 +24,7 @@ from .containers import DICT, LIST, TUPLE
 from .keyorder import key_order, known_orders
 from .keypath import KeyPath
 from .rule import Rule
+from .safely import type_name
 from .view import View
 
 
@@ -207,8 +208,9 @@ def _flatten_deep(
         for leaf in walk:
             add(leaf)
     except RuntimeError as error:
-        if str(error) == _CONVERTED and isinstance(error.__cause__, StopIteration):
-            raise error.__cause__ from None
+        cause = error.__cause__
+        if error.args == (_CONVERTED,) and isinstance(cause, StopIteration):
+            raise cause from None
         raise
     return mark
 
@@ -217,7 +219,7 @@ class _Cycle(Exception):
     """A node was met below itself, first at that depth of the path."""
 
     def __init__(self, node: Any, stack: list[Frame]) -> None:
-        self.kind = type(node).__name__
+        self.kind = type_name(node)
         self.depth = next(i for i, frame in enumerate(stack) if frame[0] is node)
 
 

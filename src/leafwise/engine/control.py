@@ -6,7 +6,7 @@ import os
 from contextlib import ContextDecorator
 from typing import Any
 
-from ..core.auxdata import clip
+from ..core.auxdata import described
 from ..core.registry import on_change
 from ..core.structure import Structure
 from ..errors import TreeDefError
@@ -92,9 +92,7 @@ def source(treedef: Structure) -> str:
         <BLANKLINE>
     """
     if not isinstance(treedef, Structure):
-        raise TreeDefError(
-            f"source takes a treedef, got {type(treedef).__name__}: {clip(treedef)}"
-        )
+        raise TreeDefError(f"source takes a treedef, got {described(treedef)}")
     plan = make_plan(treedef._code)
     if plan is None:
         return ""

@@ -14,6 +14,8 @@ import tomllib
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+from ..core.auxdata import clip
+from ..core.safely import type_name
 from ..ops.paths import tree_leaves_with_path
 
 
@@ -129,7 +131,7 @@ def _as_text(value: Any) -> str:
     """
     if hasattr(value, "isoformat"):
         return str(value.isoformat())
-    raise TypeError(f"{value!r} is a {type(value).__name__}")
+    raise TypeError(f"{clip(value)} is a {type_name(value)}")
 
 
 # -------------------------------------------------------------------------------- TOML

@@ -7,6 +7,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..core.safely import shown
 from ..objects.filters import Filter, predicate
 from ..objects.graphdef import GraphDef, Taken, build, take
 from ..objects.state import from_flat_state, unlink
@@ -247,7 +248,7 @@ def _target(
     ]
     if not places:
         raise ValueError(
-            f"{meant!r} means no value of argument {number}: there is nothing to "
+            f"{shown(meant)} means no value of argument {number}: there is nothing to "
             "differentiate"
         )
     names = [paths[place][2:] for place in places]

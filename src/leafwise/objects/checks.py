@@ -19,6 +19,7 @@ from ..core.auxdata import clip, is_array_like
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.registry import current
+from ..core.safely import class_name, printed, shown
 from ..errors import KindError
 from ..kinds import Marked
 from .arrays import learned, sort
@@ -133,9 +134,9 @@ def _is_mark(value: Any) -> bool:
 def describe(value: Any) -> str:
     """Return what a value is in a few words: its type, shape and dtype."""
     cls = type(value)
-    name = cls.__qualname__
+    name = class_name(cls)
     if is_array_like(value):
-        return f"{name} of shape {_shape(value)} and dtype {value.dtype}"
+        return f"{name} of shape {_shape(value)} and dtype {printed(value.dtype)}"
     if cls.__module__ == "builtins" and not isinstance(value, type):
         return f"{name}: {clip(value)}"
     return name
@@ -143,7 +144,7 @@ def describe(value: Any) -> str:
 
 def _shape(value: Any) -> str:
     try:
-        return str(tuple(value.shape))
+        return printed(tuple(value.shape))
     except Exception:
         return "unknown"
 
@@ -258,7 +259,7 @@ def _others(value: Any) -> str:
 def stray_marks(owner: type, key: Any, found: Found) -> KindError:
     """E5: `data(...)` or `static(...)` inside another value."""
     path = KeyPath((key, *found.path))
-    mark = repr(found.value).partition("(")[0]
+    mark = shown(found.value).partition("(")[0]
     return KindError(
         f"Found {mark}(...) inside the value of {owner.__qualname__}{key}, at "
         f"{owner.__qualname__}{path}. Marks say what an attribute is, so they stand "
@@ -271,4 +272,4 @@ def stray_marks(owner: type, key: Any, found: Found) -> KindError:
 
 
 def _name(key: Any) -> str:
-    return str(key).removeprefix(".")
+    return printed(key).removeprefix(".")

@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from ..core.auxdata import clip
 from ..core.frozen import Frozen
+from ..core.safely import shown
 
 
 __all__ = [
@@ -51,7 +52,7 @@ class _Filter(Frozen):
 
     def __repr__(self) -> str:
         shown = (
-            value.__name__ if isinstance(value, type) else repr(value)
+            value.__name__ if isinstance(value, type) else shown(value)
             for value in self._shown()
         )
         return f"{type(self).__name__}({', '.join(shown)})"

@@ -18,6 +18,7 @@ from ..core.code import unlink
 from ..core.keypath import KeyPath
 from ..core.registry import announced, install
 from ..core.rule import Rule
+from ..core.safely import add_note
 from ..core.view import GLOBAL
 from ..errors import KindError
 from ..kinds import Kind
@@ -379,7 +380,7 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
             look_through(obj)
         except KindError as error:
             if path:
-                error.add_note(f"the object stands at {KeyPath(unlink(path))}")
+                add_note(error, f"the object stands at {KeyPath(unlink(path))}")
             raise
         if recursive:
             for found in _objects_in(obj):

@@ -18,6 +18,8 @@ import typing
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from ..core.auxdata import clip
+from ..core.safely import type_name
 from ..kinds import KIND, Data, Kind, Marked, Static
 from .layout import Family, Order
 
@@ -73,7 +75,7 @@ class Traits:
             return default if base is None else getattr(base, name)
 
         if order not in (None, *_ORDERS):
-            raise ValueError(f"order must be 'name' or 'insertion', got {order!r}")
+            raise ValueError(f"order must be 'name' or 'insertion', got {clip(order)}")
         self.cls = cls
         self.pytree: bool = chosen(pytree, "pytree", True)
         self.order: Order = chosen(order, "order", "name")
@@ -173,7 +175,7 @@ def _kind_of_field(cls: type, field: dataclasses.Field[Any]) -> Kind | None:
         if type(value) is not bool:
             raise ValueError(
                 f"field {field.name!r} of {cls.__qualname__} has metadata "
-                f"{{{mark!r}: {value!r}}}; expected bool, got {type(value).__name__}"
+                f"{{{mark!r}: {clip(value)}}}; expected bool, got {type_name(value)}"
             )
         other = Kind.DATA if when is Kind.STATIC else Kind.STATIC
         kinds.add(when if value else other)
@@ -183,7 +185,7 @@ def _kind_of_field(cls: type, field: dataclasses.Field[Any]) -> Kind | None:
     if len(kinds) > 1:
         raise ValueError(
             f"field {field.name!r} of {cls.__qualname__} has metadata that disagrees: "
-            f"{dict(metadata)!r}"
+            f"{clip(dict(metadata))}"
         )
     return kinds.pop() if kinds else None
 

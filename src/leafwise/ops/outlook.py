@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import UnionType
 from typing import TYPE_CHECKING, Any
 
-from ..core.auxdata import clip
+from ..core.auxdata import described
 from ..core.code import ROOT
 from ..core.keypath import KeyPath
 from ..core.mismatch import deeper, differences, mismatch_error
@@ -42,7 +42,7 @@ def predicate(is_leaf: IsLeaf, takes_path: bool = False) -> Predicate:
         return PathPredicate(is_leaf) if takes_path else is_leaf
     raise TypeError(
         "is_leaf must be a predicate, a type or a tuple of types, "
-        f"got {type(is_leaf).__name__}: {clip(is_leaf)}"
+        f"got {described(is_leaf)}"
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..core.auxdata import clip
+from ..core.auxdata import clip, described
 from ..core.code import flatten_up_to
 from ..core.keypath import KeyPath
 from ..core.mismatch import Difference, deeper, differences, mismatch_error
@@ -64,7 +64,7 @@ def tree_transpose(
         if not isinstance(treedef, PyTreeDef) and treedef is not None:
             raise TypeError(
                 "tree_transpose takes two treedefs and then the tree, "
-                f"got {type(treedef).__name__}: {clip(treedef)}"
+                f"got {described(treedef)}"
             )
     parts = outer_treedef.flatten_up_to(tree)
     return _transposed(outer_treedef, inner_treedef, parts, outer_treedef.paths())

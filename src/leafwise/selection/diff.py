@@ -20,6 +20,7 @@ from ..core.frozen import Frozen
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.rule import Rule
+from ..core.safely import shown, type_name
 from ..core.view import GLOBAL
 from ..errors import EditError
 from ..ops.outlook import outlook
@@ -71,8 +72,8 @@ class Change(Frozen):
             return f"{sign} {where}: {clip(self.before)}"
         before, after = clip(self.before), clip(self.after)
         if before == after or type(self.before) is not type(self.after):
-            before = f"{before} ({type(self.before).__name__})"
-            after = f"{after} ({type(self.after).__name__})"
+            before = f"{before} ({type_name(self.before)})"
+            after = f"{after} ({type_name(self.after)})"
         return f"{sign} {where}: {before} -> {after}"
 
 
@@ -182,7 +183,7 @@ def _plain(value: Any) -> Any:
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
-        return repr(value)
+        return shown(value)
     return value
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 from ..core.auxdata import clip
 from ..core.keypath import end_of_quote, parse_literal
 from ..core.rule import Rule
+from ..core.safely import type_name
 from ..core.view import GLOBAL
 from ..errors import EditError, PathError
 from ..ops.outlook import outlook
@@ -172,7 +173,7 @@ def _cast(place: Place, text: str, scope: Scope) -> Any:
         if isinstance(error, EditError):
             raise
         raise EditError(
-            f"at {path.where()} there is {_a(type(old).__name__)}, {clip(old)}, and "
+            f"at {path.where()} there is {_a(type_name(old))}, {clip(old)}, and "
             f"{text!r} is none",
             path=path,
         ) from error

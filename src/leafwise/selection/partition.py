@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.keypath import KeyPath
 from ..core.registry import install, view_of
 from ..core.rule import static_rule
+from ..core.safely import shown
 from ..core.treedef import PyTreeDef
 from ..core.view import GLOBAL
 from ..errors import EditError
@@ -315,7 +316,7 @@ class Masked:
         return hash((Masked, self.value))
 
     def __repr__(self) -> str:
-        return f"#{self.value!r}"
+        return f"#{shown(self.value)}"
 
 
 install(

@@ -17,6 +17,7 @@ from typing import Any, Final
 from ..core.auxdata import clip
 from ..core.keypath import KeyPath, keystr
 from ..core.near import brief, nearest
+from ..core.safely import class_name, printed, type_name
 from ..core.treedef import PyTreeDef
 from ..errors import EditError, PathError
 from ..ops.basic import tree_flatten
@@ -167,7 +168,9 @@ class _OfType(Selector):
     __slots__ = ("types",)
 
     def __init__(self, types: tuple[type, ...]) -> None:
-        super().__init__(f"of type {' or '.join(cls.__name__ for cls in types)}")
+        super().__init__(
+            f"of type {' or '.join(class_name(cls, qualified=False) for cls in types)}"
+        )
         self.types = types
 
     def targets(self, tree: Any, scope: Scope) -> list[Place]:
@@ -360,7 +363,7 @@ def _mask(what: Any) -> Selector:
         wrong = next(leaf for leaf in leaves if type(leaf) is not bool)
         raise TypeError(
             "a selector is a pattern, a KeyPath, a regular expression, a type, a "
-            f"predicate, or a tree of bools; got {type(what).__name__} with "
+            f"predicate, or a tree of bools; got {type_name(what)} with "
             f"{clip(wrong)} in it"
         )
     return _Mask(what)
@@ -422,9 +425,9 @@ def _nearest_keys(text: str, place: Place, scope: Scope) -> str:
     rule = scope.rule_of(node)
     if rule is None:
         return f"at {where} there is a leaf: {clip(node)}"
-    keys = [str(key) for key in keys_of(node, rule)]
+    keys = [printed(key) for key in keys_of(node, rule)]
     keys += [f".{name}" for name in static_names(node, rule)]
-    kind = type(node).__name__
+    kind = type_name(node)
     if not keys:
         return f"the {kind} at {where} is empty"
     near = nearest(text, keys)

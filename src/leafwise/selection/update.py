@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.keypath import KeyPath
+from ..core.safely import type_name
 from ..core.view import GLOBAL
 from ..errors import EditError
 from ..ops.outlook import outlook, take_apart
@@ -218,6 +219,6 @@ def _pointed_at(
             which = "what where returns" + (f", item {number}" if several else "")
             places = ", ".join(path.where() for path in found[:3])
             stands = f"stands at {places}" if found else "is not in the tree"
-            raise EditError(f"{which} ({type(one).__name__}) {stands}")
+            raise EditError(f"{which} ({type_name(one)}) {stands}")
         paths.append(found[0])
     return paths, several

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, TypeAlias, TypeVar, overload
 
 from .core.frozen import Sealed
+from .core.safely import shown
 
 
 __all__ = [
@@ -104,7 +105,7 @@ class Marked(Sealed):
         self._set(kind, value)
 
     def __repr__(self) -> str:
-        return f"{_SPECIFIER[self.kind]}({self.value!r})"
+        return f"{_SPECIFIER[self.kind]}({shown(self.value)})"
 
 
 def field(
@@ -164,14 +165,14 @@ def _said(
         said.append((f"kind={kind}", kind.is_data))
     for mark, value in metadata.items():
         if mark == "pytree_node":
-            said.append((f"metadata {mark!r}: {value!r}", bool(value)))
+            said.append((f"metadata {mark!r}: {shown(value)}", bool(value)))
         elif mark == "static":
-            said.append((f"metadata {mark!r}: {value!r}", not value))
+            said.append((f"metadata {mark!r}: {shown(value)}", not value))
     if KIND in metadata:
         held = metadata[KIND]
         if not isinstance(held, Kind):
             raise ValueError(
-                f"metadata {KIND!r} is the kind of the field, a Kind, got {held!r}"
+                f"metadata {KIND!r} is the kind of the field, a Kind, got {shown(held)}"
             )
         said.append((f"metadata {KIND!r}: {held}", held.is_data))
     return said

@@ -5,7 +5,6 @@ import linecache
 import os
 import subprocess
 import sys
-import threading
 import time
 import weakref
 
@@ -13,6 +12,7 @@ import pytest
 
 import leafwise as lw
 from alike import Layer, Node, Pair, told
+from interrupts import at_once
 from leafwise.engine.cache import engine
 
 
@@ -313,35 +313,21 @@ def test_threads_that_walk_while_others_register_and_forget(engine_on):
     trees = [{"a": [1] * n, "b": (n, {"c": n})} for n in range(6)]
     trees += [[Layer(n, [n], "t"), Node([n], "x")] for n in range(3)]
     wanted = [told(lw.tree_map(lambda x: x + 1, tree)) for tree in trees]
-    wrong, stop = [], threading.Event()
 
     def walk():
-        while not stop.is_set():
+        for _ in range(25):
             for tree, expected in zip(trees, wanted, strict=True):
-                try:
-                    leaves, treedef = lw.tree_flatten(tree)
-                    rebuilt = treedef.unflatten([x + 1 for x in leaves])
-                    mapped = lw.tree_map(lambda x, y: y + 1, tree, tree)
-                except Exception as error:
-                    wrong.append(repr(error))
-                    return
-                if told(rebuilt) != expected or told(mapped) != expected:
-                    wrong.append(expected)
+                leaves, treedef = lw.tree_flatten(tree)
+                rebuilt = treedef.unflatten([x + 1 for x in leaves])
+                mapped = lw.tree_map(lambda x, y: y + 1, tree, tree)
+                assert told(rebuilt) == told(mapped) == expected
 
     def disturb():
-        while not stop.is_set():
+        for _ in range(40):
             cls = type("Passing", (), {})
             lw.register_static(cls)
-            time.sleep(0.01)
+            lw.tree_leaves([cls()])
             lw.unregister_pytree_node(cls)
             lw.engine.forget()
 
-    threads = [threading.Thread(target=walk) for _ in range(8)]
-    threads.append(threading.Thread(target=disturb))
-    for thread in threads:
-        thread.start()
-    time.sleep(1.5)
-    stop.set()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+    assert at_once(*[walk] * 8, disturb) == []

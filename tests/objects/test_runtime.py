@@ -2,12 +2,12 @@
 
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
 
 import leafwise as lw
+from interrupts import at_once
 
 
 def run(code):
@@ -50,18 +50,12 @@ def test_types_of_a_module_that_is_half_imported(tmp_path):
 
 def test_threads():
     """Two threads build and change objects while a third defines classes."""
-    errors = []
-    stop = threading.Event()
 
     class Shared(lw.Pytree):
         pass
 
-    def guarded(work):
-        try:
-            while not stop.is_set():
-                work()
-        except Exception as error:
-            errors.append(error)
+    def often(work):
+        return lambda: [work() for _ in range(40)]
 
     def build(salt):
         obj = Shared()
@@ -80,14 +74,7 @@ def test_threads():
         lw.register_data_type(type("Mine", (), {}))
 
     works = [lambda: build(3), lambda: build(7), define]
-    threads = [threading.Thread(target=guarded, args=(work,)) for work in works]
-    for thread in threads:
-        thread.start()
-    stop.wait(0.5)
-    stop.set()
-    for thread in threads:
-        thread.join()
-    assert errors == []
+    assert at_once(*map(often, works)) == []
 
 
 def test_objects_that_were_built_alike_share_a_layout():

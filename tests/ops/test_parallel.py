@@ -28,7 +28,7 @@ def test_threads_keep_the_order():
 
     def slow_first(x):
         if x == 2:
-            gate.wait(5)
+            gate.wait()
         else:
             gate.set()
         return x * 2
@@ -58,16 +58,19 @@ def test_the_first_failure_cancels_the_rest():
         begun.append(x)
         if x == 3:
             raise ValueError("three")
+        if x > 3:
+            done.wait()
 
+    done = threading.Event()
     with ThreadPoolExecutor(1) as executor:
-        blocked = threading.Event()
-        executor.submit(blocked.wait)
-        threading.Timer(0.05, blocked.set).start()
-        with pytest.raises(ValueError, match="three") as caught:
-            lw.tree_map(work, [*range(100)], executor=executor)
+        try:
+            with pytest.raises(ValueError, match="three") as caught:
+                lw.tree_map(work, [*range(100)], executor=executor)
+        finally:
+            done.set()
     assert caught.value.__notes__ == ["at key path [3]"]
     assert begun[:4] == [0, 1, 2, 3]
-    assert len(begun) < 100
+    assert len(begun) <= 5  # one may have been on its way
 
 
 def test_structures_are_checked_before():
@@ -134,7 +137,8 @@ def test_gather_that_fails():
     async def run():
         with pytest.raises(ValueError, match="no") as caught:
             await lw.tree_gather({"a": [wait(), fail()], "b": wait()})
-        await asyncio.sleep(0.01)
+        while len(cancelled) < 2:
+            await asyncio.sleep(0)
         return caught.value.__notes__
 
     assert asyncio.run(run()) == ["at key path ['a'][1]"]

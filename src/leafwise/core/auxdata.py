@@ -14,9 +14,12 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from .safely import printed, shown, type_name
+
 
 __all__ = [
     "clip",
+    "described",
     "digest",
     "is_array_like",
     "is_partial",
@@ -115,16 +118,21 @@ def _digest(aux: Any) -> int:
 
 def text(aux: Any) -> str:
     """Return `str(aux)`, or a stand-in where that fails. Never raises."""
-    try:
-        return str(aux)
-    except Exception:
-        return f"<{type(aux).__name__} that cannot be printed>"
+    return printed(aux)
 
 
 def clip(value: Any) -> str:
     """Return a short one-line `repr`, or a stand-in. Never raises."""
-    try:
-        shown = " ".join(repr(value).split())
-    except Exception:
-        return f"<{type(value).__name__} that cannot be printed>"
-    return shown if len(shown) <= _CLIP else shown[: _CLIP - 3] + "..."
+    line = " ".join(shown(value).split())
+    return line if len(line) <= _CLIP else line[: _CLIP - 3] + "..."
+
+
+def described(value: Any) -> str:
+    """Return the type of a value and its short `repr`, as errors say it.
+
+    Example:
+        >>> from leafwise.core.auxdata import described
+        >>> described([1])
+        'list: [1]'
+    """
+    return f"{type_name(value)}: {clip(value)}"

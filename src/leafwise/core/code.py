@@ -16,6 +16,7 @@ from ..errors import FlattenError
 from .containers import DICT, LIST
 from .keypath import KeyPath
 from .rule import Rule
+from .safely import add_note
 
 
 __all__ = [
@@ -218,4 +219,4 @@ def locate(error: Exception, trail: list[Any]) -> None:
     path = KeyPath(reversed(trail))
     if isinstance(error, FlattenError) and error.path is None:
         error.path = path
-    error.add_note(f"at key path {path}" if path else "at the root of the tree")
+    add_note(error, f"at key path {path}" if path else "at the root of the tree")

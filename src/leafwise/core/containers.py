@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import repeat
+from operator import is_, itemgetter
 from typing import Any, Final
 
 from . import auxdata
@@ -18,6 +20,7 @@ from .keyorder import AS_GIVEN, KeyOrder, key_order, leaf_order
 from .keys import GetAttrKey, dict_keys, sequence_keys
 from .partial import Partial
 from .rule import Brackets, Rule
+from .safely import class_name, shown
 
 
 __all__ = [
@@ -41,19 +44,22 @@ __all__ = [
 _MAPPINGS = frozenset({dict, OrderedDict, defaultdict})
 
 
+_ABSENT: Final = object()
+
+
 def _pair_by_key(keys: tuple[Any, ...], node: Any) -> Sequence[Any] | None:
     """Return the values of any mapping node at these keys, if it has no others."""
     if type(node) not in _MAPPINGS or len(node) != len(keys):
         return None
-    if not all(map(node.__contains__, keys)):
-        return None
-    return [*map(node.__getitem__, keys)]
+    values = [*map(node.get, keys, repeat(_ABSENT))]
+    return None if any(map(is_, values, repeat(_ABSENT))) else values
 
 
 def _flatten_dict(node: dict[Any, Any]) -> tuple[Sequence[Any], Any]:
-    keys = tuple(node)
+    held = dict.copy(node)  # in one step: others may change the dict meanwhile
+    keys = tuple(held)
     order = key_order(keys)
-    values = [*node.values()]
+    values = [*held.values()]
     return values if order is None else order.gather(values), (keys, order)
 
 
@@ -63,7 +69,8 @@ def _sorted_keys(node: dict[Any, Any]) -> Sequence[Any]:
 
 
 def _flatten_dict_as_given(node: dict[Any, Any]) -> tuple[Sequence[Any], Any]:
-    return [*node.values()], (tuple(node), AS_GIVEN)
+    held = dict.copy(node)
+    return [*held.values()], (tuple(held), AS_GIVEN)
 
 
 def _unflatten_dict(aux: Any, children: Sequence[Any]) -> dict[Any, Any]:
@@ -83,7 +90,7 @@ def _pair_dict(aux: Any, _arity: int, node: Any) -> Sequence[Any] | None:
 
 def _dict_text(aux: Any, _arity: int) -> Brackets:
     keys = leaf_order(aux[0], aux[1])
-    return "{", [f"{key!r}: " for key in keys], "}"
+    return "{", [f"{shown(key)}: " for key in keys], "}"
 
 
 def _same_keys(a: Any, b: Any) -> bool:
@@ -154,6 +161,18 @@ def _defaultdict_rule(*, sort: bool) -> Rule:
     )
 
 
+def _flatten_ordered(node: Any) -> tuple[Sequence[Any], Any]:
+    """Read each value by its key: others may change the node meanwhile."""
+    keys = tuple(node)
+    if len(keys) > 1:
+        try:
+            return itemgetter(*keys)(node), keys
+        except KeyError:  # one was taken away
+            pass
+    pairs = [*node.items()]
+    return [value for _, value in pairs], tuple([key for key, _ in pairs])
+
+
 def _unflatten_ordered(keys: Any, children: Sequence[Any]) -> Any:
     node: OrderedDict[Any, Any] = OrderedDict()
     for key, child in zip(keys, children):  # noqa: B905  # the arity is that of the keys
@@ -164,7 +183,7 @@ def _unflatten_ordered(keys: Any, children: Sequence[Any]) -> Any:
 _ORDEREDDICT = Rule(
     cls=OrderedDict,
     name="OrderedDict",
-    flatten=lambda node: ([*node.values()], tuple(node)),
+    flatten=_flatten_ordered,
     unflatten=_unflatten_ordered,
     keys=lambda keys, _arity: dict_keys(keys),
     pair=lambda keys, _arity, node: _pair_by_key(keys, node),
@@ -392,7 +411,8 @@ def _unflatten_with_attributes(aux: Any, children: Sequence[Any]) -> Any:
 
 
 def _class_text(family: str, cls: type) -> Brackets:
-    return f"CustomNode({family}[{cls.__name__}], [", None, "])"
+    name = class_name(cls, qualified=False)
+    return f"CustomNode({family}[{name}], [", None, "])"
 
 
 NAMEDTUPLE: Final = Rule(

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from ..errors import RegistryError
+from .auxdata import clip
 from .frozen import Frozen
 from .registry import check_class, install
 from .rule import Rule, dataclass_rule
+from .safely import class_name, shown
 from .view import GLOBAL
 
 
@@ -139,7 +141,7 @@ class _Fields(Frozen):
         if data_fields is None or meta_fields is None:
             missing = "data_fields" if data_fields is None else "meta_fields"
             raise RegistryError(
-                f"register_dataclass of {of.__qualname__} was given one list only; "
+                f"register_dataclass of {class_name(of)} was given one list only; "
                 f"give {missing} too, an empty one if there are no such fields"
             )
         data = _names(of, "data_fields", data_fields)
@@ -153,7 +155,7 @@ class _Fields(Frozen):
         """Read what the fields of a dataclass say about themselves."""
         if not dataclasses.is_dataclass(of):
             raise RegistryError(
-                f"{of.__qualname__} is no dataclass; make it one, or give data_fields "
+                f"{class_name(of)} is no dataclass; make it one, or give data_fields "
                 "and meta_fields"
             )
         kept = [field for field in dataclasses.fields(of) if field.name not in drop]
@@ -168,7 +170,7 @@ class _Fields(Frozen):
         names = (*self.data, *self.meta, *self.drop)
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise RegistryError(
-                f"register_dataclass of {of.__qualname__} was given {_quoted(twice)} "
+                f"register_dataclass of {class_name(of)} was given {_quoted(twice)} "
                 "twice; a field is either data, meta or dropped"
             )
         if not dataclasses.is_dataclass(of):
@@ -176,13 +178,13 @@ class _Fields(Frozen):
         known = [field.name for field in dataclasses.fields(of)]
         if missing := [name for name in known if name not in names]:
             raise RegistryError(
-                f"register_dataclass of {of.__qualname__} was not given "
+                f"register_dataclass of {class_name(of)} was not given "
                 f"{_quoted(missing)}; add them to data_fields, meta_fields or "
                 "drop_fields"
             )
         if unknown := [name for name in names if name not in known]:
             raise RegistryError(
-                f"{of.__qualname__} has no {_quoted(unknown)}; its fields are: "
+                f"{class_name(of)} has no {_quoted(unknown)}; its fields are: "
                 f"{', '.join(known) or 'none'}"
             )
 
@@ -192,14 +194,14 @@ def _names(of: type, what: str, names: Iterable[str]) -> tuple[str, ...]:
     for name in found:
         if not isinstance(name, str) or not name.isidentifier():
             raise RegistryError(
-                f"{what} of {of.__qualname__} must be names of fields, got {name!r}"
+                f"{what} of {class_name(of)} must be names of fields, got {clip(name)}"
             )
     return found
 
 
 def _quoted(names: Sequence[str]) -> str:
     word = "field" if len(names) == 1 else "fields"
-    return f"{word} {', '.join(map(repr, names))}"
+    return f"{word} {', '.join(map(shown, names))}"
 
 
 def _is_static(of: type, field: dataclasses.Field[Any]) -> bool:
@@ -211,9 +213,9 @@ def _is_static(of: type, field: dataclasses.Field[Any]) -> bool:
     }
     if len(marks) > 1:
         raise RegistryError(
-            f"field {field.name!r} of {of.__qualname__} has both "
-            f"static={field.metadata['static']!r} and "
-            f"pytree_node={field.metadata['pytree_node']!r}, which disagree"
+            f"field {field.name!r} of {class_name(of)} has both "
+            f"static={clip(field.metadata['static'])} and "
+            f"pytree_node={clip(field.metadata['pytree_node'])}, which disagree"
         )
     return marks == {True}
 
@@ -229,8 +231,8 @@ def _check_init(cls: type, fields: _Fields) -> None:
     ]
     if refused:
         raise RegistryError(
-            f"init=True cannot rebuild {cls.__name__}: {_quoted(refused)} "
-            "has init=False; drop it, or leave init out"
+            f"init=True cannot rebuild {class_name(cls, qualified=False)}: "
+            f"{_quoted(refused)} has init=False; drop it, or leave init out"
         )
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .safely import shown
+
 
 __all__ = ["Frozen", "Sealed"]
 
@@ -49,7 +51,7 @@ class Frozen(Sealed):
 
     def __repr__(self) -> str:
         pairs = zip(self.__match_args__, self._values(), strict=True)
-        inside = ", ".join(f"{name}={value!r}" for name, value in pairs)
+        inside = ", ".join(f"{name}={shown(value)}" for name, value in pairs)
         return f"{type(self).__name__}({inside})"
 
     def __reduce__(self) -> tuple[Any, ...]:

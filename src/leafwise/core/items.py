@@ -13,6 +13,7 @@ from .frozen import Frozen
 from .keyorder import key_order, leaf_order
 from .keys import DictKey, SequenceKey
 from .rule import Rule, aux_keyed_rule
+from .safely import printed
 
 
 __all__ = ["items_rule"]
@@ -37,7 +38,7 @@ class _Kept(Frozen):
         self._set(keys, own, rest)
 
     def __repr__(self) -> str:
-        return ", ".join(str(key.key) for key in self.keys if type(key) is DictKey)
+        return ", ".join(printed(key.key) for key in self.keys if type(key) is DictKey)
 
 
 def _same_keys(a: _Kept, b: _Kept) -> bool:

@@ -29,6 +29,7 @@ from .registry import (
     view_of,
 )
 from .rule import Rule
+from .safely import class_name, printed, type_name
 from .state import dump, load
 from .view import Mode
 
@@ -204,13 +205,17 @@ def _are_alike(a: Any, b: Any) -> bool:
 
 
 def _class_name(cls: type) -> str:
-    return f"{cls.__module__}:{cls.__qualname__}"
+    return f"{cls.__module__}:{class_name(cls)}"
 
 
 def _object_name(value: Any) -> str | None:
     if value is None:
         return None
-    name = f"{getattr(value, '__module__', '')}:{getattr(value, '__qualname__', '')}"
+    if isinstance(value, type):
+        name = _class_name(value)
+    else:
+        module, own = (getattr(value, f"__{of}__", "") for of in ("module", "qualname"))
+        name = f"{module}:{own}"
     if _find_object(name) is not value:
         raise TreeDefError(
             f"{clip(value)} has no name by which it could be found again; only "
@@ -229,7 +234,7 @@ def _write_custom(cls: type, namespace: str, aux: Any, rule: Rule) -> Any:
         return ["codec", codec[0](aux)]
     except TreeDefError as error:
         raise TreeDefError(
-            f"the aux data of {cls.__qualname__} cannot be written as JSON: {error}; "
+            f"the aux data of {class_name(cls)} cannot be written as JSON: {error}; "
             "register a codec for the class with leafwise.register_codec"
         ) from None
 
@@ -285,7 +290,7 @@ def write_value(value: Any, depth: int = 0) -> Any:
     try:
         return ["literal", _write_key(value)]
     except TreeDefError:
-        raise TreeDefError(f"{clip(value)} ({cls.__qualname__}) has no text") from None
+        raise TreeDefError(f"{clip(value)} ({class_name(cls)}) has no text") from None
 
 
 # --------------------------------------------------------------------- reading
@@ -298,7 +303,7 @@ def read_json(text: str, limit: int) -> tuple[tuple[Entry, ...], int, Mode]:
         TreeDefError: The text is malformed, too long, or names what is not here.
     """
     if not isinstance(text, str):
-        raise TreeDefError(f"a treedef is read from a str, got {type(text).__name__}")
+        raise TreeDefError(f"a treedef is read from a str, got {type_name(text)}")
     if len(text) > limit:
         raise TreeDefError(f"the text has {len(text)} characters, the limit is {limit}")
     try:
@@ -307,10 +312,10 @@ def read_json(text: str, limit: int) -> tuple[tuple[Entry, ...], int, Mode]:
     except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
         if isinstance(error, TreeDefError):
             raise
-        reason = " ".join(str(error).split()) or type(error).__name__
+        reason = " ".join(printed(error).split()) or type_name(error)
         raise TreeDefError(f"malformed text of a treedef: {reason}") from None
     except PathError as error:
-        raise TreeDefError(f"malformed text of a treedef: {error}") from None
+        raise TreeDefError(f"malformed text of a treedef: {printed(error)}") from None
 
 
 def _read_state(data: Any) -> tuple[Any, ...]:
@@ -355,13 +360,13 @@ def _read_custom(cls: type, namespace: str, aux: Any) -> Any:
     rule = view_of(namespace).resolve(cls)
     codec = _codecs.get((cls, namespace), rule and rule.codec)
     if not codec:
-        raise TreeDefError(f"no codec is registered for {cls.__qualname__}")
+        raise TreeDefError(f"no codec is registered for {class_name(cls)}")
     _, written, *keys = aux
     try:
         value = codec[1](written)
     except Exception as error:
         raise TreeDefError(
-            f"the codec of {cls.__qualname__} cannot read {clip(written)}"
+            f"the codec of {class_name(cls)} cannot read {clip(written)}"
         ) from error
     return (value, *map(read_value, keys)) if keys else value
 

@@ -14,6 +14,8 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Any, Final
 
+from .safely import class_name
+
 
 __all__ = [
     "AS_GIVEN",
@@ -133,7 +135,7 @@ def _family(key: Any) -> str:
         if isinstance(key, base):
             return name
     cls = type(key)
-    return f"{cls.__module__}.{cls.__qualname__}"
+    return f"{cls.__module__}.{class_name(cls)}"
 
 
 def _by_definition(keys: Sequence[Any], positions: list[int]) -> list[int] | None:

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any, SupportsIndex, overload
 
 from ..errors import PathError
-from . import auxdata
 from .auxdata import clip
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
 from .literals import NO_LITERAL, code_of, is_plain_name, read_literal
 from .near import brief, nearest
 from .registry import view_of
+from .safely import printed, type_name
 from .view import GLOBAL, View
 
 
@@ -41,16 +41,16 @@ def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") ->
         >>> lw.keystr(path, simple=True, separator="/")
         'layers/0/w'
     """
-    return separator.join(map(_simple if simple else str, keys))
+    return separator.join(map(_simple if simple else printed, keys))
 
 
 def _simple(key: Any) -> str:
     match key:
         case SequenceKey(value) | DictKey(value) | FlattenedIndexKey(value):
-            return literal(value) if type(value) is int else auxdata.text(value)
+            return literal(value) if type(value) is int else printed(value)
         case GetAttrKey(value):
-            return str(value)
-    return str(key)
+            return printed(value)
+    return printed(key)
 
 
 class KeyPath(tuple[Any, ...]):
@@ -190,7 +190,7 @@ class KeyPath(tuple[Any, ...]):
             KeyPath((GetAttrKey(name='layers'), SequenceKey(idx=0), DictKey(key='w')))
         """
         if not isinstance(text, str):
-            raise TypeError(f"a path is parsed from a str, got {type(text).__name__}")
+            raise TypeError(f"a path is parsed from a str, got {type_name(text)}")
         keys = []
         start = 0
         while start < len(text):
@@ -244,7 +244,7 @@ def _by_rule(key: Any, node: Any, view: View) -> Any:
     if type(key) is FlattenedIndexKey:
         return children[key.key]
     for known, child in zip(rule.keys(aux, len(children)), children, strict=True):
-        if known == key or str(known) == str(key):
+        if known == key or printed(known) == printed(key):
             return child
     raise LookupError(key)
 
@@ -260,15 +260,17 @@ def keys_of(node: Any, view: View) -> Sequence[Any]:
 
 def _no_such_place(path: KeyPath, depth: int, node: Any, view: View) -> PathError:
     found, key = path[:depth], path[depth]
-    known = [str(known) for known in keys_of(node, view)]
-    kind = type(node).__name__
+    known = [printed(known) for known in keys_of(node, view)]
+    kind = type_name(node)
     if not known:
         there = f"the {kind} there has no children: {clip(node)}"
     else:
-        shown = brief(nearest(str(key), known)[:5])
+        shown = brief(nearest(printed(key), known)[:5])
         more = f" and {len(known) - 5} more" if len(known) > 5 else ""
         there = f"the {kind} there has {shown}{more}"
-    return PathError(f"no {key} at {found.where()}; {there}", path=path, found=found)
+    return PathError(
+        f"no {printed(key)} at {found.where()}; {there}", path=path, found=found
+    )
 
 
 # --------------------------------------------------------------------- parsing
@@ -353,7 +355,7 @@ def parse_literal(text: str) -> Any:
         TypeError: It is no text.
     """
     if not isinstance(text, str):
-        raise TypeError(f"a key is read from a str, got {type(text).__name__}")
+        raise TypeError(f"a key is read from a str, got {type_name(text)}")
     return _value(text, 0, len(text))
 
 

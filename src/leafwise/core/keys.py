@@ -12,6 +12,7 @@ import enum
 from typing import Any
 
 from .frozen import Frozen
+from .safely import class_name, shown
 
 
 __all__ = [
@@ -50,10 +51,7 @@ class SequenceKey(Frozen):
         object.__setattr__(self, "idx", idx)
 
     def __str__(self) -> str:
-        try:
-            return f"[{self.idx!r}]"
-        except ValueError:  # it has more digits than Python writes
-            return f"[{literal(self.idx)}]"
+        return f"[{shown(self.idx)}]"
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, DictKey):
@@ -133,7 +131,8 @@ class GetAttrKey(Frozen):
         object.__setattr__(self, "name", name)
 
     def __str__(self) -> str:
-        return f".{self.name}" if self.name.isidentifier() else f".{self.name!r}"
+        is_plain = isinstance(self.name, str) and self.name.isidentifier()
+        return f".{self.name}" if is_plain else f".{shown(self.name)}"
 
     def get(self, node: Any) -> Any:
         """Read the child that stands there in a node.
@@ -165,7 +164,7 @@ class FlattenedIndexKey(Frozen):
         object.__setattr__(self, "key", key)
 
     def __str__(self) -> str:
-        return f"[<flat index {self.key}>]"
+        return f"[<flat index {shown(self.key)}>]"
 
     def get(self, node: Any) -> Any:
         """Refuse: a child without a name is found by the rule of the node.
@@ -189,21 +188,12 @@ def literal(value: Any) -> str:
     cls = type(value)
     if cls is str:
         return repr(value)
-    if cls is int:
-        return _integer(value)
     if isinstance(value, enum.Enum):
-        return f"{cls.__module__}.{cls.__qualname__}.{value.name}"
+        return f"{cls.__module__}.{class_name(cls)}.{value._name_}"
     if cls is tuple:
         inside = ", ".join(map(literal, value))
         return f"({inside},)" if len(value) == 1 else f"({inside})"
-    return repr(value)
-
-
-def _integer(value: int) -> str:
-    try:
-        return repr(value)
-    except ValueError:
-        return hex(value)
+    return shown(value)
 
 
 def as_key(key: Any) -> Any:
@@ -224,14 +214,19 @@ _shared: tuple[SequenceKey, ...] = ()
 
 
 def sequence_keys(length: int) -> tuple[SequenceKey, ...]:
-    """Return the keys of a sequence of that length, shared up to a bound."""
+    """Return the keys of a sequence of that length, shared up to a bound.
+
+    They are read and replaced as a whole: another thread may do so meanwhile, and
+    put fewer of them back, but never others.
+    """
     global _shared
-    if length > len(_shared):
-        made = tuple(map(SequenceKey, range(len(_shared), max(length, 64))))
-        if length > _MOST_SHARED:
-            return _shared + made
-        _shared += made
-    return _shared[:length]
+    shared = _shared
+    if length > len(shared):
+        more = range(len(shared), max(length, 64))
+        shared = (*shared, *map(SequenceKey, more))
+        if length <= _MOST_SHARED:
+            _shared = shared
+    return shared[:length]
 
 
 _MOST_KNOWN = 4096

@@ -20,6 +20,7 @@ from .frozen import Frozen
 from .keypath import KeyPath
 from .near import is_near
 from .rule import Rule
+from .safely import class_name, shown
 from .values import contrast, contrast_classes, type_names
 from .view import View
 
@@ -338,7 +339,7 @@ def _misspelt(missing: list[Any], extra: list[Any]) -> str:
     for key in missing:
         for other in extra:
             if type(key) is str and type(other) is str and is_near(key, other):
-                return f"perhaps {other!r} is meant to be {key!r}"
+                return f"perhaps {shown(other)} is meant to be {shown(key)}"
     return ""
 
 
@@ -368,10 +369,10 @@ def describe(node: Any, view: View) -> str:
     """Say in words what a value is, as a node or as a leaf."""
     rule = view.resolve(type(node))
     if rule is None:
-        return f"leaf {clip(node)} ({type(node).__qualname__})"
+        return f"leaf {clip(node)} ({class_name(type(node))})"
     step = step_of(node, view)
     if step is None:
-        return f"a {type(node).__qualname__} that cannot be flattened"
+        return f"a {class_name(type(node))} that cannot be flattened"
     return describe_node(*step)
 
 
@@ -381,18 +382,18 @@ def describe_node(rule: Rule, arity: int, aux: Any) -> str:
         return "None"
     if _has_keys(rule):
         keys = [key.key for key in rule.keys(aux, arity)]
-        name = rule.cls.__name__
+        name = class_name(rule.cls)
         return f"{name} with keys {_listed(keys)}" if keys else f"empty {name}"
     if rule.name in ("list", "tuple", "deque"):
         return f"{rule.name} of length {arity}"
     if rule.family is not None:
         form, cls = rule.name.partition(" ")[0], rule.class_of(aux)
-        return f"{form} {cls.__qualname__} with {_count(arity)}"
+        return f"{form} {class_name(cls)} with {_count(arity)}"
     if rule.words is not None:
-        return f"{rule.cls.__qualname__} with {rule.words(aux)}"
+        return f"{class_name(rule.cls)} with {rule.words(aux)}"
     data = rule.data(aux)
     said = "" if data is None else f" and aux data {clip(data)}"
-    return f"{rule.cls.__qualname__} with {_count(arity)}{said}"
+    return f"{class_name(rule.cls)} with {_count(arity)}{said}"
 
 
 def _count(arity: int) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from . import auxdata
+from .safely import shown
 
 
 __all__ = ["Partial"]
@@ -40,7 +41,7 @@ class _Sealed:
         return self.func(*args, **keywords)
 
     def __repr__(self) -> str:
-        return repr(self.func)
+        return shown(self.func)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _Sealed, (self.func,)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..errors import RegistryError
 from .registry import check_callable, check_class, install
 from .rule import Rule, custom_rule, keyed_rule, static_rule
+from .safely import class_name
 from .view import GLOBAL
 
 
@@ -307,7 +308,7 @@ def _find_protocol(cls: type, protocols: Sequence[tuple[str, str]]) -> tuple[str
             return names
     wanted = " or ".join(f"{first} and {second}" for first, second in protocols)
     raise RegistryError(
-        f"{cls.__qualname__} must have the methods {wanted} to be registered as a node"
+        f"{class_name(cls)} must have the methods {wanted} to be registered as a node"
     )
 
 

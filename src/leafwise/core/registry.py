@@ -1,23 +1,27 @@
 """The registry: which rule belongs to which type, in which namespace.
 
 Owns the registrations; walks look types up in the `View`s made of them. The state
-is an immutable snapshot, swapped as a whole under a lock (law L10): a walk that
-has begun keeps the view that it began with, and a registration that fails
-leaves everything as it was. Dispatch is on the exact type (law L1): namespace,
-global registry, classes registered with `inherit=True`, structure, else leaf.
+is an immutable snapshot that is replaced as a whole (law L10): a walk that has begun
+keeps the view that it began with, and a registration that fails leaves everything as
+it was. No lock is held while a snapshot is made: a change that was overtaken by
+another one, of another thread or of a finalizer, is made again on top of it. Dispatch
+is on the exact type (law L1): namespace, global registry, classes registered with
+`inherit=True`, structure, else leaf.
 """
 
 from __future__ import annotations
 
 import sys
-from _thread import allocate_lock
 from _weakref import ref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ..errors import NamespaceError, RegistryError
+from .auxdata import clip, described
 from .containers import BUILTINS
+from .lock import Guard
 from .rule import Rule
+from .safely import class_name, shown
 from .view import EMPTY, GLOBAL, Adopter, DictOrder, Layer, Mode, View
 
 
@@ -38,17 +42,24 @@ __all__ = [
 
 # ------------------------------------------------------------------- the state
 
-_lock: Final = allocate_lock()  # that of threading, whose import costs more
-
 
 class _State:
-    """One snapshot: the layers, and the views made of them so far."""
+    """One snapshot: the layers, and the views made of them so far.
 
-    __slots__ = ("layers", "views")
+    Attributes:
+        layers: The registrations, by namespace.
+        views: The views that were made.
+        following: The snapshot after this one under `"next"`, once there is one.
+        told: Whether everybody was told of it.
+    """
+
+    __slots__ = ("following", "layers", "told", "views")
 
     def __init__(self, layers: Mapping[str, Layer]) -> None:
         self.layers = layers
         self.views: dict[tuple[str, bool], View] = {}
+        self.following: dict[str, _State] = {}
+        self.told = False
         for none_is_leaf in (False, True):
             mode = Mode(GLOBAL, none_is_leaf)
             self.views[mode] = View(mode, (layers[GLOBAL],))
@@ -95,11 +106,11 @@ def _make_view(state: _State, namespace: str, none_is_leaf: bool) -> View:
 
 def _unknown_namespace(state: _State, namespace: object) -> str:
     if not isinstance(namespace, str):
-        return f"a namespace is a string, got {type(namespace).__name__}: {namespace!r}"
-    known = [repr(name) for name in state.layers if name]
+        return f"a namespace is a string, got {described(namespace)}"
+    known = [shown(name) for name in state.layers if name]
     return (
-        f"no namespace {namespace!r} was declared; register a class in it or call "
-        f"leafwise.namespace({namespace!r}) first"
+        f"no namespace {shown(namespace)} was declared; register a class in it or call "
+        f"leafwise.namespace({shown(namespace)}) first"
     ) + (f" (declared: {', '.join(known[:5])})" if known else "")
 
 
@@ -115,7 +126,7 @@ def namespaces() -> tuple[str, ...]:
 
 
 on_change: Final[list[Callable[[], None]]] = []
-"""What to call after each change, with the lock held."""
+"""What to call after each change; several threads may do so at once."""
 
 
 class _Announced:
@@ -132,7 +143,10 @@ class _Announced:
         self.listeners: list[Callable[[type], None]] = []
 
     def tell(self, cls: type) -> None:
-        """Tell of a class; until somebody listens, it is remembered."""
+        """Tell of a class; until somebody listens, it is remembered.
+
+        Whoever begins to listen meanwhile may be told twice, but never not at all.
+        """
         if not self.listeners:
             self._classes.append(ref(cls))
         for listen in self.listeners:
@@ -140,8 +154,8 @@ class _Announced:
 
     def classes(self) -> list[type]:
         """Return the classes that were announced before anybody listened."""
-        told = [made() for made in self._classes]
-        self._classes.clear()
+        classes, self._classes = self._classes, []
+        told = [made() for made in classes]
         return [cls for cls in told if cls is not None]
 
 
@@ -149,13 +163,76 @@ announced: Final = _Announced()
 """Where classes that are made are announced."""
 
 
-def _swap(namespace: str, layer: Layer) -> None:
-    """Put a new snapshot in place; called with the lock held."""
+def _newest() -> _State:
+    """Return the last snapshot, whether it is in place yet or not."""
+    state = _state
+    while state.following:
+        state = state.following["next"]
+    return state
+
+
+def _change(namespace: str, make: Callable[[Layer | None], Layer | None]) -> None:
+    """Put a new layer in place of a namespace's.
+
+    Args:
+        namespace: The namespace.
+        make: Takes its layer, None if there is none; returns the new one, or None to
+            leave it. It is called as often as somebody else comes first.
+    """
+    try:
+        if _decide(namespace, make):
+            _publish()
+    except BaseException:  # Ctrl-C, say: what is decided is carried out all the same
+        _repair()
+        raise
+
+
+def _decide(namespace: str, make: Callable[[Layer | None], Layer | None]) -> bool:
+    """Add a snapshot to the last one; say whether there was something to change.
+
+    Which of several changes comes first is decided by one step, which no finalizer
+    and no other thread can divide; whoever comes second begins again.
+    """
+    while True:
+        state = _newest()
+        layer = make(state.layers.get(namespace))
+        if layer is None:
+            return False
+        made = _State({**state.layers, namespace: layer})
+        if state.following.setdefault("next", made) is made:
+            return True
+
+
+def _publish() -> None:
+    """Put the newest snapshot in place, and tell of it.
+
+    Only a few stores are made under the lock, and nothing is let go of, whose
+    finalizer might wait for somebody who waits for the lock.
+    """
     global _state
-    _state = _State({**_state.layers, namespace: layer})
-    current.view = _state.views[GLOBAL, False]
+    before = _state, current.view
+    newest = None
+    while newest is None or newest.following:
+        newest = _newest()
+        view = newest.views[GLOBAL, False]
+        with _guard.lock:
+            if not newest.following:
+                _state = newest
+                current.view = view
     for tell in on_change:
         tell()
+    newest.told = True
+    del before
+
+
+def _repair() -> None:
+    """Finish what was begun: by an interrupted call, or before a fork."""
+    if not _newest().told:
+        _publish()
+
+
+_guard: Final = Guard(_repair)
+_state.told = True
 
 
 def declare_namespace(name: str, dict_order: DictOrder | None = None) -> None:
@@ -171,17 +248,20 @@ def declare_namespace(name: str, dict_order: DictOrder | None = None) -> None:
     check_namespace(name)
     if dict_order not in (None, "sorted", "insertion"):
         raise RegistryError(
-            f"dict_order must be 'sorted' or 'insertion', got {dict_order!r}"
+            f"dict_order must be 'sorted' or 'insertion', got {clip(dict_order)}"
         )
-    with _lock:
-        layer = _state.layers.get(name)
+
+    def declare(layer: Layer | None) -> Layer | None:
         if layer is None:
-            _swap(name, Layer({}, dict_order=dict_order or "sorted"))
-        elif dict_order not in (None, layer.dict_order):
+            return Layer({}, dict_order=dict_order or "sorted")
+        if dict_order not in (None, layer.dict_order):
             raise RegistryError(
-                f"namespace {name!r} has dict_order={layer.dict_order!r} already; "
-                f"it cannot become {dict_order!r}, choose another name"
+                f"namespace {shown(name)} has dict_order={layer.dict_order!r} already; "
+                f"it cannot become {clip(dict_order)}, choose another name"
             )
+        return None
+
+    _change(name, declare)
 
 
 def check_namespace(name: object) -> None:
@@ -191,9 +271,7 @@ def check_namespace(name: object) -> None:
         RegistryError: The name is no string.
     """
     if not isinstance(name, str):
-        raise RegistryError(
-            f"a namespace is a string, got {type(name).__name__}: {name!r}"
-        )
+        raise RegistryError(f"a namespace is a string, got {described(name)}")
 
 
 # ---------------------------------------------------------------- registration
@@ -218,12 +296,10 @@ def check_class(cls: object) -> None:
         RegistryError: Not a class, or a built-in node type.
     """
     if not isinstance(cls, type):
-        raise RegistryError(
-            f"only a class can be registered, got {type(cls).__name__}: {cls!r}"
-        )
+        raise RegistryError(f"only a class can be registered, got {described(cls)}")
     if cls in BUILTINS:
         raise RegistryError(
-            f"{cls.__qualname__} is a built-in node type and cannot be registered; "
+            f"{class_name(cls)} is a built-in node type and cannot be registered; "
             "register a subclass of it instead"
         )
 
@@ -236,8 +312,7 @@ def check_callable(function: object, what: str, cls: type) -> None:
     """
     if not callable(function):
         raise RegistryError(
-            f"{what} of {cls.__qualname__} must be callable, "
-            f"got {type(function).__name__}: {function!r}"
+            f"{what} of {class_name(cls)} must be callable, got {described(function)}"
         )
 
 
@@ -268,8 +343,9 @@ def install(
     check_class(cls)
     check_namespace(namespace)
     rule = make(caller())
-    with _lock:
-        layer = _state.layers.get(namespace, EMPTY)
+
+    def add(layer: Layer | None) -> Layer:
+        layer = layer or EMPTY
         rules = dict(layer.rules)
         if cls in rules and not exist_ok:
             raise RegistryError(_duplicate(cls, rules[cls], namespace))
@@ -280,16 +356,18 @@ def install(
         inherited = (layer.inherited - {cls}) & rules.keys()
         if inherit:
             inherited |= {cls}
-        _swap(namespace, Layer(rules, inherited, layer.dict_order, layer.adopters))
+        return Layer(rules, inherited, layer.dict_order, layer.adopters)
+
+    _change(namespace, add)
     if bridge and namespace == GLOBAL:
         announced.tell(cls)
 
 
 def _duplicate(cls: type, rule: Rule | None, namespace: str) -> str:
-    scope = f"namespace {namespace!r}" if namespace else "the global registry"
+    scope = f"namespace {shown(namespace)}" if namespace else "the global registry"
     origin = f" at {rule.where}" if rule is not None else " as a leaf"
     return (
-        f"{cls.__qualname__} is registered in {scope} already{origin}; pass "
+        f"{class_name(cls)} is registered in {scope} already{origin}; pass "
         "exist_ok=True to replace that registration"
     )
 
@@ -298,9 +376,9 @@ def _is_reload(old: type, new: type) -> bool:
     """Say whether a class is an earlier version of another, from the same place."""
     return (
         old is not new
-        and old.__qualname__ == new.__qualname__
+        and class_name(old) == class_name(new)
         and old.__module__ == new.__module__
-        and "<locals>" not in new.__qualname__
+        and "<locals>" not in class_name(new)
     )
 
 
@@ -316,14 +394,15 @@ def add_adopter(adopter: Callable[[type], Rule | None], *, namespace: str) -> No
         RegistryError: The name of the namespace is no string.
     """
     check_namespace(namespace)
-    with _lock:
-        layer = _state.layers.get(namespace, EMPTY)
+
+    def add(layer: Layer | None) -> Layer | None:
+        layer = layer or EMPTY
         if any(known.asked is adopter for known in layer.adopters):
-            return
+            return None
         adopters = (*layer.adopters, Adopter(adopter))
-        _swap(
-            namespace, Layer(layer.rules, layer.inherited, layer.dict_order, adopters)
-        )
+        return Layer(layer.rules, layer.inherited, layer.dict_order, adopters)
+
+    _change(namespace, add)
 
 
 def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
@@ -352,14 +431,19 @@ def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
     """
     check_class(cls)
     check_namespace(namespace)
-    with _lock:
-        layer = _state.layers.get(namespace, EMPTY)
+
+    def drop(layer: Layer | None) -> Layer:
+        layer = layer or EMPTY
         if cls not in layer.rules:
-            scope = f"namespace {namespace!r}" if namespace else "the global registry"
-            raise RegistryError(f"{cls.__qualname__} is not registered in {scope}")
+            scope = (
+                f"namespace {shown(namespace)}" if namespace else "the global registry"
+            )
+            raise RegistryError(f"{class_name(cls)} is not registered in {scope}")
         rules = {known: rule for known, rule in layer.rules.items() if known is not cls}
         inherited = layer.inherited - {cls}
-        _swap(namespace, Layer(rules, inherited, layer.dict_order, layer.adopters))
+        return Layer(rules, inherited, layer.dict_order, layer.adopters)
+
+    _change(namespace, drop)
 
 
 def lookup(
@@ -382,7 +466,7 @@ def lookup(
         (<Rule dict for dict>, None)
     """
     if not isinstance(cls, type):
-        raise TypeError(f"lookup takes a class, got {type(cls).__name__}: {cls!r}")
+        raise TypeError(f"lookup takes a class, got {described(cls)}")
     return view_of(namespace, none_is_leaf).resolve(cls)
 
 
@@ -416,13 +500,14 @@ def registered_class(module: str, qualname: str, namespace: str) -> type:
         found = [
             cls
             for cls in classes
-            if (cls.__module__, cls.__qualname__) == (module, qualname)
+            if (cls.__module__, class_name(cls)) == (module, qualname)
         ]
         if found:
             latest = named_object(module, qualname)
             return latest if latest in found else found[0]
     raise RegistryError(
-        f"no class {qualname!r} of module {module!r} is registered in this process"
+        f"no class {shown(qualname)} of module {shown(module)} is registered in this "
+        "process"
     )
 
 

@@ -28,6 +28,7 @@ from . import auxdata
 from .forms import Fields, Functions, Items, Shaped
 from .frozen import Sealed
 from .keys import FlattenedIndexKey, GetAttrKey, as_key
+from .safely import class_name, shown
 
 
 if TYPE_CHECKING:
@@ -150,9 +151,9 @@ class Rule(Sealed):
         return self.cls if self.family is None else self.family(aux)
 
     def __repr__(self) -> str:
-        scope = f" in namespace {self.namespace!r}" if self.namespace else ""
+        scope = f" in namespace {shown(self.namespace)}" if self.namespace else ""
         origin = f", registered at {self.where}" if self.where else ""
-        return f"<Rule {self.name} for {self.cls.__qualname__}{scope}{origin}>"
+        return f"<Rule {self.name} for {class_name(self.cls)}{scope}{origin}>"
 
 
 def _as_it_is(aux: Any) -> Any:
@@ -228,7 +229,7 @@ def aux_keyed_rule(
         unflatten=unflatten,
         keys=lambda aux, _arity: aux.keys,
         pair=exact_pair(cls, flatten, same),
-        text=bracketed(cls.__name__),
+        text=bracketed(class_name(cls, qualified=False)),
         same=same,
         digest=lambda aux: hash(aux.keys),
         fits=fits,
@@ -268,7 +269,7 @@ def custom_rule(
     def keys(aux: Any, arity: int) -> Sequence[Any]:
         return flat_keys(aux, arity) if aux[1] is None else aux[1]
 
-    shown = bracketed(cls.__name__)
+    brackets = bracketed(class_name(cls, qualified=False))
     return Rule(
         cls=cls,
         name="custom",
@@ -276,7 +277,7 @@ def custom_rule(
         unflatten=unflatten,
         keys=keys,
         pair=exact_pair(cls, flatten, _same_first),
-        text=lambda aux, arity: shown(aux[0], arity),
+        text=lambda aux, arity: brackets(aux[0], arity),
         same=_same_first,
         digest=lambda aux: auxdata.digest(aux[0]),
         data=lambda aux: aux[0],
@@ -306,9 +307,9 @@ def _checked(cls: type, result: Any) -> tuple[Sequence[Any], Any]:
     """Check what a flatten function returned, and take a copy of it."""
     if type(result) is not tuple or len(result) not in (2, 3):
         raise FlattenError(
-            f"the flatten function of {cls.__qualname__} must return a tuple "
+            f"the flatten function of {class_name(cls)} must return a tuple "
             "(children, aux_data) or (children, aux_data, keys), "
-            f"got {type(result).__name__}: {auxdata.clip(result)}"
+            f"got {auxdata.described(result)}"
         )
     children = _checked_iterable(cls, result[0], "children")
     if len(result) == 2 or result[2] is None:
@@ -316,7 +317,7 @@ def _checked(cls: type, result: Any) -> tuple[Sequence[Any], Any]:
     keys = tuple(map(as_key, _checked_iterable(cls, result[2], "keys")))
     if len(keys) != len(children):
         raise FlattenError(
-            f"the flatten function of {cls.__qualname__} gave {len(keys)} keys "
+            f"the flatten function of {class_name(cls)} gave {len(keys)} keys "
             f"for {len(children)} children; give one key for each child"
         )
     return children, (result[1], keys)
@@ -333,9 +334,8 @@ def _checked_iterable(cls: type, items: Any, what: str) -> tuple[Any, ...]:
         else:
             return tuple(iterator)
     raise FlattenError(
-        f"the flatten function of {cls.__qualname__} must give its {what} as a tuple, "
-        f"a list or another ordered iterable, got {type(items).__name__}: "
-        f"{auxdata.clip(items)}"
+        f"the flatten function of {class_name(cls)} must give its {what} as a tuple, "
+        f"a list or another ordered iterable, got {auxdata.described(items)}"
     )
 
 
@@ -358,17 +358,17 @@ def keyed_rule(
         result = flatten_with_keys(node)
         if type(result) is not tuple or len(result) != 2:
             raise FlattenError(
-                f"the flatten_with_keys function of {cls.__qualname__} must return a "
+                f"the flatten_with_keys function of {class_name(cls)} must return a "
                 "tuple (pairs, aux_data), "
-                f"got {type(result).__name__}: {auxdata.clip(result)}"
+                f"got {auxdata.described(result)}"
             )
         pairs = _checked_iterable(cls, result[0], "(key, child) pairs")
         for pair in pairs:
             if type(pair) is not tuple or len(pair) != 2:
                 raise FlattenError(
-                    f"the flatten_with_keys function of {cls.__qualname__} must give "
-                    f"(key, child) pairs, got {type(pair).__name__}: "
-                    f"{auxdata.clip(pair)}"
+                    f"the flatten_with_keys function of {class_name(cls)} must give "
+                    f"(key, child) pairs, got "
+                    f"{auxdata.described(pair)}"
                 )
         return [child for _, child in pairs], result[1], [key for key, _ in pairs]
 
@@ -406,7 +406,7 @@ def dataclass_rule(
         unflatten=rebuild or _setter(cls, form, dropped),
         keys=lambda _aux, _arity: keys,
         pair=exact_pair(cls, flatten, auxdata.same),
-        text=bracketed(cls.__name__),
+        text=bracketed(class_name(cls, qualified=False)),
         fits=lambda arity, aux: (
             arity == len(data_fields)
             and type(aux) is tuple
@@ -487,7 +487,7 @@ def static_rule(
         unflatten=lambda aux, _children: aux,
         keys=lambda _aux, _arity: (),
         pair=exact_pair(cls, flatten, auxdata.same),
-        text=bracketed(cls.__name__),
+        text=bracketed(class_name(cls, qualified=False)),
         fits=lambda arity, aux: arity == 0 and type(aux) is cls,
         namespace=namespace,
         where=where,

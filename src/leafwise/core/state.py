@@ -26,6 +26,7 @@ from .containers import (
 from .keyorder import AS_GIVEN, KeyOrder
 from .registry import view_of
 from .rule import Rule
+from .safely import class_name, printed, shown
 from .view import Mode
 
 
@@ -98,7 +99,9 @@ def _load_entry(entry: Any) -> Entry:
         _require(rule.fits(arity, aux), "another number of children or values")
         return run, rule, arity, aux
     except (TypeError, ValueError, AttributeError, IndexError) as error:
-        raise _malformed(f"aux data does not fit a {rule.name}: {error}") from None
+        raise _malformed(
+            f"aux data does not fit a {rule.name}: {printed(error)}"
+        ) from None
 
 
 def _find_rule(name: Any) -> Rule:
@@ -112,11 +115,11 @@ def _find_rule(name: Any) -> Rule:
     try:
         rule = view_of(namespace).resolve(cls)
     except NamespaceError as error:
-        raise TreeDefError(str(error)) from None
+        raise TreeDefError(printed(error)) from None
     if rule is None or rule.name in _NAMED:
-        scope = f"in namespace {namespace!r}" if namespace else "globally"
+        scope = f"in namespace {shown(namespace)}" if namespace else "globally"
         raise TreeDefError(
-            f"this treedef has a node of {cls.__qualname__}, which is not registered "
+            f"this treedef has a node of {class_name(cls)}, which is not registered "
             f"{scope} in this process; register the class before reading it"
         )
     return rule

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from ..errors import NamespaceError, TreeDefError
 from .algebra import Steps
-from .auxdata import clip
+from .auxdata import clip, described
 from .code import Code, Step, iter_steps, pack
 from .keypath import KeyPath
 from .mismatch import differences, leaf_count_error, mismatch_error
@@ -424,9 +424,7 @@ def check_treedefs(who: str, parts: tuple[Any, ...], *, same_mode: bool = True) 
     """
     for part in parts:
         if not isinstance(part, Structure):
-            raise TreeDefError(
-                f"{who} takes treedefs, got {type(part).__name__}: {clip(part)}"
-            )
+            raise TreeDefError(f"{who} takes treedefs, got {described(part)}")
         if same_mode and part.none_is_leaf != parts[0].none_is_leaf:
             raise TreeDefError(
                 f"{who} takes treedefs of one None mode: {clip(parts[0])} and "

@@ -45,6 +45,7 @@ from .content import (
     says_equal,
     traced_agreement,
 )
+from .safely import class_name, printed, shown, type_name
 from .tables import is_table, parts_of
 
 
@@ -162,7 +163,7 @@ class Values:
         except Undecided:
             raise
         except Exception as error:
-            raise Undecided(f"{type(error).__name__}: {error}") from error
+            raise Undecided(f"{type_name(error)}: {printed(error)}") from error
 
     def _sort(self, value: Any) -> int:
         """Return the number of the comparison that knows a value, or one beyond."""
@@ -439,14 +440,14 @@ def _answer(a: Any, b: Any) -> bool:
     except Exception as error:
         told = _told(a, b)
         if told is None:
-            why = f"== raised {type(error).__name__}: {error}"
+            why = f"== raised {type_name(error)}: {printed(error)}"
             raise Undecided(why) from error
         return told
     if isinstance(answer, bool):
         return answer
     if is_array(answer) and tuple(answer.shape) == ():
         return bool(answer)
-    if type(answer).__name__ == "NAType":  # of pandas: unknown is not the same
+    if type_name(answer) == "NAType":  # of pandas: unknown is not the same
         return False
     told = _told(a, b)
     if told is None:
@@ -504,7 +505,7 @@ def contrast(a: Any, b: Any) -> tuple[str, str] | str:
 
 def contrast_classes(one: type, other: type) -> tuple[str, str] | str:
     """Say which classes two are, as `contrast` does for values."""
-    names = [(cls.__module__, cls.__qualname__) for cls in (one, other)]
+    names = [(cls.__module__, class_name(cls)) for cls in (one, other)]
     if names[0] == names[1]:
         return "another class of the same name"
     return type_names(one, other)
@@ -512,10 +513,11 @@ def contrast_classes(one: type, other: type) -> tuple[str, str] | str:
 
 def type_names(one: type, other: type) -> tuple[str, str]:
     """Return the names of two types, as long as it takes to tell them apart."""
-    for name in ("__name__", "__qualname__"):
-        if getattr(one, name) != getattr(other, name):
-            return getattr(one, name), getattr(other, name)
-    short = one.__qualname__
+    for qualified in (False, True):
+        names = [class_name(cls, qualified=qualified) for cls in (one, other)]
+        if names[0] != names[1]:
+            return names[0], names[1]
+    short = class_name(one)
     if one.__module__ != other.__module__:
         return f"{one.__module__}.{short}", f"{other.__module__}.{short}"
     return short, f"another class named {short}"
@@ -537,10 +539,7 @@ def _places(a: Any, b: Any) -> str:
 
 def _letters(a: Any, b: Any) -> str:
     """Say from where on the whole texts of two values differ, "" if they do not."""
-    try:
-        one, other = (" ".join(repr(value).split()) for value in (a, b))
-    except Exception:
-        return ""
+    one, other = (" ".join(shown(value).split()) for value in (a, b))
     if one == other:
         return ""
     pairs = enumerate(zip(one, other, strict=False), start=1)

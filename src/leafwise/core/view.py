@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 
 from .containers import BUILTINS, INSERTION_ORDERED, structural_rule
 from .frozen import Frozen
+from .lock import Guard
 from .rule import Rule
 
 
@@ -31,6 +32,19 @@ class Mode(NamedTuple):
     none_is_leaf: bool
 
 
+_guard: Final = Guard()
+
+
+def _first(known: WeakValueDictionary[type, Rule], cls: type, rule: Rule) -> Rule:
+    """Return the rule that is known of a type, this one if none is.
+
+    Two threads may have made one each; treedefs tell rules apart by identity, so all
+    have to use the same one. The table looks and writes in two steps.
+    """
+    with _guard.lock:
+        return known.setdefault(cls, rule)
+
+
 class Adopter:
     """Asks somebody else for the rule of a type, and remembers the answer."""
 
@@ -44,7 +58,7 @@ class Adopter:
         """Return the rule of a type, the same one as long as it is in use."""
         known = self.known.get(cls)
         found = self.asked(cls) if known is None else known
-        return None if found is None else self.known.setdefault(cls, found)
+        return None if found is None else _first(self.known, cls, found)
 
 
 class Layer(Frozen):
@@ -208,4 +222,4 @@ def _derive(rule: Rule | None, cls: type) -> Rule | None:
     if rule is None or rule.adapt is None:
         return None
     derived = rule.derived.get(cls) or rule.adapt(cls)
-    return None if derived is None else rule.derived.setdefault(cls, derived)
+    return None if derived is None else _first(rule.derived, cls, derived)

@@ -24,6 +24,7 @@ from .containers import DICT, LIST, TUPLE
 from .keyorder import are_plain, key_order, known_orders
 from .keypath import KeyPath
 from .rule import Rule
+from .safely import type_name
 from .view import View
 
 
@@ -128,19 +129,24 @@ def _make_flattener(view: View) -> Callable[..., int]:
         mark: int,
     ) -> int:
         cls = type(node)
-        rule: Any = rules.get(cls) or resolve(cls)
+        rule: Any
+        try:
+            rule = rules[cls]
+        except KeyError:
+            rule = resolve(cls)
         children: Any
         aux: Any = None
         if rule is DICT:
-            keys = tuple(node)
+            held = node.copy()  # in one step: others may change the dict meanwhile
+            keys = tuple(held)
             try:
                 plain = are_plain(map(type, keys))
                 order = known_orders[keys] if plain else key_order(keys)
             except KeyError:
                 order = key_order(keys)
-            children = [*node.values()]
+            children = held.values()
             if order is not None:
-                children = order.gather(children)
+                children = order.gather([*children])
             aux = (keys, order)
         elif rule is LIST:
             children = node[:]
@@ -203,8 +209,9 @@ def _flatten_deep(
         for leaf in walk:
             add(leaf)
     except RuntimeError as error:
-        if str(error) == _CONVERTED and isinstance(error.__cause__, StopIteration):
-            raise error.__cause__ from None
+        cause = error.__cause__
+        if error.args == (_CONVERTED,) and isinstance(cause, StopIteration):
+            raise cause from None
         raise
     return mark
 
@@ -213,7 +220,7 @@ class _Cycle(Exception):
     """A node was met below itself, first at that depth of the path."""
 
     def __init__(self, node: Any, stack: list[Frame]) -> None:
-        self.kind = type(node).__name__
+        self.kind = type_name(node)
         self.depth = next(i for i, frame in enumerate(stack) if frame[0] is node)
 
 

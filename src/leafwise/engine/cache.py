@@ -7,10 +7,11 @@ thread at work goes on without the engine.
 
 from __future__ import annotations
 
-from _thread import allocate_lock
+from _thread import allocate_lock, get_ident
 from collections.abc import Hashable
 from typing import Any, Final
 
+from ..core.lock import Guard
 from ..core.runner import Runner, hooks, reference
 from ..core.view import View
 from .live import Live, compile_flatten
@@ -49,6 +50,21 @@ class _Memory:
         return sum(live.size for live in [*self.live.values()])
 
 
+class _Wish:
+    """That the engine is in a mode, as long as nobody wishes for another one.
+
+    Attributes:
+        mode: The mode.
+        thread: The thread that wishes it, None if it is for good.
+    """
+
+    __slots__ = ("mode", "thread")
+
+    def __init__(self, mode: str, thread: int | None) -> None:
+        self.mode = mode
+        self.thread = thread
+
+
 class Engine:
     """The state of the engine; there is one.
 
@@ -59,10 +75,23 @@ class Engine:
         evicted: How many of them had to leave for others.
     """
 
-    __slots__ = ("_lock", "_watchers", "compiled", "evicted", "memory", "mode")
+    __slots__ = (
+        "_granted",
+        "_guard",
+        "_lock",
+        "_watchers",
+        "_wishes",
+        "compiled",
+        "evicted",
+        "memory",
+        "mode",
+    )
 
     def __init__(self) -> None:
         self._lock = allocate_lock()
+        self._guard = Guard(self._begin_in_child)
+        self._wishes: list[_Wish] = []
+        self._granted: _Wish | None = None
         self.memory = _Memory()
         self.mode = "off"
         self.compiled = self.evicted = 0
@@ -70,15 +99,49 @@ class Engine:
 
     # ---------------------------------------------------------------- switching
 
-    def switch(self, mode: str) -> None:
-        """Turn the engine on or off, or make it eager; what was learned is lost."""
+    def wish(self, mode: str, *, lasting: bool = False) -> _Wish:
+        """Turn the engine on or off, or make it eager; what was learned is lost.
+
+        Returns:
+            What `take_back` takes. Of several wishes the last one counts.
+        """
+        wish = _Wish(mode, None if lasting else get_ident())
+        self._wishes.append(wish)
+        self._grant()
+        return wish
+
+    def take_back(self, wish: _Wish) -> None:
+        """Let those who wished something else before have their way again."""
+        if wish in self._wishes:
+            self._wishes.remove(wish)
+        self._grant()
+
+    def _grant(self) -> None:
+        """Do what the last wish says, also if it comes while an older one is done."""
+        with self._guard.lock:
+            self._granted = None
+            while self._granted is not self._wishes[-1]:
+                wish = self._wishes[-1]
+                self._switch(wish.mode)
+                self._granted = wish
+
+    def _switch(self, mode: str) -> None:
         self.mode = mode
         self.forget()
         hooks.sight = None if mode == "off" else self.sight
         hooks.runner = self.first_runner()
-        hooks.reader = None
-        if mode != "off":
-            hooks.reader = reader_after(1 if mode == "eager" else _MEETINGS)
+        sights = 1 if mode == "eager" else _MEETINGS
+        hooks.reader = None if mode == "off" else reader_after(sights)
+
+    def _begin_in_child(self) -> None:
+        """Go on in a forked child, where the other threads left off."""
+        learning, self._lock = self._lock.locked(), allocate_lock()
+        mine = (None, get_ident())
+        self._wishes = [wish for wish in self._wishes if wish.thread in mine]
+        if self._granted is not self._wishes[-1]:
+            self._grant()
+        elif learning:
+            self.forget()
 
     def first_runner(self) -> Runner:
         """Return the runner of a treedef that nothing is known about."""
@@ -88,7 +151,10 @@ class Engine:
 
     def forget(self) -> None:
         """Drop everything that was learned."""
-        memory, self.memory = self.memory, _Memory()
+        fresh = _Memory()
+        with self._guard.lock:  # of two who forget, each drops something else
+            memory = self.memory
+            self.memory = fresh
         for site in [*memory.sites.values()]:
             site.view.hot.pop(site.cls, None)
         for live in [*memory.live.values()]:
@@ -103,7 +169,8 @@ class Engine:
         if site is not None and site.skip > 0:
             site.skip -= 1
             return
-        if not self._lock.acquire(blocking=False):
+        lock = self._lock
+        if not lock.acquire(blocking=False):
             return
         try:
             if site is None:
@@ -113,7 +180,7 @@ class Engine:
         except RecursionError:  # the caller is deep in a stack of its own
             pass
         finally:
-            self._lock.release()
+            lock.release()
 
     def _be_patient(self, site: Site) -> None:
         """Look less and less often at a site where nothing comes again."""
@@ -230,13 +297,14 @@ class Engine:
     def runner_of(self, treedef: Any) -> Runner:
         """Give a treedef the runner of its structure, and return it."""
         runner: Runner = reference
-        if treedef._code and self._lock.acquire(blocking=False):
+        lock = self._lock
+        if treedef._code and lock.acquire(blocking=False):
             try:
                 runner = self._runner_of(treedef)
             except RecursionError:  # the caller is deep in a stack of its own
                 pass
             finally:
-                self._lock.release()
+                lock.release()
         treedef._runner = runner
         return runner
 

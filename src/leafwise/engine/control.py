@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator
 from typing import Any
 
-from ..core.auxdata import clip
+from ..core.auxdata import described
 from ..core.registry import on_change
 from ..core.structure import Structure
 from ..errors import TreeDefError
@@ -93,9 +92,7 @@ def source(treedef: Structure) -> str:
         <BLANKLINE>
     """
     if not isinstance(treedef, Structure):
-        raise TreeDefError(
-            f"source takes a treedef, got {type(treedef).__name__}: {clip(treedef)}"
-        )
+        raise TreeDefError(f"source takes a treedef, got {described(treedef)}")
     plan = make_plan(treedef._code)
     if plan is None:
         return ""
@@ -115,18 +112,29 @@ def forget() -> None:
     engine.forget()
 
 
-@contextmanager
-def _switched(mode: str) -> Iterator[None]:
-    before = engine.mode
-    engine.switch(mode)
-    try:
-        yield
-    finally:
-        engine.switch(before)
+class _Switched(ContextDecorator):
+    """Wishes for a mode while somebody is inside.
+
+    Those of several threads may overlap in any way; whoever leaves takes back what
+    was wished on entering, and nothing else.
+    """
+
+    def __init__(self, mode: str) -> None:
+        self._mode = mode
+        self._wishes: list[Any] = []
+
+    def __enter__(self) -> None:
+        self._wishes.append(engine.wish(self._mode))
+
+    def __exit__(self, *_: object) -> None:
+        engine.take_back(self._wishes.pop())
 
 
 def disabled() -> Any:
     """Return a context manager that leaves everything to the walk, in all threads.
+
+    Where several of these overlap, whether one inside the other or in several threads,
+    the one that was entered last counts, as long as it lasts.
 
     Example:
         >>> import leafwise as lw
@@ -134,7 +142,7 @@ def disabled() -> Any:
         ...     lw.engine.stats()["mode"]
         'off'
     """
-    return _switched("off")
+    return _Switched("off")
 
 
 def enabled() -> Any:
@@ -146,7 +154,7 @@ def enabled() -> Any:
         ...     lw.engine.stats()["mode"]
         'on'
     """
-    return _switched("on")
+    return _Switched("on")
 
 
 def eager() -> Any:
@@ -160,8 +168,8 @@ def eager() -> Any:
         ...     lw.engine.stats()["mode"]
         'eager'
     """
-    return _switched("eager")
+    return _Switched("eager")
 
 
-engine.switch(_MODES.get(os.environ.get("LEAFWISE_ENGINE", ""), "on"))
+engine.wish(_MODES.get(os.environ.get("LEAFWISE_ENGINE", ""), "on"), lasting=True)
 on_change.append(engine.forget)

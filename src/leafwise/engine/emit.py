@@ -32,6 +32,7 @@ SPREAD: Final = 4
 
 _TOOLS: Final[dict[str, Any]] = {
     "exactly": exactly,
+    "copy_dict": dict.copy,
     "countOf": countOf,
     "OrderedDict": OrderedDict,
     "defaultdict": defaultdict,

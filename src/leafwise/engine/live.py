@@ -117,7 +117,8 @@ def _build_again(treedef: Any, leaves: list[Any], error: Exception) -> Any:
 
     Running out of stack is no failure of the tree: the code needs none.
     """
-    error.__traceback__ = None  # its frame holds the error: a cycle, with the leaves
+    # the frame of its traceback holds the error: a cycle, with the leaves
+    BaseException.with_traceback(error, None)
     tree = reference.build(treedef, leaves)
     if isinstance(error, RecursionError):
         return tree

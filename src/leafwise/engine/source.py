@@ -11,12 +11,14 @@ import linecache
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..core.lock import Guard
 from .emit import Text
 
 
 __all__ = ["compile_text", "forget_files"]
 
 _numbers = itertools.count(1)
+_guard = Guard()
 
 
 def compile_text(text: Text, name: str) -> tuple[Callable[..., Any], str]:
@@ -37,7 +39,9 @@ def compile_text(text: Text, name: str) -> tuple[Callable[..., Any], str]:
         >>> forget_files([file])
     """
     source = str(text)
-    file = f"<leafwise {name} {next(_numbers)}>"
+    with _guard.lock:  # a counter alone would do, but for builds without the GIL
+        number = next(_numbers)
+    file = f"<leafwise {name} {number}>"
     names = {**text.names}  # and no `__name__`: torch's compiler would import it
     exec(compile(source, file, "exec", dont_inherit=True), names)
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)

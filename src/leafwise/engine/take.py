@@ -24,6 +24,7 @@ from .plan import (
 __all__ = ["emit_flatten", "emit_up_to"]
 
 _ONE_BY_ONE: Final = 16
+_LONG: Final = 64
 
 
 class _Taking:
@@ -39,6 +40,7 @@ class _Taking:
         self.exact = exact
         self.missed = "return None"
         self.started = False
+        self.taken: int | None = 0  # how many leaves so far, None where it depends
         self.named: list[str] = []
         self.waiting: dict[str, list[str]] = {"out": [], "ks": [], "fr": []}
         has_marks = exact and plan.root.marks > 0
@@ -71,6 +73,7 @@ class _Taking:
             self.text.add(f"def {self.blocks[id(part)]}(t, out, ks, fr):")
             self.text.deeper()
             self.started = True
+            self.taken = None
             self.marks = "ks"
             self.take(part, "t", inside=False)
             self.flush()
@@ -119,6 +122,7 @@ class _Taking:
             self.flush()
             varying = self.collected["fr"]
             self.refuse_if(f"{self.block(part)}({var}, out, {self.marks}, {varying})")
+            self.count(part.leaves)
         elif part.kind == "none":
             self.refuse_if(f"{var} is not None")
         else:
@@ -133,22 +137,44 @@ class _Taking:
             self.to_write.append(part)
         return name
 
-    def take_list(self, part: Part, var: str) -> None:
-        """Read a list, a tuple, or another sequence of known length."""
+    def take_tuple(self, part: Part, var: str) -> None:
+        """Read a tuple."""
         if part.arity > FEW or _is_one_piece(part):
             self.refuse_if(f"len({var}) != {part.arity}")
-            self.spread(part, self.copied(part, var))
+            self.spread(part, var)
         else:
             self.unpack(part, var)
 
-    take_tuple = take_list
+    def take_list(self, part: Part, var: str) -> None:
+        """Read a list in one step: others may change it meanwhile."""
+        if part.arity <= FEW and not _has_loop(part):
+            self.unpack(part, var)
+        elif part.runs == ((None, part.arity),) and self.may_append(part):
+            self.append_all(part, var)
+        else:
+            self.spread(part, self.copied(part, var))
+
+    def may_append(self, part: Part) -> bool:
+        """Say whether leaves are best appended, and then counted."""
+        return self.taken is not None and part.arity >= _LONG
+
+    def append_all(self, part: Part, var: str) -> None:
+        """Read a long list of leaves without a copy, and see how many there were."""
+        self.flush()
+        self.text.add(f"out += {var}")
+        self.count(part.leaves)
+        self.refuse_if(f"len(out) != {self.taken}")
+
+    def count(self, leaves: int) -> None:
+        """Take note of leaves that are read, or wait for it."""
+        if self.taken is not None:
+            self.taken += leaves
 
     def copied(self, part: Part, var: str) -> str:
-        """Return a sequence that nobody changes while its items are read."""
-        if not part.calls_user or part.kind == "tuple":
-            return var
+        """Write that a sequence of known length is copied; return the copy."""
         copy = self.text.fresh("c")
         self.text.add(f"{copy} = [*{var}]")
+        self.refuse_if(f"len({copy}) != {part.arity}")
         return copy
 
     def take_namedtuple(self, part: Part, var: str) -> None:
@@ -171,48 +197,57 @@ class _Taking:
         self.take_namedtuple(part, var)
 
     def take_dict(self, part: Part, var: str) -> None:
-        """Read a mapping by its keys, or by its values where they are many."""
+        """Read a mapping: its keys, and each value by its key.
+
+        Others may change it meanwhile, so keys and values that are to be paired by
+        their order come from a copy, which is made in one step.
+        """
         keys = keys_of(part)
+        ordered = _leaf_ordered(part, keys)
+        in_order = ordered is keys and part.kind != "OrderedDict"
+        if self.exact and part.arity > FEW and in_order:
+            var = self.held(var)
+            self.compare_keys(keys, var)
+            self.spread_values(part, var)
+            return
         if self.exact:
             self.compare_keys(keys, var)
         else:
             self.refuse_if(f"len({var}) != {part.arity}")
-        ordered = _leaf_ordered(part, keys)
-        if part.arity <= FEW or not self.exact:
-            names = [f"{var}[{self.text.constant(key)}]" for key in ordered]
-            if part.arity <= FEW or len(part.runs) > FEW:
-                self.read(part, names)
-                return
-            getter = self.text.constant(itemgetter(*ordered))
-            values = f"{getter}({var})"
-        else:
-            values = self.values(part, var)
+        if part.arity <= FEW or (not self.exact and len(part.runs) > FEW):
+            names = [self.text.fresh("v") for _ in ordered]
+            for name, key in zip(names, ordered, strict=True):
+                self.text.add(f"{name} = {var}[{self.text.constant(key)}]")
+            self.read(part, names)
+            return
         items = self.text.fresh("c")
-        self.text.add(f"{items} = {values}")
-        self.refuse_if(f"len({items}) != {part.arity}")
+        self.text.add(f"{items} = {self.text.constant(itemgetter(*ordered))}({var})")
         self.spread(part, items)
 
     take_OrderedDict = take_dict  # named after the kind
 
-    def values(self, part: Part, var: str) -> str:
-        """Return an expression for the values of a mapping, in leaf order."""
-        order = None if part.kind == "OrderedDict" else part.aux[1]
-        listed = f"[*{var}.values()]"
-        return (
-            listed if order is None else f"{self.text.constant(order.gather)}({listed})"
-        )
-
     def take_defaultdict(self, part: Part, var: str) -> None:
-        """Read a defaultdict by its values: a missing key would be made."""
+        """Read a defaultdict by a copy: a missing key would be made."""
         if not self.exact:
             self.take_paired(part, var)
             return
         self.refuse_if(
             f"{var}.default_factory is not {self.text.constant(part.aux[2])}"
         )
-        self.compare_keys(keys_of(part), var)
+        self.take_dict(part, self.held(var))
+
+    def held(self, var: str) -> str:
+        """Write that a dict is copied, and return the copy."""
+        held = self.text.fresh("d")
+        self.text.add(f"{held} = copy_dict({var})")
+        return held
+
+    def spread_values(self, part: Part, held: str) -> None:
+        """Read the values of a dict that nobody changes, in the order of its keys."""
         items = self.text.fresh("c")
-        self.text.add(f"{items} = {self.values(part, var)}")
+        values = f"{held}.values()"
+        listed = values if _is_one_piece(part) else f"[*{values}]"
+        self.text.add(f"{items} = {listed}")
         self.refuse_if(f"len({items}) != {part.arity}")
         self.spread(part, items)
 
@@ -337,7 +372,6 @@ class _Taking:
         if part.arity <= FEW:
             self.unpack(part, items)
         else:
-            self.refuse_if(f"len({items}) != {part.arity}")
             self.spread(part, self.copied(part, items))
 
     def read(self, part: Part, values: list[str]) -> None:
@@ -353,6 +387,7 @@ class _Taking:
             these = [next(rest) for _ in range(count)]
             if child is None:
                 self.waiting["out"] += these
+                self.count(count)
             elif is_loop(child, count):
                 self.loop(child, count, tuple_of(these))
             else:
@@ -368,6 +403,7 @@ class _Taking:
             if child is None:
                 few = [f"{items}[{place}]" for place in range(start, end)]
                 self.waiting["out"] += few if count < SPREAD else [f"*{piece}"]
+                self.count(count)
             elif is_loop(child, count):
                 self.loop(child, count, piece)
             else:
@@ -381,6 +417,7 @@ class _Taking:
         """Read equal neighbours."""
         self.flush()
         outer, apart = self.marks, self.exact and checks_itself(child, count)
+        taken, self.taken = self.taken, None
         if apart:
             self.marks = self.text.fresh("ks")
             self.text.add(f"{self.marks} = []")
@@ -390,6 +427,8 @@ class _Taking:
         self.take(child, name)
         self.flush()
         self.text.back()
+        self.taken = taken
+        self.count(count * child.leaves)
         if apart:
             self.check_marks(marks_of(child), count)
             self.marks = outer
@@ -441,6 +480,10 @@ def _is_one_piece(part: Part) -> bool:
         return not part.runs
     child, count = part.runs[0]
     return count >= SPREAD if child is None else is_loop(child, count)
+
+
+def _has_loop(part: Part) -> bool:
+    return any(child is not None and is_loop(child, n) for child, n in part.runs)
 
 
 def _leaf_ordered(part: Part, keys: tuple[Any, ...]) -> Sequence[Any]:

@@ -14,11 +14,11 @@ import functools
 import os
 import sys
 import weakref
-from _thread import RLock
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
+from ..core.lock import Guard
 from ..core.registry import announced, lookup
 from ..core.rule import Rule
 from . import jax, optree, torch
@@ -81,13 +81,13 @@ FRAMEWORKS: Final = {
     "torch": Framework("torch", torch.register),
 }
 
-_lock: Final = RLock()
+_guard: Final = Guard()
 _classes: Final[weakref.WeakSet[type]] = weakref.WeakSet()
 
 
 def _announce(cls: type) -> None:
     """Take note of a class, and register it wherever that is possible by now."""
-    with _lock:
+    with _guard.lock:
         _classes.add(cls)
         for framework in FRAMEWORKS.values():
             framework.take(cls)
@@ -112,7 +112,7 @@ def enable(name: str) -> None:
     if name not in FRAMEWORKS:
         known = ", ".join(map(repr, FRAMEWORKS))
         raise ValueError(f"no framework {name!r}; there are: {known}")
-    with _lock:
+    with _guard.lock:
         for cls in [*_classes]:
             FRAMEWORKS[name].take(cls)
 
@@ -139,7 +139,7 @@ def status() -> dict[str, Status]:
         >>> [*bridge.status()]
         ['jax', 'optree', 'torch']
     """
-    with _lock:
+    with _guard.lock:
         return {name: _status(known) for name, known in FRAMEWORKS.items()}
 
 
@@ -223,9 +223,9 @@ class _Loader:
 
 
 def _start() -> None:
+    announced.listeners.append(_announce)  # first, so that no class is missed
     for cls in announced.classes():
         _announce(cls)
-    announced.listeners.append(_announce)
     if "torch._dynamo" in sys.modules:
         let_compiler_trace()
     finder = _Finder()

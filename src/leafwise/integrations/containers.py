@@ -26,6 +26,7 @@ from ..core.items import items_rule
 from ..core.keys import GetAttrKey
 from ..core.registry import add_adopter, check_class, install
 from ..core.rule import Rule, custom_rule, dataclass_rule
+from ..core.safely import add_note, class_name
 from ..core.view import GLOBAL
 from ..errors import RegistryError
 
@@ -298,9 +299,10 @@ def _called(build: Build, items: Any, cls: type) -> Any:
         return build(items)
     except Exception as error:
         kind = "mapping" if isinstance(items, dict) else "sequence"
-        error.add_note(
-            f"{cls.__qualname__} was rebuilt from {clip(items)}; register_{kind}(cls, "
-            "build=...) can say how else to"
+        add_note(
+            error,
+            f"{class_name(cls)} was rebuilt from {clip(items)}; register_{kind}(cls, "
+            "build=...) can say how else to",
         )
         raise
 

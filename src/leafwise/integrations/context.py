@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.rule import Rule
+from ..core.safely import shown
 
 
 __all__ = ["Aux"]
@@ -28,4 +29,4 @@ class Aux:
         return self.rule.digest(self.aux)
 
     def __repr__(self) -> str:
-        return repr(self.rule.data(self.aux))
+        return shown(self.rule.data(self.aux))

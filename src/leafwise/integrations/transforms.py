@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from ..core.auxdata import clip
+from ..core.safely import shown
 from ..kinds import Kind
 from ..objects.filters import Filter, judge, predicate
 from ..objects.graphdef import GraphDef, Taken, build, kinds_of, take
@@ -608,7 +609,7 @@ def _target(
             for place, path in enumerate(paths)
         )
         raise ValueError(
-            f"{meant!r} means no value of argument {number}: there is nothing to "
+            f"{shown(meant)} means no value of argument {number}: there is nothing to "
             f"differentiate{f' ({frozen} of its values are frozen)' if frozen else ''}"
         )
     names = [paths[place][2:] for place in places]

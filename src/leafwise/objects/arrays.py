@@ -22,10 +22,9 @@ from ..kinds import Marked
 __all__ = [
     "DataNode",
     "is_data",
+    "learned",
     "looks_like_array",
-    "plain_types",
     "register_data_type",
-    "settled_types",
     "sort",
 ]
 
@@ -33,14 +32,34 @@ C = TypeVar("C", bound=type)
 
 _MAX_TYPES: Final = 4096
 
-plain_types: Final[set[type]] = set()
-"""Types known to be no data, whose instances hold no other values."""
 
-settled_types: Final[set[type]] = set()
-"""Types known to be either plain or data."""
+class _Learned:
+    """What is known of types, all of which is dropped as soon as it may be wrong.
 
-_registrations: Final = [0]
-"""How often something was registered."""
+    The sets are replaced, never cleared: whoever classifies a value notes down the
+    answer in the sets that were there before, so that an answer from before a
+    registration is lost with them.
+
+    Attributes:
+        plain: Types known to be no data, whose instances hold no other values.
+        data: Types known to be data.
+        settled: All of both.
+    """
+
+    __slots__ = ("data", "plain", "settled")
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget all of it."""
+        self.plain: set[type] = set()
+        self.data: set[type] = set()
+        self.settled: set[type] = set()
+
+
+learned: Final = _Learned()
+"""What is known of the types that were met so far."""
 
 _exact: Final[dict[type, bool]] = {}
 _with_subclasses: Final[dict[type, bool]] = {}
@@ -69,9 +88,9 @@ def is_data(value: Any) -> bool:
     The idea is that of `flax.nnx.is_data`.
     """
     cls = type(value)
-    if cls in settled_types:
-        return cls not in plain_types
-    return _classify(value)[0]
+    if cls in learned.data:
+        return True
+    return cls not in learned.plain and _classify(value)[0]
 
 
 def register_data_type(cls: C, *, subclasses: bool = False, data: bool = True) -> C:
@@ -100,18 +119,11 @@ def register_data_type(cls: C, *, subclasses: bool = False, data: bool = True) -
     """
     check_class(cls)
     (_with_subclasses if subclasses else _exact)[cls] = data
-    forget_types()
+    learned.forget()
     return cls
 
 
-def forget_types() -> None:
-    """Forget what was learned about types, because something was registered."""
-    _registrations[0] += 1
-    settled_types.clear()
-    plain_types.clear()
-
-
-on_change.append(forget_types)
+on_change.append(learned.forget)
 
 
 def sort(value: Any, holds_others: Callable[[Any], bool]) -> str:
@@ -123,18 +135,19 @@ def sort(value: Any, holds_others: Callable[[Any], bool]) -> str:
             hold others that could be.
     """
     cls = type(value)
-    if cls in settled_types:
-        return "plain" if cls in plain_types else "data"
-    known = _registrations[0]
+    plain, known, settled = learned.plain, learned.data, learned.settled
+    if cls in plain:
+        return "plain"
+    if cls in known:
+        return "data"
     data, lasting = _classify(value)
     if not data and holds_others(value):
         return "container"
-    if lasting and known == _registrations[0]:  # nobody registered it meanwhile
-        if len(settled_types) > _MAX_TYPES:
-            forget_types()
-        if not data:
-            plain_types.add(cls)
-        settled_types.add(cls)
+    if lasting:
+        if len(settled) > _MAX_TYPES:
+            learned.forget()
+        (known if data else plain).add(cls)
+        settled.add(cls)
     return "data" if data else "plain"
 
 

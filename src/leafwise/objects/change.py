@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 from ..core.auxdata import clip
 from ..core.rule import Rule
+from ..core.safely import shown
 from ..errors import StructureError
 from ..sentinel import MISSING
 from .arrays import DataNode
@@ -257,7 +258,7 @@ def pop(node: Any, *filters: Filter) -> Any:
         if not isinstance(holder, dict) and not _drops(holder, link[1]):
             path = unlink(link)
             raise ValueError(
-                f"Cannot pop key {path[-1]!r} at {path}: it stands in a "
+                f"Cannot pop key {shown(path[-1])} at {path}: it stands in a "
                 f"{type(holder).__name__}"
             )
     states = [nested(taken, part) for part in chosen]

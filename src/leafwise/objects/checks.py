@@ -22,9 +22,10 @@ from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.registry import current, namespaces, view_of
 from ..core.rule import Rule
+from ..core.safely import class_name, printed, shown
 from ..errors import KindError
 from ..kinds import Marked
-from .arrays import plain_types, settled_types, sort
+from .arrays import learned, sort
 
 
 __all__ = ["Found", "find_data", "find_marks", "foreign", "holds_data", "holds_others"]
@@ -148,7 +149,7 @@ def _path_of(link: Any) -> tuple[Any, ...]:
 
 def find_data(value: Any) -> Iterator[Found]:
     """Yield the data inside a container, each once, with its path."""
-    return _search(value, plain_types, _is_data)
+    return _search(value, learned.plain, _is_data)
 
 
 def holds_data(value: Any) -> bool:
@@ -165,7 +166,7 @@ def _is_data(value: Any) -> bool:
 
 def find_marks(value: Any) -> Iterator[Found]:
     """Yield the marks inside a container, each once, with its path."""
-    return _search(value, settled_types, _is_mark)
+    return _search(value, learned.settled, _is_mark)
 
 
 def _is_mark(value: Any) -> bool:
@@ -178,9 +179,9 @@ def _is_mark(value: Any) -> bool:
 def describe(value: Any) -> str:
     """Return what a value is in a few words: its type, shape and dtype."""
     cls = type(value)
-    name = cls.__qualname__
+    name = class_name(cls)
     if is_array_like(value):
-        return f"{name} of shape {_shape(value)} and dtype {value.dtype}"
+        return f"{name} of shape {_shape(value)} and dtype {printed(value.dtype)}"
     if cls.__module__ == "builtins" and not isinstance(value, type):
         return f"{name}: {clip(value)}"
     return name
@@ -188,7 +189,7 @@ def describe(value: Any) -> str:
 
 def _shape(value: Any) -> str:
     try:
-        return str(tuple(value.shape))
+        return printed(tuple(value.shape))
     except Exception:
         return "unknown"
 
@@ -314,7 +315,7 @@ def _others(value: Any) -> str:
 def stray_marks(owner: type, key: Any, found: Found) -> KindError:
     """E5: `data(...)` or `static(...)` inside another value."""
     path = KeyPath((key, *found.path))
-    mark = repr(found.value).partition("(")[0]
+    mark = shown(found.value).partition("(")[0]
     return KindError(
         f"Found {mark}(...) inside the value of {owner.__qualname__}{key}, at "
         f"{owner.__qualname__}{path}. Marks say what an attribute is, so they stand "
@@ -327,4 +328,4 @@ def stray_marks(owner: type, key: Any, found: Found) -> KindError:
 
 
 def _name(key: Any) -> str:
-    return str(key).removeprefix(".")
+    return printed(key).removeprefix(".")

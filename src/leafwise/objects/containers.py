@@ -17,8 +17,10 @@ from collections.abc import (
 )
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
 
+from ..core.auxdata import described
 from ..core.jsonform import read_value, write_value
 from ..core.keys import DictKey, SequenceKey
+from ..core.safely import shown
 from ..kinds import Kind
 from ..show.text import Block
 from .items import Container, Positions, positions
@@ -157,7 +159,7 @@ class List(Container, MutableSequence[T], Generic[T]):
         except TypeError:
             raise TypeError(
                 f"{type(self).__name__} takes integers and slices, "
-                f"got {type(index).__name__}: {index!r}"
+                f"got {described(index)}"
             ) from None
         size = len(self)
         if not -size <= place < size:
@@ -359,11 +361,10 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
         return self._leafwise_items[key]  # type: ignore[no-any-return]  # items are T
 
     def __setitem__(self, key: str, value: T) -> None:
-        check(self, f"[{key!r}]")
+        check(self, f"[{shown(key)}]")
         if not isinstance(key, str):
             raise TypeError(
-                f"the keys of a {type(self).__name__} are strings, "
-                f"got {type(key).__name__}: {key!r}"
+                f"the keys of a {type(self).__name__} are strings, got {described(key)}"
             )
         layout = self._leafwise_item_layout
         known = layout.kinds.get(key)
@@ -373,7 +374,7 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
             _put(self, "_leafwise_item_layout", layout.having(key, kind))
 
     def __delitem__(self, key: str) -> None:
-        check(self, f"[{key!r}]")
+        check(self, f"[{shown(key)}]")
         del self._leafwise_items[key]
         _put(self, "_leafwise_item_layout", self._leafwise_item_layout.lacking(key))
 
@@ -384,7 +385,7 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
                 return object.__getattribute__(self, "_leafwise_items")[name]
             except (KeyError, AttributeError):
                 raise AttributeError(
-                    f"{type(self).__name__} has no item or attribute {name!r}"
+                    f"{type(self).__name__} has no item or attribute {shown(name)}"
                 ) from None
 
         def __setattr__(self, name: str, value: Any) -> None:
@@ -392,8 +393,8 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
                 super().__setattr__(name, value)
             elif hasattr(type(self), name):
                 raise AttributeError(
-                    f"{name!r} is a name that {type(self).__name__} itself uses; "
-                    f"write obj[{name!r}] = ... for an item"
+                    f"{shown(name)} is a name that {type(self).__name__} itself uses; "
+                    f"write obj[{shown(name)}] = ... for an item"
                 )
             else:
                 self[name] = value
@@ -475,7 +476,9 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
         _put(self, "_leafwise_item_layout", layout)
 
     def _leafwise_block(self, *, nested: bool) -> Block:
-        items = [(f"{key!r}: ", value) for key, value in self._leafwise_items.items()]
+        items = [
+            (f"{shown(key)}: ", value) for key, value in self._leafwise_items.items()
+        ]
         rest = super()._leafwise_block(nested=nested).items
         return Block(f"{type(self).__name__}({{", [*items, *rest], "})")
 

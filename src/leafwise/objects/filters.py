@@ -18,6 +18,7 @@ from typing import Final, TypeAlias, get_origin
 
 from ..core.auxdata import clip
 from ..core.frozen import Frozen
+from ..core.safely import shown
 from ..kinds import COUNT_AS_STATE, Kind
 
 
@@ -62,7 +63,7 @@ class _Filter(Frozen):
 
     def __repr__(self) -> str:
         shown = (
-            value.__name__ if isinstance(value, type) else repr(value)
+            value.__name__ if isinstance(value, type) else shown(value)
             for value in self._shown()
         )
         return f"{type(self).__name__}({', '.join(shown)})"

@@ -14,10 +14,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
+from ..core.auxdata import clip
 from ..core.containers import LIST, NAMEDTUPLE, STRUCTSEQ, TUPLE
 from ..core.keypath import KeyPath
 from ..core.registry import install
 from ..core.rule import Rule, static_rule
+from ..core.safely import shown
 from ..core.state import dump, load
 from ..core.view import GLOBAL, Mode
 from ..errors import CycleError, SharedError
@@ -170,9 +172,9 @@ def _text(code: Sequence[Entry]) -> Iterator[str]:
             yield f"{name}({said}"
             stack.append((iter([f"{a}{b}" for a, b in pairs]), ")"))
         elif tag == VARIABLE:
-            yield f"{rule.__name__}({', '.join(filter(None, ('*', repr(aux))))})"
+            yield f"{rule.__name__}({', '.join(filter(None, ('*', shown(aux))))})"
         elif tag == FIXED:
-            yield repr(aux)
+            yield shown(aux)
         else:
             yield "*" if tag == LEAF else f"#{number}"
         while stack and stack[-1][0].__length_hint__() == 0:  # type: ignore[attr-defined]  # of lists
@@ -280,7 +282,7 @@ def take(
     """
     if on_shared not in ("error", "warn", "allow"):
         raise ValueError(
-            f"on_shared must be 'error', 'warn' or 'allow', got {on_shared!r}"
+            f"on_shared must be 'error', 'warn' or 'allow', got {clip(on_shared)}"
         )
     taken = Taken()
     code = taken.code
@@ -381,7 +383,7 @@ def _complain(on_shared: OnShared, first: Any, link: Any, value: Any) -> None:
 
 
 def _shown(path: tuple[Any, ...]) -> str:
-    return repr(path) if path else "the root"
+    return shown(path) if path else "the root"
 
 
 def _cycle(link: Any, value: Any) -> CycleError:

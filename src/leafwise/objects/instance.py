@@ -7,12 +7,12 @@ through, making it anew from a pickle.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.runner import hooks
 from ..kinds import Kind, Marked
-from .arrays import DataNode, plain_types, settled_types
+from .arrays import DataNode, learned
 from .assign import Attribute, decide, recheck
 from .layout import Layout, OwnLayout, layout_of
 from .statics import Statics
@@ -76,8 +76,9 @@ def remember(obj: Any, aux: Statics) -> None:
     """Let an object keep its aux data, and its layout learn to read it fast."""
     set_statics(obj, aux)
     layout = obj._leafwise_layout
-    if type(layout) is Layout and layout.read is None and hooks.reader is not None:
-        layout.read = hooks.reader(layout, "_leafwise_statics")
+    reader = hooks.reader
+    if type(layout) is Layout and layout.read is None and reader is not None:
+        layout.read = reader(layout, "_leafwise_statics")
 
 
 def start(obj: Any) -> Layout:
@@ -103,30 +104,32 @@ def assign(obj: Any, name: str, value: Any) -> None:
         return
     building = getattr(obj, "_leafwise_building", False)
     attribute = Attribute(cls._leafwise_traits, name, known, building)
+    plain, data = learned.plain, learned.data
     kind = decide(attribute, value, mark)
     put(obj, name, value)
     if kind is not known:
         before = obj._leafwise_layout
         after = before.having(name, kind)
         set_layout(obj, after)
-        if known is None and mark is None:
-            _remember(before, after, name, type(value), kind)
+        is_current = plain is learned.plain and data is learned.data
+        if known is None and mark is None and is_current:
+            step = _step(name, type(value), kind, plain, data)
+            _remember(before, after, step)
 
 
-def _remember(
-    before: Layout | OwnLayout,
-    after: Layout | OwnLayout,
-    name: str,
-    cls: type,
-    kind: Kind,
-) -> None:
+def _step(
+    name: str, cls: type, kind: Kind, plain: set[type], data: set[type]
+) -> Hashable:
+    """Return the key of an assignment in `Layout.quick`, None if it has none."""
+    if cls in plain:
+        return name
+    return (name, cls) if cls in data and kind is not _STATIC else None
+
+
+def _remember(before: Layout | OwnLayout, after: Layout | OwnLayout, step: Any) -> None:
     """Remember where a first assignment led, if it always leads there."""
-    if type(before) is not Layout or type(after) is not Layout:
-        return
-    if cls in plain_types:
-        before.quick[name] = after
-    elif cls in settled_types and kind is not _STATIC:
-        before.quick[name, cls] = after
+    if step is not None and type(before) is Layout and type(after) is Layout:
+        before.quick[step] = after
 
 
 def _is_kept_elsewhere(cls: type, name: str) -> bool:
@@ -190,9 +193,9 @@ def look_through(obj: Any) -> None:
     layout = before = obj._leafwise_layout
     values = obj.__dict__
     kinds = layout.kinds
-    for name in [name for name, v in values.items() if type(v) not in plain_types]:
+    for name in [name for name, v in values.items() if type(v) not in learned.plain]:
         value, kind = values[name], kinds.get(name)
-        if kind is None or (kind is not _STATIC and type(value) in settled_types):
+        if kind is None or (kind is not _STATIC and type(value) in learned.settled):
             continue
         now = recheck(Attribute(traits, name, kind, building=False), value)
         if now is not kind:
@@ -241,7 +244,7 @@ def reconsider(obj: Any) -> None:
     layout = obj._leafwise_layout
     for name, kind in [*layout.kinds.items()]:
         value = vars(obj)[name]
-        if kind is _STATIC and type(value) not in plain_types:
+        if kind is _STATIC and type(value) not in learned.plain:
             attribute = Attribute(traits, name, None, building=False)
             layout = layout.having(name, decide(attribute, value, None))
     set_layout(obj, layout)

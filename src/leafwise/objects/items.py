@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..core.keys import SequenceKey
 from ..core.rule import Brackets, Rule, exact_pair
 from ..kinds import Kind, Marked
-from .arrays import plain_types, settled_types
+from .arrays import learned
 from .assign import Attribute, decide, recheck
 from .layout import picker
 from .node import write_statics
@@ -115,7 +115,7 @@ class Container(Pytree):
 
     def _leafwise_recheck(self, name: Any, value: Any, kind: Kind) -> Kind:
         """Look through an item that is there; return its kind."""
-        if type(value) in (plain_types if kind is _STATIC else settled_types):
+        if type(value) in (learned.plain if kind is _STATIC else learned.settled):
             return kind
         key = type(self)._leafwise_item_key
         return recheck(Attribute(self._leafwise_traits, name, kind, False, key), value)

@@ -19,11 +19,12 @@ from ..core.code import unlink
 from ..core.keypath import KeyPath
 from ..core.registry import announced, install
 from ..core.rule import Rule
+from ..core.safely import add_note
 from ..core.view import GLOBAL
 from ..errors import KindError
 from ..kinds import Kind
 from ..show.text import Block, render
-from .arrays import plain_types, settled_types
+from .arrays import learned
 from .checks import Found, find_data
 from .instance import (
     Shell,
@@ -185,9 +186,9 @@ class Pytree(Shell, metaclass=PytreeMeta):
             kind = layout.kinds.get(name)
             cls = type(value)
             if kind is None:
-                if cls in plain_types:
+                if cls in learned.plain:
                     known = layout.quick.get(name)
-                elif cls in settled_types:
+                elif cls in learned.data:
                     known = layout.quick.get((name, cls))
                 else:
                     known = None
@@ -195,7 +196,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
                     put(self, name, value)
                     set_layout(self, known)
                     return
-            elif cls in (plain_types if kind is _STATIC else settled_types):
+            elif cls in (learned.plain if kind is _STATIC else learned.settled):
                 put(self, name, value)
                 return
             assign(self, name, value)
@@ -403,7 +404,7 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
             look_through(obj)
         except KindError as error:
             if path:
-                error.add_note(f"the object stands at {KeyPath(unlink(path))}")
+                add_note(error, f"the object stands at {KeyPath(unlink(path))}")
             raise
         if recursive:
             for found in _objects_in(obj):

@@ -14,6 +14,7 @@ from ..core.containers import BUILTINS
 from ..core.near import is_near
 from ..core.registry import install
 from ..core.rule import Brackets, Rule, exact_pair
+from ..core.safely import printed, shown
 from ..core.values import alike
 from ..core.view import GLOBAL
 from ..show.text import Block, render
@@ -189,7 +190,7 @@ class _Level:
 
 def _block(items: dict[Any, Any], opening: str, closing: str) -> Block:
     pairs = [
-        (f"{key!r}: ", _Level(value) if type(value) is dict else value)
+        (f"{shown(key)}: ", _Level(value) if type(value) is dict else value)
         for key, value in items.items()
     ]
     return Block(f"{opening}{{", pairs, f"}}{closing}")
@@ -228,13 +229,13 @@ def unknown(key: Any, known: Mapping[Any, Any]) -> str:
     near = [
         other
         for other in known
-        if str(other) == str(key)
+        if printed(other) == printed(key)
         or (isinstance(other, str) and isinstance(key, str) and is_near(key, other))
     ]
     if near:
-        return f"no item {key!r}; did you mean {near[0]!r}?"
+        return f"no item {shown(key)}; did you mean {shown(near[0])}?"
     listed = ", ".join(map(clip, [*known][:5])) or "none"
-    return f"no item {key!r}; there are: {listed}"
+    return f"no item {shown(key)}; there are: {listed}"
 
 
 def _exact(path: Path) -> Path:
@@ -332,7 +333,7 @@ class FlatState(Mapping[Path, V], Generic[V]):
         return len(self._items)
 
     def __repr__(self) -> str:
-        return f"FlatState({self._items!r})"
+        return f"FlatState({shown(self._items)})"
 
     def split(self, *filters: Filter) -> tuple[FlatState, ...]:
         """Return one part for each filter; together they must mean everything."""

@@ -15,6 +15,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any, Final
 
 from ..core import auxdata
+from ..core.safely import shown
 from ..kinds import Kind
 from .layout import Anatomy
 
@@ -73,7 +74,7 @@ class Statics:
 
     def __repr__(self) -> str:
         pairs = zip(self.anatomy.static, self.seen, strict=True)
-        return ", ".join(f"{name}={value!r}" for name, value in pairs)
+        return ", ".join(f"{name}={shown(value)}" for name, value in pairs)
 
 
 class Constant:

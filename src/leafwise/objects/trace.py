@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import contextlib
 from _thread import _local, allocate_lock, start_new_thread
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
+from ..core.lock import Guard
 from ..errors import TraceError
 
 
@@ -35,23 +36,32 @@ class Levels:
     def __init__(self) -> None:
         self.token: Provider | None = None
         self.base: Any = None
-        self._providers: list[Provider] = []
+        self._providers: tuple[Provider, ...] = ()
 
     def add(self, provider: Provider) -> None:
         """Ask a provider, too, from now on."""
-        self._providers.append(provider)
-        if len(self._providers) == 1:
-            token = provider
-        else:
-            listed = tuple(self._providers)
+        added = False
+        while not added:
+            known = self._providers
+            providers = (*known, provider)
+            token = provider if not known else _all_of(providers)
+            base = _in_fresh_thread(token)
+            with _guard.lock:
+                if self._providers is known:  # nobody else came first
+                    self._providers, self.base, self.token = providers, base, token
+                    added = True
 
-            def token() -> Any:
-                return tuple([one() for one in listed])
 
-        self.base = _in_fresh_thread(token)
-        self.token = token
+def _all_of(providers: tuple[Provider, ...]) -> Provider:
+    """Return a provider whose levels are those of several."""
+
+    def token() -> Any:
+        return tuple([one() for one in providers])
+
+    return token
 
 
+_guard: Final = Guard()
 levels: Final = Levels()
 _here: Final = _local()
 
@@ -96,7 +106,7 @@ def check(obj: Any, what: str) -> None:
     token = levels.token
     if token is None or getattr(obj, "_leafwise_stamp", levels.base) == token():
         return
-    if getattr(_here, "relaxed", False):
+    if getattr(_here, "relaxed", 0):
         return
     name = type(obj).__qualname__
     raise TraceError(
@@ -112,11 +122,20 @@ def check(obj: Any, what: str) -> None:
     )
 
 
-@contextlib.contextmanager
-def unsafe_mutation() -> Iterator[None]:
-    """Allow changes of objects from any trace level, in this thread.
+class _Relaxed(contextlib.ContextDecorator):
+    """Allows changes inside of it, in the thread that is inside."""
 
-    What is assigned must not be traced, or it leaks.
+    def __enter__(self) -> None:
+        _here.relaxed = getattr(_here, "relaxed", 0) + 1
+
+    def __exit__(self, *_: object) -> None:
+        _here.relaxed -= 1
+
+
+def unsafe_mutation() -> contextlib.AbstractContextManager[None]:
+    """Return a context manager that allows changes of objects from any trace level.
+
+    It does so in this thread. What is assigned must not be traced, or it leaks.
 
     Example:
         >>> import leafwise as lw
@@ -124,9 +143,4 @@ def unsafe_mutation() -> Iterator[None]:
         >>> with lw.unsafe_mutation():
         ...     box[...] = 1
     """
-    before = getattr(_here, "relaxed", False)
-    _here.relaxed = True
-    try:
-        yield
-    finally:
-        _here.relaxed = before
+    return _Relaxed()

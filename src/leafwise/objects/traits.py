@@ -18,6 +18,8 @@ import typing
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from ..core.auxdata import clip
+from ..core.safely import type_name
 from ..kinds import KIND, Data, Kind, Marked, Static
 from .layout import Family, Order
 
@@ -45,8 +47,8 @@ class Traits:
 
     __slots__ = (
         "_declared",
+        "_made",
         "_marks",
-        "_rule",
         "cls",
         "family",
         "hidden",
@@ -73,7 +75,7 @@ class Traits:
             return default if base is None else getattr(base, name)
 
         if order not in (None, *_ORDERS):
-            raise ValueError(f"order must be 'name' or 'insertion', got {order!r}")
+            raise ValueError(f"order must be 'name' or 'insertion', got {clip(order)}")
         self.cls = cls
         self.pytree: bool = chosen(pytree, "pytree", True)
         self.order: Order = chosen(order, "order", "name")
@@ -87,26 +89,28 @@ class Traits:
             if isinstance(value, functools.cached_property)
         )
         self._marks = {**_annotated(cls, scope), **_unwrapped(cls)}
-        self._rule: Any = None
+        self._made: dict[str, Any] = {}
         self._declared: dict[str, Kind] | None = None
 
     @property
     def rule(self) -> Any:
         """The rule by which objects come apart, whether they are nodes or not."""
-        if self._rule is None:
-            self._rule = self.cls._leafwise_rule("")  # type: ignore[attr-defined]  # a Pytree
-        return self._rule
+        made = self._made
+        if "rule" not in made:  # another thread's may come first, and is the rule then
+            made.setdefault("rule", self.cls._leafwise_rule(""))  # type: ignore[attr-defined]  # a Pytree
+        return made["rule"]
 
     @property
     def declared(self) -> Mapping[str, Kind]:
         """The kinds that the bodies of the class and its bases declare."""
-        if self._declared is None:
-            self._declared = self._read()
-        return self._declared
+        declared = self._declared
+        if declared is None:
+            declared = self._declared = self._read()
+        return declared
 
     def forget(self) -> None:
         """Read the declarations again, because the class was decorated since."""
-        self._declared = self._rule = None
+        self._declared, self._made = None, {}
         self.family = Family(self.cls, self.order)
 
     def _read(self) -> dict[str, Kind]:
@@ -171,7 +175,7 @@ def _kind_of_field(cls: type, field: dataclasses.Field[Any]) -> Kind | None:
         if type(value) is not bool:
             raise ValueError(
                 f"field {field.name!r} of {cls.__qualname__} has metadata "
-                f"{{{mark!r}: {value!r}}}; expected bool, got {type(value).__name__}"
+                f"{{{mark!r}: {clip(value)}}}; expected bool, got {type_name(value)}"
             )
         other = Kind.DATA if when is Kind.STATIC else Kind.STATIC
         kinds.add(when if value else other)
@@ -181,7 +185,7 @@ def _kind_of_field(cls: type, field: dataclasses.Field[Any]) -> Kind | None:
     if len(kinds) > 1:
         raise ValueError(
             f"field {field.name!r} of {cls.__qualname__} has metadata that disagrees: "
-            f"{dict(metadata)!r}"
+            f"{clip(dict(metadata))}"
         )
     return kinds.pop() if kinds else None
 

@@ -113,10 +113,11 @@ def register_variable_name(
         >>> lw.variable_type("masks").__name__, Mask(1).tag
         ('Mask', 'masks')
     """
-    known = _types.get(name)
-    if known not in (None, cls) and not exist_ok:
-        raise ValueError(f"the name {name!r} belongs to {known!r} already")
-    _types[name] = cls
+    known = _types.setdefault(name, cls)  # in one step: another thread may ask, too
+    if known is not cls:
+        if not exist_ok:
+            raise ValueError(f"the name {name!r} belongs to {known!r} already")
+        _types[name] = cls
     cls.tag = name
     return cls
 
@@ -140,8 +141,9 @@ def variable_type(name: str, *, allow_register: bool = False) -> type[Variable]:
         if not allow_register:
             known = ", ".join(map(repr, _types))
             raise ValueError(f"no type of variables is named {name!r}; known: {known}")
-        made = type(name.title().replace("_", ""), (Variable,), {"__slots__": ()})
-        register_variable_name(name, made)
+        body = {"__slots__": (), "tag": name}
+        made = type(name.title().replace("_", ""), (Variable,), body)
+        return _types.setdefault(name, made)
     return _types[name]
 
 

@@ -16,6 +16,7 @@ from ..core.jsonform import read_value, write_value
 from ..core.keys import GetAttrKey
 from ..core.registry import announced, install
 from ..core.rule import Brackets, Rule, exact_pair
+from ..core.safely import shown
 from ..core.view import GLOBAL
 from ..kinds import Kind
 from ..sentinel import MISSING
@@ -448,7 +449,7 @@ class Metadata:
 
     def __repr__(self) -> str:
         pairs = zip(*self.seen, strict=True)
-        return ", ".join(f"{name}={value!r}" for name, value in pairs)
+        return ", ".join(f"{name}={shown(value)}" for name, value in pairs)
 
     def __reduce__(self) -> Any:
         return Metadata, (dict(zip(*self.seen, strict=True)),)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..core.auxdata import clip
+from ..core.auxdata import clip, described
 from ..core.registry import current
 from ..core.treedef import PyTreeDef
 from ..core.view import GLOBAL, View
@@ -198,7 +198,7 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
         swapped = isinstance(leaves, PyTreeDef)
         raise TypeError(
             "tree_unflatten takes the treedef first and the leaves second, "
-            f"got {type(treedef).__name__}: {clip(treedef)}"
+            f"got {described(treedef)}"
             + (" (swap the two arguments)" if swapped else "")
         )
     if type(leaves) is list and len(leaves) == treedef._count:
@@ -297,7 +297,7 @@ def _map_tied(
     strict: bool,
 ) -> Any:
     if share != "preserve":
-        raise ValueError(f"share must be None or 'preserve', got {share!r}")
+        raise ValueError(f"share must be None or 'preserve', got {clip(share)}")
     return map_tied(f, trees, view, stop, strict=strict)
 
 
@@ -394,7 +394,7 @@ def _chooser(chosen: Any) -> Any:
     if found is None:
         raise TypeError(
             "tree_map_only selects by a type, a tuple of types, a union or a "
-            f"predicate, got {type(chosen).__name__}: {clip(chosen)}"
+            f"predicate, got {described(chosen)}"
         )
     return found
 

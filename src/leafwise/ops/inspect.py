@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..core.auxdata import clip
 from ..core.containers import BUILTINS
 from ..core.registry import namespaces, view_of
+from ..core.safely import class_name, shown, type_name
 from ..core.treedef import PyTreeDef, make_treedef
 from ..core.values import Undecided, Values, cannot_compare, type_names
 from ..core.view import GLOBAL, View
@@ -155,7 +156,7 @@ def tree_flatten_one_level(
     if rule is None or asks_to_stop(stop, tree):
         raise StructureError(
             f"a leaf has no children to take apart: {clip(tree)} "
-            f"({type(tree).__qualname__})"
+            f"({class_name(type(tree))})"
         )
     children, aux = rule.flatten(tree)
     arity = len(children)
@@ -303,7 +304,7 @@ def treedef_is_leaf(treedef: PyTreeDef, *, strict: bool = True) -> bool:
 
 def _checked(treedef: Any) -> PyTreeDef:
     if not isinstance(treedef, PyTreeDef):
-        raise TypeError(f"expected a treedef, got {type(treedef).__name__}")
+        raise TypeError(f"expected a treedef, got {type_name(treedef)}")
     return treedef
 
 
@@ -345,26 +346,26 @@ are registered'
     if rule is None:
         return f"a leaf: {_why_leaf(cls, view, none_is_leaf)}"
     if cls in BUILTINS:
-        return f"a node: {cls.__qualname__} is a built-in node type"
+        return f"a node: {class_name(cls)} is a built-in node type"
     if rule.cls is tuple:
-        return f"a node: {cls.__qualname__} is a {rule.name.partition(' ')[0]}"
-    scope = f"in namespace {rule.namespace!r}" if rule.namespace else "globally"
-    name = cls.__qualname__
+        return f"a node: {class_name(cls)} is a {rule.name.partition(' ')[0]}"
+    scope = f"in namespace {shown(rule.namespace)}" if rule.namespace else "globally"
+    name = class_name(cls)
     if view.registered(cls) is None:
         base = next(b for b in cls.__mro__[1:] if view.registered(b) is not None)
-        name = f"{name} follows {base.__qualname__}, which"
+        name = f"{name} follows {class_name(base)}, which"
     return f"a node: {name} was registered {scope} at {rule.where}"
 
 
 def _why_leaf(cls: type, view: View, none_is_leaf: bool) -> str:
-    name = cls.__qualname__
+    name = class_name(cls)
     if cls is type(None) and none_is_leaf:
         return "none_is_leaf=True was given"
     if view.is_registered_leaf(cls):
         return f"{name} was registered as a leaf"
     for other in namespaces():
         if view_of(other).registered(cls) is not None:
-            return f"{name} is registered in namespace {other!r} only"
+            return f"{name} is registered in namespace {shown(other)} only"
     for base in cls.__mro__[1:]:
         rule = view.registered(base)
         if rule is not None and rule.adapt is not None and not rule.adapt(cls):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import UnionType
 from typing import TYPE_CHECKING, Any
 
-from ..core.auxdata import clip
+from ..core.auxdata import described
 from ..core.code import ROOT
 from ..core.keypath import KeyPath
 from ..core.mismatch import deeper, differences, mismatch_error
@@ -49,7 +49,7 @@ def predicate(is_leaf: IsLeaf, takes_path: bool = False) -> Predicate:
         return PathPredicate(is_leaf) if takes_path else is_leaf
     raise TypeError(
         "is_leaf must be a predicate, a type or a tuple of types, "
-        f"got {type(is_leaf).__name__}: {clip(is_leaf)}"
+        f"got {described(is_leaf)}"
     )
 
 
@@ -107,8 +107,9 @@ def take_apart(tree: Any, view: View, stop: Predicate) -> tuple[list[Any], PyTre
         return [tree], make_treedef((), 1, view)
     leaves, code = flatten(tree, view)
     treedef = make_treedef(code, len(leaves), view)
-    if hooks.sight is not None:
-        hooks.sight(tree, leaves, treedef, view)
+    sight = hooks.sight
+    if sight is not None:
+        sight(tree, leaves, treedef, view)
     return leaves, treedef
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..core.auxdata import clip
+from ..core.auxdata import clip, described
 from ..core.keypath import KeyPath
 from ..core.mismatch import Difference, deeper, differences, mismatch_error
 from ..core.structure import joined_mode
@@ -95,8 +95,7 @@ def _check_inner(who: str, outer: Any, inner: Any) -> None:
     for treedef in (outer, inner):
         if not isinstance(treedef, PyTreeDef) and (treedef is not inner or inner):
             raise TypeError(
-                f"{who} takes treedefs for the structures, "
-                f"got {type(treedef).__name__}: {clip(treedef)}"
+                f"{who} takes treedefs for the structures, got {described(treedef)}"
             )
     if inner is not None:
         joined_mode(who, (outer, inner))

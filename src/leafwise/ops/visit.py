@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..core.keypath import KeyPath
 from ..core.rule import Rule
+from ..core.safely import type_name
 from ..core.view import GLOBAL, View
 from ..core.walk import flatten
 from ..errors import CycleError, StructureError
@@ -89,7 +90,7 @@ class _Frame:
                     copy[key.key] = child
             return copy
         if self.rule.name not in ("list", "tuple", "deque"):
-            kind = type(self.node).__name__
+            kind = type_name(self.node)
             raise StructureError(
                 f"a child of the {kind} at {path.where()} cannot be deleted: only "
                 "lists, tuples, deques and dicts have a changing number of children",

@@ -23,6 +23,7 @@ from ..core.frozen import Frozen
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.rule import Rule
+from ..core.safely import shown
 from ..core.values import (
     Undecided,
     Values,
@@ -216,7 +217,7 @@ def _plain(value: Any) -> Any:
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
-        return repr(value)
+        return shown(value)
     return value
 
 

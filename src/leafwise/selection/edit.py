@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.keypath import KeyPath
 from ..core.keys import SequenceKey
+from ..core.safely import type_name
 from ..core.view import GLOBAL
 from ..errors import EditError, PathError
 from ..ops.outlook import outlook, take_apart
@@ -66,7 +67,7 @@ class Selection:
 
     def __repr__(self) -> str:
         chain = "".join(f"[{part.text}]" for part in self._selectors)
-        return f"<selection {chain} in {type(self.tree).__name__}>"
+        return f"<selection {chain} in {type_name(self.tree)}>"
 
     def places(self) -> list[Place]:
         """Return the places, in order.

@@ -15,6 +15,7 @@ from ..core.forms import Fields, Shaped
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.rule import Rule
+from ..core.safely import printed
 from ..core.treedef import PyTreeDef
 from ..core.view import View
 from ..core.walk import PathPredicate, Predicate, flatten
@@ -394,7 +395,7 @@ class _Deep:
         if all(steps[s].is_direct for s in moves):
             names = {}
             for s in moves:
-                name = str(steps[s].name)
+                name = printed(steps[s].name)
                 names[name] = (*names.get(name, stay), s + 1)
             names = {name: self.closure(after) for name, after in names.items()}
         tests = [(s + 1, steps[s].test) for s in moves]

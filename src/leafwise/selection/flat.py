@@ -13,6 +13,7 @@ from ..core.auxdata import clip
 from ..core.code import unlink
 from ..core.keypath import KeyPath, end_of_quote, parse_literal
 from ..core.keys import DictKey, GetAttrKey, SequenceKey, literal
+from ..core.safely import printed, shown, type_name
 from ..core.view import GLOBAL
 from ..errors import EditError, PathError
 from ..ops.outlook import outlook
@@ -33,7 +34,7 @@ _QUOTES: Final = "[]'\""
 
 def _checked(sep: str) -> str:
     if not sep or any(letter in _QUOTES for letter in sep):
-        raise ValueError(f"a separator has no quotes or brackets, got {sep!r}")
+        raise ValueError(f"a separator has no quotes or brackets, got {clip(sep)}")
     return sep
 
 
@@ -43,10 +44,10 @@ def _part(key: Any, sep: str) -> str:
         case SequenceKey(place):
             return f"[{place}]"
         case DictKey(name) | GetAttrKey(name) if type(name) is str:
-            return f"{sep}{name}" if _is_plain(name, sep) else f"[{name!r}]"
+            return f"{sep}{name}" if _is_plain(name, sep) else f"[{shown(name)}]"
         case DictKey(name):
             return f"[{literal(name)}]"
-    return str(key)
+    return printed(key)
 
 
 def _is_plain(name: str, sep: str) -> bool:
@@ -68,8 +69,8 @@ def _parts(name: str, sep: str) -> Iterator[Any]:
             key = parse_literal(name[place + 1 : end])
             if type(key) not in (int, str):
                 raise PathError(
-                    f"{name!r} has the key {key!r}, and without `like` a key is text, "
-                    "or a position"
+                    f"{name!r} has the key {clip(key)}, and without `like` a key is "
+                    "text, or a position"
                 )
             yield key
             place = end + 1
@@ -193,7 +194,7 @@ def _children(
             raise _refused(link, f"the key {clip(wrong[0])} of the dict")
         return [(DictKey(key), value) for key, value in node.items()]
     if strict and type(node) is not list:
-        raise _refused(link, f"the {type(node).__name__}")
+        raise _refused(link, f"the {type_name(node)}")
     return [*zip(keys_of(node, rule), rule.flatten(node)[0], strict=True)]
 
 
@@ -405,7 +406,7 @@ def _container(children: dict[Any, Any], table: Mapping[str, Any]) -> Any:
     if all(type(key) is str for key in children):
         return children
     if any(type(key) is str for key in children):
-        shown = ", ".join(map(repr, [*children][:4]))
+        shown = ", ".join(map(clip, [*children][:4]))
         raise EditError(f"names and positions are mixed in one place: {shown}")
     for place in range(len(children)):
         if place not in children:

@@ -27,6 +27,7 @@ from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.registry import lookup
 from ..core.rule import Rule
+from ..core.safely import type_name
 from ..errors import EditError
 from ..kinds import Kind, Marked
 from ..ops.visit import DELETE
@@ -209,7 +210,7 @@ def shown(node: Any, scope: Scope) -> str:
     """Say what a node or leaf is, for messages."""
     if scope.rule_of(node) is None:
         return f"the leaf {clip(node)}"
-    return f"a {type(node).__name__}"
+    return f"a {type_name(node)}"
 
 
 # --------------------------------------------------------------------- sorts of nodes

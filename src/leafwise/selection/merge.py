@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..core.auxdata import clip
 from ..core.keypath import KeyPath
 from ..core.rule import Rule
+from ..core.safely import class_name, printed
 from ..core.values import Values, type_names
 from ..core.view import GLOBAL
 from ..core.walk import flatten
@@ -93,7 +94,9 @@ class _Policy:
             made.conflict, made.decides = rule, True
         else:
             known = ", ".join(map(repr, (*JOINS, *LISTS, *CONFLICTS)))
-            raise ValueError(f"a rule is one of {known}, or a function; got {rule!r}")
+            raise ValueError(
+                f"a rule is one of {known}, or a function; got {clip(rule)}"
+            )
         return made
 
 
@@ -184,7 +187,7 @@ for the place, "overlay" or "base", can say which of them wins
     policy = _Policy("outer", "replace", "overlay")
     for word, known in ((join, JOINS), (lists, LISTS), (conflict, CONFLICTS)):
         if word not in known:
-            raise ValueError(f"{word!r} is none of {', '.join(map(repr, known))}")
+            raise ValueError(f"{clip(word)} is none of {', '.join(map(repr, known))}")
         policy = policy.changed(word)
     policy.decides = False
     for rule in (rules or {}).values():
@@ -320,7 +323,7 @@ class _Merging:
             return rebuild(value, edits, self.scope)
         except EditError as error:
             path = spot.path
-            raise EditError(f"in {path.where()}: {error}", path=path) from None
+            raise EditError(f"in {path.where()}: {printed(error)}", path=path) from None
 
 
 def _picker(spot: Spot, rule: Rule, policy: _Policy) -> Callable[[Sequence[Any]], Any]:
@@ -334,7 +337,8 @@ def _picker(spot: Spot, rule: Rule, policy: _Policy) -> Callable[[Sequence[Any]]
             return above
         path = spot.path
         raise EditError(
-            f"at {path.where()} the static parts of two {rule.cls.__name__} differ",
+            f"at {path.where()} the static parts of two "
+            f"{class_name(rule.cls, qualified=False)} differ",
             path=path,
         )
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 from ..core.auxdata import clip
 from ..core.keypath import end_of_quote, parse_literal
 from ..core.rule import Rule
+from ..core.safely import type_name
 from ..core.view import GLOBAL
 from ..errors import EditError, PathError
 from ..ops.outlook import outlook
@@ -172,7 +173,7 @@ def _cast(place: Place, text: str, scope: Scope) -> Any:
     except EditError:
         raise
     except Exception as error:  # whatever the type of a leaf says of the text
-        name, shown = type(old).__name__, clip(old)
+        name, shown = type_name(old), clip(old)
         raise EditError(
             f"{clip(text)} is not {_a(name)}; the value at {path.where()} is {shown}"
             if rule is None

@@ -13,6 +13,7 @@ from ..core import auxdata
 from ..core.keypath import KeyPath
 from ..core.registry import install, view_of
 from ..core.rule import static_rule
+from ..core.safely import shown
 from ..core.treedef import PyTreeDef
 from ..core.view import GLOBAL
 from ..errors import EditError
@@ -320,7 +321,7 @@ class Masked:
         return hash((Masked, auxdata.digest(self.value)))
 
     def __repr__(self) -> str:
-        return f"#{self.value!r}"
+        return f"#{shown(self.value)}"
 
 
 install(

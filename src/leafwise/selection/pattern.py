@@ -20,6 +20,7 @@ from ..core.keypath import KeyPath, keystr
 from ..core.keys import literal
 from ..core.near import brief, nearest
 from ..core.registry import view_of
+from ..core.safely import class_name, printed, type_name
 from ..core.treedef import PyTreeDef
 from ..core.view import GLOBAL, View
 from ..core.walk import PathPredicate, Predicate
@@ -195,7 +196,9 @@ class _OfType(Selector):
     __slots__ = ("types",)
 
     def __init__(self, types: tuple[type, ...]) -> None:
-        super().__init__(f"of type {' or '.join(cls.__name__ for cls in types)}")
+        super().__init__(
+            f"of type {' or '.join(class_name(cls, qualified=False) for cls in types)}"
+        )
         self.types = types
 
     def targets(self, tree: Any, scope: Scope) -> list[Place]:
@@ -575,9 +578,9 @@ def _nearest_keys(text: str, place: Place, scope: Scope) -> str:
     rule = scope.rule_of(node, place.path)
     if rule is None:
         return f"at {where} there is a leaf: {clip(node)}"
-    keys = [str(key) for key in keys_of(node, rule)]
+    keys = [printed(key) for key in keys_of(node, rule)]
     keys += [f".{name}" for name in static_names(node, rule)]
-    kind = type(node).__name__
+    kind = type_name(node)
     if not keys:
         return f"the {kind} at {where} is empty"
     near = nearest(text, keys)

@@ -17,6 +17,7 @@ from ..core.frozen import Frozen
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.rule import Rule
+from ..core.safely import type_name
 from ..errors import EditError
 from ..kinds import Kind, Marked
 from .find import Scope, has_kinds, keys_of
@@ -319,7 +320,7 @@ def _reshaped(link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -
     """Return a copy of an object with more, fewer or renamed children."""
     grows = isinstance(node, MutableMapping | MutableSequence)
     if isinstance(node, tuple) or not (grows or isinstance(rule.form, Shaped)):
-        name = type(node).__name__
+        name = type_name(node)
         raise _refusal(link, f"the {name} {_REFUSED}")
     made = _with_children(node, rule, [(k, e) for k, e in edits if type(e) is Set])
     rest = [(key, edit) for key, edit in edits if type(edit) is not Set]

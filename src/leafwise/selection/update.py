@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.containers import TUPLE
 from ..core.keypath import KeyPath
+from ..core.safely import type_name
 from ..core.view import GLOBAL, View
 from ..core.walk import PathPredicate, Predicate
 from ..errors import EditError
@@ -250,6 +251,6 @@ def _pointed_at(
             which = "what where returns" + (f", item {number}" if several else "")
             places = ", ".join(path.where() for path in found[:3])
             stands = f"stands at {places}" if found else "is not in the tree"
-            raise EditError(f"{which} ({type(one).__name__}) {stands}")
+            raise EditError(f"{which} ({type_name(one)}) {stands}")
         paths.append(found[0])
     return paths, several

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..core.auxdata import is_array_like
+from ..core.safely import shown
 
 
 __all__ = ["Block", "Options", "options", "render"]
@@ -121,7 +122,7 @@ class _Writer:
             if place:
                 parts.append((", ", depth))
             if brackets[0] == "{":
-                parts += [(f"{item!r}: ", depth), ((value[item],), depth)]
+                parts += [(f"{shown(item)}: ", depth), ((value[item],), depth)]
             else:
                 parts.append(((item,), depth))
         end = f",{brackets[1]}" if type(value) is tuple and len(value) == 1 else None
@@ -164,7 +165,7 @@ def short(value: Any) -> str:
                 return f"Array(shape={shape}, dtype={value.dtype!r})"
         except Exception:
             return f"<{type(value).__name__}>"
-    return repr(value)
+    return shown(value)
 
 
 def _size(shape: tuple[int, ...]) -> int:

@@ -1,0 +1,547 @@
+"""Values whose classes do anything when they are put into words, in every message.
+
+What a user sees is the failure that there was: no exception from a `__repr__` on the
+way, and none from a note that an exception refuses.
+"""
+
+import dataclasses
+import enum
+import sys
+from collections import OrderedDict, defaultdict, namedtuple
+
+import pytest
+
+import leafwise as lw
+from leafwise.core.safely import add_note, class_name, printed, shown, type_name
+
+
+class ReprError(Exception):
+    """Raised where nothing but a text was wanted; nobody may see it."""
+
+
+class Hostile:
+    """Refuses to be shown, in each way that there is."""
+
+    def __repr__(self):
+        raise ReprError
+
+    __str__ = __repr__
+
+    def __format__(self, _spec):
+        raise ReprError
+
+
+class NoText:
+    def __repr__(self):
+        return 3
+
+    __str__ = __repr__
+
+
+class Loud(str):
+    """A text that is none once it is worked with."""
+
+    __slots__ = ()
+
+    def split(self, *_):
+        raise ReprError
+
+    __repr__ = __str__ = __format__ = split
+
+
+class SaysLoud:
+    def __repr__(self):
+        return Loud("loud")
+
+
+class Meta(type):
+    def __getattribute__(cls, name):
+        if name in ("__name__", "__qualname__"):
+            raise ReprError
+        return type.__getattribute__(cls, name)
+
+    def __repr__(cls):
+        raise ReprError
+
+
+class Nameless(metaclass=Meta):
+    def __repr__(self):
+        raise ReprError
+
+
+class Deep:
+    def __repr__(self):
+        return repr(self)  # until the stack is full
+
+
+HUGE = 10**5000
+VALUES = {
+    "raises": Hostile(),
+    "returns no text": NoText(),
+    "a strange text": SaysLoud(),
+    "a text itself": Loud("text"),
+    "no name": Nameless(),
+    "never ends": Deep(),
+    "a huge int": HUGE,
+    "inside": (Hostile(), [HUGE]),
+    "a class": Nameless,
+}
+KEYS = {name: value for name, value in VALUES.items() if name != "inside"} | {
+    "a tuple": (1, Hostile()),
+    "a frozen set": frozenset({Hostile()}),
+}
+
+
+@pytest.fixture(params=VALUES, ids=str)
+def value(request):
+    return VALUES[request.param]
+
+
+@pytest.fixture(params=KEYS, ids=str)
+def key(request):
+    return KEYS[request.param]
+
+
+def bad(*_args):
+    raise ZeroDivisionError
+
+
+def Box(name="Box", **more):  # it stands for a class
+    cls = type(name, (), {})
+    lw.register_pytree_node(
+        cls,
+        more.get("flatten", lambda node: ((node.x,), node.aux)),
+        more.get("unflatten", lambda aux, kids: cls()),
+        namespace="hostile",
+    )
+    node = cls()
+    node.x, node.aux = more.get("x"), more.get("aux")
+    return node
+
+
+NS = lw.namespace("hostile")
+
+
+def outcome(function, *errors):
+    """Run what has to fail, and put the failure into words in each way."""
+    with pytest.raises(errors) as caught:
+        function()
+    error = caught.value
+    notes = getattr(error, "__notes__", [])
+    texts = [str(error), *notes]
+    assert all(type(text) is str for text in texts)
+    if isinstance(error, lw.LeafwiseError) and getattr(error, "path", None):
+        assert type(str(error.path)) is str
+        assert type(repr(error.path)) is str
+    for difference in getattr(error, "differences", ()):
+        assert type(str(difference)) is str
+        assert type(repr(difference)) is str
+    return "\n".join(texts)
+
+
+# ---------------------------------------------------------------------------- the tools
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Hostile(), "<Hostile that cannot be printed>"),
+        (NoText(), "<NoText that cannot be printed>"),
+        (Nameless(), "<Nameless that cannot be printed>"),
+        (Nameless, "<Meta that cannot be printed>"),
+        (SaysLoud(), "loud"),
+        (Deep(), "<Deep that cannot be printed>"),
+        ([1, "a"], "[1, 'a']"),
+        (-HUGE, hex(-HUGE)),
+    ],
+    ids=lambda _: "x",  # pytest would put them into words itself
+)
+def test_words_for_anything(value, text):
+    """Or a stand-in."""
+    assert shown(value) == text
+    assert type(shown(value)) is str
+    assert type(printed(value)) is str
+    assert type(type_name(value)) is str
+
+
+def test_names_of_classes():
+    """Those that the class has, whatever its metaclass says."""
+    assert class_name(Nameless) == "Nameless"
+    assert class_name(lw.KeyPath) == "KeyPath"
+    assert type_name(Nameless()) == "Nameless"
+
+
+def test_who_wants_to_stop_is_let():
+    """Ctrl-C during a `__repr__` is no failure of the text."""
+
+    class Stopping:
+        def __repr__(self):
+            raise KeyboardInterrupt
+
+    for say in (shown, printed, lambda x: str(lw.DictKey(x))):
+        with pytest.raises(KeyboardInterrupt):
+            say(Stopping())
+    with pytest.raises(KeyboardInterrupt):
+        lw.tree_map(bad, {Stopping(): 1})
+
+
+# ------------------------------------------------------------------ exceptions of users
+
+
+@dataclasses.dataclass(frozen=True)
+class FrozenError(Exception):
+    code: int = 3
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SlottedError(Exception):
+    code: int = 3
+
+
+class ClosedError(Exception):
+    __slots__ = ()
+
+    def __setattr__(self, name, value):
+        raise ReprError
+
+    def __str__(self):
+        raise ReprError
+
+
+class NoNotesError(Exception):
+    __notes__ = "something else"
+
+    def add_note(self, note):
+        raise ReprError
+
+
+class StrangeError(RuntimeError):
+    def __str__(self):
+        raise ReprError
+
+
+ERRORS = [FrozenError, SlottedError, ClosedError, NoNotesError, StrangeError]
+
+
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize("deep", [0, 300])
+def test_an_exception_that_cannot_be_changed(error, deep):
+    """It is the one that arrives, with a note where it can have one."""
+
+    def fail(*_):
+        raise made
+
+    made = error()
+    tree = {"a": [1, {"b": 2}]}
+    for _ in range(deep):
+        tree = [tree]
+    path = "[0]" * deep + "['a'][0]"
+    for run in (
+        lambda: lw.tree_map(fail, tree),
+        lambda: lw.tree_map(fail, tree, tree),
+        lambda: lw.tree_map_with_path(fail, tree),
+        lambda: lw.tree_leaves(tree, is_leaf=fail),
+        lambda: [*lw.tree_iter(tree, is_leaf=fail)],
+        lambda: NS.tree_leaves([Box(flatten=fail)]),
+        lambda: NS.tree_structure([Box(unflatten=fail, x=1)]).unflatten([1]),
+        lambda: lw.at(tree)["**"].apply(fail),
+    ):
+        made = error()
+        with pytest.raises(error) as caught:
+            run()
+        assert caught.value is made
+        assert made.__context__ is None or type(made.__context__) is not ReprError
+    made = error()
+    with pytest.raises(error):
+        lw.tree_map(fail, tree)
+    assert vars(made).get("__notes__", [f"at key path {path}"])[-1] == (
+        f"at key path {path}"
+    )
+    if error in (FrozenError, SlottedError, ClosedError, StrangeError):
+        assert made.__notes__ == [f"at key path {path}"]
+
+
+def test_a_second_note_of_an_exception_that_cannot_be_changed():
+    """All of them are kept."""
+    error = FrozenError()
+    add_note(error, "first")
+    add_note(error, "second")
+    assert error.__notes__ == ["first", "second"]
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_an_exception_that_leaves_one_of_our_contexts(error):
+    """A context manager changes nothing of it."""
+    contexts = [lw.unsafe_mutation]
+    if hasattr(lw, "engine"):
+        contexts += [lw.engine.disabled, lw.engine.enabled, lw.engine.eager]
+    for context in contexts:
+        with pytest.raises(error), context():
+            raise error
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_an_exception_of_generated_functions(error):
+    """Compiled code looks again where it failed, and raises the same."""
+
+    class Late:
+        pass
+
+    broken = []
+
+    def unflatten(aux, children):
+        if broken:
+            raise error
+        return Late()
+
+    lw.register_pytree_node(Late, lambda node: ((1,), None), unflatten)
+    treedef = lw.tree_structure([Late(), 1])
+    for _ in range(6):
+        treedef.unflatten([1, 2])
+    broken.append(True)
+    with pytest.raises(error):
+        treedef.unflatten([1, 2])
+    lw.unregister_pytree_node(Late)
+
+
+# -------------------------------------------------------------------------------- paths
+
+
+def test_paths_have_a_text(key):
+    """As names, in words, as code, in records."""
+    for path in lw.tree_paths({key: [1]}):
+        for text in (str(path), repr(path), path.where(), lw.keystr(path, simple=True)):
+            assert type(str.__str__(text)) is str
+    assert str(lw.SequenceKey(HUGE)) == f"[{hex(HUGE)}]"
+    assert str(lw.FlattenedIndexKey(HUGE)) == f"[<flat index {hex(HUGE)}>]"
+
+
+def test_a_huge_int_key_is_read_back():
+    """In hex, which has no limit."""
+    for number in (HUGE, -HUGE):
+        path = lw.tree_paths({number: 0})[0]
+        assert lw.KeyPath.parse(str(path)) == path
+    path = lw.tree_paths({(1, HUGE): 0})[0]
+    assert lw.KeyPath.parse(str(path)) == path
+
+
+def test_the_limit_of_digits_is_that_of_the_process():
+    """A lower one leads to hex earlier."""
+    before = sys.get_int_max_str_digits()
+    number = 10**700
+    sys.set_int_max_str_digits(640)
+    try:
+        assert str(lw.DictKey(number)) == f"[{hex(number)}]"
+    finally:
+        sys.set_int_max_str_digits(before)
+
+
+def test_a_key_object_of_a_user_that_has_no_text():
+    """Its text is a stand-in, in paths and in errors."""
+    node = Box(flatten=lambda node: ((1,), None, (Hostile(),)))
+    assert "Hostile that cannot be printed" in str(NS.tree_paths(node)[0])
+    said = outcome(lambda: NS.tree_map(bad, node), ZeroDivisionError)
+    assert "at key path <Hostile that cannot be printed>" in said
+
+
+@pytest.mark.parametrize("make", [dict, OrderedDict, lambda d: defaultdict(list, d)])
+def test_the_failure_of_a_function_arrives(key, make):
+    """With a note, whatever the keys are."""
+    tree = [make({key: [1]})]
+    text = str(lw.DictKey(key))
+    for run in (
+        lambda: lw.tree_map(bad, tree),
+        lambda: lw.tree_map(bad, tree, tree),
+        lambda: lw.tree_map_with_path(bad, tree),
+        lambda: lw.tree_leaves(tree, is_leaf=lambda x: type(x) is int and bad()),
+    ):
+        assert f"at key path [0]{text}[0]" in outcome(run, ZeroDivisionError)
+
+
+# -------------------------------------------------- every message that has user objects
+
+
+def structures(x):
+    yield lambda: lw.tree_map(max, {"a": 1}, {x: 1})
+    yield lambda: lw.tree_map(max, {x: 1}, {"a": 1})
+    yield lambda: lw.tree_map(max, [x], [1, 2])
+    yield lambda: lw.tree_map(max, [[1]], [x])
+    yield lambda: lw.tree_map(max, [1], [[x]], strict=True)
+    yield lambda: lw.tree_structure({x: [1]}).flatten_up_to({x: x})
+    yield lambda: lw.tree_structure({x: [1]}).unflatten([x, x])
+    yield lambda: lw.tree_transpose(
+        lw.tree_structure({x: 1}), lw.tree_structure([1]), x
+    )
+    yield lambda: lw.broadcast_prefix({x: 1}, [1])
+    yield lambda: lw.tree_broadcast_common({x: (1, 2)}, {x: [1]})
+    yield lambda: lw.tree_unflatten(x, [1])
+    yield lambda: lw.treedef_tuple([x])
+    yield lambda: lw.KeyPath((lw.DictKey(x),))({})
+    yield lambda: lw.KeyPath((lw.DictKey("b"),))({x: 1})
+    yield lambda: lw.KeyPath((lw.DictKey("b"),))([x])
+    yield lambda: lw.tree_leaves([1], is_leaf=x)
+    yield lambda: lw.tree_map(max, 1, share=x)
+    yield lambda: lw.tree_reduce(bad, [x, {x: x}])
+    yield lambda: lw.lookup(x) if not isinstance(x, type) else bad()
+    yield lambda: lw.PyTreeDef.from_json(x)
+
+
+def aux_data(x):
+    def box(aux):
+        return Box(aux=aux, x=[1])
+
+    first, second = box(x), box(x)
+    second.aux = object()
+    again = type(first)()
+    again.x, again.aux = [1], [x]
+    yield lambda: NS.tree_map(max, [first], [again])
+    yield lambda: NS.tree_map(max, [first], [second])
+    yield lambda: NS.tree_structure(first).flatten_up_to(again)
+    yield lambda: NS.tree_structure([first]).to_json()
+    yield lambda: NS.tree_leaves(Box(flatten=lambda node: x))
+    yield lambda: NS.tree_leaves(Box(flatten=lambda node: (3, x)))
+    yield lambda: NS.tree_leaves(Box(flatten=lambda node: ((1,), None, (x, x))))
+    yield lambda: NS.tree_structure(Box(aux=x, unflatten=bad)).unflatten([1])
+
+
+def registering(x):
+    cls = type("Fresh", (), {})
+    odd = Meta("Odd", (), {})
+    not_called = x if not callable(x) else 3
+    yield lambda: lw.register_pytree_node(cls, not_called, bad)
+    yield lambda: lw.register_pytree_node(cls, bad, not_called)
+    yield lambda: lw.register_static(x if not isinstance(x, type) else dict)
+    yield lambda: lw.register_static(odd, namespace=x if type(x) is not Loud else 3)
+    yield lambda: lw.register_pytree_node_class(odd)
+    yield lambda: lw.unregister_pytree_node(odd)
+    yield lambda: lw.unregister_pytree_node(odd, namespace=Loud("nowhere"))
+    yield lambda: lw.namespace(Loud("odd order"), dict_order=x)
+    yield lambda: lw.tree_leaves([1], namespace=x)
+    yield lambda: lw.register_dataclass(cls, [x], [])
+    yield lambda: lw.register_dataclass(odd, ["a"], ["a"])
+    yield lambda: lw.register_dataclass(odd)
+
+
+def selecting(x):
+    yield lambda: lw.at({x: [1]})["missing"].get()
+    yield lambda: lw.at({"a": x})["a.b.c"].set(1)
+    yield lambda: lw.at({x: [x]})[lw.KeyPath((lw.DictKey("b"),))].set(1)
+    yield lambda: lw.at({x: [1]})["**"].apply(bad)
+    yield lambda: lw.at({x: (1, 2)})["*[0]"].delete()
+    yield lambda: lw.tree_merge({"a": {x: 1}}, {"a": {x: 2}}, conflict="error")
+    yield lambda: lw.tree_merge({"a": 1}, {"a": 2}, conflict=x)
+    yield lambda: lw.tree_merge({"a": x}, {"a": [x]}, conflict="error")
+    yield lambda: lw.override({"a": x}, ["a=1", "b=2"])
+    yield lambda: lw.override({x: 1}, ["b=2"])
+    yield lambda: lw.assert_trees_equal({x: [x]}, {x: [1]})
+
+
+GROUPS = [structures, aux_data, registering, selecting]
+KNOWN = (
+    lw.LeafwiseError,
+    ZeroDivisionError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    AssertionError,
+    LookupError,
+)
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.__name__)
+def test_no_message_fails_on_the_way(value, group):
+    """The error is the one that there was, and has a text."""
+    try:
+        hash(value)
+    except TypeError:
+        pytest.skip("it cannot be a key")
+    failed = 0
+    for run in group(value):
+        try:
+            run()
+        except KNOWN as error:
+            failed += 1
+            for said in (error, *getattr(error, "differences", ())):
+                assert type(str(said)) is str
+            chain = [error, error.__context__, error.__cause__]
+            assert not [e for e in chain if isinstance(e, ReprError)]
+            if not isinstance(error, lw.TreeDefError):  # JSON has no other ints
+                assert "Exceeds the limit" not in "".join(map(str, chain))
+    assert failed > 3
+
+
+def test_what_is_printed_has_a_text(value):
+    """Structures, differences, objects, explanations."""
+    node = Box(aux=value, x=1)
+
+    class Model(lw.Pytree):
+        def __init__(self):
+            self.static = value
+            self.data = lw.data([value])
+
+    model = Model()
+    named = namedtuple("Named", "x")(value)
+    for said in (
+        repr(NS.tree_structure([node, named])),
+        str(lw.tree_diff({"a": 1}, {"a": value})),
+        str(lw.tree_diff({"a": [value]}, {"a": value})),
+        repr(lw.tree_diff({"a": 1}, {"b": value})),
+        repr(model),
+        str(lw.tree_structure(model)),
+        lw.explain_leaf(value),
+        repr(lw.data(value)),
+        repr(lw.Param(value)),
+        repr(lw.Partial(bad, value).func),
+        repr(lw.at([value])["[0]"]),
+        repr(lw.state(lw.List([lw.Param(value)]))),
+        *map(str, NS.tree_structure(node).explain(NS.tree_structure([node]))),
+    ):
+        assert type(said) is str
+
+
+def test_keys_are_printed_in_structures_and_differences(key):
+    """Whatever they are."""
+    for said in (
+        repr(lw.tree_structure({key: [1]})),
+        repr(lw.tree_structure(OrderedDict({key: 1}))),
+        str(lw.tree_diff({key: 1}, {key: 2})),
+        str(lw.tree_diff({key: 1}, {})),
+        str(lw.tree_diff({}, {key: {key: 1}})),
+    ):
+        assert type(said) is str
+
+
+def test_an_enum_member_that_hides_its_name():
+    """Its own is used."""
+
+    class Odd(enum.Enum):
+        A = 1
+
+        @property
+        def name(self):
+            raise ReprError
+
+    path = lw.tree_paths({Odd.A: 0})[0]
+    assert str(path).endswith("Odd.A]")
+
+
+def test_a_cycle_of_nodes_without_a_name():
+    """It is found, and said."""
+    cls = Meta("Knot", (), {})
+    lw.register_pytree_node(
+        cls,
+        lambda node: ((node.me,), None),
+        lambda aux, kids: cls(),
+        namespace="hostile",
+    )
+    knot = cls()
+    knot.me = [knot]
+    said = outcome(lambda: NS.tree_leaves(knot), lw.CycleError)
+    assert "the Knot at the root stands again" in said
+
+
+def test_keys_of_classes_without_a_name_are_put_in_order():
+    """By the name that the class has."""
+    tree = {Nameless(): 1, "a": 2, 3: 4}
+    assert sorted(lw.tree_leaves(tree)) == [1, 2, 4]
+    assert [*lw.tree_map(lambda x: x, tree)] == [*tree]

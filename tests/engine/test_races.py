@@ -1,0 +1,254 @@
+"""Threads, forks and changes that come while generated functions run."""
+
+import os
+import sys
+import threading
+from collections import OrderedDict, defaultdict
+from itertools import count
+
+import pytest
+
+import leafwise as lw
+from interrupts import at_once, interrupted, run_apart
+
+
+GENERATED = ("<leafwise flatten",)
+
+
+def turned(tree):
+    """Let the last item of a dict come first, and all others after it."""
+    for key in [*tree][:-1]:
+        tree[key] = tree.pop(key)
+
+
+@pytest.mark.parametrize("size", [2, 5, 12, 13, 30])
+@pytest.mark.parametrize(
+    "make", [dict, OrderedDict, lambda d: defaultdict(int, d)], ids=str
+)
+def test_each_value_stays_with_its_key_while_a_dict_turns(make, size, eager):
+    """Wherever another thread comes in between."""
+    items = {f"k{n:02}": n for n in range(size)}
+    backwards = dict(reversed(items.items()))
+    for at in count():
+        whole = [1, make(items), (make(backwards), [])]
+        lw.tree_flatten(whole)
+        lw.tree_flatten(whole)
+
+        def turn(whole=whole):
+            turned(whole[1])
+            turned(whole[2][0])
+
+        with interrupted(turn, at, GENERATED) as done:
+            leaves, treedef = lw.tree_flatten(whole)
+        rebuilt = treedef.unflatten(leaves)
+        assert rebuilt[1] == items
+        assert rebuilt[2][0] == items
+        if not done:  # all places were tried
+            break
+    assert at > 20
+
+
+@pytest.mark.parametrize("size", [3, 8, 20, 100])
+def test_as_many_leaves_as_the_treedef_has_while_lists_change(size, eager):
+    """A list that grows while another one shrinks is read as it was, or as it is."""
+    for at in count():
+        whole = [[*range(size)], {"a": [*range(size)]}, [[*range(size)] for _ in "ab"]]
+        lw.tree_flatten(whole)
+        lw.tree_flatten(whole)
+
+        def change(whole=whole):
+            whole[0].append("new")
+            whole[1]["a"].pop()
+            whole[2][0].insert(0, "new")
+            whole[2][1].pop(0)
+
+        with interrupted(change, at, GENERATED) as done:
+            leaves, treedef = lw.tree_flatten(whole)
+        assert len(leaves) == treedef.num_leaves
+        rebuilt = treedef.unflatten(leaves)
+        old = [*range(size)]
+        assert rebuilt[0] in (old, [*old, "new"])
+        assert rebuilt[1]["a"] in (old, old[:-1])
+        assert rebuilt[2][0] in (old, ["new", *old])
+        assert rebuilt[2][1] in (old, old[1:])
+        if not done:
+            break
+    assert at > 20
+
+
+def test_values_of_a_short_dict_are_read_together(eager):
+    """Two values that are always changed together are of one time."""
+    tree = {"x": {"a": 0, "b": 0, "c": [0]}, "y": [{"a": 0, "b": 0}] * 3}
+    for _ in range(3):
+        lw.tree_flatten(tree)
+    text = lw.engine.source(lw.tree_structure({"x": {"a": 0, "b": 0}, "y": [0]}))
+    reads = [line for line in text.split("def up_to")[0].splitlines() if "[K" in line]
+    assert all("(" not in line for line in reads)
+    stop, torn = [], []
+
+    def change():
+        number = 0
+        while not stop:
+            number += 1
+            tree["x"].update(a=number, b=number)
+
+    def read():
+        for _ in range(3000):
+            a, b = lw.tree_leaves(tree)[:2]
+            if a != b:
+                torn.append((a, b))
+        stop.append(True)
+
+    assert at_once(change, read) == []
+    if getattr(sys, "_is_gil_enabled", lambda: True)():
+        assert torn == []
+
+
+# --------------------------------------------------------------------------- switching
+
+
+def mode():
+    return lw.engine.stats()["mode"]
+
+
+@pytest.mark.parametrize("first_leaves_first", [True, False])
+def test_two_threads_that_switch_the_engine_off_at_once(first_leaves_first):
+    """It is off as long as one of them wants it, and then as it was."""
+    before = mode()
+    one, other = lw.engine.disabled(), lw.engine.disabled()
+    order = [one, other] if first_leaves_first else [other, one]
+    one.__enter__()
+    other.__enter__()
+    assert mode() == "off"
+    order[0].__exit__(None, None, None)
+    assert mode() == "off"
+    order[1].__exit__(None, None, None)
+    assert mode() == before
+
+
+def test_who_entered_last_counts_as_long_as_it_lasts():
+    """Whoever leaves takes back nothing but what it asked for itself."""
+    before = mode()
+    off, eager, on = lw.engine.disabled(), lw.engine.eager(), lw.engine.enabled()
+    for context in (off, eager, on):
+        context.__enter__()
+    assert mode() == "on"
+    eager.__exit__(None, None, None)
+    assert mode() == "on"
+    on.__exit__(None, None, None)
+    assert mode() == "off"
+    off.__exit__(None, None, None)
+    assert mode() == before
+
+
+def test_many_threads_that_switch():
+    """What is left in the end is what was there."""
+    before = mode()
+
+    def switch():
+        for context in (lw.engine.disabled, lw.engine.eager, lw.engine.enabled) * 10:
+            with context():
+                assert lw.tree_map(lambda x: x + 1, {"a": [1]}) == {"a": [2]}
+
+    assert at_once(switch, switch, switch) == []
+    assert mode() == before
+
+
+@pytest.mark.parametrize("start", range(0, 300, 60))
+def test_switching_inside_of_switching(start):
+    """A finalizer may do so, wherever it comes in."""
+    before, files = mode(), ("engine/cache.py", "engine/control.py", "core/lock.py")
+    for at in range(start, start + 60, 3):
+        inner = lw.engine.eager()
+        with interrupted(inner.__enter__, at, files) as done:
+            with lw.engine.disabled():
+                seen = mode()
+            after = mode()
+        assert seen in ("off", "eager")
+        if done:
+            assert after == "eager"
+            inner.__exit__(None, None, None)
+        assert mode() == before
+
+
+def test_switching_as_a_decorator():
+    """Each call is one use."""
+
+    @lw.engine.disabled()
+    def inside(depth):
+        return (mode(), *(inside(depth - 1) if depth else ()))
+
+    before = mode()
+    assert inside(2) == ("off",) * 3
+    assert mode() == before
+
+
+def test_an_engine_that_is_switched_off_while_a_tree_is_walked():
+    """Whoever looked for it before goes on without it."""
+
+    class Switching:
+        pass
+
+    off = lw.engine.disabled()
+    lw.register_pytree_node(
+        Switching,
+        lambda node: (off.__enter__(), ((), None))[1],
+        lambda aux, children: Switching(),
+    )
+    with lw.engine.eager():
+        assert lw.tree_leaves([Switching(), 1]) == [1]
+        off.__exit__(None, None, None)
+    lw.unregister_pytree_node(Switching)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_fork_while_another_thread_has_the_engine_off():
+    """Nobody would ever switch it on in the child, so the child does."""
+    code = """
+import os, threading, warnings
+import leafwise as lw
+warnings.simplefilter("ignore")
+reached, go = threading.Event(), threading.Event()
+
+def hold():
+    with lw.engine.disabled():
+        reached.set()
+        go.wait()
+
+def in_a_child(expected):
+    child = os.fork()
+    if not child:
+        os._exit(lw.engine.stats()["mode"] != expected)
+    assert os.waitpid(child, 0)[1] == 0
+
+before = lw.engine.stats()["mode"]
+thread = threading.Thread(target=hold, daemon=True)
+thread.start()
+reached.wait()
+assert lw.engine.stats()["mode"] == "off"
+in_a_child(before)
+with lw.engine.eager():
+    in_a_child("eager")
+go.set()
+thread.join()
+with lw.engine.disabled():
+    in_a_child("off")
+"""
+    run_apart(code)
+
+
+def test_forgetting_in_two_threads_leaves_nothing():
+    """Each drops what it found; no generated line stays behind."""
+    lw.engine.forget()
+    rounds = range(40)
+
+    def work():
+        for number in rounds:
+            tree = {f"{threading.get_ident()}{number}": [1, 2]}
+            for _ in range(5):
+                lw.tree_flatten(tree)
+            lw.engine.forget()
+
+    assert at_once(work, work, work) == []
+    lw.engine.forget()
+    assert lw.engine.stats()["plans"] == 0

@@ -1,0 +1,122 @@
+"""Interruptions at chosen places, so that tests of races do not depend on luck."""
+
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+
+
+@contextmanager
+def interrupted(action, at, files):
+    """Run an action once, before the instruction of that number in some files.
+
+    A finalizer, a signal handler or another thread could do the same there.
+
+    Args:
+        action: What to do.
+        at: How many instructions of the files to let pass before.
+        files: What the names of the files have in them, one of several.
+
+    Yields:
+        A list in which something stands once the action was run.
+    """
+    done, passed = [], [0]
+
+    def wanted(file):
+        return not done and any(name in file for name in files)
+
+    def step():
+        """Count an instruction; run the action when it is time."""
+        passed[0] += 1
+        if passed[0] > at:
+            done.append(True)
+            action()
+
+    watch = _monitored if hasattr(sys, "monitoring") else _traced
+    with watch(wanted, step):
+        yield done
+
+
+@contextmanager
+def _traced(wanted, step):
+    """Tell of each instruction that this thread runs in the files that are wanted."""
+    before = sys.gettrace()
+
+    def local(frame, event, _arg):
+        if event == "opcode" and wanted(frame.f_code.co_filename):
+            step()
+        return local
+
+    def trace(frame, _event, _arg):
+        if not wanted(frame.f_code.co_filename):
+            return None
+        frame.f_trace_opcodes = True
+        return local
+
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+@contextmanager
+def _monitored(wanted, step):
+    """The same as `_traced`, from Python 3.12 on."""
+    monitoring, here = sys.monitoring, threading.get_ident()
+    instruction, tool = monitoring.events.INSTRUCTION, monitoring.OPTIMIZER_ID
+
+    def event(code, _offset):
+        if wanted(code.co_filename) and threading.get_ident() == here:
+            step()
+
+    monitoring.use_tool_id(tool, "interrupts")
+    try:
+        monitoring.register_callback(tool, instruction, event)
+        monitoring.set_events(tool, instruction)
+        yield
+    finally:
+        monitoring.set_events(tool, 0)
+        monitoring.register_callback(tool, instruction, None)
+        monitoring.free_tool_id(tool)
+
+
+def at_once(*works):
+    """Run functions in threads that begin together and switch often.
+
+    Returns:
+        What they raised.
+    """
+    barrier, problems = threading.Barrier(len(works)), []
+
+    def run(work):
+        try:
+            barrier.wait()
+            work()
+        except BaseException as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=run, args=(work,)) for work in works]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    return problems
+
+
+def run_apart(code):
+    """Run a script in a process of its own, which is ended only if it hangs."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout

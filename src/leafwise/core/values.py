@@ -60,6 +60,7 @@ __all__ = [
 ]
 
 _EXACT: Final = frozenset({bool, bytes, str, type(None)})
+_QUICK: Final = _EXACT | {float, int}
 
 
 class Values:
@@ -128,8 +129,16 @@ class Values:
         in_doubt: Undecided | None = None
         while todo:
             pair = one, other = todo.pop()
+            if one is other and self.equal_nan:
+                continue
+            cls = type(one)
+            if cls in _QUICK and cls is type(other):
+                if one == other:
+                    continue
+                if cls in _EXACT:
+                    return False
             place = id(one), id(other)
-            if (one is other and self.equal_nan) or place in seen:
+            if place in seen:
                 continue
             try:
                 found = self._compare(one, other)

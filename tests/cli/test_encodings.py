@@ -162,7 +162,7 @@ def test_text_comes_back_from_every_encoding(kind, encoding, text):
 @pytest.mark.parametrize(
     ("arguments", "closed", "told"),
     [
-        ("{}", ">&-", "leafwise: there is no standard output"),
+        ("{}", ">&-", "leafwise: there is no standard output to write to\n"),
         ("get - x --format json", "<&-", "-: there is no standard input"),
         ("{}.none", "2>&-", ""),
         ("{}.none", "2>/dev/full", ""),

@@ -91,8 +91,8 @@ def shell(path, redirect, **environment):
     )
 
 
-def test_a_pipe_takes_all_characters(tmp_path):
-    """It is written in UTF-8, whatever the environment says."""
+def test_a_pipe_in_a_locale_without_the_characters(tmp_path):
+    """Pipes are UTF-8; escapes are for terminals, see tests/cli/test_encodings.py."""
     path = tmp_path / "b.json"
     path.write_text('"größe"', encoding="utf-8")
     done = shell(path, "", PYTHONIOENCODING="ascii", PATH="")

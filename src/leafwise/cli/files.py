@@ -167,7 +167,7 @@ def write(lines: Iterable[str]) -> None:
     """
     out = sys.stdout
     if out is None:
-        raise Unreadable("there is no standard output")
+        raise Unreadable("there is no standard output to write to")
     if isinstance(out, TextIOWrapper):
         out.reconfigure(encoding=encoding(), errors="backslashreplace")
     try:

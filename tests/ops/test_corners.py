@@ -103,7 +103,7 @@ def test_a_pipe_in_a_locale_without_the_characters(tmp_path):
 @pytest.mark.parametrize(
     ("redirect", "reason"),
     [
-        (">&-", "there is no standard output"),
+        (">&-", "there is no standard output to write to"),
         ("> /dev/full", "cannot write: No space left on device"),
     ],
 )

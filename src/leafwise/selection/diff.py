@@ -40,7 +40,7 @@ from ..sentinel import MISSING
 from .find import DEPTH_IN_DOUBT, CycleCheck, Scope, keys_of, static_names
 from .join import is_mapping, items_of, table_of
 from .pattern import read_selector
-from .rebuild import Delete, Edit, Insert, Set, rebuild
+from .rebuild import Delete, Edit, Insert, Set, at_places, rebuild
 
 
 __all__ = ["Change", "TreeDiff", "assert_trees_equal", "tree_diff"]
@@ -58,6 +58,8 @@ class Change(Frozen):
         path: The key path.
         before: What was there; MISSING if it was added.
         after: What is there now; MISSING if it was removed.
+        index: Where the key stands among those of the mapping that has it, if it was
+            added to or removed from one; else None.
 
     Example:
         >>> import leafwise as lw
@@ -65,16 +67,24 @@ class Change(Frozen):
         ~ ['a']: 1 -> 2
     """
 
-    __slots__ = ("after", "before", "kind", "path")
-    __match_args__ = ("kind", "path", "before", "after")
+    __slots__ = ("after", "before", "index", "kind", "path")
+    __match_args__ = ("kind", "path", "before", "after", "index")
 
     kind: str
     path: KeyPath
     before: Any
     after: Any
+    index: int | None
 
-    def __init__(self, kind: str, path: KeyPath, before: Any, after: Any) -> None:
-        self._set(kind, path, before, after)
+    def __init__(
+        self,
+        kind: str,
+        path: KeyPath,
+        before: Any,
+        after: Any,
+        index: int | None = None,
+    ) -> None:
+        self._set(kind, path, before, after, index)
 
     def __str__(self) -> str:
         sign, where = _SIGNS[self.kind], self.path.where()
@@ -159,7 +169,7 @@ class TreeDiff(Sequence[Change]):
             - [1]: 2
         """
         turned = (
-            Change(_OPPOSITE.get(c.kind, c.kind), c.path, c.after, c.before)
+            Change(_OPPOSITE.get(c.kind, c.kind), c.path, c.after, c.before, c.index)
             for c in self._changes
         )
         return TreeDiff(turned, self._scope, self._values)
@@ -243,8 +253,9 @@ def _expect(change: Change, tree: Any, scope: Scope, values: Values) -> None:
 def _edit_of(change: Change) -> tuple[KeyPath, Edit]:
     if change.kind == "removed":
         return change.path, Delete()
-    made = Insert if change.kind == "added" else Set
-    return change.path, made(change.after)
+    if change.kind == "added":
+        return change.path, Insert(change.after, change.index)
+    return change.path, Set(change.after)
 
 
 # ------------------------------------------------------------------------- comparing
@@ -368,8 +379,7 @@ class _Comparing:
                 error = cannot_compare(self.path(link), one, two, why)
                 raise error from why.__cause__
             if kind:
-                sides = (MISSING if x is _ABSENT else x for x in (one, two))
-                yield Change(kind, self.path(link), *sides)
+                yield _change(kind, self.path(link), one, two)
             stack += [
                 ((link, key), x, y, depth + 1)
                 for key, x, y in reversed(pairs)
@@ -387,8 +397,8 @@ class _Comparing:
 
     def compare(self, a: Any, b: Any, link: Any) -> tuple[str, Pairs]:
         """Say what is different here, "" if nothing, and what is to be looked at."""
-        if a is _ABSENT or b is _ABSENT:
-            return ("added" if a is _ABSENT else "removed"), ()
+        if type(a) is _Absent or type(b) is _Absent:
+            return ("added" if type(a) is _Absent else "removed"), ()
         if self.asks_paths:
             rule, other = self.rule_of(a, link), self.rule_of(b, link)
         else:
@@ -421,9 +431,16 @@ class _Comparing:
                 (DictKey(k), x, y) for (k, x), y in rows if x is not y or not skips
             ]
             return "", pairs
-        pairs = [(DictKey(k), x, others.get(k, _ABSENT)) for k, x in mine.items()]
-        new = [(DictKey(k), _ABSENT, y) for k, y in others.items() if k not in mine]
-        if new or any(y is _ABSENT for _, _, y in pairs):
+        pairs = [
+            (DictKey(k), x, others[k] if k in others else _Absent(index))
+            for index, (k, x) in enumerate(mine.items())
+        ]
+        new = [
+            (DictKey(k), _Absent(index), y)
+            for index, (k, y) in enumerate(others.items())
+            if k not in mine
+        ]
+        if new or len(mine) != len(others):
             keys = [
                 [k for k in table if not self.is_ignored((link, DictKey(k)))]
                 if self.ignored
@@ -438,8 +455,29 @@ class _Comparing:
 
 
 Pairs = Sequence[tuple[Any, Any, Any]]
-_ABSENT: Final = object()
-"""What one tree has not; `MISSING` may be a leaf of it."""
+
+
+class _Absent:
+    """What one tree does not have; `MISSING` may be a leaf of it.
+
+    Attributes:
+        index: Where the key stands in the mapping that has it, None for a sequence.
+    """
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int | None) -> None:
+        self.index = index
+
+
+def _change(kind: str, path: KeyPath, one: Any, two: Any) -> Change:
+    """Return the record of a difference."""
+    if type(one) is _Absent:
+        return Change(kind, path, MISSING, two, one.index)
+    if type(two) is _Absent:
+        return Change(kind, path, one, MISSING, two.index)
+    return Change(kind, path, one, two)
+
 
 _BY_ITEM: Final = frozenset({dict, OrderedDict, defaultdict, list, deque})
 
@@ -451,11 +489,14 @@ class _Aux(NamedTuple):
 
 
 def _leads(mine: list[Any], others: list[Any], rule: Rule) -> bool:
-    """Say whether removing and adding keys leads to the leaf order of the others."""
+    """Say whether removing keys, and adding keys in their places, leads to the others.
+
+    What is compared is the leaf order: of most dicts that is all that matters.
+    """
     known = dict.fromkeys(others)
-    made = [key for key in mine if key in known]
-    new = known.keys() - dict.fromkeys(made).keys()
-    made += [key for key in others if key in new]
+    kept = dict.fromkeys(key for key in mine if key in known)
+    new = [(index, key) for index, key in enumerate(others) if key not in kept]
+    made = at_places(kept, new)
     order = rule.leaf_keys or DICT.leaf_keys or tuple
     orders = (tuple(order(dict.fromkeys(keys))) for keys in (made, others))
     return auxdata.same(*orders)
@@ -464,7 +505,7 @@ def _leads(mine: list[Any], others: list[Any], rule: Rule) -> bool:
 def _by_position(a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:
     if type(a) is deque and a.maxlen != b.maxlen:
         return "aux", ()
-    rows = zip_longest(items_of(a, rule), items_of(b, rule), fillvalue=_ABSENT)
+    rows = zip_longest(items_of(a, rule), items_of(b, rule), fillvalue=_Absent(None))
     return "", [(SequenceKey(i), x, y) for i, (x, y) in enumerate(rows)]
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Mapping, MutableMapping, MutableSequence
+from itertools import islice
+from operator import itemgetter
 from typing import Any, Final
 
 from ..core.code import unlink
@@ -45,9 +47,20 @@ class Set(Edit):
 
 
 class Insert(Set):
-    """Put a value where nothing is; in a list, before what is there."""
+    """Put a value where nothing is; in a list, before what is there.
 
-    __slots__ = ()
+    Attributes:
+        index: Among which keys of a mapping to put it, counted from 0; None puts it at
+            the end.
+    """
+
+    __slots__ = ("index",)
+    __match_args__ = ("value", "index")
+
+    index: int | None
+
+    def __init__(self, value: Any, index: int | None = None) -> None:
+        self._set(value, index)
 
 
 class Delete(Edit):
@@ -227,16 +240,25 @@ def _changed(
 def _changed_dict(link: Any, node: Any, edits: list[tuple[Any, Edit]]) -> Any:
     made = copy.copy(node)
     renamed: dict[Any, Any] = {}
+    placed: list[tuple[int, Any]] = []
     for key, edit in edits:
         match edit:
-            case Insert(value) if key.key in node:
+            case Insert() if key.key in node:
                 raise _exists(link, key)
+            case Insert(value, index):
+                made[key.key] = value
+                if index is not None:
+                    placed.append((index, key.key))
             case Set(value):
                 made[key.key] = value
             case Delete():
                 del made[key.key]
             case Rename(name):
                 renamed[key.key] = name
+    if placed:
+        moved = {key for _, key in placed}
+        order = at_places((key for key in made if key not in moved), placed)
+        _refill(made, [(key, made[key]) for key in order])
     if not renamed:
         return made
     for name in renamed.values():
@@ -245,9 +267,28 @@ def _changed_dict(link: Any, node: Any, edits: list[tuple[Any, Edit]]) -> Any:
     items = [(renamed.get(key, key), value) for key, value in made.items()]
     if len(dict(items)) != len(items):
         raise _refusal(link, "two keys at {where} would become one")
+    _refill(made, items)
+    return made
+
+
+def _refill(made: Any, items: list[tuple[Any, Any]]) -> None:
     made.clear()
     made.update(items)
-    return made
+
+
+def at_places(keys: Iterable[Any], placed: list[tuple[int, Any]]) -> list[Any]:
+    """Return keys with others among them.
+
+    Args:
+        keys: The keys, in their order.
+        placed: Further keys, each with the place it is to have in the result.
+    """
+    rest = iter(keys)
+    made: list[Any] = []
+    for index, key in sorted(placed, key=itemgetter(0)):
+        made += islice(rest, index - len(made))
+        made.append(key)
+    return [*made, *rest]
 
 
 def _changed_list(link: Any, node: Any, edits: list[tuple[Any, Edit]]) -> Any:

@@ -3,7 +3,8 @@
 The compiler looks into the functions that it compiles. What the engine does, to count,
 to compile and to keep, is nothing that it could trace or should guard; so it is given
 the walk in its place, in plain Python that remembers nothing. Functions that write to
-objects are left to Python: the compiler breaks the graph there.
+objects, and the one that reads selectors by their signatures, are left to Python: the
+compiler breaks the graph there.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import importlib
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from types import FunctionType, MethodWrapperType, ModuleType, WrapperDescriptorType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +28,7 @@ from ..core.walk import Predicate
 from ..objects import containers, instance, pytree, state, variables
 from ..ops.basic import tree_flatten, tree_unflatten
 from ..ops.outlook import asks_to_stop, outlook, predicate, take_apart
+from ..selection.pattern import read_selector
 
 
 if TYPE_CHECKING:
@@ -44,9 +47,8 @@ def let_compiler_trace() -> None:
     torch = importlib.import_module("torch")
     try:
         skip = importlib.import_module("torch._dynamo.decorators").skip
-        for module in _WRITE:
-            for function in _writers(module):
-                skip(function)
+        for function in (read_selector, *chain.from_iterable(map(_writers, _WRITE))):
+            skip(function)
         replace = torch.compiler.substitute_in_graph
         replace(key_order)(_key_order)
         replace(leaf_paths)(_leaf_paths)

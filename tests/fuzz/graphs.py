@@ -231,7 +231,7 @@ def update(one: Round, graph: Any) -> Any:
     paths = one.random.sample([*flat], min(len(flat), one.random.randrange(1, 3)))
     known = [*map(id, things_of(graph))]
     new: dict[Any, Any] = {path: one.random.randrange(10, 20) for path in paths}
-    for path in new:
+    for path in paths:
         if isinstance(flat[path], np.ndarray):
             new[path] = np.full(3, new[path])
     nested: dict[Any, Any] = {}

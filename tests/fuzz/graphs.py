@@ -151,24 +151,28 @@ def table_of(graph: Any) -> Table:
 
 
 def values_at(graph: Any) -> dict[tuple[Any, ...], Any]:
-    """Return the variables and bare values by their first paths, each thing once."""
+    """Return the variables and bare values by their first paths, each thing once.
+
+    In the plain containers of an unchecked object, what is no array is structure.
+    """
     found: dict[tuple[Any, ...], Any] = {}
     seen: set[int] = set()
 
-    def walk(part: Any, path: tuple[Any, ...]) -> None:
+    def walk(part: Any, path: tuple[Any, ...], owner: Any, above: Any) -> None:
         if is_thing(part):
             if id(part) in seen:
                 return
             seen.add(id(part))
-        if part is None or (path and path[-1] == "tag"):
-            return
-        if isinstance(part, lw.Variable) or not (is_thing(part) or is_plain(part)):
+        if isinstance(part, lw.Variable):
             found[path] = part
-            return
-        for name, child in parts(part):
-            walk(child, (*path, name))
+        elif is_thing(part) or is_plain(part):
+            for name, child in parts(part):
+                if name != "tag":
+                    walk(child, (*path, name), part if is_thing(part) else owner, part)
+        elif isinstance(part, np.ndarray) or type(owner) is not Off or above is owner:
+            found[path] = part
 
-    walk(graph, ())
+    walk(graph, (), None, None)
     return found
 
 
@@ -226,13 +230,16 @@ def update(one: Round, graph: Any) -> Any:
     flat = values_at(graph)
     paths = one.random.sample([*flat], min(len(flat), one.random.randrange(1, 3)))
     known = [*map(id, things_of(graph))]
-    new = {path: one.random.randrange(10, 20) for path in paths}
+    new: dict[Any, Any] = {path: one.random.randrange(10, 20) for path in paths}
+    for path in paths:
+        if isinstance(flat[path], np.ndarray):
+            new[path] = np.full(3, new[path])
     nested: dict[Any, Any] = {}
-    for path, number in new.items():
+    for path, written in new.items():
         level = nested
         for key in path[:-1]:
             level = level.setdefault(key, {})
-        level[path[-1]] = number
+        level[path[-1]] = written
     one.step(f"update {new}")
     lw.update(graph, nested)
     one.same("the same objects", known, [*map(id, things_of(graph))])

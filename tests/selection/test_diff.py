@@ -144,6 +144,14 @@ def test_a_diff_of_ordered_dicts_keeps_the_order_both_ways(a, b, text):
         assert str(lw.tree_diff(a, b)) == text
 
 
+def test_a_diff_puts_the_keys_of_dicts_where_they_were():
+    """The order of a config is not part of its structure, and kept all the same."""
+    a, b = {"name": 1, "old": 2, "lr": 3}, {"new": 0, "name": 1, "steps": 4, "lr": 3}
+    diff = lw.tree_diff(a, b)
+    assert [*diff.apply(a)] == [*b]
+    assert [*diff.invert().apply(b)] == [*a]
+
+
 def test_what_is_ignored_does_not_count_for_the_order():
     """An ordered dict without the keys that are not compared may be the same."""
     a, b = OrderedDict(b=2, a=1), OrderedDict(a=1)

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from ..core.auxdata import clip
 from ..core.frozen import Frozen
-from ..core.safely import shown
+from ..core.safely import class_name, shown
 
 
 __all__ = [
@@ -51,11 +51,13 @@ class _Filter(Frozen):
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        shown = (
-            value.__name__ if isinstance(value, type) else shown(value)
+        parts = (
+            class_name(value, qualified=False)
+            if isinstance(value, type)
+            else shown(value)
             for value in self._shown()
         )
-        return f"{type(self).__name__}({', '.join(shown)})"
+        return f"{type(self).__name__}({', '.join(parts)})"
 
     def _shown(self) -> Iterable[AnyValue]:
         return self._values()

@@ -1,7 +1,6 @@
 """Threads, finalizers and forks that come in between."""
 
 import functools
-import gc
 import itertools
 import os
 from collections import OrderedDict, defaultdict
@@ -155,24 +154,55 @@ print("done")
 
 def test_a_finalizer_that_runs_when_a_registration_goes():
     """What a registration held may register something else when it is let go."""
-    others = []
+    code = """
+import gc, leafwise as lw
+others = []
+class Last:
+    def __call__(self, node):
+        return (), None
 
-    class Last:
-        def __call__(self, node):
-            return (), None
+    def __del__(self):
+        other = type("Other", (), {})
+        lw.register_static(other)
+        others.append(other)
 
-        def __del__(self):
-            other = type("Other", (), {})
-            lw.register_static(other)
-            others.append(other)
+cls = type("Held", (), {})
+lw.register_pytree_node(cls, Last(), lambda aux, children: cls())
+lw.unregister_pytree_node(cls)
+gc.collect()
+assert len(others) == 1
+assert lw.is_registered(others[0])
+"""
+    run_apart(code)
 
-    cls = type("Held", (), {})
-    lw.register_pytree_node(cls, Last(), lambda aux, children: cls())
-    lw.unregister_pytree_node(cls)
-    gc.collect()
-    assert len(others) == 1
-    assert lw.is_registered(others[0])
-    lw.unregister_pytree_node(others[0])
+
+def test_an_error_that_is_kept_keeps_no_registration():
+    """Nor does its traceback: what was taken back later is let go."""
+    code = """
+import gc, weakref, leafwise as lw
+kept = []
+def keep(function, *args, **kwargs):
+    try:
+        function(*args, **kwargs)
+    except lw.RegistryError as error:
+        kept.append(error)
+
+keep(lw.unregister_pytree_node, type("Unknown", (), {}))
+keep(lw.tree_leaves, [1], namespace="nowhere")
+keep(lw.namespace, "global", dict_order="none")
+cls = type("Passing", (), {})
+lw.register_static(cls)
+lw.unregister_pytree_node(cls)
+gone = weakref.ref(cls)
+del cls
+for _ in range(2):
+    lw.register_static(other := type("Other", (), {}))
+    lw.unregister_pytree_node(other)
+gc.collect()
+assert len(kept) == 3
+assert gone() is None
+"""
+    run_apart(code)
 
 
 def test_threads_that_register_at_once():

@@ -87,27 +87,28 @@ def view_of(namespace: str = GLOBAL, none_is_leaf: bool = False) -> View:
     Raises:
         NamespaceError: Nobody declared the namespace or registered in it.
     """
-    state = _state
     try:
-        view = state.views.get((namespace, none_is_leaf))
+        view = _state.views.get((namespace, none_is_leaf))
     except TypeError:
         view = None
-    return _make_view(state, namespace, none_is_leaf) if view is None else view
+    return _make_view(namespace, none_is_leaf) if view is None else view
 
 
-def _make_view(state: _State, namespace: str, none_is_leaf: bool) -> View:
+def _make_view(namespace: str, none_is_leaf: bool) -> View:
+    state = _state
     layer = state.layers.get(namespace) if isinstance(namespace, str) else None
     if layer is None:
-        raise NamespaceError(_unknown_namespace(state, namespace))
+        del state  # see `_decide`
+        raise NamespaceError(_unknown_namespace(namespace))
     mode = Mode(namespace, bool(none_is_leaf))
     layers = (layer, state.layers[GLOBAL]) if namespace else (layer,)
     return state.views.setdefault(mode, View(mode, layers))
 
 
-def _unknown_namespace(state: _State, namespace: object) -> str:
+def _unknown_namespace(namespace: object) -> str:
     if not isinstance(namespace, str):
         return f"a namespace is a string, got {described(namespace)}"
-    known = [shown(name) for name in state.layers if name]
+    known = [shown(name) for name in _state.layers if name]
     return (
         f"no namespace {shown(namespace)} was declared; register a class in it or call "
         f"leafwise.namespace({shown(namespace)}) first"
@@ -195,7 +196,11 @@ def _decide(namespace: str, make: Callable[[Layer | None], Layer | None]) -> boo
     """
     while True:
         state = _newest()
-        layer = make(state.layers.get(namespace))
+        try:
+            layer = make(state.layers.get(namespace))
+        except BaseException:
+            del state  # or who keeps the traceback keeps all snapshots that follow
+            raise
         if layer is None:
             return False
         made = _State({**state.layers, namespace: layer})

@@ -23,8 +23,8 @@ def shown(value: Any) -> str:
         ...     def __repr__(self): raise ValueError("no")
         >>> shown("a"), shown(Broken())
         ("'a'", '<Broken that cannot be printed>')
-        >>> shown(10 ** 5000)[:10]
-        '0x120a3ba9'
+        >>> shown(16 ** 5000)[:10]
+        '0x10000000'
     """
     try:
         return str.__str__(repr(value))  # of a subclass of str: the bare text

@@ -18,7 +18,7 @@ from typing import Final, TypeAlias, get_origin
 
 from ..core.auxdata import clip
 from ..core.frozen import Frozen
-from ..core.safely import shown
+from ..core.safely import class_name, shown
 from ..kinds import COUNT_AS_STATE, Kind
 
 
@@ -62,11 +62,13 @@ class _Filter(Frozen):
         return self(path, value)
 
     def __repr__(self) -> str:
-        shown = (
-            value.__name__ if isinstance(value, type) else shown(value)
+        parts = (
+            class_name(value, qualified=False)
+            if isinstance(value, type)
+            else shown(value)
             for value in self._shown()
         )
-        return f"{type(self).__name__}({', '.join(shown)})"
+        return f"{type(self).__name__}({', '.join(parts)})"
 
     def _shown(self) -> Iterable[AnyValue]:
         return self._values()

@@ -22,7 +22,6 @@ from .trees import SORTS, Trees, only
 
 
 MODES: tuple[str, ...] = ("disabled", "enabled", "eager")
-STEPS = 8
 
 
 def play(one: Round) -> None:
@@ -46,8 +45,7 @@ def played(random: Random, mode: str) -> "Program":
     program = Program(random, fresh=mode == "disabled")
     try:
         with getattr(leafwise.engine, mode)():
-            for _ in range(STEPS):
-                program.step()
+            program.run()
     finally:
         odd.unregister_all()
     return program
@@ -70,7 +68,7 @@ class Program:
         self.tree = self.grown(self.trees.node())
         self.other = self.trees.changed(self.tree)
         self.kept = [self.tree, self.other]
-        self.treedefs: list[Any] = []
+        self.treedefs = [lw.tree_structure(self.tree)]
         self.options: dict[str, Any] = {}
         self.calls: list[Any] = []
         self.results: list[Any] = []
@@ -86,6 +84,27 @@ class Program:
         return [*self.texts[: last + 1], *trees, *self.texts[last + 1 : place + 1]]
 
     # ------------------------------------------------------------------ what changes
+
+    def run(self) -> None:
+        """Play the whole program, of one of two sorts."""
+        if self.random.random() < 0.7:
+            self.play_with_a_family()
+            return
+        for _ in range(8):
+            self.step()
+
+    def play_with_a_family(self) -> None:
+        """Call a few functions on small trees that are hard to tell apart."""
+        random = self.random
+        first = self.trees.node(random.choice((1, 1, 2)))
+        family = [first, *(self.trees.changed(first) for _ in range(4))]
+        calls = [flatten, *random.choices(CALLS, k=2)]
+        self.options = random.choice(({}, {}, self.options))
+        for _ in range(30):
+            self.tree = random.choice((first, random.choice(family)))
+            self.other = random.choice((first, random.choice(family)))
+            self.note("go_back", (told(self.tree), told(self.other)))
+            self.call(random.choice(calls))
 
     def step(self) -> None:
         """Change something, and call some functions once or many times."""

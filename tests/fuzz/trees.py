@@ -4,6 +4,7 @@ Owns the table of sorts of nodes: how each is made, taken apart and made like an
 It says so without the library, so that models can be built on it.
 """
 
+import copy
 import time
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
@@ -243,6 +244,29 @@ def only(*classes: Any) -> dict[Any, Sort]:
 # ----------------------------------------------------------------------- random trees
 
 
+_DICTS = (dict, OrderedDict, defaultdict)
+_ALIKE = (
+    _DICTS,
+    (list, tuple, deque, lw.List),
+    (odd.Pair, odd.Other, odd.Noted, tuple),
+    (odd.Node, odd.Lazy, odd.Named, odd.Early, odd.Late, odd.Later),
+)
+
+
+def near(random: Random, value: Any) -> Any:
+    """Return something that can be aux data, equal to a value if there is such."""
+    alike = [other for other in STATIC if _seems_equal(other, value)]
+    return random.choice(alike if alike and random.random() < 0.7 else STATIC)
+
+
+def _seems_equal(one: Any, other: Any) -> bool:
+    return (
+        isinstance(other, str | float | int | tuple)
+        and one is not other
+        and (isinstance(one, str | float | int | tuple) and one == other)
+    )
+
+
 class Trees:
     """Makes trees.
 
@@ -293,24 +317,49 @@ class Trees:
     def changed(self, tree: Any) -> Any:
         """Return a tree that differs from another one in one place."""
         random, sort = self.random, self.sorts.get(type(tree))
-        if sort is None or random.random() < 0.2:
-            return self.tree(random.choice((0, 0, 1, 2)))
+        if sort is None or random.random() < 0.1:
+            return self.tree(random.choice((0, 0, 0, 1, 2)))
         children = sort.take(tree)
-        what = random.random()
-        if children and what < 0.6:
+        if children and random.random() < 0.6:
             place = random.randrange(len(children))
             children[place] = self.changed(children[place])
             return sort.like(tree, children)
-        if what < 0.8 and isinstance(tree, dict):
+        what = random.random()
+        if isinstance(tree, dict) and what < 0.6:
             return self.other_keys(tree)
-        if what < 0.9 and sort.free and type(tree) is not dict:
-            kids = (
-                children[:-1]
-                if random.random() < 0.5
-                else [*children, self.leaf(random)]
-            )
-            return sort.make(random, kids)
-        return sort.make(random, [*children, 0, 0]) if len(children) < 5 else tree
+        if what < 0.5:
+            return self.other_aux(tree, children)
+        if what < 0.75:
+            return self.other_sort(tree, children)
+        if sort.free and what < 0.9:
+            return sort.make(random, children[:-1])
+        more = [*children, self.leaf(random), self.leaf(random)]
+        return sort.make(random, more) if len(children) < 5 else tree
+
+    def other_aux(self, tree: Any, children: list[Any]) -> Any:
+        """Return a node with other aux data, equal to its own if there is such."""
+        names = [name for name in ("aux", "tag", "label") if hasattr(tree, name)]
+        if not names or type(tree) not in SORTS:
+            return self.sorts[type(tree)].make(self.random, children)
+        made = copy.copy(tree)
+        value = near(self.random, getattr(tree, names[0]))
+        if isinstance(made, lw.Pytree):
+            setattr(made, names[0], lw.static(value))
+        else:
+            object.__setattr__(made, names[0], value)
+        return made
+
+    def other_sort(self, tree: Any, children: list[Any]) -> Any:
+        """Return a node of another sort with the same children."""
+        alike = next((group for group in _ALIKE if type(tree) in group), self.sorts)
+        sorts = [self.sorts[cls] for cls in alike if cls in self.sorts]
+        sort = self.random.choice(sorts)
+        if isinstance(tree, dict) and alike is _DICTS:
+            kind = self.random.choice([cls for cls in _DICTS if cls in self.sorts])
+            return kind(int, tree) if kind is defaultdict else kind(tree)
+        if not sort.free and len(children) < 2:
+            children = [*children, 0, 1]
+        return sort.make(self.random, children)
 
     def other_keys(self, tree: Any) -> Any:
         """Return a dict with other keys, or another order of the same ones."""

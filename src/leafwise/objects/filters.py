@@ -57,7 +57,7 @@ class _Filter(Frozen):
         """Say whether a value at a path is meant."""
         raise NotImplementedError
 
-    def judge(self, path: Path, value: AnyValue, _kind: Kind) -> bool:
+    def judge(self, path: Path, value: AnyValue, kind: Kind) -> bool:
         """Say the same of a value whose kind is known."""
         return self(path, value)
 
@@ -169,7 +169,7 @@ class OfKind(_Filter):
         frozen = getattr(value, "_leafwise_is_frozen", False)
         return self.judge(path, value, Kind.FROZEN if frozen else own)
 
-    def judge(self, _path: Path, _value: AnyValue, kind: Kind) -> bool:
+    def judge(self, path: Path, value: AnyValue, kind: Kind) -> bool:
         """Say whether a value of a kind is meant."""
         return kind in COUNT_AS_STATE if self.kind is Kind.STATE else kind is self.kind
 

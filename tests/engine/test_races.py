@@ -1,5 +1,6 @@
 """Threads, forks and changes that come while generated functions run."""
 
+import linecache
 import os
 import sys
 import threading
@@ -252,3 +253,19 @@ def test_forgetting_in_two_threads_leaves_nothing():
     assert at_once(work, work, work) == []
     lw.engine.forget()
     assert lw.engine.stats()["plans"] == 0
+
+
+def test_no_lines_stay_of_what_is_compiled_while_all_is_forgotten(eager):
+    """Wherever another thread registers something in between."""
+    engine = ("engine/cache.py", "engine/live.py", "engine/source.py")
+    treedef = lw.tree_structure([1, {"a": 2}])
+    for at in count():
+        lw.engine.forget()
+        with interrupted(lw.engine.forget, at, engine) as done:
+            assert treedef.unflatten([1, 2]) == [1, {"a": 2}]
+        lw.engine.forget()
+        generated = ("<leafwise flatten", "<leafwise build", "<leafwise up_to")
+        assert not [file for file in linecache.cache if file.startswith(generated)]
+        if not done:
+            break
+    assert at > 20

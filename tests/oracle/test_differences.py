@@ -41,9 +41,11 @@ def case(what):
 
 
 @pytest.fixture(scope="module")
-def peers(jax_tree, optree, torch_tree, dm_tree):
-    """Return the four peers, by short names."""
-    return types.SimpleNamespace(jax=jax_tree, op=optree, torch=torch_tree, dm=dm_tree)
+def peers(jax_tree, optree, torch_tree, dm_tree, equinox):
+    """Return the peers, by short names."""
+    return types.SimpleNamespace(
+        jax=jax_tree, op=optree, torch=torch_tree, dm=dm_tree, eqx=equinox
+    )
 
 
 def rows_of_the_page():
@@ -938,6 +940,116 @@ def _(p):
     ours = lw.tree_flatten_one_level({"a": 1})
     assert (len(ours), type(ours).__name__) == (5, "OneLevel")
     assert len(p.op.tree_flatten_one_level({"a": 1})) == 4
+
+
+# --------------------------------------------------------------------- comparing leaves
+
+
+def numpy_says(a, b, **options):
+    """Say whether `numpy.testing` takes two values for equal."""
+    try:
+        np.testing.assert_equal(a, b, **options)
+    except AssertionError:
+        return False
+    return True
+
+
+def ours(a, b, **options):
+    """Say whether two leaves are the same, in all three ways that there are."""
+    answers = {lw.tree_equal(a, b, **options), not lw.tree_diff(a, b, **options)}
+    try:
+        lw.assert_trees_equal(a, b, **options)
+        answers.add(True)
+    except AssertionError:
+        answers.add(False)
+    (answer,) = answers
+    return answer
+
+
+@case("NaN")
+def _(p):
+    for a, b in (
+        (float("nan"), float("nan")),
+        (np.array([np.nan]), np.array([np.nan])),
+    ):
+        assert ours(a, b)
+        assert not ours(a, b, equal_nan=False)
+        assert not p.eqx.tree_equal(a, b)
+        assert not np.array_equal(a, b)
+        assert numpy_says(a, b)
+
+
+@case("numbers of two types")
+def _(p):
+    assert (ours(1, 1.0), ours(1, True)) == (True, False)
+    for b in (1.0, True):
+        assert p.eqx.tree_equal(1, b)
+        assert numpy_says(1, b)
+
+
+@case("a number and an array without dimensions")
+def _(p):
+    a, b = 1.0, np.array(1.0)
+    assert (ours(a, b), ours(a, b, typematch=True)) == (True, False)
+    assert not p.eqx.tree_equal(a, b)
+    assert numpy_says(a, b)
+
+
+@case("dtypes and shapes")
+def _(p):
+    a = np.ones(2)
+    for b in (np.ones(2, "f4"), np.ones((1, 2))):
+        assert not ours(a, b)
+        assert not ours(a, b, rtol=0.5)
+        assert not p.eqx.tree_equal(a, b)
+        assert not numpy_says(a, b, strict=True)
+    assert numpy_says(a, np.ones(2, "f4"))
+    assert numpy_says(a, 1.0)
+
+
+@case("arrays of numpy, jax and torch")
+def _(p):
+    numpy, jax = np.ones(2, "f4"), p.eqx.filter_jit(lambda x: x)(np.ones(2, "f4"))
+    torch = sys.modules["torch"].ones(2)
+    for a, b in ((numpy, jax), (numpy, torch), (torch, jax)):
+        assert ours(a, b)
+        assert ours(b, a)
+        assert not ours(a, b, typematch=True)
+    assert p.eqx.tree_equal(numpy, jax)
+
+
+@case("tolerance")
+def _(p):
+    a, b = np.array([100.0]), np.array([110.0])
+    assert ours(a, b, rtol=0.095)
+    assert ours(b, a, rtol=0.095)
+    assert np.allclose(a, b, rtol=0.095, atol=0)
+    assert not np.allclose(b, a, rtol=0.095, atol=0)
+    assert p.eqx.tree_equal(a, b, rtol=0.095)
+    assert not p.eqx.tree_equal(b, a, rtol=0.095)
+
+
+class Formula:
+    def __eq__(self, other):
+        raise LookupError
+
+    __hash__ = None
+
+
+@case("what cannot be compared")
+def _(p):
+    a, b = {"f": Formula()}, {"f": Formula()}
+    with pytest.raises(lw.CompareError, match=r"at \['f'\]"):
+        lw.tree_equal(a, b)
+    with pytest.raises(LookupError):
+        p.eqx.tree_equal(a, b)
+
+
+@case("under `jax.jit`")
+def _(p):
+    for equal in (lw.tree_equal, p.eqx.tree_equal):
+        found = p.eqx.filter_jit(equal)({"a": np.ones(2)}, {"a": np.ones(2)})
+        assert bool(found) is True
 
 
 # -------------------------------------------------------------------------- registering

@@ -317,6 +317,8 @@ class Engine:
             if plan is None:
                 return reference
             live = self._admit(memory, key, plan)
+            if memory is not self.memory:  # the registry changed meanwhile
+                live.retire(self.first_runner())
         return live
 
 

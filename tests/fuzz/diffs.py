@@ -24,7 +24,8 @@ def leaf(random: Random) -> Any:
         (
             *(0, 1, True, False, "s", "", b"x", 2.5, NAN, float("nan"), 1j, None),
             *(np.array([NAN]), np.array([[NAN]]), np.array([NAN], np.float32)),
-            *(np.arange(2), np.arange(2.0), np.zeros(0), np.array("t")),
+            *(np.arange(2), np.arange(2.0), np.zeros(0), np.array("s")),
+            *(np.array(NAN), np.array(1), np.array(True)),
         )
     )
 
@@ -117,8 +118,17 @@ def is_node(value: Any) -> bool:
 
 def same(a: Any, b: Any) -> bool:
     """Say whether two leaves are the same."""
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return told(a) == told(b)
+    a, b = bare(a), bare(b)
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return False
     if isinstance(a, bool) is not isinstance(b, bool):
         return False
     return bool(a == b or (a != a and b != b))
+
+
+def bare(value: Any) -> Any:
+    """Return the item of an array that has no shape, which stands for it."""
+    is_item = isinstance(value, np.ndarray) and value.shape == ()
+    return value.item() if is_item else value

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from operator import countOf
 from types import FrameType
 from typing import Any, TypeAlias
 
@@ -140,8 +141,12 @@ def _make_flattener(view: View) -> Callable[..., int]:
             held = node.copy()  # in one step: others may change the dict meanwhile
             keys = tuple(held)
             try:
-                plain = are_plain(map(type, keys))
-                order = known_orders[keys] if plain else key_order(keys)
+                if countOf(map(type, keys), str) == len(keys) or are_plain(
+                    map(type, keys)
+                ):
+                    order = known_orders[keys]
+                else:
+                    order = key_order(keys)
             except KeyError:
                 order = key_order(keys)
             children = held.values()

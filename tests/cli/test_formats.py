@@ -191,8 +191,7 @@ def test_lines_of_values_that_json_lacks(write):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("a: 2020-02-30", "line 1, column 4: '2020-02-30' is not a valid timestamp: "
-         "day is out of range for month"),
+        ("a: 2020-02-30", "line 1, column 4: '2020-02-30' is not a valid timestamp: "),
         ("x: 1\na: !!bool maybe", "line 2, column 4: 'maybe' is not a valid bool"),
         ("a: !!int ''", "line 1, column 4: '' is not a valid int"),
         ("a: !!float ''", "line 1, column 4: '' is not a valid float"),

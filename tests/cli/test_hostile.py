@@ -84,6 +84,7 @@ def test_anchors_that_multiply():
         )
 
 
+@pytest.mark.slow
 def test_ten_megabytes_of_keys():
     """One long key, or many: listed in time, with errors that stay short."""
     Path("long.json").write_text(json.dumps({"k" * 10_000_000: 1}))
@@ -99,6 +100,7 @@ def test_ten_megabytes_of_keys():
     assert len(error) < 1000
 
 
+@pytest.mark.slow
 def test_memory_is_bounded():
     """A config of 2 MB and a hundred thousand keys takes less than 128 MB."""
     Path("wide.json").write_text(json.dumps({f"key-{n:06}": n for n in range(100_000)}))

@@ -103,6 +103,7 @@ def test_modes_come_back():
     assert (again.none_is_leaf, again.namespace) == (True, "as-json")
 
 
+@pytest.mark.slow
 def test_depth_is_no_problem():
     """The text is flat, whatever the depth."""
     tree = 1
@@ -476,6 +477,7 @@ def outcomes(make, count):
     return read, refused
 
 
+@pytest.mark.slow
 def test_twenty_thousand_mutated_inputs():
     """Mutated text and state raise only what is documented, in little memory."""
     draw = random.Random(20261123)

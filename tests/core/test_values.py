@@ -156,7 +156,7 @@ SAME = {
     "str subclass": ("a", Text("a")),
     "NaN arrays": (np.array([1, NAN]), np.array([1, nan()])),
     "complex arrays": (np.array([complex(1, NAN)]), np.array([complex(1, NAN)])),
-    "NaT": (np.datetime64("NaT"), np.datetime64("NaT")),
+    "NaT": (np.datetime64("NaT", "s"), np.datetime64("NaT", "s")),
     "NaT arrays": (np.array(["NaT", 1], "M8[s]"), np.array(["NaT", 1], "M8[s]")),
     "empty": (np.ones((0, 2)), np.zeros((0, 2))),
     "numpy scalars": (np.float32(1), np.float32(1)),
@@ -236,7 +236,7 @@ DIFFERENT = {
     "byte order": (np.ones(2, "<f8"), np.ones(2, ">f8")),
     "units of time": (np.datetime64(1, "s"), np.datetime64(1, "ms")),
     "a time and an int": (np.datetime64(1, "ns"), 1),
-    "NaT and NaN": (np.datetime64("NaT"), NAN),
+    "NaT and NaN": (np.datetime64("NaT", "s"), NAN),
     "array and list": (np.ones(2), [1.0, 1.0]),
     "array and object": (np.ones(0), object()),
     "array and None": (np.ones(2), "None"),
@@ -445,6 +445,7 @@ def test_a_leaf_that_contains_itself():
     assert not Values().same(knot(1), knot(2))
 
 
+@pytest.mark.slow
 def test_a_leaf_of_any_depth():
     """There is no limit of depth in leaves either."""
 
@@ -565,7 +566,7 @@ def test_arrays_are_compared_as_numpy_compares_them(a, b):
     for one, other in ((a, b), (a, a.copy())):
         try:
             np.testing.assert_equal(one, other, strict=True)
-        except AssertionError:
+        except (AssertionError, OverflowError):  # in the text that says what differs
             assert not agreed(one, other)
         else:
             assert agreed(one, other)

@@ -52,6 +52,7 @@ def innermost(tree):
     return tree
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_gc")
 @pytest.mark.parametrize("wrap", WRAPS[:3], ids=names[:3])
 def test_any_depth(wrap):
@@ -77,6 +78,7 @@ def test_any_depth(wrap):
     assert treedef.compose(treedef).num_leaves == 1
 
 
+@pytest.mark.slow
 def test_a_deep_mismatch_is_found():
     """A difference at the bottom of a deep tree is named, whole path and all."""
     with pytest.raises(lw.StructureError) as error:
@@ -85,6 +87,7 @@ def test_a_deep_mismatch_is_found():
     assert error.value.expected == "list of length 1"
 
 
+@pytest.mark.slow
 def test_a_deep_failure_has_its_path():
     """An exception of the mapped function has its whole path in the note."""
     for trees in ((nested(WRAPS[1]),), (nested(WRAPS[1]), nested(WRAPS[1]))):

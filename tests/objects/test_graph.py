@@ -544,6 +544,7 @@ def test_tree_check():
 # ---------------------------------------------------------------------- deep and wide
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_gc")
 def test_depth_and_width():
     """100,000 objects deep, and wide."""

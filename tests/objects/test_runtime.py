@@ -92,6 +92,7 @@ def test_objects_that_were_built_alike_share_a_layout():
     assert one._leafwise_layout is not other._leafwise_layout
 
 
+@pytest.mark.slow
 def test_very_many_attributes():
     """An object of 100,000 attributes costs no square of it."""
     wide = lw.Pytree()
@@ -124,6 +125,7 @@ def test_very_many_layouts():
     assert Bag._leafwise_traits.family.count <= 1000
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_gc")
 def test_deep_objects():
     """A chain of 100,000 objects flattens, maps, compares and is checked."""

@@ -259,6 +259,7 @@ def test_the_error_of_a_test():
     assert lines[-1] == "  and 6 more"
 
 
+@pytest.mark.slow
 def test_depth_and_cycles():
     """A hundred thousand levels are compared; a cycle is an error."""
 

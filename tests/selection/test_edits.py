@@ -341,6 +341,7 @@ def test_pointing_at_one_object_in_two_places_is_an_error():
     assert str(caught.value) == ("what where returns (Masked) stands at ['a'], ['b']")
 
 
+@pytest.mark.slow
 def test_depth():
     """An edit a hundred thousand levels down."""
     deep = 1

@@ -243,6 +243,7 @@ def test_objects_and_leaves():
     assert lists == {"a": [1], "b": 2}
 
 
+@pytest.mark.slow
 def test_deep_and_cyclic_trees():
     """Depth is no limit; a tree that contains itself is an error."""
     tree: Any = 1

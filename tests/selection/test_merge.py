@@ -339,6 +339,7 @@ def test_words_that_are_none_are_refused():
         lw.tree_merge({}, rules={"nowhere": "append"})
 
 
+@pytest.mark.slow
 def test_deep_and_cyclic_trees():
     """Depth costs nothing; a tree that contains itself is an error."""
     base: Any = {"leaf": 1}

@@ -306,6 +306,7 @@ def test_nothing_is_an_error_that_helps():
     assert lw.select(CONFIG, "optim.rl", missing_ok=True).get(None) is None
 
 
+@pytest.mark.slow
 def test_cycles_and_depth():
     """A cycle below `**` is an error with both paths; depth is none."""
     knot = {"a": [1]}

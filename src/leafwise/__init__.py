@@ -12,15 +12,11 @@ This module re-exports the public names and holds no logic.
 
 from __future__ import annotations
 
-import contextlib
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from . import filters as filters
-from . import integrations as integrations
 from . import tree as tree
-from .binding import Namespace as Namespace
-from .binding import namespace as namespace
-from .core.fields import register_dataclass as register_dataclass
-from .core.jsonform import register_codec as register_codec
 from .core.keypath import KeyPath as KeyPath
 from .core.keypath import keystr as keystr
 from .core.keys import DictKey as DictKey
@@ -44,7 +40,6 @@ from .core.registry import unregister_pytree_node as unregister_pytree_node
 from .core.rule import Rule as Rule
 from .core.treedef import PyTreeDef as PyTreeDef
 from .core.treedef import treedef_tuple as treedef_tuple
-from .dataclasses import dataclass as dataclass
 from .errors import CompareError as CompareError
 from .errors import CycleError as CycleError
 from .errors import EditError as EditError
@@ -58,72 +53,6 @@ from .errors import SharedError as SharedError
 from .errors import StructureError as StructureError
 from .errors import TraceError as TraceError
 from .errors import TreeDefError as TreeDefError
-from .kinds import Data as Data
-from .kinds import Kind as Kind
-from .kinds import Static as Static
-from .kinds import data as data
-from .kinds import field as field
-from .kinds import parameter as parameter
-from .kinds import state_value as state_value
-from .kinds import static as static
-from .objects.arrays import is_data as is_data
-from .objects.arrays import register_data_type as register_data_type
-from .objects.capture import capture as capture
-from .objects.change import clone as clone
-from .objects.change import pop as pop
-from .objects.change import update as update
-from .objects.containers import Dict as Dict
-from .objects.containers import List as List
-from .objects.containers import Sequential as Sequential
-from .objects.freezing import freeze as freeze
-from .objects.freezing import unfreeze as unfreeze
-from .objects.graph import graphdef as graphdef
-from .objects.graph import merge as merge
-from .objects.graph import split as split
-from .objects.graph import state as state
-from .objects.graphdef import GraphDef as GraphDef
-from .objects.module import Module as Module
-from .objects.pytree import Object as Object
-from .objects.pytree import Pytree as Pytree
-from .objects.pytree import check_pytree as check_pytree
-from .objects.pytree import name_to_kind as name_to_kind
-from .objects.roam import call as call
-from .objects.roam import eval as eval
-from .objects.roam import iter_children as iter_children
-from .objects.roam import iter_graph as iter_graph
-from .objects.roam import iter_modules as iter_modules
-from .objects.roam import recursive_map as recursive_map
-from .objects.roam import set_attributes as set_attributes
-from .objects.roam import set_metadata as set_metadata
-from .objects.roam import train as train
-from .objects.roam import with_attributes as with_attributes
-from .objects.sharing import find_duplicates as find_duplicates
-from .objects.sharing import tree_check as tree_check
-from .objects.state import FlatState as FlatState
-from .objects.state import State as State
-from .objects.state import diff_state as diff_state
-from .objects.state import from_flat_state as from_flat_state
-from .objects.state import merge_state as merge_state
-from .objects.state import to_flat_state as to_flat_state
-from .objects.state_tools import filter_state as filter_state
-from .objects.state_tools import map_state as map_state
-from .objects.state_tools import replace_by_pure_dict as replace_by_pure_dict
-from .objects.state_tools import restore_int_paths as restore_int_paths
-from .objects.state_tools import split_state as split_state
-from .objects.state_tools import to_pure_dict as to_pure_dict
-from .objects.surgery import replace as replace
-from .objects.surgery import select_kind as select_kind
-from .objects.surgery import summary as summary
-from .objects.surgery import update_kind as update_kind
-from .objects.trace import unsafe_mutation as unsafe_mutation
-from .objects.variable_types import BatchStat as BatchStat
-from .objects.variable_types import Cache as Cache
-from .objects.variable_types import Intermediate as Intermediate
-from .objects.variable_types import Param as Param
-from .objects.variable_types import Perturbation as Perturbation
-from .objects.variable_types import register_variable_name as register_variable_name
-from .objects.variable_types import variable_type as variable_type
-from .objects.variables import Variable as Variable
 from .ops.basic import tree_flatten as tree_flatten
 from .ops.basic import tree_iter as tree_iter
 from .ops.basic import tree_leaves as tree_leaves
@@ -174,42 +103,194 @@ from .ops.visit import STOP as STOP
 from .ops.visit import Visit as Visit
 from .ops.visit import tree_visit as tree_visit
 from .ops.visit import tree_walk as tree_walk
-from .selection.diff import Change as Change
-from .selection.diff import TreeDiff as TreeDiff
-from .selection.diff import assert_trees_equal as assert_trees_equal
-from .selection.diff import tree_diff as tree_diff
-from .selection.edit import Selection as Selection
-from .selection.edit import at as at
-from .selection.edit import select as select
-from .selection.flat import FlatReport as FlatReport
-from .selection.flat import from_flat as from_flat
-from .selection.flat import to_flat as to_flat
-from .selection.merge import tree_merge as tree_merge
-from .selection.outer import tree_map_outer as tree_map_outer
-from .selection.outer import tree_zip_outer as tree_zip_outer
-from .selection.override import override as override
-from .selection.partition import Masked as Masked
-from .selection.partition import tree_combine as tree_combine
-from .selection.partition import tree_filter as tree_filter
-from .selection.partition import tree_group_by as tree_group_by
-from .selection.partition import tree_labels as tree_labels
-from .selection.partition import tree_mask as tree_mask
-from .selection.partition import tree_partition as tree_partition
-from .selection.partition import tree_unmask as tree_unmask
-from .selection.pattern import Selector as Selector
-from .selection.pattern import selector as selector
-from .selection.update import tree_at as tree_at
-from .selection.update import tree_move as tree_move
-from .selection.update import tree_rename as tree_rename
-from .selection.update import tree_update as tree_update
 from .sentinel import MISSING as MISSING
+
+
+if TYPE_CHECKING:  # what is loaded when it is first asked for, see `__getattr__`
+    from . import filters as filters
+    from . import integrations as integrations
+    from .binding import Namespace as Namespace
+    from .binding import namespace as namespace
+    from .core.fields import register_dataclass as register_dataclass
+    from .core.jsonform import register_codec as register_codec
+    from .dataclasses import dataclass as dataclass
+    from .kinds import Data as Data
+    from .kinds import Kind as Kind
+    from .kinds import Static as Static
+    from .kinds import data as data
+    from .kinds import field as field
+    from .kinds import parameter as parameter
+    from .kinds import state_value as state_value
+    from .kinds import static as static
+    from .objects.arrays import is_data as is_data
+    from .objects.arrays import register_data_type as register_data_type
+    from .objects.capture import capture as capture
+    from .objects.change import clone as clone
+    from .objects.change import pop as pop
+    from .objects.change import update as update
+    from .objects.containers import Dict as Dict
+    from .objects.containers import List as List
+    from .objects.containers import Sequential as Sequential
+    from .objects.freezing import freeze as freeze
+    from .objects.freezing import unfreeze as unfreeze
+    from .objects.graph import graphdef as graphdef
+    from .objects.graph import merge as merge
+    from .objects.graph import split as split
+    from .objects.graph import state as state
+    from .objects.graphdef import GraphDef as GraphDef
+    from .objects.module import Module as Module
+    from .objects.pytree import Object as Object
+    from .objects.pytree import Pytree as Pytree
+    from .objects.pytree import check_pytree as check_pytree
+    from .objects.pytree import name_to_kind as name_to_kind
+    from .objects.roam import call as call
+    from .objects.roam import eval as eval
+    from .objects.roam import iter_children as iter_children
+    from .objects.roam import iter_graph as iter_graph
+    from .objects.roam import iter_modules as iter_modules
+    from .objects.roam import recursive_map as recursive_map
+    from .objects.roam import set_attributes as set_attributes
+    from .objects.roam import set_metadata as set_metadata
+    from .objects.roam import train as train
+    from .objects.roam import with_attributes as with_attributes
+    from .objects.sharing import find_duplicates as find_duplicates
+    from .objects.sharing import tree_check as tree_check
+    from .objects.state import FlatState as FlatState
+    from .objects.state import State as State
+    from .objects.state import diff_state as diff_state
+    from .objects.state import from_flat_state as from_flat_state
+    from .objects.state import merge_state as merge_state
+    from .objects.state import to_flat_state as to_flat_state
+    from .objects.state_tools import filter_state as filter_state
+    from .objects.state_tools import map_state as map_state
+    from .objects.state_tools import replace_by_pure_dict as replace_by_pure_dict
+    from .objects.state_tools import restore_int_paths as restore_int_paths
+    from .objects.state_tools import split_state as split_state
+    from .objects.state_tools import to_pure_dict as to_pure_dict
+    from .objects.surgery import replace as replace
+    from .objects.surgery import select_kind as select_kind
+    from .objects.surgery import summary as summary
+    from .objects.surgery import update_kind as update_kind
+    from .objects.trace import unsafe_mutation as unsafe_mutation
+    from .objects.variable_types import BatchStat as BatchStat
+    from .objects.variable_types import Cache as Cache
+    from .objects.variable_types import Intermediate as Intermediate
+    from .objects.variable_types import Param as Param
+    from .objects.variable_types import Perturbation as Perturbation
+    from .objects.variable_types import register_variable_name as register_variable_name
+    from .objects.variable_types import variable_type as variable_type
+    from .objects.variables import Variable as Variable
+    from .selection.diff import Change as Change
+    from .selection.diff import TreeDiff as TreeDiff
+    from .selection.diff import assert_trees_equal as assert_trees_equal
+    from .selection.diff import tree_diff as tree_diff
+    from .selection.edit import Selection as Selection
+    from .selection.edit import at as at
+    from .selection.edit import select as select
+    from .selection.flat import FlatReport as FlatReport
+    from .selection.flat import from_flat as from_flat
+    from .selection.flat import to_flat as to_flat
+    from .selection.merge import tree_merge as tree_merge
+    from .selection.outer import tree_map_outer as tree_map_outer
+    from .selection.outer import tree_zip_outer as tree_zip_outer
+    from .selection.override import override as override
+    from .selection.partition import Masked as Masked
+    from .selection.partition import tree_combine as tree_combine
+    from .selection.partition import tree_filter as tree_filter
+    from .selection.partition import tree_group_by as tree_group_by
+    from .selection.partition import tree_labels as tree_labels
+    from .selection.partition import tree_mask as tree_mask
+    from .selection.partition import tree_partition as tree_partition
+    from .selection.partition import tree_unmask as tree_unmask
+    from .selection.pattern import Selector as Selector
+    from .selection.pattern import selector as selector
+    from .selection.update import tree_at as tree_at
+    from .selection.update import tree_move as tree_move
+    from .selection.update import tree_rename as tree_rename
+    from .selection.update import tree_update as tree_update
 
 
 __version__ = "0.1.0"
 
 
-with contextlib.suppress(ImportError):  # all that it does, it only does faster
+try:  # noqa: SIM105  # contextlib would be one more import
     from . import engine as engine
+except ImportError:  # all that it does, it only does faster
+    pass
+
+import_module(f"{__name__}.integrations.bridge")  # tells frameworks of classes
+
+_HOMES = {
+    "binding": "Namespace namespace",
+    "core.fields": "register_dataclass",
+    "core.jsonform": "register_codec",
+    "dataclasses": "dataclass",
+    "kinds": "Data Kind Static data field parameter state_value static",
+    "objects.arrays": "is_data register_data_type",
+    "objects.capture": "capture",
+    "objects.change": "clone pop update",
+    "objects.containers": "Dict List Sequential",
+    "objects.freezing": "freeze unfreeze",
+    "objects.graph": "graphdef merge split state",
+    "objects.graphdef": "GraphDef",
+    "objects.module": "Module",
+    "objects.pytree": "Object Pytree check_pytree name_to_kind",
+    "objects.roam": (
+        "call eval iter_children iter_graph iter_modules recursive_map "
+        "set_attributes set_metadata train with_attributes"
+    ),
+    "objects.sharing": "find_duplicates tree_check",
+    "objects.state": (
+        "FlatState State diff_state from_flat_state merge_state to_flat_state"
+    ),
+    "objects.state_tools": (
+        "filter_state map_state replace_by_pure_dict restore_int_paths split_state "
+        "to_pure_dict"
+    ),
+    "objects.surgery": "replace select_kind summary update_kind",
+    "objects.trace": "unsafe_mutation",
+    "objects.variable_types": (
+        "BatchStat Cache Intermediate Param Perturbation register_variable_name "
+        "variable_type"
+    ),
+    "objects.variables": "Variable",
+    "selection.diff": "Change TreeDiff assert_trees_equal tree_diff",
+    "selection.edit": "Selection at select",
+    "selection.flat": "FlatReport from_flat to_flat",
+    "selection.merge": "tree_merge",
+    "selection.outer": "tree_map_outer tree_zip_outer",
+    "selection.override": "override",
+    "selection.partition": (
+        "Masked tree_combine tree_filter tree_group_by tree_labels tree_mask "
+        "tree_partition tree_unmask"
+    ),
+    "selection.pattern": "Selector selector",
+    "selection.update": "tree_at tree_move tree_rename tree_update",
+}
+"""The modules that are loaded when one of their names is first asked for."""
+
+_LATER = {name: module for module, names in _HOMES.items() for name in names.split()}
+_ROOMS = frozenset({"filters", "integrations"})
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name that was not needed so far (PEP 562)."""
+    if name in _ROOMS:
+        return import_module(f"{__name__}.{name}")
+    if name not in _LATER:
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}",
+            name=name,
+            obj=sys.modules[__name__],
+        )
+    value = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER, *_ROOMS})
+
 
 __all__ = [
     "DELETE",

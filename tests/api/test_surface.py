@@ -22,10 +22,40 @@ def test_all_names_are_listed():
     assert len({*lw.__all__}) == len(lw.__all__)
     public = {
         name
-        for name, value in vars(lw).items()
-        if not name.startswith("_") and not inspect.ismodule(value)
+        for name in dir(lw)
+        if not name.startswith("_") and not inspect.ismodule(getattr(lw, name))
     }
-    assert public - {"annotations"} | {"tree", "__version__"} == {*lw.__all__}
+    helpers = {"annotations", "import_module", "Any", "TYPE_CHECKING"}
+    assert public - helpers | {"tree", "__version__"} == {*lw.__all__}
+
+
+@pytest.mark.parametrize("package", [lw, lw.integrations], ids=lambda p: p.__name__)
+def test_type_checkers_see_what_is_loaded_later(package):
+    """The block for them names the same homes as the table."""
+    tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
+    (block,) = (
+        node
+        for node in tree.body
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    )
+    seen = {
+        alias.name: node.module for node in block.body for alias in node.names
+    }  # of `from . import x` the module is None
+    told = getattr(package, "_LATER", None) or package._HOMES
+    assert seen == told | dict.fromkeys(getattr(package, "_ROOMS", ()))
+    for name in told:
+        assert getattr(package, name) is not None
+
+
+def test_what_is_not_asked_for_is_not_loaded():
+    """Neither classes that are trees nor selections, nor what these need."""
+    code = (
+        "import sys, leafwise as lw; lw.tree_map(abs, [1]); before = {*sys.modules};"
+        "lw.Pytree, lw.at, lw.integrations.jit; print(*{*sys.modules} - before)"
+    )
+    loaded = subprocess.check_output([sys.executable, "-c", code], text=True).split()
+    later = {"objects.pytree", "selection.edit", "integrations.transforms", "kinds"}
+    assert {f"leafwise.{name}" for name in later} <= {*loaded}
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ framework registers a class is said in a module of its own.
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import sys
 import weakref
@@ -20,34 +21,29 @@ from typing import Any, Final, NamedTuple
 
 from ..core.lock import Guard
 from ..core.registry import announced, lookup
-from ..core.rule import Rule
-from . import jax, optree, torch
-from .dynamo import let_compiler_trace
 
 
 __all__ = ["Status", "enable", "status"]
-
-Register = Callable[[Any, type, Rule], None]
 
 
 class Framework:
     """A framework that classes are registered in.
 
+    How it is done stands in a module of the same name beside this one, which is loaded
+    once the framework is: `register(framework, cls, rule)`, and `begin(framework)` for
+    what comes before the first class.
+
     Attributes:
         name: The name of the module that is waited for.
-        begin: What to do when it is loaded, before any class is registered.
-        register: Takes the module, a class and its rule.
+        begun: Whether that was done.
         done: What became of each class: "" if it is registered, or why not.
     """
 
-    __slots__ = ("begin", "done", "name", "register")
+    __slots__ = ("begun", "done", "name")
 
-    def __init__(
-        self, name: str, register: Register, begin: Callable[[Any], None] | None = None
-    ) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.begin = begin
-        self.register = register
+        self.begun = False
         self.done: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
 
     def module(self) -> ModuleType | None:
@@ -61,25 +57,27 @@ class Framework:
         module = self.module()
         if module is None or cls in self.done:
             return
-        if self.begin is not None:
-            begin, self.begin = self.begin, None
-            begin(module)
+        ways = _module_of(self.name)
+        if not self.begun:
+            self.begun = True
+            ways.begin(module)
         rule = lookup(cls)
         if rule is None:
             self.done[cls] = "its instances are leaves"
             return
         self.done[cls] = ""
         try:
-            self.register(module, cls, rule)
+            ways.register(module, cls, rule)
         except ValueError as error:  # so all of them say that they know a class
             self.done[cls] = f"registered there already: {error}"
 
 
-FRAMEWORKS: Final = {
-    "jax": Framework("jax", jax.register, jax.watch_levels),
-    "optree": Framework("optree", optree.register),
-    "torch": Framework("torch", torch.register),
-}
+def _module_of(name: str) -> Any:
+    """Return what this package knows of a framework."""
+    return importlib.import_module(f".{name}", __package__)
+
+
+FRAMEWORKS: Final = {name: Framework(name) for name in ("jax", "optree", "torch")}
 
 _guard: Final = Guard()
 _classes: Final[weakref.WeakSet[type]] = weakref.WeakSet()
@@ -156,9 +154,13 @@ def _status(framework: Framework) -> Status:
 # ------------------------------------------------------------- waiting for imports
 
 
+def _let_compiler_trace() -> None:
+    _module_of("dynamo").let_compiler_trace()
+
+
 _AWAITED: Final[dict[str, Callable[[], None]]] = {
     **{name: functools.partial(enable, name) for name in FRAMEWORKS},
-    "torch._dynamo": let_compiler_trace,
+    "torch._dynamo": _let_compiler_trace,
 }
 
 
@@ -227,7 +229,7 @@ def _start() -> None:
     for cls in announced.classes():
         _announce(cls)
     if "torch._dynamo" in sys.modules:
-        let_compiler_trace()
+        _let_compiler_trace()
     finder = _Finder()
     if finder.waiting:
         sys.meta_path.insert(0, finder)

@@ -17,12 +17,12 @@ from ..ops.basic import tree_flatten
 from .context import Aux
 
 
-__all__ = ["ravel", "register", "watch_levels"]
+__all__ = ["begin", "ravel", "register"]
 
 Flatten = Callable[[Any], tuple[Sequence[Any], Any]]
 
 
-def watch_levels(jax: Any) -> None:
+def begin(jax: Any) -> None:
     """Let objects know at which level of tracing they are changed.
 
     If jax has no such function, they do not know, and a warning says so.

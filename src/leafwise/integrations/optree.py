@@ -13,10 +13,14 @@ from ..core.rule import Rule
 from .context import Aux
 
 
-__all__ = ["NAMESPACE", "register"]
+__all__ = ["NAMESPACE", "begin", "register"]
 
 NAMESPACE: Final = "leafwise"
 """The namespace in which optree knows the classes."""
+
+
+def begin(optree: Any) -> None:
+    """Do nothing: optree needs no preparation."""
 
 
 def register(optree: Any, cls: type, rule: Rule) -> None:

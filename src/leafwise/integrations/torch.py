@@ -15,10 +15,14 @@ from ..ops.paths import tree_flatten_with_path
 from .context import Aux
 
 
-__all__ = ["ravel", "register"]
+__all__ = ["begin", "ravel", "register"]
 
 
 # ------------------------------------------------------------------ registration
+
+
+def begin(torch: Any) -> None:
+    """Do nothing: torch needs no preparation."""
 
 
 def register(torch: Any, cls: type, rule: Rule) -> None:

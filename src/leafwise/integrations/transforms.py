@@ -19,7 +19,7 @@ from ..objects.variables import Variable
 from ..ops.basic import tree_leaves
 from .calls import Call, Fixed, Which, dressed, put_static, take_static, unbind
 from .prefixes import Groups, Option, Places, Roots, named
-from .share import put_back, run
+from .sharing import put_back, run
 
 
 __all__ = ["Stage", "grad", "jit", "value_and_grad", "vmap"]

@@ -14,7 +14,6 @@ from typing import Any, SupportsIndex, overload
 from ..errors import PathError
 from .auxdata import clip
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
-from .literals import NO_LITERAL, code_of, is_plain_name, read_literal
 from .near import brief, nearest
 from .registry import view_of
 from .safely import printed, type_name
@@ -205,6 +204,8 @@ def _code(key: Any, name: str) -> str:
     Raises:
         ValueError: There is none.
     """
+    from .literals import code_of, is_plain_name  # and with it ast
+
     match key:
         case FlattenedIndexKey(place):
             return f"leafwise.tree_children({name})[{code_of(place)}]"
@@ -341,6 +342,8 @@ def end_of_quote(text: str, start: int) -> int:
 
 def _value(text: str, start: int, end: int) -> Any:
     """Read the literal between two places."""
+    from .literals import NO_LITERAL, read_literal  # and with it ast
+
     try:
         return read_literal(text[start:end])
     except NO_LITERAL:

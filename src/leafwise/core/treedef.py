@@ -14,7 +14,6 @@ from typing import Any, final
 from .algebra import common_suffix, is_prefix
 from .code import Code, Step, iter_steps
 from .containers import BUILTINS
-from .jsonform import read_json, write_json
 from .keypath import KeyPath
 from .mismatch import (
     Difference,
@@ -247,6 +246,8 @@ class PyTreeDef(Structure):
             >>> print(lw.tree_structure({"a": [1, 2]}).to_json())  # doctest: +ELLIPSIS
             {"leafwise":1,...,"nodes":[[2,"list",2,null],[0,"dict",1,[["'a'"],null]]]}
         """
+        from .jsonform import write_json  # and with it json
+
         return write_json(self._code, self._count, self._mode)
 
     @classmethod
@@ -269,6 +270,8 @@ class PyTreeDef(Structure):
             >>> lw.PyTreeDef.from_json(treedef.to_json()) == treedef
             True
         """
+        from .jsonform import read_json  # and with it json
+
         return cls._make(*read_json(text, limit))
 
     @classmethod

@@ -18,7 +18,6 @@ is known to `content`, what tables are to `tables`.
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import functools
 import math
@@ -423,7 +422,9 @@ def _field_names(cls: type) -> list[str] | None:
     owner = next(base for base in cls.__mro__ if "__eq__" in vars(base))
     fields = vars(owner).get("__dataclass_fields__")
     if fields is not None and code.co_filename == "<string>":
-        return [f.name for f in dataclasses.fields(owner) if f.compare]
+        from dataclasses import fields  # a dataclass is there: it is loaded
+
+        return [f.name for f in fields(owner) if f.compare]
     attributes = vars(owner).get("__attrs_attrs__")
     if attributes is None or any(a.eq_key is not None for a in attributes):
         return None

@@ -7,7 +7,7 @@ tracebacks, `inspect.getsource` and debuggers find the lines.
 from __future__ import annotations
 
 import itertools
-import linecache
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -38,6 +38,8 @@ def compile_text(text: Text, name: str) -> tuple[Callable[..., Any], str]:
         (8, True)
         >>> forget_files([file])
     """
+    import linecache  # before the first function it is of no use
+
     source = str(text)
     with _guard.lock:  # a counter alone would do, but for builds without the GIL
         number = next(_numbers)
@@ -50,5 +52,6 @@ def compile_text(text: Text, name: str) -> tuple[Callable[..., Any], str]:
 
 def forget_files(files: Iterable[str]) -> None:
     """Take the lines of generated files out of `linecache`."""
-    for file in files:
+    linecache: Any = sys.modules.get("linecache")
+    for file in files if linecache is not None else ():
         linecache.cache.pop(file, None)

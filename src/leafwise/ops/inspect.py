@@ -6,7 +6,6 @@ that most functions share see `basic`.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -375,7 +374,7 @@ def _why_leaf(cls: type, view: View, none_is_leaf: bool) -> str:
                 f"{name} is a subclass of {_other(base, cls)}, and subclasses are "
                 "leaves unless they are registered"
             )
-    if dataclasses.is_dataclass(cls):
+    if hasattr(cls, "__dataclass_fields__"):
         return (
             f"{name} is a dataclass that is not registered; use leafwise.dataclass "
             "or leafwise.register_dataclass"

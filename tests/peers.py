@@ -8,7 +8,12 @@ import pytest
 
 
 def peer(name):
-    """Import a peer; without it skip, or fail if LEAFWISE_PEERS is "required"."""
+    """Import a peer; without it skip, or fail if LEAFWISE_PEERS is "required".
+
+    LEAFWISE_WITHOUT names those that are not to be had on this Python.
+    """
+    if name.partition(".")[0] in os.environ.get("LEAFWISE_WITHOUT", "").split():
+        pytest.skip(f"not on this Python: {name}")
     if os.environ.get("LEAFWISE_PEERS") == "required":
         return importlib.import_module(name)
     return pytest.importorskip(name)

@@ -53,5 +53,6 @@ def compile_text(text: Text, name: str) -> tuple[Callable[..., Any], str]:
 def forget_files(files: Iterable[str]) -> None:
     """Take the lines of generated files out of `linecache`."""
     linecache: Any = sys.modules.get("linecache")
-    for file in files if linecache is not None else ():
-        linecache.cache.pop(file, None)
+    if linecache is not None:
+        for file in files:
+            linecache.cache.pop(file, None)

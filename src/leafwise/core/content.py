@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from .auxdata import is_array_like
 from .frozen import Frozen
+from .safely import class_name, printed, type_name
 
 
 __all__ = [
@@ -171,7 +172,7 @@ def compare_arrays(a: Any, b: Any, asked: Asked) -> bool | Pairs:
                 return _same_elements(a, b, asked)
         return _same_elements(as_numpy(a), as_numpy(b), asked)
     except Exception as error:
-        why = f"{type(error).__name__}: {error}"
+        why = f"{type_name(error)}: {printed(error)}"
         raise Undecided(f"their elements cannot be compared ({why})") from error
 
 
@@ -298,7 +299,7 @@ def as_numpy(array: Any) -> Any:
     else:
         made = numpy.asanyarray(array.toarray() if hasattr(array, "toarray") else array)
     if made.shape != tuple(array.shape):
-        raise TypeError(f"{type(array).__qualname__} does not become a numpy array")
+        raise TypeError(f"{class_name(type(array))} does not become a numpy array")
     return made
 
 

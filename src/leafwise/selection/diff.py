@@ -314,9 +314,10 @@ def tree_diff(
         chosen = read_selector(ignore, scope.view)
         for tree in (a, b):
             ignored |= {place.path for place in chosen.targets(tree, scope)}
-    found = _Comparing(scope, values, ignored).run(a, b)
-    again = Values(typematch=typematch, rtol=rtol, atol=atol)
-    return TreeDiff(found, scope, again)
+    found = tuple(_Comparing(scope, values, ignored).run(a, b))
+    if not equal_nan:  # a tree still fits where it has the NaN that was found in it
+        values = Values(typematch=typematch, rtol=rtol, atol=atol)
+    return TreeDiff(found, scope, values)
 
 
 def differ(a: Any, b: Any, scope: Scope, values: Values, above: KeyPath) -> bool:

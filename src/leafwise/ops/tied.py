@@ -69,7 +69,7 @@ def map_tied(
             continue
         children, aux = rule.flatten(first)
         arity = len(children)
-        columns = [children, *(rule.pair(aux, arity, other) for other in row[1:])]
+        columns = [children, *(rule.match(aux, arity, other) for other in row[1:])]
         kept.append(columns)
         memo[key] = _PENDING
         stack.append((row, link, (rule, aux, arity)))

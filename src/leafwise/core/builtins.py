@@ -586,8 +586,8 @@ class _FamilyRule(Rule):
     family: str
 
     def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
-        fits = type(node) is self.class_of(aux) and len(node) == arity
-        return tuple(node) if fits else None
+        cls: Any = self.class_of(aux)
+        return tuple(node) if type(node) is cls and len(node) == arity else None
 
     def same_aux(self, a: Any, b: Any) -> bool:
         return self.class_of(a) is self.class_of(b)
@@ -619,10 +619,13 @@ class NamedTupleRule(_FamilyRule):
     """Named tuples. The aux data is the class."""
 
     name = family = "namedtuple"
-    unflatten = staticmethod(tuple.__new__)
+    unflatten = staticmethod(tuple.__new__)  # type: ignore[assignment]  # one call less
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         return tuple(node), type(node)
+
+    def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
+        return tuple(node) if type(node) is aux and len(node) == arity else None
 
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
         return _namedtuple_keys(aux, arity)

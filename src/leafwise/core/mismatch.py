@@ -256,8 +256,8 @@ def _difference(
 
 
 def _key_changes(one: Node, other: Node) -> tuple[list[Any], list[Any]]:
-    """Return the missing and the extra keys, where both sides are dicts."""
-    if not (one[0].pairs_by_key and other[0].pairs_by_key):
+    """Return the missing and the extra keys, where both sides are mappings."""
+    if not (one[0].is_mapping and other[0].is_mapping):
         return [], []
     wanted, given = (
         dict.fromkeys(key.key for key in rule.keys(aux, arity))

@@ -318,7 +318,7 @@ class StaticRule(Rule):
 class AuxKeyedRule(Rule):
     """A rule whose aux data has the `keys` of the children."""
 
-    aux_class: type
+    aux_class: Any
 
     def keys(self, aux: Any, _arity: int) -> Sequence[Any]:
         keys: tuple[Any, ...] = aux.keys

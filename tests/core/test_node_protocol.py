@@ -96,7 +96,7 @@ def test_it_is_edited():
     assert lw.at(TREE)["z"].insert(9) == proxy(b=1, a=[2, proxy(c=3)], z=9)
     assert [*lw.tree_rename(TREE, "b", "x")] == ["x", "a"]
     assert type(lw.at(TREE)["b"].set(0)) is MappingProxyType
-    deleted = lw.tree_visit(TREE, lambda path, x: lw.DELETE if x == 1 else x)
+    deleted = lw.tree_visit(TREE, lambda x, path, _: lw.DELETE if x == 1 else x)
     assert deleted == proxy(a=[2, proxy(c=3)])
 
 

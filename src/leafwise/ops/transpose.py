@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.auxdata import clip, described
 from ..core.keypath import KeyPath
 from ..core.mismatch import Difference, deeper, differences, mismatch_error
-from ..core.structure import joined_mode
-from ..core.treedef import PyTreeDef
+from ..core.treedef import PyTreeDef, joined_mode
 from ..core.view import GLOBAL, View
 from ..core.walk import Predicate, map_leaves
 from ..errors import StructureError

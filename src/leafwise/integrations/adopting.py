@@ -18,7 +18,7 @@ from ..core.rule import Rule, aux_keyed_rule
 from ..core.treedef import PyTreeDef
 from ..core.view import GLOBAL
 from ..objects.checks import foreign
-from ..ops.basic import tree_structure
+from ..ops.map import tree_structure
 from .optree import NAMESPACE
 
 

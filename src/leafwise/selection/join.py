@@ -30,9 +30,10 @@ from ..core.rule import Rule
 from ..core.safely import type_name
 from ..errors import EditError
 from ..kinds import Kind, Marked
+from ..ops.context import Context
 from ..ops.visit import DELETE
 from ..sentinel import MISSING
-from .find import Scope, call_at, has_kinds, keys_of
+from .find import call_at, has_kinds, keys_of
 
 
 __all__ = [
@@ -206,9 +207,9 @@ def called(f: Callable[..., Any], values: Sequence[Any], spot: Spot) -> Any:
     return MISSING if found is DELETE else found
 
 
-def shown(node: Any, scope: Scope) -> str:
+def shown(node: Any, context: Context) -> str:
     """Say what a node or leaf is, for messages."""
-    if scope.rule_of(node) is None:
+    if context.rule_of(node) is None:
         return f"the leaf {clip(node)}"
     return f"a {type_name(node)}"
 

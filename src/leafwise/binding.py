@@ -15,18 +15,17 @@ from . import dataclasses
 from .core import fields, jsonform, register, registry
 from .core.registry import declare_namespace
 from .core.view import DictOrder
-from .ops import fold, inspect, parallel, prefix, shared, transpose, visit
+from .ops import fold, inspect, parallel, prefix, transpose, visit
 from .ops import map as maps
 from .selection import (
     diff,
     edit,
     flat,
+    join,
     merge,
-    outer,
     override,
     partition,
     pattern,
-    update,
 )
 
 
@@ -37,7 +36,6 @@ _MODULES: Final = (
     fold,
     inspect,
     parallel,
-    shared,
     prefix,
     transpose,
     visit,
@@ -45,10 +43,9 @@ _MODULES: Final = (
     edit,
     flat,
     merge,
-    outer,
+    join,
     override,
     partition,
-    update,
     register,
     fields,
 )

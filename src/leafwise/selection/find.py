@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from ..core.builtins import DICT, LIST, TUPLE
 from ..core.code import locate
-from ..core.containers import DICT, LIST, TUPLE
-from ..core.forms import Fields, Shaped
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.rule import Rule
+from ..core.node import Fields, Rule, Shaped
 from ..core.safely import printed
 from ..core.treedef import PyTreeDef
 from ..core.walk import flatten

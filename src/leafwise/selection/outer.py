@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..core.rule import Rule
+from ..core.node import Rule
 from ..core.view import GLOBAL
 from ..errors import EditError
 from ..ops.context import Context, context_of

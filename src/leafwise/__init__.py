@@ -24,6 +24,7 @@ from .core.keys import FlattenedIndexKey as FlattenedIndexKey
 from .core.keys import GetAttrKey as GetAttrKey
 from .core.keys import SequenceKey as SequenceKey
 from .core.mismatch import Difference as Difference
+from .core.node import Rule as Rule
 from .core.partial import Partial as Partial
 from .core.register import register_leaf as register_leaf
 from .core.register import register_pytree_node as register_pytree_node
@@ -37,7 +38,6 @@ from .core.registry import is_registered as is_registered
 from .core.registry import lookup as lookup
 from .core.registry import namespaces as namespaces
 from .core.registry import unregister_pytree_node as unregister_pytree_node
-from .core.rule import Rule as Rule
 from .core.treedef import PyTreeDef as PyTreeDef
 from .core.treedef import treedef_tuple as treedef_tuple
 from .errors import CompareError as CompareError

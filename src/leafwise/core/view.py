@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 from weakref import WeakValueDictionary
 
-from .containers import BUILTINS, INSERTION_ORDERED, structural_rule
+from .builtins import BUILTINS, INSERTION_ORDERED, structural_rule
 from .frozen import Frozen
 from .lock import Guard
-from .rule import Rule
+from .node import Rule
 
 
 __all__ = ["EMPTY", "GLOBAL", "Adopter", "DictOrder", "Layer", "Mode", "View"]

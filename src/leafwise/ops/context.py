@@ -17,8 +17,8 @@ from ..core.code import ROOT, unlink
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, SequenceKey
 from ..core.mismatch import deeper, differences, mismatch_error
+from ..core.node import Rule
 from ..core.registry import current, view_of
-from ..core.rule import Rule
 from ..core.runner import hooks
 from ..core.treedef import PyTreeDef, make_treedef
 from ..core.view import GLOBAL, View

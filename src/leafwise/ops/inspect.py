@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.auxdata import clip
-from ..core.containers import BUILTINS
+from ..core.builtins import BUILTINS
 from ..core.registry import namespaces, view_of
 from ..core.safely import class_name, shown, type_name
 from ..core.treedef import PyTreeDef, make_treedef
@@ -338,7 +338,7 @@ are registered'
         return f"a leaf: {_why_leaf(cls, view, none_is_leaf)}"
     if cls in BUILTINS:
         return f"a node: {class_name(cls)} is a built-in node type"
-    if rule.cls is tuple:
+    if rule.cls is not cls:  # one rule for all classes of a form
         return f"a node: {class_name(cls)} is a {rule.name.partition(' ')[0]}"
     scope = f"in namespace {shown(rule.namespace)}" if rule.namespace else "globally"
     name = class_name(cls)

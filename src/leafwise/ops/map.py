@@ -678,7 +678,7 @@ class _SharedMap:
             return
         children, aux = rule.flatten(row[0])
         arity = len(children)
-        columns = [children, *(rule.pair(aux, arity, other) for other in row[1:])]
+        columns = [children, *(rule.match(aux, arity, other) for other in row[1:])]
         self.kept.append(columns)
         self.memo[key] = _PENDING
         self.stack.append((row, link, (rule, aux, arity)))

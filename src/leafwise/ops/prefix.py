@@ -85,33 +85,29 @@ def _as_in(code: Code, nodes: list[Any], view: View) -> Any:
     """
     for (run, rule, arity, aux), node in zip(code, nodes, strict=True):
         other = view.resolve(type(node))
-        if other is not None and other.leaf_keys is not None:
+        if other is not None and other.pairs_by_key:
             keys = [key.key for key in rule.keys(aux, arity)]
-            yield run, _Refill(node, keys), arity, None
+            yield run, _Refill(other, node, keys), arity, None
         else:
-            yield run, rule, arity, _aux_of(rule, aux, node)
-
-
-def _aux_of(rule: Any, aux: Any, node: Any) -> Any:
-    """Return the aux data of the node itself, for deques of another maxlen."""
-    return node.maxlen if rule.name == "deque" else aux
+            yield run, rule, arity, rule.matched_aux(aux, node)
 
 
 class _Refill:
     """Rebuilds a mapping as a copy of one with other values."""
 
-    __slots__ = ("keys_", "node")
+    __slots__ = ("keys_", "node", "rule")
 
-    def __init__(self, node: Any, keys: list[Any]) -> None:
+    def __init__(self, rule: Any, node: Any, keys: list[Any]) -> None:
+        self.rule = rule
         self.node = node
         self.keys_ = keys
 
     def unflatten(self, _aux: Any, children: list[Any]) -> Any:
         """Return a copy with these values, at the keys in their order."""
-        copy = self.node.copy()
+        items = self.rule.items(self.node)
         for key, child in zip(self.keys_, children, strict=True):
-            copy[key] = child
-        return copy
+            items[key] = child
+        return self.rule.from_items(self.rule.rest(self.node), items)
 
     def keys(self, _aux: Any, _arity: int) -> list[Any]:
         """Return the keys, for a path in a note."""

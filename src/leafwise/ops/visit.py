@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.keypath import KeyPath
-from ..core.rule import Rule
+from ..core.node import Rule
 from ..core.safely import type_name
 from ..core.view import GLOBAL, View
 from ..core.walk import flatten
@@ -81,22 +81,24 @@ class _Frame:
         return self._without_deleted(path)
 
     def _without_deleted(self, path: KeyPath) -> Any:
-        if self.rule.leaf_keys is not None:
-            copy = self.node.copy()
+        rule = self.rule
+        if rule.is_mapping:
+            items = rule.items(self.node)
             for key, child in zip(self.keys, self.done, strict=True):
                 if child is DELETE:
-                    del copy[key.key]
+                    del items[key.key]
                 else:
-                    copy[key.key] = child
-            return copy
-        if self.rule.name not in ("list", "tuple", "deque"):
+                    items[key.key] = child
+            return rule.from_items(rule.rest(self.node), items)
+        if not rule.is_sequence:
             kind = type_name(self.node)
             raise StructureError(
                 f"a child of the {kind} at {path.where()} cannot be deleted: only "
                 "lists, tuples, deques and dicts have a changing number of children",
                 path=path,
             )
-        return self.rule.unflatten(self.aux, [x for x in self.done if x is not DELETE])
+        kept = [child for child in self.done if child is not DELETE]
+        return rule.from_items(rule.rest(self.node), kept)
 
 
 def _marks(child: Any) -> Any:

@@ -7,7 +7,6 @@ are of different sorts, the record holds both whole.
 from __future__ import annotations
 
 import json
-from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import zip_longest
@@ -17,12 +16,10 @@ from typing import Any, Final, NamedTuple
 from ..core import auxdata
 from ..core.auxdata import clip
 from ..core.code import ROOT, unlink
-from ..core.containers import DICT
-from ..core.forms import Items
 from ..core.frozen import Frozen
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.rule import Rule
+from ..core.node import Rule
 from ..core.safely import shown
 from ..core.values import (
     Undecided,
@@ -38,7 +35,7 @@ from ..errors import EditError
 from ..ops.context import Context, context_of
 from ..sentinel import MISSING
 from .find import DEPTH_IN_DOUBT, CycleCheck, keys_of, static_names
-from .join import is_mapping, items_of, table_of
+from .join import items_of, table_of
 from .pattern import read_selector
 from .rebuild import Delete, Edit, Insert, Set, at_places, rebuild
 
@@ -410,9 +407,9 @@ class _Comparing:
             return ("" if self.values.same(a, b) else "value"), ()
         if rule is not other or rule is None:
             return "type", ()
-        if isinstance(rule.form, Items) or rule.cls in _BY_ITEM:
-            if is_mapping(a, rule):
-                return self.mappings(a, b, rule, link)
+        if rule.is_mapping:
+            return self.mappings(a, b, rule, link)
+        if rule.is_sequence and not rule.is_fixed:
             return _by_position(a, b, rule)
         return _compare_nodes(a, b, rule)
 
@@ -422,9 +419,7 @@ class _Comparing:
         Where keys come or go, and their order is structure, the changes must lead
         to the order of the other mapping and back; else the record holds both whole.
         """
-        if type(a) is defaultdict and not auxdata.same(
-            a.default_factory, b.default_factory
-        ):
+        if not rule.same_rest(rule.rest(a), rule.rest(b)):
             return "aux", ()
         mine, others = table_of(a, rule), table_of(b, rule)
         if len(mine) == len(others) and all(map(is_, mine, others)):
@@ -452,7 +447,7 @@ class _Comparing:
             ]
             if not (_leads(keys[0], keys[1], rule) and _leads(keys[1], keys[0], rule)):
                 return "aux", ()
-        elif not rule.same(rule.flatten(a)[1], rule.flatten(b)[1]):
+        elif not rule.same_aux(rule.flatten(a)[1], rule.flatten(b)[1]):
             return "aux", ()
         return "", pairs + new
 
@@ -482,9 +477,6 @@ def _change(kind: str, path: KeyPath, one: Any, two: Any) -> Change:
     return Change(kind, path, one, two)
 
 
-_BY_ITEM: Final = frozenset({dict, OrderedDict, defaultdict, list, deque})
-
-
 class _Aux(NamedTuple):
     """A static value that is known to differ."""
 
@@ -500,13 +492,12 @@ def _leads(mine: list[Any], others: list[Any], rule: Rule) -> bool:
     kept = dict.fromkeys(key for key in mine if key in known)
     new = [(index, key) for index, key in enumerate(others) if key not in kept]
     made = at_places(kept, new)
-    order = rule.leaf_keys or DICT.leaf_keys or tuple
-    orders = (tuple(order(dict.fromkeys(keys))) for keys in (made, others))
+    orders = (rule.order_keys(tuple(dict.fromkeys(keys))) for keys in (made, others))
     return auxdata.same(*orders)
 
 
 def _by_position(a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:
-    if type(a) is deque and a.maxlen != b.maxlen:
+    if not rule.same_rest(rule.rest(a), rule.rest(b)):
         return "aux", ()
     rows = zip_longest(items_of(a, rule), items_of(b, rule), fillvalue=_Absent(None))
     return "", [(SequenceKey(i), x, y) for i, (x, y) in enumerate(rows)]
@@ -519,7 +510,7 @@ def _compare_nodes(a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:
     if keys != keys_of(b, rule):
         return ("type" if isinstance(a, tuple) else "aux"), ()
     pairs = [*zip(keys, mine, others, strict=True)]
-    if rule.same(aux, other_aux):
+    if rule.same_aux(aux, other_aux):
         return "", pairs
     names = static_names(a, rule)
     if not names or names != static_names(b, rule):

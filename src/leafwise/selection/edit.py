@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..core.containers import TUPLE
+from ..core.builtins import TUPLE
 from ..core.keypath import KeyPath
 from ..core.keys import SequenceKey
 from ..core.safely import type_name

@@ -24,9 +24,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from ..core.auxdata import clip
+from ..core.builtins import DICT, LIST, TUPLE
 from ..core.code import locate
-from ..core.containers import DICT, LIST, TUPLE
-from ..core.forms import Fields, Shaped
 from ..core.frozen import Frozen
 from ..core.keypath import KeyPath, end_of_quote, parse_literal
 from ..core.keys import (
@@ -36,7 +35,7 @@ from ..core.keys import (
     SequenceKey,
     literal,
 )
-from ..core.rule import Rule
+from ..core.node import Fields, Rule, Shaped
 from ..core.safely import printed
 from ..core.treedef import PyTreeDef
 from ..core.walk import flatten

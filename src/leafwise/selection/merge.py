@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ..core.auxdata import clip
 from ..core.keypath import KeyPath
-from ..core.rule import Rule
+from ..core.node import Rule
 from ..core.safely import class_name, printed
 from ..core.values import Values, type_names
 from ..core.view import GLOBAL
@@ -329,7 +329,7 @@ def _picker(spot: Spot, rule: Rule, policy: _Policy) -> Callable[[Sequence[Any]]
 
     def pick(auxes: Sequence[Any]) -> Any:
         below, above = auxes
-        if policy.conflict == "base" or rule.same(below, above):
+        if policy.conflict == "base" or rule.same_aux(below, above):
             return below
         if policy.conflict == "overlay":
             return above

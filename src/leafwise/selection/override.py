@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from ..core.auxdata import clip
 from ..core.keypath import end_of_quote, parse_literal
-from ..core.rule import Rule
+from ..core.node import Rule
 from ..core.safely import type_name
 from ..core.view import GLOBAL
 from ..errors import EditError, PathError

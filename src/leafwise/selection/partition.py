@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..core import auxdata
 from ..core.keypath import KeyPath
+from ..core.registered import StaticRule
 from ..core.registry import install
-from ..core.rule import static_rule
 from ..core.safely import shown
 from ..core.treedef import PyTreeDef
 from ..core.view import GLOBAL
@@ -327,7 +327,7 @@ class Masked:
 
 install(
     Masked,
-    lambda _where: static_rule(Masked, where=__name__.partition(".")[0]),
+    lambda _where: StaticRule(Masked, where=__name__.partition(".")[0]),
     namespace=GLOBAL,
     inherit=False,
     exist_ok=False,

@@ -17,15 +17,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import tree as tree
+from .core.builtins import Partial as Partial
+from .core.explain import Difference as Difference
 from .core.keypath import KeyPath as KeyPath
 from .core.keypath import keystr as keystr
 from .core.keys import DictKey as DictKey
 from .core.keys import FlattenedIndexKey as FlattenedIndexKey
 from .core.keys import GetAttrKey as GetAttrKey
 from .core.keys import SequenceKey as SequenceKey
-from .core.mismatch import Difference as Difference
 from .core.node import Rule as Rule
-from .core.partial import Partial as Partial
 from .core.register import register_leaf as register_leaf
 from .core.register import register_pytree_node as register_pytree_node
 from .core.register import register_pytree_node_class as register_pytree_node_class
@@ -53,15 +53,6 @@ from .errors import SharedError as SharedError
 from .errors import StructureError as StructureError
 from .errors import TraceError as TraceError
 from .errors import TreeDefError as TreeDefError
-from .ops.basic import tree_flatten as tree_flatten
-from .ops.basic import tree_iter as tree_iter
-from .ops.basic import tree_leaves as tree_leaves
-from .ops.basic import tree_map as tree_map
-from .ops.basic import tree_map_ as tree_map_
-from .ops.basic import tree_map_only as tree_map_only
-from .ops.basic import tree_replace_nones as tree_replace_nones
-from .ops.basic import tree_structure as tree_structure
-from .ops.basic import tree_unflatten as tree_unflatten
 from .ops.fold import tree_all as tree_all
 from .ops.fold import tree_any as tree_any
 from .ops.fold import tree_max as tree_max
@@ -78,12 +69,23 @@ from .ops.inspect import tree_flatten_one_level as tree_flatten_one_level
 from .ops.inspect import tree_is_leaf as tree_is_leaf
 from .ops.inspect import treedef_children as treedef_children
 from .ops.inspect import treedef_is_leaf as treedef_is_leaf
+from .ops.map import tree_flatten as tree_flatten
+from .ops.map import tree_flatten_with_path as tree_flatten_with_path
+from .ops.map import tree_iter as tree_iter
+from .ops.map import tree_leaves as tree_leaves
+from .ops.map import tree_leaves_with_path as tree_leaves_with_path
+from .ops.map import tree_map as tree_map
+from .ops.map import tree_map_ as tree_map_
+from .ops.map import tree_map_only as tree_map_only
+from .ops.map import tree_map_shared as tree_map_shared
+from .ops.map import tree_map_with_path as tree_map_with_path
+from .ops.map import tree_map_with_path_ as tree_map_with_path_
+from .ops.map import tree_paths as tree_paths
+from .ops.map import tree_replace_nones as tree_replace_nones
+from .ops.map import tree_structure as tree_structure
+from .ops.map import tree_unflatten as tree_unflatten
+from .ops.parallel import parallel as parallel
 from .ops.parallel import tree_gather as tree_gather
-from .ops.paths import tree_flatten_with_path as tree_flatten_with_path
-from .ops.paths import tree_leaves_with_path as tree_leaves_with_path
-from .ops.paths import tree_map_with_path as tree_map_with_path
-from .ops.paths import tree_map_with_path_ as tree_map_with_path_
-from .ops.paths import tree_paths as tree_paths
 from .ops.prefix import broadcast_common as broadcast_common
 from .ops.prefix import broadcast_prefix as broadcast_prefix
 from .ops.prefix import equality_errors as equality_errors
@@ -112,7 +114,7 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for, see `__getattr__
     from .binding import Namespace as Namespace
     from .binding import namespace as namespace
     from .core.fields import register_dataclass as register_dataclass
-    from .core.jsonform import register_codec as register_codec
+    from .core.serial import register_codec as register_codec
     from .dataclasses import dataclass as dataclass
     from .kinds import Data as Data
     from .kinds import Kind as Kind
@@ -187,12 +189,16 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for, see `__getattr__
     from .selection.edit import Selection as Selection
     from .selection.edit import at as at
     from .selection.edit import select as select
+    from .selection.edit import tree_at as tree_at
+    from .selection.edit import tree_move as tree_move
+    from .selection.edit import tree_rename as tree_rename
+    from .selection.edit import tree_update as tree_update
     from .selection.flat import FlatReport as FlatReport
     from .selection.flat import from_flat as from_flat
     from .selection.flat import to_flat as to_flat
+    from .selection.join import tree_map_outer as tree_map_outer
+    from .selection.join import tree_zip_outer as tree_zip_outer
     from .selection.merge import tree_merge as tree_merge
-    from .selection.outer import tree_map_outer as tree_map_outer
-    from .selection.outer import tree_zip_outer as tree_zip_outer
     from .selection.override import override as override
     from .selection.partition import Masked as Masked
     from .selection.partition import tree_combine as tree_combine
@@ -204,10 +210,6 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for, see `__getattr__
     from .selection.partition import tree_unmask as tree_unmask
     from .selection.pattern import Selector as Selector
     from .selection.pattern import selector as selector
-    from .selection.update import tree_at as tree_at
-    from .selection.update import tree_move as tree_move
-    from .selection.update import tree_rename as tree_rename
-    from .selection.update import tree_update as tree_update
 
 
 __version__ = "0.1.0"
@@ -223,7 +225,7 @@ import_module(f"{__name__}.integrations.bridge")  # tells frameworks of classes
 _HOMES = {
     "binding": "Namespace namespace",
     "core.fields": "register_dataclass",
-    "core.jsonform": "register_codec",
+    "core.serial": "register_codec",
     "dataclasses": "dataclass",
     "kinds": "Data Kind Static data field parameter state_value static",
     "objects.arrays": "is_data register_data_type",
@@ -255,17 +257,16 @@ _HOMES = {
     ),
     "objects.variables": "Variable",
     "selection.diff": "Change TreeDiff assert_trees_equal tree_diff",
-    "selection.edit": "Selection at select",
+    "selection.edit": ("Selection at select tree_at tree_move tree_rename tree_update"),
     "selection.flat": "FlatReport from_flat to_flat",
+    "selection.join": "tree_map_outer tree_zip_outer",
     "selection.merge": "tree_merge",
-    "selection.outer": "tree_map_outer tree_zip_outer",
     "selection.override": "override",
     "selection.partition": (
         "Masked tree_combine tree_filter tree_group_by tree_labels tree_mask "
         "tree_partition tree_unmask"
     ),
     "selection.pattern": "Selector selector",
-    "selection.update": "tree_at tree_move tree_rename tree_update",
 }
 """The modules that are loaded when one of their names is first asked for."""
 
@@ -383,6 +384,7 @@ __all__ = [
     "namespace",
     "namespaces",
     "override",
+    "parallel",
     "parameter",
     "pop",
     "prefix_errors",
@@ -444,6 +446,7 @@ __all__ = [
     "tree_map_",
     "tree_map_only",
     "tree_map_outer",
+    "tree_map_shared",
     "tree_map_with_path",
     "tree_map_with_path_",
     "tree_mask",

@@ -12,31 +12,29 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from . import dataclasses
-from .core import fields, jsonform, register, registry
-from .core.registry import declare_namespace
-from .core.view import DictOrder
-from .ops import basic, fold, inspect, parallel, paths, prefix, transpose, visit
+from .core import fields, register, registry, serial
+from .core.registry import DictOrder, declare_namespace
+from .ops import fold, inspect, parallel, prefix, transpose, visit
+from .ops import map as maps
 from .selection import (
     diff,
     edit,
     flat,
+    join,
     merge,
-    outer,
     override,
     partition,
     pattern,
-    update,
 )
 
 
 __all__ = ["Namespace", "namespace"]
 
 _MODULES: Final = (
-    basic,
+    maps,
     fold,
     inspect,
     parallel,
-    paths,
     prefix,
     transpose,
     visit,
@@ -44,10 +42,9 @@ _MODULES: Final = (
     edit,
     flat,
     merge,
-    outer,
+    join,
     override,
     partition,
-    update,
     register,
     fields,
 )
@@ -61,7 +58,8 @@ _UNBOUND: Final = frozenset(
         "Selection",
         "tree_transpose",
         "Executor",
-        "map_on",
+        "Parallel",
+        "parallel",
         "DELETE",
         "SKIP",
         "STOP",
@@ -82,7 +80,7 @@ BOUND: Final[dict[str, Callable[..., Any]]] = {
     "tree_broadcast": prefix.tree_broadcast_prefix,
     "is_registered": registry.is_registered,
     "lookup": registry.lookup,
-    "register_codec": jsonform.register_codec,
+    "register_codec": serial.register_codec,
     "selector": pattern.selector,
     "unregister_pytree_node": registry.unregister_pytree_node,
 }

@@ -18,9 +18,7 @@ from ..errors import NamespaceError, TreeDefError
 from .algebra import Steps, common_suffix, is_prefix
 from .auxdata import clip, described
 from .builtins import TUPLE
-from .code import Code, Step, iter_steps, pack
-from .keypath import KeyPath
-from .mismatch import (
+from .explain import (
     Difference,
     changes,
     code_differences,
@@ -29,11 +27,10 @@ from .mismatch import (
     mismatch_error,
     suffix_clashes,
 )
-from .registry import view_of
+from .keypath import KeyPath
+from .registry import GLOBAL, Mode, View, view_of
 from .runner import Runner, hooks, leaf, reference
-from .state import dump, load
-from .view import GLOBAL, Mode, View
-from .walk import flatten, map_leaves
+from .walk import Code, Step, flatten, iter_steps, map_leaves, pack
 
 
 __all__ = [
@@ -627,7 +624,7 @@ class PyTreeDef:
             >>> print(lw.tree_structure({"a": [1, 2]}).to_json())  # doctest: +ELLIPSIS
             {"leafwise":1,...,"nodes":[[2,"list",2,null],[0,"dict",1,[["'a'"],null]]]}
         """
-        from .jsonform import write_json  # and with it json
+        from .serial import write_json  # and with it json
 
         return write_json(self._code, self._count, self._mode)
 
@@ -651,7 +648,7 @@ class PyTreeDef:
             >>> lw.PyTreeDef.from_json(treedef.to_json()) == treedef
             True
         """
-        from .jsonform import read_json  # and with it json
+        from .serial import read_json  # and with it json
 
         return cls._make(*read_json(text, limit))
 
@@ -706,6 +703,8 @@ class PyTreeDef:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
+        from .serial import dump  # and with it json
+
         return _load, (dump(self._code, self._count, self._mode),)
 
 
@@ -719,6 +718,8 @@ def make_treedef(code: Code, count: int, view: View) -> PyTreeDef:
 
 
 def _load(state: Any) -> PyTreeDef:
+    from .serial import load  # and with it json
+
     return PyTreeDef._make(*load(state))
 
 

@@ -11,9 +11,9 @@ from _thread import allocate_lock, get_ident
 from collections.abc import Hashable
 from typing import Any, Final
 
-from ..core.lock import Guard
+from ..core.registry import View
 from ..core.runner import Runner, hooks, reference
-from ..core.view import View
+from ..core.safely import Guard
 from .live import Live, compile_flatten
 from .plan import Plan, fingerprint, make_plan
 from .read import reader_after

@@ -19,8 +19,8 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
-from ..core.lock import Guard
 from ..core.registry import announced, lookup
+from ..core.safely import Guard
 
 
 __all__ = ["Status", "enable", "status"]

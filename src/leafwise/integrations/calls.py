@@ -16,8 +16,7 @@ from typing import Any, TypeAlias
 
 from ..core.auxdata import clip
 from ..core.registered import StaticRule
-from ..core.registry import install
-from ..core.view import GLOBAL
+from ..core.registry import GLOBAL, install
 from ..objects.arrays import DataNode
 from ..objects.graphdef import take
 from ..objects.statics import digest, same

@@ -13,7 +13,7 @@ from typing import Any
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..objects.trace import watch
-from ..ops.basic import tree_flatten
+from ..ops.map import tree_flatten
 from .context import Aux
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
+from ..core.explain import describe
 from ..core.keypath import KeyPath
-from ..core.mismatch import describe
 from ..core.registry import current
 from ..errors import StructureError
 from ..objects.arrays import DataNode

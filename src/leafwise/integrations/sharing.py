@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
-from ..core.frozen import Frozen
 from ..core.registered import StaticRule
-from ..core.registry import install
-from ..core.view import GLOBAL
+from ..core.registry import GLOBAL, install
+from ..core.safely import Frozen
 from ..errors import TraceError
 from ..objects.graphdef import GraphDef, Taken, build, take
 from ..objects.state import unlink

@@ -11,7 +11,7 @@ from ..core.keys import GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.treedef import PyTreeDef
 from ..errors import StructureError
-from ..ops.paths import tree_flatten_with_path
+from ..ops.map import tree_flatten_with_path
 from .context import Aux
 
 

@@ -15,12 +15,11 @@ from typing import Any, Final, NamedTuple
 
 from ..core import auxdata
 from ..core.auxdata import clip
-from ..core.code import ROOT, unlink
-from ..core.frozen import Frozen
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
-from ..core.safely import shown
+from ..core.registry import GLOBAL
+from ..core.safely import Frozen, shown
 from ..core.values import (
     Undecided,
     Values,
@@ -29,12 +28,11 @@ from ..core.values import (
     contrast,
     type_names,
 )
-from ..core.view import GLOBAL
-from ..core.walk import PathPredicate
+from ..core.walk import ROOT, PathPredicate, unlink
 from ..errors import EditError
-from ..ops.outlook import asks_to_stop, outlook
+from ..ops.context import Context, context_of
 from ..sentinel import MISSING
-from .find import DEPTH_IN_DOUBT, CycleCheck, Scope, keys_of, static_names
+from .find import DEPTH_IN_DOUBT, CycleCheck, keys_of, static_names
 from .join import items_of, table_of
 from .pattern import read_selector
 from .rebuild import Delete, Edit, Insert, Set, at_places, rebuild
@@ -132,11 +130,13 @@ class TreeDiff(Sequence[Change]):
         {'lr': 0.2, 'sizes': [1, 2]}
     """
 
-    __slots__ = ("_changes", "_scope", "_values")
+    __slots__ = ("_changes", "_context", "_values")
 
-    def __init__(self, changes: Iterable[Change], scope: Scope, values: Values) -> None:
+    def __init__(
+        self, changes: Iterable[Change], context: Context, values: Values
+    ) -> None:
         self._changes = tuple(changes)
-        self._scope = scope
+        self._context = context
         self._values = values
 
     def __len__(self) -> int:
@@ -169,7 +169,7 @@ class TreeDiff(Sequence[Change]):
             Change(_OPPOSITE.get(c.kind, c.kind), c.path, c.after, c.before, c.index)
             for c in self._changes
         )
-        return TreeDiff(turned, self._scope, self._values)
+        return TreeDiff(turned, self._context, self._values)
 
     def apply(self, tree: Any) -> Any:
         """Return a tree with the changes made.
@@ -193,8 +193,8 @@ class TreeDiff(Sequence[Change]):
         """
         for change in self._changes:
             if change.kind != "added":
-                _expect(change, tree, self._scope, self._values)
-        return rebuild(tree, map(_edit_of, self._changes), self._scope)
+                _expect(change, tree, self._context, self._values)
+        return rebuild(tree, map(_edit_of, self._changes), self._context)
 
     def to_json(self, *, indent: int | None = None) -> str:
         r"""Return the changes as JSON text: a list of objects.
@@ -228,7 +228,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _expect(change: Change, tree: Any, scope: Scope, values: Values) -> None:
+def _expect(change: Change, tree: Any, context: Context, values: Values) -> None:
     """Refuse to change what is not as it was.
 
     Raises:
@@ -236,9 +236,9 @@ def _expect(change: Change, tree: Any, scope: Scope, values: Values) -> None:
         EditError: Something else is there.
         PathError: Nothing is there.
     """
-    found = change.path(tree, namespace=scope.view.mode.namespace)
+    found = change.path(tree, namespace=context.view.mode.namespace)
     if found is not change.before and differ(
-        change.before, found, scope, values, change.path
+        change.before, found, context, values, change.path
     ):
         raise EditError(
             f"at {change.path.where()} there is {clip(found)}, "
@@ -304,32 +304,32 @@ def tree_diff(
         ~ ['sizes'][1]: 2 -> 3
         - ['old']: None
     """
-    scope = Scope(*outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     values = Values(typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan)
     ignored: set[KeyPath] = set()
     if ignore is not None:
-        chosen = read_selector(ignore, scope.view)
+        chosen = read_selector(ignore, context.view)
         for tree in (a, b):
-            ignored |= {place.path for place in chosen.targets(tree, scope)}
-    found = tuple(_Comparing(scope, values, ignored).run(a, b))
+            ignored |= {place.path for place in chosen.targets(tree, context)}
+    found = tuple(_Comparing(context, values, ignored).run(a, b))
     if not equal_nan:  # a tree still fits where it has the NaN that was found in it
         values = Values(typematch=typematch, rtol=rtol, atol=atol)
-    return TreeDiff(found, scope, values)
+    return TreeDiff(found, context, values)
 
 
-def differ(a: Any, b: Any, scope: Scope, values: Values, above: KeyPath) -> bool:
+def differ(a: Any, b: Any, context: Context, values: Values, above: KeyPath) -> bool:
     """Say whether two trees differ, up to the first difference.
 
     Args:
         a, b: What stands at a place of two trees.
-        scope: What is a leaf.
+        context: What is a leaf.
         values: What is the same.
         above: The path of the place.
 
     Raises:
         CompareError: It cannot be found out.
     """
-    return any(_Comparing(scope, values, frozenset(), above).run(a, b))
+    return any(_Comparing(context, values, frozenset(), above).run(a, b))
 
 
 class _Comparing:
@@ -337,17 +337,17 @@ class _Comparing:
 
     def __init__(
         self,
-        scope: Scope,
+        context: Context,
         values: Values,
         ignored: AbstractSet[KeyPath],
         above: KeyPath = ROOT,
     ) -> None:
-        self.scope = scope
+        self.context = context
         self.values = values
         self.ignored = ignored
         self.above = above
         self.skips = values.equal_nan  # what is identical may still hold a NaN
-        self.asks_paths = isinstance(scope.stop, PathPredicate)
+        self.asks_paths = isinstance(context.stop, PathPredicate)
 
     def path(self, link: Any) -> KeyPath:
         """Return a path from the root down."""
@@ -359,7 +359,7 @@ class _Comparing:
         Raises:
             CompareError: Of two leaves nothing can be said.
         """
-        check_cycles = CycleCheck(self.scope, a, b)
+        check_cycles = CycleCheck(self.context, a, b)
         stack: list[Any] = [((), a, b, 0)]
         skips = self.skips
         while stack:
@@ -390,8 +390,8 @@ class _Comparing:
 
     def rule_of(self, node: Any, link: Any) -> Rule | None:
         """Return the rule of a node, None for a leaf, where a predicate wants paths."""
-        stops = asks_to_stop(self.scope.stop, node, self.path(link))
-        return None if stops else self.scope.view.resolve(type(node))
+        stops = self.context.stops_at(node, self.path(link))
+        return None if stops else self.context.view.resolve(type(node))
 
     def compare(self, a: Any, b: Any, link: Any) -> tuple[str, Pairs]:
         """Say what is different here, "" if nothing, and what is to be looked at."""
@@ -400,7 +400,7 @@ class _Comparing:
         if self.asks_paths:
             rule, other = self.rule_of(a, link), self.rule_of(b, link)
         else:
-            rule, other = self.scope.rule_of(a), self.scope.rule_of(b)
+            rule, other = self.context.rule_of(a), self.context.rule_of(b)
         if rule is None and other is None:
             return ("" if self.values.same(a, b) else "value"), ()
         if rule is not other or rule is None:

@@ -11,15 +11,15 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any, Final
 
-from ..core.code import unlink
-from ..core.frozen import Frozen
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule, Shaped
-from ..core.safely import type_name
+from ..core.safely import Frozen, type_name
+from ..core.walk import unlink
 from ..errors import EditError
 from ..kinds import Kind, Marked
-from .find import Scope, has_kinds, keys_of
+from ..ops.context import Context
+from .find import has_kinds, keys_of
 
 
 __all__ = ["Delete", "Edit", "Insert", "Rename", "Set", "key_for", "rebuild"]
@@ -96,13 +96,13 @@ class _Spot:
         self.edits: dict[Any, list[Edit]] = {}
 
 
-def rebuild(tree: Any, edits: Iterable[tuple[KeyPath, Edit]], scope: Scope) -> Any:
+def rebuild(tree: Any, edits: Iterable[tuple[KeyPath, Edit]], context: Context) -> Any:
     """Return a tree with edits carried out.
 
     Args:
         tree: The tree.
         edits: Paths from the root, each with what is to be done there.
-        scope: What is a leaf.
+        context: What is a leaf.
 
     Raises:
         EditError: Two edits are for one place, or one is inside another; or a node
@@ -115,11 +115,11 @@ def rebuild(tree: Any, edits: Iterable[tuple[KeyPath, Edit]], scope: Scope) -> A
                 raise EditError("the root can only be replaced, and alone", path=path)
             return edit.value
     if len(listed) == 1:
-        return _one_carried_out(tree, *listed[0], scope)
-    return _carried_out(tree, _plan(listed), scope) if listed else tree
+        return _one_carried_out(tree, *listed[0], context)
+    return _carried_out(tree, _plan(listed), context) if listed else tree
 
 
-def _one_carried_out(tree: Any, path: KeyPath, edit: Edit, scope: Scope) -> Any:
+def _one_carried_out(tree: Any, path: KeyPath, edit: Edit, context: Context) -> Any:
     """Return a tree with one edit: nothing to plan."""
     above: list[tuple[Any, Any, Any]] = []
     link: Any = ()
@@ -128,15 +128,15 @@ def _one_carried_out(tree: Any, path: KeyPath, edit: Edit, scope: Scope) -> Any:
     for key in most:
         above.append((link, node, key))
         link = link, key
-        node = node[key.key] if type(node) is dict else _children(node, scope)(key)
-    made = _changed(link, node, {last: [edit]}, scope)
+        node = node[key.key] if type(node) is dict else _children(node, context)(key)
+    made = _changed(link, node, {last: [edit]}, context)
     for link, node, key in reversed(above):
         if type(node) is dict:
             other = node.copy()
             other[key.key] = made
             made = other
         else:
-            made = _changed(link, node, {key: [Set(made)]}, scope)
+            made = _changed(link, node, {key: [Set(made)]}, context)
     return made
 
 
@@ -185,31 +185,31 @@ def _refusal(link: Any, text: str) -> EditError:
     return EditError(text.replace("{where}", path.where()), path=path)
 
 
-def _carried_out(tree: Any, root: _Spot, scope: Scope) -> Any:
+def _carried_out(tree: Any, root: _Spot, context: Context) -> Any:
     """Make the nodes above the edits anew, those farthest down first."""
     order: list[tuple[Any, Any, Any, _Spot, int]] = [((), None, tree, root, -1)]
     for number, (link, _, node, spot, _) in enumerate(order):
         if spot.below:
-            children = _children(node, scope)
+            children = _children(node, context)
             for key, below in spot.below.items():
                 order.append(((link, key), key, children(key), below, number))
     changes: list[dict[Any, list[Edit]]] = [dict(spot.edits) for *_, spot, _ in order]
     made = tree
     for number in range(len(order) - 1, -1, -1):
         link, key, node, _, above = order[number]
-        made = _changed(link, node, changes[number], scope)
+        made = _changed(link, node, changes[number], context)
         if above >= 0:
             changes[above].setdefault(key, []).append(Set(made))
     return made
 
 
-def _children(node: Any, scope: Scope) -> Any:
+def _children(node: Any, context: Context) -> Any:
     """Return a function from a key to the child that has it."""
     if type(node) is dict:
         return lambda key: node[key.key]
     if type(node) is list:
         return lambda key: node[key.idx]
-    rule: Any = scope.view.resolve(type(node))
+    rule: Any = context.view.resolve(type(node))
     children = dict(zip(keys_of(node, rule), rule.flatten(node)[0], strict=True))
     return lambda key: children[key] if key in children else getattr(node, key.name)
 
@@ -218,11 +218,11 @@ def _children(node: Any, scope: Scope) -> Any:
 
 
 def _changed(
-    link: Any, node: Any, edits: Mapping[Any, list[Edit]], scope: Scope
+    link: Any, node: Any, edits: Mapping[Any, list[Edit]], context: Context
 ) -> Any:
     """Return a node with edits carried out at its keys."""
     flat = [(key, edit) for key, listed in edits.items() for edit in listed]
-    rule: Any = scope.view.resolve(type(node))
+    rule: Any = context.view.resolve(type(node))
     if rule.is_mapping:
         items = _changed_mapping(link, rule.items(node), flat)
         return rule.from_items(rule.rest(node), items)

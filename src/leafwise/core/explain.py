@@ -14,14 +14,13 @@ from ..errors import StructureError
 from .algebra import Steps, align
 from .auxdata import clip
 from .builtins import listed
-from .code import Code, Step, iter_steps, unlink
-from .frozen import Frozen
 from .keypath import KeyPath
-from .near import is_near
 from .node import Rule
-from .safely import class_name, shown
+from .registry import View
+from .safely import Frozen, class_name, shown
+from .suggestions import is_near
 from .values import contrast, contrast_classes, type_names
-from .view import View
+from .walk import Code, Step, iter_steps, unlink
 
 
 __all__ = [

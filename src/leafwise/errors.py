@@ -111,7 +111,7 @@ class CycleError(LeafwiseError, ValueError):
         Traceback (most recent call last):
         ...
         leafwise.errors.CycleError: the tree contains itself: the list at the root \
-stands again at [1]['self']
+occurs again at [1]['self']
     """
 
     def __init__(
@@ -123,7 +123,7 @@ stands again at [1]['self']
 
 
 class CompareError(LeafwiseError, TypeError):
-    """Whether two leaves are the same cannot be found out.
+    """Whether two leaves are the same cannot be determined.
 
     Their `==` raises or gives no bool, or their values are not there to be read.
 
@@ -138,7 +138,7 @@ class CompareError(LeafwiseError, TypeError):
         >>> lw.tree_equal({"a": Vague()}, {"a": Vague()})
         Traceback (most recent call last):
         ...
-        leafwise.errors.CompareError: at ['a'] it cannot be found out whether two \
+        leafwise.errors.CompareError: at ['a'] it cannot be determined whether two \
 leaves are the same (two Vague): == returned 'maybe' (str)
     """
 

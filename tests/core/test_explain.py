@@ -271,7 +271,7 @@ SAME_TEXT = {
         deque([1], 3),
         ("deque of length 1 (maxlen 2)", "deque of length 1 (maxlen 3)"),
     ),
-    "no maxlen": (
+    "it is not a maxlen": (
         deque([1]),
         deque([1], 3),
         ("deque of length 1 (maxlen None)", "deque of length 1 (maxlen 3)"),
@@ -378,7 +378,7 @@ def test_a_class_that_was_registered_anew():
     name = Pair.__qualname__
     assert str(caught.value).endswith(
         f"hint: {name} was registered when the structure was made, and is not "
-        "registered here and now"
+        "registered now"
     )
     assert f"{name} is a subclass" not in str(caught.value)
     register()

@@ -289,8 +289,8 @@ class Three:
     [
         (
             {"data_fields": ["x"]},
-            "register_dataclass of Three was given one list only; give meta_fields "
-            "too, an empty one if there are no such fields",
+            "register_dataclass of Three was given only one of the two lists; give "
+            "meta_fields too, an empty one if there are no such fields",
         ),
         (
             {"data_fields": ["x"], "meta_fields": []},
@@ -363,7 +363,9 @@ def test_other_classes_need_lists():
         def __init__(self, x, name):
             self.x, self.name = x, name
 
-    with pytest.raises(lw.RegistryError, match="is no dataclass; make it one, or give"):
+    with pytest.raises(
+        lw.RegistryError, match="is not a dataclass; make it one, or give"
+    ):
         lw.register_dataclass(Plain)
     lw.register_dataclass(Plain, ["x"], ["name"])
     assert lw.tree_map(lambda x: x + 1, Plain(1, "n")).x == 2

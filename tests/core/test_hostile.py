@@ -537,7 +537,7 @@ def test_a_cycle_of_nodes_without_a_name():
     knot = cls()
     knot.me = [knot]
     said = outcome(lambda: NS.tree_leaves(knot), lw.CycleError)
-    assert "the Knot at the root stands again" in said
+    assert "the Knot at the root occurs again" in said
 
 
 def test_keys_of_classes_without_a_name_are_put_in_order():

@@ -118,50 +118,51 @@ def test_depth_is_no_problem():
     [
         (
             {frozenset({1}): 1},
-            "the dict key frozenset({1}) has no text to write as JSON",
+            "the dict key frozenset({1}) cannot be written as JSON text",
         ),
         (
             Layer(1, 2, np.ones(2)),
             "the aux data of Layer cannot be written as JSON: array([1., 1.]) "
-            "(ndarray) has no text; register a codec for the class with "
+            "(ndarray) cannot be written as text; register a codec for the class with "
             "leafwise.register_codec",
         ),
-        ({math.nan: 1}, "the dict key nan has no text to write as JSON"),
+        ({math.nan: 1}, "the dict key nan cannot be written as JSON text"),
         (
             {(1, complex(math.nan, 0)): 1},
-            "the dict key (1, (nan+0j)) has no text to write as JSON",
+            "the dict key (1, (nan+0j)) cannot be written as JSON text",
         ),
         (
             OrderedDict({Name("a"): 1}),
-            "the dict key 'a' has no text to write as JSON",
+            "the dict key 'a' cannot be written as JSON text",
         ),
-        ({(Name("a"),): 1}, "the dict key ('a',) has no text to write as JSON"),
+        ({(Name("a"),): 1}, "the dict key ('a',) cannot be written as JSON text"),
         (
             {Unprintable(): 1},
-            "the dict key <Unprintable that cannot be printed> has no text to write as "
-            "JSON",
+            "the dict key <Unprintable that cannot be printed> cannot be written as "
+            "JSON text",
         ),
         (
             Layer(1, 2, math.nan),
-            "the aux data of Layer cannot be written as JSON: nan (float) has no text; "
+            "the aux data of Layer cannot be written as JSON: nan (float) cannot be "
+            "written as text; "
             "register a codec for the class with leafwise.register_codec",
         ),
         (
             Layer(1, 2, lw.DictKey(frozenset({1}))),
-            "the aux data of Layer cannot be written as JSON: the dict "
-            "key frozenset({1}) has no text to write as JSON; register a codec for the "
+            "the aux data of Layer cannot be written as JSON: the dict key "
+            "frozenset({1}) cannot be written as JSON text; register a codec for the "
             "class with leafwise.register_codec",
         ),
         (
             Layer(1, 2, lw.SequenceKey(math.nan)),
             "the aux data of Layer cannot be written as JSON: the key "
-            "SequenceKey(idx=nan) has no text to write as JSON; register a codec for "
+            "SequenceKey(idx=nan) cannot be written as JSON text; register a codec for "
             "the class with leafwise.register_codec",
         ),
         (
             Box(1, tag=frozenset()),
             "the aux data of Box cannot be written as JSON: frozenset() (frozenset) "
-            "has no text; register a codec for the class with "
+            "cannot be written as text; register a codec for the class with "
             "leafwise.register_codec",
         ),
     ],
@@ -249,13 +250,16 @@ lw.register_dataclass(Holder, ["x"], ["aux"])
         (lw.Partial(nameless, 1), "has no name by which it could be found again"),
         (lw.Partial(Holder(1).method, 1), "has no name by which it could be found"),
         (functools_partial(1), "has no name by which it could be found again"),
-        ({Shade.DARK: 1}, "the dict key <Shade.DARK: 1> has no text to write as JSON"),
+        (
+            {Shade.DARK: 1},
+            "the dict key <Shade.DARK: 1> cannot be written as JSON text",
+        ),
         (Holder(1, Inner), "has no name by which it could be found again"),
         (
             Holder(1, Shade.DARK),
-            "(local_classes.<locals>.Shade) has no text",
+            "(local_classes.<locals>.Shade) cannot be written as text",
         ),
-        (Holder(1, lw.DictKey(object())), "has no text to write as JSON"),
+        (Holder(1, lw.DictKey(object())), "cannot be written as JSON text"),
     ],
 )
 def test_what_could_not_be_read_is_not_written(node, reason):
@@ -315,7 +319,7 @@ def test_a_class_that_is_registered_no_longer_or_anew_is_not_written():
     node = registered(namespace="json.anew")
     treedef = lw.tree_structure(node, namespace="json.anew")
     lw.register_dataclass(type(node), ["x"], [], namespace="json.anew", exist_ok=True)
-    with pytest.raises(lw.TreeDefError, match="was registered anew since this treedef"):
+    with pytest.raises(lw.TreeDefError, match="was registered again since this"):
         treedef.to_json()
     lw.unregister_pytree_node(type(node), namespace="json.anew")
     with pytest.raises(lw.TreeDefError) as error:
@@ -368,25 +372,25 @@ def text_of(**changes):
         ("", "malformed text of a treedef: Expecting value: line 1 column 1 (char 0)"),
         ("[]", "malformed text of a treedef: no object of version 1"),
         (text_of(leafwise=2), "malformed text of a treedef: no object of version 1"),
-        (text_of(leaves=3), "malformed state of a treedef: its entries do not make up "
+        (text_of(leaves=3), "malformed state of a treedef: its entries do not form "
          "one tree"),
         (text_of(nodes=[[2, "set", 2, None]]), "malformed state of a treedef: an entry "
-         "names no rule"),
+         "does not name a rule"),
         (text_of(nodes=[[2, "tuple"]]), None),
         (text_of(nodes=[[2, ["os:system", ""], 2, None]]),
          "malformed text of a treedef: no class 'system' of module 'os' is registered "
          "in this process"),
         (text_of(nodes=[[2, "namedtuple", 2, "no.such:Name"]]),
-         "'no.such:Name' is not found in a module that is loaded"),
+         "'no.such:Name' is not in any module that is loaded"),
         (text_of(nodes=[[2, "namedtuple", 2, "os:system"]]),
-         "malformed state of a treedef: aux data does not fit a namedtuple: no named "
-         "tuple"),
+         "malformed state of a treedef: aux data does not fit a namedtuple: it is not "
+         "a named tuple"),
         (text_of(nodes=[[2, "dict", 2, [["'a'", "f()"], None]]]), "malformed text of a "
-         "treedef: 'f()' is no path: this is no literal, at character 0"),
+         "treedef: 'f()' is not a path: this is not a literal, at character 0"),
         ("[" * 100_000, None),
         (text_of(namespace=3), None),
         (text_of(nodes=[[2, "deque", 2, 10**30]]), "malformed state of a treedef: aux "
-         "data does not fit a deque: no maxlen"),
+         "data does not fit a deque: it is not a maxlen"),
         (text_of(none_is_leaf=1), None),
     ],
 )  # fmt: skip

@@ -85,26 +85,26 @@ def whole(*entries, count=None, mode=("", False)):
 @pytest.mark.parametrize(
     ("state", "why"),
     [
-        (None, "it is no tuple of version, mode, count and entries"),
-        ((), "it is no tuple of version, mode, count and entries"),
-        ((1, 2, 3, 4, 5), "it is no tuple of version, mode, count and entries"),
+        (None, "it is not a tuple of version, mode, count and entries"),
+        ((), "it is not a tuple of version, mode, count and entries"),
+        ((1, 2, 3, 4, 5), "it is not a tuple of version, mode, count and entries"),
         ((2, "", False, 1, ()), "version 2 is unknown, only 1 is read"),
-        ((1, "", False, 1, []), "its count or its entries are of a wrong type"),
-        ((1, "", False, True, ()), "its count or its entries are of a wrong type"),
-        ((1, "", False, 2, ()), "its entries do not make up one tree"),
-        (whole(TUPLE, TUPLE), "its entries do not make up one tree"),
-        (whole(TUPLE, count=2), "its entries do not make up one tree"),
+        ((1, "", False, 1, []), "its count or its entries have the wrong type"),
+        ((1, "", False, True, ()), "its count or its entries have the wrong type"),
+        ((1, "", False, 2, ()), "its entries do not form one tree"),
+        (whole(TUPLE, TUPLE), "its entries do not form one tree"),
+        (whole(TUPLE, count=2), "its entries do not form one tree"),
         (whole((0, "tuple", 1, None)), "a node has more children than there are"),
-        (whole((1, "tuple", 1)), "an entry is no tuple of four"),
-        (whole((1, "tuple", -1, None)), "a count in an entry is no natural number"),
-        (whole((1, "tuple", 1.0, None)), "a count in an entry is no natural number"),
-        (whole((1, "unknown", 1, None)), "an entry names no rule"),
-        (whole((1, ("x", ""), 1, None)), "an entry names no rule"),
-        (whole((1, (Box, 3), 1, None)), "an entry names no namespace"),
-        (whole((1, "tuple", 1, 5)), "aux data does not fit a tuple: it has none"),
+        (whole((1, "tuple", 1)), "an entry is not a tuple of four"),
+        (whole((1, "tuple", -1, None)), "a count in an entry is not a natural number"),
+        (whole((1, "tuple", 1.0, None)), "a count in an entry is not a natural number"),
+        (whole((1, "unknown", 1, None)), "an entry does not name a rule"),
+        (whole((1, ("x", ""), 1, None)), "an entry does not name a rule"),
+        (whole((1, (Box, 3), 1, None)), "an entry does not name a namespace"),
+        (whole((1, "tuple", 1, 5)), "aux data does not fit a tuple: it must be None"),
         (
             whole((1, "None", 1, None)),
-            "aux data does not fit a None: it has neither children nor aux data",
+            "aux data does not fit a None: it must have neither children nor aux data",
         ),
         (
             whole((2, "dict", 2, (("a",), None))),
@@ -112,15 +112,15 @@ def whole(*entries, count=None, mode=("", False)):
         ),
         (
             whole((2, "dict", 2, (("a", "a"), None))),
-            "aux data does not fit a dict: a key stands twice",
+            "aux data does not fit a dict: a key occurs twice",
         ),
         (
             whole((2, "dict", 2, (("a", "b"), (0, 0)))),
-            "aux data does not fit a dict: no order of keys",
+            "aux data does not fit a dict: it is not an order of the keys",
         ),
         (
             whole((2, "dict", 2, (("a", "b"), 7))),
-            "aux data does not fit a dict: no order of keys",
+            "aux data does not fit a dict: it is not an order of the keys",
         ),
         (
             whole((1, "dict", 1, (([],), None))),
@@ -130,14 +130,18 @@ def whole(*entries, count=None, mode=("", False)):
             whole((1, "defaultdict", 1, (("a",), None, 3))),
             "aux data does not fit a defaultdict: the factory is not callable",
         ),
-        (whole((1, "deque", 1, 0)), "aux data does not fit a deque: no maxlen"),
+        (
+            whole((1, "deque", 1, 0)),
+            "aux data does not fit a deque: it is not a maxlen",
+        ),
         (
             whole((2, "Partial", 2, 3)),
-            "aux data does not fit a Partial: no function with args and keywords",
+            "aux data does not fit a Partial: it is not a function with args and "
+            "keywords",
         ),
         (
             whole((1, "namedtuple", 1, tuple)),
-            "aux data does not fit a namedtuple: no named tuple",
+            "aux data does not fit a namedtuple: it is not a named tuple",
         ),
         (
             whole((1, "namedtuple", 1, Point)),
@@ -149,19 +153,19 @@ def whole(*entries, count=None, mode=("", False)):
         ),
         (
             whole((1, "structseq", 1, (int, {}))),
-            "aux data does not fit a structseq: no struct sequence",
+            "aux data does not fit a structseq: it is not a struct sequence",
         ),
         (
             whole((9, "structseq", 9, (time.struct_time, {3: 4}))),
-            "aux data does not fit a structseq: no fields",
+            "aux data does not fit a structseq: they are not fields",
         ),
         (
             whole((1, (Layer, ""), 1, ("n",))),
-            "aux data does not fit a custom: another number of children or values",
+            "aux data does not fit a custom: wrong number of children or values",
         ),
         (
             whole((1, (Box, ""), 1, "x")),
-            "aux data does not fit a custom: another number of children or values",
+            "aux data does not fit a custom: wrong number of children or values",
         ),
     ],
 )

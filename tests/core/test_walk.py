@@ -145,14 +145,14 @@ def loop():
     [
         (
             knot,
-            "the tree contains itself: the list at the root stands again at "
+            "the tree contains itself: the list at the root occurs again at "
             "[1]['self']",
             "",
             "[1]['self']",
         ),
         (
             loop,
-            "the tree contains itself: the list at ['a'] stands again at ['a'][1]['b']",
+            "the tree contains itself: the list at ['a'] occurs again at ['a'][1]['b']",
             "['a']",
             "['a'][1]['b']",
         ),
@@ -181,7 +181,7 @@ def test_a_cycle_of_registered_objects():
     """A registered object that holds itself is a cycle too."""
     box = Box(None)
     box.x = [box]
-    with pytest.raises(lw.CycleError, match="the Box at the root stands again at"):
+    with pytest.raises(lw.CycleError, match="the Box at the root occurs again at"):
         lw.tree_leaves(box)
 
 

@@ -120,8 +120,8 @@ def test_on_shared():
     tree = tied()
     with pytest.raises(lw.SharedError) as caught:
         lw.split(tree, on_shared="error")
-    assert str(caught.value) == "the Node at ('a',) stands again at ('b',)"
-    with pytest.warns(UserWarning, match="stands again") as found:
+    assert str(caught.value) == "the Node at ('a',) occurs again at ('b',)"
+    with pytest.warns(UserWarning, match="occurs again") as found:
         lw.state(tree, on_shared="warn")
     assert len(found) == 3
     with warnings.catch_warnings():
@@ -520,9 +520,9 @@ def test_tree_check():
     lw.tree_check({"a": [1, 1, "s", None], "b": (None, np.ones(1))})
     row, array = [1], np.ones(1)
     cases = [
-        ([row, row], "the list at (0,) stands again at (1,)"),
-        ([array, {"k": array}], "an array at (0,) stands again at (1, 'k')"),
-        (Node(a=lw.data(row), b=lw.data(row)), "the list at ('a',) stands again at"),
+        ([row, row], "the list at (0,) occurs again at (1,)"),
+        ([array, {"k": array}], "an array at (0,) occurs again at (1, 'k')"),
+        (Node(a=lw.data(row), b=lw.data(row)), "the list at ('a',) occurs again at"),
     ]
     for tree, text in cases:
         with pytest.raises(lw.SharedError) as caught:
@@ -531,7 +531,7 @@ def test_tree_check():
         lw.tree_check(tree, on_shared="allow")
     loop = [1]
     loop.append({"up": loop})
-    with pytest.raises(lw.CycleError, match=r"at the root stands again at \(1, 'up'\)"):
+    with pytest.raises(lw.CycleError, match=r"at the root occurs again at \(1, 'up'\)"):
         lw.tree_check(loop, on_shared="allow")
     with pytest.raises(lw.CycleError):
         lw.split({"loop": loop})

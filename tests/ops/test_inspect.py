@@ -293,7 +293,7 @@ def test_equality_of_leaves_that_cannot_be_compared_is_an_error_with_the_path():
         with pytest.raises(lw.CompareError, match=why) as caught:
             lw.tree_equal([1, {"a": leaf, "b": 1}], [1, {"a": kind(), "b": 2}])
         assert str(caught.value.path) == "[1]['a']"
-        assert str(caught.value).startswith("at [1]['a'] it cannot be found out ")
+        assert str(caught.value).startswith("at [1]['a'] it cannot be determined ")
 
 
 def test_equality_with_options():
@@ -312,7 +312,7 @@ def test_equality_of_a_cycle():
     with pytest.raises(lw.CycleError) as caught:
         lw.tree_equal([1], knot)
     assert str(caught.value) == (
-        "the tree contains itself: the list at the root stands again at [1]"
+        "the tree contains itself: the list at the root occurs again at [1]"
     )
 
 

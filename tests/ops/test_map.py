@@ -216,7 +216,7 @@ def test_a_cycle_is_named_by_both_paths(function):
     knot.append({"k": knot})
     assert failure(function, knot) == (
         lw.CycleError,
-        "the tree contains itself: the list at the root stands again at [1]['k']",
+        "the tree contains itself: the list at the root occurs again at [1]['k']",
         [],
     )
 
@@ -588,7 +588,7 @@ def test_a_cycle_in_the_first_tree():
     """All maps refuse a tree that contains itself; further trees may."""
     knot = [1]
     knot.append(knot)
-    text = "the tree contains itself: the list at the root stands again at [1]"
+    text = "the tree contains itself: the list at the root occurs again at [1]"
     for function in MAPS:
         assert failure(function, lambda *args: 0, knot)[:2] == (lw.CycleError, text)
     assert lw.tree_map(lambda x, y: y is knot, [1, 2], knot) == [False, True]

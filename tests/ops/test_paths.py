@@ -134,7 +134,7 @@ def test_errors_of_the_arguments_and_of_the_tree(function):
     with pytest.raises(lw.CycleError) as caught:
         function(knot)
     assert str(caught.value) == (
-        "the tree contains itself: the dict at the root stands again at ['k'][0]"
+        "the tree contains itself: the dict at the root occurs again at ['k'][0]"
     )
     assert caught.value.first == ()
     assert str(caught.value.again) == "['k'][0]"

@@ -234,5 +234,5 @@ def test_a_cycle_that_a_visitor_copies_is_an_error():
     """Each copy is another object, and the tree contains itself all the same."""
     knot = [1]
     knot.append(knot)
-    with pytest.raises(lw.CycleError, match="the list at the root stands again at"):
+    with pytest.raises(lw.CycleError, match="the list at the root occurs again at"):
         lw.tree_visit(knot, lambda n, p, q: [*n] if isinstance(n, list) else n)

@@ -122,7 +122,7 @@ def test_a_diff_of_traced_values_is_an_error_with_the_path(jax):
         with pytest.raises(lw.CompareError) as caught:
             jax.jit(lambda x, compare=compare: compare({"a": x}, {"a": 1.0}))(1.0)
         assert str(caught.value) == (
-            "at ['a'] it cannot be found out whether two leaves are the same "
+            "at ['a'] it cannot be determined whether two leaves are the same "
             "(DynamicJaxprTracer and float): jax is tracing, so the values are not "
             "known yet; tree_equal returns a traced bool"
         )

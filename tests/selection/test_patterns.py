@@ -102,8 +102,8 @@ def test_other_containers():
 ERRORS = {
     "a[": ("this [ is not closed", 1),
     "a['b": ("this quote is not closed", 2),
-    "a[b]": ("this is no literal; a text key needs quotes", 1 + 1),
-    "a[1+]": ("this is no literal", 2),
+    "a[b]": ("this is not a literal; a text key needs quotes", 1 + 1),
+    "a[1+]": ("this is not a literal", 2),
     "a[]": ("these brackets are empty", 1),
     "a[1:2:0]": ("the step of a range cannot be 0", 1),
     "a..b": ("a name is missing here", 2),
@@ -115,10 +115,10 @@ ERRORS = {
     "a.{b.c}": ("braces hold names, separated by commas", 2),
     "a.b**": ("** is a step of its own, between dots", 3),
     "a.{b**}": ("** is a step of its own, between dots", 2),
-    "[:-]": ("this is no literal", 1),
-    "[-:]": ("this is no literal", 1),
-    "[::-]": ("this is no literal", 1),
-    "[1:2:3:4]": ("this is no literal", 1),
+    "[:-]": ("this is not a literal", 1),
+    "[-:]": ("this is not a literal", 1),
+    "[::-]": ("this is not a literal", 1),
+    "[1:2:3:4]": ("this is not a literal", 1),
     "[<flat index x>]": ("a flat index is a number", 13),
     "[<flat index -1>]": ("a flat index is a number", 13),
     "[<flat index >]": ("a flat index is a number", 13),
@@ -311,7 +311,7 @@ def test_cycles_and_depth():
     """A cycle below `**` is an error with both paths; depth is none."""
     knot = {"a": [1]}
     knot["a"].append(knot)
-    with pytest.raises(lw.CycleError, match=r"the root stands again at \['a'\]\[1\]"):
+    with pytest.raises(lw.CycleError, match=r"the root occurs again at \['a'\]\[1\]"):
         lw.select(knot, "**.a").get()
     assert lw.select(knot, "a[1].a[0]").get() == 1
     deep = 1
@@ -377,7 +377,7 @@ def test_wildcards_are_matched_without_trying_everything():
 def test_brackets_and_deep_patterns_are_read_and_found_in_reasonable_time():
     """Neither spaces in brackets nor many `**` multiply."""
     spaces = " " * 3000
-    with pytest.raises(lw.PathError, match="this is no literal"):
+    with pytest.raises(lw.PathError, match="this is not a literal"):
         lw.selector(f"[{spaces}:{spaces}:{spaces}x]")
     tree = 1
     for _ in range(300):

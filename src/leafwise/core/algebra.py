@@ -99,7 +99,7 @@ def _paired(a: Steps, i: int, b: Steps, j: int) -> list[tuple[int, int]] | None:
 
 
 def is_prefix(a: Code, b: Code) -> bool:
-    """Say whether one structure is a prefix of another: leaves stand for anything."""
+    """Return whether a structure is a prefix of another: leaves match anything."""
     first, second = Steps(a), Steps(b)
     stack = [(first.root, second.root)]
     while stack:

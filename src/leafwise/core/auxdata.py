@@ -4,8 +4,8 @@ Aux data is whatever a flatten function put beside the children, so it may hold
 arrays, NaN, closures, or objects whose `==` raises. Owns the one meaning of
 "the same aux data" (law L6): identical objects are the same; otherwise the
 answer is that of `==`; arrays are the same when shape, dtype and content are,
-partials when their parts are; an `==` that raises or returns no bool means
-different. The hash agrees with it. Leaves are compared by another notion, that
+partials when their parts are; an `==` that raises or returns anything but a bool
+means different. The hash agrees with it. Leaves are compared by another notion, that
 of `values`: more can be asked there, and there may be no answer.
 """
 
@@ -33,7 +33,7 @@ _CLIP = 60
 
 
 def same(a: Any, b: Any) -> bool:
-    """Say whether two pieces of aux data are the same. Never raises."""
+    """Return whether two pieces of aux data are the same. Never raises."""
     if a is b:
         return True
     try:
@@ -69,7 +69,7 @@ def _same_array(a: Any, b: Any) -> bool:
 
 
 def is_partial(value: Any) -> bool:
-    """Say whether a value is a `functools.partial`, of whatever class, without `==`."""
+    """Return whether a value is a `functools.partial` of a class without `==`."""
     eq: Any = type(value).__eq__
     return isinstance(value, functools.partial) and eq is object.__eq__
 
@@ -80,7 +80,7 @@ def partial_parts(partial: functools.partial[Any]) -> tuple[Any, ...]:
 
 
 def is_array_like(value: Any) -> bool:
-    """Say whether a value has the two attributes that all arrays share."""
+    """Return whether a value has the two attributes that all arrays share."""
     return hasattr(value, "shape") and hasattr(value, "dtype")
 
 

@@ -309,16 +309,18 @@ def _load_order(arity: int, order: Any) -> KeyOrder | None:
         return None
     if order == "as given":
         return AS_GIVEN
-    require(type(order) is tuple, "no order of keys")
-    require(all(type(place) is int for place in order), "no order of keys")
-    require(sorted(order) == [*range(arity)], "no order of keys")
+    require(type(order) is tuple, "it is not an order of the keys")
+    require(
+        all(type(place) is int for place in order), "it is not an order of the keys"
+    )
+    require(sorted(order) == [*range(arity)], "it is not an order of the keys")
     return KeyOrder(order)
 
 
 def _load_keys(arity: int, keys: Any) -> tuple[Any, ...]:
     require(type(keys) is tuple and len(keys) == arity, "one key for each child")
     require(all(map(_is_hashable, keys)), "a key is not hashable")
-    require(len(set(keys)) == arity, "a key stands twice")
+    require(len(set(keys)) == arity, "a key occurs twice")
     return keys  # type: ignore[no-any-return]  # checked above
 
 
@@ -348,7 +350,7 @@ class SequenceRule(Rule):
         return f"{self.name} of length {arity}"
 
     def load_aux(self, _arity: int, state: Any) -> Any:
-        require(state is None, "it has none")
+        require(state is None, "it must be None")
 
     def aux_to_json(self, state: Any, _write: Any) -> Any:
         return state
@@ -443,7 +445,7 @@ class DequeRule(SequenceRule):
 
     def load_aux(self, arity: int, state: Any) -> Any:
         fits = type(state) is int and arity <= state <= sys.maxsize
-        require(state is None or fits, "no maxlen")
+        require(state is None or fits, "it is not a maxlen")
         return state
 
 
@@ -477,7 +479,9 @@ class NoneRule(Rule):
         )
 
     def load_aux(self, arity: int, state: Any) -> Any:
-        require(state is None and arity == 0, "it has neither children nor aux data")
+        require(
+            state is None and arity == 0, "it must have neither children nor aux data"
+        )
 
     def aux_to_json(self, state: Any, _write: Any) -> Any:
         return state
@@ -548,7 +552,7 @@ class Partial(functools.partial[R], Generic[R]):
     def __new__(
         cls, func: Callable[..., R], /, *args: Any, **keywords: Any
     ) -> Partial[R]:
-        """Fill in the arguments; a partial is wrapped, not taken apart."""
+        """Fill in the arguments; a partial is wrapped, not absorbed."""
         if isinstance(func, functools.partial):
             func = _Sealed(func)
         return super().__new__(cls, func, *args, **keywords)
@@ -584,7 +588,7 @@ class PartialRule(Rule):
 
     def load_aux(self, arity: int, state: Any) -> Any:
         fits = arity == 2 and callable(state)
-        require(fits, "no function with args and keywords")
+        require(fits, "it is not a function with args and keywords")
         return state
 
     def aux_to_json(self, state: Any, write: Any) -> Any:
@@ -751,7 +755,7 @@ class OpenNamedTupleRule(_FamilyRule):
         _check_namedtuple(arity, cls)
         require(_has_attributes(cls), "its instances have no attributes")
         names = [name for name, _ in attributes]
-        require(set(map(type, names)) <= {str}, "no attributes")
+        require(set(map(type, names)) <= {str}, "they are not attributes")
         return cls, tuple(attributes)
 
 
@@ -781,9 +785,9 @@ class StructSequenceRule(_FamilyRule):
     def load_aux(self, arity: int, state: Any) -> Any:
         cls, hidden = state
         is_class = isinstance(cls, type) and is_structseq_class(cls)
-        require(is_class, "no struct sequence")
+        require(is_class, "it is not a struct sequence")
         names = set(map(type, hidden)) if type(hidden) is dict else {None}
-        require(names <= {str}, "no fields")
+        require(names <= {str}, "they are not fields")
         require(cls.n_sequence_fields == arity, "one child for each field")
         return cls, hidden
 
@@ -795,7 +799,9 @@ def _namedtuple_keys(cls: Any, arity: int) -> Sequence[Any]:
 
 
 def _check_namedtuple(arity: int, cls: Any) -> None:
-    require(isinstance(cls, type) and is_namedtuple_class(cls), "no named tuple")
+    require(
+        isinstance(cls, type) and is_namedtuple_class(cls), "it is not a named tuple"
+    )
     require(len(cls._fields) == arity, "one child for each field")
 
 

@@ -46,7 +46,7 @@ _NUMBERS: Final = ("int", "uint", "float", "bfloat", "complex")
 
 
 class Undecided(Exception):
-    """Whether two values are the same cannot be found out; the text says why."""
+    """Whether two values are the same cannot be determined; the text says why."""
 
 
 class Asked(Frozen):
@@ -85,7 +85,7 @@ class Asked(Frozen):
 
 
 def instance_of(value: Any, module: str, *names: str) -> bool:
-    """Say whether a value is an instance of classes of a module, if that is loaded."""
+    """Return whether a value is an instance of classes of a module that is loaded."""
     found = sys.modules.get(module)
     if found is None:
         return False
@@ -94,17 +94,17 @@ def instance_of(value: Any, module: str, *names: str) -> bool:
 
 
 def is_array(value: Any) -> bool:
-    """Say whether a value is an array, or a scalar that has a dtype."""
+    """Return whether a value is an array, or a scalar that has a dtype."""
     return not isinstance(value, type) and is_array_like(value)
 
 
 def is_jax_array(value: Any) -> bool:
-    """Say whether a value is an array of jax, traced or not."""
+    """Return whether a value is an array of jax, traced or not."""
     return instance_of(value, "jax", "Array")
 
 
 def is_traced(value: Any) -> bool:
-    """Say whether a value stands for an array in a function that jax traces."""
+    """Return whether a value stands for an array in a function that jax traces."""
     return instance_of(value, "jax.core", "Tracer")
 
 
@@ -151,7 +151,7 @@ def _same_form(a: Any, b: Any, libraries: tuple[int, int]) -> bool:
 
 
 def compare_arrays(a: Any, b: Any, asked: Asked) -> bool | Pairs:
-    """Say whether two arrays are the same, or what has to be the same for it.
+    """Return whether two arrays are the same, or what has to be the same for it.
 
     Args:
         a, b: Two arrays, neither of them traced.
@@ -182,21 +182,21 @@ def compare_arrays(a: Any, b: Any, asked: Asked) -> bool | Pairs:
 
 
 def _all_equal(a: Any, b: Any) -> bool:
-    """Say whether two arrays of numpy are the same at first sight."""
+    """Return whether two arrays of numpy are the same at first sight."""
     if a.shape != b.shape or a.dtype != b.dtype or a.dtype.kind not in "biufSUmM":
         return False
     return bool(_everywhere(a == b))
 
 
 def _is_readable(value: Any) -> bool:
-    """Say whether there are elements; the shape alone may be all there is."""
+    """Return whether there are elements; the shape alone may be all there is."""
     if library_of(value) >= 0:
         return True
     return any(hasattr(value, name) for name in ("__array__", "toarray", "all"))
 
 
 def says_equal(value: Any, other: Any) -> bool:
-    """Say whether the `==` of a value's own class, and nobody else's, gives True."""
+    """Return whether the `==` of a value's own class, and nobody else's, gives True."""
     ask: Any = type(value).__eq__
     return ask(value, other) is True
 
@@ -207,7 +207,7 @@ def _has_operators(value: Any) -> bool:
 
 
 def _parts(a: Any, b: Any) -> Pairs | None:
-    """Take numpy arrays apart that are not compared by their elements alone."""
+    """Return the parts of numpy arrays whose elements alone do not tell."""
     if any(
         type(x).__module__ != "numpy" and instance_of(x, "numpy.ma", "MaskedArray")
         for x in (a, b)
@@ -251,7 +251,7 @@ def _everywhere(agreement: Any) -> Any:
 
 
 def _agreement(a: Any, b: Any, *, equal_nan: bool) -> Any:
-    """Say for each element whether it is the same; of complex ones, part by part."""
+    """Return for each element whether it is the same; of complex ones, part by part."""
     if not equal_nan:
         return a == b
     if _is_complex(a) or _is_complex(b):
@@ -267,7 +267,7 @@ def _is_complex(value: Any) -> bool:
 
 
 def _close(a: Any, b: Any, asked: Asked) -> Any:
-    """Say for each element of numpy arrays whether it is within the tolerance.
+    """Return for each element of numpy arrays whether it is within the tolerance.
 
     Of integers the exact distance counts, as an unsigned one; other numbers are
     at least of double precision first.
@@ -304,7 +304,9 @@ def as_numpy(array: Any) -> Any:
     else:
         made = numpy.asanyarray(array.toarray() if hasattr(array, "toarray") else array)
     if made.shape != tuple(array.shape):
-        raise TypeError(f"{class_name(type(array))} does not become a numpy array")
+        raise TypeError(
+            f"{class_name(type(array))} cannot be converted to a numpy array"
+        )
     return made
 
 
@@ -320,7 +322,7 @@ def _from_torch(tensor: Any) -> Any:
 
 
 def compare_scalar(array: Any, value: Any, asked: Asked) -> bool | Pairs:
-    """Say whether an array without dimensions is the same as a Python scalar.
+    """Return whether an array without dimensions is the same as a Python scalar.
 
     A Python number has no dtype: it counts as one of the array's, as it does in the
     array's own operators.
@@ -353,7 +355,7 @@ def _item(array: Any) -> Any:
 
 
 def _takes(dtype: Any, value: Any) -> bool:
-    """Say whether a Python scalar can be one of a dtype; a bool is no number."""
+    """Return whether a Python scalar can be one of a dtype; a bool is not a number."""
     if isinstance(value, bool):
         return _is_bool(dtype)
     if isinstance(value, str | bytes):
@@ -391,7 +393,7 @@ def traced_agreement(a: Any, b: Any, asked: Asked) -> Any:
 
 
 def is_table(value: Any) -> bool:
-    """Say whether a value is a table or labelled array that is known here."""
+    """Return whether a value is a table or labelled array that is known here."""
     module = type(value).__module__
     if module == "builtins" or module.startswith("numpy"):
         return False

@@ -117,7 +117,7 @@ def changes(code: Code, tree: Any, view: View) -> list[Difference]:
     """Return where the structure of a tree is not that of a code, none if it is.
 
     The rules of the code say what is the same, as they do when a tree is matched:
-    it may have been put together of structures from more than one registry.
+    it may be joined from structures of more than one registry.
     """
     refuse = _refusing_nodes(view, lambda path, node: False, "")
     return _compare(code, tree, refuse, view, _match_equal)
@@ -139,7 +139,7 @@ def _pair(rule: Rule, arity: int, aux: Any, node: Any) -> Sequence[Any] | None:
 
 
 def _match_equal(rule: Rule, arity: int, aux: Any, node: Any) -> Sequence[Any] | None:
-    """Return the children of a node, None if it is not taken apart to this entry."""
+    """Return the children of a node, None if it does not flatten to this entry."""
     children = rule.match(aux, arity, node)
     if children is None or type(node) is not rule.class_of(aux):
         return None
@@ -287,7 +287,7 @@ def _told_apart(one: Node, other: Node) -> tuple[str, str]:
 
 
 def _contrast(one: Node, other: Node) -> tuple[str, str] | str:
-    """Say what is different about two nodes of which the descriptions are the same."""
+    """Return what differs between two nodes that are described alike."""
     (rule, _, aux), (other_rule, _, other_aux) = one, other
     classes = rule.class_of(aux), other_rule.class_of(other_aux)
     if classes[0] is not classes[1]:
@@ -307,7 +307,7 @@ def _contrast(one: Node, other: Node) -> tuple[str, str] | str:
 
 
 def _misspelt(missing: list[Any], extra: list[Any]) -> str:
-    """Say which extra key looks like a missing one, if one does."""
+    """Return which extra key looks like a missing one, "" if none does."""
     for key in missing:
         for other in extra:
             if type(key) is str and type(other) is str and is_near(key, other):
@@ -316,7 +316,7 @@ def _misspelt(missing: list[Any], extra: list[Any]) -> str:
 
 
 def step_of(node: Any, view: View) -> Node | None:
-    """Take a node apart, None for a leaf and where that fails."""
+    """Flatten a node by one level; None for a leaf and where that fails."""
     rule = view.resolve(type(node))
     if rule is None:
         return None
@@ -328,7 +328,7 @@ def step_of(node: Any, view: View) -> Node | None:
 
 
 def describe(node: Any, view: View) -> str:
-    """Say in words what a value is, as a node or as a leaf."""
+    """Return a description of a value, as a node or as a leaf."""
     rule = view.resolve(type(node))
     if rule is None:
         return f"leaf {clip(node)} ({class_name(type(node))})"
@@ -339,7 +339,7 @@ def describe(node: Any, view: View) -> str:
 
 
 def describe_node(rule: Rule, arity: int, aux: Any) -> str:
-    """Return in words what a node of a structure is."""
+    """Return a description of a node of a structure."""
     return rule.describe(aux, arity)
 
 
@@ -352,7 +352,7 @@ def _hint(rule: Rule, node: Any, view: View) -> str:
 
 
 def _hint_of_leaf(cls: type, rule: Rule) -> str:
-    """Say why an instance of the class of a rule, or of a subclass, is a leaf."""
+    """Return why an instance of the class of a rule, or of a subclass, is a leaf."""
     if cls is not rule.cls:
         names = cls.__qualname__, rule.cls.__qualname__
         if names[0] == names[1]:
@@ -366,7 +366,7 @@ def _hint_of_leaf(cls: type, rule: Rule) -> str:
     scope = f" in namespace {rule.namespace!r}" if rule.namespace else ""
     return (
         f"{cls.__qualname__} was registered{scope} when the structure was made, and is "
-        "not registered here and now"
+        "not registered now"
     )
 
 

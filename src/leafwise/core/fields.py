@@ -140,8 +140,8 @@ class _Fields(Frozen):
         if data_fields is None or meta_fields is None:
             missing = "data_fields" if data_fields is None else "meta_fields"
             raise RegistryError(
-                f"register_dataclass of {class_name(of)} was given one list only; "
-                f"give {missing} too, an empty one if there are no such fields"
+                f"register_dataclass of {class_name(of)} was given only one of the two "
+                f"lists; give {missing} too, an empty one if there are no such fields"
             )
         data = _names(of, "data_fields", data_fields)
         meta = _names(of, "meta_fields", meta_fields)
@@ -154,8 +154,8 @@ class _Fields(Frozen):
         """Read what the fields of a dataclass say about themselves."""
         if not dataclasses.is_dataclass(of):
             raise RegistryError(
-                f"{class_name(of)} is no dataclass; make it one, or give data_fields "
-                "and meta_fields"
+                f"{class_name(of)} is not a dataclass; make it one, or give "
+                "data_fields and meta_fields"
             )
         kept = [field for field in dataclasses.fields(of) if field.name not in drop]
         data = tuple(field.name for field in kept if not _is_static(of, field))

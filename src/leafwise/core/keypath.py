@@ -163,8 +163,8 @@ class KeyPath(tuple[Any, ...]):
             except (ValueError, RecursionError):
                 path = self[: depth + 1]
                 raise PathError(
-                    f"there is no code for the key {clip(key)}: only literals, Enum "
-                    "members and frozen sets of them can stand in code",
+                    f"{clip(key)} cannot be written as code: only literals, Enum "
+                    "members and frozen sets of them can",
                     path=path,
                 ) from None
         return name
@@ -180,7 +180,7 @@ class KeyPath(tuple[Any, ...]):
             text: What `str(path)` gives.
 
         Raises:
-            PathError: The text is no path.
+            PathError: The text is not a path.
 
         Example:
             >>> import leafwise as lw
@@ -201,7 +201,7 @@ def _code(key: Any, name: str) -> str:
     """Return the code that reads a key of what other code stands for.
 
     Raises:
-        ValueError: There is none.
+        ValueError: There is no such code.
     """
     from .literals import code_of, is_plain_name  # and with it ast
 
@@ -346,15 +346,15 @@ def _value(text: str, start: int, end: int) -> Any:
     try:
         return read_literal(text[start:end])
     except NO_LITERAL:
-        raise _syntax_error(text, start, "this is no literal") from None
+        raise _syntax_error(text, start, "this is not a literal") from None
 
 
 def parse_literal(text: str) -> Any:
     """Read the text of a dict key.
 
     Raises:
-        PathError: The text is no literal.
-        TypeError: It is no text.
+        PathError: The text is not a literal.
+        TypeError: It is not a string.
     """
     if not isinstance(text, str):
         raise TypeError(f"a key is read from a str, got {type_name(text)}")
@@ -366,4 +366,4 @@ def _item_key(value: Any) -> Any:
 
 
 def _syntax_error(text: str, place: int, why: str) -> PathError:
-    return PathError(f"{clip(text)} is no path: {why}, at character {place}")
+    return PathError(f"{clip(text)} is not a path: {why}, at character {place}")

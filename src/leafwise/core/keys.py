@@ -2,7 +2,7 @@
 
 Owns the four key classes. Their names and texts are those of `jax.tree_util`, with two
 refinements that make a text say one thing only: Enum members print by their qualified
-name, and names that are no identifiers print quoted.
+name, and names that are not identifiers print quoted.
 
 Owns the order in which the leaves of a dict are walked (law L3): `KeyOrder`, which
 takes the keys of a dict from insertion order to leaf order and back, and the search
@@ -79,7 +79,7 @@ class SequenceKey(Frozen):
         """Read the child that stands there in a node.
 
         Raises:
-            LookupError: There is none.
+            LookupError: There is no such child.
         """
         return node[self.idx]
 
@@ -119,7 +119,7 @@ class DictKey(Frozen):
         """Read the child that stands there in a node.
 
         Raises:
-            LookupError: There is none.
+            LookupError: There is no such child.
         """
         return node[self.key]
 
@@ -152,7 +152,7 @@ class GetAttrKey(Frozen):
         """Read the child that stands there in a node.
 
         Raises:
-            AttributeError: There is none.
+            AttributeError: There is no such child.
         """
         return getattr(node, self.name)
 

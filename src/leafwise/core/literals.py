@@ -28,7 +28,7 @@ NO_LITERAL: Final = (
     RecursionError,
     MemoryError,
 )
-"""What reading a text that is no literal raises."""
+"""What reading a text that is not a literal raises."""
 
 
 # --------------------------------------------------------------------- reading
@@ -38,7 +38,7 @@ def read_literal(text: str) -> Any:
     """Return what a text stands for.
 
     Raises:
-        Exception: One of `NO_LITERAL`: the text is none.
+        Exception: One of `NO_LITERAL`: the text is not a literal.
 
     Example:
         >>> from leafwise.core.literals import read_literal
@@ -102,7 +102,7 @@ def _find_member(name: str) -> Any:
     """Find an Enum member by its qualified name, in a module that is loaded.
 
     Raises:
-        ValueError: There is none.
+        ValueError: There is no such code.
     """
     parts = name.split(".")
     for split in range(len(parts) - 2, 0, -1):
@@ -114,14 +114,14 @@ def _find_member(name: str) -> Any:
             found = vars(found).get(part) if hasattr(found, "__dict__") else None
         if isinstance(found, enum.Enum) and literal(found) == name:
             return found
-    raise ValueError(f"{name} is no member of an Enum that is loaded")
+    raise ValueError(f"{name} is not a member of an Enum that is loaded")
 
 
 # ------------------------------------------------------------------------ code
 
 
 def is_plain_name(name: str) -> bool:
-    """Say whether Python code reads an attribute of this name after a dot.
+    """Return whether Python code reads an attribute of this name after a dot.
 
     Keywords do not stand there, and of other names Python reads the NFKC form, which
     may be that of another attribute.

@@ -222,7 +222,7 @@ class Rule:
         Raises:
             ValueError: It cannot be that of a node with so many children.
         """
-        require(self.validate(arity, state), "another number of children or values")
+        require(self.validate(arity, state), "wrong number of children or values")
         return state
 
     def validate(self, _arity: int, _aux: Any) -> bool:

@@ -79,7 +79,7 @@ def register_pytree_node(
 
     Raises:
         RegistryError: Not a class, a built-in node type, a duplicate, or a
-            function that is none. The registry is unchanged then.
+            object that is not callable. The registry is unchanged then.
 
     Example:
         >>> import leafwise as lw

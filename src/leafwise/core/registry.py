@@ -132,8 +132,8 @@ class View:
         context: What an operation walks by under this view, once made.
         leaf_treedef: The treedef of a bare leaf, once one was made.
         flattener: The function that walks trees under this view, once made.
-        hot: For types of roots that were met often, a function that takes a
-            tree apart faster than the walk, or returns None to leave it to it.
+        hot: For types of roots that were met often, a function that flattens a
+            tree faster than the walk, or returns None to leave it to the walk.
     """
 
     __slots__ = (
@@ -175,7 +175,7 @@ class View:
         self.hot: dict[type, Callable[[Any], tuple[list[Any], Any] | None]] = {}
 
     def __call__(self, node: Any) -> bool:
-        """Say whether a value is of the classes that this view stops at."""
+        """Return whether a value is of the classes that this view stops at."""
         return issubclass(type(node), self._stops)
 
     def stopping_at(self, stops: tuple[type, ...]) -> View:
@@ -246,7 +246,7 @@ class View:
         return None
 
     def is_registered_leaf(self, cls: type) -> bool:
-        """Say whether a type itself was registered as a leaf."""
+        """Return whether a type itself was registered as a leaf."""
         found = [layer.rules[cls] for layer in self._layers if cls in layer.rules]
         return bool(found) and found[0] is None
 
@@ -408,7 +408,7 @@ def _change(namespace: str, make: Callable[[Layer | None], Layer | None]) -> Non
 
 
 def _decide(namespace: str, make: Callable[[Layer | None], Layer | None]) -> bool:
-    """Add a snapshot to the last one; say whether there was something to change.
+    """Add a snapshot to the last one; return whether there was something to change.
 
     Which of several changes comes first is decided by one step, which no finalizer
     and no other thread can divide; whoever comes second begins again.
@@ -489,10 +489,10 @@ def declare_namespace(name: str, dict_order: DictOrder | None = None) -> None:
 
 
 def check_namespace(name: object) -> None:
-    """Refuse what is no name of a namespace.
+    """Refuse what cannot be the name of a namespace.
 
     Raises:
-        RegistryError: The name is no string.
+        RegistryError: The name is not a string.
     """
     if not isinstance(name, str):
         raise RegistryError(f"a namespace is a string, got {described(name)}")
@@ -529,7 +529,7 @@ def check_class(cls: object) -> None:
 
 
 def check_callable(function: object, what: str, cls: type) -> None:
-    """Refuse a function that is none.
+    """Refuse what is not callable.
 
     Raises:
         RegistryError: It cannot be called.
@@ -597,7 +597,7 @@ def _duplicate(cls: type, rule: Rule | None, namespace: str) -> str:
 
 
 def _is_reload(old: type, new: type) -> bool:
-    """Say whether a class is an earlier version of another, from the same place."""
+    """Return whether a class is an earlier version of another, from the same place."""
     return (
         old is not new
         and class_name(old) == class_name(new)
@@ -615,7 +615,7 @@ def add_adopter(adopter: Callable[[type], Rule | None], *, namespace: str) -> No
         namespace: Where it is asked; `""` is the global registry.
 
     Raises:
-        RegistryError: The name of the namespace is no string.
+        RegistryError: The name of the namespace is not a string.
     """
     check_namespace(namespace)
 
@@ -713,7 +713,7 @@ def registered_class(module: str, qualname: str, namespace: str) -> type:
     the module has under that name, else the first.
 
     Raises:
-        RegistryError: There is none in the namespace or the global registry.
+        RegistryError: There is no such class in the namespace or the global registry.
     """
     check_namespace(namespace)
     layers = [_state.layers.get(name, EMPTY) for name in (namespace, GLOBAL)]
@@ -744,7 +744,7 @@ def named_object(module: str, qualname: str) -> Any:
 
 
 def is_registered(cls: type, *, namespace: str = GLOBAL) -> bool:
-    """Say whether a class is a node: built in, registered, or by its form.
+    """Return whether a class is a node: built in, registered, or by its form.
 
     Args:
         cls: The class.

@@ -1,6 +1,6 @@
-"""Runners: the place where a faster way of running a structure is put in.
+"""Runners: where a faster way of flattening and unflattening is plugged in.
 
-A treedef builds trees and takes them apart through its `Runner`. The reference
+A treedef flattens and unflattens trees through its `Runner`. The reference
 runner here does so by its code. Whoever knows a faster way fills in `hooks` and
 gives single treedefs runners of its own; nothing here knows who that is, and
 without anybody everything works, slower.
@@ -20,7 +20,7 @@ __all__ = ["Runner", "hooks", "leaf", "reference"]
 
 
 class Runner:
-    """How trees of a structure are built and taken apart.
+    """How trees of a structure are flattened and unflattened.
 
     Attributes:
         build: Takes a treedef and a list of as many leaves, returns a tree.

@@ -78,11 +78,11 @@ def load(state: Any) -> tuple[tuple[Entry, ...], int, Mode]:
         case (int(version), str(namespace), bool(none_is_leaf), int(count), entries):
             pass
         case _:
-            raise _malformed("it is no tuple of version, mode, count and entries")
+            raise _malformed("it is not a tuple of version, mode, count and entries")
     if version != _STATE_VERSION:
         raise _malformed(f"version {version} is unknown, only {_STATE_VERSION} is read")
     if type(entries) is not tuple or type(count) is not int:
-        raise _malformed("its count or its entries are of a wrong type")
+        raise _malformed("its count or its entries have the wrong type")
     code = tuple(map(_load_entry, entries))
     _check_arities(code, count)
     return code, count, Mode(namespace, none_is_leaf)
@@ -90,10 +90,10 @@ def load(state: Any) -> tuple[tuple[Entry, ...], int, Mode]:
 
 def _load_entry(entry: Any) -> Entry:
     if type(entry) is not tuple or len(entry) != 4:
-        raise _malformed("an entry is no tuple of four")
+        raise _malformed("an entry is not a tuple of four")
     run, name, arity, aux = entry
     if type(run) is not int or type(arity) is not int or run < 0 or arity < 0:
-        raise _malformed("a count in an entry is no natural number")
+        raise _malformed("a count in an entry is not a natural number")
     rule = _find_rule(name)
     try:
         return run, rule, arity, rule.load_aux(arity, aux)
@@ -107,10 +107,10 @@ def _find_rule(name: Any) -> Rule:
     if type(name) is str and name in BY_NAME:
         return BY_NAME[name]
     if type(name) is not tuple or len(name) != 2 or not isinstance(name[0], type):
-        raise _malformed("an entry names no rule")
+        raise _malformed("an entry does not name a rule")
     cls, namespace = name
     if type(namespace) is not str:
-        raise _malformed("an entry names no namespace")
+        raise _malformed("an entry does not name a namespace")
     try:
         rule = view_of(namespace).resolve(cls)
     except NamespaceError as error:
@@ -134,7 +134,7 @@ def _check_arities(code: Sequence[Entry], count: int) -> None:
             raise _malformed("a node has more children than there are")
         held += 1 - arity
     if count != (total if code else 1) or (code and held != 1):
-        raise _malformed("its entries do not make up one tree")
+        raise _malformed("its entries do not form one tree")
 
 
 def _malformed(why: str) -> TreeDefError:
@@ -157,7 +157,7 @@ def register_codec(
     *,
     namespace: str = "",
 ) -> None:
-    """Say how the aux data of a registered class is written as JSON.
+    """Register how the aux data of a class is written as JSON.
 
     Args:
         cls: The class.
@@ -166,7 +166,7 @@ def register_codec(
         namespace: The namespace that the class is registered in.
 
     Raises:
-        RegistryError: Not a class, or a function that is none.
+        RegistryError: Not a class, or an object that is not callable.
 
     Example:
         >>> import leafwise as lw
@@ -260,8 +260,8 @@ def _check_found_again(rule: Rule, name: Any) -> None:
         )
     if view_of(namespace).resolve(cls) is not rule:
         raise TreeDefError(
-            f"{qualname} was registered anew since this treedef was made, so another "
-            "structure would be read"
+            f"{qualname} was registered again since this treedef was made, so "
+            "another structure would be read"
         )
 
 
@@ -281,12 +281,12 @@ def _write_key(key: Any) -> str:
     except Exception:  # of the key's own, from its `repr`
         is_same = False
     if not is_same:
-        raise TreeDefError(f"the dict key {clip(key)} has no text to write as JSON")
+        raise TreeDefError(f"the dict key {clip(key)} cannot be written as JSON text")
     return text
 
 
 def _are_alike(a: Any, b: Any) -> bool:
-    """Say whether two keys are of the same type, and what is in them as well."""
+    """Return whether two keys are of the same type, and what is in them as well."""
     if type(a) is not type(b):
         return False
     return type(a) is not tuple or (len(a) == len(b) and all(map(_are_alike, a, b)))
@@ -364,7 +364,7 @@ def _write_key_object(key: Any) -> str:
     except Exception:  # of the key's own, from its `repr`
         is_same = False
     if not is_same:
-        raise TreeDefError(f"the key {clip(key)} has no text to write as JSON")
+        raise TreeDefError(f"the key {clip(key)} cannot be written as JSON text")
     return text
 
 
@@ -398,7 +398,9 @@ def write_value(value: Any, depth: int = 0) -> Any:
     try:
         return ["literal", _write_key(value)]
     except TreeDefError:
-        raise TreeDefError(f"{clip(value)} ({class_name(cls)}) has no text") from None
+        raise TreeDefError(
+            f"{clip(value)} ({class_name(cls)}) cannot be written as text"
+        ) from None
 
 
 # --------------------------------------------------------------------- reading
@@ -519,7 +521,7 @@ def _find_named(name: Any) -> Any:
         return None
     found = _find_object(name)
     if found is None:
-        raise TreeDefError(f"{clip(name)} is not found in a module that is loaded")
+        raise TreeDefError(f"{clip(name)} is not in any module that is loaded")
     return found
 
 

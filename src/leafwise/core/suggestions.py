@@ -49,7 +49,7 @@ def nearest(wanted: str, names: Iterable[str]) -> list[str]:
 
 
 def is_near(a: str, b: str) -> bool:
-    """Say whether one text is most likely the other one, misspelt.
+    """Return whether one text is most likely the other one, misspelt.
 
     Example:
         >>> from leafwise.core.suggestions import is_near

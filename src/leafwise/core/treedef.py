@@ -47,8 +47,8 @@ class PyTreeDef:
     """The structure of a tree: its nodes and their aux data, without the leaves.
 
     Made by `tree_structure` and `tree_flatten`. Immutable, comparable, hashable,
-    picklable. Two treedefs are equal when the same registrations take the trees
-    apart into the same nodes with the same aux data; dicts compare by their
+    picklable. Two treedefs are equal when the same registrations flatten the
+    trees to the same nodes with the same aux data; dicts compare by their
     keys, whatever their order.
 
     Example:
@@ -146,7 +146,7 @@ class PyTreeDef:
         return cls, rule.node_data(aux) if cls is rule.cls else None
 
     def is_leaf(self, *, strict: bool = True) -> bool:
-        """Say whether this is the structure of a bare leaf.
+        """Return whether this is the structure of a bare leaf.
 
         Args:
             strict: If False, a node without children counts as well, which is
@@ -161,7 +161,7 @@ class PyTreeDef:
         return self.num_nodes == 1 and (not self._code or not strict)
 
     def is_one_level(self) -> bool:
-        """Say whether this is a node all of whose children are leaves.
+        """Return whether this is a node all of whose children are leaves.
 
         Example:
             >>> import leafwise as lw
@@ -251,7 +251,7 @@ class PyTreeDef:
     # -------------------------------------------------------------- using
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
-        """Put a tree together from its leaves.
+        """Build a tree from its leaves.
 
         Args:
             leaves: As many leaves as the treedef has, left to right; any object
@@ -446,7 +446,7 @@ class PyTreeDef:
             inner: What stands at each leaf.
 
         Raises:
-            TreeDefError: `inner` is no treedef, has the other None mode, or both are
+            TreeDefError: `inner` is not a treedef, has the other None mode, or both are
                 of namespaces that differ.
 
         Example:
@@ -470,7 +470,7 @@ class PyTreeDef:
     # -------------------------------------------------------------- comparing
 
     def is_prefix(self, other: PyTreeDef, *, strict: bool = False) -> bool:
-        """Say whether this is the structure of another, cut off at its leaves.
+        """Return whether this is the structure of another, cut off at its leaves.
 
         Dicts of all kinds and deques of any maxlen stand for one another, as in
         `flatten_up_to`; so two structures may be prefixes of each other without
@@ -493,7 +493,7 @@ class PyTreeDef:
         return (deeper or not strict) and is_prefix(self._code, other._code)
 
     def is_suffix(self, other: PyTreeDef, *, strict: bool = False) -> bool:
-        """Say whether the other is a prefix of this.
+        """Return whether the other is a prefix of this.
 
         Args:
             other: The other structure.
@@ -563,7 +563,7 @@ class PyTreeDef:
         """Return the places where another structure differs, none if it is equal.
 
         Args:
-            other: A treedef, or a tree, which is taken apart by the rules of this
+            other: A treedef, or a tree, which is flattened by the rules of this
                 structure.
 
         Example:
@@ -680,7 +680,7 @@ class PyTreeDef:
             namespace: Where to look classes up before the global registry.
 
         Raises:
-            TreeDefError: A child is no treedef, or their None modes or namespaces
+            TreeDefError: A child is not a treedef, or their None modes or namespaces
                 differ.
 
         Example:
@@ -781,7 +781,7 @@ def _traverser(f_node: Any) -> Callable[[Any, Any, list[Any]], Any]:
 
 
 def check_treedefs(who: str, parts: tuple[Any, ...], *, same_mode: bool = True) -> None:
-    """Refuse what is no treedef, or of another None mode.
+    """Refuse what is not a treedef, or has another None mode.
 
     Raises:
         TreeDefError: A part is one of these.
@@ -808,7 +808,7 @@ def joined_mode(who: str, parts: tuple[Any, ...], mode: Mode | None = None) -> M
         mode: The mode of what was joined before.
 
     Raises:
-        TreeDefError: A part is no treedef, or their modes cannot be joined.
+        TreeDefError: A part is not a treedef, or their modes cannot be joined.
     """
     check_treedefs(who, parts)
     joined: Mode = mode or parts[0]._mode

@@ -3,7 +3,7 @@
 `tree_equal`, `tree_diff`, `assert_trees_equal`, merges and states all ask here. There
 are two notions of sameness. Structure has the other one (`auxdata`, law L6): it is that
 of `==`, never raises and has a hash. Of values more can be asked: a tolerance, NaN by
-place, types; and what cannot be found out is an error, never an answer. What arrays are
+place, types; and what cannot be determined is an error, never an answer. What arrays are
 is known to `content`, what tables are to `tables`.
 
     >>> from leafwise.core.values import Values
@@ -98,12 +98,12 @@ class Values:
         self.traced: list[Any] | None = [] if traces else None
 
     def same(self, a: Any, b: Any) -> bool:
-        """Say whether two values are the same.
+        """Return whether two values are the same.
 
         With `traces`, True may also mean that it hangs on traced values.
 
         Raises:
-            Undecided: It cannot be found out.
+            Undecided: It cannot be determined.
         """
         if a is b and self.equal_nan:
             return True
@@ -156,10 +156,10 @@ class Values:
         return True
 
     def _compare(self, a: Any, b: Any) -> bool | Pairs:
-        """Say whether values are the same, or which pairs of values must be.
+        """Return whether values are the same, or which pairs of values must be.
 
         Raises:
-            Undecided: It cannot be found out.
+            Undecided: It cannot be determined.
         """
         if self.asked.typematch and _type_of(a) is not _type_of(b):
             return False
@@ -205,7 +205,7 @@ class Values:
 
 
 def alike(a: Any, b: Any, *, typematch: bool = False) -> bool:
-    """Say whether two values are known to be the same. Never raises.
+    """Return whether two values are known to be the same. Never raises.
 
     It is for `==` of records; a function that compares for somebody says what it
     cannot decide.
@@ -227,7 +227,7 @@ def cannot_compare(path: Any, a: Any, b: Any, why: Undecided) -> CompareError:
     names = type(a).__qualname__, type(b).__qualname__
     which = f"two {names[0]}" if type(a) is type(b) else " and ".join(names)
     return CompareError(
-        f"at {path.where()} it cannot be found out whether two leaves are the same "
+        f"at {path.where()} it cannot be determined whether two leaves are the same "
         f"({which}): {why}",
         path=path,
     )
@@ -323,7 +323,7 @@ def _is_nan(number: Any) -> bool:
 
 
 def _close(a: Any, b: Any, asked: Asked) -> bool:
-    """Say whether two real numbers are within the tolerance, exactly if need be."""
+    """Return whether two real numbers are within the tolerance, exactly if need be."""
     if isinstance(a, float) and isinstance(b, float):
         apart = abs(a - b)
         return apart <= asked.allowed(max(abs(a), abs(b))) and apart < math.inf
@@ -492,7 +492,7 @@ _COMPARISONS: Final[
 
 
 def contrast(a: Any, b: Any) -> tuple[str, str] | str:
-    """Say what is different about two values that print the same.
+    """Return what differs between two values that print the same.
 
     Args:
         a, b: The values.
@@ -515,7 +515,7 @@ def contrast(a: Any, b: Any) -> tuple[str, str] | str:
 
 
 def contrast_classes(one: type, other: type) -> tuple[str, str] | str:
-    """Say which classes two are, as `contrast` does for values."""
+    """Return what tells two classes apart, as `contrast` does for values."""
     names = [(cls.__module__, class_name(cls)) for cls in (one, other)]
     if names[0] == names[1]:
         return "another class of the same name"
@@ -535,7 +535,7 @@ def type_names(one: type, other: type) -> tuple[str, str]:
 
 
 def _places(a: Any, b: Any) -> str:
-    """Say in how many places arrays differ, "" if that cannot be counted."""
+    """Return in how many places arrays differ, "" if that cannot be counted."""
     if not (is_array(a) and is_array(b)):
         return ""
     try:
@@ -549,7 +549,7 @@ def _places(a: Any, b: Any) -> str:
 
 
 def _letters(a: Any, b: Any) -> str:
-    """Say from where on the whole texts of two values differ, "" if they do not."""
+    """Return where the full texts of two values begin to differ, "" if nowhere."""
     one, other = (" ".join(shown(value).split()) for value in (a, b))
     if one == other:
         return ""

@@ -65,7 +65,7 @@ Step: TypeAlias = "tuple[Rule, int, Any] | None"
 
 
 def rebuild(code: Code, leaves: list[Any]) -> Any:
-    """Put a tree together from its code and as many leaves as the code has.
+    """Build a tree from its code and as many leaves as the code has.
 
     The commonest nodes are written out, because a call for each is what costs.
 
@@ -264,7 +264,7 @@ _CONVERTED = "generator raised StopIteration"  # what PEP 479 makes of one
 
 
 def _levels_left() -> int:
-    """Say how many more levels may be walked by recursion, 0 if none.
+    """Return how many more levels may be walked by recursion, 0 if none.
 
     Asked below the first `_SHALLOW` levels only. A walk that came so deep goes
     on by recursion once more if the stack has room for it, and for whatever the
@@ -592,7 +592,7 @@ def _explain_cycle(tree: Any, view: View, is_leaf: Predicate) -> CycleError:
         first = KeyPath(again[: cycle.depth])
         return CycleError(
             f"the tree contains itself: the {cycle.kind} at {first.where()} "
-            f"stands again at {again.where()}",
+            f"occurs again at {again.where()}",
             first=first,
             again=again,
         )

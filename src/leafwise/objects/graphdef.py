@@ -374,7 +374,7 @@ def _is_counted(rule: Rule, arity: int) -> bool:
 def _complain(on_shared: OnShared, first: Any, link: Any, value: Any) -> None:
     paths = unlink(first), unlink(link)
     text = (
-        f"the {type(value).__name__} at {_shown(paths[0])} stands again at "
+        f"the {type(value).__name__} at {_shown(paths[0])} occurs again at "
         f"{_shown(paths[1])}"
     )
     if on_shared == "error":

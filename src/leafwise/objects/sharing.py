@@ -113,7 +113,7 @@ def tree_check(tree: Any, *, on_shared: OnShared = "error") -> None:
         >>> lw.tree_check({"a": row, "b": row})
         Traceback (most recent call last):
         ...
-        leafwise.errors.SharedError: the list at ('a',) stands again at ('b',)
+        leafwise.errors.SharedError: the list at ('a',) occurs again at ('b',)
     """
     open_: dict[int, Any] = {}
     stack: list[tuple[Any, Any, bool]] = [(tree, (), False)]
@@ -127,7 +127,7 @@ def tree_check(tree: Any, *, on_shared: OnShared = "error") -> None:
         if id(value) in open_:
             first, again = unlink(open_[id(value)]), unlink(link)
             raise CycleError(
-                f"the {type(value).__name__} at {first or 'the root'} stands again at "
+                f"the {type(value).__name__} at {first or 'the root'} occurs again at "
                 f"{again}, inside itself"
             )
         if rule_of(type(value)) is None or id(value) in finished:
@@ -140,7 +140,7 @@ def tree_check(tree: Any, *, on_shared: OnShared = "error") -> None:
         take(tree, on_shared=on_shared, copying=True)
         for paths in find_duplicates(tree):
             raise SharedError(
-                f"an array at {paths[0]} stands again at {paths[1]}",
+                f"an array at {paths[0]} occurs again at {paths[1]}",
                 first=paths[0],
                 again=paths[1],
             )

@@ -224,7 +224,7 @@ def tree_equal(
         leaves.
 
     Raises:
-        CompareError: It cannot be found out, up to the first leaves that differ,
+        CompareError: It cannot be determined, up to the first leaves that differ,
             whether two leaves are the same.
         CycleError: A tree contains itself.
         ValueError: A tolerance is negative or not finite.

@@ -232,7 +232,7 @@ def _expect(change: Change, tree: Any, context: Context, values: Values) -> None
     """Refuse to change what is not as it was.
 
     Raises:
-        CompareError: It cannot be found out.
+        CompareError: It cannot be determined.
         EditError: Something else is there.
         PathError: Nothing is there.
     """
@@ -291,7 +291,7 @@ def tree_diff(
         The changes that lead from `a` to `b`, in the order of `a`.
 
     Raises:
-        CompareError: It cannot be found out whether two leaves are the same.
+        CompareError: It cannot be determined whether two leaves are the same.
         CycleError: A tree contains itself.
         ValueError: A tolerance is negative or not finite.
 
@@ -327,7 +327,7 @@ def differ(a: Any, b: Any, context: Context, values: Values, above: KeyPath) -> 
         above: The path of the place.
 
     Raises:
-        CompareError: It cannot be found out.
+        CompareError: It cannot be determined.
     """
     return any(_Comparing(context, values, frozenset(), above).run(a, b))
 
@@ -553,7 +553,7 @@ def assert_trees_equal(
 
     Raises:
         AssertionError: The trees differ.
-        CompareError: It cannot be found out whether two leaves are the same.
+        CompareError: It cannot be determined whether two leaves are the same.
 
     Example:
         >>> import leafwise as lw

@@ -422,7 +422,7 @@ def _literal(text: str, start: int, end: int) -> Any:
         return parse_literal(text[start:end].strip())
     except PathError:
         hint = "; a text key needs quotes" if text[start:end].isidentifier() else ""
-        raise _error(text, start, f"this is no literal{hint}") from None
+        raise _error(text, start, f"this is not a literal{hint}") from None
 
 
 _WINDOW: Final = 60

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..typing import FlattenFunc, UnflattenFunc
 
 __all__ = [
+    "BoundRule",
     "Brackets",
     "Fields",
     "Functions",
@@ -269,6 +270,18 @@ class Rule:
         scope = f" in namespace {shown(self.namespace)}" if self.namespace else ""
         origin = f", registered at {self.where}" if self.where else ""
         return f"<Rule {self.name} for {class_name(self.cls)}{scope}{origin}>"
+
+
+class BoundRule(Rule):
+    """A rule whose `flatten` and `unflatten` are functions made for its class.
+
+    Slots hold them: attributes that hide methods would take longer to read.
+    """
+
+    __slots__ = ("flatten", "unflatten")
+
+    flatten: Callable[[Any], tuple[Sequence[Any], Any]]  # type: ignore[assignment]  # no methods
+    unflatten: Callable[[Any, Any], Any]  # type: ignore[assignment]
 
 
 def bracketed(name: str, data: Any) -> Brackets:

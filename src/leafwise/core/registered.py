@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import FlattenError
 from . import auxdata
 from .keys import DictKey, GetAttrKey, SequenceKey, as_key, key_order, leaf_order
-from .node import Fields, Functions, Rule
+from .node import BoundRule, Fields, Functions, Rule
 from .safely import Frozen, class_name, printed
 
 
@@ -188,7 +188,7 @@ def _split_pairs(cls: type, result: Any) -> tuple[list[Any], Any, list[Any]]:
 # -------------------------------------------------------------------- by attributes
 
 
-class DataclassRule(Rule):
+class DataclassRule(BoundRule):
     """The rule of a class whose children are named attributes.
 
     The aux data is the tuple of the meta fields' values. Unflattening makes an empty

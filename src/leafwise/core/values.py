@@ -3,8 +3,8 @@
 `tree_equal`, `tree_diff`, `assert_trees_equal`, merges and states all ask here. There
 are two notions of sameness. Structure has the other one (`auxdata`, law L6): it is that
 of `==`, never raises and has a hash. Of values more can be asked: a tolerance, NaN by
-place, types; and what cannot be determined is an error, never an answer. What arrays are
-is known to `content`, what tables are to `tables`.
+place, types; and what cannot be determined is an error, never an answer. What arrays
+and tables are is known to `content`.
 
     >>> from leafwise.core.values import Values
     >>> exact, close = Values(), Values(atol=0.1)

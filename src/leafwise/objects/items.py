@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.keys import SequenceKey
-from ..core.node import Brackets, Rule
+from ..core.node import BoundRule, Brackets, Rule
 from ..core.safely import class_name
 from ..kinds import Kind, Marked
 from .arrays import learned
@@ -52,7 +52,7 @@ def _container_rule(cls: Any, base: Any) -> Rule:
         inside = ", ".join(filter(None, map(repr, aux)))
         return f"CustomNode({cls.__name__}[{inside}], [", None, "])"
 
-    return Rule(
+    return BoundRule(
         cls=cls,
         name="custom",
         flatten=flatten,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core.node import Brackets, Rule, Shaped
+from ..core.node import BoundRule, Brackets, Rule, Shaped
 from ..core.runner import hooks
 from ..core.safely import class_name
 from ..core.serial import read_value, write_value
@@ -86,7 +86,7 @@ def object_rule(
     def unflatten(aux: Statics, children: Any) -> Any:
         return fill(new(cls), aux, children)
 
-    return Rule(
+    return BoundRule(
         cls=cls,
         name="custom",
         flatten=flatten if reconsider is None else flatten_unchecked,

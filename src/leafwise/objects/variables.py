@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from ..core.keys import GetAttrKey
-from ..core.node import Brackets, Rule
+from ..core.node import BoundRule, Brackets, Rule
 from ..core.registry import GLOBAL, announced, install
 from ..core.safely import class_name, shown
 from ..core.serial import read_value, write_value
@@ -488,7 +488,7 @@ def _variable_rule(cls: Any, where: str) -> Rule:
     def brackets(aux: Metadata, _arity: int) -> Brackets:
         return f"CustomNode({cls.__name__}[{aux}], [", ["value="], "])"
 
-    return Rule(
+    return BoundRule(
         cls=cls,
         name="custom",
         flatten=flatten,

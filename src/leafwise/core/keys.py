@@ -2,8 +2,9 @@
 
 Owns the four key classes. Their names and texts are those of `jax.tree_util`,
 with two refinements that make a text say one thing only: Enum members print by
-their qualified name, and names that are no identifiers print quoted. Knows
-nothing of rules or registries.
+their qualified name, and names that are no identifiers print quoted. What a key holds
+is called `idx`, `key` or `name` as in jax, and `entry` in all of them. Knows nothing
+of rules or registries.
 """
 
 from __future__ import annotations
@@ -50,6 +51,11 @@ class SequenceKey(Frozen):
     def __init__(self, idx: int) -> None:
         object.__setattr__(self, "idx", idx)
 
+    @property
+    def entry(self) -> int:
+        """The position."""
+        return self.idx
+
     def __str__(self) -> str:
         return f"[{shown(self.idx)}]"
 
@@ -89,6 +95,11 @@ class DictKey(Frozen):
 
     def __init__(self, key: Any) -> None:
         object.__setattr__(self, "key", key)
+
+    @property
+    def entry(self) -> Any:
+        """The key."""
+        return self.key
 
     def __str__(self) -> str:
         return f"[{literal(self.key)}]"
@@ -130,6 +141,11 @@ class GetAttrKey(Frozen):
     def __init__(self, name: str) -> None:
         object.__setattr__(self, "name", name)
 
+    @property
+    def entry(self) -> str:
+        """The name of the attribute."""
+        return self.name
+
     def __str__(self) -> str:
         is_plain = isinstance(self.name, str) and self.name.isidentifier()
         return f".{self.name}" if is_plain else f".{shown(self.name)}"
@@ -162,6 +178,11 @@ class FlattenedIndexKey(Frozen):
 
     def __init__(self, key: int) -> None:
         object.__setattr__(self, "key", key)
+
+    @property
+    def entry(self) -> int:
+        """The position among the children."""
+        return self.key
 
     def __str__(self) -> str:
         return f"[<flat index {shown(self.key)}>]"

@@ -62,7 +62,7 @@ def register(jax: Any, cls: type, rule: Rule) -> None:
         def flatten_with_keys(node: Any) -> tuple[list[Any], Any]:
             children, aux = flatten(node)
             keys = rule.keys(getattr(aux, "aux", aux), len(children))
-            named = [makers[type(key)](key._values()[0]) for key in keys]
+            named = [makers[type(key)](key.entry) for key in keys]
             return [*zip(named, children, strict=True)], aux
 
         return flatten_with_keys

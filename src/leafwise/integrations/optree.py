@@ -38,7 +38,7 @@ def register(optree: Any, cls: type, rule: Rule) -> None:
     def flatten(node: Any) -> tuple[Sequence[Any], Aux, list[Any]]:
         children, aux = rule.flatten(node)
         keys = rule.keys(aux, len(children))
-        return children, Aux(rule, aux), [key._values()[0] for key in keys]
+        return children, Aux(rule, aux), [key.entry for key in keys]
 
     def unflatten(aux: Aux, children: Any) -> Any:
         return rule.unflatten(aux.aux, [*children])

@@ -43,7 +43,7 @@ def register(torch: Any, cls: type, rule: Rule) -> None:
             return pytree.GetAttrKey(key.name)
         if isinstance(key, SequenceKey):
             return pytree.SequenceKey(key.idx)
-        return pytree.MappingKey(key._values()[0])
+        return pytree.MappingKey(key.entry)
 
     def flatten(node: Any) -> tuple[list[Any], Aux]:
         children, aux = rule.flatten(node)

@@ -8,6 +8,7 @@ import collections
 import csv
 import dataclasses
 import functools
+import subprocess
 import sys
 from pathlib import Path
 
@@ -212,6 +213,32 @@ def test_the_compiler_traces_trees(case, torch):
     assert lw.tree_structure(found) == lw.tree_structure(expected)
     for a, b in zip(lw.tree_leaves(found), lw.tree_leaves(expected), strict=True):
         assert torch.equal(torch.as_tensor(a), torch.as_tensor(b))
+
+
+COLD = """
+import {first}, {second}, leafwise as lw
+tree = {{"b": torch.ones(2), "a": [(torch.ones(1), None), {{"c": torch.zeros(3)}}]}}
+def step(tree):
+    sums = [lw.tree_map(lambda a, b: a + b, tree, tree) for _ in range(5)]
+    return lw.tree_map_with_path(lambda path, leaf: leaf * len(path), sums[-1])
+for compiled in [torch.compile(step, fullgraph=True, backend="eager")] * 2:
+    found = compiled(tree)
+    for _ in range(20):
+        expected = step(tree)
+    assert str(found) == str(expected), (found, expected)
+print("leafwise.integrations.dynamo" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    "order", [("sys, leafwise", "torch"), ("sys, torch", "leafwise")]
+)
+def test_the_compiler_meets_a_cold_engine(order, torch):
+    """The first use of all may be in a compiled function, in a fresh process."""
+    first, second = order
+    code = COLD.format(first=first, second=second)
+    told = subprocess.check_output([sys.executable, "-c", code], text=True)
+    assert told == f"{hasattr(lw, 'engine')}\n"
 
 
 def test_the_compiler_is_not_asked_again(torch):

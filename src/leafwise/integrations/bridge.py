@@ -14,22 +14,80 @@ import functools
 import importlib
 import sys
 import weakref
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from ..core.lock import Guard
 from ..core.registry import announced, lookup
+from ..core.rule import Rule
+from ..core.safely import shown
 from .finder import after_import, is_enabled, is_loading, watch_compiler
 
 
-__all__ = ["Status", "enable", "status"]
+__all__ = ["Aux", "Node", "Status", "enable", "status"]
+
+
+# ------------------------------------------------------------- nodes, for a framework
+
+
+class Aux:
+    """Aux data as a framework may keep it: compared and hashed as its rule does."""
+
+    __slots__ = ("aux", "rule")
+
+    def __init__(self, rule: Rule, aux: Any) -> None:
+        self.rule = rule
+        self.aux = aux
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Aux:
+            return NotImplemented
+        return self.rule is other.rule and self.rule.same(self.aux, other.aux)
+
+    def __hash__(self) -> int:
+        return self.rule.digest(self.aux)
+
+    def __repr__(self) -> str:
+        return shown(self.rule.data(self.aux))
+
+
+class Node:
+    """A rule as functions that a framework can register.
+
+    Attributes:
+        rule: The rule.
+        flatten: Takes a node, returns its children and `Aux`.
+        unflatten: Takes `Aux` and the children, returns a node.
+    """
+
+    __slots__ = ("flatten", "rule", "unflatten")
+
+    def __init__(self, rule: Rule) -> None:
+        def flatten(node: Any) -> tuple[Sequence[Any], Aux]:
+            children, aux = rule.flatten(node)
+            return children, Aux(rule, aux)
+
+        def unflatten(aux: Aux, children: Any) -> Any:
+            return rule.unflatten(aux.aux, [*children])
+
+        self.rule = rule
+        self.flatten = flatten
+        self.unflatten = unflatten
+
+    def keys(self, aux: Aux, count: int) -> Sequence[Any]:
+        """Return the keys of the children."""
+        return self.rule.keys(aux.aux, count)
+
+
+# ---------------------------------------------------------------- telling frameworks
 
 
 class Framework:
     """A framework that classes are registered in.
 
     How it is done stands in a module of the same name beside this one, which is loaded
-    once the framework is: `register(framework, cls, rule)`, and `begin(framework)` for
+    once the framework is: `register(framework, cls, node)`, and `begin(framework)` for
     what comes before the first class.
 
     Attributes:
@@ -64,7 +122,7 @@ class Framework:
             return
         self.done[cls] = ""
         try:
-            ways.register(module, cls, rule)
+            ways.register(module, cls, Node(rule))
         except ValueError as error:  # so all of them say that they know a class
             self.done[cls] = f"registered there already: {error}"
 

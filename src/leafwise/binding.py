@@ -26,10 +26,6 @@ _HOMES: Final = {
     ),
     "core.registry": "is_registered lookup unregister_pytree_node",
     "dataclasses": "dataclass",
-    "ops.basic": (
-        "tree_flatten tree_iter tree_leaves tree_map tree_map_ tree_map_only "
-        "tree_replace_nones tree_structure"
-    ),
     "ops.fold": (
         "tree_all tree_any tree_max tree_min tree_reduce tree_reduce_associative "
         "tree_sum"
@@ -38,16 +34,18 @@ _HOMES: Final = {
         "all_leaves explain_leaf tree_children tree_equal tree_flatten_one_level "
         "tree_is_leaf"
     ),
-    "ops.parallel": "tree_gather",
-    "ops.paths": (
-        "tree_flatten_with_path tree_leaves_with_path tree_map_with_path "
-        "tree_map_with_path_ tree_paths"
+    "ops.map": (
+        "tree_flatten tree_flatten_with_path tree_iter tree_leaves "
+        "tree_leaves_with_path tree_map tree_map_ tree_map_only tree_map_with_path "
+        "tree_map_with_path_ tree_paths tree_replace_nones tree_structure"
     ),
+    "ops.parallel": "tree_gather",
     "ops.prefix": (
         "broadcast_common broadcast_prefix equality_errors prefix_errors "
         "tree_broadcast_common tree_broadcast_map tree_broadcast_map_with_path "
         "tree_broadcast_prefix"
     ),
+    "ops.shared": "tree_map_shared",
     "ops.transpose": "tree_transpose_map tree_transpose_map_with_path tree_unzip",
     "ops.visit": "tree_visit tree_walk",
     "selection.diff": "assert_trees_equal tree_diff",

@@ -8,6 +8,7 @@ import collections
 import csv
 import dataclasses
 import functools
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import leafwise as lw
+from leafwise.integrations import dynamo
 from leafwise.integrations.torch import ravel as torch_ravel
 from strategies import common_trees
 
@@ -227,6 +229,12 @@ for compiled in [torch.compile(step, fullgraph=True, backend="eager")] * 2:
         expected = step(tree)
     assert str(found) == str(expected), (found, expected)
 print("leafwise.integrations.dynamo" in sys.modules)
+
+def count(box):  # objects are loaded only now
+    box.x = box.x + 1
+    return box.x
+compiled, box = torch.compile(count, backend="eager"), lw.Dict(x=torch.ones(1))
+assert compiled(box) == 2 and compiled(box) == 3 and box.x == 3, box
 """
 
 
@@ -412,3 +420,18 @@ def test_ravel(torch):
     with pytest.raises(TypeError, match=r"\['x'\] is neither a tensor nor .*: str"):
         torch_ravel({"x": "text"})
     assert torch_ravel([])[0].shape == (0,)
+
+
+def test_the_compiler_is_told_of_all_functions_that_write():
+    """The table of modules names just those that write past `__setattr__`."""
+    root = Path(lw.__file__).parent
+    names = [
+        ".".join(p.relative_to(root).with_suffix("").parts) for p in root.rglob("*.py")
+    ]
+    modules = {
+        name: importlib.import_module(f"leafwise.{name}")
+        for name in names
+        if not name.endswith(("__init__", "__main__"))
+    }
+    writing = {name for name, module in modules.items() if any(dynamo._writers(module))}
+    assert writing == {*dynamo._WRITERS}

@@ -19,8 +19,8 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from ..core.lock import Guard
+from ..core.node import Rule
 from ..core.registry import announced, lookup
-from ..core.rule import Rule
 from ..core.safely import shown
 from .finder import after_import, is_enabled, is_loading, watch_compiler
 
@@ -43,13 +43,13 @@ class Aux:
     def __eq__(self, other: object) -> bool:
         if type(other) is not Aux:
             return NotImplemented
-        return self.rule is other.rule and self.rule.same(self.aux, other.aux)
+        return self.rule is other.rule and self.rule.same_aux(self.aux, other.aux)
 
     def __hash__(self) -> int:
-        return self.rule.digest(self.aux)
+        return self.rule.hash_aux(self.aux)
 
     def __repr__(self) -> str:
-        return shown(self.rule.data(self.aux))
+        return shown(self.rule.node_data(self.aux))
 
 
 class Node:

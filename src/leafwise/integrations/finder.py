@@ -114,28 +114,20 @@ def after_import(name: str, action: Callable[[], None]) -> None:
 # ------------------------------------------------------------- torch's compiler
 
 _COMPILER: Final = "torch._dynamo"
-_PACKAGE: Final = __name__.partition(".")[0]
-
-
-_told = False
 
 
 def watch_compiler() -> None:
     """Tell torch's compiler what to trace, now or once it is imported.
 
-    While modules of this package are being imported, it is left for the next call:
-    the compiler is told of functions in them.
+    What it is told is about modules that are loaded, so this is called again when a
+    class has been made.
     """
-    global _told
-    if _told or not is_enabled():
+    if not is_enabled() or is_loading(_COMPILER):
         return
-    if _COMPILER not in sys.modules:
-        after_import(_COMPILER, watch_compiler)
-        return
-    ours = {name for name in [*sys.modules] if name.startswith(f"{_PACKAGE}.")}
-    if not any(map(is_loading, {_COMPILER, *ours} - {__name__})):
-        _told = True
+    if _COMPILER in sys.modules:
         import_module(".dynamo", __package__).let_compiler_trace()
+    else:
+        after_import(_COMPILER, watch_compiler)
 
 
 watch_compiler()

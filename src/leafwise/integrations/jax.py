@@ -12,7 +12,7 @@ from typing import Any
 
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..objects.trace import watch
-from ..ops.basic import tree_flatten
+from ..ops.map import tree_flatten
 from .bridge import Node
 
 
@@ -68,7 +68,7 @@ def register(jax: Any, cls: type, node: Node) -> None:
 
     flatten: Flatten = node.flatten
     unflatten: Callable[[Any, Any], Any] = node.unflatten
-    if rule.fill is not None:  # an object: its aux data compares itself
+    if rule.unflatten_into is not None:  # an object: its aux data compares itself
         flatten, unflatten = rule.flatten, rule.unflatten
     util.register_pytree_with_keys(cls, keyed(flatten), unflatten, flatten)
 

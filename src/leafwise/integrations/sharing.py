@@ -16,8 +16,9 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..core.auxdata import clip
 from ..core.frozen import Frozen
+from ..core.node import Rule
+from ..core.registered import StaticRule
 from ..core.registry import install
-from ..core.rule import Rule, static_rule
 from ..core.view import GLOBAL
 from ..errors import TraceError
 from ..objects.arrays import DataNode
@@ -424,7 +425,7 @@ def share(
 
 
 def _make_rule(cls: type, _where: str) -> Rule:
-    return static_rule(cls, where=__name__.partition(".")[0])
+    return StaticRule(cls, where=__name__.partition(".")[0])
 
 
 for _node in (Fixed, Outline):

@@ -10,7 +10,7 @@ from typing import Any
 from ..core.keys import GetAttrKey, SequenceKey
 from ..core.treedef import PyTreeDef
 from ..errors import StructureError
-from ..ops.paths import tree_flatten_with_path
+from ..ops.map import tree_flatten_with_path
 from .bridge import Aux, Node
 
 

@@ -16,7 +16,7 @@ from ..objects.graphdef import GraphDef, Taken, build, kinds_of, take
 from ..objects.state import from_flat_state, unlink
 from ..objects.variable_types import Param
 from ..objects.variables import Variable
-from ..ops.basic import tree_leaves
+from ..ops.map import tree_leaves
 from .options import Call, Groups, Names, Numbers, Option, Places, Roots, Which, named
 from .sharing import Fixed, dressed, put_back, put_static, run, take_static, unbind
 

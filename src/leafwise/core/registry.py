@@ -134,13 +134,15 @@ class _Announced:
     """Classes that are to be trees elsewhere, too, and who wants to know of them.
 
     Attributes:
+        begin: Called when a class is announced and nobody listens yet.
         listeners: Called with each class.
     """
 
-    __slots__ = ("_classes", "listeners")
+    __slots__ = ("_classes", "begin", "listeners")
 
     def __init__(self) -> None:
         self._classes: list[Any] = []
+        self.begin: Callable[[], object] | None = None
         self.listeners: list[Callable[[type], None]] = []
 
     def tell(self, cls: type) -> None:
@@ -150,6 +152,8 @@ class _Announced:
         """
         if not self.listeners:
             self._classes.append(ref(cls))
+            if self.begin is not None:
+                self.begin()
         for listen in self.listeners:
             listen(cls)
 

@@ -7,6 +7,7 @@ thread at work goes on without the engine.
 
 from __future__ import annotations
 
+import sys
 from _thread import allocate_lock, get_ident
 from collections.abc import Hashable
 from typing import Any, Final
@@ -170,7 +171,10 @@ class Engine:
             site.skip -= 1
             return
         lock = self._lock
-        if not lock.acquire(blocking=False):
+        if hooks.begin is not None:
+            hooks.begin()
+            hooks.begin = None
+        if _is_traced() or not lock.acquire(blocking=False):
             return
         try:
             if site is None:
@@ -298,6 +302,8 @@ class Engine:
         """Give a treedef the runner of its structure, and return it."""
         runner: Runner = reference
         lock = self._lock
+        if _is_traced():
+            return runner
         if treedef._code and lock.acquire(blocking=False):
             try:
                 runner = self._runner_of(treedef)
@@ -320,6 +326,14 @@ class Engine:
             if memory is not self.memory:  # the registry changed meanwhile
                 live.retire(self.first_runner())
         return live
+
+
+def _is_traced() -> bool:
+    """Return whether torch's compiler is tracing this call; it cannot trace locks."""
+    if "torch._dynamo" not in sys.modules:
+        return False
+    traced: bool = sys.modules["torch"].compiler.is_compiling()
+    return traced
 
 
 def _handing_on(following: Runner) -> Runner:

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any, Final, TypeAlias
 
 from ..core.code import Code
-from ..core.containers import LIST, NONE, TUPLE
+from ..core.containers import BUILTINS, LIST, NONE, TUPLE
 from ..core.forms import Fields, Functions, Shaped
 from ..core.rule import Rule
 from .exact import SCALARS, NotInertError, exact_key
@@ -145,17 +145,19 @@ class Plan:
     Attributes:
         root: The part of the root.
         parts: All parts, children before parents.
+        classes: The classes of their nodes, but for the built-in ones.
         entries: The number of nodes of the structure.
         varying: For each node whose aux data varies, its place in the code.
     """
 
-    __slots__ = ("entries", "parts", "root", "varying")
+    __slots__ = ("classes", "entries", "parts", "root", "varying")
 
     def __init__(
         self, root: Part, parts: tuple[Part, ...], entries: int, varying: Sequence[int]
     ) -> None:
         self.root = root
         self.parts = parts
+        self.classes = {part.cls for part in parts} - BUILTINS.keys()
         self.entries = entries
         self.varying = varying
 

@@ -21,9 +21,11 @@ from .plan import (
 )
 
 
-__all__ = ["emit_flatten", "emit_up_to"]
+__all__ = ["FEW_LEAVES", "emit_flatten", "emit_up_to"]
 
-_ONE_BY_ONE: Final = 16
+FEW_LEAVES: Final = 16
+"""How many leaves are asked for their types one by one."""
+
 _LONG: Final = 64
 
 
@@ -82,7 +84,7 @@ class _Taking:
 
     def flush(self) -> None:
         """Write what waits to be collected."""
-        if not self.started and len(self.waiting["out"]) <= _ONE_BY_ONE:
+        if not self.started and len(self.waiting["out"]) <= FEW_LEAVES:
             self.name_leaves()
         for kind, items in self.waiting.items():
             name = self.marks if kind == "ks" else kind
@@ -435,16 +437,20 @@ class _Taking:
 
     # -------------------------------------------------------------------- checks
 
-    def check_leaves(self, types: Sequence[type]) -> None:
+    def check_leaves(self) -> None:
         """Write that all leaves must be of types that are known to be leaves."""
         condition = "not known_leaves(map(type, out))"
-        if 0 < len(self.named) == len(types):
+        if self.named and len(self.named) == self.plan.root.leaves:
             others = " or ".join(
-                f"type({name}) is not {self.text.constant(cls)}"
-                for name, cls in zip(self.named, types, strict=True)
+                f"type({name}) is not T{number}"
+                for number, name in enumerate(self.named, start=1)
             )
-            condition = f"({others}) and {condition}"
-        self.refuse_if(condition)
+            self.text.add(f"if {others}:")
+            self.text.deeper()
+            self.refuse_if(condition)
+            self.text.back()
+        else:
+            self.refuse_if(condition)
 
     def check_marks(self, marks: list[Any], count: int = 1) -> None:
         """Compare all keys and plain aux data at once, and then their types."""
@@ -491,24 +497,20 @@ def _leaf_ordered(part: Part, keys: tuple[Any, ...]) -> Sequence[Any]:
     return keys if order is None else order.gather(keys)
 
 
-def emit_flatten(plan: Plan, known_leaves: Any, types: Sequence[type] = ()) -> Text:
+def emit_flatten(plan: Plan) -> Text:
     """Return the text of `flatten`.
 
-    Args:
-        plan: The plan.
-        known_leaves: Takes an iterable of types, says whether all are leaf types.
-        types: The types that the leaves had; where they are few, these are asked
-            for one by one first.
-
-    The names `TREEDEF`, or `RETREE` if something varies, are left to be filled in.
+    What depends on the registry is left to be filled in: `known_leaves`, which takes
+    an iterable of types and returns whether all are leaf types; `TREEDEF`, or
+    `RETREE` if something varies; and where there are no more than `FEW_LEAVES`
+    leaves, `T1`, `T2`, ...: types of leaves that need not be looked up.
     """
     taking = _Taking(plan, exact=True)
     text = taking.text
-    text.names["known_leaves"] = known_leaves
     taking.root("def flatten(t):")
     taking.check_marks(marks_of(plan.root))
     if plan.root.leaves:
-        taking.check_leaves(types)
+        taking.check_leaves()
     text.add("return out, RETREE(fr)" if plan.varying else "return out, TREEDEF")
     _give_up(text)
     taking.write_blocks()

@@ -24,13 +24,11 @@ __all__ = [
     "Part",
     "Plan",
     "Run",
-    "checks_itself",
     "fingerprint",
     "has_plain_keys",
     "is_loop",
     "keys_of",
     "make_plan",
-    "marks_of",
 ]
 
 MAX_ENTRIES: Final = 1_000_000
@@ -77,7 +75,6 @@ class Part:
         leaves: How many leaves are below it.
         weight: How much text it takes.
         depth: How many nodes are on the longest way down.
-        marks: How many keys in it are compared all at once, see `marks_of`.
         calls_user: Whether reading it, or something below it, runs functions that
             were registered.
     """
@@ -90,7 +87,6 @@ class Part:
         "depth",
         "kind",
         "leaves",
-        "marks",
         "own",
         "rule",
         "runs",
@@ -103,13 +99,11 @@ class Part:
     calls_user: bool
     depth: int
     leaves: int
-    marks: int
 
     def __init__(
         self, kind: str, rule: Rule, aux: Any, runs: tuple[Run, ...], *, varies: bool
     ) -> None:
-        below = [(part, count) for part, count in runs if part is not None]
-        parts = [part for part, _ in below]
+        parts = [part for part, _ in runs if part is not None]
         self.kind = kind
         self.rule = rule
         self.cls: type = rule.class_of(aux)
@@ -125,11 +119,6 @@ class Part:
         self.weight = 1 + sum(_weight_of_run(part, count) for part, count in runs)
         self.calls_user = kind in ("custom", "called") or any(
             part.calls_user for part in parts
-        )
-        self.marks = len(_own_marks(self)) + sum(
-            count * part.marks
-            for part, count in below
-            if not checks_itself(part, count)
         )
         for part in parts:
             part.uses += 1
@@ -162,49 +151,15 @@ class Plan:
         self.varying = varying
 
 
-def checks_itself(part: Part, count: int) -> bool:
-    """Say whether a run is so long that its marks are compared apart."""
-    return count > 1 and part.marks * count > 4096
-
-
-def marks_of(part: Part) -> list[Any]:
-    """Return the keys of the long dicts in a part, in the order of reading.
-
-    What else tells a part from others of its form is compared on the spot.
-    """
-    marks: list[Any] = []
-    stack: list[Run] = [(part, 1)]
-    while stack:
-        top, count = stack.pop()
-        if top is None or checks_itself(top, count):
-            continue
-        if count > 1:
-            stack += [(top, 1)] * count
-            continue
-        marks += _own_marks(top)
-        stack += reversed(top.runs)
-    return marks
-
-
 def is_loop(part: Part, count: int) -> bool:
     """Say whether a run is a loop, rather than the same text again and again."""
-    return count > 1 and (part.weight * count > _UNROLLED or checks_itself(part, count))
+    return count > 1 and part.weight * count > _UNROLLED
 
 
 def _weight_of_run(part: Part | None, count: int) -> int:
     if part is None:
         return min(count, 4)
     return 2 + part.weight if is_loop(part, count) else part.weight * count
-
-
-def _own_marks(part: Part) -> Sequence[Any]:
-    """Return what a node itself adds to the marks."""
-    if part.varies:
-        return ()
-    if part.kind in ("dict", "defaultdict", "OrderedDict"):
-        keys = keys_of(part)
-        return keys if len(keys) > FEW and has_plain_keys(keys) else ()
-    return ()
 
 
 def keys_of(part: Part) -> tuple[Any, ...]:

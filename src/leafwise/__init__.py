@@ -24,6 +24,7 @@ from .core.keys import FlattenedIndexKey as FlattenedIndexKey
 from .core.keys import GetAttrKey as GetAttrKey
 from .core.keys import SequenceKey as SequenceKey
 from .core.mismatch import Difference as Difference
+from .core.node import Rule as Rule
 from .core.partial import Partial as Partial
 from .core.register import register_leaf as register_leaf
 from .core.register import register_pytree_node as register_pytree_node
@@ -37,7 +38,6 @@ from .core.registry import is_registered as is_registered
 from .core.registry import lookup as lookup
 from .core.registry import namespaces as namespaces
 from .core.registry import unregister_pytree_node as unregister_pytree_node
-from .core.rule import Rule as Rule
 from .core.treedef import PyTreeDef as PyTreeDef
 from .core.treedef import treedef_tuple as treedef_tuple
 from .errors import CompareError as CompareError
@@ -53,15 +53,6 @@ from .errors import SharedError as SharedError
 from .errors import StructureError as StructureError
 from .errors import TraceError as TraceError
 from .errors import TreeDefError as TreeDefError
-from .ops.basic import tree_flatten as tree_flatten
-from .ops.basic import tree_iter as tree_iter
-from .ops.basic import tree_leaves as tree_leaves
-from .ops.basic import tree_map as tree_map
-from .ops.basic import tree_map_ as tree_map_
-from .ops.basic import tree_map_only as tree_map_only
-from .ops.basic import tree_replace_nones as tree_replace_nones
-from .ops.basic import tree_structure as tree_structure
-from .ops.basic import tree_unflatten as tree_unflatten
 from .ops.fold import tree_all as tree_all
 from .ops.fold import tree_any as tree_any
 from .ops.fold import tree_max as tree_max
@@ -78,12 +69,22 @@ from .ops.inspect import tree_flatten_one_level as tree_flatten_one_level
 from .ops.inspect import tree_is_leaf as tree_is_leaf
 from .ops.inspect import treedef_children as treedef_children
 from .ops.inspect import treedef_is_leaf as treedef_is_leaf
+from .ops.map import tree_flatten as tree_flatten
+from .ops.map import tree_flatten_with_path as tree_flatten_with_path
+from .ops.map import tree_iter as tree_iter
+from .ops.map import tree_leaves as tree_leaves
+from .ops.map import tree_leaves_with_path as tree_leaves_with_path
+from .ops.map import tree_map as tree_map
+from .ops.map import tree_map_ as tree_map_
+from .ops.map import tree_map_only as tree_map_only
+from .ops.map import tree_map_with_path as tree_map_with_path
+from .ops.map import tree_map_with_path_ as tree_map_with_path_
+from .ops.map import tree_paths as tree_paths
+from .ops.map import tree_replace_nones as tree_replace_nones
+from .ops.map import tree_structure as tree_structure
+from .ops.map import tree_unflatten as tree_unflatten
+from .ops.parallel import parallel as parallel
 from .ops.parallel import tree_gather as tree_gather
-from .ops.paths import tree_flatten_with_path as tree_flatten_with_path
-from .ops.paths import tree_leaves_with_path as tree_leaves_with_path
-from .ops.paths import tree_map_with_path as tree_map_with_path
-from .ops.paths import tree_map_with_path_ as tree_map_with_path_
-from .ops.paths import tree_paths as tree_paths
 from .ops.prefix import broadcast_common as broadcast_common
 from .ops.prefix import broadcast_prefix as broadcast_prefix
 from .ops.prefix import equality_errors as equality_errors
@@ -93,6 +94,7 @@ from .ops.prefix import tree_broadcast_map as tree_broadcast_map
 from .ops.prefix import tree_broadcast_map_with_path as tree_broadcast_map_with_path
 from .ops.prefix import tree_broadcast_prefix as tree_broadcast
 from .ops.prefix import tree_broadcast_prefix as tree_broadcast_prefix
+from .ops.shared import tree_map_shared as tree_map_shared
 from .ops.transpose import tree_transpose as tree_transpose
 from .ops.transpose import tree_transpose_map as tree_transpose_map
 from .ops.transpose import tree_transpose_map_with_path as tree_transpose_map_with_path
@@ -383,6 +385,7 @@ __all__ = [
     "namespace",
     "namespaces",
     "override",
+    "parallel",
     "parameter",
     "pop",
     "prefix_errors",
@@ -444,6 +447,7 @@ __all__ = [
     "tree_map_",
     "tree_map_only",
     "tree_map_outer",
+    "tree_map_shared",
     "tree_map_with_path",
     "tree_map_with_path_",
     "tree_mask",

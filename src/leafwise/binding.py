@@ -15,7 +15,8 @@ from . import dataclasses
 from .core import fields, jsonform, register, registry
 from .core.registry import declare_namespace
 from .core.view import DictOrder
-from .ops import basic, fold, inspect, parallel, paths, prefix, transpose, visit
+from .ops import fold, inspect, parallel, prefix, shared, transpose, visit
+from .ops import map as maps
 from .selection import (
     diff,
     edit,
@@ -32,11 +33,11 @@ from .selection import (
 __all__ = ["Namespace", "namespace"]
 
 _MODULES: Final = (
-    basic,
+    maps,
     fold,
     inspect,
     parallel,
-    paths,
+    shared,
     prefix,
     transpose,
     visit,
@@ -61,7 +62,8 @@ _UNBOUND: Final = frozenset(
         "Selection",
         "tree_transpose",
         "Executor",
-        "map_on",
+        "Parallel",
+        "parallel",
         "DELETE",
         "SKIP",
         "STOP",

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import leafwise as lw
 from alike import Node, told
 from interrupts import at_once, interrupted
+from leafwise.core.registered import FunctionRule
 from leafwise.core.registry import add_adopter, view_of
-from leafwise.core.rule import custom_rule
 from leafwise.core.walk import flatten
 from leafwise.engine.cache import engine
 
@@ -177,7 +177,7 @@ def test_an_adopter_finds_nodes_among_leaves(engine_on):
     tree = [cls([1, 2], 0)]
     for _ in range(5):
         assert lw.tree_leaves(tree, namespace="adopting") == tree
-    rule = custom_rule(cls, *functions(cls))
+    rule = FunctionRule(cls, *functions(cls))
     add_adopter(lambda asked: rule if asked is cls else None, namespace="adopting")
     for _ in range(5):
         assert lw.tree_leaves(tree, namespace="adopting") == [1, 2]

@@ -14,9 +14,9 @@ from ..core.keys import SequenceKey
 from ..core.safely import type_name
 from ..core.view import GLOBAL
 from ..errors import EditError, PathError
-from ..ops.outlook import outlook, take_apart
+from ..ops.context import Context, context_of
 from ..sentinel import MISSING
-from .find import Place, Scope, call_at
+from .find import Place, call_at
 from .pattern import Region, Selector, fail, follow, read_selector, unique
 from .rebuild import Delete, Edit, Insert, Set, key_for, rebuild
 
@@ -44,26 +44,26 @@ class Selection:
         [128, 64]
     """
 
-    __slots__ = ("_missing_ok", "_places", "_scope", "_selectors", "tree")
+    __slots__ = ("_context", "_missing_ok", "_places", "_selectors", "tree")
 
     def __init__(
         self,
         tree: Any,
         selectors: tuple[Selector, ...],
-        scope: Scope,
+        context: Context,
         *,
         missing_ok: bool,
     ) -> None:
         self.tree = tree
         self._selectors = selectors
-        self._scope = scope
+        self._context = context
         self._missing_ok = missing_ok
         self._places: list[Place] | None = None
 
     def __getitem__(self, what: Any) -> Selection:
         """Go on with another selector, from each place."""
-        chain = (*self._selectors, read_selector(what, self._scope.view))
-        return Selection(self.tree, chain, self._scope, missing_ok=self._missing_ok)
+        chain = (*self._selectors, read_selector(what, self._context.view))
+        return Selection(self.tree, chain, self._context, missing_ok=self._missing_ok)
 
     def __repr__(self) -> str:
         chain = "".join(f"[{part.text}]" for part in self._selectors)
@@ -83,12 +83,12 @@ class Selection:
         places = [Place((), self.tree)]
         is_level = True
         for part in self._selectors:
-            below = [p for above in places for p in follow(above, part, self._scope)]
+            below = [p for above in places for p in follow(above, part, self._context)]
             if not is_level:  # one place may be inside another
                 below = unique(below)
             is_level = is_level and part.is_level
             if not below and not self._missing_ok:
-                fail(part, places[0], self._scope)
+                fail(part, places[0], self._context)
             places = below
         return places
 
@@ -180,7 +180,7 @@ class Selection:
             {'a': [True, True], 'b': False}
         """
         region = Region(self.places())
-        _, treedef = take_apart(self.tree, self._scope.view, self._scope.stop)
+        _, treedef = self._context.flatten(self.tree)
         return treedef.unflatten([path in region for path in treedef.paths()])
 
     # -------------------------------------------------------------------- editing
@@ -188,7 +188,7 @@ class Selection:
     def _edited(self, make: Callable[[Place], Edit]) -> Any:
         places = self.places()
         edits = [(place.path, call_at(make, (place,), place)) for place in places]
-        return rebuild(self.tree, edits, self._scope)
+        return rebuild(self.tree, edits, self._context)
 
     def set(self, value: Any) -> Any:
         """Return the tree with a value at each place.
@@ -253,16 +253,16 @@ class Selection:
         *outer, last = self._selectors
         above, key_in = last.split_last()
         holders = Selection(
-            self.tree, (*outer, above), self._scope, missing_ok=self._missing_ok
+            self.tree, (*outer, above), self._context, missing_ok=self._missing_ok
         )
         edits = [
             (KeyPath((*place.path, self._new_key(place, key_in))), Insert(value))
             for place in holders.places()
         ]
-        return rebuild(self.tree, edits, self._scope)
+        return rebuild(self.tree, edits, self._context)
 
     def _new_key(self, place: Place, wanted: Any) -> Any:
-        node, rule = place.value, self._scope.rule_of(place.value, place.path)
+        node, rule = place.value, self._context.rule_of(place.value, place.path)
         if rule is None:
             raise EditError(
                 f"nothing can be inserted into the leaf at {place.path.where()}",
@@ -303,16 +303,16 @@ def _told(places: Sequence[Place]) -> str:
 class _At:
     """Waits for a selector in brackets."""
 
-    __slots__ = ("_missing_ok", "_scope", "_tree")
+    __slots__ = ("_context", "_missing_ok", "_tree")
 
-    def __init__(self, tree: Any, scope: Scope, missing_ok: bool) -> None:
+    def __init__(self, tree: Any, context: Context, missing_ok: bool) -> None:
         self._tree = tree
-        self._scope = scope
+        self._context = context
         self._missing_ok = missing_ok
 
     def __getitem__(self, what: Any) -> Selection:
-        chain = (read_selector(what, self._scope.view),)
-        return Selection(self._tree, chain, self._scope, missing_ok=self._missing_ok)
+        chain = (read_selector(what, self._context.view),)
+        return Selection(self._tree, chain, self._context, missing_ok=self._missing_ok)
 
 
 def at(
@@ -348,8 +348,8 @@ def at(
 
     The idea is that of `sepes.at` and of `penzai.select`.
     """
-    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    return _At(tree, Scope(view, stop), missing_ok)
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return _At(tree, context, missing_ok)
 
 
 def select(
@@ -380,5 +380,5 @@ def select(
         >>> lw.select({"a": 1.5, "b": [2, 2.5]}, float).get()
         [1.5, 2.5]
     """
-    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    return _At(tree, Scope(view, stop), missing_ok)[what]
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return _At(tree, context, missing_ok)[what]

@@ -7,19 +7,17 @@ Paths are linked lists `(above, key)` on the way, `()` for the root.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from ..core.code import ROOT, locate, unlink
-from ..core.containers import DICT, LIST, TUPLE
-from ..core.forms import Fields, Shaped
+from ..core.builtins import DICT, LIST, TUPLE
+from ..core.code import locate
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.rule import Rule
+from ..core.node import Fields, Rule, Shaped
 from ..core.safely import printed
 from ..core.treedef import PyTreeDef
-from ..core.view import View
-from ..core.walk import PathPredicate, Predicate, flatten
-from ..ops.outlook import asks_to_stop
+from ..core.walk import flatten
+from ..ops.context import Context, link_key, path_of
 from .grammar import DEEP, Step, Test, key_kind
 
 
@@ -27,7 +25,6 @@ __all__ = [
     "DEPTH_IN_DOUBT",
     "CycleCheck",
     "Place",
-    "Scope",
     "call_at",
     "children_of",
     "find",
@@ -59,19 +56,12 @@ class Place:
         link = self._link
         if type(link) is not KeyPath:
             if type(link) is tuple:
-                made = _path_of(link)
+                made = path_of(link)
             else:
                 made = link.treedef.paths()[link.number]
             self._link = made
             return made
         return link
-
-
-def _as_key(key: Any) -> Any:
-    """Return a key: in links a text stands for a dict's key, an int for a position."""
-    if type(key) is str:
-        return DictKey(key)
-    return SequenceKey(key) if type(key) is int else key
 
 
 class _Number:
@@ -106,60 +96,16 @@ def call_at(f: Callable[..., Any], values: Iterable[Any], place: Any) -> Any:
         raise
 
 
-class Scope(NamedTuple):
-    """What is a leaf, where places are looked for.
-
-    Attributes:
-        view: The rules.
-        stop: A predicate that makes leaves of nodes, or None.
-        root: The path to what is searched, where that is a part of a tree.
-    """
-
-    view: View
-    stop: Predicate
-    root: KeyPath = ROOT
-
-    def rule_of(self, node: Any, link: Any = ()) -> Rule | None:
-        """Return the rule of a node, None for a leaf.
-
-        Args:
-            node: The node.
-            link: The path to it, or a linked list of its keys.
-        """
-        stop = self.stop
-        if stop is not None:
-            path = _path_of(link) if isinstance(stop, PathPredicate) else ROOT
-            if asks_to_stop(stop, node, path):
-                return None
-        return self.view.resolve(type(node))
-
-    def below(self, path: KeyPath) -> Scope:
-        """Return the scope for what stands at a path: its own paths begin there."""
-        if not path:
-            return self
-        stop = self.stop
-        if isinstance(stop, PathPredicate):
-            function = stop.function
-            stop = PathPredicate(lambda more, node: function(path + more, node))
-        return Scope(self.view, stop, self.root + path)
-
-
-def _path_of(link: Any) -> KeyPath:
-    if isinstance(link, KeyPath):
-        return link
-    return KeyPath(map(_as_key, unlink(link)))
-
-
 class CycleCheck:
     """Looks whether trees contain themselves, before a walk that would not end.
 
     Called at each node as deep as `DEPTH_IN_DOUBT`, it looks the first time.
     """
 
-    __slots__ = ("scope", "trees")
+    __slots__ = ("context", "trees")
 
-    def __init__(self, scope: Scope, *trees: Any) -> None:
-        self.scope = scope
+    def __init__(self, context: Context, *trees: Any) -> None:
+        self.context = context
         self.trees = trees
 
     def __call__(self) -> None:
@@ -169,7 +115,7 @@ class CycleCheck:
             CycleError: A tree contains itself.
         """
         for tree in self.trees:
-            flatten(tree, self.scope.view, self.scope.stop)
+            flatten(tree, self.context.view, self.context.stop)
         self.trees = ()
 
 
@@ -207,7 +153,7 @@ def static_names(node: Any, rule: Rule) -> Sequence[str]:
 
 def keys_of(node: Any, rule: Rule) -> list[Any]:
     """Return the keys of a node's children."""
-    return [_as_key(_linked(rule, key)) for key in children_of(node, rule)[1]]
+    return [link_key(_linked(rule, key)) for key in children_of(node, rule)[1]]
 
 
 _BARE: Final = frozenset({DICT, LIST, TUPLE})
@@ -221,26 +167,26 @@ def _linked(rule: Rule, key: Any) -> Any:
 # ------------------------------------------------------------------------- the walk
 
 
-def find(tree: Any, steps: Sequence[Step], scope: Scope) -> list[Place]:
+def find(tree: Any, steps: Sequence[Step], context: Context) -> list[Place]:
     """Return the places that a pattern means, in leaf order.
 
     Args:
         tree: The tree.
         steps: The pattern.
-        scope: What is a leaf.
+        context: What is a leaf.
 
     Raises:
         CycleError: The tree contains itself, below `**`.
     """
     if DEEP not in steps:
-        return _find_flat(tree, steps, scope)
-    return [*_Deep(steps, scope).find(tree)]
+        return _find_flat(tree, steps, context)
+    return [*_Deep(steps, context).find(tree)]
 
 
-def _find_flat(tree: Any, steps: Sequence[Step], scope: Scope) -> list[Place]:
+def _find_flat(tree: Any, steps: Sequence[Step], context: Context) -> list[Place]:
     """Find level by level: every step goes one level down."""
     places = [((), tree)]
-    asks = scope.stop is not None or scope.view.rules.get(dict) is not DICT
+    asks = context.stop is not None or context.view.rules.get(dict) is not DICT
     for step in steps:
         below: list[tuple[Any, Any]] = []
         name = step.name if step.is_direct and not asks else None
@@ -249,7 +195,7 @@ def _find_flat(tree: Any, steps: Sequence[Step], scope: Scope) -> list[Place]:
                 if name in node:
                     below.append(((link, name), node[name]))
             else:
-                below += _one_step(link, node, step, scope)
+                below += _one_step(link, node, step, context)
         places = below
         if not places:
             break
@@ -257,10 +203,10 @@ def _find_flat(tree: Any, steps: Sequence[Step], scope: Scope) -> list[Place]:
 
 
 def _one_step(
-    link: Any, node: Any, step: Step, scope: Scope
+    link: Any, node: Any, step: Step, context: Context
 ) -> Sequence[tuple[Any, Any]]:
     """Return the children of a node that a step means, with their links."""
-    rule = scope.rule_of(node, link)
+    rule = context.rule_of(node, link)
     if rule is None:
         return ()
     name = step.name
@@ -359,13 +305,13 @@ class _Deep:
     automaton does; `**` stays in hand, and lets the step after it come as well.
     """
 
-    def __init__(self, steps: Sequence[Step], scope: Scope) -> None:
+    def __init__(self, steps: Sequence[Step], context: Context) -> None:
         self.steps = steps
-        self.scope = scope
+        self.context = context
         self.end = len(steps)
         self.leaves_only = steps[-1] is DEEP
         self.leaf_types: set[type] | frozenset[type] = (
-            frozenset() if scope.stop is not None else scope.view.leaf_types
+            frozenset() if context.stop is not None else context.view.leaf_types
         )
         self.closures: dict[tuple[int, ...], tuple[int, ...]] = {}
         self.plans: dict[tuple[int, ...], _Plan] = {}
@@ -405,8 +351,8 @@ class _Deep:
 
     def find(self, tree: Any) -> Iterator[Place]:
         """Yield the places, a node before those below it."""
-        end, scope, rule_of = self.end, self.scope, self.scope.rule_of
-        check_cycles = CycleCheck(scope, tree)
+        end, context, rule_of = self.end, self.context, self.context.rule_of
+        check_cycles = CycleCheck(context, tree)
         stack: list[tuple[Any, Any, tuple[int, ...], int]] = [
             ((), tree, self.closure((0,)), 0)
         ]

@@ -7,7 +7,6 @@ from the bottom up. Which value wins is said in `merge`.
 from __future__ import annotations
 
 import copy
-from collections import OrderedDict, defaultdict, deque
 from collections.abc import (
     Callable,
     Collection,
@@ -22,17 +21,17 @@ from typing import Any, Final, TypeAlias
 
 from ..core.auxdata import clip
 from ..core.code import locate, unlink
-from ..core.forms import Items
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
+from ..core.node import Rule
 from ..core.registry import lookup
-from ..core.rule import Rule
 from ..core.safely import type_name
 from ..errors import EditError
 from ..kinds import Kind, Marked
+from ..ops.context import Context
 from ..ops.visit import DELETE
 from ..sentinel import MISSING
-from .find import Scope, call_at, has_kinds, keys_of
+from .find import call_at, has_kinds, keys_of
 
 
 __all__ = [
@@ -206,45 +205,36 @@ def called(f: Callable[..., Any], values: Sequence[Any], spot: Spot) -> Any:
     return MISSING if found is DELETE else found
 
 
-def shown(node: Any, scope: Scope) -> str:
+def shown(node: Any, context: Context) -> str:
     """Say what a node or leaf is, for messages."""
-    if scope.rule_of(node) is None:
+    if context.rule_of(node) is None:
         return f"the leaf {clip(node)}"
     return f"a {type_name(node)}"
 
 
 # --------------------------------------------------------------------- sorts of nodes
 
-_ITEMS: Final = (list, tuple, deque)
-
 
 def is_mapping(node: Any, rule: Rule) -> bool:
-    """Say whether a node is a mapping that can get other keys."""
-    if isinstance(rule.form, Items):
-        return rule.form.is_mapping
-    return type(node) is dict or isinstance(node, MutableMapping)
+    """Return whether a node is a mapping that can get other keys."""
+    return rule.is_mapping or isinstance(node, MutableMapping)
 
 
 def is_items(node: Any, rule: Rule) -> bool:
-    """Say whether a node is a sequence that can get another length."""
-    if isinstance(rule.form, Items):
-        return not rule.form.is_mapping
-    return type(node) in _ITEMS or isinstance(node, MutableSequence)
+    """Return whether a node is a sequence that can get another length."""
+    return rule.is_sequence or isinstance(node, MutableSequence)
 
 
 def table_of(node: Any, rule: Rule) -> Mapping[Any, Any]:
     """Return the keys and children of a mapping, in its own order."""
-    if isinstance(rule.form, Items):
-        keys, items, _ = rule.form.take(node)
-        return dict(zip(keys, items, strict=True))
-    table: Mapping[Any, Any] = node
+    table: Mapping[Any, Any] = rule.items(node) if rule.is_mapping else node
     return table
 
 
 def items_of(node: Any, rule: Rule) -> Sequence[Any]:
     """Return the children of a sequence."""
-    items: Sequence[Any] = node
-    return rule.form.take(node)[1] if isinstance(rule.form, Items) else items
+    items: Sequence[Any] = rule.items(node) if rule.is_sequence else node
+    return items
 
 
 def by_key(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts:
@@ -317,18 +307,12 @@ def mapping_like(
         values: The values.
         sources: The nodes that the items are from.
     """
-    if isinstance(rule.form, Items):
-        old_keys, old, rest = rule.form.take(node)
-        if _same_items(keys, values, old_keys, old):
-            return node
-        return rule.form.make(rest, keys, values)
-    if _same_items(keys, values, node, node.values()):
+    table = table_of(node, rule)
+    if _same_items(keys, values, table, table.values()):
         return node
-    cls = type(node)
-    if cls is dict or cls is OrderedDict:
-        return cls(zip(keys, values, strict=True))
-    if cls is defaultdict:
-        return cls(node.default_factory, zip(keys, values, strict=True))
+    if rule.is_mapping:
+        items = dict(zip(keys, values, strict=True))
+        return rule.from_items(rule.rest(node), items)
     made = copy.copy(node)
     for key in {*made}.difference(keys):
         del made[key]
@@ -379,13 +363,8 @@ def items_like(
     old = items_of(node, rule)
     if len(old) == len(values) and all(map(is_, values, old)):
         return node
-    if isinstance(rule.form, Items):
-        return rule.form.make(rule.form.take(node)[2], (), values)
-    cls = type(node)
-    if cls is list or cls is tuple:
-        return cls(values)
-    if cls is deque:
-        return deque(values, node.maxlen)
+    if rule.is_sequence:
+        return rule.from_items(rule.rest(node), [*values])
     made = copy.copy(node)
     del made[len(values) :]
     is_data = _data_keys(sources)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..core.rule import Rule
+from ..core.node import Rule
 from ..core.view import GLOBAL
 from ..errors import EditError
-from ..ops.outlook import outlook
+from ..ops.context import Context, context_of
 from ..sentinel import MISSING
-from .find import DEPTH_IN_DOUBT, CycleCheck, Scope, has_kinds
+from .find import DEPTH_IN_DOUBT, CycleCheck, has_kinds
 from .join import (
     Joint,
     Parts,
@@ -71,14 +71,14 @@ def tree_map_outer(
     """
     if not trees:
         raise TypeError("tree_map_outer takes one tree or more")
-    scope = Scope(*outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     joints = [root_joint(*trees)]
     todo: list[tuple[Joint, int]] = [(joints[0], 0)]
-    check_cycles = CycleCheck(scope, *trees)
+    check_cycles = CycleCheck(context, *trees)
     while todo:
         joint, slot = todo.pop()
         row, spot = joint.parts.row(slot), Spot(joint, slot)
-        parts = _beside(spot, row, scope)
+        parts = _beside(spot, row, context)
         if parts is None:
             filled = [fill if value is MISSING else value for value in row]
             joint.values[slot] = called(f, filled, spot)
@@ -91,7 +91,7 @@ def tree_map_outer(
     return finished(joints)
 
 
-def _beside(spot: Spot, row: Sequence[Any], scope: Scope) -> Parts | None:
+def _beside(spot: Spot, row: Sequence[Any], context: Context) -> Parts | None:
     """Return the parts of what the trees have at a place; None if it is leaves.
 
     Raises:
@@ -99,14 +99,14 @@ def _beside(spot: Spot, row: Sequence[Any], scope: Scope) -> Parts | None:
     """
     nodes = [value for value in row if value is not MISSING]
     link = spot.joint.link_to(spot.slot)
-    found = [scope.rule_of(node, link) for node in nodes]
+    found = [context.rule_of(node, link) for node in nodes]
     rules = [rule for rule in found if rule is not None]
     if not rules:
         return None
     parts = _joined(nodes, rules) if len(rules) == len(nodes) else None
     if parts is None:
         path = spot.path
-        sorts = " and ".join(dict.fromkeys(shown(node, scope) for node in nodes))
+        sorts = " and ".join(dict.fromkeys(shown(node, context) for node in nodes))
         raise EditError(f"at {path.where()} {sorts} do not fit together", path=path)
     if len(nodes) < len(row):
         nothing = [MISSING] * len(parts.keys)

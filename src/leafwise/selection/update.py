@@ -8,16 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..core.containers import TUPLE
+from ..core.builtins import TUPLE
 from ..core.keypath import KeyPath
 from ..core.safely import type_name
-from ..core.view import GLOBAL, View
-from ..core.walk import PathPredicate, Predicate
+from ..core.view import GLOBAL
 from ..errors import EditError
-from ..ops.outlook import asks_to_stop, outlook, take_apart
+from ..ops.context import Context, context_of
 from ..sentinel import MISSING
 from .edit import at
-from .find import Scope, call_at, find
+from .find import call_at, find
 from .grammar import DEEP, parse
 from .pattern import is_function, read_selector, require
 from .rebuild import Edit, Rename, Set, rebuild
@@ -60,17 +59,16 @@ def tree_update(
         >>> lw.tree_update(config, {"**.lr": lambda lr: lr / 10, "name": "b"})
         {'optim': {'lr': 0.01, 'steps': 100}, 'name': 'b'}
     """
-    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    scope = Scope(view, stop)
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     listed: list[tuple[KeyPath, Edit]] = []
     for what, change in edits.items():
-        meant = read_selector(what, view)
-        for place in require(meant, tree, scope, missing_ok=missing_ok):
+        meant = read_selector(what, context.view)
+        for place in require(meant, tree, context, missing_ok=missing_ok):
             value = change
-            if is_function(change, view):
+            if is_function(change, context.view):
                 value = call_at(change, (place.value,), place)
             listed.append((place.path, Set(value)))
-    return rebuild(tree, listed, scope)
+    return rebuild(tree, listed, context)
 
 
 def tree_move(
@@ -133,16 +131,18 @@ def tree_rename(
         >>> lw.tree_rename({"Lr": 1, "Wd": 2}, "*", str.lower)
         {'lr': 1, 'wd': 2}
     """
-    scope = Scope(*outlook(None, False, none_is_leaf, namespace))
+    context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)
 
     def renamed(path: KeyPath) -> Rename:
         if not path:
             raise EditError("the root has no name", path=path)
         old = path[-1]._values()[0]
-        return Rename(name(old) if is_function(name, scope.view) else name)
+        return Rename(name(old) if is_function(name, context.view) else name)
 
-    places = require(read_selector(what, scope.view), tree, scope)
-    return rebuild(tree, [(place.path, renamed(place.path)) for place in places], scope)
+    places = require(read_selector(what, context.view), tree, context)
+    return rebuild(
+        tree, [(place.path, renamed(place.path)) for place in places], context
+    )
 
 
 class _Mark:
@@ -159,23 +159,15 @@ def _is_empty(node: Any) -> bool:
     return type(node) is tuple and not node
 
 
-def _marked(tree: Any, view: View, stop: Predicate) -> Any:
+def _marked(tree: Any, context: Context) -> Any:
     """Return a tree of the same structure in which each leaf is an object of its own.
 
     So is each empty tuple, as far as it can be told from a leaf.
     """
-    leaves, treedef = take_apart(tree, view, stop)
+    leaves, treedef = context.flatten(tree)
     if any(rule is TUPLE and not arity for _, rule, arity, _ in treedef._code):
-        leaves, treedef = take_apart(tree, view, _or_empty(stop))
+        leaves, treedef = context.also_stopping(_is_empty).flatten(tree)
     return treedef.unflatten([_Empty() if _is_empty(x) else _Mark() for x in leaves])
-
-
-def _or_empty(stop: Predicate) -> Predicate:
-    """Return a predicate that also stops at empty tuples."""
-    if isinstance(stop, PathPredicate):
-        asked = stop.function
-        return PathPredicate(lambda path, node: asked(path, node) or _is_empty(node))
-    return lambda node: asks_to_stop(stop, node) or _is_empty(node)
 
 
 def tree_at(
@@ -219,9 +211,9 @@ def tree_at(
     """
     if (replace is MISSING) == (replace_fn is None):
         raise TypeError("tree_at takes either replace or replace_fn")
-    view, stop = outlook(is_leaf, is_leaf_takes_path, True, namespace)
-    marked = _marked(tree, view, stop)
-    meant, several = _pointed_at(where(marked), marked, Scope(view, None))
+    context = context_of(is_leaf, is_leaf_takes_path, True, namespace)
+    marked = _marked(tree, context)
+    meant, several = _pointed_at(where(marked), marked, context.plain)
     values = [KeyPath(path)(tree, namespace=namespace) for path in meant]
     if replace_fn is not None:
         new = [*map(replace_fn, values)]
@@ -232,15 +224,15 @@ def tree_at(
             f"where returns {len(meant)} places, and there are {len(new)} values"
         )
     edits = [*zip(meant, map(Set, new), strict=True)]
-    return rebuild(tree, edits, Scope(view, stop))
+    return rebuild(tree, edits, context)
 
 
 def _pointed_at(
-    pointed: Any, marked: Any, scope: Scope
+    pointed: Any, marked: Any, context: Context
 ) -> tuple[Sequence[KeyPath], bool]:
     """Return the paths of what was returned, and whether it was several things."""
     known: dict[int, list[KeyPath]] = {}
-    for place in find(marked, (DEEP, *parse("*")), scope):
+    for place in find(marked, (DEEP, *parse("*")), context):
         known.setdefault(id(place.value), []).append(place.path)
     known.setdefault(id(marked), []).append(KeyPath())
     several = id(pointed) not in known and isinstance(pointed, tuple | list)

@@ -1,4 +1,7 @@
-"""The basic operations: flatten, unflatten, map.
+"""Flatten, unflatten, map: with and without key paths.
+
+Owns the operations that all others are made of. Paths are read off the code of a
+structure, so they belong to exactly the children that were walked.
 
 The arguments that most functions share:
 
@@ -13,16 +16,15 @@ The arguments that most functions share:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from ..core.auxdata import clip, described
+from ..core.auxdata import described
+from ..core.keypath import KeyPath
 from ..core.registry import current
 from ..core.treedef import PyTreeDef
-from ..core.view import GLOBAL, View
-from ..core.walk import Predicate, iter_leaves, map_leaves
-from .outlook import columns_of, outlook, predicate, take_apart
-from .parallel import Executor, map_on
-from .tied import map_tied
+from ..core.view import GLOBAL
+from ..core.walk import iter_leaves, map_leaves
+from .context import context_of, plain_context, predicate
 
 
 if TYPE_CHECKING:
@@ -30,11 +32,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "tree_flatten",
+    "tree_flatten_with_path",
     "tree_iter",
     "tree_leaves",
+    "tree_leaves_with_path",
     "tree_map",
     "tree_map_",
     "tree_map_only",
+    "tree_map_with_path",
+    "tree_map_with_path_",
+    "tree_paths",
     "tree_replace_nones",
     "tree_structure",
     "tree_unflatten",
@@ -73,13 +80,14 @@ def tree_flatten(
         ([0.9, 0.99, 0.1], PyTreeDef({'betas': (*, *), 'lr': *}))
     """
     if is_leaf is None and namespace is GLOBAL and none_is_leaf is False:
-        view, stop = current.view, None
+        view = current.view
         hot = view.hot.get(type(tree))
         if hot is not None and (found := hot(tree)) is not None:
             return found
+        context = view.context or plain_context(view)
     else:
-        view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    return take_apart(tree, view, stop)
+        context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return context.flatten(tree)
 
 
 def tree_leaves(
@@ -171,9 +179,8 @@ def tree_iter(
         >>> next(lw.tree_iter({"b": 1, "a": 2}))
         2
     """
-    return iter_leaves(
-        tree, *outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    )
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return iter_leaves(tree, context.view, context.stop)
 
 
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
@@ -218,8 +225,6 @@ def tree_map(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
     strict: bool = False,
-    share: Literal["preserve"] | None = None,
-    executor: Executor | None = None,
 ) -> Any:
     """Call a function on each leaf and return the results in the same structure.
 
@@ -232,12 +237,6 @@ def tree_map(
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
         strict: Whether to refuse further trees that go deeper than `tree`.
-        share: `"preserve"` maps what is one object in `tree` once, and puts the one
-            result wherever it stands, so that what is tied stays tied. Numbers and
-            texts are mapped each time.
-        executor: What calls `f` elsewhere, such as a `ThreadPoolExecutor`; see
-            `concurrent.futures`. The first call that fails cancels those that have not
-            begun.
 
     Returns:
         A new tree. Dicts keep the insertion order of `tree`.
@@ -246,7 +245,6 @@ def tree_map(
         StructureError: A further tree does not have the structure of `tree`;
             `f` has not been called then.
         CycleError: The tree contains itself.
-        ValueError: `share` is unknown, or given together with `executor`.
 
     An exception that `f` raises passes through, with a note of the key path.
 
@@ -256,49 +254,10 @@ def tree_map(
         {'b': 2, 'a': (4, None)}
         >>> lw.tree_map(lambda x, y: x + y, [1, 2], [10, 20])
         [11, 22]
-        >>> row = [1, 2]
-        >>> tied = lw.tree_map(lambda x: x, {"a": row, "b": row}, share="preserve")
-        >>> tied["a"] is tied["b"]
-        True
     """
-    if share is not None:
-        if executor is not None:
-            raise ValueError("share and executor cannot be given together")
-        return _map_tied(
-            share,
-            f,
-            (tree, *rest),
-            *outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace),
-            strict=strict,
-        )
-    if is_leaf is None and namespace is GLOBAL and none_is_leaf is False:
-        view, stop = current.view, None
-    else:
-        view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    if not rest:
-        leaves, treedef = take_apart(tree, view, stop)
-        columns = [leaves]
-    else:
-        columns, treedef = columns_of(tree, rest, view, stop, strict=strict)
-    if executor is None:
-        values = map_leaves(f, columns, treedef._code)
-    else:
-        values = map_on(executor, f, columns, treedef._code)
-    return treedef._runner.build(treedef, values)
-
-
-def _map_tied(
-    share: str,
-    f: Callable[..., Any],
-    trees: tuple[Any, ...],
-    view: View,
-    stop: Predicate,
-    *,
-    strict: bool,
-) -> Any:
-    if share != "preserve":
-        raise ValueError(f"share must be None or 'preserve', got {clip(share)}")
-    return map_tied(f, trees, view, stop, strict=strict)
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, treedef = context.columns(tree, rest, strict=strict)
+    return treedef._runner.build(treedef, map_leaves(f, columns, treedef._code))
 
 
 def tree_map_(
@@ -338,8 +297,8 @@ def tree_map_(
         >>> seen
         [2, 1]
     """
-    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    columns, treedef = columns_of(tree, rest, view, stop, strict=strict)
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, treedef = context.columns(tree, rest, strict=strict)
     map_leaves(f, columns, treedef._code)
     return tree
 
@@ -431,3 +390,185 @@ def tree_replace_nones(
         none_is_leaf=True,
         namespace=namespace,
     )
+
+
+# ------------------------------------------------------------------- with key paths
+
+
+def tree_flatten_with_path(
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
+    """Split a tree into its leaves, each with its key path, and its structure.
+
+    Args:
+        tree: Any value.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Returns:
+        The `(path, leaf)` pairs from left to right, and the treedef.
+
+    Raises:
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> pairs, treedef = lw.tree_flatten_with_path({"a": [1, 2]})
+        >>> [(str(path), leaf) for path, leaf in pairs]
+        [("['a'][0]", 1), ("['a'][1]", 2)]
+    """
+    leaves, treedef = tree_flatten(
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    )
+    return [*zip(treedef._runner.paths(treedef), leaves, strict=True)], treedef
+
+
+def tree_leaves_with_path(
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> list[tuple[KeyPath, Any]]:
+    """Return the leaves of a tree, each with its key path.
+
+    Args:
+        tree: Any value.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> for path, leaf in lw.tree_leaves_with_path({"lr": 0.1, "betas": (0.9,)}):
+        ...     print(path, "=", leaf)
+        ['betas'][0] = 0.9
+        ['lr'] = 0.1
+    """
+    return tree_flatten_with_path(
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    )[0]
+
+
+def tree_paths(
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> list[KeyPath]:
+    """Return the key paths of the leaves, from left to right.
+
+    Args:
+        tree: Any value.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> [str(path) for path in lw.tree_paths([1, {"a": 2}])]
+        ['[0]', "[1]['a']"]
+    """
+    return tree_structure(
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    ).paths()
+
+
+def tree_map_with_path(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+    strict: bool = False,
+) -> Any:
+    """Map over the leaves with a function that also takes the key path.
+
+    Args:
+        f: Called as `f(path, leaf, *others)`, in leaf order.
+        tree: The tree that gives the structure.
+        *rest: Further trees that have the structure of `tree`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+        strict: Whether to refuse further trees that go deeper than `tree`.
+
+    Returns:
+        A new tree with the structure of `tree`.
+
+    Raises:
+        StructureError: A further tree does not have the structure of `tree`.
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_map_with_path(lambda path, x: f"{path} is {x}", {"a": [1]})
+        {'a': ["['a'][0] is 1"]}
+    """
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, treedef = context.columns(tree, rest, strict=strict, with_paths=True)
+    values = map_leaves(f, columns, treedef._code)
+    return treedef._runner.build(treedef, values)
+
+
+def tree_map_with_path_(
+    f: Callable[..., object],
+    tree: Any,
+    *rest: Any,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+    strict: bool = False,
+) -> Any:
+    """Call a function on each path and leaf for its effect; return the tree itself.
+
+    Args:
+        f: Called as `f(path, leaf, *others)`; what it returns is dropped.
+        tree: The tree that gives the structure.
+        *rest: Further trees that have the structure of `tree`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+        strict: Whether to refuse further trees that go deeper than `tree`.
+
+    Returns:
+        `tree`, the same object.
+
+    Raises:
+        StructureError: A further tree does not have the structure of `tree`.
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> _ = lw.tree_map_with_path_(lambda path, x: print(path, x), {"a": [1]})
+        ['a'][0] 1
+    """
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, treedef = context.columns(tree, rest, strict=strict, with_paths=True)
+    map_leaves(f, columns, treedef._code)
+    return tree

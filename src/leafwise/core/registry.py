@@ -33,6 +33,7 @@ __all__ = [
     "declare_namespace",
     "install",
     "is_registered",
+    "layers",
     "lookup",
     "namespaces",
     "on_change",
@@ -124,6 +125,11 @@ def namespaces() -> tuple[str, ...]:
         ''
     """
     return tuple(_state.layers)
+
+
+def layers() -> Mapping[str, Layer]:
+    """Return the registrations of all namespaces, as they are now."""
+    return _state.layers
 
 
 on_change: Final[list[Callable[[], None]]] = []

@@ -14,10 +14,9 @@ from _thread import allocate_lock, get_ident
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final
 
-from ..core.lock import Guard
-from ..core.registry import layers
+from ..core.registry import EMPTY, Layer, View, layers
 from ..core.runner import Runner, hooks, reference
-from ..core.view import EMPTY, Layer, View
+from ..core.safely import Guard
 from .live import Live
 from .plan import Plan, fingerprint, make_plan
 from .read import reader_after

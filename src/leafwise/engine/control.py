@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core.auxdata import described
 from ..core.registry import on_change
-from ..core.structure import Structure
+from ..core.treedef import PyTreeDef
 from ..errors import TreeDefError
 from .build import emit_build
 from .cache import engine
@@ -47,7 +47,7 @@ def stats() -> dict[str, Any]:
     }
 
 
-def source(treedef: Structure) -> str:
+def source(treedef: PyTreeDef) -> str:
     """Return the Python text that the engine writes for a structure.
 
     Args:
@@ -92,7 +92,7 @@ def source(treedef: Structure) -> str:
             return AGAIN(treedef, leaves, failed)
         <BLANKLINE>
     """
-    if not isinstance(treedef, Structure):
+    if not isinstance(treedef, PyTreeDef):
         raise TreeDefError(f"source takes a treedef, got {described(treedef)}")
     plan = make_plan(treedef._code)
     if plan is None:

@@ -25,8 +25,8 @@ from ..core.builtins import (
     ORDEREDDICT,
     TUPLE,
 )
-from ..core.code import Code
 from ..core.node import Fields, Functions, Rule, Shaped
+from ..core.walk import Code
 from .exact import SCALARS, NotInertError, exact_key
 
 

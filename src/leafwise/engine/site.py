@@ -11,7 +11,7 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..core.view import View
+from ..core.registry import View
 from .live import Flatten, Live
 
 

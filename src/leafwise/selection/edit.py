@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ..core.builtins import TUPLE
 from ..core.keypath import KeyPath
 from ..core.keys import SequenceKey
+from ..core.registry import GLOBAL
 from ..core.safely import type_name
-from ..core.view import GLOBAL
 from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
 from ..sentinel import MISSING

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, overload
 
 from ..core.auxdata import clip
-from ..core.code import unlink
 from ..core.keypath import KeyPath, end_of_quote, parse_literal
 from ..core.keys import DictKey, GetAttrKey, SequenceKey, literal
+from ..core.registry import GLOBAL
 from ..core.safely import printed, shown, type_name
-from ..core.view import GLOBAL
+from ..core.walk import unlink
 from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
 from .find import DEPTH_IN_DOUBT, CycleCheck, keys_of

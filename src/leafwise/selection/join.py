@@ -21,13 +21,12 @@ from operator import is_
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..core.auxdata import clip
-from ..core.code import locate, unlink
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
-from ..core.registry import lookup
+from ..core.registry import GLOBAL, lookup
 from ..core.safely import type_name
-from ..core.view import GLOBAL
+from ..core.walk import locate, unlink
 from ..errors import EditError
 from ..kinds import Kind, Marked
 from ..ops.context import Context, context_of

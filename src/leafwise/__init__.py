@@ -34,10 +34,12 @@ from .core.register import (
     register_pytree_with_keys_class as register_pytree_with_keys_class,
 )
 from .core.register import register_static as register_static
+from .core.registry import announced as _announced
 from .core.registry import is_registered as is_registered
 from .core.registry import lookup as lookup
 from .core.registry import namespaces as namespaces
 from .core.registry import unregister_pytree_node as unregister_pytree_node
+from .core.runner import hooks as _hooks
 from .core.treedef import PyTreeDef as PyTreeDef
 from .core.treedef import treedef_tuple as treedef_tuple
 from .errors import CompareError as CompareError
@@ -220,7 +222,21 @@ try:  # noqa: SIM105  # contextlib would be one more import
 except ImportError:  # all that it does, it only does faster
     pass
 
-import_module(f"{__name__}.integrations.bridge")  # tells frameworks of classes
+
+def _tell_frameworks() -> None:
+    """Begin to wait for frameworks: the first class for them was announced."""
+    from .integrations import bridge  # noqa: F401, PLC0415  # it listens from now on
+
+
+def _tell_compiler() -> None:
+    """Begin to wait for torch's compiler: the engine meets its first tree."""
+    # a statement, since the compiler runs it for real where it is tracing already
+    from .integrations import finder  # noqa: F401, PLC0415
+
+
+_announced.begin, _hooks.begin = _tell_frameworks, _tell_compiler
+if "torch" in sys.modules:
+    _tell_compiler()
 
 _HOMES = {
     "binding": "Namespace namespace",

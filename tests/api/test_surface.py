@@ -83,6 +83,7 @@ LATER = {
     "serial": "json",
     "linecache": "tokenize",
     "dataclasses": "dataclasses",
+    "integrations": "leafwise.integrations",
 }
 """What is imported where it is needed first, since it brings much with it."""
 

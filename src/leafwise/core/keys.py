@@ -2,7 +2,8 @@
 
 Owns the four key classes. Their names and texts are those of `jax.tree_util`, with two
 refinements that make a text say one thing only: Enum members print by their qualified
-name, and names that are not identifiers print quoted.
+name, and names that are not identifiers print quoted. What a key holds is called `idx`,
+`key` or `name` as in jax, and `entry` in all of them.
 
 Owns the order in which the leaves of a dict are walked (law L3): `KeyOrder`, which
 takes the keys of a dict from insertion order to leaf order and back, and the search
@@ -64,6 +65,11 @@ class SequenceKey(Frozen):
     def __init__(self, idx: int) -> None:
         object.__setattr__(self, "idx", idx)
 
+    @property
+    def entry(self) -> int:
+        """The position."""
+        return self.idx
+
     def __str__(self) -> str:
         return f"[{shown(self.idx)}]"
 
@@ -103,6 +109,11 @@ class DictKey(Frozen):
 
     def __init__(self, key: Any) -> None:
         object.__setattr__(self, "key", key)
+
+    @property
+    def entry(self) -> Any:
+        """The key."""
+        return self.key
 
     def __str__(self) -> str:
         return f"[{literal(self.key)}]"
@@ -144,6 +155,11 @@ class GetAttrKey(Frozen):
     def __init__(self, name: str) -> None:
         object.__setattr__(self, "name", name)
 
+    @property
+    def entry(self) -> str:
+        """The name of the attribute."""
+        return self.name
+
     def __str__(self) -> str:
         is_plain = isinstance(self.name, str) and self.name.isidentifier()
         return f".{self.name}" if is_plain else f".{shown(self.name)}"
@@ -176,6 +192,11 @@ class FlattenedIndexKey(Frozen):
 
     def __init__(self, key: int) -> None:
         object.__setattr__(self, "key", key)
+
+    @property
+    def entry(self) -> int:
+        """The position among the children."""
+        return self.key
 
     def __str__(self) -> str:
         return f"[<flat index {shown(self.key)}>]"

@@ -39,6 +39,7 @@ __all__ = [
     "declare_namespace",
     "install",
     "is_registered",
+    "layers",
     "lookup",
     "namespaces",
     "on_change",
@@ -345,6 +346,11 @@ def namespaces() -> tuple[str, ...]:
     return tuple(_state.layers)
 
 
+def layers() -> Mapping[str, Layer]:
+    """Return the registrations of all namespaces, as they are now."""
+    return _state.layers
+
+
 on_change: Final[list[Callable[[], None]]] = []
 """What to call after each change; several threads may do so at once."""
 
@@ -353,13 +359,15 @@ class _Announced:
     """Classes that are to be trees elsewhere, too, and who wants to know of them.
 
     Attributes:
+        begin: Called when a class is announced and nobody listens yet.
         listeners: Called with each class.
     """
 
-    __slots__ = ("_classes", "listeners")
+    __slots__ = ("_classes", "begin", "listeners")
 
     def __init__(self) -> None:
         self._classes: list[Any] = []
+        self.begin: Callable[[], object] | None = None
         self.listeners: list[Callable[[type], None]] = []
 
     def tell(self, cls: type) -> None:
@@ -369,6 +377,8 @@ class _Announced:
         """
         if not self.listeners:
             self._classes.append(ref(cls))
+            if self.begin is not None:
+                self.begin()
         for listen in self.listeners:
             listen(cls)
 

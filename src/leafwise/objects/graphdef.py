@@ -222,7 +222,7 @@ def parts_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
         return aux.anatomy.data
     if rule is LIST or rule is TUPLE:
         return range(arity)
-    return [key._values()[0] for key in rule.keys(aux, arity)]
+    return [key.entry for key in rule.keys(aux, arity)]
 
 
 def kinds_of_children(aux: Any) -> list[Kind] | None:

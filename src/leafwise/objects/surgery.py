@@ -17,8 +17,7 @@ from ..core.treedef import PyTreeDef
 from ..core.walk import unlink
 from ..kinds import COUNT_AS_STATE, Kind
 from ..ops.map import tree_flatten, tree_leaves
-from ..show.summary import Row, draw
-from ..show.text import options
+from ..show.text import Row, draw, options
 from .graphdef import (
     FIXED,
     LEAF,

@@ -514,7 +514,7 @@ def tree_rename(
     def renamed(path: KeyPath) -> Rename:
         if not path:
             raise EditError("the root has no name", path=path)
-        old = path[-1]._values()[0]
+        old = path[-1].entry
         return Rename(name(old) if is_function(name, context.view) else name)
 
     places = require(read_selector(what, context.view), tree, context)

@@ -236,7 +236,7 @@ class FlatReport(NamedTuple):
     changed: tuple[str, ...]
 
 
-Rename = Mapping[str, str | None] | Callable[[str], str | None]
+Renaming = Mapping[str, str | None] | Callable[[str], str | None]
 Items = Mapping[str, Any] | Iterable[tuple[str, Any]]
 _NO_TREE: Final = object()
 
@@ -247,7 +247,7 @@ def from_flat(
     like: Any = ...,
     *,
     sep: str = ...,
-    rename: Rename | None = ...,
+    rename: Renaming | None = ...,
     partial: Literal[False] = ...,
     is_leaf: IsLeaf = ...,
     is_leaf_takes_path: bool = ...,
@@ -261,7 +261,7 @@ def from_flat(
     like: Any,
     *,
     sep: str = ...,
-    rename: Rename | None = ...,
+    rename: Renaming | None = ...,
     partial: Literal[True],
     is_leaf: IsLeaf = ...,
     is_leaf_takes_path: bool = ...,
@@ -274,7 +274,7 @@ def from_flat(
     like: Any = _NO_TREE,
     *,
     sep: str = ".",
-    rename: Rename | None = None,
+    rename: Renaming | None = None,
     partial: bool = False,
     is_leaf: IsLeaf = None,
     is_leaf_takes_path: bool = False,
@@ -347,7 +347,7 @@ def _table(items: Items, renamed: Callable[[str], str | None]) -> dict[str, Any]
     return table
 
 
-def _renaming(rename: Rename | None, sep: str) -> Callable[[str], str | None]:
+def _renaming(rename: Renaming | None, sep: str) -> Callable[[str], str | None]:
     if rename is None:
         return lambda name: name
     if callable(rename):

@@ -408,7 +408,7 @@ def _data_keys(nodes: Sequence[Any]) -> set[Any]:
         if has_kinds(node):
             keys = keys_of(node, rule)
             items = (key for key in keys if not isinstance(key, GetAttrKey))
-            found.update(key._values()[0] for key in items)
+            found.update(key.entry for key in items)
         elif is_mapping(node, rule):
             table = table_of(node, rule)
             found.update(key for key in table if lookup(type(table[key])) is not None)

@@ -112,10 +112,10 @@ class _Rules:
 
     def add(self, path: KeyPath, rule: Any) -> None:
         """Add a rule for a place."""
-        spot = self
+        rules = self
         for key in path:
-            spot = spot.below.setdefault(key, _Rules())
-        spot.here.append(rule)
+            rules = rules.below.setdefault(key, _Rules())
+        rules.here.append(rule)
 
     def at(self, joint: Joint, slot: int) -> _Rules | None:
         """Return the rules for a child of a joint, which these are for."""

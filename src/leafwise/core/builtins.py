@@ -86,6 +86,13 @@ class MappingRule(Rule):
         values = [*map(node.get, self.bare_keys(aux), repeat(_ABSENT))]
         return None if any(map(is_, values, repeat(_ABSENT))) else values
 
+    def empty(self, _aux: Any) -> Any:
+        return self.cls()
+
+    def unflatten_into(self, node: Any, aux: Any, children: Any) -> Any:
+        node.update(self.unflatten(aux, children))
+        return node
+
     def items(self, node: Any) -> Any:
         return dict(node)
 
@@ -196,6 +203,9 @@ class DefaultDictRule(MappingRule):
 
     def unflatten(self, aux: Any, children: Any) -> Any:
         return defaultdict(aux[2], self.plain.unflatten(aux[:2], children))
+
+    def empty(self, aux: Any) -> Any:
+        return defaultdict(aux[2])
 
     def bare_keys(self, aux: Any) -> tuple[Any, ...]:
         return leaf_order(aux[0], aux[1])
@@ -373,6 +383,13 @@ class ListRule(SequenceRule):
     def unflatten(self, _aux: Any, children: Any) -> Any:
         return children
 
+    def empty(self, _aux: Any) -> Any:
+        return []
+
+    def unflatten_into(self, node: Any, _aux: Any, children: Any) -> Any:
+        node.extend(children)
+        return node
+
     def match(self, _aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
         return node if type(node) is list and len(node) == arity else None
 
@@ -421,6 +438,13 @@ class DequeRule(SequenceRule):
 
     def unflatten(self, aux: Any, children: Any) -> Any:
         return deque(children, aux)
+
+    def empty(self, aux: Any) -> Any:
+        return deque(maxlen=aux)
+
+    def unflatten_into(self, node: Any, _aux: Any, children: Any) -> Any:
+        node.extend(children)
+        return node
 
     def match(self, _aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
         return tuple(node) if type(node) is deque and len(node) == arity else None

@@ -120,6 +120,10 @@ class Rule:
         """Return the class of a node, which is its own where classes share a rule."""
         return self.cls
 
+    def empty(self, _aux: Any) -> Any:
+        """Return an empty node for `unflatten_into`, None if there cannot be one."""
+        return None
+
     # --------------------------------------------------------------------- matching
 
     def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:

@@ -7,16 +7,14 @@ it wrote if writing fails.
 from __future__ import annotations
 
 import sys
-from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from ..core.auxdata import clip
 from ..core.node import Rule
 from ..core.safely import shown
 from ..errors import StructureError
 from ..sentinel import MISSING
-from .arrays import DataNode
 from .filters import FROZEN, Filter
 from .graph import joined, nested, require_whole, select, take_whole, wrong
 from .graphdef import build, parts_of, take
@@ -28,7 +26,6 @@ from .variables import Variable, make_variable
 __all__ = ["clone", "pop", "update", "write"]
 
 T = TypeVar("T")
-_CHANGEABLE: Final = (list, dict, OrderedDict, defaultdict, deque)
 
 
 # ----------------------------------------------------------------------- update
@@ -101,7 +98,7 @@ class _Plan:
             parts = parts_of(rule, aux, len(children))
             known = dict(zip(parts, children, strict=True))
             target: Any = value
-            if not _can_change(value):
+            if rule.unflatten_into is None:  # it cannot change in place
                 target = _Rebuilt(value, holder, key)
                 self.rebuilt.append(target)
             for part, new in level.items():
@@ -163,10 +160,6 @@ def _missing_place(link: Any, parts: Iterable[Any]) -> StructureError:
     path = unlink(link)
     there = ", ".join(map(clip, [*parts][:5])) or "nothing"
     return StructureError(f"there is no place at {path}; there are: {there}", path=path)
-
-
-def _can_change(value: Any) -> bool:
-    return type(value) in _CHANGEABLE or isinstance(value, DataNode)
 
 
 def write(holder: Any, key: Any, value: Any) -> Callable[[], None]:

@@ -9,13 +9,11 @@ never by their bare ids.
 from __future__ import annotations
 
 import warnings
-from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from ..core.auxdata import clip
-from ..core.builtins import LIST, NAMEDTUPLE, STRUCTSEQ, TUPLE
 from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.registered import StaticRule
@@ -62,7 +60,6 @@ REF: Final = "ref"
 LEAF: Final = "leaf"
 FIXED: Final = "fixed"
 _LEAF: Final[Entry] = (LEAF, None, 0, None)
-_MUTABLE: Final = (list, dict, OrderedDict, defaultdict, deque)
 
 
 class GraphDef(Generic[M]):
@@ -183,8 +180,7 @@ def _text(code: Sequence[Entry]) -> Iterator[str]:
 
 def _name_of(rule: Rule, aux: Any) -> str:
     """Return the name of a node's class; named tuples have it in their aux data."""
-    kept = aux[0] if rule is STRUCTSEQ else aux if rule is NAMEDTUPLE else rule.cls
-    return str(kept.__name__)
+    return str(rule.class_of(aux).__name__)
 
 
 # ------------------------------------------------------------------ taking apart
@@ -220,7 +216,7 @@ def parts_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
     """Return the keys of a node's children as names, positions and keys."""
     if type(aux) is Statics:
         return aux.anatomy.data
-    if rule is LIST or rule is TUPLE:
+    if rule.is_sequence:
         return range(arity)
     return [key.entry for key in rule.keys(aux, arity)]
 
@@ -368,7 +364,7 @@ def _count(value: Any, link: Any, taken: Taken, seen: dict[int, int]) -> None:
 
 def _is_counted(rule: Rule, arity: int) -> bool:
     """Say whether a container is one that could stand twice: not None, not ()."""
-    return arity > 0 or rule.unflatten_into is not None or rule.cls in _MUTABLE
+    return arity > 0 or rule.unflatten_into is not None
 
 
 def _complain(on_shared: OnShared, first: Any, link: Any, value: Any) -> None:
@@ -444,7 +440,8 @@ def build(
                 known = reuse.get(place)
                 value = object.__new__(rule.cls) if known is None else known
             else:
-                value = _empty(rule.cls, aux) if copying else _UNMADE
+                empty = rule.empty(aux) if copying else None
+                value = _UNMADE if empty is None else empty
             if place >= 0:
                 tracked.append(value)
             kept = _copied(aux) if copying and tag == NODE else aux
@@ -465,13 +462,6 @@ def build(
 _UNMADE: Final = object()
 
 
-def _empty(cls: type, aux: Any) -> Any:
-    """Return an empty container of a type that can be filled later."""
-    if cls is deque:
-        return deque(maxlen=aux)
-    return cls() if cls in _MUTABLE else _UNMADE
-
-
 def _close(stack: list[Any], tracked: list[Any]) -> Any:
     """Return the node whose children are complete."""
     made, children, rule, _, aux, place = stack.pop()
@@ -485,13 +475,8 @@ def _finish(made: Any, children: list[Any], rule: Rule, aux: Any) -> Any:
     """Give a node its children."""
     if made is _UNMADE:
         return rule.unflatten(aux, children)
-    if rule.unflatten_into is not None:
-        return rule.unflatten_into(made, aux, children)
-    filled = rule.unflatten(aux, children)
-    if rule.cls is defaultdict:
-        made.default_factory = filled.default_factory
-    (made.extend if rule.cls in (list, deque) else made.update)(filled)
-    return made
+    fill: Any = rule.unflatten_into
+    return fill(made, aux, children)
 
 
 def _copied(aux: Any) -> Any:

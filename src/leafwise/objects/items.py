@@ -45,49 +45,56 @@ def _container_rule(cls: Any, base: Any) -> Rule:
     def unflatten(aux: Any, children: Any) -> Any:
         return fill(object.__new__(cls), aux, children)
 
-    def keys(aux: Any, _arity: int) -> Sequence[Any]:
-        return (*aux[0].anatomy.keys, *aux[1].anatomy.keys)
-
-    def brackets(aux: Any, _arity: int) -> Brackets:
-        inside = ", ".join(filter(None, map(repr, aux)))
-        return f"CustomNode({cls.__name__}[{inside}], [", None, "])"
-
-    return BoundRule(
-        cls=cls,
-        name="custom",
-        flatten=flatten,
-        unflatten=unflatten,
-        keys=keys,
-        brackets=brackets,
-        same_aux=_same_pairs,
-        hash_aux=hash,
-        describe=lambda aux, _arity: (
-            f"{class_name(cls)} with items: {aux[1].words()}; "
-            f"attributes: {aux[0].words()}"
-        ),
-        validate=lambda arity, aux: _fits(base, arity, aux),
-        where=base.where,
-        adapt=base.adapt,
-        unflatten_into=fill,
-        codec=(
-            lambda aux: [write_statics(aux[0]), cls._leafwise_write_items(aux[1])],
-            lambda written: (
-                base.codec[1](written[0]),
-                cls._leafwise_read_items(written[1]),
-            ),
-        ),
+    return _ContainerRule(
+        cls, base, flatten=flatten, unflatten=unflatten, unflatten_into=fill
     )
 
 
-def _same_pairs(a: Any, b: Any) -> bool:
-    return same_statics(a[0], b[0]) and same_statics(a[1], b[1])
+class _ContainerRule(BoundRule):
+    """The rule of such a class; the aux data is that of attributes and of items."""
 
+    cls: Any
+    base: Any
 
-def _fits(base: Rule, arity: int, aux: Any) -> bool:
-    if type(aux) is not tuple or len(aux) != 2 or type(aux[1]) is not Statics:
-        return False
-    items = len(aux[1].anatomy.data)
-    return items <= arity and base.validate(arity - items, aux[0])
+    def __init__(self, cls: type, base: Rule, **given: Any) -> None:
+        object.__setattr__(self, "base", base)
+        super().__init__(
+            cls,
+            where=base.where,
+            adapt=base.adapt,
+            codec=(self._write, self._read),
+            **given,
+        )
+
+    def _write(self, aux: Any) -> Any:
+        return [write_statics(aux[0]), self.cls._leafwise_write_items(aux[1])]
+
+    def _read(self, written: Any) -> Any:
+        attributes = self.base.codec[1](written[0])
+        return attributes, self.cls._leafwise_read_items(written[1])
+
+    def keys(self, aux: Any, _arity: int) -> Sequence[Any]:
+        return (*aux[0].anatomy.keys, *aux[1].anatomy.keys)
+
+    def same_aux(self, a: Any, b: Any) -> bool:
+        return same_statics(a[0], b[0]) and same_statics(a[1], b[1])
+
+    def hash_aux(self, aux: Any) -> int:
+        return hash(aux)
+
+    def brackets(self, aux: Any, _arity: int) -> Brackets:
+        inside = ", ".join(filter(None, map(repr, aux)))
+        return f"CustomNode({self.cls.__name__}[{inside}], [", None, "])"
+
+    def describe(self, aux: Any, _arity: int) -> str:
+        items, attributes = aux[1].words(), aux[0].words()
+        return f"{class_name(self.cls)} with items: {items}; attributes: {attributes}"
+
+    def validate(self, arity: int, aux: Any) -> bool:
+        if type(aux) is not tuple or len(aux) != 2 or type(aux[1]) is not Statics:
+            return False
+        items = len(aux[1].anatomy.data)
+        return items <= arity and self.base.validate(arity - items, aux[0])
 
 
 class Container(Pytree):

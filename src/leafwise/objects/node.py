@@ -86,27 +86,55 @@ def object_rule(
     def unflatten(aux: Statics, children: Any) -> Any:
         return fill(new(cls), aux, children)
 
-    return BoundRule(
-        cls=cls,
-        name="custom",
+    return _ObjectRule(
+        cls,
         flatten=flatten if reconsider is None else flatten_unchecked,
         unflatten=unflatten,
-        keys=lambda aux, _arity: aux.anatomy.keys,
-        brackets=_brackets(cls.__name__),
-        same_aux=same_statics,
-        hash_aux=hash,
-        describe=lambda aux, _arity: f"{class_name(cls)} with {aux.words()}",
-        node_data=lambda aux: dict(zip(aux.anatomy.static, aux.seen, strict=True)),
-        validate=lambda arity, aux: _fits(cls, arity, aux),
+        unflatten_into=fill,
         where=where,
         adapt=adapt,
-        codec=(
-            write_statics,
-            lambda written: read_statics(cls._leafwise_traits.family, written),
-        ),
-        unflatten_into=fill,
         form=Shaped("_leafwise_layout", new, put_attributes, put_layout, statics_of),
     )
+
+
+class _ObjectRule(BoundRule):
+    """The rule of a class whose attributes are children or static, object by object."""
+
+    cls: Any
+    unflatten_into: Any
+
+    def __init__(self, cls: type, **given: Any) -> None:
+        super().__init__(cls, codec=(write_statics, self._read), **given)
+
+    def _read(self, written: Any) -> Statics:
+        return read_statics(self.cls._leafwise_traits.family, written)
+
+    def keys(self, aux: Statics, _arity: int) -> Sequence[Any]:
+        return aux.anatomy.keys
+
+    def same_aux(self, a: Any, b: Any) -> bool:
+        return same_statics(a, b)
+
+    def hash_aux(self, aux: Statics) -> int:
+        return hash(aux)
+
+    def brackets(self, aux: Statics, _arity: int) -> Brackets:
+        labels = [f"{child}=" for child in aux.anatomy.data]
+        return f"CustomNode({self.cls.__name__}[{aux}], [", labels, "])"
+
+    def node_data(self, aux: Statics) -> Any:
+        return dict(zip(aux.anatomy.static, aux.seen, strict=True))
+
+    def describe(self, aux: Statics, _arity: int) -> str:
+        return f"{class_name(self.cls)} with {aux.words()}"
+
+    def validate(self, arity: int, aux: Any) -> bool:
+        return (
+            type(aux) is Statics
+            and type(aux.anatomy) is Anatomy
+            and aux.anatomy.layout.family.cls is self.cls
+            and len(aux.anatomy.data) == arity
+        )
 
 
 def attributes_slot(cls: type) -> Any:
@@ -144,22 +172,3 @@ def read_statics(family: Family, written: Any) -> Statics:
     if len(anatomy.names) != len(kinds) or len(anatomy.static) != len(values):
         raise ValueError("as many values as there are static attributes")
     return Statics(anatomy, tuple(map(read_value, values)))
-
-
-def _fits(cls: type, arity: int, aux: Any) -> bool:
-    return (
-        type(aux) is Statics
-        and type(aux.anatomy) is Anatomy
-        and aux.anatomy.layout.family.cls is cls
-        and len(aux.anatomy.data) == arity
-    )
-
-
-def _brackets(name: str) -> Callable[[Any, int], Brackets]:
-    """Print a node as jax prints a custom one, with the names of its children."""
-
-    def brackets(aux: Statics, _arity: int) -> Brackets:
-        labels = [f"{child}=" for child in aux.anatomy.data]
-        return f"CustomNode({name}[{aux}], [", labels, "])"
-
-    return brackets

@@ -6,7 +6,7 @@ Owns the mapping, its flat form, and what operators do. Further functions are in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from ..core.auxdata import clip
@@ -478,34 +478,38 @@ def diff_state(state: Mapping[Any, Any], other: Mapping[Any, Any]) -> State:
 # ------------------------------------------------------------------------- node
 
 
-def _flatten(node: State) -> Any:
-    return DICT.flatten(node._leafwise_items)
+class _StateRule(Rule):
+    """The rule of states, which are flattened as dicts are."""
 
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        return DICT.flatten(node._leafwise_items)
 
-def _unflatten(aux: Any, children: Any) -> State:
-    return view(DICT.unflatten(aux, children))
+    def unflatten(self, aux: Any, children: Any) -> Any:
+        return view(DICT.unflatten(aux, children))
 
+    def keys(self, aux: Any, arity: int) -> Sequence[Any]:
+        return DICT.keys(aux, arity)
 
-def _brackets(aux: Any, arity: int) -> Brackets:
-    opening, labels, closing = DICT.brackets(aux, arity)
-    return f"CustomNode(State[{opening}", labels, f"{closing}])"
+    def same_aux(self, a: Any, b: Any) -> bool:
+        return DICT.same_aux(a, b)
+
+    def hash_aux(self, aux: Any) -> int:
+        return DICT.hash_aux(aux)
+
+    def brackets(self, aux: Any, arity: int) -> Brackets:
+        opening, labels, closing = DICT.brackets(aux, arity)
+        return f"CustomNode(State[{opening}", labels, f"{closing}])"
+
+    def node_data(self, aux: Any) -> Any:
+        return DICT.node_data(aux)
+
+    def validate(self, _arity: int, _aux: Any) -> bool:
+        return False
 
 
 install(
     State,
-    lambda _where: Rule(
-        cls=State,
-        name="custom",
-        flatten=_flatten,
-        unflatten=_unflatten,
-        keys=DICT.keys,
-        brackets=_brackets,
-        same_aux=DICT.same_aux,
-        hash_aux=DICT.hash_aux,
-        node_data=DICT.node_data,
-        validate=lambda arity, aux: False,
-        where=__name__.partition(".")[0],
-    ),
+    lambda _where: _StateRule(State, where=__name__.partition(".")[0]),
     namespace=GLOBAL,
     inherit=False,
     exist_ok=False,

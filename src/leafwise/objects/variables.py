@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from ..core.keys import GetAttrKey
@@ -485,32 +485,45 @@ def _variable_rule(cls: Any, where: str) -> Rule:
     def unflatten(aux: Metadata, children: Any) -> Any:
         return fill(object.__new__(cls), aux, children)
 
-    def brackets(aux: Metadata, _arity: int) -> Brackets:
-        return f"CustomNode({cls.__name__}[{aux}], [", ["value="], "])"
-
-    return BoundRule(
-        cls=cls,
-        name="custom",
+    return _VariableRule(
+        cls,
         flatten=flatten,
         unflatten=unflatten,
-        keys=lambda _aux, _arity: _KEYS,
-        brackets=brackets,
-        same_aux=same_metadata,
-        hash_aux=hash,
-        describe=lambda aux, _arity: (
-            f"{class_name(cls)} with "
-            + (f"metadata {aux}" if aux.values else "no metadata")
-        ),
-        node_data=lambda aux: dict(aux.values),
-        validate=lambda arity, aux: arity == 1 and type(aux) is Metadata,
+        unflatten_into=fill,
         where=where,
         adapt=lambda sub: _variable_rule(sub, where),
-        unflatten_into=fill,
-        codec=(
-            lambda aux: [[*aux.seen[0]], [*map(write_value, aux.seen[1])]],
-            _read_metadata,
-        ),
+        codec=(_write_metadata, _read_metadata),
     )
+
+
+class _VariableRule(BoundRule):
+    """The rule of a type of variables; the aux data is the metadata."""
+
+    def keys(self, _aux: Metadata, _arity: int) -> Sequence[Any]:
+        return _KEYS
+
+    def same_aux(self, a: Any, b: Any) -> bool:
+        return same_metadata(a, b)
+
+    def hash_aux(self, aux: Metadata) -> int:
+        return hash(aux)
+
+    def brackets(self, aux: Metadata, _arity: int) -> Brackets:
+        return f"CustomNode({self.cls.__name__}[{aux}], [", ["value="], "])"
+
+    def node_data(self, aux: Metadata) -> Any:
+        return dict(aux.values)
+
+    def describe(self, aux: Metadata, _arity: int) -> str:
+        said = f"metadata {aux}" if aux.values else "no metadata"
+        return f"{class_name(self.cls)} with {said}"
+
+    def validate(self, arity: int, aux: Any) -> bool:
+        return arity == 1 and type(aux) is Metadata
+
+
+def _write_metadata(aux: Metadata) -> Any:
+    return [[*aux.seen[0]], [*map(write_value, aux.seen[1])]]
 
 
 def _read_metadata(written: Any) -> Metadata:

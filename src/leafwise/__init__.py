@@ -122,64 +122,64 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for, see `__getattr__
     from .kinds import parameter as parameter
     from .kinds import state_value as state_value
     from .kinds import static as static
-    from .objects.arrays import is_data as is_data
-    from .objects.arrays import register_data_type as register_data_type
-    from .objects.capture import capture as capture
-    from .objects.change import clone as clone
-    from .objects.change import pop as pop
-    from .objects.change import update as update
-    from .objects.containers import Dict as Dict
-    from .objects.containers import List as List
-    from .objects.containers import Sequential as Sequential
-    from .objects.freezing import freeze as freeze
-    from .objects.freezing import unfreeze as unfreeze
-    from .objects.graph import graphdef as graphdef
-    from .objects.graph import merge as merge
-    from .objects.graph import split as split
-    from .objects.graph import state as state
-    from .objects.graphdef import GraphDef as GraphDef
-    from .objects.module import Module as Module
-    from .objects.pytree import Object as Object
-    from .objects.pytree import Pytree as Pytree
-    from .objects.pytree import check_pytree as check_pytree
-    from .objects.pytree import name_to_kind as name_to_kind
-    from .objects.roam import call as call
-    from .objects.roam import eval as eval
-    from .objects.roam import iter_children as iter_children
-    from .objects.roam import iter_graph as iter_graph
-    from .objects.roam import iter_modules as iter_modules
-    from .objects.roam import recursive_map as recursive_map
-    from .objects.roam import set_attributes as set_attributes
-    from .objects.roam import set_metadata as set_metadata
-    from .objects.roam import train as train
-    from .objects.roam import with_attributes as with_attributes
-    from .objects.sharing import find_duplicates as find_duplicates
-    from .objects.sharing import tree_check as tree_check
-    from .objects.state import FlatState as FlatState
-    from .objects.state import State as State
-    from .objects.state import diff_state as diff_state
-    from .objects.state import from_flat_state as from_flat_state
-    from .objects.state import merge_state as merge_state
-    from .objects.state import to_flat_state as to_flat_state
-    from .objects.state_tools import filter_state as filter_state
-    from .objects.state_tools import map_state as map_state
-    from .objects.state_tools import replace_by_pure_dict as replace_by_pure_dict
-    from .objects.state_tools import restore_int_paths as restore_int_paths
-    from .objects.state_tools import split_state as split_state
-    from .objects.state_tools import to_pure_dict as to_pure_dict
-    from .objects.surgery import replace as replace
-    from .objects.surgery import select_kind as select_kind
-    from .objects.surgery import summary as summary
-    from .objects.surgery import update_kind as update_kind
-    from .objects.trace import unsafe_mutation as unsafe_mutation
-    from .objects.variable_types import BatchStat as BatchStat
-    from .objects.variable_types import Cache as Cache
-    from .objects.variable_types import Intermediate as Intermediate
-    from .objects.variable_types import Param as Param
-    from .objects.variable_types import Perturbation as Perturbation
-    from .objects.variable_types import register_variable_name as register_variable_name
-    from .objects.variable_types import variable_type as variable_type
-    from .objects.variables import Variable as Variable
+    from .nn.arrays import is_data as is_data
+    from .nn.arrays import register_data_type as register_data_type
+    from .nn.capturing import capture as capture
+    from .nn.change import clone as clone
+    from .nn.change import pop as pop
+    from .nn.change import update as update
+    from .nn.containers import Dict as Dict
+    from .nn.containers import List as List
+    from .nn.containers import Sequential as Sequential
+    from .nn.freezing import freeze as freeze
+    from .nn.freezing import unfreeze as unfreeze
+    from .nn.graph import graphdef as graphdef
+    from .nn.graph import merge as merge
+    from .nn.graph import split as split
+    from .nn.graph import state as state
+    from .nn.graphs import GraphDef as GraphDef
+    from .nn.module import Module as Module
+    from .nn.pytree import Object as Object
+    from .nn.pytree import Pytree as Pytree
+    from .nn.pytree import check_pytree as check_pytree
+    from .nn.pytree import name_to_kind as name_to_kind
+    from .nn.roam import call as call
+    from .nn.roam import eval as eval
+    from .nn.roam import iter_children as iter_children
+    from .nn.roam import iter_graph as iter_graph
+    from .nn.roam import iter_modules as iter_modules
+    from .nn.roam import recursive_map as recursive_map
+    from .nn.roam import set_attributes as set_attributes
+    from .nn.roam import set_metadata as set_metadata
+    from .nn.roam import train as train
+    from .nn.roam import with_attributes as with_attributes
+    from .nn.sharing import find_duplicates as find_duplicates
+    from .nn.sharing import tree_check as tree_check
+    from .nn.states import FlatState as FlatState
+    from .nn.states import State as State
+    from .nn.states import diff_state as diff_state
+    from .nn.states import from_flat_state as from_flat_state
+    from .nn.states import merge_state as merge_state
+    from .nn.states import to_flat_state as to_flat_state
+    from .nn.state_tools import filter_state as filter_state
+    from .nn.state_tools import map_state as map_state
+    from .nn.state_tools import replace_by_pure_dict as replace_by_pure_dict
+    from .nn.state_tools import restore_int_paths as restore_int_paths
+    from .nn.state_tools import split_state as split_state
+    from .nn.state_tools import to_pure_dict as to_pure_dict
+    from .nn.surgery import replace as replace
+    from .nn.surgery import select_kind as select_kind
+    from .nn.surgery import summary as summary
+    from .nn.surgery import update_kind as update_kind
+    from .nn.trace import unsafe_mutation as unsafe_mutation
+    from .nn.variable_types import BatchStat as BatchStat
+    from .nn.variable_types import Cache as Cache
+    from .nn.variable_types import Intermediate as Intermediate
+    from .nn.variable_types import Param as Param
+    from .nn.variable_types import Perturbation as Perturbation
+    from .nn.variable_types import register_variable_name as register_variable_name
+    from .nn.variable_types import variable_type as variable_type
+    from .nn.variables import Variable as Variable
     from .selection.diff import Change as Change
     from .selection.diff import TreeDiff as TreeDiff
     from .selection.diff import assert_trees_equal as assert_trees_equal
@@ -226,34 +226,34 @@ _HOMES = {
     "core.jsonform": "register_codec",
     "dataclasses": "dataclass",
     "kinds": "Data Kind Static data field parameter state_value static",
-    "objects.arrays": "is_data register_data_type",
-    "objects.capture": "capture",
-    "objects.change": "clone pop update",
-    "objects.containers": "Dict List Sequential",
-    "objects.freezing": "freeze unfreeze",
-    "objects.graph": "graphdef merge split state",
-    "objects.graphdef": "GraphDef",
-    "objects.module": "Module",
-    "objects.pytree": "Object Pytree check_pytree name_to_kind",
-    "objects.roam": (
+    "nn.arrays": "is_data register_data_type",
+    "nn.capturing": "capture",
+    "nn.change": "clone pop update",
+    "nn.containers": "Dict List Sequential",
+    "nn.freezing": "freeze unfreeze",
+    "nn.graph": "graphdef merge split state",
+    "nn.graphs": "GraphDef",
+    "nn.module": "Module",
+    "nn.pytree": "Object Pytree check_pytree name_to_kind",
+    "nn.roam": (
         "call eval iter_children iter_graph iter_modules recursive_map "
         "set_attributes set_metadata train with_attributes"
     ),
-    "objects.sharing": "find_duplicates tree_check",
-    "objects.state": (
+    "nn.sharing": "find_duplicates tree_check",
+    "nn.states": (
         "FlatState State diff_state from_flat_state merge_state to_flat_state"
     ),
-    "objects.state_tools": (
+    "nn.state_tools": (
         "filter_state map_state replace_by_pure_dict restore_int_paths split_state "
         "to_pure_dict"
     ),
-    "objects.surgery": "replace select_kind summary update_kind",
-    "objects.trace": "unsafe_mutation",
-    "objects.variable_types": (
+    "nn.surgery": "replace select_kind summary update_kind",
+    "nn.trace": "unsafe_mutation",
+    "nn.variable_types": (
         "BatchStat Cache Intermediate Param Perturbation register_variable_name "
         "variable_type"
     ),
-    "objects.variables": "Variable",
+    "nn.variables": "Variable",
     "selection.diff": "Change TreeDiff assert_trees_equal tree_diff",
     "selection.edit": "Selection at select",
     "selection.flat": "FlatReport from_flat to_flat",

@@ -1,6 +1,6 @@
 """Filters: which of the values in an object are meant; see `leafwise.split`.
 
-Owns no logic; the classes are those of `objects.filters`, under a name that can be
+Owns no logic; the classes are those of `nn.filters`, under a name that can be
 imported from.
 
 Example:
@@ -10,18 +10,18 @@ Example:
     True
 """
 
-from .objects.filters import All as All
-from .objects.filters import Any as Any
-from .objects.filters import Everything as Everything
-from .objects.filters import Filter as Filter
-from .objects.filters import Not as Not
-from .objects.filters import Nothing as Nothing
-from .objects.filters import OfKind as OfKind
-from .objects.filters import OfType as OfType
-from .objects.filters import PathContains as PathContains
-from .objects.filters import PathIn as PathIn
-from .objects.filters import WithTag as WithTag
-from .objects.filters import predicate as predicate
+from .nn.filters import All as All
+from .nn.filters import Any as Any
+from .nn.filters import Everything as Everything
+from .nn.filters import Filter as Filter
+from .nn.filters import Not as Not
+from .nn.filters import Nothing as Nothing
+from .nn.filters import OfKind as OfKind
+from .nn.filters import OfType as OfType
+from .nn.filters import PathContains as PathContains
+from .nn.filters import PathIn as PathIn
+from .nn.filters import WithTag as WithTag
+from .nn.filters import predicate as predicate
 
 
 __all__ = [

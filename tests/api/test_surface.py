@@ -54,7 +54,7 @@ def test_what_is_not_asked_for_is_not_loaded():
         "lw.Pytree, lw.at, lw.integrations.jit; print(*{*sys.modules} - before)"
     )
     loaded = subprocess.check_output([sys.executable, "-c", code], text=True).split()
-    later = {"objects.pytree", "selection.edit", "integrations.transforms", "kinds"}
+    later = {"nn.pytree", "selection.edit", "integrations.transforms", "kinds"}
     assert {f"leafwise.{name}" for name in later} <= {*loaded}
 
 

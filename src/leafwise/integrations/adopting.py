@@ -17,7 +17,7 @@ from ..core.registry import add_adopter
 from ..core.rule import Rule, aux_keyed_rule
 from ..core.treedef import PyTreeDef
 from ..core.view import GLOBAL
-from ..objects.checks import foreign
+from ..nn.checks import foreign
 from ..ops.basic import tree_structure
 from .optree import NAMESPACE
 

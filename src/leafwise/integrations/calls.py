@@ -18,9 +18,9 @@ from ..core.auxdata import clip
 from ..core.registry import install
 from ..core.rule import static_rule
 from ..core.view import GLOBAL
-from ..objects.arrays import DataNode
-from ..objects.graphdef import take
-from ..objects.statics import digest, same
+from ..nn.arrays import DataNode
+from ..nn.graphs import take
+from ..nn.statics import digest, same
 from .prefixes import ARGS, KWARGS, Path, named
 
 

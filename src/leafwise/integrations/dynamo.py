@@ -25,7 +25,7 @@ from ..core.runner import reference
 from ..core.treedef import PyTreeDef
 from ..core.view import GLOBAL, View
 from ..core.walk import Predicate
-from ..objects import containers, instance, pytree, state, variables
+from ..nn import containers, instance, pytree, states, variables
 from ..ops.basic import tree_flatten, tree_unflatten
 from ..ops.outlook import asks_to_stop, outlook, predicate, take_apart
 from ..selection.pattern import read_selector

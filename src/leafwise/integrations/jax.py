@@ -12,7 +12,7 @@ from typing import Any
 
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..core.rule import Rule
-from ..objects.trace import watch
+from ..nn.trace import watch
 from ..ops.basic import tree_flatten
 from .context import Aux
 

@@ -16,10 +16,10 @@ from ..core.registry import install
 from ..core.rule import static_rule
 from ..core.view import GLOBAL
 from ..errors import TraceError
-from ..objects.graphdef import GraphDef, Taken, build, take
-from ..objects.state import unlink
-from ..objects.trace import check, levels
-from ..objects.variables import Variable
+from ..nn.graphs import GraphDef, Taken, build, take
+from ..nn.states import unlink
+from ..nn.trace import check, levels
+from ..nn.variables import Variable
 from .calls import Call, dressed, unbind
 from .prefixes import RESULT, Groups, Option, Path, named
 

@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 from ..core.auxdata import clip
 from ..core.safely import shown
 from ..kinds import Kind
-from ..objects.filters import Filter, judge, predicate
-from ..objects.graphdef import GraphDef, Taken, build, kinds_of, take
-from ..objects.state import from_flat_state, unlink
-from ..objects.variable_types import Param
-from ..objects.variables import Variable
+from ..nn.filters import Filter, judge, predicate
+from ..nn.graphs import GraphDef, Taken, build, kinds_of, take
+from ..nn.states import from_flat_state, unlink
+from ..nn.variable_types import Param
+from ..nn.variables import Variable
 from ..ops.basic import tree_leaves
 from .calls import Call, Fixed, Which, dressed, put_static, take_static, unbind
 from .prefixes import Groups, Option, Places, Roots, named

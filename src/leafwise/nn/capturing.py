@@ -16,7 +16,7 @@ from ..kinds import Kind, Marked
 from .instance import store
 from .module import CAPTURED, Module, type_of
 from .roam import iter_modules
-from .state import State, from_flat_state, unknown, walk_state
+from .states import State, from_flat_state, unknown, walk_state
 from .variable_types import Intermediate, Perturbation
 from .variables import Variable, make_variable
 

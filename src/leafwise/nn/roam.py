@@ -18,7 +18,7 @@ from .module import Module
 from .pytree import Pytree
 from .sharing import below, is_node
 from .sizes import rule_of
-from .state import unlink
+from .states import unlink
 from .variables import Variable
 
 

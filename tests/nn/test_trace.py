@@ -7,7 +7,7 @@ import sys
 CODE = """
 import contextlib, copy, pickle
 import leafwise as lw
-from leafwise.objects.trace import watch
+from leafwise.nn.trace import watch
 
 class Foo(lw.Pytree):
     def __init__(self):

@@ -19,9 +19,9 @@ from ..sentinel import MISSING
 from .arrays import DataNode
 from .filters import FROZEN, Filter
 from .graph import joined, nested, require_whole, select, take_whole, wrong
-from .graphdef import build, parts_of, take
+from .graphs import build, parts_of, take
 from .sizes import rule_of
-from .state import unlink
+from .states import unlink
 from .variables import Variable, make_variable
 
 

@@ -19,7 +19,7 @@ from ..selection.edit import Selection, select
 from ..selection.pattern import Region
 from ..sentinel import MISSING
 from .filters import FROZEN, is_filter, judge, predicate
-from .graphdef import build, kinds_of_children, parts_of, take
+from .graphs import build, kinds_of_children, parts_of, take
 from .pytree import Pytree
 from .sizes import rule_of
 from .variables import Variable, kind_in

@@ -73,7 +73,7 @@ def watch(provider: Provider) -> None:
         provider: Returns something that is equal at the same level, and only there.
 
     Example:
-        >>> from leafwise.objects.trace import watch
+        >>> from leafwise.nn.trace import watch
         >>> callable(watch)
         True
     """

@@ -6,7 +6,7 @@ import leafwise as lw
 from interrupts import at_once, interrupted, run_apart
 
 
-FILES = tuple(f"objects/{name}.py" for name in ("arrays", "assign", "instance"))
+FILES = tuple(f"nn/{name}.py" for name in ("arrays", "assign", "instance"))
 
 
 def test_text_stays_static_while_a_data_type_is_registered():
@@ -137,7 +137,7 @@ def test_a_name_of_variables_that_is_taken_meanwhile():
         with interrupted(
             lambda other=other, register=register: register(other),
             at,
-            ("objects/variable_types.py",),
+            ("nn/variable_types.py",),
         ) as done:
             register(mine)
         assert outcome == [lw.variable_type(f"taken_{at}")]
@@ -152,7 +152,7 @@ def test_objects_that_are_no_nodes_have_one_rule():
         cls = type("Quiet", (lw.Pytree,), {}, pytree=False)
         traits = cls._leafwise_traits
         inner = []
-        files = ("objects/traits.py",)
+        files = ("nn/traits.py",)
         with interrupted(lambda: inner.append(traits.rule), at, files) as done:  # noqa: B023
             rule = traits.rule
         assert inner == [rule] * len(done)
@@ -165,7 +165,7 @@ def test_objects_that_are_no_nodes_have_one_rule():
 def test_all_who_watch_levels_are_asked():
     """Also where one begins while another one does."""
     code = """
-from leafwise.objects import trace
+from leafwise.nn import trace
 
 def first():
     if not begun:

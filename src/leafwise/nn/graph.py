@@ -13,7 +13,7 @@ from ..core.values import type_names
 from ..errors import StructureError
 from ..sentinel import MISSING
 from .filters import Filter, judge, needs_kind, needs_path, predicates
-from .graphdef import (
+from .graphs import (
     FIXED,
     LEAF,
     NODE,
@@ -30,7 +30,7 @@ from .graphdef import (
     take,
 )
 from .sizes import rule_of
-from .state import State, left_over, stored, unknown, unlink, view
+from .states import State, left_over, stored, unknown, unlink, view
 from .variables import Variable, make_variable
 
 

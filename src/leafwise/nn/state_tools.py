@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from ..core.auxdata import clip
 from .filters import Filter
-from .state import State, divide, from_flat_state, unknown, walk_state
+from .states import State, divide, from_flat_state, unknown, walk_state
 from .variables import Variable
 
 

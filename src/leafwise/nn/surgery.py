@@ -19,7 +19,7 @@ from ..kinds import COUNT_AS_STATE, Kind
 from ..ops.basic import tree_flatten, tree_leaves
 from ..show.summary import Row, draw
 from ..show.text import options
-from .graphdef import (
+from .graphs import (
     FIXED,
     LEAF,
     NODE,

@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 from ..errors import CycleError, SharedError
 from .arrays import is_data
 from .filters import Filter, predicate
-from .graphdef import OnShared, parts_of, take
+from .graphs import OnShared, parts_of, take
 from .pytree import Pytree
 from .sizes import rule_of
-from .state import unlink
+from .states import unlink
 from .variables import Variable
 
 

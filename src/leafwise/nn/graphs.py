@@ -28,7 +28,7 @@ from .arrays import DataNode, looks_like_array
 from .checks import holds_data
 from .instance import is_unchecked
 from .sizes import rule_of
-from .state import unlink
+from .states import unlink
 from .statics import Constant, Statics
 from .variables import Metadata, Variable, is_frozen, kind_in, metadata_of
 

@@ -9,6 +9,7 @@ import dataclasses
 import pytest
 
 import leafwise as lw
+from leafwise import nn
 
 
 def structure(tree):
@@ -220,7 +221,7 @@ class Off(Store, lw.Pytree, pytree=False):
     pass
 
 
-class Never(Store, lw.Object):
+class Never(Store, nn.Object):
     pass
 
 
@@ -246,8 +247,8 @@ class Parent(lw.Pytree):
 
 def test_duplicates(xp):
     """Two names for one object are found, with both paths."""
-    assert lw.find_duplicates(Parent(xp)) == [[("left",), ("right",)]]
-    assert lw.find_duplicates(Shared(xp)) == []
+    assert nn.find_duplicates(Parent(xp)) == [[("left",), ("right",)]]
+    assert nn.find_duplicates(Shared(xp)) == []
 
 
 def test_plain_maps_lose_sharing(xp):
@@ -261,12 +262,12 @@ def test_plain_maps_lose_sharing(xp):
 def test_split_and_update_keep_sharing(xp):
     """Split, merge and update carry one value for the two names."""
     parent = Parent(xp)
-    graphdef, state = lw.split(parent)
-    merged = lw.merge(graphdef, state)
+    graphdef, state = nn.split(parent)
+    merged = nn.merge(graphdef, state)
     assert merged.left is merged.right
     merged.left.x = merged.left.x + 1
-    state = lw.state(merged)
-    lw.update(parent, state)
+    state = nn.state(merged)
+    nn.update(parent, state)
     assert parent.left is parent.right
     assert float(parent.right.x) == 2.0
     text = "State({\n  'left': {\n    'x': " + repr(parent.left.x) + "\n  }\n})"
@@ -282,24 +283,24 @@ def test_state_of_what_is_no_pytree(cls, xp):
     one, two, six = foo.a[0], foo.a[1], foo.b
     inside = f"    0: {one!r},\n    1: {two!r}\n"
     text = f"State({{\n  'a': {{\n{inside}  }},\n  'b': {six!r}\n}})"
-    assert repr(lw.state(foo)) == text
-    again = lw.merge(*lw.split(foo))
+    assert repr(nn.state(foo)) == text
+    again = nn.merge(*nn.split(foo))
     assert [int(x) for x in (*again.a, again.b)] == [2, 4, 6]
 
 
-class Block(lw.Module):
+class Block(nn.Module):
     """A linear layer whose mean output is sown."""
 
     def __init__(self, xp, size):
-        self.weight = lw.Param(xp.ones((size, size)))
+        self.weight = nn.Param(xp.ones((size, size)))
 
     def __call__(self, x):
         y = x @ self.weight
-        self.sow(lw.Intermediate, "y_mean", y.mean())
+        self.sow(nn.Intermediate, "y_mean", y.mean())
         return y
 
 
-class MLP(lw.Module):
+class MLP(nn.Module):
     def __init__(self, xp, layers, size):
         self.blocks = lw.List([Block(xp, size) for _ in range(layers)])
 
@@ -313,7 +314,7 @@ def test_sow_and_pop(xp):
     """What was sown comes out under the path of its module, and is gone then."""
     model = MLP(xp, 3, 2)
     model(xp.ones((1, 2)))
-    found = lw.pop(model, lw.Intermediate)
+    found = nn.pop(model, nn.Intermediate)
     assert [*found.blocks] == [0, 1, 2]
     means = [float(found.blocks[i].y_mean.value[0]) for i in range(3)]
     assert means == [2.0, 4.0, 8.0]
@@ -324,14 +325,14 @@ def test_sow_and_pop(xp):
         "    0: {",
         f"      'y_mean': Intermediate( # 1 ({found.blocks[0].y_mean[0].nbytes} B)",
     ]
-    assert lw.pop(model, lw.Intermediate) == lw.State({})
+    assert nn.pop(model, nn.Intermediate) == nn.State({})
     assert not hasattr(model.blocks[0], "y_mean")
 
 
-class Model(lw.Module):
+class Model(nn.Module):
     def __init__(self, xp):
-        self.first = lw.Param(xp.ones((2, 3)))
-        self.second = lw.Param(xp.ones((3, 4)))
+        self.first = nn.Param(xp.ones((2, 3)))
+        self.second = nn.Param(xp.ones((3, 4)))
 
     def __call__(self, x):
         x = self.perturb("xgrad", x @ self.first)
@@ -342,7 +343,7 @@ def test_state_of_perturbations(xp):
     """After the first run there are zeros under the name; they print as they are."""
     model = Model(xp)
     model(xp.ones((1, 2)))
-    state = lw.state(model, lw.Perturbation)
+    state = nn.state(model, nn.Perturbation)
     zeros = xp.zeros((1, 3))
     assert str(state) == (
         "State({\n"
@@ -352,5 +353,5 @@ def test_state_of_perturbations(xp):
         "})"
     )
     out = model(xp.ones((1, 2)))
-    lw.update(model, {"xgrad": zeros + 1})
+    nn.update(model, {"xgrad": zeros + 1})
     assert (model(xp.ones((1, 2))) - out).tolist() == [[3.0] * 4]

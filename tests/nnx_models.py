@@ -4,14 +4,15 @@ import jax
 from jax import numpy as jnp
 
 import leafwise as lw
+from leafwise import nn
 
 
-class Rngs(lw.Module):
+class Rngs(nn.Module):
     """Random keys, one after another."""
 
     def __init__(self, seed):
         self.key = jax.random.key(seed)
-        self.count = lw.Variable(jnp.uint32(0))
+        self.count = nn.Variable(jnp.uint32(0))
 
     def __call__(self):
         key = jax.random.fold_in(self.key, self.count.value)
@@ -19,26 +20,26 @@ class Rngs(lw.Module):
         return key
 
 
-class Linear(lw.Module):
+class Linear(nn.Module):
     """A kernel and a bias."""
 
     def __init__(self, din, dout, rngs):
         self.din, self.dout = din, dout
-        self.kernel = lw.Param(jax.random.normal(rngs(), (din, dout)) / din**0.5)
-        self.bias = lw.Param(jnp.zeros(dout))
+        self.kernel = nn.Param(jax.random.normal(rngs(), (din, dout)) / din**0.5)
+        self.bias = nn.Param(jnp.zeros(dout))
 
     def __call__(self, x):
         return x @ self.kernel + self.bias
 
 
-class BatchNorm(lw.Module):
+class BatchNorm(nn.Module):
     """Normalizes over the batch, and keeps running statistics."""
 
     def __init__(self, size):
-        self.scale = lw.Param(jnp.ones(size))
-        self.bias = lw.Param(jnp.zeros(size))
-        self.mean = lw.BatchStat(jnp.zeros(size))
-        self.var = lw.BatchStat(jnp.ones(size))
+        self.scale = nn.Param(jnp.ones(size))
+        self.bias = nn.Param(jnp.zeros(size))
+        self.mean = nn.BatchStat(jnp.zeros(size))
+        self.var = nn.BatchStat(jnp.ones(size))
         self.momentum = 0.99
 
     def __call__(self, x):
@@ -49,7 +50,7 @@ class BatchNorm(lw.Module):
         return (x - mean) * jax.lax.rsqrt(var + 1e-5) * self.scale + self.bias
 
 
-class Dropout(lw.Module):
+class Dropout(nn.Module):
     """Sets some values to zero, unless it is deterministic."""
 
     def __init__(self, rate, rngs):
@@ -64,7 +65,7 @@ class Dropout(lw.Module):
         return jnp.where(keep, x / (1 - self.rate), 0)
 
 
-class Block(lw.Module):
+class Block(nn.Module):
     """Linear, batch norm, dropout; the mean of what comes out is sown."""
 
     def __init__(self, din, dout, rngs):
@@ -74,11 +75,11 @@ class Block(lw.Module):
 
     def __call__(self, x):
         y = jax.nn.relu(self.dropout(self.bn(self.linear(x))))
-        self.sow(lw.Intermediate, "y_mean", jnp.mean(y))
+        self.sow(nn.Intermediate, "y_mean", jnp.mean(y))
         return y
 
 
-class MLP(lw.Module):
+class MLP(nn.Module):
     """Blocks, one after another."""
 
     def __init__(self, num_layers, dim, rngs):
@@ -90,7 +91,7 @@ class MLP(lw.Module):
         return x
 
 
-class Perturbed(lw.Module):
+class Perturbed(nn.Module):
     """Two layers, with a perturbation in between."""
 
     def __init__(self, rngs):
@@ -103,27 +104,27 @@ class Perturbed(lw.Module):
         return self.linear2(x)
 
 
-class Optimizer(lw.Module):
+class Optimizer(nn.Module):
     """An optax transformation and its state."""
 
     def __init__(self, model, tx, wrt):
         self.tx = tx
         self.wrt = wrt
-        self.state = lw.data(tx.init(lw.state(model, wrt)))
+        self.state = lw.data(tx.init(nn.state(model, wrt)))
 
     def update(self, model, gradients):
         """Change what is trained of a model."""
-        params = lw.state(model, self.wrt)
+        params = nn.state(model, self.wrt)
         updates, self.state = self.tx.update(gradients, self.state, params)
-        lw.update(model, lw.tree_map(jnp.add, params, updates))
+        nn.update(model, lw.tree_map(jnp.add, params, updates))
 
 
 def train_step(model, optimizer, x, y):
     """Differentiate by the parameters and by the perturbation, and update."""
-    graphdef, params, perturbations = lw.split(model, lw.Param, lw.Perturbation)
+    graphdef, params, perturbations = nn.split(model, nn.Param, nn.Perturbation)
 
     def loss_fn(params, perturbations):
-        model = lw.merge(graphdef, params, perturbations)
+        model = nn.merge(graphdef, params, perturbations)
         return jnp.mean((model(x) - y) ** 2)
 
     step = lw.integrations.value_and_grad(loss_fn, argnums=(0, 1))

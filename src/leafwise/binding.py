@@ -22,7 +22,7 @@ from .selection import (
     flat,
     merge,
     outer,
-    override,
+    overrides,
     partition,
     pattern,
     update,
@@ -45,7 +45,7 @@ _MODULES: Final = (
     flat,
     merge,
     outer,
-    override,
+    overrides,
     partition,
     update,
     register,
@@ -79,7 +79,6 @@ BOUND: Final[dict[str, Callable[..., Any]]] = {
     if name not in _UNBOUND
 } | {
     "dataclass": dataclasses.dataclass,
-    "tree_broadcast": prefix.tree_broadcast_prefix,
     "is_registered": registry.is_registered,
     "lookup": registry.lookup,
     "register_codec": jsonform.register_codec,

@@ -1,6 +1,7 @@
 """Short names for the operations: `tree.map`, `tree.flatten`, `tree.leaves`.
 
-Owns no logic; each name is the function of `leafwise` with `tree_` before it.
+Owns no logic; each name is the function of `leafwise` with `tree_` before it, and each
+of these has its short name here.
 
 Example:
     >>> import leafwise as lw
@@ -10,6 +11,9 @@ Example:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Final
+
+from .lazy import later
 from .ops.basic import tree_flatten as flatten
 from .ops.basic import tree_iter as iter
 from .ops.basic import tree_leaves as leaves
@@ -30,6 +34,7 @@ from .ops.inspect import tree_children as children
 from .ops.inspect import tree_equal as equal
 from .ops.inspect import tree_flatten_one_level as flatten_one_level
 from .ops.inspect import tree_is_leaf as is_leaf
+from .ops.parallel import tree_gather as gather
 from .ops.paths import tree_flatten_with_path as flatten_with_path
 from .ops.paths import tree_leaves_with_path as leaves_with_path
 from .ops.paths import tree_map_with_path as map_with_path
@@ -38,7 +43,6 @@ from .ops.paths import tree_paths as paths
 from .ops.prefix import tree_broadcast_common as broadcast_common
 from .ops.prefix import tree_broadcast_map as broadcast_map
 from .ops.prefix import tree_broadcast_map_with_path as broadcast_map_with_path
-from .ops.prefix import tree_broadcast_prefix as broadcast
 from .ops.prefix import tree_broadcast_prefix as broadcast_prefix
 from .ops.transpose import tree_transpose as transpose
 from .ops.transpose import tree_transpose_map as transpose_map
@@ -48,19 +52,38 @@ from .ops.visit import tree_visit as visit
 from .ops.visit import tree_walk as walk
 
 
+if TYPE_CHECKING:
+    from .selection.diff import tree_diff as diff
+    from .selection.merge import tree_merge as merge
+    from .selection.partition import tree_combine as combine
+    from .selection.partition import tree_partition as partition
+
+_HOMES: Final = {
+    "selection.diff": "diff=tree_diff",
+    "selection.merge": "merge=tree_merge",
+    "selection.partition": "combine=tree_combine partition=tree_partition",
+}
+"""The modules that are loaded when one of their names is first asked for."""
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__, _HOMES)
+
+
 __all__ = [
     "all",
     "any",
-    "broadcast",
     "broadcast_common",
     "broadcast_map",
     "broadcast_map_with_path",
     "broadcast_prefix",
     "children",
+    "combine",
+    "diff",
     "equal",
     "flatten",
     "flatten_one_level",
     "flatten_with_path",
+    "gather",
     "is_leaf",
     "iter",
     "leaves",
@@ -71,7 +94,9 @@ __all__ = [
     "map_with_path",
     "map_with_path_",
     "max",
+    "merge",
     "min",
+    "partition",
     "paths",
     "reduce",
     "reduce_associative",

@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 import leafwise as lw
-import leafwise as trees
-from leafwise import Data, Kind, Static
-from leafwise import Data as D
+import leafwise.nn as trees
+from leafwise import nn
+from leafwise.nn import Data, Kind, Static
+from leafwise.nn import Data as D
 
 
 if TYPE_CHECKING:
     from somewhere import Nothing
 
-    from leafwise import Data as Hidden
+    from leafwise.nn import Data as Hidden
 
     Data_ = Hidden
 
@@ -25,17 +26,17 @@ Weight = Annotated[float, Kind.PARAMETER]
 
 
 class Known(lw.Pytree):
-    a: lw.Data[int]
+    a: nn.Data[int]
     b: Data[int]
     c: trees.Data[Nothing]
     d: D[list[Nothing[int]]]
     e: "Data[int]"
     f: Data[int] | None
-    g: Optional[lw.Data[Nothing]]
+    g: Optional[nn.Data[Nothing]]
     h: Union[None, Data[int]]
     i: Final[Data[int]]
     j: Annotated[int, Kind.DATA]
-    k: typing.Annotated[Nothing, "note", lw.Kind.STATE]
+    k: typing.Annotated[Nothing, "note", nn.Kind.STATE]
     l: Weight  # noqa: E741
     m: elsewhere.Data[int]
     n: Data
@@ -70,12 +71,12 @@ def test_finer_kinds():
     """`Annotated` with a kind says which."""
     obj = Known()
     obj.k = obj.l = 1
-    assert lw.name_to_kind(obj) == {"k": Kind.STATE, "l": Kind.PARAMETER}
+    assert nn.name_to_kind(obj) == {"k": Kind.STATE, "l": Kind.PARAMETER}
 
 
 def test_local_names():
     """A name that is local to a function is found there."""
-    Mine = lw.Data
+    Mine = nn.Data
 
     class Local(lw.Pytree):
         x: Mine[Nothing]

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import leafwise as lw
+from leafwise import nn
 
 
 T = typing.TypeVar("T")
-BASES = [lw.Pytree, lw.Object, lw.Module, lw.List, lw.Dict, lw.Sequential]
+BASES = [lw.Pytree, nn.Object, nn.Module, lw.List, lw.Dict, nn.Sequential]
 
 
 class Callable(typing.Protocol):
@@ -94,7 +95,7 @@ def test_copies_and_maps_of_a_class_with_a_protocol():
         copy.deepcopy(square),
         pickle.loads(pickle.dumps(square)),
         lw.tree_map(lambda x: x, square),
-        lw.merge(*lw.split(square)),
+        nn.merge(*nn.split(square)),
     ):
         assert again.area() == 9
         assert lw.tree_structure(again) == lw.tree_structure(square)
@@ -110,7 +111,7 @@ def test_abstract_methods_must_be_there():
         @abc.abstractmethod
         def area(self): ...
 
-    class Whole(lw.Module, Abstract):
+    class Whole(nn.Module, Abstract):
         def area(self):
             return 1
 
@@ -157,14 +158,14 @@ def test_a_class_can_be_a_virtual_subclass():
 @pytest.mark.parametrize(
     "cls",
     [
-        lw.Variable,
-        lw.Param,
-        lw.BatchStat,
-        lw.Cache,
-        lw.Intermediate,
-        lw.Perturbation,
-        lw.GraphDef,
-        lw.FlatState,
+        nn.Variable,
+        nn.Param,
+        nn.BatchStat,
+        nn.Cache,
+        nn.Intermediate,
+        nn.Perturbation,
+        nn.GraphDef,
+        nn.FlatState,
         lw.List,
         lw.Dict,
     ],
@@ -178,79 +179,79 @@ def test_a_class_can_say_what_is_in_it(cls):
 
 def test_states_say_what_is_in_them():
     """Keys and values; making one by the alias adds no item."""
-    assert typing.get_args(lw.State[str, lw.Param]) == (str, lw.Param)
-    assert dict(lw.State[str, int]({"a": 1})) == {"a": 1}
+    assert typing.get_args(nn.State[str, nn.Param]) == (str, nn.Param)
+    assert dict(nn.State[str, int]({"a": 1})) == {"a": 1}
 
 
 def test_variables_made_by_a_subscripted_type():
     """They are of the type itself, and have no metadata of it."""
-    made = lw.Param[float](1.0, unit="m")
-    assert type(made) is lw.Param
+    made = nn.Param[float](1.0, unit="m")
+    assert type(made) is nn.Param
     assert made.get_metadata() == {"unit": "m"}
-    assert lw.tree_structure(made) == lw.tree_structure(lw.Param(2.0, unit="m"))
+    assert lw.tree_structure(made) == lw.tree_structure(nn.Param(2.0, unit="m"))
 
 
 def test_subclasses_of_a_subscripted_type():
     """A type of one's own over `Variable[...]`, generic or not."""
 
-    class Scale(lw.Variable[float]):
+    class Scale(nn.Variable[float]):
         pass
 
-    class Table(lw.Param[T]):
+    class Table(nn.Param[T]):
         pass
 
     assert lw.tree_leaves(Scale(1.0)) == [1.0]
-    assert isinstance(Table[int](1), lw.Param)
-    assert lw.List([Table(1)])._leafwise_item_kinds == [lw.Kind.PARAMETER]
+    assert isinstance(Table[int](1), nn.Param)
+    assert lw.List([Table(1)])._leafwise_item_kinds == [nn.Kind.PARAMETER]
 
 
 class Annotated(lw.Pytree):
-    w: lw.Param[float]
-    stats: "lw.BatchStat[np.ndarray]"
-    maybe: lw.Variable[int] | None
+    w: nn.Param[float]
+    stats: "nn.BatchStat[np.ndarray]"
+    maybe: nn.Variable[int] | None
     inner: lw.List["Annotated"]
-    graph: lw.GraphDef["Annotated"]
-    state: lw.State[str, lw.Param]
-    said: lw.Data[lw.Param[float]]
+    graph: nn.GraphDef["Annotated"]
+    state: nn.State[str, nn.Param]
+    said: nn.Data[nn.Param[float]]
 
     def __init__(self):
-        self.w = lw.Param(1.0)
+        self.w = nn.Param(1.0)
         self.maybe = None
         self.said = None
 
 
 @lw.dataclass
 class Record(lw.Pytree):
-    w: lw.Param[float]
-    n: lw.Variable[int] | None = None
+    w: nn.Param[float]
+    n: nn.Variable[int] | None = None
 
 
 def test_annotations_of_attributes():
     """They are read by `typing`, and say nothing of the kind by themselves."""
     hints = typing.get_type_hints(Annotated)
-    assert hints["w"] == lw.Param[float]
-    assert hints["stats"] == lw.BatchStat[np.ndarray]
-    kinds = lw.name_to_kind(Annotated())
-    assert kinds["w"] is lw.Kind.PARAMETER
-    assert kinds["maybe"] is lw.Kind.STATIC
-    assert kinds["said"] is lw.Kind.DATA
+    assert hints["w"] == nn.Param[float]
+    assert hints["stats"] == nn.BatchStat[np.ndarray]
+    kinds = nn.name_to_kind(Annotated())
+    assert kinds["w"] is nn.Kind.PARAMETER
+    assert kinds["maybe"] is nn.Kind.STATIC
+    assert kinds["said"] is nn.Kind.DATA
 
 
 def test_fields_of_dataclasses():
     """The same for fields, whose types stay as they were written."""
-    record = Record(lw.Param(1.0))
+    record = Record(nn.Param(1.0))
     assert lw.tree_leaves(record) == [1.0]
     assert [field.type for field in dataclasses.fields(Record)] == [
-        lw.Param[float],
-        lw.Variable[int] | None,
+        nn.Param[float],
+        nn.Variable[int] | None,
     ]
 
 
 def test_a_subscripted_type_is_a_filter():
     """As the type without it."""
-    model = lw.Dict(w=lw.Param(1.0), n=lw.Cache(2))
-    assert [*lw.state(model, lw.Param[float])] == ["w"]
-    assert lw.filters.predicate(lw.Param[int]) == lw.filters.OfType(lw.Param)
-    module = lw.Module()
-    module.sow(lw.Intermediate[float], "seen", 1.0)
-    assert type(module.seen) is lw.Intermediate
+    model = lw.Dict(w=nn.Param(1.0), n=nn.Cache(2))
+    assert [*nn.state(model, nn.Param[float])] == ["w"]
+    assert nn.filters.predicate(nn.Param[int]) == nn.filters.OfType(nn.Param)
+    module = nn.Module()
+    module.sow(nn.Intermediate[float], "seen", 1.0)
+    assert type(module.seen) is nn.Intermediate

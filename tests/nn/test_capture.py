@@ -6,27 +6,27 @@ import threading
 import pytest
 
 import leafwise as lw
-from leafwise import integrations
+from leafwise import integrations, nn
 
 
-class Special(lw.Intermediate):
+class Special(nn.Intermediate):
     pass
 
 
-class Inner(lw.Module):
+class Inner(nn.Module):
     def __call__(self, x):
-        self.sow(lw.Intermediate, "seen", x)
+        self.sow(nn.Intermediate, "seen", x)
         self.sow(Special, "special", -x)
         return self.perturb("at", x) * 2
 
 
-class Model(lw.Module):
+class Model(nn.Module):
     def __init__(self):
         self.inner = Inner()
-        self.w = lw.Param(3.0)
+        self.w = nn.Param(3.0)
 
     def __call__(self, x):
-        self.sow(lw.Intermediate, "x", x)
+        self.sow(nn.Intermediate, "x", x)
         return self.inner(x) * self.w
 
     def twice(self, x):
@@ -34,23 +34,23 @@ class Model(lw.Module):
 
 
 def pure(state):
-    return lw.to_pure_dict(state)
+    return nn.to_pure_dict(state)
 
 
 def whole(model):
     """Return everything that a model is, to compare."""
-    return lw.graphdef(model), pure(lw.state(model)), repr(model)
+    return nn.graphdef(model), pure(nn.state(model)), repr(model)
 
 
 def test_perturbations_that_go_in_do_not_come_out():
     """They are a type of their own, and used where they stand."""
     model = Model()
     before = whole(model)
-    out, perturbations = lw.capture(model, lw.Perturbation)(1.0)
+    out, perturbations = nn.capture(model, nn.Perturbation)(1.0)
     assert (out, pure(perturbations)) == (6.0, {"inner": {"at": 0.0}})
     assert whole(model) == before
     perturbations.inner.at.value = 0.5
-    out, seen = lw.capture(model, lw.Intermediate, init=perturbations)(1.0)
+    out, seen = nn.capture(model, nn.Intermediate, init=perturbations)(1.0)
     assert out == 9.0
     assert pure(seen) == {"inner": {"seen": (1.0,)}, "x": (1.0,)}
     assert whole(model) == before
@@ -60,15 +60,15 @@ def test_perturbations_that_go_in_do_not_come_out():
 def test_types_are_told_apart_exactly():
     """A subclass of a type that is wanted is captured where it is wanted itself."""
     model = Model()
-    _, seen, special = lw.capture(model, lw.Intermediate, Special)(1.0)
+    _, seen, special = nn.capture(model, nn.Intermediate, Special)(1.0)
     assert "special" not in seen.inner
     assert pure(special) == {"inner": {"special": (-1.0,)}}
     assert type(special.inner.special) is Special
-    _, special = lw.capture(model, "special of captures")(1.0)
+    _, special = nn.capture(model, "special of captures")(1.0)
     assert pure(special) == {"inner": {"special": (-1.0,)}}
 
 
-lw.register_variable_name("special of captures", Special, exist_ok=True)
+nn.register_variable_name("special of captures", Special, exist_ok=True)
 
 
 def test_what_was_stored_before_stays():
@@ -77,11 +77,11 @@ def test_what_was_stored_before_stays():
     model(1.0)
     model.inner.at.value = 0.5
     before = whole(model)
-    out, seen = lw.capture(model.twice)(2.0)
+    out, seen = nn.capture(model.twice)(2.0)
     assert out == 30.0  # the perturbation of the model counts: none is captured
     assert pure(seen)["inner"]["seen"] == (2.0, 2.0)
     assert whole(model) == before
-    out, made = lw.capture(model, lw.Perturbation)(2.0)
+    out, made = nn.capture(model, nn.Perturbation)(2.0)
     assert (out, pure(made)) == (12.0, {"inner": {"at": 0.0}})
 
 
@@ -96,37 +96,37 @@ def test_nothing_stays_if_the_function_fails():
     model = Failing()
     before = whole(model)
     with pytest.raises(RuntimeError, match="failed"):
-        lw.capture(model, init={"inner": {"at": 1.0}})(1.0)
+        nn.capture(model, init={"inner": {"at": 1.0}})(1.0)
     assert whole(model) == before
 
 
 def test_captures_inside_captures():
     """Each has values of its own; the outer one goes on after the inner one."""
 
-    class Outer(lw.Module):
+    class Outer(nn.Module):
         def __init__(self):
             self.model = Model()
 
         def __call__(self, x):
-            self.sow(lw.Intermediate, "before", x)
-            _, inside = lw.capture(self.model)(x)
-            self.sow(lw.Intermediate, "count", len(inside))
+            self.sow(nn.Intermediate, "before", x)
+            _, inside = nn.capture(self.model)(x)
+            self.sow(nn.Intermediate, "count", len(inside))
             return self.model(x + 1)
 
     outer = Outer()
-    _, seen = lw.capture(outer)(1.0)
+    _, seen = nn.capture(outer)(1.0)
     assert pure(seen) == {
         "before": (1.0,),
         "count": (2,),
         "model": {"x": (2.0,), "inner": {"seen": (2.0,)}},
     }
-    assert pure(lw.state(outer)) == {"model": {"w": 3.0}}
+    assert pure(nn.state(outer)) == {"model": {"w": 3.0}}
 
 
 def test_functions_of_a_module():
     """Directly, or with a type as a decorator; the module is the first argument."""
 
-    @lw.capture(lw.Intermediate, lw.Perturbation)
+    @nn.capture(nn.Intermediate, nn.Perturbation)
     def run(model, x, *, by):
         """Run it."""
         return model(x) * by
@@ -139,18 +139,18 @@ def test_functions_of_a_module():
         {"inner": {"at": 0.0}},
     )
     assert run.__doc__ == "Run it."
-    out, _ = lw.capture(lambda model: model(1.0))(model)
+    out, _ = nn.capture(lambda model: model(1.0))(model)
     assert out == 6.0
     with pytest.raises(TypeError, match=r"first argument .* a module, got list"):
-        lw.capture(len)([])
+        nn.capture(len)([])
     with pytest.raises(TypeError, match=r"first argument .* a module, got nothing"):
-        lw.capture(len)()
+        nn.capture(len)()
     with pytest.raises(TypeError, match="or a function of one, got int"):
-        lw.capture(3)
+        nn.capture(3)
     with pytest.raises(TypeError, match="takes types of variables, got Ellipsis"):
-        lw.capture(model, ...)
+        nn.capture(model, ...)
     with pytest.raises(ValueError, match="no type of variables is named 'nothing'"):
-        lw.capture(model, "nothing")
+        nn.capture(model, "nothing")
 
 
 def test_a_value_for_no_module_is_refused_before_anything_runs():
@@ -158,7 +158,7 @@ def test_a_value_for_no_module_is_refused_before_anything_runs():
     model, ran = Model(), []
     model.hook = lw.static(ran.append)
     with pytest.raises(lw.StructureError) as caught:
-        lw.capture(lambda model: ran.append(1), init={"iner": {"at": 1.0}})(model)
+        nn.capture(lambda model: ran.append(1), init={"iner": {"at": 1.0}})(model)
     assert str(caught.value) == (
         "init has a value at ('iner', 'at'), but there is no module at ('iner',): "
         "no item ('iner',); there are: ('inner',), ()"
@@ -171,14 +171,14 @@ def test_modules_that_stand_twice_or_in_a_cycle():
     model = Model()
     model.again = model.inner
     model.me = model
-    _, seen = lw.capture(model)(1.0)
+    _, seen = nn.capture(model)(1.0)
     assert pure(seen) == {"x": (1.0,), "inner": {"seen": (1.0,)}}
 
 
 def test_modules_in_containers_and_objects():
     """Wherever they stand, with the positions and keys that lead there."""
 
-    class Net(lw.Module, pytree=False):
+    class Net(nn.Module, pytree=False):
         def __init__(self):
             self.layers = [("first", Inner()), ("second", Inner())]
 
@@ -187,7 +187,7 @@ def test_modules_in_containers_and_objects():
                 x = layer(x)
             return x
 
-    _, seen = lw.capture(Net())(1.0)
+    _, seen = nn.capture(Net())(1.0)
     assert pure(seen) == {
         "layers": {0: {1: {"seen": (1.0,)}}, 1: {1: {"seen": (2.0,)}}}
     }
@@ -197,15 +197,15 @@ def test_frozen_dataclasses():
     """A module that refuses to be changed can be captured."""
 
     @dataclasses.dataclass(frozen=True)
-    class Frozen(lw.Module):
+    class Frozen(nn.Module):
         size: int
 
         def __call__(self, x):
-            self.sow(lw.Intermediate, "seen", x)
+            self.sow(nn.Intermediate, "seen", x)
             return self.perturb("p", x)
 
     model = Frozen(1)
-    out, seen = lw.capture(model, init={"p": 2})(1)
+    out, seen = nn.capture(model, init={"p": 2})(1)
     assert (out, pure(seen)) == (3, {"seen": (1,)})
     assert [*vars(model)] == ["size"]
 
@@ -213,19 +213,19 @@ def test_frozen_dataclasses():
 def test_functions_of_ones_own_for_sowing():
     """`init_fn` and `reduce_fn` count as ever; names may be those of methods."""
 
-    class Sums(lw.Module):
+    class Sums(nn.Module):
         def __call__(self, x):
             for value in (x, x):
                 stored = self.sow(
-                    lw.Intermediate,
+                    nn.Intermediate,
                     "sow",
                     value,
                     init_fn=lambda: 10,
                     reduce_fn=lambda a, b: a + b,
                 )
-            return stored, self.sow(lw.Cache, "other", 1)
+            return stored, self.sow(nn.Cache, "other", 1)
 
-    (stored, other), seen = lw.capture(Sums())(2)
+    (stored, other), seen = nn.capture(Sums())(2)
     assert (stored, other) == (True, False)
     assert pure(seen) == {"sow": 14}
 
@@ -233,15 +233,15 @@ def test_functions_of_ones_own_for_sowing():
 def test_types_with_hooks():
     """Hooks are called with single values, not with what the capture keeps."""
 
-    class Scaled(lw.Intermediate):
+    class Scaled(nn.Intermediate):
         def set_value(self, value):
             super().set_value(value * 10)
 
-    class Sower(lw.Module):
+    class Sower(nn.Module):
         def __call__(self):
             self.sow(Scaled, "a", 2, init_fn=lambda: 0, reduce_fn=lambda a, b: a + b)
 
-    _, seen = lw.capture(Sower(), Scaled)()
+    _, seen = nn.capture(Sower(), Scaled)()
     assert seen.a.get_raw_value() == 2
 
 
@@ -250,7 +250,7 @@ def test_through_a_transform_that_shares():
     run = integrations.share(lambda function: function)(lambda model, x: model(x))
     model = Model()
     before = whole(model)
-    out, seen = lw.capture(run)(model, 1.0)
+    out, seen = nn.capture(run)(model, 1.0)
     assert (out, pure(seen)) == (6.0, {"inner": {"seen": (1.0,)}, "x": (1.0,)})
     assert whole(model) == before
 
@@ -261,7 +261,7 @@ def test_models_in_several_threads():
 
     def run(place):
         for _ in range(50):
-            seen[place] = pure(lw.capture(models[place])(place)[1])
+            seen[place] = pure(nn.capture(models[place])(place)[1])
 
     threads = [threading.Thread(target=run, args=(place,)) for place in range(4)]
     for thread in threads:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import leafwise as lw
+from leafwise import nn
 
 
 ARRAY = np.ones(2)
@@ -148,7 +149,7 @@ def test_treedefs_of_lists():
     for other in (
         lw.List([lw.data(1), 3]),
         lw.List([2, lw.data(1)]),
-        lw.List([lw.parameter(1), 2]),
+        lw.List([nn.parameter(1), 2]),
         lw.List([lw.data(1), 2.0]),
         lw.List([lw.data(1)]),
     ):
@@ -229,7 +230,7 @@ class Sub(lw.Dict):
 )
 @pytest.mark.parametrize(
     "container",
-    [lw.List([ARRAY, 1, lw.parameter(2)]), lw.Dict(a=ARRAY, b=1), Sub(a=lw.data(1))],
+    [lw.List([ARRAY, 1, nn.parameter(2)]), lw.Dict(a=ARRAY, b=1), Sub(a=lw.data(1))],
 )
 def test_copies(duplicate, container):
     """Copies are of the same class, structure and text, and independent."""
@@ -264,14 +265,14 @@ def test_checks_reach_items():
 
 def test_kinds_of_items_count():
     """Selecting and freezing by kind reach items."""
-    items = lw.List([lw.parameter(1), lw.data(2)])
-    table = lw.Dict(a=lw.parameter(3), items=items)
-    selected = lw.select_kind(table, lw.Kind.PARAMETER)
+    items = lw.List([nn.parameter(1), lw.data(2)])
+    table = lw.Dict(a=nn.parameter(3), items=items)
+    selected = nn.select_kind(table, nn.Kind.PARAMETER)
     assert lw.tree_leaves(selected) == [3, 1]
-    frozen = lw.freeze(table)
-    assert lw.tree_leaves(lw.select_kind(frozen, lw.Kind.PARAMETER)) == []
-    assert lw.tree_leaves(lw.select_kind(frozen, lw.Kind.STATE)) == [3, 1]
-    assert lw.tree_structure(lw.unfreeze(frozen)) == lw.tree_structure(table)
+    frozen = nn.freeze(table)
+    assert lw.tree_leaves(nn.select_kind(frozen, nn.Kind.PARAMETER)) == []
+    assert lw.tree_leaves(nn.select_kind(frozen, nn.Kind.STATE)) == [3, 1]
+    assert lw.tree_structure(nn.unfreeze(frozen)) == lw.tree_structure(table)
 
 
 # -------------------------------------------------------------------- Sequential
@@ -279,16 +280,16 @@ def test_kinds_of_items_count():
 
 def test_n16_3_sequential():
     """Tuples are spread, dicts are keywords, nothing gives back what came."""
-    assert lw.Sequential()() is None
-    assert lw.Sequential()(1) == 1
-    assert lw.Sequential()(1, 2) == (1, 2)
-    assert lw.Sequential()(a=1) == {"a": 1}
-    chain = lw.Sequential(
+    assert nn.Sequential()() is None
+    assert nn.Sequential()(1) == 1
+    assert nn.Sequential()(1, 2) == (1, 2)
+    assert nn.Sequential()(a=1) == {"a": 1}
+    chain = nn.Sequential(
         lambda x: (x, x + 1), lambda a, b: {"a": a, "c": b}, lambda a, c: a - c
     )
     assert chain(3) == -1
     with pytest.raises(TypeError, match="item 1 of Sequential cannot be called"):
-        lw.Sequential(abs, 3)(1)
+        nn.Sequential(abs, 3)(1)
 
 
 def test_sequential_is_a_tree():
@@ -301,7 +302,7 @@ def test_sequential_is_a_tree():
         def __call__(self, x):
             return x * self.by
 
-    chain = lw.Sequential(Scale(2), abs, Scale(3))
+    chain = nn.Sequential(Scale(2), abs, Scale(3))
     assert lw.tree_map(lambda x: x + 1, chain)(-1) == 12
     assert kinds(chain) == ["[0].by", "[2].by"]
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import leafwise as lw
+from leafwise import nn
 
 
 ARRAY = np.ones((2, 3), np.float32)
@@ -57,11 +58,11 @@ class Undeclared(lw.Pytree):
 
 
 class DeclaredStatic(lw.Pytree):
-    x: lw.Static[object]
+    x: nn.Static[object]
 
 
 class DeclaredData(lw.Pytree):
-    x: lw.Data[object]
+    x: nn.Data[object]
 
 
 def make(state, value):
@@ -90,7 +91,7 @@ def test_during_init(value, state, outcome):
         assert caught.value.owner is Foo
         assert caught.value.attribute == "x"
         return
-    assert lw.name_to_kind(Foo())["x"].value == outcome
+    assert nn.name_to_kind(Foo())["x"].value == outcome
 
 
 @pytest.mark.parametrize(("value", "state", "outcome"), TABLE)
@@ -100,16 +101,16 @@ def test_after_init(value, state, outcome):
     obj = base.get(state, Undeclared)()
     if state in ("static", "data"):
         obj.x = lw.data("d") if state == "data" else "s"
-    before = (dict(vars(obj)), dict(lw.name_to_kind(obj)))
+    before = (dict(vars(obj)), dict(nn.name_to_kind(obj)))
     if outcome.startswith("E"):
         with pytest.raises(lw.KindError) as caught:
             obj.x = VALUES[value]()
         if outcome == "E4":  # nobody will look again: refused at once
             assert "which is static, declared so: " in str(caught.value)
-        assert (dict(vars(obj)), dict(lw.name_to_kind(obj))) == before
+        assert (dict(vars(obj)), dict(nn.name_to_kind(obj))) == before
         return
     obj.x = VALUES[value]()
-    assert lw.name_to_kind(obj)["x"].value == outcome
+    assert nn.name_to_kind(obj)["x"].value == outcome
     assert type(obj.x) is not type(lw.data(1))
 
 
@@ -119,7 +120,7 @@ def test_after_init(value, state, outcome):
     [
         (lambda: [lw.data(1), lw.static(2)], "data", ".x[0]"),
         (lambda: {"a": (1, lw.static(2))}, "static", ".x['a'][1]"),
-        (lambda: lw.data([1, lw.parameter(3)]), "parameter", ".x[1]"),
+        (lambda: lw.data([1, nn.parameter(3)]), "parameter", ".x[1]"),
         (lambda: lw.data(lw.static(3)), "static", ".x"),
         (lambda: lw.static(lw.data(3)), "data", ".x"),
     ],

@@ -7,42 +7,43 @@ import numpy as np
 import pytest
 
 import leafwise as lw
+from leafwise import nn
 
 
-PARAMETER, STATE, FROZEN = lw.Kind.PARAMETER, lw.Kind.STATE, lw.Kind.FROZEN
+PARAMETER, STATE, FROZEN = nn.Kind.PARAMETER, nn.Kind.STATE, nn.Kind.FROZEN
 
 
-class Layer(lw.Module):
+class Layer(nn.Module):
     """Has a parameter of each sort, and a state of each."""
 
     def __init__(self, x=0.0):
         self.register_parameter("bare", x + 0.5)
         self.register_state("calls", 0)
-        self.w = lw.Param(x + 1.0)
-        self.stat = lw.BatchStat(x + 2.0)
+        self.w = nn.Param(x + 1.0)
+        self.stat = nn.BatchStat(x + 2.0)
 
 
-class Net(lw.Module):
+class Net(nn.Module):
     def __init__(self):
         self.encoder = Layer()
         self.head = Layer(10.0)
 
 
-class LoRA(lw.Param):
+class LoRA(nn.Param):
     pass
 
 
 def of_kind(tree, *kinds):
-    return lw.tree_leaves(lw.select_kind(tree, *kinds))
+    return lw.tree_leaves(nn.select_kind(tree, *kinds))
 
 
 def paths(state):
-    return lw.to_flat_state(state).paths
+    return nn.to_flat_state(state).paths
 
 
 def names(model, *filters):
     """Return the paths that filters mean, joined by dots."""
-    return [".".join(map(str, path)) for path in paths(lw.state(model, *filters))]
+    return [".".join(map(str, path)) for path in paths(nn.state(model, *filters))]
 
 
 # -------------------------------------------------------------- what frozen means
@@ -51,18 +52,18 @@ def names(model, *filters):
 def test_frozen_variables_are_not_split_off_as_params():
     """They go with the rest; all values are still there."""
     net = Net()
-    frozen = lw.freeze(net)
-    graphdef, params, rest = lw.split(frozen, lw.Param, ...)
+    frozen = nn.freeze(net)
+    graphdef, params, rest = nn.split(frozen, nn.Param, ...)
     assert (paths(params), len(paths(rest))) == ((), 8)
-    again = lw.merge(graphdef, params, rest)
-    assert names(lw.unfreeze(again), lw.Param) == ["encoder.w", "head.w"]
-    assert names(net, lw.Param) == ["encoder.w", "head.w"]
+    again = nn.merge(graphdef, params, rest)
+    assert names(nn.unfreeze(again), nn.Param) == ["encoder.w", "head.w"]
+    assert names(net, nn.Param) == ["encoder.w", "head.w"]
 
 
 def test_kinds_and_filters_say_the_same():
     """Of frozen and other parameters, by kind and by filter, as a tree and a state."""
     net = Net()
-    net.encoder = lw.freeze(net.encoder)
+    net.encoder = nn.freeze(net.encoder)
     assert of_kind(net, PARAMETER) == [10.5, 11.0]
     assert of_kind(net, FROZEN) == [0.5, 1.0]
     assert of_kind(net, STATE) == [0.5, 0, 1.0, 2.0, 0, 12.0]
@@ -80,105 +81,105 @@ def test_kinds_and_filters_say_the_same():
 @pytest.mark.parametrize(
     ("filter", "meant"),
     [
-        (lw.Param, False),
+        (nn.Param, False),
         (LoRA, False),
-        (lw.Param[float], False),
+        (nn.Param[float], False),
         ("params", False),
-        ([lw.Param, lw.Cache], False),
-        (lw.filters.All(lw.Param, lw.filters.PathContains("w")), False),
-        (lw.filters.Not(lw.Param), True),
-        (lw.Variable, True),
+        ([nn.Param, nn.Cache], False),
+        (nn.filters.All(nn.Param, nn.filters.PathContains("w")), False),
+        (nn.filters.Not(nn.Param), True),
+        (nn.Variable, True),
         (..., True),
-        (lw.filters.PathContains("w"), True),
+        (nn.filters.PathContains("w"), True),
         (FROZEN, True),
         (STATE, True),
         (PARAMETER, False),
-        (lw.filters.All(FROZEN, lw.filters.PathContains("w")), True),
-        ([PARAMETER, lw.Cache], False),
-        (lw.filters.Not(FROZEN), False),
+        (nn.filters.All(FROZEN, nn.filters.PathContains("w")), True),
+        ([PARAMETER, nn.Cache], False),
+        (nn.filters.Not(FROZEN), False),
     ],
 )
 def test_which_filters_mean_a_frozen_variable(filter, meant):
     """No type narrower than `Variable` and no tag; in objects and in states."""
     model = lw.Dict(w=LoRA(1.0))
-    frozen = lw.freeze(model)
+    frozen = nn.freeze(model)
     assert (names(frozen, filter) == ["w"]) == meant
-    state = lw.state(frozen)
-    assert (paths(lw.filter_state(state, filter)) == (("w",),)) == meant
-    assert lw.filters.predicate(filter)(("w",), frozen.w) == meant
+    state = nn.state(frozen)
+    assert (paths(nn.filter_state(state, filter)) == (("w",),)) == meant
+    assert nn.filters.predicate(filter)(("w",), frozen.w) == meant
 
 
 def test_kinds_of_bare_values_are_those_of_attributes():
     """In objects; a state does not know them any more."""
-    model = lw.List([lw.parameter([1, 2]), lw.state_value(3), lw.data(4), lw.Param(5)])
-    graphdef, params, states, rest = lw.split(model, PARAMETER, STATE, ...)
+    model = lw.List([nn.parameter([1, 2]), nn.state_value(3), lw.data(4), nn.Param(5)])
+    graphdef, params, states, rest = nn.split(model, PARAMETER, STATE, ...)
     assert paths(params) == ((0, 0), (0, 1), (3,))
     assert (paths(states), paths(rest)) == (((1,),), ((2,),))
-    assert lw.merge(graphdef, rest, params, states)[:3] == [[1, 2], 3, 4]
-    assert paths(lw.filter_state(lw.state(model), PARAMETER)) == ((3,),)
+    assert nn.merge(graphdef, rest, params, states)[:3] == [[1, 2], 3, 4]
+    assert paths(nn.filter_state(nn.state(model), PARAMETER)) == ((3,),)
 
 
 def test_variables_in_plain_containers_have_the_kind_of_their_type():
     """Where the attribute says nothing closer; what it says counts otherwise."""
     model = lw.Dict(
-        listed=lw.data([lw.Param(1), lw.BatchStat(2), 3]),
-        said=lw.state_value(lw.Param(4)),
-        other=lw.parameter(lw.Variable(5)),
+        listed=lw.data([nn.Param(1), nn.BatchStat(2), 3]),
+        said=nn.state_value(nn.Param(4)),
+        other=nn.parameter(nn.Variable(5)),
     )
     assert of_kind(model, PARAMETER) == [1, 5]
     assert of_kind(model, STATE) == [2, 4]
-    assert of_kind([lw.Param(1), 2], PARAMETER) == [1]
-    assert of_kind(lw.freeze(model), FROZEN) == [1, 5, 4]
-    assert names(lw.freeze(model), lw.Param) == []
+    assert of_kind([nn.Param(1), 2], PARAMETER) == [1]
+    assert of_kind(nn.freeze(model), FROZEN) == [1, 5, 4]
+    assert names(nn.freeze(model), nn.Param) == []
 
 
 def test_structure_tells_frozen_from_not():
     """So a function that was traced for one is not used for the other."""
     net = Net()
-    frozen = lw.freeze(net)
+    frozen = nn.freeze(net)
     assert lw.tree_structure(frozen) != lw.tree_structure(net)
-    assert lw.graphdef(frozen) != lw.graphdef(net)
-    assert lw.tree_structure(lw.unfreeze(frozen)) == lw.tree_structure(net)
-    assert lw.graphdef(lw.unfreeze(frozen)) == lw.graphdef(net)
+    assert nn.graphdef(frozen) != nn.graphdef(net)
+    assert lw.tree_structure(nn.unfreeze(frozen)) == lw.tree_structure(net)
+    assert nn.graphdef(nn.unfreeze(frozen)) == nn.graphdef(net)
 
 
 def test_it_stays_with_what_is_copied():
     """Copies, pickles, maps, clones, merges."""
-    frozen = lw.freeze(Net())
+    frozen = nn.freeze(Net())
     for again in (
         copy.copy(frozen),
         copy.deepcopy(frozen),
         pickle.loads(pickle.dumps(frozen)),
         lw.tree_map(lambda x: x, frozen),
-        lw.clone(frozen),
-        lw.merge(*lw.split(frozen), copy=True),
+        nn.clone(frozen),
+        nn.merge(*nn.split(frozen), copy=True),
     ):
         assert of_kind(again, PARAMETER) == []
         assert lw.tree_structure(again) == lw.tree_structure(frozen)
-    assert lw.Param(1.0, frozen=True)._leafwise_is_frozen
-    assert not lw.freeze(lw.Param(1.0)).replace(2.0, frozen=False)._leafwise_is_frozen
+    assert nn.Param(1.0, frozen=True)._leafwise_is_frozen
+    assert not nn.freeze(nn.Param(1.0)).replace(2.0, frozen=False)._leafwise_is_frozen
 
 
 def test_an_update_changes_values_not_what_is_frozen():
     """In either direction, with variables and bare values."""
-    net, frozen = Net(), lw.freeze(Net(), "encoder")
-    for value in (lw.state(net), lw.state(lw.freeze(net))):
-        lw.update(frozen, value)
+    net, frozen = Net(), nn.freeze(Net(), "encoder")
+    for value in (nn.state(net), nn.state(nn.freeze(net))):
+        nn.update(frozen, value)
         assert names(frozen, FROZEN) == ["encoder.bare", "encoder.w"]
-        lw.update(net, value)
+        nn.update(net, value)
         assert names(net, FROZEN) == []
-    lw.update(frozen, {"encoder": {"w": 7.0}})
-    assert (frozen.encoder.w.value, names(frozen, lw.Param)) == (7.0, ["head.w"])
+    nn.update(frozen, {"encoder": {"w": 7.0}})
+    assert (frozen.encoder.w.value, names(frozen, nn.Param)) == (7.0, ["head.w"])
 
 
 def test_a_new_variable_in_the_place_of_a_frozen_one_is_not_frozen():
     """A variable says itself if it is; a bare value is what the attribute is."""
-    layer = lw.freeze(Layer())
-    layer.w = lw.Param(3.0)
+    layer = nn.freeze(Layer())
+    layer.w = nn.Param(3.0)
     layer.bare = 4.0
-    assert (names(layer, lw.Param), of_kind(layer, PARAMETER)) == (["w"], [3.0])
-    layer.bare = lw.Param(5.0)
-    assert names(layer, lw.Param) == ["bare", "w"]
+    assert (names(layer, nn.Param), of_kind(layer, PARAMETER)) == (["w"], [3.0])
+    layer.bare = nn.Param(5.0)
+    assert names(layer, nn.Param) == ["bare", "w"]
     assert of_kind(layer, PARAMETER) == [5.0, 3.0]
     assert layer.name_to_kind["bare"] is PARAMETER
 
@@ -186,15 +187,15 @@ def test_a_new_variable_in_the_place_of_a_frozen_one_is_not_frozen():
 def test_in_place():
     """By metadata, with any filter, both ways."""
     net = Net()
-    lw.set_metadata(net, lw.filters.PathContains("head"), frozen=True)
-    assert names(net, lw.Param) == ["encoder.w"]
-    lw.set_metadata(net, FROZEN, frozen=False)
-    assert names(net, lw.Param) == ["encoder.w", "head.w"]
+    nn.set_metadata(net, nn.filters.PathContains("head"), frozen=True)
+    assert names(net, nn.Param) == ["encoder.w"]
+    nn.set_metadata(net, FROZEN, frozen=False)
+    assert names(net, nn.Param) == ["encoder.w", "head.w"]
 
 
 def test_what_is_frozen_can_be_written():
     """It counts as state: values change, in place and by an update."""
-    layer = lw.freeze(Layer())
+    layer = nn.freeze(Layer())
     layer.w[...] += 1
     layer.bare += 1
     assert of_kind(layer, FROZEN) == [1.5, 2.0]
@@ -212,12 +213,12 @@ def test_what_is_frozen_can_be_written():
         "encoder.w",
         "encoder.w.value",
         "encoder.bare",
-        lw.Param,
-        lw.selector("encoder") & lw.selector(lw.Param),
+        nn.Param,
+        lw.selection.selector("encoder") & lw.selection.selector(nn.Param),
         lambda path, leaf: "encoder" in str(path),
-        lw.filters.PathContains("encoder"),
-        lw.filters.OfType(lw.Param),
-        lw.filters.All(lw.filters.PathContains("head"), PARAMETER),
+        nn.filters.PathContains("encoder"),
+        nn.filters.OfType(nn.Param),
+        nn.filters.All(nn.filters.PathContains("head"), PARAMETER),
         PARAMETER,
     ],
 )
@@ -225,7 +226,7 @@ def test_a_part_is_frozen_and_unfrozen(what):
     """Just the parameters among what is selected; states are left alone."""
     net = Net()
     structure = lw.tree_structure(net)
-    frozen = lw.freeze(net, what)
+    frozen = nn.freeze(net, what)
     both = ["encoder.bare", "encoder.w", "head.bare", "head.w"]
     now = names(frozen, FROZEN)
     assert sorted([*now, *names(frozen, PARAMETER)]) == both
@@ -236,42 +237,42 @@ def test_a_part_is_frozen_and_unfrozen(what):
         "encoder.w": both[1:2],
         "encoder.w.value": both[1:2],
         "encoder.bare": both[:1],
-        lw.Param: both[1::2],
-        lw.filters.PathContains("encoder"): both[:2],
-        lw.filters.OfType(lw.Param): both[1::2],
+        nn.Param: both[1::2],
+        nn.filters.PathContains("encoder"): both[:2],
+        nn.filters.OfType(nn.Param): both[1::2],
         PARAMETER: both,
     }
     if what in expected:
         assert now == expected[what]
     assert now
     assert lw.tree_structure(net) == structure
-    assert names(lw.freeze(frozen, what) if what is lw.Param else frozen, FROZEN) == now
-    again = lw.unfreeze(frozen, FROZEN)
+    assert names(nn.freeze(frozen, what) if what is nn.Param else frozen, FROZEN) == now
+    again = nn.unfreeze(frozen, FROZEN)
     assert lw.tree_structure(again) == structure
-    assert lw.tree_structure(lw.unfreeze(lw.freeze(net, "**"), "**")) == structure
+    assert lw.tree_structure(nn.unfreeze(nn.freeze(net, "**"), "**")) == structure
 
 
 def test_selections():
     """What `at` and `select` return is taken as well."""
     net = Net()
-    frozen = lw.freeze(net, lw.at(net)["encoder"]["w"])
+    frozen = nn.freeze(net, lw.at(net)["encoder"]["w"])
     assert names(frozen, FROZEN) == ["encoder.w"]
-    frozen = lw.freeze(net, lw.select(net, "**.bare"))
+    frozen = nn.freeze(net, lw.at(net)["**.bare"])
     assert names(frozen, FROZEN) == ["encoder.bare", "head.bare"]
 
 
 def test_freeze_as_a_function_that_is_applied():
     """To variables and objects at places of a tree; a bare value is refused."""
     net = Net()
-    frozen = lw.at(net)["**.w"].apply(lw.freeze)
+    frozen = lw.at(net)["**.w"].apply(nn.freeze)
     assert names(frozen, FROZEN) == ["encoder.w", "head.w"]
-    frozen = lw.at(net)["encoder"].apply(lw.freeze)
+    frozen = lw.at(net)["encoder"].apply(nn.freeze)
     assert names(frozen, FROZEN) == ["encoder.bare", "encoder.w"]
-    frozen = lw.at(net)[lw.Param].apply(lw.freeze)
-    assert names(frozen, lw.Param) == []
-    assert names(lw.at(frozen)["head.w"].apply(lw.unfreeze), lw.Param) == ["head.w"]
+    frozen = lw.at(net)[nn.Param].apply(nn.freeze)
+    assert names(frozen, nn.Param) == []
+    assert names(lw.at(frozen)["head.w"].apply(nn.unfreeze), nn.Param) == ["head.w"]
     with pytest.raises(TypeError) as caught:
-        lw.at(net)["encoder.bare"].apply(lw.freeze)
+        lw.at(net)["encoder.bare"].apply(nn.freeze)
     assert str(caught.value) == (
         "freeze takes an object, a variable or a container with these, got a bare "
         "float; for an attribute write freeze(obj, 'attribute')"
@@ -281,31 +282,31 @@ def test_freeze_as_a_function_that_is_applied():
 def test_what_cannot_be_frozen():
     """Nothing there, no parameter there, or a part of one."""
     net = Net()
-    net.listed = lw.parameter([1.0, 2.0])
+    net.listed = nn.parameter([1.0, 2.0])
     with pytest.raises(lw.PathError, match="decoder"):
-        lw.freeze(net, "decoder")
+        nn.freeze(net, "decoder")
     with pytest.raises(ValueError, match="there is no parameter to freeze in what"):
-        lw.freeze(net, "**.calls")
+        nn.freeze(net, "**.calls")
     with pytest.raises(ValueError, match="there is no parameter to unfreeze in what"):
-        lw.unfreeze(net, lw.filters.PathContains("stat"))
+        nn.unfreeze(net, nn.filters.PathContains("stat"))
     with pytest.raises(ValueError, match="only a part") as caught:
-        lw.freeze(net, "listed[0]")
+        nn.freeze(net, "listed[0]")
     assert str(caught.value) == (
         "only a part of the parameter at .listed is selected: 1 of 2 leaves"
     )
-    assert of_kind(lw.freeze(net, "listed[*]"), FROZEN) == [1.0, 2.0]
-    assert of_kind(lw.freeze(net, "listed"), FROZEN) == [1.0, 2.0]
-    assert lw.freeze([1.0]) == [1.0]
+    assert of_kind(nn.freeze(net, "listed[*]"), FROZEN) == [1.0, 2.0]
+    assert of_kind(nn.freeze(net, "listed"), FROZEN) == [1.0, 2.0]
+    assert nn.freeze([1.0]) == [1.0]
 
 
 def test_parameters_without_leaves():
     """What comes later is frozen, too."""
 
-    class Optional(lw.Module):
+    class Optional(nn.Module):
         def __init__(self):
             self.register_parameter("bias", None)
 
-    for frozen in (lw.freeze(Optional()), lw.freeze([Optional()], "[0]")[0]):
+    for frozen in (nn.freeze(Optional()), nn.freeze([Optional()], "[0]")[0]):
         frozen.bias = np.ones(1)
         assert of_kind(frozen, PARAMETER) == []
 
@@ -315,16 +316,16 @@ def test_parameters_without_leaves():
 
 def test_what_stands_twice_is_frozen_in_all_places():
     """References are kept; a selector may mean any of the places."""
-    weight = lw.Param(1.0)
+    weight = nn.Param(1.0)
     net = lw.Dict(a=weight, b=lw.data([weight]), c=Layer())
     net.d = lw.data({"again": net.c})
-    for what in ((), ("a",), ("b[0]",), (lw.filters.PathContains("a"),)):
-        frozen = lw.freeze(net, *what)
+    for what in ((), ("a",), ("b[0]",), (nn.filters.PathContains("a"),)):
+        frozen = nn.freeze(net, *what)
         assert frozen.a is frozen.b[0]
         assert frozen.a._leafwise_is_frozen
         assert frozen.c is frozen.d["again"]
         assert (frozen.c.name_to_kind["bare"] is FROZEN) == (what == ())
-    frozen = lw.freeze(net, "d")
+    frozen = nn.freeze(net, "d")
     assert frozen.c.name_to_kind["bare"] is FROZEN
     assert not weight._leafwise_is_frozen
     assert net.c.name_to_kind["bare"] is PARAMETER
@@ -333,8 +334,8 @@ def test_what_stands_twice_is_frozen_in_all_places():
 def test_arrays_are_not_copied():
     """Only objects and containers are new."""
     array = np.ones(3)
-    net = lw.Dict(a=lw.Param(array), b=lw.parameter(array))
-    frozen = lw.freeze(net)
+    net = lw.Dict(a=nn.Param(array), b=nn.parameter(array))
+    frozen = nn.freeze(net)
     assert frozen.a.value is array
     assert frozen.b is array
 
@@ -343,23 +344,23 @@ def test_cycles():
     """An object that contains itself is frozen; a selector finds no tree in it."""
     layer = Layer()
     layer.me = layer
-    frozen = lw.freeze(layer)
+    frozen = nn.freeze(layer)
     assert frozen.me is frozen
-    assert names(frozen, lw.Param) == []
-    assert names(lw.freeze(layer, lw.filters.PathContains("w")), lw.Param) == []
+    assert names(frozen, nn.Param) == []
+    assert names(nn.freeze(layer, nn.filters.PathContains("w")), nn.Param) == []
     with pytest.raises(lw.CycleError):
-        lw.freeze(layer, "**.w")
+        nn.freeze(layer, "**.w")
 
 
 def test_objects_that_are_no_trees():
     """All that is in them; by a filter, some of it."""
 
-    class Store(lw.Object):
+    class Store(nn.Object):
         def __init__(self):
             self.layers = [("first", Layer()), ("second", Layer())]
-            self.rate = lw.parameter(0.5)
+            self.rate = nn.parameter(0.5)
 
-    frozen = lw.freeze(Store())
+    frozen = nn.freeze(Store())
     assert names(frozen, PARAMETER) == []
     assert frozen.layers[0][0] == "first"
     assert names(frozen, FROZEN) == [
@@ -369,38 +370,38 @@ def test_objects_that_are_no_trees():
         "layers.1.1.w",
         "rate",
     ]
-    assert names(lw.freeze([Store()], "[0]")[0], PARAMETER) == []
-    partly = lw.freeze(Store(), lw.filters.PathContains(1))
+    assert names(nn.freeze([Store()], "[0]")[0], PARAMETER) == []
+    partly = nn.freeze(Store(), nn.filters.PathContains(1))
     assert names(partly, PARAMETER)[-1:] == ["rate"]
 
 
 def test_states_and_containers():
     """Variables are frozen wherever they stand."""
     net = Net()
-    frozen = lw.freeze(lw.state(net))
-    assert isinstance(frozen, lw.State)
-    assert paths(lw.filter_state(frozen, lw.Param)) == ()
-    lists = lw.freeze([lw.Param(1), {"a": (lw.Param(2), lw.Cache(3))}])
+    frozen = nn.freeze(nn.state(net))
+    assert isinstance(frozen, nn.State)
+    assert paths(nn.filter_state(frozen, nn.Param)) == ()
+    lists = nn.freeze([nn.Param(1), {"a": (nn.Param(2), nn.Cache(3))}])
     assert of_kind(lists, FROZEN) == [1, 2]
-    assert names(lw.freeze(lists, lw.Variable), FROZEN) == ["0", "1.a.0"]
+    assert names(nn.freeze(lists, nn.Variable), FROZEN) == ["0", "1.a.0"]
 
 
 def test_items_of_lists_and_dicts():
     """An item has a kind of its own."""
-    model = lw.Dict(items=lw.List([lw.parameter(1), lw.Param(2)]), keys=lw.parameter(3))
-    frozen = lw.freeze(model, "items[0]")
+    model = lw.Dict(items=lw.List([nn.parameter(1), nn.Param(2)]), keys=nn.parameter(3))
+    frozen = nn.freeze(model, "items[0]")
     assert (of_kind(frozen, FROZEN), of_kind(frozen, PARAMETER)) == ([1], [2, 3])
-    frozen = lw.freeze(model, "keys")
+    frozen = nn.freeze(model, "keys")
     assert of_kind(frozen, FROZEN) == [3]
-    assert of_kind(lw.freeze(model), PARAMETER) == []
+    assert of_kind(nn.freeze(model), PARAMETER) == []
 
 
 def test_trees_in_one_variable():
     """A variable is frozen as a whole."""
-    box = lw.Dict(w=lw.Param({"a": 1, "b": 2}))
-    assert of_kind(lw.freeze(box, "**.value"), FROZEN) == [1, 2]
+    box = lw.Dict(w=nn.Param({"a": 1, "b": 2}))
+    assert of_kind(nn.freeze(box, "**.value"), FROZEN) == [1, 2]
     with pytest.raises(ValueError, match=r"parameter at \['w'\] is selected: 1 of 2"):
-        lw.freeze(box, "**.a")
+        nn.freeze(box, "**.a")
 
 
 def test_frozen_dataclasses():
@@ -408,15 +409,15 @@ def test_frozen_dataclasses():
 
     @lw.dataclass(frozen=True)
     class Point(lw.Pytree):
-        x: float = lw.parameter()
+        x: float = nn.parameter()
 
-    assert of_kind(lw.freeze(Point(1.0)), FROZEN) == [1.0]
+    assert of_kind(nn.freeze(Point(1.0)), FROZEN) == [1.0]
 
 
 def test_deep_trees():
     """At any depth, with and without a selector."""
-    tree = lw.Param(1.0)
+    tree = nn.Param(1.0)
     for _ in range(3_000):
         tree = [tree]
-    assert of_kind(lw.freeze(tree), FROZEN) == [1.0]
-    assert of_kind(lw.freeze(tree, lw.Param), FROZEN) == [1.0]
+    assert of_kind(nn.freeze(tree), FROZEN) == [1.0]
+    assert of_kind(nn.freeze(tree, nn.Param), FROZEN) == [1.0]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import leafwise as lw
+from leafwise import nn
 
 
 class Node(lw.Pytree):
@@ -21,7 +22,7 @@ class Node(lw.Pytree):
             setattr(self, name, value)
 
 
-class Off(lw.Object):
+class Off(nn.Object):
     """The same, and no tree."""
 
     __init__ = Node.__init__
@@ -29,7 +30,7 @@ class Off(lw.Object):
 
 def tied():
     """Return an object in which one variable and one object stand twice."""
-    weight = lw.Param(np.ones(2))
+    weight = nn.Param(np.ones(2))
     inner = Node(w=weight, name="inner")
     return Node(a=inner, b=inner, c=lw.data([weight, {"k": inner}]), n=lw.data(3))
 
@@ -49,23 +50,23 @@ def knot():
 def test_n11_1_find_duplicates():
     """All paths of each thing; cycles; a filter; nothing for a tree."""
     tree = tied()
-    assert lw.find_duplicates(tree) == [
+    assert nn.find_duplicates(tree) == [
         [("a",), ("b",), ("c", 1, "k")],
         [("a", "w"), ("c", 0)],
     ]
-    assert lw.find_duplicates(tree, only=lw.Param) == [[("a", "w"), ("c", 0)]]
+    assert nn.find_duplicates(tree, only=nn.Param) == [[("a", "w"), ("c", 0)]]
     self = Node()
     self.me = self
-    assert lw.find_duplicates(self) == [[(), ("me",)]]
-    assert lw.find_duplicates(Node(a=Node(), b=Node())) == []
+    assert nn.find_duplicates(self) == [[(), ("me",)]]
+    assert nn.find_duplicates(Node(a=Node(), b=Node())) == []
 
 
 def test_n11_2_what_counts():
     """Arrays do; containers on request; numbers and texts do not."""
     array, row = np.ones(2), [1]
     tree = {"a": array, "b": [array, row, row, "s", "s", 5, 5, None, None]}
-    assert lw.find_duplicates(tree) == [[("a",), ("b", 0)]]
-    assert lw.find_duplicates(tree, containers=True) == [
+    assert nn.find_duplicates(tree) == [[("a",), ("b", 0)]]
+    assert nn.find_duplicates(tree, containers=True) == [
         [("a",), ("b", 0)],
         [("b", 1), ("b", 2)],
     ]
@@ -74,13 +75,13 @@ def test_n11_2_what_counts():
 def test_n11_4_split_merge_update():
     """One entry for what is shared; identity survives."""
     tree = tied()
-    graphdef, state = lw.split(tree)
-    assert lw.to_flat_state(state).paths == (("a", "w"), ("n",))
-    merged = lw.merge(graphdef, state)
+    graphdef, state = nn.split(tree)
+    assert nn.to_flat_state(state).paths == (("a", "w"), ("n",))
+    merged = nn.merge(graphdef, state)
     assert merged.a is merged.b is merged.c[1]["k"]
     assert merged.c[0] is merged.a.w is tree.a.w
     inner, plain = tree.a, tree.c
-    lw.update(tree, {"a": {"w": np.zeros(2)}, "n": 4})
+    nn.update(tree, {"a": {"w": np.zeros(2)}, "n": 4})
     assert tree.a is tree.b is inner
     assert tree.c is plain
     assert (inner.w.value.tolist(), tree.n) == ([0.0, 0.0], 4)
@@ -90,8 +91,8 @@ def test_n11_5_arrays_and_lists_are_not_shared():
     """An array under two names is two values; so is a plain list."""
     array, row = np.ones(1), [np.ones(1)]
     tree = Node(a=array, b=array, c=lw.data(row), d=lw.data(row))
-    merged = lw.merge(*lw.split(tree))
-    assert len(lw.to_flat_state(lw.state(tree))) == 4
+    merged = nn.merge(*nn.split(tree))
+    assert len(nn.to_flat_state(nn.state(tree))) == 4
     assert merged.c is not merged.d
 
 
@@ -99,11 +100,11 @@ def test_n11_5_arrays_and_lists_are_not_shared():
 @pytest.mark.parametrize(
     "duplicate",
     [
-        lw.clone,
+        nn.clone,
         copy.deepcopy,
         lambda x: pickle.loads(pickle.dumps(x)),
-        lambda x: lw.merge(*lw.split(x)),
-        lambda x: lw.merge(*pickle.loads(pickle.dumps(lw.split(x)))),
+        lambda x: nn.merge(*nn.split(x)),
+        lambda x: nn.merge(*pickle.loads(pickle.dumps(nn.split(x)))),
     ],
 )
 def test_n11_7_cycles_and_sharing_survive(make, duplicate):
@@ -111,24 +112,24 @@ def test_n11_7_cycles_and_sharing_survive(make, duplicate):
     tree = make()
     again = duplicate(tree)
     assert again is not tree
-    assert lw.find_duplicates(again) == lw.find_duplicates(tree)
-    assert lw.graphdef(again) == lw.graphdef(tree)
+    assert nn.find_duplicates(again) == nn.find_duplicates(tree)
+    assert nn.graphdef(again) == nn.graphdef(tree)
 
 
 def test_on_shared():
     """What stands twice may be refused, or warned of."""
     tree = tied()
-    with pytest.raises(lw.SharedError) as caught:
-        lw.split(tree, on_shared="error")
+    with pytest.raises(nn.SharedError) as caught:
+        nn.split(tree, on_shared="error")
     assert str(caught.value) == "the Node at ('a',) stands again at ('b',)"
     with pytest.warns(UserWarning, match="stands again") as found:
-        lw.state(tree, on_shared="warn")
+        nn.state(tree, on_shared="warn")
     assert len(found) == 3
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        lw.state(Node(a=Node()), on_shared="warn")
+        nn.state(Node(a=Node()), on_shared="warn")
     with pytest.raises(ValueError, match="on_shared must be"):
-        lw.split(tree, on_shared="maybe")
+        nn.split(tree, on_shared="maybe")
 
 
 # ------------------------------------------------------------- N12 what is no tree
@@ -139,14 +140,14 @@ def test_n12_objects_split():
     off = Off(a=[np.array(1), np.array(2)], b="hello", late=[])
     off.b = np.array(3)
     off.late.append(np.array(4))
-    assert lw.to_flat_state(lw.state(off)).paths == (
+    assert nn.to_flat_state(nn.state(off)).paths == (
         ("a", 0),
         ("a", 1),
         ("b",),
         ("late", 0),
     )
-    lw.update(off, {"a": {1: np.array(9)}, "b": np.array(8)})
-    again = lw.clone(off)
+    nn.update(off, {"a": {1: np.array(9)}, "b": np.array(8)})
+    again = nn.clone(off)
     assert ([int(x) for x in again.a], int(again.b)) == ([1, 9], 8)
     assert type(again) is Off
 
@@ -156,78 +157,78 @@ def test_n12_objects_split():
 
 def test_n13_1_sow():
     """By default a growing tuple; functions of one's own; types by name."""
-    module = lw.Module()
-    assert module.sow(lw.Intermediate, "y", 1)
+    module = nn.Module()
+    assert module.sow(nn.Intermediate, "y", 1)
     module.sow("intermediates", "y", 2)
     assert module.y.value == (1, 2)
     for value in (3, 4):
         module.sow(
-            lw.Cache, "sum", value, init_fn=lambda: 0, reduce_fn=lambda a, b: a + b
+            nn.Cache, "sum", value, init_fn=lambda: 0, reduce_fn=lambda a, b: a + b
         )
     assert module.sum.value == 7
 
 
 def test_n13_2_names_that_are_taken():
     """By a value, a method, a variable of another type."""
-    module = lw.Module()
+    module = nn.Module()
     module.z = 3
-    module.w = lw.Param(1)
+    module.w = nn.Param(1)
     with pytest.raises(
         ValueError, match="Expected 'z' of Module to be a Variable, got"
     ):
-        module.sow(lw.Intermediate, "z", 1)
+        module.sow(nn.Intermediate, "z", 1)
     with pytest.raises(
         ValueError, match="'sow' of Module to be a Variable, got method"
     ):
-        module.sow(lw.Intermediate, "sow", 1)
+        module.sow(nn.Intermediate, "sow", 1)
     with pytest.raises(ValueError, match="of type 'Intermediate', got 'Param'"):
-        module.sow(lw.Intermediate, "w", 1)
+        module.sow(nn.Intermediate, "w", 1)
     with pytest.raises(ValueError, match="no type of variables"):
         module.sow("nothing", "q", 1)
 
 
 def test_n13_3_pop():
     """Nested by path; gone with its kind; several filters; not out of lists."""
-    tree = Node(a=Node(y=lw.Intermediate(1), p=lw.Param(2)), d=lw.Dict())
-    tree.d["z"] = lw.Intermediate(3)
+    tree = Node(a=Node(y=nn.Intermediate(1), p=nn.Param(2)), d=lw.Dict())
+    tree.d["z"] = nn.Intermediate(3)
     tree.plain = lw.data({"q": tree.a.y})
-    found = lw.pop(tree, lw.Intermediate)
-    assert lw.to_pure_dict(found) == {"a": {"y": 1}, "d": {"z": 3}}
-    assert "y" not in lw.name_to_kind(tree.a)
+    found = nn.pop(tree, nn.Intermediate)
+    assert nn.to_pure_dict(found) == {"a": {"y": 1}, "d": {"z": 3}}
+    assert "y" not in nn.name_to_kind(tree.a)
     assert (len(tree.d), tree.plain) == (0, {})
-    assert lw.pop(tree, lw.Intermediate) == lw.State({})
-    params, rest = lw.pop(tree, lw.Param, ...)
-    assert (lw.to_pure_dict(params), rest) == ({"a": {"p": 2}}, lw.State({}))
+    assert nn.pop(tree, nn.Intermediate) == nn.State({})
+    params, rest = nn.pop(tree, nn.Param, ...)
+    assert (nn.to_pure_dict(params), rest) == ({"a": {"p": 2}}, nn.State({}))
     with pytest.raises(ValueError, match="at least one filter"):
-        lw.pop(tree)
+        nn.pop(tree)
     for items in (
-        lw.List([lw.Param(1)]),
-        [lw.Param(1)],
-        Node(t=lw.data((lw.Param(1),))),
+        lw.List([nn.Param(1)]),
+        [nn.Param(1)],
+        Node(t=lw.data((nn.Param(1),))),
     ):
         with pytest.raises(ValueError, match="Cannot pop key 0 at"):
-            lw.pop({"x": lw.Param(0), "items": items}, lw.Param)
+            nn.pop({"x": nn.Param(0), "items": items}, nn.Param)
 
 
 def test_n13_4_capture():
     """The result, and what was sown; also from a method, with a state before."""
 
-    class Model(lw.Module):
+    class Model(nn.Module):
         def __call__(self, x):
-            self.sow(lw.Intermediate, "seen", x)
+            self.sow(nn.Intermediate, "seen", x)
             return self.half(x)
 
         def half(self, x):
-            self.sow(lw.Cache, "last", x)
+            self.sow(nn.Cache, "last", x)
             return self.perturb("p", x / 2)
 
     model = Model()
-    out, seen, cache = lw.capture(model, lw.Intermediate, lw.Cache)(3.0)
-    assert (out, lw.to_pure_dict(seen)["seen"]) == (1.5, (3.0,))
+    out, seen, cache = nn.capture(model, nn.Intermediate, nn.Cache)(3.0)
+    assert (out, nn.to_pure_dict(seen)["seen"]) == (1.5, (3.0,))
     assert cache.last.value == (3.0,)
-    assert lw.state(model) == lw.State({})
-    model.p = lw.Perturbation(0.0)
-    out, _ = lw.capture(model.half, init={"p": 1.0})(3.0)
+    assert nn.state(model) == nn.State({})
+    model.p = nn.Perturbation(0.0)
+    out, _ = nn.capture(model.half, init={"p": 1.0})(3.0)
     assert out == 2.5
     assert model.p.value == 0.0
 
@@ -237,15 +238,15 @@ def test_n13_4_capture():
 
 def test_n14_perturb():
     """Zeros at first, then what is stored; trees; types by name."""
-    module = lw.Module()
+    module = nn.Module()
     x = np.ones((1, 3), np.float32)
     assert module.perturb("x", x).tolist() == [[1.0] * 3]
-    assert (module.x.value.dtype, type(module.x)) == (np.float32, lw.Perturbation)
+    assert (module.x.value.dtype, type(module.x)) == (np.float32, nn.Perturbation)
     module.x[...] += 2
     assert module.perturb("x", x).tolist() == [[3.0] * 3]
     value = {"a": 1, "b": (2.5, 1j)}
     assert module.perturb("t", value, "cache") == value
-    assert type(module.t) is lw.Cache
+    assert type(module.t) is nn.Cache
     with pytest.raises(ValueError, match="of type 'Perturbation', got 'Cache'"):
         module.perturb("t", value)
     with pytest.raises(lw.StructureError):
@@ -257,56 +258,56 @@ def test_n14_perturb():
 
 def test_n18_4_split_by_filters():
     """Exhaustive or refused; merge in any order; wrong states say where."""
-    tree = Node(a=lw.Param(1), b=lw.Cache(2), c=lw.data(3))
-    graphdef, params, caches, rest = lw.split(tree, lw.Param, lw.Cache, ...)
+    tree = Node(a=nn.Param(1), b=nn.Cache(2), c=lw.data(3))
+    graphdef, params, caches, rest = nn.split(tree, nn.Param, nn.Cache, ...)
     for states in ((params, caches, rest), (rest, params, caches)):
-        again = lw.merge(graphdef, *states)
+        again = nn.merge(graphdef, *states)
         assert (again.a.value, again.b.value, again.c) == (1, 2, 3)
     with pytest.raises(ValueError, match=r"leave 2 over(.|\n)*\('b',\): Cache"):
-        lw.split(tree, lw.Param)
-    assert [len(part) for part in lw.state(tree, lw.Param, int)] == [1, 1]
+        nn.split(tree, nn.Param)
+    assert [len(part) for part in nn.state(tree, nn.Param, int)] == [1, 1]
     cases = [
         ((params, rest), r"no value at \('b',\): no item 'b'"),
         ((params, caches, rest, {"d": 1}), r"a value at \('d',\), where the"),
         ((params, caches, rest, rest), r"two states have a value at \('c',\)"),
-        ((params, {"b": lw.Param(2)}, rest), "expected a Cache, got Param"),
+        ((params, {"b": nn.Param(2)}, rest), "expected a Cache, got Param"),
         ((params, {"b": {"x": 1}}, rest), "expected a Cache, got a mapping"),
-        ((params, caches, {"c": lw.Param(1)}), "expected a bare value, got Param"),
+        ((params, caches, {"c": nn.Param(1)}), "expected a bare value, got Param"),
     ]
     for states, text in cases:
         with pytest.raises(lw.StructureError, match=text):
-            lw.merge(graphdef, *states)
+            nn.merge(graphdef, *states)
     with pytest.raises(TypeError, match="takes a GraphDef first"):
-        lw.merge(params, graphdef)
+        nn.merge(params, graphdef)
     with pytest.raises(TypeError, match="got a bare int"):
-        lw.split(3)
+        nn.split(3)
     with pytest.raises(TypeError, match="got a bare Param"):
-        lw.state(lw.Param(3))
+        nn.state(nn.Param(3))
     with pytest.raises(TypeError, match="a state or nested mappings are needed"):
-        lw.merge(graphdef, 3)
+        nn.merge(graphdef, 3)
 
 
 def test_n18_5_states_alias_variables():
     """A state has the variables themselves; `copy` and bare values make new ones."""
-    tree = Node(a=lw.Param(1, note="n"))
-    graphdef, state = lw.split(tree)
+    tree = Node(a=nn.Param(1, note="n"))
+    graphdef, state = nn.split(tree)
     assert state.a is tree.a
-    assert lw.merge(graphdef, state).a is tree.a
-    assert lw.merge(graphdef, state, copy=True).a is not tree.a
-    fresh = lw.merge(graphdef, {"a": 5}).a
-    assert (type(fresh), fresh.value, fresh.note) == (lw.Param, 5, "n")
+    assert nn.merge(graphdef, state).a is tree.a
+    assert nn.merge(graphdef, state, copy=True).a is not tree.a
+    fresh = nn.merge(graphdef, {"a": 5}).a
+    assert (type(fresh), fresh.value, fresh.note) == (nn.Param, 5, "n")
 
 
 def test_n18_5_update():
     """Values, variables of any type, new names; what does not fit says where."""
-    tree = Node(a=lw.Param(1), b=Node(c=lw.data(2)), s="static", l=lw.data([1, (2,)]))
+    tree = Node(a=nn.Param(1), b=Node(c=lw.data(2)), s="static", l=lw.data([1, (2,)]))
     variable, inner, row = tree.a, tree.b, tree.l
-    lw.update(tree, {"a": lw.Cache(7, x=1), "b": {"c": 8, "new": np.ones(1)}, "s": "t"})
-    lw.update(tree, {"l": {0: 5}}, {"l": {1: {0: 6}}})
+    nn.update(tree, {"a": nn.Cache(7, x=1), "b": {"c": 8, "new": np.ones(1)}, "s": "t"})
+    nn.update(tree, {"l": {0: 5}}, {"l": {1: {0: 6}}})
     assert (variable.value, variable.x, inner.c, tree.s) == (7, 1, 8, "t")
     assert (tree.l, tree.l is row) == ([5, (6,)], True)
-    assert lw.name_to_kind(inner)["new"].is_data
-    before = lw.to_pure_dict(lw.state(lw.clone(tree)))
+    assert nn.name_to_kind(inner)["new"].is_data
+    before = nn.to_pure_dict(nn.state(nn.clone(tree)))
     cases = [
         ({"b": 3}, lw.StructureError, r"at \('b',\): expected the values of a Node"),
         ({"a": {"x": 1}}, lw.StructureError, "expected a Param, got a mapping"),
@@ -318,9 +319,9 @@ def test_n18_5_update():
     ]
     for state, error, text in cases:
         with pytest.raises(error, match=text):
-            lw.update(tree, {"a": 0, "n": lw.Param(1)}, state)
-        assert lw.to_pure_dict(lw.state(tree)).keys() == before.keys()
-        assert lw.to_pure_dict(lw.state(tree))["a"] == 7
+            nn.update(tree, {"a": 0, "n": nn.Param(1)}, state)
+        assert nn.to_pure_dict(nn.state(tree)).keys() == before.keys()
+        assert nn.to_pure_dict(nn.state(tree))["a"] == 7
 
 
 def test_an_update_that_fails_while_writing_is_taken_back():
@@ -337,11 +338,11 @@ def test_an_update_that_fails_while_writing_is_taken_back():
 
     items, table = lw.List([lw.data(1)]), lw.Dict(a=lw.data(1))
     tree = Guarded(
-        p=lw.Param(1, m=1), d=lw.data({"k": 1}), i=items, t=table, q=lw.data(1)
+        p=nn.Param(1, m=1), d=lw.data({"k": 1}), i=items, t=table, q=lw.data(1)
     )
-    before, text = lw.graphdef(tree), repr(tree)
+    before, text = nn.graphdef(tree), repr(tree)
     state = {
-        "p": lw.Cache(2),
+        "p": nn.Cache(2),
         "d": {"k": 2, "new": 3},
         "i": {0: 2, 1: np.ones(1)},
         "t": {"a": 2, "b": np.ones(1)},
@@ -350,24 +351,24 @@ def test_an_update_that_fails_while_writing_is_taken_back():
         "zz": 5,
     }
     with pytest.raises(RuntimeError):
-        lw.update(tree, state)
-    assert lw.graphdef(tree) == before
+        nn.update(tree, state)
+    assert nn.graphdef(tree) == before
     assert repr(tree) == text
 
 
 def test_n18_6_graphdefs():
     """Compared by types of statics too, hashable whatever they are, printed."""
     one, other = Node(s=1, x=lw.data(0)), Node(s=True, x=lw.data(0))
-    assert lw.graphdef(one) != lw.graphdef(other)
-    assert lw.graphdef(one) == lw.graphdef(Node(x=lw.data(5), s=1))
-    assert lw.graphdef(Node(a=lw.Param(1))) != lw.graphdef(Node(a=lw.Param(1, m=1)))
-    assert lw.graphdef(Node(a=lw.Param(1))) != lw.graphdef(Node(a=lw.Cache(1)))
-    listed = lw.graphdef(Node(s=[1]))
-    assert hash(listed) == hash(lw.graphdef(Node(s=[1])))
-    assert (lw.graphdef(one) == 3, lw.graphdef(one).num_leaves) == (False, 1)
+    assert nn.graphdef(one) != nn.graphdef(other)
+    assert nn.graphdef(one) == nn.graphdef(Node(x=lw.data(5), s=1))
+    assert nn.graphdef(Node(a=nn.Param(1))) != nn.graphdef(Node(a=nn.Param(1, m=1)))
+    assert nn.graphdef(Node(a=nn.Param(1))) != nn.graphdef(Node(a=nn.Cache(1)))
+    listed = nn.graphdef(Node(s=[1]))
+    assert hash(listed) == hash(nn.graphdef(Node(s=[1])))
+    assert (nn.graphdef(one) == 3, nn.graphdef(one).num_leaves) == (False, 1)
     tree = tied()
     tree.more = lw.data((1, None, OrderedDict(a=1)))
-    graphdef = lw.graphdef(tree)
+    graphdef = nn.graphdef(tree)
     assert pickle.loads(pickle.dumps(graphdef)) == graphdef
     assert repr(graphdef) == (
         "GraphDef(Node(a=Node(name='inner', w=Param(*)), b=#1, c=list([0]=#2, "
@@ -379,7 +380,7 @@ def test_n18_6_graphdefs():
 def test_n18_6_going_through():
     """Everything once, inner things first; modules; direct children."""
     tree = tied()
-    found = [(path, type(value).__name__) for path, value in lw.iter_graph(tree)]
+    found = [(path, type(value).__name__) for path, value in nn.iter_graph(tree)]
     assert found == [
         (("a", "w", "value"), "ndarray"),
         (("a", "w"), "Param"),
@@ -389,8 +390,8 @@ def test_n18_6_going_through():
         (("n",), "int"),
         ((), "Node"),
     ]
-    assert [key for key, _ in lw.iter_children(tree)] == ["a", "b"]
-    assert [path for path, _ in lw.iter_graph(knot())][-1] == ()
+    assert [key for key, _ in nn.iter_children(tree)] == ["a", "b"]
+    assert [path for path, _ in nn.iter_graph(knot())][-1] == ()
 
 
 def test_n18_6_recursive_map():
@@ -400,55 +401,55 @@ def test_n18_6_recursive_map():
 
     def double(path, value):
         paths.append(path)
-        return lw.Cache(2) if isinstance(value, lw.Param) else value
+        return nn.Cache(2) if isinstance(value, nn.Param) else value
 
-    again = lw.recursive_map(double, tree)
+    again = nn.recursive_map(double, tree)
     assert paths == [("a", "w"), ("a",), ()]
     assert (type(again.a.w), again.a.w is again.c[0], again.a is again.b) == (
-        lw.Cache,
+        nn.Cache,
         True,
         True,
     )
-    assert type(tree.a.w) is lw.Param
+    assert type(tree.a.w) is nn.Param
     with pytest.raises(TypeError, match="stands in a tuple, which cannot be changed"):
-        lw.recursive_map(double, Node(t=lw.data((lw.Param(1),))))
+        nn.recursive_map(double, Node(t=lw.data((nn.Param(1),))))
 
 
 def test_n18_6_attributes_of_many():
     """By name and filter; missing names, and refused values, change nothing."""
     tree = Node(a=Node(on=True, x=1), b=Node(on=True), on=True)
-    lw.set_attributes(tree, lambda path, _: path == ("a",), on=False)
+    nn.set_attributes(tree, lambda path, _: path == ("a",), on=False)
     assert (tree.on, tree.a.on, tree.b.on) == (True, False, True)
     with pytest.raises(ValueError, match="following attributes: nothing"):
-        lw.set_attributes(tree, on=5, nothing=1)
+        nn.set_attributes(tree, on=5, nothing=1)
     with pytest.raises(lw.KindError):
-        lw.set_attributes(tree, on=5, x=np.ones(1))
+        nn.set_attributes(tree, on=5, x=np.ones(1))
     assert tree.on is True
-    other = lw.with_attributes(tree, Node, on=3)
+    other = nn.with_attributes(tree, Node, on=3)
     assert (other.b.on, tree.b.on) == (3, True)
     layers = lw.List([Node(deterministic=True, training=False)])
-    lw.train(layers)
+    nn.train(layers)
     assert (layers[0].deterministic, layers[0].training) == (False, True)
-    lw.eval(layers, training=None)
+    nn.eval(layers, training=None)
     assert (layers[0].deterministic, layers[0].training) == (True, None)
-    lw.set_metadata(tree, lw.Param, m=1)
+    nn.set_metadata(tree, nn.Param, m=1)
 
 
 def test_n18_6_call():
     """Methods of what exists as structure and state, by any path."""
 
-    class Counter(lw.Module):
+    class Counter(nn.Module):
         def __init__(self):
-            self.n = lw.BatchStat(0)
+            self.n = nn.BatchStat(0)
 
         def add(self, by):
             self.n[...] += by
             return by
 
-    pair = lw.split(lw.Dict(items=lw.List([Counter()])))
-    result, (graphdef, state) = lw.call(pair)["items"][0].add(3)
-    assert (result, lw.to_pure_dict(state)) == (3, {"items": {0: {"n": 3}}})
-    assert lw.to_pure_dict(pair[1]) == {"items": {0: {"n": 0}}}
+    pair = nn.split(lw.Dict(items=lw.List([Counter()])))
+    result, (graphdef, state) = nn.call(pair)["items"][0].add(3)
+    assert (result, nn.to_pure_dict(state)) == (3, {"items": {0: {"n": 3}}})
+    assert nn.to_pure_dict(pair[1]) == {"items": {0: {"n": 0}}}
     assert graphdef == pair[0]
 
 
@@ -464,10 +465,10 @@ def test_clone_of_plain_containers():
         "c": deque([row], maxlen=3),
         "d": OrderedDict(x=array),
         "e": array,
-        "n": Node(s=[1], w=lw.Param([row])),
+        "n": Node(s=[1], w=nn.Param([row])),
     }
     tree["self"] = tree
-    again = lw.clone(tree)
+    again = nn.clone(tree)
     assert again["self"] is again
     assert again["a"] is again["b"][0] is again["b"][1]["k"] is again["c"][0]
     assert again["a"] is again["n"].w.value[0] is not row
@@ -477,11 +478,11 @@ def test_clone_of_plain_containers():
     assert again["e"] is not array
     loop = []
     loop.append((loop,))
-    assert lw.clone(loop)[0][0] is not loop
+    assert nn.clone(loop)[0][0] is not loop
     bad = ([],)
     bad[0].append(bad)
     with pytest.raises(lw.CycleError):
-        lw.clone(bad)
+        nn.clone(bad)
 
 
 def test_maps_may_keep_ties():
@@ -519,7 +520,7 @@ def test_maps_may_keep_ties():
 
 def test_tree_check():
     """Cycles and what stands twice, with both paths."""
-    lw.tree_check({"a": [1, 1, "s", None], "b": (None, np.ones(1))})
+    nn.tree_check({"a": [1, 1, "s", None], "b": (None, np.ones(1))})
     row, array = [1], np.ones(1)
     cases = [
         ([row, row], "the list at (0,) stands again at (1,)"),
@@ -527,18 +528,18 @@ def test_tree_check():
         (Node(a=lw.data(row), b=lw.data(row)), "the list at ('a',) stands again at"),
     ]
     for tree, text in cases:
-        with pytest.raises(lw.SharedError) as caught:
-            lw.tree_check(tree)
+        with pytest.raises(nn.SharedError) as caught:
+            nn.tree_check(tree)
         assert str(caught.value).startswith(text)
-        lw.tree_check(tree, on_shared="allow")
+        nn.tree_check(tree, on_shared="allow")
     loop = [1]
     loop.append({"up": loop})
     with pytest.raises(lw.CycleError, match=r"at the root stands again at \(1, 'up'\)"):
-        lw.tree_check(loop, on_shared="allow")
+        nn.tree_check(loop, on_shared="allow")
     with pytest.raises(lw.CycleError):
-        lw.split({"loop": loop})
+        nn.split({"loop": loop})
     with pytest.raises(lw.CycleError):
-        lw.find_duplicates(loop)
+        nn.find_duplicates(loop)
 
 
 # ---------------------------------------------------------------------- deep and wide
@@ -553,26 +554,26 @@ def test_depth_and_width():
         deep = Node(inner=deep, x=lw.data(i)) if deep else Node(x=lw.data(i))
     wide = lw.List([Node(x=lw.data(i)) for i in range(100_000)])
     for tree in (deep, wide):
-        graphdef, state = lw.split(tree)
+        graphdef, state = nn.split(tree)
         assert graphdef.num_leaves == 100_000
-        assert lw.graphdef(lw.merge(graphdef, state)) == graphdef
-        assert lw.graphdef(lw.clone(tree)) == graphdef
-        assert lw.find_duplicates(tree) == []
-        lw.update(tree, state)
-        lw.tree_check(tree)
-    assert lw.merge(graphdef, state)[99_999].x == 99_999
+        assert nn.graphdef(nn.merge(graphdef, state)) == graphdef
+        assert nn.graphdef(nn.clone(tree)) == graphdef
+        assert nn.find_duplicates(tree) == []
+        nn.update(tree, state)
+        nn.tree_check(tree)
+    assert nn.merge(graphdef, state)[99_999].x == 99_999
 
 
 def test_a_bad_value_at_one_of_many_paths():
     """A failing update leaves a thousand values as they were."""
-    tree = lw.List([Node(p=lw.Param(i), q=lw.data(i), s="s") for i in range(1000)])
-    graphdef, before = lw.graphdef(tree), lw.tree_leaves(tree)
+    tree = lw.List([Node(p=nn.Param(i), q=lw.data(i), s="s") for i in range(1000)])
+    graphdef, before = nn.graphdef(tree), lw.tree_leaves(tree)
     for bad in ({"s": np.ones(1)}, {"q": {"x": 1}}, {"p": {}}):
         state = {i: {"p": -1, "q": -1} for i in range(1000)}
         state[999] |= bad
         with pytest.raises((lw.KindError, lw.StructureError)):
-            lw.update(tree, state)
-        assert lw.graphdef(tree) == graphdef
+            nn.update(tree, state)
+        assert nn.graphdef(tree) == graphdef
         assert lw.tree_leaves(tree) == before
 
 
@@ -583,18 +584,18 @@ class Pair(NamedTuple):
 
 def test_named_tuples_go_by_their_names():
     """In paths, in states, in filters, and on the way back."""
-    model = lw.Dict(p=lw.data(Pair(lw.Param(1.0), [lw.Param(2.0)])))
-    graphdef, state = lw.split(model)
-    assert lw.to_flat_state(state).paths == (("p", "x"), ("p", "y", 0))
+    model = lw.Dict(p=lw.data(Pair(nn.Param(1.0), [nn.Param(2.0)])))
+    graphdef, state = nn.split(model)
+    assert nn.to_flat_state(state).paths == (("p", "x"), ("p", "y", 0))
     assert state.p.x.value == 1.0
-    assert lw.state(model, lw.filters.PathContains("y")).p.y[0].value == 2.0
+    assert nn.state(model, nn.filters.PathContains("y")).p.y[0].value == 2.0
     assert (
         repr(graphdef) == "GraphDef(Dict(['p']=Pair(x=Param(*), y=list([0]=Param(*)))))"
     )
-    assert lw.merge(graphdef, state).p == model.p
-    lw.update(model, {"p": {"x": 5.0}})
+    assert nn.merge(graphdef, state).p == model.p
+    nn.update(model, {"p": {"x": 5.0}})
     assert model.p.x.value == 5.0
-    assert [path for path, _ in lw.iter_graph(model.p)] == [
+    assert [path for path, _ in nn.iter_graph(model.p)] == [
         ("x", "value"),
         ("x",),
         ("y", 0, "value"),
@@ -607,27 +608,27 @@ def test_named_tuples_go_by_their_names():
 def test_a_named_tuple_with_bare_values_is_made_anew():
     """An update by the name of a field puts another tuple in its place."""
     model = lw.Dict(p=lw.data(Pair(1, 2)))
-    lw.update(model, {"p": {"y": 3}})
+    nn.update(model, {"p": {"y": 3}})
     assert model.p == Pair(1, 3)
     with pytest.raises(lw.StructureError, match=r"there is no place at \('p', 'z'\)"):
-        lw.update(model, {"p": {"z": 3}})
+        nn.update(model, {"p": {"z": 3}})
 
 
 def test_struct_sequences_go_by_their_names():
     """As named tuples do."""
     model = lw.Dict(when=lw.data(time.gmtime(0)))
-    assert lw.state(model).when.tm_year == 1970
-    assert "struct_time(tm_year=*" in repr(lw.graphdef(model))
+    assert nn.state(model).when.tm_year == 1970
+    assert "struct_time(tm_year=*" in repr(nn.graphdef(model))
 
 
 def test_a_variable_of_another_class_of_the_same_name_is_told_apart():
     """Expected one, got another: the text says which."""
 
     def made(module):
-        return type("Weight", (lw.Variable,), {"__module__": module})
+        return type("Weight", (nn.Variable,), {"__module__": module})
 
-    graphdef, _ = lw.split({"w": made("first")(1)})
+    graphdef, _ = nn.split({"w": made("first")(1)})
     with pytest.raises(lw.StructureError) as caught:
-        lw.merge(graphdef, lw.State({"w": made("second")(1)}))
+        nn.merge(graphdef, nn.State({"w": made("second")(1)}))
     assert caught.value.expected == "a first.Weight"
     assert caught.value.actual == "second.Weight"

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import leafwise as lw
+from leafwise import nn
 
 
 def paths(tree):
@@ -96,13 +97,13 @@ def test_n4_5_any_leaf_will_do(leaf):
         lw.List([]),
         lw.Dict(),
         Point(),
-        lw.Object(),
+        nn.Object(),
     ],
 )
 def test_n5_1_data(value):
     """Arrays, trees and objects are data."""
     assert lw.is_data(value)
-    assert lw.name_to_kind(Point(x=value))["x"].is_data
+    assert nn.name_to_kind(Point(x=value))["x"].is_data
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,7 @@ def test_n5_1_data(value):
 def test_n5_2_static(value):
     """Everything else is static, NumPy's scalars and all classes included."""
     assert not lw.is_data(value)
-    assert lw.name_to_kind(Point(x=value)) == {"x": lw.Kind.STATIC}
+    assert nn.name_to_kind(Point(x=value)) == {"x": nn.Kind.STATIC}
 
 
 def test_n5_2_containers_of_data_are_no_data():
@@ -192,7 +193,7 @@ def test_n6_3_data_may_become_none():
     """Data that is set to None is data still."""
     point = Point(x=np.ones(1))
     point.x = None
-    assert lw.name_to_kind(point)["x"].is_data
+    assert nn.name_to_kind(point)["x"].is_data
     assert lw.tree_leaves(point) == []
 
 
@@ -207,11 +208,11 @@ def test_n7_2_specifiers_take_the_options_of_fields():
         a: int = lw.data(default=1, repr=False, compare=False, hash=False)
         b: list = lw.static(default_factory=list, kw_only=True, metadata={"unit": "m"})
         c: int = lw.data(init=False, default_factory=lambda: 3)
-        d: float = lw.parameter(default=0.5)
+        d: float = nn.parameter(default=0.5)
 
     full = Full(b=[2])
     assert lw.tree_leaves(full) == [1, 3, 0.5]
-    assert lw.name_to_kind(full)["d"] is lw.Kind.PARAMETER
+    assert nn.name_to_kind(full)["d"] is nn.Kind.PARAMETER
     assert dataclasses.fields(Full)[1].metadata["unit"] == "m"
     with pytest.raises(TypeError, match="either a single positional argument"):
         lw.data(1, default=2)
@@ -220,7 +221,7 @@ def test_n7_2_specifiers_take_the_options_of_fields():
     with pytest.raises(ValueError, match="metadata 'static': True disagree"):
         lw.data(metadata={"static": True})
     with pytest.raises(ValueError, match=r"pytree_node=False and kind=Kind.DATA"):
-        lw.field(pytree_node=False, kind=lw.Kind.DATA)
+        lw.field(pytree_node=False, kind=nn.Kind.DATA)
 
 
 def test_n7_3_options_of_the_decorator():
@@ -266,7 +267,7 @@ def test_n7_5_disagreement():
 
         @lw.dataclass
         class Foo(lw.Pytree):
-            a: lw.Data[int] = lw.static()
+            a: nn.Data[int] = lw.static()
 
     with pytest.raises(ValueError, match="has metadata that disagrees"):
 
@@ -300,11 +301,11 @@ def test_n7_7_annotations_of_the_class():
     """They hold for all instances; a subclass may flip them, an instance, too."""
 
     class Base(lw.Pytree):
-        x: lw.Data[object]
-        y: lw.Static[object]
+        x: nn.Data[object]
+        y: nn.Static[object]
 
     class Flipped(Base):
-        x: lw.Static[object]
+        x: nn.Static[object]
 
     base, flipped = Base(), Flipped()
     base.x = flipped.x = 1
@@ -347,9 +348,9 @@ def test_n8_1_kinds_stay():
 def test_n8_2_kinds_belong_to_instances_and_end_with_del():
     """Another instance knows nothing of it; after `del` it is asked anew."""
     point = Point(x=lw.data(1))
-    assert lw.name_to_kind(Point(x=1)) == {"x": lw.Kind.STATIC}
+    assert nn.name_to_kind(Point(x=1)) == {"x": nn.Kind.STATIC}
     del point.x
-    assert lw.name_to_kind(point) == {}
+    assert nn.name_to_kind(point) == {}
     point.x = 1
     assert lw.tree_leaves(point) == []
     with pytest.raises(AttributeError):
@@ -367,7 +368,7 @@ def test_n8_3_what_was_smuggled_in():
 
     foo = Foo()
     assert lw.tree_leaves(foo)[1:] == [2]
-    assert {name: kind.value for name, kind in lw.name_to_kind(foo).items()} == {
+    assert {name: kind.value for name, kind in nn.name_to_kind(foo).items()} == {
         "x": "data",
         "y": "data",
         "z": "static",
@@ -394,7 +395,7 @@ def test_n8_cached_properties_are_no_part():
     assert lw.tree_structure(foo) == treedef
     mapped = lw.tree_map(lambda x: x + 1, foo)
     assert (mapped.doubled, copy.copy(foo).doubled) == (6, 4)
-    assert "doubled" not in lw.name_to_kind(foo)
+    assert "doubled" not in nn.name_to_kind(foo)
 
 
 # --------------------------------------------------------------------- N9 checks
@@ -422,7 +423,7 @@ def test_n9_5_declared_static_and_mended_in_init():
     """Data for a declared name is refused at the end of `__init__` only."""
 
     class Foo(lw.Pytree):
-        x: lw.Static[object]
+        x: nn.Static[object]
 
         def __init__(self, mend):
             self.x = np.ones(1)
@@ -514,13 +515,13 @@ def test_properties_keep_their_own_state():
 
     foo = Foo()
     foo.x = np.ones(1)
-    assert lw.name_to_kind(foo) == {"_x": lw.Kind.DATA}
+    assert nn.name_to_kind(foo) == {"_x": nn.Kind.DATA}
     for name, error in (("x", RuntimeError), ("fixed", AttributeError)):
         with pytest.raises(error):
             setattr(foo, name, None)
         with pytest.raises(error):
             setattr(foo, name, lw.data(None))
-    assert lw.name_to_kind(foo) == {"_x": lw.Kind.DATA}
+    assert nn.name_to_kind(foo) == {"_x": nn.Kind.DATA}
     assert foo.x.tolist() == [1.0]
 
 
@@ -531,7 +532,7 @@ def test_containers_may_be_data_in_a_class_that_is_not_strict():
     """`strict=False` makes data of a container that holds data, also later."""
 
     class Loose(lw.Pytree, strict=False):
-        fixed: lw.Static[object]
+        fixed: nn.Static[object]
 
         def __init__(self):
             self.layers = [np.ones(1)]
@@ -567,12 +568,12 @@ def test_pytree_false_is_inherited():
         False,
     )
     with pytest.raises(ValueError, match="an Object is never a node"):
-        type("Bad", (lw.Object,), {}, pytree=True)
+        type("Bad", (nn.Object,), {}, pytree=True)
 
 
 def test_an_object_in_a_pytree_is_an_opaque_leaf():
     """An `Object` is data where it stands, and nobody looks inside."""
-    inner = lw.Object()
+    inner = nn.Object()
     inner.anything = [np.ones(1), lw]
     assert lw.tree_leaves(Point(x=inner)) == [inner]
 
@@ -586,10 +587,10 @@ def test_options_are_checked():
 def test_kind_of_a_class():
     """A class may say which kind its instances are."""
 
-    class Weight(lw.Pytree, kind=lw.Kind.PARAMETER):
+    class Weight(lw.Pytree, kind=nn.Kind.PARAMETER):
         pass
 
-    assert lw.name_to_kind(Point(w=Weight()))["w"] is lw.Kind.PARAMETER
+    assert nn.name_to_kind(Point(w=Weight()))["w"] is nn.Kind.PARAMETER
 
 
 def test_n7_3_a_pytree_is_a_node_everywhere():
@@ -642,7 +643,7 @@ def test_n15_text_of_repeated_and_deep_objects():
 
 @pytest.mark.parametrize(
     "duplicate",
-    [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x)), lw.replace],
+    [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x)), nn.replace],
 )
 def test_n18_7_copies(duplicate):
     """Copies have their own kinds, the same treedef and their own attributes."""
@@ -653,7 +654,7 @@ def test_n18_7_copies(duplicate):
     assert [*vars(again)] == ["a", "s"]
     again.b = lw.data(3)
     again.s = lw.data(2)
-    assert lw.name_to_kind(point) == {"a": lw.Kind.DATA, "s": lw.Kind.STATIC}
+    assert nn.name_to_kind(point) == {"a": nn.Kind.DATA, "s": nn.Kind.STATIC}
     assert (again == point, point == point, len({again, point})) == (False, True, 2)
 
 
@@ -681,11 +682,11 @@ def test_users_may_choose_what_is_pickled():
 def test_replace():
     """A copy with other values, checked as assignments are; statics included."""
     point = Point(size=3, x=lw.data(1))
-    other = lw.replace(point, size=4, x=2)
+    other = nn.replace(point, size=4, x=2)
     assert (other.size, other.x, point.size, point.x) == (4, 2, 3, 1)
     with pytest.raises(AttributeError, match=r"did you mean .size."):
-        lw.replace(point, sise=4)
+        nn.replace(point, sise=4)
     with pytest.raises(lw.KindError):
-        lw.replace(point, size=np.ones(1))
+        nn.replace(point, size=np.ones(1))
     with pytest.raises(TypeError):
-        lw.replace([], x=1)
+        nn.replace([], x=1)

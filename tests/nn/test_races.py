@@ -4,6 +4,7 @@ from itertools import count
 
 import leafwise as lw
 from interrupts import at_once, interrupted, run_apart
+from leafwise import nn
 
 
 FILES = tuple(f"nn/{name}.py" for name in ("arrays", "assign", "instance"))
@@ -113,23 +114,23 @@ def test_a_name_of_variables_has_one_type():
         name = f"kind_{number}"
 
         def ask(made=made, name=name):
-            made.append(lw.variable_type(name, allow_register=True))
+            made.append(nn.variable_type(name, allow_register=True))
 
         assert at_once(ask, ask, ask, ask) == []
         assert len({*made}) == 1
-        assert made[0] is lw.variable_type(name)
+        assert made[0] is nn.variable_type(name)
         assert made[0].tag == name
 
 
 def test_a_name_of_variables_that_is_taken_meanwhile():
     """Whoever comes second is refused."""
     for at in count():
-        mine, other = (type(name, (lw.Variable,), {}) for name in ("Mine", "Other"))
+        mine, other = (type(name, (nn.Variable,), {}) for name in ("Mine", "Other"))
         outcome = []
 
         def register(cls, at=at, outcome=outcome):
             try:
-                lw.register_variable_name(f"taken_{at}", cls)
+                nn.register_variable_name(f"taken_{at}", cls)
                 outcome.append(cls)
             except ValueError:
                 pass
@@ -140,7 +141,7 @@ def test_a_name_of_variables_that_is_taken_meanwhile():
             ("nn/variable_types.py",),
         ) as done:
             register(mine)
-        assert outcome == [lw.variable_type(f"taken_{at}")]
+        assert outcome == [nn.variable_type(f"taken_{at}")]
         if not done:
             break
     assert at > 10

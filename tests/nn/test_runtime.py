@@ -8,6 +8,7 @@ import pytest
 
 import leafwise as lw
 from interrupts import at_once
+from leafwise import nn
 
 
 def run(code):
@@ -65,10 +66,10 @@ def test_threads():
         assert lw.tree_structure(lw.tree_map(lambda x: x, obj)) == treedef
         for name in [*vars(obj)][::2]:
             delattr(obj, name)
-        assert len(lw.name_to_kind(obj)) == len(vars(obj)) == 10
+        assert len(nn.name_to_kind(obj)) == len(vars(obj)) == 10
 
     def define():
-        made = type("Made", (lw.Pytree,), {"__annotations__": {"x": lw.Data[int]}})()
+        made = type("Made", (lw.Pytree,), {"__annotations__": {"x": nn.Data[int]}})()
         made.x = 1
         assert lw.tree_leaves(made) == [1]
         lw.register_data_type(type("Mine", (), {}))
@@ -98,7 +99,7 @@ def test_very_many_attributes():
     wide = lw.Pytree()
     for i in range(100_000):
         setattr(wide, f"a{i}", lw.data(i) if i % 2 else i)
-    before = lw.name_to_kind(wide)
+    before = nn.name_to_kind(wide)
     assert len(lw.tree_leaves(wide)) == 50_000
     again = lw.tree_map(lambda x: -x, wide)
     assert (again.a99999, again.a99998) == (-99_999, 99_998)
@@ -106,7 +107,7 @@ def test_very_many_attributes():
     assert lw.tree_structure(again) == lw.tree_structure(wide)
     assert len(before) == 100_000
     del wide.more
-    assert lw.name_to_kind(wide) == before
+    assert nn.name_to_kind(wide) == before
 
 
 def test_very_many_layouts():
@@ -142,8 +143,8 @@ def test_deep_objects():
     assert leaves == [*range(100_000)]
     assert lw.tree_structure(lw.tree_map(lambda x: x + 1, chain)) == treedef
     lw.check_pytree(chain)
-    assert len(lw.tree_leaves(lw.select_kind(chain, lw.Kind.DATA))) == 100_000
-    assert len(lw.summary(chain).splitlines()) == 51
+    assert len(lw.tree_leaves(nn.select_kind(chain, nn.Kind.DATA))) == 100_000
+    assert len(nn.summary(chain).splitlines()) == 51
 
 
 def test_generic_classes():

@@ -7,25 +7,26 @@ import numpy as np
 import pytest
 
 import leafwise as lw
-from leafwise import filters
+from leafwise import nn
+from leafwise.nn import filters
 
 
-PARAM, CACHE = lw.Param(1), lw.Cache(2)
+PARAM, CACHE = nn.Param(1), nn.Cache(2)
 
 
 @pytest.mark.parametrize(
     ("filter", "found", "text"),
     [
-        (lw.Param, (True, False), "OfType(Param)"),
+        (nn.Param, (True, False), "OfType(Param)"),
         ("cache", (False, True), "WithTag('cache')"),
         (..., (True, True), "Everything()"),
         (True, (True, True), "Everything()"),
         (None, (False, False), "Nothing()"),
         (False, (False, False), "Nothing()"),
-        ([lw.Param, "cache"], (True, True), "Any(OfType(Param), WithTag('cache'))"),
+        ([nn.Param, "cache"], (True, True), "Any(OfType(Param), WithTag('cache'))"),
         ((), (False, False), "Any()"),
-        (filters.Not(lw.Param), (False, True), "Not(OfType(Param))"),
-        (filters.All(lw.Variable, "cache"), (False, True), None),
+        (filters.Not(nn.Param), (False, True), "Not(OfType(Param))"),
+        (filters.All(nn.Variable, "cache"), (False, True), None),
         (filters.PathContains("a"), (True, True), "PathContains('a')"),
         (filters.PathContains(0), (False, False), "PathContains(0)"),
         (filters.PathIn(("a",), ("b", 0)), (True, True), "PathIn(('a',), ('b', 0))"),
@@ -46,15 +47,15 @@ def test_n18_3_bad_filters():
     with pytest.raises(TypeError, match=r"no filter: 3 \(int\)"):
         filters.predicate(3)
     with pytest.raises(TypeError, match="no filter"):
-        lw.state(lw.List(), {"a": 1})
+        nn.state(lw.List(), {"a": 1})
     with pytest.raises(ValueError, match="means everything, so those after it"):
-        lw.split(lw.List(), ..., lw.Param)
+        nn.split(lw.List(), ..., nn.Param)
     assert filters.PathIn(("a",)) != filters.PathIn(("b",))
     assert filters.PathContains(1) != filters.PathContains("1")
 
 
 def make():
-    return lw.State({"a": {0: lw.Param(1.0), "x": 2}, "b": 3})
+    return nn.State({"a": {0: nn.Param(1.0), "x": 2}, "b": 3})
 
 
 def test_n18_1_a_nested_mapping():
@@ -87,22 +88,22 @@ def test_n18_1_operators():
     """Union, difference, equality by value and type."""
     state = make()
     assert (state | {"a": {"x": 9}, "c": 1}).a.x == 9
-    assert (state - {"a": {"x": 0}}) == lw.State({"a": {0: lw.Param(1.0)}, "b": 3})
+    assert (state - {"a": {"x": 0}}) == nn.State({"a": {0: nn.Param(1.0)}, "b": 3})
     assert state == make()
-    for other in ({"a": {0: lw.Param(2.0), "x": 2}, "b": 3}, {"b": 3}, {}):
-        assert state != lw.State(other)
-    assert state != lw.State({"a": {0: lw.Cache(1.0), "x": 2}, "b": 3})
-    assert lw.State({"a": 1}) != lw.State({"a": True})
-    assert lw.State({0: 1}) != lw.State({"0": 1})
-    assert lw.State({"a": np.ones(2)}) == lw.State({"a": np.ones(2)})
+    for other in ({"a": {0: nn.Param(2.0), "x": 2}, "b": 3}, {"b": 3}, {}):
+        assert state != nn.State(other)
+    assert state != nn.State({"a": {0: nn.Cache(1.0), "x": 2}, "b": 3})
+    assert nn.State({"a": 1}) != nn.State({"a": True})
+    assert nn.State({0: 1}) != nn.State({"0": 1})
+    assert nn.State({"a": np.ones(2)}) == nn.State({"a": np.ones(2)})
     assert (state == {"a": 1}) is False
 
 
 def test_n18_1_as_a_tree():
     """Sorted keys, also of mixed types; rebuilt as a state."""
-    state = lw.State({"b": 1, 0: 2, "a": {"y": 3, 1: 4}})
+    state = nn.State({"b": 1, 0: 2, "a": {"y": 3, 1: 4}})
     leaves, treedef = lw.tree_flatten(state)
-    assert lw.tree_map(lambda x: x * 2, state) == lw.State(
+    assert lw.tree_map(lambda x: x * 2, state) == nn.State(
         {"b": 2, 0: 4, "a": {"y": 6, 1: 8}}
     )
     assert [*treedef.unflatten(leaves)] == ["b", 0, "a"]
@@ -116,43 +117,43 @@ def test_n18_1_as_a_tree():
 def test_n18_2_functions():
     """Flat and pure forms, filtering, splitting, mapping, merging."""
     state = make()
-    flat = lw.to_flat_state(state)
+    flat = nn.to_flat_state(state)
     assert flat.paths == (("a", 0), ("a", "x"), ("b",))
     assert (len(flat), flat[("b",)], flat.leaves[2]) == (3, 3, 3)
-    assert lw.from_flat_state(flat) == state
+    assert nn.from_flat_state(flat) == state
     assert flat.filter(int).leaves == (2, 3)
     assert flat.merge({("b",): 4})["b",] == 4
-    assert [len(part) for part in flat.split(lw.Param, ...)] == [1, 2]
-    assert lw.to_pure_dict(state) == {"a": {0: 1.0, "x": 2}, "b": 3}
-    assert lw.filter_state(state, lw.Param) == lw.State({"a": {0: lw.Param(1.0)}})
-    numbers, rest = lw.split_state(state, int, ...)
-    assert lw.merge_state(rest, numbers) == state
+    assert [len(part) for part in flat.split(nn.Param, ...)] == [1, 2]
+    assert nn.to_pure_dict(state) == {"a": {0: 1.0, "x": 2}, "b": 3}
+    assert nn.filter_state(state, nn.Param) == nn.State({"a": {0: nn.Param(1.0)}})
+    numbers, rest = nn.split_state(state, int, ...)
+    assert nn.merge_state(rest, numbers) == state
     with pytest.raises(ValueError, match=r"leave 1 over; .*\n  \('a', 0\): Param"):
-        lw.split_state(state, int)
+        nn.split_state(state, int)
     with pytest.raises(ValueError, match="at least one filter"):
-        lw.filter_state(state)
-    assert lw.map_state(lambda path, _: path, state).a.x == ("a", "x")
+        nn.filter_state(state)
+    assert nn.map_state(lambda path, _: path, state).a.x == ("a", "x")
     for bad in ({("a",): 1, ("a", "b"): 2}, {("a", "b"): 2, ("a",): 1}, {(): 1}):
         with pytest.raises(ValueError, match="path"):
-            lw.from_flat_state(bad)
+            nn.from_flat_state(bad)
 
 
 def test_n18_2_pure_dicts_and_back():
     """Checkpoints have texts for positions; a stranger is refused, and nothing set."""
     state = make()
-    lw.replace_by_pure_dict(state, {"a": {"0": 7.0}, "b": 8})
+    nn.replace_by_pure_dict(state, {"a": {"0": 7.0}, "b": 8})
     assert (state.a[0].value, state.b) == (7.0, 8)
     with pytest.raises(ValueError, match=r"at \('a', 'y'\): no item 'y'"):
-        lw.replace_by_pure_dict(state, {"b": 0, "a": {"y": 1}})
+        nn.replace_by_pure_dict(state, {"b": 0, "a": {"y": 1}})
     with pytest.raises(ValueError, match="expected a mapping, got 5"):
-        lw.replace_by_pure_dict(state, {"b": 0, "a": 5})
+        nn.replace_by_pure_dict(state, {"b": 0, "a": 5})
     assert state.b == 8
-    assert lw.restore_int_paths({"a": {"0": 1, "x1": 2}}) == {"a": {0: 1, "x1": 2}}
+    assert nn.restore_int_paths({"a": {"0": 1, "x1": 2}}) == {"a": {0: 1, "x1": 2}}
     odd = {"9" * 5000: 1, "\N{ARABIC-INDIC DIGIT ONE}": 2, "\N{SUPERSCRIPT TWO}": 3}
-    assert lw.restore_int_paths(odd) == odd
-    both = lw.State({0: 1, "0": 2})
-    assert lw.to_pure_dict(both) == {0: 1, "0": 2}
-    lw.replace_by_pure_dict(both, {"0": 5})
+    assert nn.restore_int_paths(odd) == odd
+    both = nn.State({0: 1, "0": 2})
+    assert nn.to_pure_dict(both) == {0: 1, "0": 2}
+    nn.replace_by_pure_dict(both, {"0": 5})
     assert (both[0], both["0"]) == (1, 5)
 
 
@@ -169,4 +170,4 @@ def test_texts():
         "  'b': 3\n"
         "})"
     )
-    assert repr(lw.State()) == "State({})"
+    assert repr(nn.State()) == "State({})"

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import leafwise as lw
+from leafwise import nn
 
 
 class Point(lw.Pytree):
@@ -117,7 +118,7 @@ def test_names_and_kinds_are_part_of_it():
     more = Point()
     more.y = lw.data(1)
     parameter = Point()
-    parameter.x = lw.parameter(0)
+    parameter.x = nn.parameter(0)
     for other in (Sub(), more, parameter):
         assert lw.tree_structure(other) != base
     with pytest.raises(lw.StructureError):
@@ -127,8 +128,8 @@ def test_names_and_kinds_are_part_of_it():
 def test_treedefs_travel():
     """By pickle and by JSON, with their kinds and static values."""
     point = Point([1, {"a": (None, 2.5)}], {"k": 1})
-    point.w = lw.parameter(3)
-    for made in (point, lw.List([point, "s"]), lw.Dict(a=point, b=lw.state_value(1))):
+    point.w = nn.parameter(3)
+    for made in (point, lw.List([point, "s"]), lw.Dict(a=point, b=nn.state_value(1))):
         known = lw.tree_structure(made)
         assert pickle.loads(pickle.dumps(known)) == known
         read = lw.PyTreeDef.from_json(known.to_json())
@@ -170,7 +171,7 @@ def test_differences_are_told():
         "at [0]: expected Point with data x; static s=1, "
         "got Point with data x; static s=True"
     )
-    other.x = lw.parameter(0)
+    other.x = nn.parameter(0)
     other.y = lw.data(1)
     assert complaint(point, other).endswith(
         "got Point with data x (parameter), y; static s=True"
@@ -186,6 +187,6 @@ def test_objects_are_explained():
     assert lw.explain_leaf(Point()) == (
         "a node: Point follows Pytree, which was registered globally at leafwise"
     )
-    assert lw.explain_leaf(lw.Object()) == (
+    assert lw.explain_leaf(nn.Object()) == (
         "a leaf: Object is a subclass of Pytree that chose to be one"
     )

@@ -7,17 +7,18 @@ import sys
 CODE = """
 import contextlib, copy, pickle
 import leafwise as lw
+from leafwise import nn
 from leafwise.nn.trace import watch
 
 class Foo(lw.Pytree):
     def __init__(self):
         self.count = lw.data(0)
 
-class Off(lw.Object):
+class Off(nn.Object):
     pass
 
 early = Foo()
-box = lw.Param(0)
+box = nn.Param(0)
 level = [0]
 import threading
 main = threading.current_thread()
@@ -27,7 +28,7 @@ items, table, off = lw.List([lw.data(1)]), lw.Dict(a=lw.data(1)), Off()
 def refused(action):
     try:
         action()
-    except lw.TraceError as error:
+    except nn.TraceError as error:
         return error.attribute
     return None
 
@@ -46,8 +47,8 @@ actions = [
     lambda: setattr(box, "value", 1),
     lambda: box.__setitem__(..., 1),
     lambda: box.set_metadata(a=1),
-    lambda: box.update_from_state(lw.Param(1)),
-    lambda: lw.update(items, {0: 5}),
+    lambda: box.update_from_state(nn.Param(1)),
+    lambda: nn.update(items, {0: 5}),
 ]
 level[0] = 1
 print(all(refused(action) is not None for action in actions))
@@ -62,16 +63,16 @@ makers = [
     lambda: copy.copy(early),
     lambda: copy.deepcopy(early),
     lambda: pickle.loads(pickle.dumps(early)),
-    lambda: lw.clone(early),
+    lambda: nn.clone(early),
     lambda: lw.tree_map(lambda x: x, early),
-    lambda: lw.merge(*lw.split(early)),
+    lambda: nn.merge(*nn.split(early)),
 ]
 print(all(map(may_change, makers)))
 engine = getattr(lw, "engine", None)  # the library works without it
 with engine.eager() if engine else contextlib.nullcontext():
     print(all(may_change(makers[5]) for _ in range(3)))
-print(lw.tree_map(lambda x: x, box).set_value(3), lw.Param(1).set_value(2))
-with lw.unsafe_mutation():
+print(lw.tree_map(lambda x: x, box).set_value(3), nn.Param(1).set_value(2))
+with nn.unsafe_mutation():
     early.count = 7
 print(early.count, refused(actions[0]))
 

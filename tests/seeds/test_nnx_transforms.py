@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import leafwise as lw
-from leafwise import integrations
+from leafwise import integrations, nn
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_changing_what_was_captured(jax):
         foo.count += 1
         return n
 
-    with pytest.raises(lw.TraceError, match=r"Foo\.count from a different trace level"):
+    with pytest.raises(nn.TraceError, match=r"Foo\.count from a different trace level"):
         increment(jax.numpy.arange(5))
     assert foo.count == 0
 
@@ -83,16 +83,16 @@ def test_plain_jit_loses_sharing(jax):
 def test_split_merge_and_update_keep_sharing(jax):
     """The structure is static, the state has what is shared once."""
     m, inside = Parent(jax.numpy), []
-    graphdef, state = lw.split(m)
+    graphdef, state = nn.split(m)
 
     @jax.jit
     def f(graphdef, state):
-        m = lw.merge(graphdef, state)
+        m = nn.merge(graphdef, state)
         inside.append(m.left is m.right)
-        return lw.state(m)
+        return nn.state(m)
 
     state = f(graphdef, state)
-    lw.update(m, state)
+    nn.update(m, state)
     assert inside == [True]
     assert m.left is m.right
     assert repr(state) == (
@@ -130,7 +130,7 @@ class Off(Store, lw.Pytree, pytree=False):
     pass
 
 
-class Never(Store, lw.Object):
+class Never(Store, nn.Object):
     pass
 
 
@@ -146,7 +146,7 @@ def test_jit_on_what_is_no_pytree(cls, jax):
 
     double(foo)
     assert [int(x) for x in (*foo.a, foo.b)] == [2, 4, 6]
-    assert repr(lw.state(foo)) == (
+    assert repr(nn.state(foo)) == (
         "State({\n"
         "  'a': {\n"
         "    0: Array(2, dtype=int32, weak_type=True),\n"
@@ -165,13 +165,13 @@ def test_sown_intermediates(compiled, jax, models):
     x = jax.numpy.ones((10, 20))
     call = integrations.jit(type(model).__call__) if compiled else type(model).__call__
     y = call(model, x)
-    found = lw.pop(model, lw.Intermediate)
+    found = nn.pop(model, nn.Intermediate)
     assert [*found.blocks] == [0, 1, 2]
     last = found.blocks[2].y_mean
-    assert type(last) is lw.Intermediate
+    assert type(last) is nn.Intermediate
     assert type(last.value) is tuple
     np.testing.assert_allclose(last.value[0], np.mean(y), rtol=1e-5)
-    assert lw.to_flat_state(lw.state(model, lw.Intermediate)).paths == ()
+    assert nn.to_flat_state(nn.state(model, nn.Intermediate)).paths == ()
     assert int(model.blocks[0].dropout.rngs.count) == 6  # three kernels, three masks
     assert float(model.blocks[0].bn.var.value[0]) < 1.0
 
@@ -180,10 +180,10 @@ def test_training_with_perturbations(jax, optax, models):
     """Gradients for the parameters train the model; one for an intermediate is seen."""
     rngs = models.Rngs(0)
     model = models.Perturbed(rngs)
-    optimizer = models.Optimizer(model, optax.sgd(1e-1), lw.Param)
+    optimizer = models.Optimizer(model, optax.sgd(1e-1), nn.Param)
     x, y = jax.random.uniform(rngs(), (1, 2)), jax.random.uniform(rngs(), (1, 4))
     model(x)
-    assert str(lw.state(model, lw.Perturbation)) == (
+    assert str(nn.state(model, nn.Perturbation)) == (
         "State({\n"
         "  'xgrad': Perturbation( # 3 (12 B)\n"
         "    value=Array([[0., 0., 0.]], dtype=float32)\n"
@@ -202,7 +202,7 @@ def test_training_with_perturbations(jax, optax, models):
         expected = inner_gradient(model)
         before = np.mean((np.asarray(model(x)) - y) ** 2)
         loss, inner = train_step(model, optimizer, x, y)
-        assert type(inner.xgrad) is lw.Perturbation
+        assert type(inner.xgrad) is nn.Perturbation
         np.testing.assert_allclose(inner.xgrad.value, expected, rtol=1e-5)
         np.testing.assert_allclose(loss, before, rtol=1e-5)
         losses.append(float(loss))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["let_compiler_trace"]
 
-_WRITE: Final = (containers, instance, pytree, state, variables)
+_WRITE: Final = (containers, instance, pytree, states, variables)
 
 
 def let_compiler_trace() -> None:

@@ -180,7 +180,7 @@ def _refuse_captured(
                 "grad, vmap, ...), and only a copy of it could come back.\n"
                 "Do one of these:\n"
                 "  1. pass the object to the function as an argument\n"
-                "  2. return its values, or a copy: leafwise.clone(...)"
+                "  2. return its values, or a copy: leafwise.nn.clone(...)"
             )
 
 

@@ -60,18 +60,18 @@ def capture(
             not called then.
 
     Example:
-        >>> import leafwise as lw
-        >>> class Model(lw.Module):
+        >>> from leafwise import nn
+        >>> class Model(nn.Module):
         ...     def __call__(self, x):
         ...         x = self.perturb("inner", x)
-        ...         _ = self.sow(lw.Intermediate, "half", x / 2)
+        ...         _ = self.sow(nn.Intermediate, "half", x / 2)
         ...         return x
         >>> model = Model()
-        >>> result, seen = lw.capture(model)(3.0)
+        >>> result, seen = nn.capture(model)(3.0)
         >>> result, seen.half.value
         (3.0, (1.5,))
-        >>> result, seen = lw.capture(model, init={"inner": 1.0})(3.0)
-        >>> result, lw.to_pure_dict(seen)
+        >>> result, seen = nn.capture(model, init={"inner": 1.0})(3.0)
+        >>> result, nn.to_pure_dict(seen)
         (4.0, {'half': (2.0,)})
 
     The idea is that of `flax.nnx.capture`.

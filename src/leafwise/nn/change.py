@@ -54,9 +54,10 @@ def update(node: Any, *states: Mapping[Any, Any]) -> None:
 
     Example:
         >>> import leafwise as lw
-        >>> model = lw.List([lw.Param(1.0), lw.data(2)])
+        >>> from leafwise import nn
+        >>> model = lw.List([nn.Param(1.0), lw.data(2)])
         >>> weight = model[0]
-        >>> lw.update(model, {0: 5.0, 1: 6})
+        >>> nn.update(model, {0: 5.0, 1: 6})
         >>> weight.value, model[1]
         (5.0, 6)
 
@@ -233,8 +234,9 @@ def pop(node: Any, *filters: Filter) -> Any:
 
     Example:
         >>> import leafwise as lw
-        >>> model = lw.Dict(w=lw.Param(1.0), seen=lw.Intermediate(3))
-        >>> lw.pop(model, lw.Intermediate).seen.value
+        >>> from leafwise import nn
+        >>> model = lw.Dict(w=nn.Param(1.0), seen=nn.Intermediate(3))
+        >>> nn.pop(model, nn.Intermediate).seen.value
         3
         >>> [*model]
         ['w']
@@ -291,9 +293,9 @@ def clone(tree: T, *, variables: bool = True) -> T:
         CycleError: A cycle goes through a container that cannot be changed.
 
     Example:
-        >>> import leafwise as lw
+        >>> from leafwise import nn
         >>> row = [1, 2]
-        >>> copied = lw.clone({"a": row, "b": row})
+        >>> copied = nn.clone({"a": row, "b": row})
         >>> copied["a"] is copied["b"], copied["a"] is row
         (True, False)
 

@@ -253,8 +253,8 @@ class Sequential(List[Any]):
         TypeError: An item cannot be called.
 
     Example:
-        >>> import leafwise as lw
-        >>> chain = lw.Sequential(lambda x: (x, x + 1), lambda a, b: a * b)
+        >>> from leafwise import nn
+        >>> chain = nn.Sequential(lambda x: (x, x + 1), lambda a, b: a * b)
         >>> chain(3)
         12
 

@@ -5,8 +5,8 @@ a list of filters (any of them), or one of the classes here, which are compared,
 and printed by what they are made of. `predicate` makes a function of path and value of
 it.
 
-    >>> import leafwise as lw
-    >>> lw.filters.All(lw.Param, lw.filters.PathContains("out"))
+    >>> from leafwise import nn
+    >>> nn.filters.All(nn.Param, nn.filters.PathContains("out"))
     All(OfType(Param), PathContains('out'))
 """
 
@@ -78,8 +78,8 @@ class Everything(_Filter):
     """Means every value; also written `...` or `True`.
 
     Example:
-        >>> import leafwise as lw
-        >>> lw.filters.Everything()((), 1)
+        >>> from leafwise import nn
+        >>> nn.filters.Everything()((), 1)
         True
     """
 
@@ -94,8 +94,8 @@ class Nothing(_Filter):
     """Means no value; also written `None` or `False`.
 
     Example:
-        >>> import leafwise as lw
-        >>> lw.filters.Nothing()((), 1)
+        >>> from leafwise import nn
+        >>> nn.filters.Nothing()((), 1)
         False
     """
 
@@ -115,8 +115,8 @@ class OfType(_Filter):
         type: The type.
 
     Example:
-        >>> import leafwise as lw
-        >>> lw.filters.OfType(lw.Intermediate)((), lw.Perturbation(0))
+        >>> from leafwise import nn
+        >>> nn.filters.OfType(nn.Intermediate)((), nn.Perturbation(0))
         True
     """
 
@@ -148,8 +148,9 @@ class OfKind(_Filter):
 
     Example:
         >>> import leafwise as lw
-        >>> model = lw.Dict(w=lw.parameter(0.5), b=lw.Param(0.0), n=lw.data(1))
-        >>> [*lw.state(model, lw.Kind.PARAMETER)]
+        >>> from leafwise import nn
+        >>> model = lw.Dict(w=nn.parameter(0.5), b=nn.Param(0.0), n=lw.data(1))
+        >>> [*nn.state(model, nn.Kind.PARAMETER)]
         ['b', 'w']
     """
 
@@ -183,8 +184,8 @@ class WithTag(_Filter):
         tag: The text.
 
     Example:
-        >>> import leafwise as lw
-        >>> lw.filters.WithTag("params")((), lw.Param(0))
+        >>> from leafwise import nn
+        >>> nn.filters.WithTag("params")((), nn.Param(0))
         True
     """
 
@@ -210,8 +211,8 @@ class PathContains(_Filter):
         key: The name, position or key; `0` is not `"0"`.
 
     Example:
-        >>> import leafwise as lw
-        >>> lw.filters.PathContains("bias")(("layers", 0, "bias"), 1.0)
+        >>> from leafwise import nn
+        >>> nn.filters.PathContains("bias")(("layers", 0, "bias"), 1.0)
         True
     """
 
@@ -238,8 +239,8 @@ class PathIn(_Filter):
         *paths: The paths, tuples of names, positions and keys.
 
     Example:
-        >>> import leafwise as lw
-        >>> lw.filters.PathIn(("a", 0), ("b",))(("b",), 1)
+        >>> from leafwise import nn
+        >>> nn.filters.PathIn(("a", 0), ("b",))(("b",), 1)
         True
     """
 
@@ -299,8 +300,8 @@ class Any(_Compound):
         *filters: The filters.
 
     Example:
-        >>> import leafwise as lw
-        >>> lw.filters.Any(lw.Param, "cache")((), lw.Cache(0))
+        >>> from leafwise import nn
+        >>> nn.filters.Any(nn.Param, "cache")((), nn.Cache(0))
         True
     """
 
@@ -322,9 +323,9 @@ class All(_Compound):
         *filters: The filters.
 
     Example:
-        >>> import leafwise as lw
-        >>> is_bias = lw.filters.All(lw.Param, lw.filters.PathContains("bias"))
-        >>> is_bias(("bias",), lw.Param(0)), is_bias(("weight",), lw.Param(0))
+        >>> from leafwise import nn
+        >>> is_bias = nn.filters.All(nn.Param, nn.filters.PathContains("bias"))
+        >>> is_bias(("bias",), nn.Param(0)), is_bias(("weight",), nn.Param(0))
         (True, False)
     """
 
@@ -346,8 +347,8 @@ class Not(_Compound):
         filter: The filter.
 
     Example:
-        >>> import leafwise as lw
-        >>> lw.filters.Not(lw.Param)((), lw.Cache(0))
+        >>> from leafwise import nn
+        >>> nn.filters.Not(nn.Param)((), nn.Cache(0))
         True
     """
 
@@ -375,8 +376,8 @@ def predicate(filter: Filter) -> Callable[[Path, AnyValue], bool]:
         TypeError: It is none.
 
     Example:
-        >>> import leafwise as lw
-        >>> lw.filters.predicate([lw.Param, "cache", None])
+        >>> from leafwise import nn
+        >>> nn.filters.predicate([nn.Param, "cache", None])
         Any(OfType(Param), WithTag('cache'), Nothing())
     """
     if isinstance(filter, type):

@@ -15,7 +15,7 @@ from ..core.keypath import KeyPath
 from ..core.registry import current
 from ..core.rule import Rule
 from ..kinds import Kind, Marked
-from ..selection.edit import Selection, select
+from ..selection.edit import Selection, at
 from ..selection.pattern import Region
 from ..sentinel import MISSING
 from .filters import FROZEN, is_filter, judge, predicate
@@ -44,8 +44,8 @@ def freeze(tree: T, selector: Any = MISSING, /) -> T:
     Args:
         tree: An object, a variable, or a container with these in it.
         selector: Which parameters; all by default. A selector as
-            :func:`~leafwise.select` takes it, a selection, or one of
-            :mod:`leafwise.filters`.
+            :func:`~leafwise.at` takes it, a selection, or one of
+            :mod:`leafwise.nn.filters`.
 
     Raises:
         PathError: The selector means nothing.
@@ -54,17 +54,18 @@ def freeze(tree: T, selector: Any = MISSING, /) -> T:
 
     Example:
         >>> import leafwise as lw
-        >>> class Layer(lw.Module):
+        >>> from leafwise import nn
+        >>> class Layer(nn.Module):
         ...     def __init__(self):
         ...         self.register_parameter("weight", 0.5)
-        ...         self.bias = lw.Param(0.0)
-        >>> frozen = lw.freeze(Layer())
+        ...         self.bias = nn.Param(0.0)
+        >>> frozen = nn.freeze(Layer())
         >>> [kind.name for kind in frozen.name_to_kind.values()]
         ['FROZEN', 'FROZEN']
-        >>> partly = lw.freeze([Layer(), Layer()], "[0]")
-        >>> lw.tree_leaves(lw.select_kind(partly, lw.Kind.PARAMETER))
+        >>> partly = nn.freeze([Layer(), Layer()], "[0]")
+        >>> lw.tree_leaves(nn.select_kind(partly, nn.Kind.PARAMETER))
         [0.5, 0.0]
-        >>> lw.to_flat_state(lw.state(partly, lw.Param)).paths
+        >>> nn.to_flat_state(nn.state(partly, nn.Param)).paths
         ((1, 'bias'),)
 
     The idea is that of `freeze_parameters` in PAX.
@@ -83,12 +84,12 @@ def unfreeze(tree: T, selector: Any = MISSING, /) -> T:
         PathError, TypeError, ValueError: As `freeze`.
 
     Example:
-        >>> import leafwise as lw
-        >>> class Layer(lw.Module):
+        >>> from leafwise import nn
+        >>> class Layer(nn.Module):
         ...     def __init__(self):
         ...         self.register_parameter("weight", 0.5)
         ...         self.register_state("calls", 0)
-        >>> again = lw.unfreeze(lw.freeze(Layer()))
+        >>> again = nn.unfreeze(nn.freeze(Layer()))
         >>> [kind.name for kind in again.name_to_kind.values()]
         ['PARAMETER', 'STATE']
 
@@ -197,7 +198,7 @@ def _reading(tree: Any, what: Any) -> tuple[Callable[[Any], Rule | None] | None,
         return None, lambda owner, link, value: judge(
             test, unlink(link[1]), value, owner.kind
         )
-    selection = what if isinstance(what, Selection) else select(tree, what)
+    selection = what if isinstance(what, Selection) else at(tree)[what]
     region = Region(selection.places())
     return (
         current.view.resolve,

@@ -86,18 +86,19 @@ def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
 
     Example:
         >>> import leafwise as lw
+        >>> from leafwise import nn
         >>> class Model(lw.Pytree):
         ...     def __init__(self):
-        ...         self.weight = lw.Param(0.5)
-        ...         self.calls = lw.BatchStat(0)
-        >>> graphdef, params, rest = lw.split(Model(), lw.Param, ...)
+        ...         self.weight = nn.Param(0.5)
+        ...         self.calls = nn.BatchStat(0)
+        >>> graphdef, params, rest = nn.split(Model(), nn.Param, ...)
         >>> rest
         State({
           'calls': BatchStat( # 1
             value=0
           )
         })
-        >>> lw.merge(graphdef, params, rest).weight.value
+        >>> nn.merge(graphdef, params, rest).weight.value
         0.5
 
     The idea is that of `flax.nnx.split`.
@@ -127,7 +128,8 @@ def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
 
     Example:
         >>> import leafwise as lw
-        >>> lw.state(lw.List([lw.Param(1.0), lw.data(2)]), lw.Param)
+        >>> from leafwise import nn
+        >>> nn.state(lw.List([nn.Param(1.0), lw.data(2)]), nn.Param)
         State({
           0: Param( # 1
             value=1.0
@@ -153,8 +155,9 @@ def graphdef(node: M) -> GraphDef[M]:
 
     Example:
         >>> import leafwise as lw
-        >>> one, other = lw.List([lw.Param(1.0)]), lw.List([lw.Param(2.0)])
-        >>> lw.graphdef(one) == lw.graphdef(other)
+        >>> from leafwise import nn
+        >>> one, other = lw.List([nn.Param(1.0)]), lw.List([nn.Param(2.0)])
+        >>> nn.graphdef(one) == nn.graphdef(other)
         True
     """
     return GraphDef(tuple(take_whole(node, "allow").code))
@@ -238,8 +241,9 @@ def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False)
 
     Example:
         >>> import leafwise as lw
-        >>> graphdef, state = lw.split(lw.List([lw.Param(1.0)]))
-        >>> lw.merge(graphdef, {0: 5.0})[0].value
+        >>> from leafwise import nn
+        >>> graphdef, state = nn.split(lw.List([nn.Param(1.0)]))
+        >>> nn.merge(graphdef, {0: 5.0})[0].value
         5.0
 
     The idea is that of `flax.nnx.merge`.

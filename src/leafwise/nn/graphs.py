@@ -77,10 +77,11 @@ class GraphDef(Generic[M]):
 
     Example:
         >>> import leafwise as lw
+        >>> from leafwise import nn
         >>> class Pair(lw.Pytree):
         ...     def __init__(self):
-        ...         self.left = self.right = lw.List([lw.Param(1.0)])
-        >>> graphdef, state = lw.split(Pair())
+        ...         self.left = self.right = lw.List([nn.Param(1.0)])
+        >>> graphdef, state = nn.split(Pair())
         >>> graphdef
         GraphDef(Pair(left=List([0]=Param(*)), right=#1))
     """

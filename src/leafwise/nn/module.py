@@ -44,7 +44,8 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
 
     Example:
         >>> import leafwise as lw
-        >>> class Counter(lw.Module):
+        >>> from leafwise import nn
+        >>> class Counter(nn.Module):
         ...     def __init__(self):
         ...         self.register_state("count", 0)
         ...         self.register_parameter("bias", 0.0)
@@ -130,11 +131,11 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
                 variable of another type; or no type has the name that was given.
 
         Example:
-            >>> import leafwise as lw
-            >>> module = lw.Module()
-            >>> _ = module.sow(lw.Intermediate, "seen", 1), module.sow(
+            >>> from leafwise import nn
+            >>> module = nn.Module()
+            >>> _ = module.sow(nn.Intermediate, "seen", 1), module.sow(
             ...     "intermediates", "seen", 2)
-            >>> lw.pop(module, lw.Intermediate).seen.value
+            >>> nn.pop(module, nn.Intermediate).seen.value
             (1, 2)
 
         The idea is that of `flax.nnx.Module.sow`.
@@ -178,8 +179,8 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
             StructureError: The value has another structure than before.
 
         Example:
-            >>> import leafwise as lw
-            >>> module = lw.Module()
+            >>> from leafwise import nn
+            >>> module = nn.Module()
             >>> module.perturb("x", {"a": 1.5})
             {'a': 1.5}
             >>> module.x.value = {"a": 0.5}

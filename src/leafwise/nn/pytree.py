@@ -311,7 +311,8 @@ class Object(Pytree, pytree=False):
 
     Example:
         >>> import leafwise as lw
-        >>> class Store(lw.Object):
+        >>> from leafwise import nn
+        >>> class Store(nn.Object):
         ...     def __init__(self):
         ...         self.items = [lw.List([]), lw.List([])]
         >>> lw.all_leaves([Store()])
@@ -346,11 +347,12 @@ def name_to_kind(obj: Pytree) -> Mapping[str, Kind]:
 
     Example:
         >>> import leafwise as lw
+        >>> from leafwise import nn
         >>> class Model(lw.Pytree):
         ...     def __init__(self):
         ...         self.name = "m"
         ...         self.rate = lw.data(0.1)
-        >>> {name: kind.value for name, kind in lw.name_to_kind(Model()).items()}
+        >>> {name: kind.value for name, kind in nn.name_to_kind(Model()).items()}
         {'name': 'static', 'rate': 'data'}
     """
     _require_pytree("name_to_kind", obj)

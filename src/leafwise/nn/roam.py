@@ -56,7 +56,8 @@ def iter_graph(tree: Any) -> Iterator[tuple[Path, Any]]:
 
     Example:
         >>> import leafwise as lw
-        >>> for path, value in lw.iter_graph(lw.List([lw.Param(1.0)])):
+        >>> from leafwise import nn
+        >>> for path, value in nn.iter_graph(lw.List([nn.Param(1.0)])):
         ...     print(path, type(value).__name__)
         (0, 'value') float
         (0,) Param
@@ -98,10 +99,11 @@ def iter_modules(tree: Any) -> Iterator[tuple[Path, Module]]:
 
     Example:
         >>> import leafwise as lw
-        >>> class Block(lw.Module):
+        >>> from leafwise import nn
+        >>> class Block(nn.Module):
         ...     def __init__(self, *inner):
         ...         self.inner = lw.List(inner)
-        >>> [path for path, _ in lw.iter_modules(Block(Block(), Block()))]
+        >>> [path for path, _ in nn.iter_modules(Block(Block(), Block()))]
         [('inner', 0), ('inner', 1), ()]
 
     The idea is that of `flax.nnx.iter_modules`.
@@ -119,7 +121,8 @@ def iter_children(node: Any) -> Iterator[tuple[Any, Any]]:
 
     Example:
         >>> import leafwise as lw
-        >>> [key for key, _ in lw.iter_children(lw.Dict(a=lw.List(), b=lw.data(1)))]
+        >>> from leafwise import nn
+        >>> [key for key, _ in nn.iter_children(lw.Dict(a=lw.List(), b=lw.data(1)))]
         ['a']
 
     The idea is that of `flax.nnx.iter_children`.
@@ -145,9 +148,10 @@ def recursive_map(function: Callable[[Path, Any], Any], tree: T) -> T:
 
     Example:
         >>> import leafwise as lw
-        >>> model = lw.List([lw.Param(1.0)])
-        >>> lw.recursive_map(
-        ...     lambda path, x: x.value if isinstance(x, lw.Param) else x, model)
+        >>> from leafwise import nn
+        >>> model = lw.List([nn.Param(1.0)])
+        >>> nn.recursive_map(
+        ...     lambda path, x: x.value if isinstance(x, nn.Param) else x, model)
         List([
           1.0
         ])
@@ -194,11 +198,12 @@ def set_attributes(
 
     Example:
         >>> import leafwise as lw
-        >>> class Dropout(lw.Module):
+        >>> from leafwise import nn
+        >>> class Dropout(nn.Module):
         ...     def __init__(self):
         ...         self.active = True
         >>> model = lw.List([Dropout(), Dropout()])
-        >>> lw.set_attributes(model, active=False)
+        >>> nn.set_attributes(model, active=False)
         >>> [layer.active for layer in model]
         [False, False]
 
@@ -234,8 +239,9 @@ def set_metadata(tree: Any, only: Filter = ..., /, **metadata: Any) -> None:
 
     Example:
         >>> import leafwise as lw
-        >>> model = lw.List([lw.Param(1.0)])
-        >>> lw.set_metadata(model, lw.Param, unit="m")
+        >>> from leafwise import nn
+        >>> model = lw.List([nn.Param(1.0)])
+        >>> nn.set_metadata(model, nn.Param, unit="m")
         >>> model[0].unit
         'm'
     """
@@ -261,11 +267,12 @@ def train(tree: Any, **attributes: Any) -> None:
 
     Example:
         >>> import leafwise as lw
-        >>> class Dropout(lw.Module):
+        >>> from leafwise import nn
+        >>> class Dropout(nn.Module):
         ...     def __init__(self):
         ...         self.deterministic = True
         >>> model = lw.List([Dropout()])
-        >>> lw.train(model)
+        >>> nn.train(model)
         >>> model[0].deterministic
         False
 
@@ -286,11 +293,12 @@ def eval(tree: Any, **attributes: Any) -> None:
 
     Example:
         >>> import leafwise as lw
-        >>> class Dropout(lw.Module):
+        >>> from leafwise import nn
+        >>> class Dropout(nn.Module):
         ...     def __init__(self):
         ...         self.deterministic = False
         >>> model = lw.List([Dropout()])
-        >>> lw.eval(model)
+        >>> nn.eval(model)
         >>> model[0].deterministic
         True
 
@@ -312,12 +320,12 @@ def with_attributes(tree: T, *filters: Filter, **attributes: Any) -> T:
         ValueError: No object has an attribute of some name.
 
     Example:
-        >>> import leafwise as lw
-        >>> class Layer(lw.Module):
+        >>> from leafwise import nn
+        >>> class Layer(nn.Module):
         ...     def __init__(self):
-        ...         self.weight, self.active = lw.Param(1.0), True
+        ...         self.weight, self.active = nn.Param(1.0), True
         >>> layer = Layer()
-        >>> other = lw.with_attributes(layer, active=False)
+        >>> other = nn.with_attributes(layer, active=False)
         >>> layer.active, other.active, other.weight is layer.weight
         (True, False, True)
 
@@ -364,14 +372,14 @@ def call(pair: tuple[Any, Any]) -> Any:
         and calling it returns the result, and structure and state afterwards.
 
     Example:
-        >>> import leafwise as lw
-        >>> class Counter(lw.Module):
+        >>> from leafwise import nn
+        >>> class Counter(nn.Module):
         ...     def __init__(self):
-        ...         self.count = lw.BatchStat(0)
+        ...         self.count = nn.BatchStat(0)
         ...     def step(self, by):
         ...         self.count[...] += by
         ...         return "done"
-        >>> result, (graphdef, state) = lw.call(lw.split(Counter())).step(3)
+        >>> result, (graphdef, state) = nn.call(nn.split(Counter())).step(3)
         >>> result, state.count.value
         ('done', 3)
 

@@ -50,9 +50,9 @@ def find_duplicates(
         A list of paths for each thing that has more than one.
 
     Example:
-        >>> import leafwise as lw
-        >>> weight = lw.Param(0.5)
-        >>> lw.find_duplicates({"in": weight, "out": [weight]})
+        >>> from leafwise import nn
+        >>> weight = nn.Param(0.5)
+        >>> nn.find_duplicates({"in": weight, "out": [weight]})
         [[('in',), ('out', 0)]]
 
     The idea is that of `flax.nnx.find_duplicates`.
@@ -107,10 +107,10 @@ def tree_check(tree: Any, *, on_shared: OnShared = "error") -> None:
         SharedError: Something stands again.
 
     Example:
-        >>> import leafwise as lw
+        >>> from leafwise import nn
         >>> row = [1, 2]
-        >>> lw.tree_check({"a": row, "b": [3]})
-        >>> lw.tree_check({"a": row, "b": row})
+        >>> nn.tree_check({"a": row, "b": [3]})
+        >>> nn.tree_check({"a": row, "b": row})
         Traceback (most recent call last):
         ...
         leafwise.errors.SharedError: the list at ('a',) stands again at ('b',)

@@ -31,8 +31,8 @@ def to_pure_dict(state: Mapping[Any, Any]) -> dict[Any, Any]:
         state: A state.
 
     Example:
-        >>> import leafwise as lw
-        >>> lw.to_pure_dict(lw.State({"a": {0: lw.Param(1.0)}}))
+        >>> from leafwise import nn
+        >>> nn.to_pure_dict(nn.State({"a": {0: nn.Param(1.0)}}))
         {'a': {0: 1.0}}
     """
     return map_state(lambda _, value: _pure(value), state)._leafwise_items
@@ -56,9 +56,9 @@ def replace_by_pure_dict(state: State, pure: Mapping[Any, Any]) -> None:
         ValueError: There is no value at some path; nothing was changed then.
 
     Example:
-        >>> import leafwise as lw
-        >>> state = lw.State({"a": {0: lw.Param(1.0)}})
-        >>> lw.replace_by_pure_dict(state, {"a": {"0": 2.0}})
+        >>> from leafwise import nn
+        >>> state = nn.State({"a": {0: nn.Param(1.0)}})
+        >>> nn.replace_by_pure_dict(state, {"a": {"0": 2.0}})
         >>> state.a[0].value
         2.0
     """
@@ -107,8 +107,8 @@ def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
         pure: Nested dicts, as read from a file.
 
     Example:
-        >>> import leafwise as lw
-        >>> lw.restore_int_paths({"layers": {"0": 1.0}})
+        >>> from leafwise import nn
+        >>> nn.restore_int_paths({"layers": {"0": 1.0}})
         {'layers': {0: 1.0}}
     """
     pairs = ((tuple(map(_number_of, path)), value) for path, value in walk_state(pure))
@@ -126,8 +126,8 @@ def map_state(function: Callable[[Path, Any], Any], state: Mapping[Any, Any]) ->
         state: The state.
 
     Example:
-        >>> import leafwise as lw
-        >>> lw.map_state(lambda path, x: x * 2, {"a": {"b": 1}}).a.b
+        >>> from leafwise import nn
+        >>> nn.map_state(lambda path, x: x * 2, {"a": {"b": 1}}).a.b
         2
     """
     return from_flat_state(
@@ -140,15 +140,15 @@ def filter_state(state: Mapping[Any, Any], *filters: Filter) -> Any:
 
     Args:
         state: The state.
-        *filters: One filter or more; see :mod:`leafwise.filters`.
+        *filters: One filter or more; see :mod:`leafwise.nn.filters`.
 
     Raises:
         ValueError: No filter was given.
         TypeError: One is no filter.
 
     Example:
-        >>> import leafwise as lw
-        >>> lw.filter_state({"a": 1, "b": 2.0}, float)
+        >>> from leafwise import nn
+        >>> nn.filter_state({"a": 1, "b": 2.0}, float)
         State({
           'b': 2.0
         })
@@ -170,8 +170,8 @@ def split_state(state: Mapping[Any, Any], *filters: Filter) -> tuple[State, ...]
         TypeError: One is no filter.
 
     Example:
-        >>> import leafwise as lw
-        >>> numbers, rest = lw.split_state({"a": 1, "b": "x"}, int, ...)
+        >>> from leafwise import nn
+        >>> numbers, rest = nn.split_state({"a": 1, "b": "x"}, int, ...)
         >>> rest.b
         'x'
     """

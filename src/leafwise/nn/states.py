@@ -68,7 +68,8 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
 
     Example:
         >>> import leafwise as lw
-        >>> state = lw.State({"layers": {0: {"w": 1.0}}, "step": 3})
+        >>> from leafwise import nn
+        >>> state = nn.State({"layers": {0: {"w": 1.0}}, "step": 3})
         >>> state.layers[0].w = 2.0
         >>> state
         State({
@@ -263,7 +264,7 @@ def walk_state(state: Mapping[Any, Any]) -> Iterator[tuple[Path, Any]]:
     if type(root) is not dict:
         raise TypeError(
             "a state or nested mappings are needed, got "
-            f"{type(state).__name__}; leafwise.state gives the state of an object"
+            f"{type(state).__name__}; leafwise.nn.state gives the state of an object"
         )
     stack: list[tuple[Any, Any]] = [(root, ())]
     while stack:
@@ -298,8 +299,8 @@ class FlatState(Mapping[Path, V], Generic[V]):
         leaves: The values, in the same order.
 
     Example:
-        >>> import leafwise as lw
-        >>> flat = lw.to_flat_state(lw.State({"a": {0: 1.0}, "b": "x"}))
+        >>> from leafwise import nn
+        >>> flat = nn.to_flat_state(nn.State({"a": {0: 1.0}, "b": "x"}))
         >>> flat.paths, flat.leaves
         ((('a', 0), ('b',)), (1.0, 'x'))
         >>> [len(part) for part in flat.split(float, ...)]
@@ -401,8 +402,8 @@ def to_flat_state(state: Mapping[Any, Any]) -> FlatState:
         TypeError: It is an object, or anything else.
 
     Example:
-        >>> import leafwise as lw
-        >>> lw.to_flat_state({"a": {0: 1.0}})
+        >>> from leafwise import nn
+        >>> nn.to_flat_state({"a": {0: 1.0}})
         FlatState({('a', 0): 1.0})
     """
     return FlatState(walk_state(state))
@@ -420,8 +421,8 @@ def from_flat_state(
         ValueError: A path leads through a value.
 
     Example:
-        >>> import leafwise as lw
-        >>> lw.from_flat_state({("a", 0): 1.0})["a"]
+        >>> from leafwise import nn
+        >>> nn.from_flat_state({("a", 0): 1.0})["a"]
         State({
           0: 1.0
         })
@@ -447,8 +448,8 @@ def merge_state(*states: Mapping[Any, Any]) -> State:
         *states: The states.
 
     Example:
-        >>> import leafwise as lw
-        >>> lw.merge_state({"a": {"x": 1}}, {"a": {"y": 2}}).a.y
+        >>> from leafwise import nn
+        >>> nn.merge_state({"a": {"x": 1}}, {"a": {"y": 2}}).a.y
         2
     """
     merged: dict[Path, Any] = {}
@@ -465,8 +466,8 @@ def diff_state(state: Mapping[Any, Any], other: Mapping[Any, Any]) -> State:
         other: The other one.
 
     Example:
-        >>> import leafwise as lw
-        >>> lw.diff_state({"a": 1, "b": 2}, {"a": 0})
+        >>> from leafwise import nn
+        >>> nn.diff_state({"a": 1, "b": 2}, {"a": 0})
         State({
           'b': 2
         })

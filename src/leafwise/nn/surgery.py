@@ -94,7 +94,9 @@ def _wanted(kinds: Sequence[Kind]) -> set[Kind]:
     wrong = [kind for kind in kinds if not isinstance(kind, Kind)]
     if wrong or not kinds:
         found = type(wrong[0]).__name__ if wrong else "none"
-        raise TypeError(f"give one kind or more, members of leafwise.Kind; got {found}")
+        raise TypeError(
+            f"give one kind or more, members of leafwise.nn.Kind; got {found}"
+        )
     return {one for kind in kinds for one in _ALSO.get(kind, (kind,))}
 
 
@@ -109,12 +111,12 @@ def select_kind(tree: T, *kinds: Kind) -> T:
         TypeError: No kind was given, or something else.
 
     Example:
-        >>> import leafwise as lw
-        >>> class Layer(lw.Module):
+        >>> from leafwise import nn
+        >>> class Layer(nn.Module):
         ...     def __init__(self):
         ...         self.register_parameter("weight", 0.5)
         ...         self.register_state("calls", 3)
-        >>> lw.select_kind([Layer(), Layer()], lw.Kind.PARAMETER)[0]
+        >>> nn.select_kind([Layer(), Layer()], nn.Kind.PARAMETER)[0]
         Layer(
           weight=0.5,
           calls=None
@@ -146,13 +148,14 @@ def update_kind(tree: T, other: Any, *kinds: Kind) -> T:
 
     Example:
         >>> import leafwise as lw
-        >>> class Layer(lw.Module):
+        >>> from leafwise import nn
+        >>> class Layer(nn.Module):
         ...     def __init__(self):
         ...         self.register_parameter("weight", 0.5)
         ...         self.register_state("calls", 3)
         >>> layer = Layer()
         >>> doubled = lw.tree_map(lambda x: x * 2, layer)
-        >>> lw.tree_leaves(lw.update_kind(layer, doubled, lw.Kind.PARAMETER))
+        >>> lw.tree_leaves(nn.update_kind(layer, doubled, nn.Kind.PARAMETER))
         [1.0, 3]
 
     The idea is that of `update_parameters` and `update_states` in PAX.
@@ -187,11 +190,12 @@ def replace(obj: P, /, **changes: Any) -> P:
 
     Example:
         >>> import leafwise as lw
+        >>> from leafwise import nn
         >>> class Layer(lw.Pytree):
         ...     def __init__(self, size):
         ...         self.size = size
         >>> layer = Layer(3)
-        >>> lw.replace(layer, size=4).size, layer.size
+        >>> nn.replace(layer, size=4).size, layer.size
         (4, 3)
     """
     known = name_to_kind(obj)
@@ -229,15 +233,16 @@ def summary(tree: Any) -> str:
 
     Example:
         >>> import leafwise as lw
-        >>> class Layer(lw.Module):
+        >>> from leafwise import nn
+        >>> class Layer(nn.Module):
         ...     def __init__(self):
         ...         self.register_parameter("weight", [0.5, 0.5])
         ...         self.register_state("calls", 3)
-        >>> class Model(lw.Module):
+        >>> class Model(nn.Module):
         ...     def __init__(self):
         ...         self.layers = lw.List([Layer(), Layer()])
         ...         self.tied = self.layers[0]
-        >>> print(lw.summary(Model()))
+        >>> print(nn.summary(Model()))
         Model               parameter: 4, state: 2
         ├── .layers: List   parameter: 4, state: 2
         │   ├── [0]: Layer  parameter: 2, state: 1

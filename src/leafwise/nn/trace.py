@@ -117,7 +117,7 @@ def check(obj: Any, what: str) -> None:
         "  1. pass the object to the function as an argument, and return it\n"
         "  2. make it inside the function\n"
         "  3. return the value, and assign it outside\n"
-        "  4. if nothing traced can leak: with leafwise.unsafe_mutation(): ...",
+        "  4. if nothing traced can leak: with leafwise.nn.unsafe_mutation(): ...",
         attribute=what.removeprefix("."),
     )
 
@@ -138,9 +138,9 @@ def unsafe_mutation() -> contextlib.AbstractContextManager[None]:
     It does so in this thread. What is assigned must not be traced, or it leaks.
 
     Example:
-        >>> import leafwise as lw
-        >>> box = lw.Variable(0)
-        >>> with lw.unsafe_mutation():
+        >>> from leafwise import nn
+        >>> box = nn.Variable(0)
+        >>> with nn.unsafe_mutation():
         ...     box[...] = 1
     """
     return _Relaxed()

@@ -25,10 +25,10 @@ class Param(Variable[T]):
     """A variable that is trained.
 
     Example:
-        >>> import leafwise as lw
-        >>> class Layer(lw.Module):
+        >>> from leafwise import nn
+        >>> class Layer(nn.Module):
         ...     def __init__(self):
-        ...         self.weight = lw.Param(0.5)
+        ...         self.weight = nn.Param(0.5)
         >>> Layer().name_to_kind["weight"].name
         'PARAMETER'
     """
@@ -41,8 +41,8 @@ class BatchStat(Variable[T]):
     """A variable that holds a running statistic.
 
     Example:
-        >>> import leafwise as lw
-        >>> lw.BatchStat(0.0).tag
+        >>> from leafwise import nn
+        >>> nn.BatchStat(0.0).tag
         'batch_stats'
     """
 
@@ -54,8 +54,8 @@ class Cache(Variable[T]):
     """A variable that holds what was computed before.
 
     Example:
-        >>> import leafwise as lw
-        >>> lw.Cache([1]).tag
+        >>> from leafwise import nn
+        >>> nn.Cache([1]).tag
         'cache'
     """
 
@@ -67,8 +67,8 @@ class Intermediate(Variable[T]):
     """A variable that holds what came up on the way, as `Module.sow` stores it.
 
     Example:
-        >>> import leafwise as lw
-        >>> lw.Intermediate((1.0,)).tag
+        >>> from leafwise import nn
+        >>> nn.Intermediate((1.0,)).tag
         'intermediates'
     """
 
@@ -79,8 +79,8 @@ class Perturbation(Intermediate[T]):
     """A variable that is added to a value, to get the gradient there.
 
     Example:
-        >>> import leafwise as lw
-        >>> isinstance(lw.Perturbation(0.0), lw.Intermediate)
+        >>> from leafwise import nn
+        >>> isinstance(nn.Perturbation(0.0), nn.Intermediate)
         True
     """
 
@@ -107,10 +107,10 @@ def register_variable_name(
         ValueError: The name belongs to another type.
 
     Example:
-        >>> import leafwise as lw
-        >>> class Mask(lw.Variable): ...
-        >>> _ = lw.register_variable_name("masks", Mask)
-        >>> lw.variable_type("masks").__name__, Mask(1).tag
+        >>> from leafwise import nn
+        >>> class Mask(nn.Variable): ...
+        >>> _ = nn.register_variable_name("masks", Mask)
+        >>> nn.variable_type("masks").__name__, Mask(1).tag
         ('Mask', 'masks')
     """
     known = _types.setdefault(name, cls)  # in one step: another thread may ask, too
@@ -133,8 +133,8 @@ def variable_type(name: str, *, allow_register: bool = False) -> type[Variable]:
         ValueError: Nothing has that name.
 
     Example:
-        >>> import leafwise as lw
-        >>> lw.variable_type("params").__name__
+        >>> from leafwise import nn
+        >>> nn.variable_type("params").__name__
         'Param'
     """
     if name not in _types:

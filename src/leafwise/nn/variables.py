@@ -62,7 +62,7 @@ class Variable(DataNode, Generic[T]):
     Args:
         value: The value; of a variable, the value in it.
         **metadata: Anything; a part of the structure. `frozen=True` lets it count as
-            state, see :func:`~leafwise.freeze`. `on_get_value(variable, value)`
+            state, see :func:`~leafwise.nn.freeze`. `on_get_value(variable, value)`
             and `on_set_value(variable, value)` are called, and return the value that
             counts, whenever it is read or set.
 
@@ -75,7 +75,8 @@ class Variable(DataNode, Generic[T]):
 
     Example:
         >>> import leafwise as lw
-        >>> scale = lw.Param(2.0, unit="m")
+        >>> from leafwise import nn
+        >>> scale = nn.Param(2.0, unit="m")
         >>> scale * 3, scale.unit, lw.tree_leaves(scale)
         (6.0, 'm', [2.0])
         >>> scale.value = 5.0

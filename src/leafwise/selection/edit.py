@@ -24,11 +24,11 @@ from .rebuild import Delete, Edit, Insert, Set, key_for, rebuild
 if TYPE_CHECKING:
     from ..typing import IsLeaf
 
-__all__ = ["Selection", "at", "select"]
+__all__ = ["Selection", "at"]
 
 
 class Selection:
-    """Places in a tree, to be read or edited; `at` and `select` make one.
+    """Places in a tree, to be read or edited; `at` makes one.
 
     A selector in brackets goes on from there: `at(tree)["layers"][0]["w"]`.
 
@@ -350,35 +350,3 @@ def at(
     """
     view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     return _At(tree, Scope(view, stop), missing_ok)
-
-
-def select(
-    tree: Any,
-    what: Any,
-    *,
-    missing_ok: bool = False,
-    is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
-    none_is_leaf: bool = False,
-    namespace: str = GLOBAL,
-) -> Selection:
-    """Return the places that a selector means; the same as `at(tree)[what]`.
-
-    Args:
-        tree: Any tree.
-        what: A selector; see `selector`.
-        missing_ok: Whether it may mean nothing.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
-
-    Raises:
-        PathError: The text is no pattern; or, when the places are asked for, there are
-            none.
-
-    Example:
-        >>> import leafwise as lw
-        >>> lw.select({"a": 1.5, "b": [2, 2.5]}, float).get()
-        [1.5, 2.5]
-    """
-    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    return _At(tree, Scope(view, stop), missing_ok)[what]

@@ -57,7 +57,7 @@ def tree_update(
     Example:
         >>> import leafwise as lw
         >>> config = {"optim": {"lr": 0.1, "steps": 100}, "name": "a"}
-        >>> lw.tree_update(config, {"**.lr": lambda lr: lr / 10, "name": "b"})
+        >>> lw.selection.tree_update(config, {"**.lr": lambda lr: lr / 10, "name": "b"})
         {'optim': {'lr': 0.01, 'steps': 100}, 'name': 'b'}
     """
     view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
@@ -95,7 +95,8 @@ def tree_move(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_move({"lr": 0.1, "optim": {"steps": 100}}, "lr", "optim.lr")
+        >>> config = {"lr": 0.1, "optim": {"steps": 100}}
+        >>> lw.selection.tree_move(config, "lr", "optim.lr")
         {'optim': {'steps': 100, 'lr': 0.1}}
     """
     options: Any = {"none_is_leaf": none_is_leaf, "namespace": namespace}
@@ -128,9 +129,10 @@ def tree_rename(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_rename({"a": {"kernel": 1}, "b": {"kernel": 2}}, "**.kernel", "w")
+        >>> model = {"a": {"kernel": 1}, "b": {"kernel": 2}}
+        >>> lw.selection.tree_rename(model, "**.kernel", "w")
         {'a': {'w': 1}, 'b': {'w': 2}}
-        >>> lw.tree_rename({"Lr": 1, "Wd": 2}, "*", str.lower)
+        >>> lw.selection.tree_rename({"Lr": 1, "Wd": 2}, "*", str.lower)
         {'lr': 1, 'wd': 2}
     """
     scope = Scope(*outlook(None, False, none_is_leaf, namespace))
@@ -210,9 +212,9 @@ def tree_at(
     Example:
         >>> import leafwise as lw
         >>> model = {"layers": [{"w": 1}, {"w": 3}]}
-        >>> lw.tree_at(lambda m: m["layers"][1]["w"], model, 5)
+        >>> lw.selection.tree_at(lambda m: m["layers"][1]["w"], model, 5)
         {'layers': [{'w': 1}, {'w': 5}]}
-        >>> lw.tree_at(lambda m: m["layers"], model, replace_fn=len)
+        >>> lw.selection.tree_at(lambda m: m["layers"], model, replace_fn=len)
         {'layers': 2}
 
     The idea is that of `equinox.tree_at`.

@@ -60,11 +60,12 @@ def override(
     Example:
         >>> import leafwise as lw
         >>> config = {"optim": {"lr": 0.1, "nesterov": False}, "widths": [64, 32]}
-        >>> lw.override(config, ["optim.lr=1", "optim.nesterov=yes", "widths[0]=128"])
+        >>> lw.selection.override(config,
+        ...     ["optim.lr=1", "optim.nesterov=yes", "widths[0]=128"])
         {'optim': {'lr': 1.0, 'nesterov': True}, 'widths': [128, 32]}
-        >>> lw.override(config, ["~optim", "+seed=7"])
+        >>> lw.selection.override(config, ["~optim", "+seed=7"])
         {'widths': [64, 32], 'seed': 7}
-        >>> lw.override(config, "widths[0]=wide")
+        >>> lw.selection.override(config, "widths[0]=wide")
         Traceback (most recent call last):
         ...
         leafwise.errors.EditError: override 'widths[0]=wide': 'wide' is not an int; \

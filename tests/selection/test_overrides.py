@@ -74,7 +74,7 @@ CONFIG = {
 def test_values_are_cast_to_what_they_replace(text, value):
     """By the type of the leaf, not by what the text looks like."""
     name = text.partition("=")[0]
-    made = lw.override(CONFIG, [text])[name]
+    made = lw.selection.override(CONFIG, [text])[name]
     assert made == value
     assert type(made) is type(value)
 
@@ -99,7 +99,7 @@ array=[1, 2] | is not a ndarray; the value at ['array'] is array([0., 0.])
 def test_what_is_not_of_the_sort_is_refused(text, shown):
     """With the text, the place and what is there."""
     with pytest.raises(lw.EditError) as error:
-        lw.override(CONFIG, [text])
+        lw.selection.override(CONFIG, [text])
     value = text.partition("=")[2]
     assert str(error.value) == f"override {text!r}: {value!r} {shown}"
 
@@ -116,7 +116,7 @@ def test_what_is_not_of_the_sort_is_refused(text, shown):
 def test_what_is_no_override_is_refused(text, shown):
     """With the text, the place and what is there."""
     with pytest.raises(lw.EditError) as error:
-        lw.override(CONFIG, [text])
+        lw.selection.override(CONFIG, [text])
     assert str(error.value) == f"override {text!r}: {shown}"
 
 
@@ -136,59 +136,64 @@ def test_dicts_with_equal_keys_are_refused(where, value, keys):
     """In JSON as in Python literals: one of the two values would be lost."""
     text = f"{where}={value}"
     with pytest.raises(lw.EditError) as error:
-        lw.override(CONFIG, text)
+        lw.selection.override(CONFIG, text)
     assert str(error.value) == (
         f"override {text!r}: the value has a dict with equal keys, {keys}"
     )
-    assert lw.override(CONFIG, f"text={value}")["text"] == value
+    assert lw.selection.override(CONFIG, f"text={value}")["text"] == value
 
 
 def test_what_is_not_there_is_a_path_error():
     """With what is near."""
     with pytest.raises(lw.PathError) as error:
-        lw.override(CONFIG, ["optim.lrr=1"])
+        lw.selection.override(CONFIG, ["optim.lrr=1"])
     assert str(error.value) == (
         "override 'optim.lrr=1': nothing is meant by 'optim.lrr': the Optim at "
         "['optim'] has .lr, .steps; use +optim.lrr=1 to add it"
     )
     with pytest.raises(lw.PathError, match=r"override 'a\.=1': not a pattern"):
-        lw.override({}, "a.=1")
+        lw.selection.override({}, "a.=1")
 
 
 def test_adding_and_taking_away():
     """New values are read as what they look like."""
     config = {"a": 1, "b": [1, 2]}
-    assert lw.override(config, "+c.d.e=1e-3") == {**config, "c": {"d": {"e": 1e-3}}}
-    assert lw.override(config, "+b[2]=yes") == {"a": 1, "b": [1, 2, "yes"]}
-    assert lw.override(config, ["++a=5", "++f=null"]) == {
+    assert lw.selection.override(config, "+c.d.e=1e-3") == {
+        **config,
+        "c": {"d": {"e": 1e-3}},
+    }
+    assert lw.selection.override(config, "+b[2]=yes") == {"a": 1, "b": [1, 2, "yes"]}
+    assert lw.selection.override(config, ["++a=5", "++f=null"]) == {
         "a": 5,
         "b": [1, 2],
         "f": None,
     }
-    assert lw.override(config, ["~a", "~b[0]"]) == {"b": [2]}
-    assert lw.override(None, "+a.b=1") == {"a": {"b": 1}}
+    assert lw.selection.override(config, ["~a", "~b[0]"]) == {"b": [2]}
+    assert lw.selection.override(None, "+a.b=1") == {"a": {"b": 1}}
     nothing = {"x": {"opt": None}, "y": {"opt": None}}
-    assert lw.override(nothing, "+*.opt.lr=1") == {
+    assert lw.selection.override(nothing, "+*.opt.lr=1") == {
         "x": {"opt": {"lr": 1}},
         "y": {"opt": {"lr": 1}},
     }
     with pytest.raises(
         lw.EditError, match=r"\['b'\] has 2 items, so position 7 is none"
     ):
-        lw.override(config, "+b[7]=1")
+        lw.selection.override(config, "+b[7]=1")
     with pytest.raises(lw.PathError, match=r"nothing is meant by '\*\.lr': [^;]*$"):
-        lw.override(config, "*.lr=1")
+        lw.selection.override(config, "*.lr=1")
     assert config == {"a": 1, "b": [1, 2]}
 
 
 def test_patterns_sorts_of_nodes_and_order():
     """A pattern sets many leaves, each by its type; later texts see earlier ones."""
     config = {"x": {"lr": 1}, "y": {"lr": 1.0}, "o": OrderedDict(b=1), "k": {"a=b": 1}}
-    made = lw.override(config, ["**.lr=2", "['k']['a=b']=5", "o={'c': 2}", "~x"])
+    made = lw.selection.override(
+        config, ["**.lr=2", "['k']['a=b']=5", "o={'c': 2}", "~x"]
+    )
     assert made == {"y": {"lr": 2.0}, "o": OrderedDict(c=2), "k": {"a=b": 5}}
     assert type(made["y"]["lr"]) is float
     assert type(made["o"]) is OrderedDict
-    optim = lw.override(CONFIG, ["optim.lr=1", "optim.steps=5"])["optim"]
+    optim = lw.selection.override(CONFIG, ["optim.lr=1", "optim.steps=5"])["optim"]
     assert (optim.lr, optim.steps) == (1.0, 5)
 
 
@@ -202,7 +207,7 @@ def test_patterns_sorts_of_nodes_and_order():
 )
 def test_the_text_of_a_value_is_the_value(value: Any):
     """What Python prints for a number is read as it."""
-    made = lw.override({"x": value}, f"x={value!r}")["x"]
+    made = lw.selection.override({"x": value}, f"x={value!r}")["x"]
     assert made == value
     assert type(made) is type(value)
 
@@ -210,20 +215,25 @@ def test_the_text_of_a_value_is_the_value(value: Any):
 @given(st.text())
 def test_any_text_is_a_text_in_quotes(text):
     """Also one that looks like a number, null, or something with an `=`."""
-    assert lw.override({"x": "old"}, f"x={text!r}") == {"x": text}
+    assert lw.selection.override({"x": "old"}, f"x={text!r}") == {"x": text}
 
 
 def test_a_written_mapping_has_the_keys_that_are_written():
     """Also where the values are those of the old one, and for keys that are equal."""
-    assert lw.override({"d": {"a": 1}}, ['d={"b": 1}']) == {"d": {"b": 1}}
-    assert lw.override({"d": {"a": 1, "b": 1}}, 'd={"b": 1, "a": 1}') == {
+    assert lw.selection.override({"d": {"a": 1}}, ['d={"b": 1}']) == {"d": {"b": 1}}
+    assert lw.selection.override({"d": {"a": 1, "b": 1}}, 'd={"b": 1, "a": 1}') == {
         "d": {"b": 1, "a": 1}
     }
-    found = lw.override({"d": {"a": None, "b": None}}, 'd={"b": null, "a": null}')
+    found = lw.selection.override(
+        {"d": {"a": None, "b": None}}, 'd={"b": null, "a": null}'
+    )
     assert [*found["d"]] == ["b", "a"]
-    assert repr(lw.override({"d": {1: "x"}}, "d={True: 'x'}")) == "{'d': {True: 'x'}}"
+    assert (
+        repr(lw.selection.override({"d": {1: "x"}}, "d={True: 'x'}"))
+        == "{'d': {True: 'x'}}"
+    )
     base = {"d": {"a": 1}}
-    assert lw.override(base, 'd={"a": 1}')["d"] is base["d"]
+    assert lw.selection.override(base, 'd={"a": 1}')["d"] is base["d"]
 
 
 @pytest.mark.parametrize(
@@ -236,7 +246,7 @@ def test_a_written_mapping_has_the_keys_that_are_written():
 )
 def test_sets_are_written_with_their_items(old, text, new):
     """Not made of the letters of the text."""
-    found = lw.override({"a": old}, f"a={text}")["a"]
+    found = lw.selection.override({"a": old}, f"a={text}")["a"]
     assert found == new
     assert type(found) is type(old)
 
@@ -257,7 +267,7 @@ def test_sets_are_written_with_their_items(old, text, new):
 def test_what_the_type_of_a_leaf_refuses_is_an_edit_error(old, text):
     """Whatever the type itself raises; the place and the text are told."""
     with pytest.raises(lw.EditError) as caught:
-        lw.override({"a": {"b": old}}, f"a.b={text}")
+        lw.selection.override({"a": {"b": old}}, f"a.b={text}")
     kind = re.escape(type(old).__name__)
     where = re.escape("; the value at ['a']['b'] is ")
     assert re.search(f" is not an? {kind}{where}", str(caught.value))
@@ -281,12 +291,12 @@ def test_any_text_is_an_override_or_an_error(text):
     """Of a path, a value or both: nothing but `EditError` and `PathError` is raised."""
     for override in (text, f"{text}=1", *(f"{name}={text}" for name in LEAVES)):
         with contextlib.suppress(lw.EditError, lw.PathError):
-            lw.override(LEAVES, override)
+            lw.selection.override(LEAVES, override)
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
 def test_any_text_is_the_name_of_a_leaf_or_an_error(text):
     """In a flat table, too."""
     with contextlib.suppress(lw.EditError, lw.PathError):
-        flat = lw.to_flat(lw.from_flat({text: 1}))
+        flat = lw.selection.to_flat(lw.selection.from_flat({text: 1}))
         assert [*flat.values()] == [1]

@@ -16,6 +16,12 @@ def xp(jax):
     return jax.numpy
 
 
+@pytest.fixture
+def tree_util(jax_tree):
+    """Return jax's functions of trees, for the cases."""
+    return jax_tree
+
+
 class Model(lw.Pytree):
     def __init__(self, x):
         self.x = x

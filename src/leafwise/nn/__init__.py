@@ -81,18 +81,18 @@ if TYPE_CHECKING:
     from .roam import with_attributes as with_attributes
     from .sharing import find_duplicates as find_duplicates
     from .sharing import tree_check as tree_check
-    from .state_tools import filter_state as filter_state
-    from .state_tools import map_state as map_state
-    from .state_tools import replace_by_pure_dict as replace_by_pure_dict
-    from .state_tools import restore_int_paths as restore_int_paths
-    from .state_tools import split_state as split_state
-    from .state_tools import to_pure_dict as to_pure_dict
     from .states import FlatState as FlatState
     from .states import State as State
     from .states import diff_state as diff_state
+    from .states import filter_state as filter_state
     from .states import from_flat_state as from_flat_state
+    from .states import map_state as map_state
     from .states import merge_state as merge_state
+    from .states import replace_by_pure_dict as replace_by_pure_dict
+    from .states import restore_int_paths as restore_int_paths
+    from .states import split_state as split_state
     from .states import to_flat_state as to_flat_state
+    from .states import to_pure_dict as to_pure_dict
     from .surgery import replace as replace
     from .surgery import select_kind as select_kind
     from .surgery import summary as summary
@@ -130,11 +130,11 @@ _HOMES: Final = {
         "set_attributes set_metadata train with_attributes"
     ),
     "sharing": "find_duplicates tree_check",
-    "state_tools": (
-        "filter_state map_state replace_by_pure_dict restore_int_paths "
-        "split_state to_pure_dict"
+    "states": (
+        "FlatState State diff_state filter_state from_flat_state map_state "
+        "merge_state replace_by_pure_dict restore_int_paths split_state "
+        "to_flat_state to_pure_dict"
     ),
-    "states": "FlatState State diff_state from_flat_state merge_state to_flat_state",
     "surgery": "replace select_kind summary update_kind",
     "trace": "unsafe_mutation",
     "variable_types": (

@@ -1,12 +1,13 @@
 """`State`: the values of an object, nested by the names that lead to them.
 
-Owns the mapping, its flat form, and what operators do. Further functions are in
-`state_tools`; how it is taken out of objects and put back says `graph`.
+Owns the mapping, its flat form, its methods, and NNX's functions of the same names. How
+a state is taken out of an object and put back is owned by `graph`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from ..core.auxdata import clip
@@ -27,13 +28,20 @@ from .variables import Variable
 __all__ = [
     "FlatState",
     "State",
+    "as_state",
     "diff_state",
     "divide",
+    "filter_state",
     "from_flat_state",
     "left_over",
+    "map_state",
     "merge_state",
+    "replace_by_pure_dict",
+    "restore_int_paths",
+    "split_state",
     "stored",
     "to_flat_state",
+    "to_pure_dict",
     "unknown",
     "unlink",
     "view",
@@ -82,6 +90,10 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
         })
         >>> lw.tree_leaves(state)
         [2.0, 3]
+        >>> state.to_flat_state().paths
+        (('layers', 0, 'w'), ('step',))
+        >>> state.map(lambda path, x: x * 2).split(int, ...)[0].to_pure_dict()
+        {'step': 6}
 
     The idea is that of `flax.nnx.State`.
     """
@@ -141,11 +153,92 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
         except KeyError as error:
             raise AttributeError(*error.args) from None
 
+    def to_flat_state(self) -> FlatState[V]:
+        """Return the values by whole paths."""
+        return FlatState(walk_state(self))
+
+    @classmethod
+    def from_flat_state(
+        cls, flat: Mapping[Path, Any] | Iterable[tuple[Path, Any]]
+    ) -> State:
+        """Return a state from values by whole paths.
+
+        Args:
+            flat: A mapping from paths to values, or pairs of these.
+
+        Raises:
+            ValueError: A path leads through a value.
+        """
+        root: dict[Any, Any] = {}
+        for path, value in flat.items() if isinstance(flat, Mapping) else flat:
+            level = root
+            for key in path[:-1]:
+                level = level.setdefault(key, {})
+                if type(level) is not dict:
+                    raise ValueError(f"path {path} leads through a value")
+            if not path or type(level.get(path[-1])) is dict:
+                raise ValueError(f"path {path} leads to no single value")
+            level[path[-1]] = value
+        return view(root)
+
+    def to_pure_dict(self) -> dict[Any, Any]:
+        """Return nested dicts, with bare values in place of variables."""
+        return self.map(lambda _, value: _pure(value))._leafwise_items
+
+    def replace_by_pure_dict(self, pure: Mapping[Any, Any]) -> None:
+        """Set values from nested dicts of bare values, in place.
+
+        Variables stay and get new values. A text such as `"0"`, as checkpoints have it,
+        stands for the position `0` where there is no item of just that key.
+
+        Args:
+            pure: Nested dicts; they need not have all values.
+
+        Raises:
+            ValueError: There is no value at some path; nothing was changed then.
+        """
+        changes = [_change(self._leafwise_items, *item) for item in walk_state(pure)]
+        for holder, key, old, value in changes:
+            if isinstance(old, Variable):
+                old.set_value(value)
+            else:
+                holder[key] = value
+
+    def map(self, function: Callable[[Path, Any], Any]) -> State:
+        """Return a state with the results of a function of path and value."""
+        return from_flat_state(
+            (path, function(path, value)) for path, value in walk_state(self)
+        )
+
+    def filter(self, *filters: Filter) -> Any:
+        """Return the part that a filter selects, or one part for each of several."""
+        parts = divide(walk_state(self), filters, exhaustive=False)
+        made = tuple(map(from_flat_state, parts))
+        return made[0] if len(filters) == 1 else made
+
+    def split(self, *filters: Filter) -> tuple[State, ...]:
+        """Return one part for each filter; together they must select everything."""
+        parts = divide(walk_state(self), filters, exhaustive=True)
+        return tuple(map(from_flat_state, parts))
+
+    def merge(self, *others: Mapping[Any, Any]) -> State:
+        """Return this state and others as one; at the same path the last wins."""
+        merged: dict[Path, Any] = {}
+        for state in (self, *others):
+            merged.update(walk_state(state))
+        return from_flat_state(merged)
+
+    def diff(self, other: Mapping[Any, Any]) -> State:
+        """Return what stands at paths that another state does not have."""
+        known = {_exact(path) for path, _ in walk_state(other)}
+        pairs = walk_state(self)
+        return from_flat_state(pair for pair in pairs if _exact(pair[0]) not in known)
+
     def __or__(self, other: Mapping[Any, Any]) -> State:
-        return merge_state(self, other)
+        return self.merge(other)
 
     def __sub__(self, other: Mapping[Any, Any]) -> State:
-        return diff_state(self, other)
+        return self.diff(other)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, State):
@@ -251,6 +344,42 @@ def _same_value(a: Any, b: Any) -> bool:
     return alike(a, b, typematch=True)
 
 
+def _pure(value: Any) -> Any:
+    return value.get_raw_value() if isinstance(value, Variable) else value
+
+
+def _change(level: Any, path: Path, value: Any) -> tuple[Any, Any, Any, Any]:
+    """Return where a value goes: the dict, the key in it, what stands there, and it."""
+    holder, last = level, None
+    for place, key in enumerate(path):
+        found = _key_in(level, key)
+        if found is None:
+            known = level if type(level) is dict else {}
+            raise ValueError(f"at {path[: place + 1]}: {unknown(key, known)}")
+        holder, last, level = level, found[0], level[found[0]]
+    if type(level) is dict:
+        raise ValueError(f"at {path}: expected a mapping, got {clip(value)}")
+    return holder, last, level, value
+
+
+def _key_in(level: Any, key: Any) -> tuple[Any] | None:
+    """Return the key of a level that a key stands for, in a tuple."""
+    if type(level) is not dict:
+        return None
+    if key in level:
+        return (key,)
+    number = _number_of(key)
+    return (number,) if number in level else None
+
+
+def _number_of(key: Any) -> Any:
+    """Return the number that a key is in text, else the key."""
+    if isinstance(key, str) and key.isascii() and key.isdecimal():
+        with contextlib.suppress(ValueError):  # it may have too many digits
+            return int(key)
+    return key
+
+
 # -------------------------------------------------------------------- flat forms
 
 
@@ -260,12 +389,7 @@ def walk_state(state: Mapping[Any, Any]) -> Iterator[tuple[Path, Any]]:
     Raises:
         TypeError: It is no state, and no mapping; an object is neither.
     """
-    root = stored(state)
-    if type(root) is not dict:
-        raise TypeError(
-            "a state or nested mappings are needed, got "
-            f"{type(state).__name__}; leafwise.nn.state gives the state of an object"
-        )
+    root = as_state(state)._leafwise_items
     stack: list[tuple[Any, Any]] = [(root, ())]
     while stack:
         value, link = stack.pop()
@@ -392,6 +516,26 @@ def left_over(rest: list[tuple[Path, Any]]) -> str:
     )
 
 
+# ------------------------------------------------------ under NNX's names
+
+
+def as_state(state: Mapping[Any, Any]) -> State:
+    """Return a state, or nested mappings as one; a state is returned as it is.
+
+    Raises:
+        TypeError: It is neither; an object is not.
+    """
+    if isinstance(state, State):
+        return state
+    root = stored(state)
+    if type(root) is not dict:
+        raise TypeError(
+            "a state or nested mappings are needed, got "
+            f"{type(state).__name__}; leafwise.nn.state gives the state of an object"
+        )
+    return view(root)
+
+
 def to_flat_state(state: Mapping[Any, Any]) -> FlatState:
     """Return the values of a state by whole paths.
 
@@ -406,7 +550,7 @@ def to_flat_state(state: Mapping[Any, Any]) -> FlatState:
         >>> nn.to_flat_state({"a": {0: 1.0}})
         FlatState({('a', 0): 1.0})
     """
-    return FlatState(walk_state(state))
+    return as_state(state).to_flat_state()
 
 
 def from_flat_state(
@@ -427,18 +571,100 @@ def from_flat_state(
           0: 1.0
         })
     """
-    root: dict[Any, Any] = {}
-    pairs = flat.items() if isinstance(flat, Mapping) else flat
-    for path, value in pairs:
-        level = root
-        for key in path[:-1]:
-            level = level.setdefault(key, {})
-            if type(level) is not dict:
-                raise ValueError(f"path {path} leads through a value")
-        if not path or type(level.get(path[-1])) is dict:
-            raise ValueError(f"path {path} leads to no single value")
-        level[path[-1]] = value
-    return view(root)
+    return State.from_flat_state(flat)
+
+
+def to_pure_dict(state: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return a state as nested dicts, with bare values in place of variables.
+
+    Args:
+        state: A state.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.to_pure_dict(nn.State({"a": {0: nn.Param(1.0)}}))
+        {'a': {0: 1.0}}
+    """
+    return as_state(state).to_pure_dict()
+
+
+def replace_by_pure_dict(state: State, pure: Mapping[Any, Any]) -> None:
+    """Set the values of a state from nested dicts of bare values, in place.
+
+    Variables stay and get new values. A text such as `"0"`, as checkpoints have it,
+    stands for the position `0` where there is no item of just that key.
+
+    Args:
+        state: The state.
+        pure: Nested dicts; they need not have all values.
+
+    Raises:
+        ValueError: There is no value at some path; nothing was changed then.
+
+    Example:
+        >>> from leafwise import nn
+        >>> state = nn.State({"a": {0: nn.Param(1.0)}})
+        >>> nn.replace_by_pure_dict(state, {"a": {"0": 2.0}})
+        >>> state.a[0].value
+        2.0
+    """
+    state.replace_by_pure_dict(pure)
+
+
+def map_state(function: Callable[[Path, Any], Any], state: Mapping[Any, Any]) -> State:
+    """Return a state with the results of a function of path and value.
+
+    Args:
+        function: Called with each path and value.
+        state: The state.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.map_state(lambda path, x: x * 2, {"a": {"b": 1}}).a.b
+        2
+    """
+    return as_state(state).map(function)
+
+
+def filter_state(state: Mapping[Any, Any], *filters: Filter) -> Any:
+    """Return the part of a state that a filter means, or one for each of several.
+
+    Args:
+        state: The state.
+        *filters: One filter or more; see :mod:`leafwise.nn.filters`.
+
+    Raises:
+        ValueError: No filter was given.
+        TypeError: One is no filter.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.filter_state({"a": 1, "b": 2.0}, float)
+        State({
+          'b': 2.0
+        })
+    """
+    return as_state(state).filter(*filters)
+
+
+def split_state(state: Mapping[Any, Any], *filters: Filter) -> tuple[State, ...]:
+    """Return one part of a state for each filter; each value goes to the first.
+
+    Args:
+        state: The state.
+        *filters: One filter or more, which together mean everything.
+
+    Raises:
+        ValueError: Values are left over, or no filter was given.
+        TypeError: One is no filter.
+
+    Example:
+        >>> from leafwise import nn
+        >>> numbers, rest = nn.split_state({"a": 1, "b": "x"}, int, ...)
+        >>> rest.b
+        'x'
+    """
+    return as_state(state).split(*filters)
 
 
 def merge_state(*states: Mapping[Any, Any]) -> State:
@@ -452,10 +678,7 @@ def merge_state(*states: Mapping[Any, Any]) -> State:
         >>> nn.merge_state({"a": {"x": 1}}, {"a": {"y": 2}}).a.y
         2
     """
-    merged: dict[Path, Any] = {}
-    for state in states:
-        merged.update(walk_state(state))
-    return from_flat_state(merged)
+    return State().merge(*states)
 
 
 def diff_state(state: Mapping[Any, Any], other: Mapping[Any, Any]) -> State:
@@ -472,10 +695,22 @@ def diff_state(state: Mapping[Any, Any], other: Mapping[Any, Any]) -> State:
           'b': 2
         })
     """
-    known = {_exact(path) for path, _ in walk_state(other)}
-    return from_flat_state(
-        (path, value) for path, value in walk_state(state) if _exact(path) not in known
-    )
+    return as_state(state).diff(other)
+
+
+def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return nested dicts in which keys that are numbers in text are numbers.
+
+    Args:
+        pure: Nested dicts, as read from a file.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.restore_int_paths({"layers": {"0": 1.0}})
+        {'layers': {0: 1.0}}
+    """
+    pairs = ((tuple(map(_number_of, path)), value) for path, value in walk_state(pure))
+    return from_flat_state(pairs)._leafwise_items
 
 
 # ------------------------------------------------------------------------- node

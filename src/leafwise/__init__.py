@@ -35,7 +35,6 @@ from .core.registry import is_registered as is_registered
 from .core.registry import lookup as lookup
 from .core.registry import namespaces as namespaces
 from .core.registry import unregister_pytree_node as unregister_pytree_node
-from .core.rule import Rule as Rule
 from .core.treedef import PyTreeDef as PyTreeDef
 from .core.treedef import treedef_tuple as treedef_tuple
 from .errors import CompareError as CompareError
@@ -50,15 +49,6 @@ from .errors import RegistryError as RegistryError
 from .errors import StructureError as StructureError
 from .errors import TreeDefError as TreeDefError
 from .lazy import later
-from .ops.basic import tree_flatten as tree_flatten
-from .ops.basic import tree_iter as tree_iter
-from .ops.basic import tree_leaves as tree_leaves
-from .ops.basic import tree_map as tree_map
-from .ops.basic import tree_map_ as tree_map_
-from .ops.basic import tree_map_only as tree_map_only
-from .ops.basic import tree_replace_nones as tree_replace_nones
-from .ops.basic import tree_structure as tree_structure
-from .ops.basic import tree_unflatten as tree_unflatten
 from .ops.fold import tree_all as tree_all
 from .ops.fold import tree_any as tree_any
 from .ops.fold import tree_max as tree_max
@@ -74,12 +64,23 @@ from .ops.inspect import tree_flatten_one_level as tree_flatten_one_level
 from .ops.inspect import tree_is_leaf as tree_is_leaf
 from .ops.inspect import treedef_children as treedef_children
 from .ops.inspect import treedef_is_leaf as treedef_is_leaf
+from .ops.map import tree_flatten as tree_flatten
+from .ops.map import tree_flatten_with_path as tree_flatten_with_path
+from .ops.map import tree_iter as tree_iter
+from .ops.map import tree_leaves as tree_leaves
+from .ops.map import tree_leaves_with_path as tree_leaves_with_path
+from .ops.map import tree_map as tree_map
+from .ops.map import tree_map_ as tree_map_
+from .ops.map import tree_map_only as tree_map_only
+from .ops.map import tree_map_shared as tree_map_shared
+from .ops.map import tree_map_with_path as tree_map_with_path
+from .ops.map import tree_map_with_path_ as tree_map_with_path_
+from .ops.map import tree_paths as tree_paths
+from .ops.map import tree_replace_nones as tree_replace_nones
+from .ops.map import tree_structure as tree_structure
+from .ops.map import tree_unflatten as tree_unflatten
+from .ops.parallel import parallel as parallel
 from .ops.parallel import tree_gather as tree_gather
-from .ops.paths import tree_flatten_with_path as tree_flatten_with_path
-from .ops.paths import tree_leaves_with_path as tree_leaves_with_path
-from .ops.paths import tree_map_with_path as tree_map_with_path
-from .ops.paths import tree_map_with_path_ as tree_map_with_path_
-from .ops.paths import tree_paths as tree_paths
 from .ops.prefix import broadcast_common as broadcast_common
 from .ops.prefix import broadcast_prefix as broadcast_prefix
 from .ops.prefix import equality_errors as equality_errors
@@ -181,7 +182,6 @@ __all__ = [
     "PyTreeDef",
     "Pytree",
     "RegistryError",
-    "Rule",
     "SequenceKey",
     "StructureError",
     "TreeDefError",
@@ -202,6 +202,7 @@ __all__ = [
     "namespace",
     "namespaces",
     "override",
+    "parallel",
     "parameter",
     "prefix_errors",
     "register_codec",
@@ -214,7 +215,6 @@ __all__ = [
     "register_pytree_with_keys_class",
     "register_static",
     "static",
-    "tree",
     "tree_all",
     "tree_any",
     "tree_broadcast_common",
@@ -236,6 +236,7 @@ __all__ = [
     "tree_map",
     "tree_map_",
     "tree_map_only",
+    "tree_map_shared",
     "tree_map_with_path",
     "tree_map_with_path_",
     "tree_max",

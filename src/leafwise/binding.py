@@ -15,28 +15,27 @@ from . import dataclasses
 from .core import fields, jsonform, register, registry
 from .core.registry import declare_namespace
 from .core.view import DictOrder
-from .ops import basic, fold, inspect, parallel, paths, prefix, transpose, visit
+from .ops import fold, inspect, parallel, prefix, transpose, visit
+from .ops import map as maps
 from .selection import (
     diff,
     edit,
     flat,
+    join,
     merge,
-    outer,
     overrides,
     partition,
     pattern,
-    update,
 )
 
 
 __all__ = ["Namespace", "namespace"]
 
 _MODULES: Final = (
-    basic,
+    maps,
     fold,
     inspect,
     parallel,
-    paths,
     prefix,
     transpose,
     visit,
@@ -44,10 +43,9 @@ _MODULES: Final = (
     edit,
     flat,
     merge,
-    outer,
+    join,
     overrides,
     partition,
-    update,
     register,
     fields,
 )
@@ -61,7 +59,8 @@ _UNBOUND: Final = frozenset(
         "Selection",
         "tree_transpose",
         "Executor",
-        "map_on",
+        "Parallel",
+        "parallel",
         "DELETE",
         "SKIP",
         "STOP",

@@ -14,15 +14,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from .lazy import later
-from .ops.basic import tree_flatten as flatten
-from .ops.basic import tree_iter as iter
-from .ops.basic import tree_leaves as leaves
-from .ops.basic import tree_map as map
-from .ops.basic import tree_map_ as map_
-from .ops.basic import tree_map_only as map_only
-from .ops.basic import tree_replace_nones as replace_nones
-from .ops.basic import tree_structure as structure
-from .ops.basic import tree_unflatten as unflatten
 from .ops.fold import tree_all as all
 from .ops.fold import tree_any as any
 from .ops.fold import tree_max as max
@@ -34,12 +25,22 @@ from .ops.inspect import tree_children as children
 from .ops.inspect import tree_equal as equal
 from .ops.inspect import tree_flatten_one_level as flatten_one_level
 from .ops.inspect import tree_is_leaf as is_leaf
+from .ops.map import tree_flatten as flatten
+from .ops.map import tree_flatten_with_path as flatten_with_path
+from .ops.map import tree_iter as iter
+from .ops.map import tree_leaves as leaves
+from .ops.map import tree_leaves_with_path as leaves_with_path
+from .ops.map import tree_map as map
+from .ops.map import tree_map_ as map_
+from .ops.map import tree_map_only as map_only
+from .ops.map import tree_map_shared as map_shared
+from .ops.map import tree_map_with_path as map_with_path
+from .ops.map import tree_map_with_path_ as map_with_path_
+from .ops.map import tree_paths as paths
+from .ops.map import tree_replace_nones as replace_nones
+from .ops.map import tree_structure as structure
+from .ops.map import tree_unflatten as unflatten
 from .ops.parallel import tree_gather as gather
-from .ops.paths import tree_flatten_with_path as flatten_with_path
-from .ops.paths import tree_leaves_with_path as leaves_with_path
-from .ops.paths import tree_map_with_path as map_with_path
-from .ops.paths import tree_map_with_path_ as map_with_path_
-from .ops.paths import tree_paths as paths
 from .ops.prefix import tree_broadcast_common as broadcast_common
 from .ops.prefix import tree_broadcast_map as broadcast_map
 from .ops.prefix import tree_broadcast_map_with_path as broadcast_map_with_path
@@ -91,6 +92,7 @@ __all__ = [
     "map",
     "map_",
     "map_only",
+    "map_shared",
     "map_with_path",
     "map_with_path_",
     "max",

@@ -29,7 +29,7 @@ def test_all_names_are_listed():
         if not name.startswith("_") and not inspect.ismodule(getattr(lw, name))
     }
     helpers = {"annotations", "import_module", "later", "Final", "TYPE_CHECKING"}
-    assert public - helpers | {"tree"} == {*lw.__all__}
+    assert public - helpers == {*lw.__all__}
     assert len(lw.__all__) <= 100
 
 

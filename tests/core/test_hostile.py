@@ -381,7 +381,7 @@ def structures(x):
     yield lambda: lw.KeyPath((lw.DictKey("b"),))({x: 1})
     yield lambda: lw.KeyPath((lw.DictKey("b"),))([x])
     yield lambda: lw.tree_leaves([1], is_leaf=x)
-    yield lambda: lw.tree_map(max, 1, share=x)
+    yield lambda: lw.tree_map_shared(max, 1, x)
     yield lambda: lw.tree_reduce(bad, [x, {x: x}])
     yield lambda: lw.lookup(x) if not isinstance(x, type) else bad()
     yield lambda: lw.PyTreeDef.from_json(x)

@@ -485,8 +485,8 @@ def test_clone_of_plain_containers():
         nn.clone(bad)
 
 
-def test_maps_may_keep_ties():
-    """`share="preserve"` maps what is tied once, and ties the results."""
+def test_maps_may_keep_sharing():
+    """`tree_map_shared` maps what is shared once, and shares the results."""
     weight, row = np.ones(1), [1, 2]
     tree = {"a": weight, "b": [weight, row], "c": row}
     calls = []
@@ -495,26 +495,24 @@ def test_maps_may_keep_ties():
         calls.append(x)
         return x * 2
 
-    again = lw.tree_map(double, tree, share="preserve")
+    again = lw.tree_map_shared(double, tree)
     assert again["a"] is again["b"][0]
     assert again["c"] is again["b"][1]
     assert len(calls) == 3
     assert lw.tree_map(double, tree)["c"] is not tree["c"]
-    summed = lw.tree_map(lambda x, y: x + y, tree, tree, share="preserve")
+    summed = lw.tree_map_shared(lambda x, y: x + y, tree, tree)
     assert (summed["c"] is summed["b"][1], summed["c"]) == (True, [2, 4])
     other = {"a": 1, "b": [1, [1, 1]], "c": [5, 5]}
-    apart = lw.tree_map(lambda x, y: x + y, tree, other, share="preserve")
+    apart = lw.tree_map_shared(lambda x, y: x + y, tree, other)
     assert (apart["b"][1], apart["c"]) == ([2, 3], [6, 7])
     parent = Node(l=Node(x=lw.data(1)))
     parent.r = parent.l
-    mapped = lw.tree_map(lambda x: x + 1, parent, share="preserve")
+    mapped = lw.tree_map_shared(lambda x: x + 1, parent)
     assert (mapped.l is mapped.r, mapped.l.x) == (True, 2)
-    with pytest.raises(ValueError, match="share must be None or 'preserve'"):
-        lw.tree_map(double, tree, share="yes")
     with pytest.raises(lw.StructureError):
-        lw.tree_map(lambda x, y: x, tree, {"a": 1}, share="preserve")
+        lw.tree_map_shared(lambda x, y: x, tree, {"a": 1})
     with pytest.raises(ZeroDivisionError) as caught:
-        lw.tree_map(lambda x: 1 / x, {"k": [1, 0]}, share="preserve")
+        lw.tree_map_shared(lambda x: 1 / x, {"k": [1, 0]})
     assert caught.value.__notes__ == ["at key path ['k'][1]"]
 
 

@@ -69,11 +69,9 @@ CALLS = {
     "tree_map": of_all(lw.tree_map, row),
     "tree_map, one tree": of_one(lw.tree_map, row),
     "tree_map, strict": of_all(lw.tree_map, row, strict=True),
-    "tree_map, tied": of_all(lw.tree_map, row, share="preserve"),
-    "tree_map, tied and strict": of_all(
-        lw.tree_map, row, share="preserve", strict=True
-    ),
-    "tree_map, elsewhere": of_all(lw.tree_map, row, executor=EXECUTOR),
+    "tree_map_shared": of_all(lw.tree_map_shared, row),
+    "tree_map_shared, strict": of_all(lw.tree_map_shared, row, strict=True),
+    "tree_map, elsewhere": of_all(lw.parallel(EXECUTOR).tree_map, row),
     "tree_map_": of_all(lw.tree_map_, row),
     "tree_map_, strict": of_all(lw.tree_map_, row, strict=True),
     "tree_map_with_path": of_all(lw.tree_map_with_path, row),
@@ -198,7 +196,7 @@ def test_a_class_does_as_its_predicate(part, data, tree, classes):
 
 WALKS = [
     *("tree_leaves", "tree_iter", "tree_walk", "tree_visit", "tree_map"),
-    *("tree_map, strict", "tree_map, tied", "tree_map, tied and strict"),
+    *("tree_map, strict", "tree_map_shared", "tree_map_shared, strict"),
     *("tree_map_with_path", "tree_broadcast_prefix", "tree_broadcast_common"),
     *("prefix_errors", "equality_errors", "tree_equal", "tree_unzip", "tree_mask"),
 ]
@@ -250,18 +248,18 @@ def test_a_prefix_alone_is_asked(is_leaf):
 def test_a_strict_map_takes_what_is_a_leaf_for_the_predicate(is_leaf):
     """Trees that all end in lists are of one depth, if lists are leaves."""
     one, other = {"a": [1], "b": 2}, {"a": [3, 4], "b": []}
-    for options in ({}, {"share": "preserve"}):
-        mapped = lw.tree_map(row, one, other, strict=True, is_leaf=is_leaf, **options)
+    for tree_map in (lw.tree_map, lw.tree_map_shared):
+        mapped = tree_map(row, one, other, strict=True, is_leaf=is_leaf)
         assert mapped == {"a": ([1], [3, 4]), "b": (2, [])}
         with pytest.raises(lw.StructureError) as error:
-            lw.tree_map(row, one, {**other, "b": (3,)}, strict=True, is_leaf=is_leaf)
+            tree_map(row, one, {**other, "b": (3,)}, strict=True, is_leaf=is_leaf)
         assert str(error.value) == (
             "tree 1 does not have the structure of the first tree, in 1 place:\n"
             "  at ['b']: expected a leaf, got tuple of length 1\n"
             "hint: strict=True takes no tree that is deeper than the first"
         )
     with pytest.raises(lw.StructureError):
-        lw.tree_map(row, one, other, strict=True, share="preserve")
+        lw.tree_map_shared(row, one, other, strict=True)
 
 
 @pytest.mark.parametrize("is_leaf", EITHER_WAY)

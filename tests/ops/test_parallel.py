@@ -34,19 +34,19 @@ def test_threads_keep_the_order():
         return x * 2
 
     with ThreadPoolExecutor(3) as executor:
-        found = lw.tree_map(slow_first, TREE, executor=executor)
+        found = lw.parallel(executor).tree_map(slow_first, TREE)
         assert found == {"b": 2, "a": [4, (6, None)]}
         assert [*found] == ["b", "a"]
-        summed = lw.tree_map(max, TREE, lw.tree_map(double, TREE), executor=executor)
+        summed = lw.parallel(executor).tree_map(max, TREE, lw.tree_map(double, TREE))
     assert summed == found
 
 
 def test_processes():
     """Functions and leaves are pickled."""
     with ProcessPoolExecutor(1) as executor:
-        assert lw.tree_map(double, TREE, executor=executor) == lw.tree_map(double, TREE)
+        assert lw.parallel(executor).tree_map(double, TREE) == lw.tree_map(double, TREE)
         with pytest.raises(ValueError, match="three") as caught:
-            lw.tree_map(fail_on_three, TREE, executor=executor)
+            lw.parallel(executor).tree_map(fail_on_three, TREE)
     assert "at key path ['a'][1][0]" in caught.value.__notes__
 
 
@@ -65,7 +65,7 @@ def test_the_first_failure_cancels_the_rest():
     with ThreadPoolExecutor(1) as executor:
         try:
             with pytest.raises(ValueError, match="three") as caught:
-                lw.tree_map(work, [*range(100)], executor=executor)
+                lw.parallel(executor).tree_map(work, [*range(100)])
         finally:
             done.set()
     assert caught.value.__notes__ == ["at key path [3]"]
@@ -81,10 +81,8 @@ def test_structures_are_checked_before():
             raise AssertionError("submitted")
 
     with pytest.raises(lw.StructureError):
-        lw.tree_map(max, [1], [1, 2], executor=Never())
-    with pytest.raises(ValueError, match="cannot be given together"):
-        lw.tree_map(double, [1], executor=Never(), share="preserve")
-    assert lw.tree_map(double, {}, executor=Never()) == {}
+        lw.parallel(Never()).tree_map(max, [1], [1, 2])
+    assert lw.parallel(Never()).tree_map(double, {}) == {}
 
 
 def test_an_executor_that_fails_itself():
@@ -92,7 +90,7 @@ def test_an_executor_that_fails_itself():
     executor = ThreadPoolExecutor(1)
     executor.shutdown()
     with pytest.raises(RuntimeError, match="after shutdown"):
-        lw.tree_map(double, TREE, executor=executor)
+        lw.parallel(executor).tree_map(double, TREE)
 
 
 async def later(x, log=None):
@@ -242,5 +240,5 @@ def test_a_failure_whose_callback_comes_late():
             return future
 
     with pytest.raises(ValueError, match="three") as caught:
-        lw.tree_map(fail_on_three, TREE, executor=Executor())
+        lw.parallel(Executor()).tree_map(fail_on_three, TREE)
     assert caught.value.__notes__ == ["at key path ['a'][1][0]"]

@@ -31,7 +31,7 @@ def executor(distributed):
 def test_results_stand_at_their_leaves(executor):
     """Leaves go to another process and come back, in order."""
     exponents = lw.tree_map(lambda x: x, TREE)
-    found = lw.tree_map(power, TREE, exponents, executor=executor)
+    found = lw.parallel(executor).tree_map(power, TREE, exponents)
     expected = lw.tree_map(power, TREE, exponents)
     assert lw.tree_structure(found) == lw.tree_structure(expected)
     assert lw.tree_leaves(found) == [4, 27, 1, 256]
@@ -41,7 +41,7 @@ def test_a_failure_has_its_path(executor):
     """The first failure is raised here, and says at which leaf it came about."""
     ones = lw.tree_map(lambda x: 1, TREE)
     with pytest.raises(ValueError, match=r"^three") as caught:
-        lw.tree_map(power, TREE, ones, executor=executor)
+        lw.parallel(executor).tree_map(power, TREE, ones)
     assert "at key path ['a'][1][0]" in caught.value.__notes__
 
 

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ..integrations.formats import Document, dump, json_default
-from ..ops.basic import tree_leaves, tree_map, tree_structure
-from ..ops.paths import tree_leaves_with_path
+from ..ops.map import tree_leaves, tree_leaves_with_path, tree_map, tree_structure
 from ..ops.visit import DELETE
 from ..selection.diff import tree_diff
 from ..selection.edit import at

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .code import Code, Step, iter_steps
-from .rule import Rule
+from .node import Rule
 
 
 __all__ = ["Steps", "align", "common_suffix", "coverage", "is_prefix"]
@@ -72,7 +72,7 @@ def align(
     """
     if arity != other_arity:
         return None
-    if rule.leaf_keys is not None and other.leaf_keys is not None:
+    if rule.pairs_by_key and other.pairs_by_key:
         places = {
             key.key: place for place, key in enumerate(other.keys(other_aux, arity))
         }
@@ -80,7 +80,7 @@ def align(
         return [places[k] for k in wanted] if places.keys() == {*wanted} else None
     if rule is not other:
         return None
-    if rule.name == "deque" or aux is other_aux or rule.same(aux, other_aux):
+    if aux is other_aux or rule.match_aux(aux, other_aux):
         return range(arity)
     return None
 
@@ -156,7 +156,7 @@ def coverage(prefix: Code, full: Code) -> list[int] | None:
 def _same_step(step: Any, other: Any) -> bool:
     if other is None or step[0] is not other[0] or step[1] != other[1]:
         return False
-    return bool(step[0].same(step[2], other[2]))
+    return bool(step[0].same_aux(step[2], other[2]))
 
 
 def _leaves_of_next(steps: Iterator[Step]) -> int:

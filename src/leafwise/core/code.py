@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from ..errors import FlattenError
-from .containers import DICT, LIST
+from .builtins import DICT, LIST
 from .keypath import KeyPath
-from .rule import Rule
+from .node import Rule
 from .safely import add_note
 
 
@@ -106,7 +106,7 @@ def flatten_up_to(
     found: list[Any] = []
     for run, rule, arity, aux in reversed(code):
         node = stack.pop()
-        children = rule.pair(aux, arity, node)
+        children = rule.match(aux, arity, node)
         if children is None:
             return None
         if nodes is not None:

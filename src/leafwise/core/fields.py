@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 from ..errors import RegistryError
 from .auxdata import clip
 from .frozen import Frozen
+from .node import Rule
+from .registered import DataclassRule
 from .registry import check_class, install
-from .rule import Rule, dataclass_rule
 from .safely import class_name, shown
 from .view import GLOBAL
 
@@ -81,15 +82,15 @@ def register_dataclass(
 
     def make(where: str, of: type = cls) -> Rule:
         fields = given if given.explicit else _Fields.declared(of, given.drop)
-        return dataclass_rule(
+        return DataclassRule(
             of,
             fields.data,
             fields.meta,
             rebuild=_by_init(of, fields) if init else None,
+            dropped=_default_setter(of, fields.drop),
             namespace=namespace,
             where=where,
             adapt=lambda sub: make(where, sub),
-            dropped=_default_setter(of, fields.drop),
         )
 
     if init:

@@ -13,14 +13,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ..errors import PathError, RegistryError, TreeDefError
 from .auxdata import clip
+from .builtins import BY_NAME
 from .code import Code, Entry, locate, node_path
-from .forms import Functions
 from .keypath import KeyPath, parse_literal
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
+from .node import Rule
 from .registry import (
     check_callable,
     check_class,
@@ -28,7 +29,6 @@ from .registry import (
     registered_class,
     view_of,
 )
-from .rule import Rule
 from .safely import class_name, printed, type_name
 from .state import dump, load
 from .view import Mode
@@ -38,8 +38,8 @@ __all__ = ["read_json", "read_value", "register_codec", "write_json", "write_val
 
 _VERSION: Final = 1
 _DEPTH: Final = 64
-_WITH_KEYS = ("dict", "dict as given", "defaultdict", "defaultdict as given")
-_codecs: dict[tuple[type, str], tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {}
+Codec: TypeAlias = "tuple[Callable[[Any], Any], Callable[[Any], Any]]"
+_codecs: dict[tuple[type, str], Codec] = {}
 
 
 def register_codec(
@@ -122,10 +122,9 @@ def _json_of(value: Any) -> str:
 
 def _write_entry(run: int, name: Any, arity: int, aux: Any, *, rule: Rule) -> list[Any]:
     if isinstance(name, str):
-        return [run, name, arity, _write_builtin(name, aux)]
+        return [run, name, arity, rule.aux_to_json(aux, _Write)]
     cls, namespace = name
-    written = _write_custom(cls, namespace, aux, rule)
-    return [run, [_class_name(cls), namespace], arity, written]
+    return [run, [_class_name(cls), namespace], arity, _write_custom(rule, aux)]
 
 
 def _check_found_again(rule: Rule, name: Any) -> None:
@@ -156,25 +155,6 @@ def _check_found_again(rule: Rule, name: Any) -> None:
             f"{qualname} was registered anew since this treedef was made, so another "
             "structure would be read"
         )
-
-
-def _write_builtin(name: str, aux: Any) -> Any:
-    if name in _WITH_KEYS:
-        keys, order, *factory = aux
-        return [
-            [*map(_write_key, keys)],
-            [*order] if isinstance(order, tuple) else order,
-            *(_object_name(f) for f in factory),
-        ]
-    if name == "OrderedDict":
-        return [*map(_write_key, aux)]
-    if name == "namedtuple":
-        return _object_name(aux)
-    if name in ("structseq", "namedtuple with attributes"):
-        return [_object_name(aux[0]), write_value(aux[1])]
-    if name == "Partial":
-        return _object_name(aux)
-    return aux
 
 
 def _write_key(key: Any) -> str:
@@ -224,18 +204,38 @@ def _object_name(value: Any) -> str | None:
     return name
 
 
-def _write_custom(cls: type, namespace: str, aux: Any, rule: Rule) -> Any:
-    codec = _codecs.get((cls, namespace), rule.codec)
+class _Write:
+    """What rules write aux data with; see `Rule.aux_to_json`."""
+
+    @staticmethod
+    def key(key: Any) -> str:
+        return _write_key(key)
+
+    @staticmethod
+    def named(value: Any) -> str | None:
+        return _object_name(value)
+
+    @staticmethod
+    def value(value: Any) -> Any:
+        return write_value(value)
+
+    @staticmethod
+    def codec(rule: Rule) -> Codec | None:
+        return codec_of(rule)
+
+
+def codec_of(rule: Rule) -> Codec | None:
+    """Return the two functions that a class was registered with, or its own."""
+    return _codecs.get((rule.cls, rule.namespace), rule.codec)
+
+
+def _write_custom(rule: Rule, aux: Any) -> Any:
     try:
-        if codec is None:
-            return write_value(aux)
-        if isinstance(rule.form, Functions):
-            return ["codec", codec[0](aux[0]), write_value(aux[1])]
-        return ["codec", codec[0](aux)]
+        return rule.aux_to_json(aux, _Write)
     except TreeDefError as error:
         raise TreeDefError(
-            f"the aux data of {class_name(cls)} cannot be written as JSON: {error}; "
-            "register a codec for the class with leafwise.register_codec"
+            f"the aux data of {class_name(rule.cls)} cannot be written as JSON: "
+            f"{error}; register a codec for the class with leafwise.register_codec"
         ) from None
 
 
@@ -329,46 +329,45 @@ def _read_state(data: Any) -> tuple[Any, ...]:
 
 def _read_entry(run: Any, name: Any, arity: Any, aux: Any) -> tuple[Any, ...]:
     if type(name) is str:
-        return run, name, arity, _read_builtin(name, aux)
+        found = BY_NAME.get(name)  # `load` refuses a name that stands for nothing
+        return run, name, arity, found and found.aux_from_json(aux, _Read)
     class_name, namespace = name
     cls = registered_class(*_split(class_name), namespace)
-    return run, (cls, namespace), arity, _read_custom(cls, namespace, aux)
-
-
-def _read_builtin(name: str, aux: Any) -> Any:
-    if name in _WITH_KEYS:
-        keys, order, *factory = aux
-        return (
-            tuple(map(parse_literal, keys)),
-            tuple(order) if type(order) is list else order,
-            *map(_find_named, factory),
-        )
-    if name == "OrderedDict":
-        return tuple(map(parse_literal, aux))
-    if name == "namedtuple":
-        return _find_named(aux)
-    if name in ("structseq", "namedtuple with attributes"):
-        return _find_named(aux[0]), read_value(aux[1])
-    if name == "Partial":
-        return _find_named(aux)
-    return aux
-
-
-def _read_custom(cls: type, namespace: str, aux: Any) -> Any:
-    if type(aux) is not list or not aux or aux[0] != "codec":
-        return read_value(aux)
     rule = view_of(namespace).resolve(cls)
-    codec = _codecs.get((cls, namespace), rule and rule.codec)
-    if not codec:
-        raise TreeDefError(f"no codec is registered for {class_name(cls)}")
-    _, written, *keys = aux
-    try:
-        value = codec[1](written)
-    except Exception as error:
-        raise TreeDefError(
-            f"the codec of {class_name(cls)} cannot read {clip(written)}"
-        ) from error
-    return (value, *map(read_value, keys)) if keys else value
+    return run, (cls, namespace), arity, rule and rule.aux_from_json(aux, _Read)
+
+
+class _Read:
+    """What rules read aux data with; see `Rule.aux_from_json`."""
+
+    @staticmethod
+    def key(text: str) -> Any:
+        return parse_literal(text)
+
+    @staticmethod
+    def named(name: Any) -> Any:
+        return _find_named(name)
+
+    @staticmethod
+    def value(value: Any) -> Any:
+        return read_value(value)
+
+    @staticmethod
+    def decoded(rule: Rule, written: Any) -> Any:
+        """Read what a codec wrote.
+
+        Raises:
+            TreeDefError: There is no codec, or it cannot read this.
+        """
+        codec, name = codec_of(rule), class_name(rule.cls)
+        if not codec:
+            raise TreeDefError(f"no codec is registered for {name}")
+        try:
+            return codec[1](written)
+        except Exception as error:
+            raise TreeDefError(
+                f"the codec of {name} cannot read {clip(written)}"
+            ) from error
 
 
 def read_value(value: Any) -> Any:

@@ -7,19 +7,18 @@ fit, it looks again at what `walk` refused.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from ..errors import StructureError
 from .algebra import Steps, align
-from .auxdata import clip, same
+from .auxdata import clip
+from .builtins import listed
 from .code import Code, Step, iter_steps, unlink
-from .containers import BUILTINS
 from .frozen import Frozen
 from .keypath import KeyPath
 from .near import is_near
-from .rule import Rule
+from .node import Rule
 from .safely import class_name, shown
 from .values import contrast, contrast_classes, type_names
 from .view import View
@@ -41,7 +40,6 @@ Node: TypeAlias = "tuple[Rule, int, Any]"
 
 _SHOWN = 5
 _MAX_FOUND = 1000
-_MAX_KEYS = 6
 _MAX_SHAPE = 200
 
 
@@ -123,7 +121,7 @@ def changes(code: Code, tree: Any, view: View) -> list[Difference]:
     it may have been put together of structures from more than one registry.
     """
     refuse = _refusing_nodes(view, lambda path, node: False, "")
-    return _compare(code, tree, refuse, view, _pair_of_equals)
+    return _compare(code, tree, refuse, view, _match_equal)
 
 
 def _refusing_nodes(
@@ -138,17 +136,15 @@ def _refusing_nodes(
 
 
 def _pair(rule: Rule, arity: int, aux: Any, node: Any) -> Sequence[Any] | None:
-    return rule.pair(aux, arity, node)
+    return rule.match(aux, arity, node)
 
 
-def _pair_of_equals(
-    rule: Rule, arity: int, aux: Any, node: Any
-) -> Sequence[Any] | None:
+def _match_equal(rule: Rule, arity: int, aux: Any, node: Any) -> Sequence[Any] | None:
     """Return the children of a node, None if it is not taken apart to this entry."""
-    children = rule.pair(aux, arity, node)
+    children = rule.match(aux, arity, node)
     if children is None or type(node) is not rule.class_of(aux):
         return None
-    return children if rule.same(aux, rule.flatten(node)[1]) else None
+    return children if rule.same_aux(aux, rule.flatten(node)[1]) else None
 
 
 def _compare(
@@ -196,7 +192,7 @@ Paired: TypeAlias = "Callable[[Any, Any], Sequence[int] | None]"
 def _unequal(first: Any, second: Any) -> Sequence[int] | None:
     rule, arity, aux = first
     other, other_arity, other_aux = second
-    if rule is not other or arity != other_arity or not rule.same(aux, other_aux):
+    if rule is not other or arity != other_arity or not rule.same_aux(aux, other_aux):
         return None
     return align(*first, *second)
 
@@ -261,7 +257,7 @@ def _difference(
 
 def _key_changes(one: Node, other: Node) -> tuple[list[Any], list[Any]]:
     """Return the missing and the extra keys, where both sides are dicts."""
-    if not (_has_keys(one[0]) and _has_keys(other[0])):
+    if not (one[0].pairs_by_key and other[0].pairs_by_key):
         return [], []
     wanted, given = (
         dict.fromkeys(key.key for key in rule.keys(aux, arity))
@@ -272,8 +268,8 @@ def _key_changes(one: Node, other: Node) -> tuple[list[Any], list[Any]]:
 
 
 def _changes(missing: list[Any], extra: list[Any]) -> str:
-    parts = [f"missing {_listed(missing)}"] if missing else []
-    parts += [f"extra {_listed(extra)}"] if extra else []
+    parts = [f"missing {listed(missing)}"] if missing else []
+    parts += [f"extra {listed(extra)}"] if extra else []
     return "; ".join(parts)
 
 
@@ -294,44 +290,21 @@ def _told_apart(one: Node, other: Node) -> tuple[str, str]:
 def _contrast(one: Node, other: Node) -> tuple[str, str] | str:
     """Say what is different about two nodes of which the descriptions are the same."""
     (rule, _, aux), (other_rule, _, other_aux) = one, other
-    classes = _class_of(rule, aux), _class_of(other_rule, other_aux)
+    classes = rule.class_of(aux), other_rule.class_of(other_aux)
     if classes[0] is not classes[1]:
         return contrast_classes(*classes)
     if rule is not other_rule:
-        return _registrations(rule, other_rule)
-    if rule.name == "deque":
-        return f"maxlen {aux}", f"maxlen {other_aux}"
+        origins = rule.origin(), other_rule.origin()
+        if origins[0] != origins[1]:
+            return origins
+        return origins[0], f"{origins[1]}, another time"
     missing, extra = _key_changes(one, other)
     if missing or extra:
         return _changes(missing, extra)
-    if rule.cls is defaultdict and not same(aux[2], other_aux[2]):
-        names = clip(aux[2]), clip(other_aux[2])
-        if names[0] == names[1]:
-            return "another factory that prints the same"
-        return f"factory {names[0]}", f"factory {names[1]}"
-    if _has_keys(rule):
-        return "in another order"
-    return contrast(rule.data(aux), other_rule.data(other_aux))
-
-
-def _class_of(rule: Rule, aux: Any) -> type:
-    if rule.name == "namedtuple":
-        return aux  # type: ignore[no-any-return]  # so is its aux data
-    return aux[0] if rule.name == "structseq" else rule.cls
-
-
-def _registrations(rule: Rule, other: Rule) -> tuple[str, str]:
-    """Say which registrations two rules are; of dicts there are two built-in ones."""
-    if not (rule.where and other.where):
-        given = rule.name.endswith("as given")
-        orders = "keys sorted", "keys as inserted"
-        return orders[given], orders[not given]
-    one, again = (
-        f"registered {f'in namespace {r.namespace!r} ' if r.namespace else ''}"
-        f"at {r.where}"
-        for r in (rule, other)
-    )
-    return one, again if one != again else f"{again}, another time"
+    found = rule.contrast(aux, other_aux)
+    if found is not None:
+        return found
+    return contrast(rule.node_data(aux), rule.node_data(other_aux))
 
 
 def _misspelt(missing: list[Any], extra: list[Any]) -> str:
@@ -341,16 +314,6 @@ def _misspelt(missing: list[Any], extra: list[Any]) -> str:
             if type(key) is str and type(other) is str and is_near(key, other):
                 return f"perhaps {shown(other)} is meant to be {shown(key)}"
     return ""
-
-
-def _has_keys(rule: Rule) -> bool:
-    return "dict" in rule.name.lower() and rule.cls in BUILTINS
-
-
-def _listed(keys: Sequence[Any]) -> str:
-    shown = ", ".join(clip(key) for key in keys[:_MAX_KEYS])
-    more = len(keys) - _MAX_KEYS
-    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def step_of(node: Any, view: View) -> Node | None:
@@ -377,42 +340,16 @@ def describe(node: Any, view: View) -> str:
 
 
 def describe_node(rule: Rule, arity: int, aux: Any) -> str:
-    """Say in words what a node of a structure is."""
-    if rule.name == "None":
-        return "None"
-    if _has_keys(rule):
-        keys = [key.key for key in rule.keys(aux, arity)]
-        name = class_name(rule.cls)
-        return f"{name} with keys {_listed(keys)}" if keys else f"empty {name}"
-    if rule.name in ("list", "tuple", "deque"):
-        return f"{rule.name} of length {arity}"
-    if rule.family is not None:
-        form, cls = rule.name.partition(" ")[0], rule.class_of(aux)
-        return f"{form} {class_name(cls)} with {_count(arity)}"
-    if rule.words is not None:
-        return f"{class_name(rule.cls)} with {rule.words(aux)}"
-    data = rule.data(aux)
-    said = "" if data is None else f" and aux data {clip(data)}"
-    return f"{class_name(rule.cls)} with {_count(arity)}{said}"
-
-
-def _count(arity: int) -> str:
-    return "1 child" if arity == 1 else f"{arity} children"
+    """Return in words what a node of a structure is."""
+    return rule.describe(aux, arity)
 
 
 def _hint(rule: Rule, node: Any, view: View) -> str:
     if node is None:
         return "None is a node without children; none_is_leaf=True makes it a leaf"
-    if rule.name == "None":
-        return (
-            "the expected None is a node without children; none_is_leaf=True makes "
-            "it a leaf"
-        )
     if view.resolve(type(node)) is None and isinstance(node, rule.cls):
         return _hint_of_leaf(type(node), rule)
-    if {rule.cls, type(node)} == {list, tuple}:
-        return "a list and a tuple are different nodes; convert one of them"
-    return ""
+    return rule.hint(node)
 
 
 def _hint_of_leaf(cls: type, rule: Rule) -> str:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import RegistryError
+from .node import Rule
+from .registered import FunctionRule, KeyedRule, StaticRule
 from .registry import check_callable, check_class, install
-from .rule import Rule, custom_rule, keyed_rule, static_rule
 from .safely import class_name
 from .view import GLOBAL
 
@@ -31,6 +32,15 @@ __all__ = [
 
 C = TypeVar("C", bound=type)
 KeyedFlatten = Callable[[Any], "tuple[Iterable[tuple[Any, Any]], Any]"]
+
+
+def _given(make: Callable[..., Rule], namespace: str, where: str) -> dict[str, Any]:
+    """Return what a rule knows of its registration, and how subclasses follow."""
+    return {
+        "namespace": namespace,
+        "where": where,
+        "adapt": lambda cls: make(where, cls),
+    }
 
 
 def register_pytree_node(
@@ -92,12 +102,10 @@ def register_pytree_node(
         check_callable(flatten_with_keys, "the flatten_with_keys function", cls)
 
     def make(where: str, of: type = cls) -> Rule:
-        def adapt(sub: type) -> Rule:
-            return make(where, sub)
-
+        given = _given(make, namespace, where)
         if flatten_with_keys is not None:
-            return keyed_rule(of, flatten_with_keys, unflatten, namespace, where, adapt)
-        return custom_rule(of, flatten, unflatten, namespace, where, adapt)
+            return KeyedRule(of, flatten_with_keys, unflatten, **given)
+        return FunctionRule(of, flatten, unflatten, **given)
 
     install(
         cls,
@@ -279,16 +287,14 @@ def _by_protocol(
         )
     check_class(cls)
     flatten_name, unflatten_name = _find_protocol(cls, protocols)
-    kind = keyed_rule if protocols == (_KEYED,) else custom_rule
+    kind = KeyedRule if protocols == (_KEYED,) else FunctionRule
 
     def make(where: str, of: Any = cls) -> Rule:
         return kind(
             of,
             lambda node: getattr(node, flatten_name)(),
             getattr(of, unflatten_name),
-            namespace,
-            where,
-            lambda sub: make(where, sub),
+            **_given(make, namespace, where),
         )
 
     install(
@@ -350,7 +356,7 @@ def register_static(
     """
 
     def make(where: str, of: type = cls) -> Rule:
-        return static_rule(of, namespace, where, lambda sub: make(where, sub))
+        return StaticRule(of, **_given(make, namespace, where))
 
     install(
         cls,

@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from ..errors import NamespaceError, RegistryError
 from .auxdata import clip, described
-from .containers import BUILTINS
+from .builtins import BUILTINS
 from .lock import Guard
-from .rule import Rule
+from .node import Rule
 from .safely import class_name, shown
 from .view import EMPTY, GLOBAL, Adopter, DictOrder, Layer, Mode, View
 

@@ -105,7 +105,8 @@ class Structure:
         if not self._code:
             return None
         _, rule, _, aux = self._code[-1]
-        return rule.class_of(aux), rule.data(aux) if rule.family is None else None
+        cls = rule.class_of(aux)
+        return cls, rule.node_data(aux) if cls is rule.cls else None
 
     def is_leaf(self, *, strict: bool = True) -> bool:
         """Say whether this is the structure of a bare leaf.
@@ -405,7 +406,7 @@ def _walker(f_node: Any) -> Callable[[Any, Any, list[Any]], Any]:
     if f_node is None:
         return lambda rule, aux, children: rule.unflatten(aux, children)
     return lambda rule, aux, children: f_node(
-        rule.class_of(aux), rule.data(aux), tuple(children)
+        rule.class_of(aux), rule.node_data(aux), tuple(children)
     )
 
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, final
 
 from .algebra import common_suffix, is_prefix
+from .builtins import TUPLE
 from .code import Code, Step, iter_steps
-from .containers import BUILTINS
 from .keypath import KeyPath
 from .mismatch import (
     Difference,
@@ -217,7 +217,7 @@ class PyTreeDef(Structure):
     def __hash__(self) -> int:
         if self._hash is None:
             entries = [
-                (run, rule, arity, rule.digest(aux))
+                (run, rule, arity, rule.hash_aux(aux))
                 for run, rule, arity, aux in self._code
             ]
             self._hash = hash((self._count, self._mode.none_is_leaf, *entries))
@@ -347,7 +347,7 @@ def _same_code(a: Code, b: Code) -> bool:
             run, rule, arity, aux = first
             if run != second[0] or rule is not second[1] or arity != second[2]:
                 return False
-            if aux is not second[3] and not rule.same(aux, second[3]):
+            if aux is not second[3] and not rule.same_aux(aux, second[3]):
                 return False
     return True
 
@@ -370,7 +370,7 @@ def _text(code: Code) -> str:
             tokens.append("*")
             continue
         rule, arity, aux = step
-        before, labels, after = rule.text(aux, arity)
+        before, labels, after = rule.brackets(aux, arity)
         stack.append(before)
         for place in range(arity):
             if place:
@@ -404,5 +404,5 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     steps: list[Step] = []
     for part in parts:
         steps += iter_steps(part._code)
-    steps.append((BUILTINS[tuple], len(parts), None))
+    steps.append((TUPLE, len(parts), None))
     return PyTreeDef._of(steps, mode)

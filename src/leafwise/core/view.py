@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 from weakref import WeakValueDictionary
 
-from .containers import BUILTINS, INSERTION_ORDERED, structural_rule
+from .builtins import BUILTINS, INSERTION_ORDERED, structural_rule
 from .frozen import Frozen
 from .lock import Guard
-from .rule import Rule
+from .node import Rule
 
 
 __all__ = ["EMPTY", "GLOBAL", "Adopter", "DictOrder", "Layer", "Mode", "View"]
@@ -98,6 +98,7 @@ class View:
         mode: Namespace and None mode, for the treedefs made under this view.
         rules: Node types seen so far and their rules.
         leaf_types: Leaf types seen so far.
+        context: What an operation walks by under this view, once made.
         leaf_treedef: The treedef of a bare leaf, once one was made.
         flattener: The function that walks trees under this view, once made.
         hot: For types of roots that were met often, a function that takes a
@@ -109,6 +110,7 @@ class View:
         "_layers",
         "_narrowed",
         "_stops",
+        "context",
         "flattener",
         "hot",
         "leaf_treedef",
@@ -136,6 +138,7 @@ class View:
         self.mode = mode
         self.rules: dict[type, Rule] = dict(fixed)
         self.leaf_types: set[type] = set()
+        self.context: Any = None
         self.leaf_treedef: Any = None
         self.flattener: Callable[..., int] | None = None
         self.hot: dict[type, Callable[[Any], tuple[list[Any], Any] | None]] = {}

@@ -20,11 +20,11 @@ from types import FrameType
 from typing import Any, TypeAlias
 
 from ..errors import CycleError
+from .builtins import DICT, LIST, TUPLE
 from .code import Code, Entry, leaf_paths, locate
-from .containers import DICT, LIST, TUPLE
 from .keyorder import are_plain, key_order, known_orders
 from .keypath import KeyPath
-from .rule import Rule
+from .node import Rule
 from .safely import type_name
 from .view import View
 

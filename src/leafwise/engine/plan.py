@@ -12,10 +12,20 @@ from collections.abc import Hashable, Sequence
 from itertools import groupby
 from typing import Any, Final, TypeAlias
 
+from ..core.builtins import (
+    DEFAULTDICT,
+    DEFAULTDICT_AS_GIVEN,
+    DEQUE,
+    DICT,
+    DICT_AS_GIVEN,
+    LIST,
+    NAMEDTUPLE,
+    NONE,
+    ORDEREDDICT,
+    TUPLE,
+)
 from ..core.code import Code
-from ..core.containers import LIST, NONE, TUPLE
-from ..core.forms import Fields, Functions, Shaped
-from ..core.rule import Rule
+from ..core.node import Fields, Functions, Rule, Shaped
 from .exact import SCALARS, NotInertError, exact_key
 
 
@@ -217,14 +227,14 @@ def has_plain_keys(keys: tuple[Any, ...]) -> bool:
 
 # ------------------------------------------------------------------ what a node is
 
-_INERT_KINDS: Final[dict[str, str]] = {
-    "dict": "dict",
-    "dict as given": "dict",
-    "defaultdict": "defaultdict",
-    "defaultdict as given": "defaultdict",
-    "OrderedDict": "OrderedDict",
-    "deque": "deque",
-    "namedtuple": "namedtuple",
+_INERT_KINDS: Final[dict[Rule, str]] = {
+    DICT: "dict",
+    DICT_AS_GIVEN: "dict",
+    DEFAULTDICT: "defaultdict",
+    DEFAULTDICT_AS_GIVEN: "defaultdict",
+    ORDEREDDICT: "OrderedDict",
+    DEQUE: "deque",
+    NAMEDTUPLE: "namedtuple",
 }
 
 
@@ -239,7 +249,7 @@ def _kind_of(rule: Rule, aux: Any) -> str:
         return "shaped"
     if isinstance(rule.form, Functions) and aux[1] is None:
         return "custom"
-    return _INERT_KINDS.get(rule.name, "called")
+    return _INERT_KINDS.get(rule, "called")
 
 
 def _identity(kind: str, aux: Any) -> Hashable:

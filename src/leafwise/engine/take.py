@@ -350,7 +350,7 @@ class _Taking:
     def take_paired(self, part: Part, var: str) -> None:
         """Read a node as its rule pairs it with another."""
         items = self.text.fresh("c")
-        pair, aux = self.text.constant(part.rule.pair), self.text.constant(part.aux)
+        pair, aux = self.text.constant(part.rule.match), self.text.constant(part.aux)
         self.flush()
         self.text.add(f"{items} = {pair}({aux}, {part.arity}, {var})")
         self.refuse_if(f"{items} is None")

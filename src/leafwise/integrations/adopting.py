@@ -13,12 +13,13 @@ from typing import Any, Final
 
 from ..core.auxdata import text
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
+from ..core.node import Rule
+from ..core.registered import AuxKeyedRule
 from ..core.registry import add_adopter
-from ..core.rule import Rule, aux_keyed_rule
 from ..core.treedef import PyTreeDef
 from ..core.view import GLOBAL
 from ..nn.checks import foreign
-from ..ops.basic import tree_structure
+from ..ops.map import tree_structure
 from .optree import NAMESPACE
 
 
@@ -90,6 +91,18 @@ def _same(a: _Foreign, b: _Foreign) -> bool:
         return False
 
 
+class _AdoptedRule(AuxKeyedRule):
+    """The rule of a class that a framework knows."""
+
+    aux_class = _Foreign
+
+    def same_aux(self, a: _Foreign, b: _Foreign) -> bool:
+        return _same(a, b)
+
+    def node_data(self, aux: _Foreign) -> Any:
+        return aux.aux
+
+
 def _rule(cls: type, name: str, one_level: OneLevel, rebuild: Rebuild) -> Rule:
     def flatten(node: Any) -> tuple[Sequence[Any], _Foreign]:
         children, aux, keys = one_level(node)
@@ -98,13 +111,10 @@ def _rule(cls: type, name: str, one_level: OneLevel, rebuild: Rebuild) -> Rule:
     def unflatten(aux: _Foreign, children: Any) -> Any:
         return rebuild(aux.aux, children)
 
-    return aux_keyed_rule(
+    return _AdoptedRule(
         cls,
-        _Foreign,
-        flatten,
-        unflatten,
-        _same,
-        data=lambda aux: aux.aux,
+        flatten=flatten,
+        unflatten=unflatten,
         where=f"the registry of {name}",
     )
 

@@ -15,8 +15,8 @@ from types import FunctionType, MethodType
 from typing import Any, TypeAlias
 
 from ..core.auxdata import clip
+from ..core.registered import StaticRule
 from ..core.registry import install
-from ..core.rule import static_rule
 from ..core.view import GLOBAL
 from ..nn.arrays import DataNode
 from ..nn.graphs import take
@@ -277,7 +277,7 @@ class Fixed:
 
 install(
     Fixed,
-    lambda _where: static_rule(Fixed, where=__name__.partition(".")[0]),
+    lambda _where: StaticRule(Fixed, where=__name__.partition(".")[0]),
     namespace=GLOBAL,
     inherit=False,
     exist_ok=False,

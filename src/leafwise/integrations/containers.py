@@ -21,11 +21,10 @@ from collections.abc import (
 from typing import Any, Final, TypeVar
 
 from ..core.auxdata import clip
-from ..core.forms import Items
-from ..core.items import items_rule
 from ..core.keys import GetAttrKey
+from ..core.node import Rule
+from ..core.registered import DataclassRule, FunctionRule, ItemsRule
 from ..core.registry import add_adopter, check_class, install
-from ..core.rule import Rule, custom_rule, dataclass_rule
 from ..core.safely import add_note, class_name
 from ..core.view import GLOBAL
 from ..errors import RegistryError
@@ -119,7 +118,7 @@ def register_mapping(
     check_class(cls)
     if not issubclass(cls, Mapping):
         raise RegistryError(f"{cls.__qualname__} is no subclass of Mapping")
-    rule_of = functools.partial(_items_rule, _mapping_form, build)
+    rule_of = functools.partial(_MappingRule, build=build)
     return _install(rule_of, cls, namespace, inherit, exist_ok)
 
 
@@ -155,7 +154,7 @@ def register_sequence(
     check_class(cls)
     if not issubclass(cls, Sequence):
         raise RegistryError(f"{cls.__qualname__} is no subclass of Sequence")
-    rule_of = functools.partial(_items_rule, _sequence_form, build)
+    rule_of = functools.partial(_SequenceRule, build=build)
     return _install(rule_of, cls, namespace, inherit, exist_ok)
 
 
@@ -229,7 +228,12 @@ def _install(
     exist_ok: bool,
 ) -> C:
     def make(where: str, of: type = cls) -> Rule:
-        rule: Rule = rule_of(of, namespace, where, lambda sub: make(where, sub))
+        rule: Rule = rule_of(
+            of,
+            namespace=namespace,
+            where=where,
+            adapt=lambda sub: make(where, sub),
+        )
         return rule
 
     install(cls, make, namespace=namespace, inherit=inherit, exist_ok=exist_ok)
@@ -239,50 +243,56 @@ def _install(
 # --------------------------------------------------------- any mapping, any sequence
 
 
-def _items_rule(
-    form_of: Callable[[type, Build | None], Items],
-    build: Build | None,
-    cls: type,
-    namespace: str = "",
-    where: str = "",
-    adapt: Any = None,
-) -> Rule:
-    return items_rule(cls, form_of(cls, build), namespace, where, adapt)
+class _MappingRule(ItemsRule):
+    """Mappings of any class.
 
+    The rest is an empty copy of the node; None where the class or `build` is called.
+    """
 
-def _mapping_form(cls: type, build: Build | None) -> Items:
-    """Return how instances of a mapping class come apart and together."""
+    is_mapping = True
+    build: Build | None
 
-    def take(node: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
-        keys = [*node]
-        return keys, [node[key] for key in keys], _emptied(node, build)
+    def __init__(self, cls: type, build: Build | None = None, **given: Any) -> None:
+        object.__setattr__(self, "build", build)
+        super().__init__(cls, **given)
 
-    def make(empty: Any, keys: Sequence[Any], values: Sequence[Any]) -> Any:
-        items = dict(zip(keys, values, strict=True))
-        if empty is None:
-            return _called(build or cls, items, cls)
-        made = copy.copy(empty)
+    def items(self, node: Any) -> Any:
+        return {key: node[key] for key in [*node]}
+
+    def rest(self, node: Any) -> Any:
+        return _emptied(node, self.build)
+
+    def from_items(self, rest: Any, items: Any) -> Any:
+        if rest is None:
+            return _called(self.build or self.cls, items, self.cls)
+        made = copy.copy(rest)
         for key, value in items.items():
             made[key] = value
         return made
 
-    return Items(True, take, make)
 
+class _SequenceRule(ItemsRule):
+    """Sequences of any class; the rest is as that of a mapping."""
 
-def _sequence_form(cls: type, build: Build | None) -> Items:
-    """Return how instances of a sequence class come apart and together."""
+    is_sequence = True
+    build: Build | None
 
-    def take(node: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
-        return (), [*node], _emptied(node, build)
+    def __init__(self, cls: type, build: Build | None = None, **given: Any) -> None:
+        object.__setattr__(self, "build", build)
+        super().__init__(cls, **given)
 
-    def make(empty: Any, _: Sequence[Any], items: Iterable[Any]) -> Any:
-        if empty is None:
-            return _called(build or cls, [*items], cls)
-        made = copy.copy(empty)
+    def items(self, node: Any) -> Any:
+        return [*node]
+
+    def rest(self, node: Any) -> Any:
+        return _emptied(node, self.build)
+
+    def from_items(self, rest: Any, items: Any) -> Any:
+        if rest is None:
+            return _called(self.build or self.cls, items, self.cls)
+        made = copy.copy(rest)
         made.extend(items)
         return made
-
-    return Items(False, take, make)
 
 
 def _emptied(node: Any, build: Build | None) -> Any:
@@ -311,7 +321,7 @@ _NO_TREES: Final = (str, bytes, bytearray, memoryview, range)
 
 
 def _mapping_rule(cls: type) -> Rule | None:
-    return _items_rule(_mapping_form, None, cls) if issubclass(cls, Mapping) else None
+    return _MappingRule(cls) if issubclass(cls, Mapping) else None
 
 
 def _sequence_rule(cls: type) -> Rule | None:
@@ -319,23 +329,19 @@ def _sequence_rule(cls: type) -> Rule | None:
         return None
     if cls.__module__ == "array":  # its items are numbers of one type
         return None
-    return _items_rule(_sequence_form, None, cls)
+    return _SequenceRule(cls)
 
 
 # ------------------------------------------------------------------ attrs and pydantic
 
 
-def _attrs_rule(
-    cls: Any, namespace: str = "", where: str = "", adapt: Any = None
-) -> Rule | None:
+def _attrs_rule(cls: Any, **given: Any) -> Rule | None:
     fields = getattr(cls, "__attrs_attrs__", None)
     if fields is None:
         return None
     static = [f.name for f in fields if f.metadata.get("static", False)]
     data = [f.name for f in fields if f.name not in static]
-    return dataclass_rule(
-        cls, tuple(data), tuple(static), None, namespace, where, adapt
-    )
+    return DataclassRule(cls, tuple(data), tuple(static), **given)
 
 
 def _pydantic_rule(cls: type) -> Rule | None:
@@ -344,9 +350,7 @@ def _pydantic_rule(cls: type) -> Rule | None:
     return _model_rule(cls) if base is not None and issubclass(cls, base) else None
 
 
-def _model_rule(
-    cls: Any, namespace: str = "", where: str = "", adapt: Any = None
-) -> Rule:
+def _model_rule(cls: Any, **given: Any) -> Rule:
     """Return the rule of a pydantic model, which works by its `__getstate__`."""
 
     def flatten(node: Any) -> tuple[Any, Any, Any]:
@@ -359,7 +363,7 @@ def _model_rule(
         node.__setstate__(aux.state_with(children))
         return node
 
-    return custom_rule(cls, flatten, unflatten, namespace, where, adapt)
+    return FunctionRule(cls, flatten, unflatten, **given)
 
 
 class _Model:
@@ -407,9 +411,9 @@ def _omegaconf_rule(cls: type) -> Rule | None:
     if omegaconf is None or cls.__module__.partition(".")[0] != "omegaconf":
         return None
     if issubclass(cls, omegaconf.DictConfig):
-        return items_rule(cls, Items(True, _take_config, _make_config))
+        return _ConfigRule(cls, is_mapping=True)
     if issubclass(cls, omegaconf.ListConfig):
-        return items_rule(cls, Items(False, _take_config, _make_config))
+        return _ConfigRule(cls, is_sequence=True)
     return None
 
 
@@ -431,12 +435,28 @@ class _Config:
         self.metadata = node._metadata
 
 
-def _take_config(node: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
-    content = node._content
-    if isinstance(content, dict):
-        return [*content], [*map(_raw, content.values())], _Config(node)
-    items = content if isinstance(content, list) else ()
-    return (), [*map(_raw, items)], _Config(node)
+class _ConfigRule(ItemsRule):
+    """Configs of OmegaConf; one that is no table or list has no items."""
+
+    def items(self, node: Any) -> Any:
+        content = node._content
+        if self.is_mapping:
+            table = content if isinstance(content, dict) else {}
+            return {key: _raw(item) for key, item in table.items()}
+        return [*map(_raw, content if isinstance(content, list) else ())]
+
+    def rest(self, node: Any) -> Any:
+        return _Config(node)
+
+    def from_items(self, rest: Any, items: Any) -> Any:
+        metadata = rest.metadata
+        content: Any = items if rest.whole == () else rest.whole
+        flags = dict(metadata.flags or {})
+        made = rest.cls(content, flags={"allow_objects": True})
+        made._metadata.object_type = metadata.object_type
+        made._metadata.optional = metadata.optional
+        made._metadata.flags = {**flags, "allow_objects": True}
+        return made
 
 
 def _raw(node: Any) -> Any:
@@ -445,39 +465,30 @@ def _raw(node: Any) -> Any:
     return node if isinstance(content, dict | list) else node._value()
 
 
-def _make_config(rest: _Config, keys: Sequence[Any], values: Sequence[Any]) -> Any:
-    metadata = rest.metadata
-    content: Any = rest.whole
-    if content == ():
-        is_table = issubclass(rest.cls, Mapping)
-        content = dict(zip(keys, values, strict=True)) if is_table else [*values]
-    flags = dict(metadata.flags or {})
-    made = rest.cls(content, flags={"allow_objects": True})
-    made._metadata.object_type = metadata.object_type
-    made._metadata.optional = metadata.optional
-    made._metadata.flags = {**flags, "allow_objects": True}
-    return made
-
-
 def _ml_collections_rule(cls: type) -> Rule | None:
     module = sys.modules.get("ml_collections")
     if module is None or not issubclass(cls, module.ConfigDict):
         return None
-    return items_rule(cls, Items(True, _take_config_dict, _make_config_dict))
+    return _ConfigDictRule(cls)
 
 
-def _take_config_dict(node: Any) -> tuple[Sequence[Any], Sequence[Any], Any]:
-    keys = [*node.keys()]
-    rest = type(node), node.is_type_safe, node.is_locked
-    return keys, [node[key] for key in keys], rest
+class _ConfigDictRule(ItemsRule):
+    """Configs of ml_collections; the rest is whether they are type-safe and locked."""
 
+    is_mapping = True
 
-def _make_config_dict(rest: Any, keys: Sequence[Any], values: Sequence[Any]) -> Any:
-    cls, is_type_safe, is_locked = rest
-    made = cls(dict(zip(keys, values, strict=True)), type_safe=is_type_safe)
-    if is_locked:
-        made.lock()
-    return made
+    def items(self, node: Any) -> Any:
+        return {key: node[key] for key in node.keys()}  # noqa: SIM118  # not a dict
+
+    def rest(self, node: Any) -> Any:
+        return node.is_type_safe, node.is_locked
+
+    def from_items(self, rest: Any, items: Any) -> Any:
+        is_type_safe, is_locked = rest
+        made: Any = self.cls(items, type_safe=is_type_safe)
+        if is_locked:
+            made.lock()
+        return made
 
 
 _FAMILIES: Final[dict[str, Callable[[type], Rule | None]]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.rule import Rule
+from ..core.node import Rule
 from ..core.safely import shown
 
 
@@ -23,10 +23,10 @@ class Aux:
     def __eq__(self, other: object) -> bool:
         if type(other) is not Aux:
             return NotImplemented
-        return self.rule is other.rule and self.rule.same(self.aux, other.aux)
+        return self.rule is other.rule and self.rule.same_aux(self.aux, other.aux)
 
     def __hash__(self) -> int:
-        return self.rule.digest(self.aux)
+        return self.rule.hash_aux(self.aux)
 
     def __repr__(self) -> str:
-        return shown(self.rule.data(self.aux))
+        return shown(self.rule.node_data(self.aux))

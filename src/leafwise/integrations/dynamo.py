@@ -16,7 +16,7 @@ from itertools import chain
 from types import FunctionType, MethodWrapperType, ModuleType, WrapperDescriptorType
 from typing import TYPE_CHECKING, Any, Final
 
-from ..core.code import Code, Step, leaf_paths, rebuild
+from ..core.code import ROOT, Code, Step, leaf_paths, rebuild
 from ..core.keyorder import KeyOrder, find_order, key_order
 from ..core.keypath import KeyPath
 from ..core.registry import view_of
@@ -24,10 +24,9 @@ from ..core.runner import leaf as leaf_runner
 from ..core.runner import reference
 from ..core.treedef import PyTreeDef
 from ..core.view import GLOBAL, View
-from ..core.walk import Predicate
 from ..nn import containers, instance, pytree, states, variables
-from ..ops.basic import tree_flatten, tree_unflatten
-from ..ops.outlook import asks_to_stop, outlook, predicate, take_apart
+from ..ops.context import Context, context_of, predicate, stopping_context
+from ..ops.map import tree_flatten, tree_unflatten
 from ..selection.pattern import read_selector
 
 
@@ -52,8 +51,8 @@ def let_compiler_trace() -> None:
         replace = torch.compiler.substitute_in_graph
         replace(key_order)(_key_order)
         replace(leaf_paths)(_leaf_paths)
-        replace(outlook)(_outlook)
-        replace(take_apart)(_take_apart)
+        replace(context_of)(_context_of)
+        replace(stopping_context)(_stopping_context)
         replace(tree_flatten)(_flatten)
         replace(tree_unflatten)(_build)
     except (AttributeError, TypeError, ValueError) as error:
@@ -83,34 +82,57 @@ def _writers(module: ModuleType) -> Iterator[FunctionType]:
                 yield found
 
 
-def _outlook(
-    is_leaf: IsLeaf, takes_path: bool, none_is_leaf: bool, namespace: str
-) -> tuple[View, Predicate]:
-    return view_of(namespace, none_is_leaf), predicate(is_leaf, takes_path)
+class _Context(Context):
+    """A context that asks nobody but the rules, and remembers nothing."""
+
+    __slots__ = ()
+
+    @property
+    def plain(self) -> Context:
+        return _Context(self.view)
+
+    def flatten(self, tree: Any) -> tuple[list[Any], PyTreeDef]:
+        leaves: list[Any] = []
+        steps: list[Step] = []
+        self._visit(tree, leaves, steps)
+        treedef = PyTreeDef._of(steps, self.view.mode)
+        treedef._runner = reference if treedef._code else leaf_runner
+        return leaves, treedef
+
+    def columns(
+        self,
+        tree: Any,
+        rest: tuple[Any, ...],
+        *,
+        strict: bool = False,
+        with_paths: bool = False,
+    ) -> tuple[list[list[Any]], PyTreeDef]:
+        leaves, treedef = self.flatten(tree)
+        return self._columns(leaves, treedef, rest, strict, with_paths), treedef
+
+    def _visit(self, node: Any, leaves: list[Any], steps: list[Step]) -> None:
+        rule = None if self.stops_at(node, ROOT) else self.view.find(type(node))
+        if rule is None:
+            leaves.append(node)
+            steps.append(None)
+            return
+        children, aux = rule.flatten(node)
+        for child in children:
+            self._visit(child, leaves, steps)
+        steps.append((rule, len(children), aux))
 
 
-def _take_apart(tree: Any, view: View, stop: Predicate) -> tuple[list[Any], PyTreeDef]:
-    leaves: list[Any] = []
-    steps: list[Step] = []
-    _visit(tree, view, stop, leaves, steps)
-    treedef = PyTreeDef._of(steps, view.mode)
-    treedef._runner = reference if treedef._code else leaf_runner
-    return leaves, treedef
+def _context_of(
+    is_leaf: IsLeaf = None,
+    takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Context:
+    return _stopping_context(view_of(namespace, none_is_leaf), is_leaf, takes_path)
 
 
-def _visit(
-    node: Any, view: View, stop: Predicate, leaves: list[Any], steps: list[Step]
-) -> None:
-    """Walk, and remember nothing of it."""
-    rule = None if asks_to_stop(stop, node) else view.find(type(node))
-    if rule is None:
-        leaves.append(node)
-        steps.append(None)
-        return
-    children, aux = rule.flatten(node)
-    for child in children:
-        _visit(child, view, stop, leaves, steps)
-    steps.append((rule, len(children), aux))
+def _stopping_context(view: View, is_leaf: IsLeaf, takes_path: bool = False) -> Context:
+    return _Context(view, predicate(is_leaf, takes_path))
 
 
 def _flatten(
@@ -121,8 +143,8 @@ def _flatten(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> tuple[list[Any], PyTreeDef]:
-    view, stop = _outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    return _take_apart(tree, view, stop)
+    context = _context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return context.flatten(tree)
 
 
 def _build(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:

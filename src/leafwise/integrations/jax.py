@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
-from ..core.rule import Rule
+from ..core.node import Rule
 from ..nn.trace import watch
-from ..ops.basic import tree_flatten
+from ..ops.map import tree_flatten
 from .context import Aux
 
 
@@ -76,7 +76,7 @@ def register(jax: Any, cls: type, rule: Rule) -> None:
 
     takes_apart: Flatten = flatten
     rebuilds: Callable[[Any, Any], Any] = unflatten
-    if rule.fill is not None:  # an object: its aux data compares itself
+    if rule.unflatten_into is not None:  # an object: its aux data compares itself
         takes_apart, rebuilds = rule.flatten, rule.unflatten
     util.register_pytree_with_keys(cls, keyed(takes_apart), rebuilds, takes_apart)
 

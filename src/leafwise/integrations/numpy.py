@@ -17,8 +17,7 @@ from ..core.keypath import KeyPath
 from ..core.mismatch import mismatch_error
 from ..core.treedef import PyTreeDef
 from ..errors import StructureError
-from ..ops.basic import tree_flatten, tree_leaves
-from ..ops.paths import tree_flatten_with_path
+from ..ops.map import tree_flatten, tree_flatten_with_path, tree_leaves
 from ..ops.prefix import broadcast_prefix, prefix_errors
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ..core.rule import Rule
+from ..core.node import Rule
 from .context import Aux
 
 

@@ -141,7 +141,7 @@ def _leaves(
             below = _parts(value)
             theirs = rule_of(type(value))
             alike = type(spec) is type(value) or (
-                theirs is not None and None not in (rule.leaf_keys, theirs.leaf_keys)
+                theirs is not None and rule.pairs_by_key and theirs.pairs_by_key
             )
             if not alike or below.keys() != {*parts}:
                 raise _misfit(f"{name}{KeyPath(keys)}", spec, value)

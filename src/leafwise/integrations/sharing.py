@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
 from ..core.frozen import Frozen
+from ..core.registered import StaticRule
 from ..core.registry import install
-from ..core.rule import static_rule
 from ..core.view import GLOBAL
 from ..errors import TraceError
 from ..nn.graphs import GraphDef, Taken, build, take
@@ -54,7 +54,7 @@ class Outline(Frozen):
 
 install(
     Outline,
-    lambda _where: static_rule(Outline, where=__name__.partition(".")[0]),
+    lambda _where: StaticRule(Outline, where=__name__.partition(".")[0]),
     namespace=GLOBAL,
     inherit=False,
     exist_ok=False,

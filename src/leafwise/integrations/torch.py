@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.keys import GetAttrKey, SequenceKey
-from ..core.rule import Rule
+from ..core.node import Rule
 from ..core.treedef import PyTreeDef
 from ..errors import StructureError
-from ..ops.paths import tree_flatten_with_path
+from ..ops.map import tree_flatten_with_path
 from .context import Aux
 
 

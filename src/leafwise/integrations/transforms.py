@@ -16,7 +16,7 @@ from ..nn.graphs import GraphDef, Taken, build, kinds_of, take
 from ..nn.states import from_flat_state, unlink
 from ..nn.variable_types import Param
 from ..nn.variables import Variable
-from ..ops.basic import tree_leaves
+from ..ops.map import tree_leaves
 from .calls import Call, Fixed, Which, dressed, put_static, take_static, unbind
 from .prefixes import Groups, Option, Places, Roots, named
 from .sharing import put_back, run

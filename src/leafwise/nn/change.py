@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from ..core.auxdata import clip
-from ..core.rule import Rule
+from ..core.node import Rule
 from ..core.safely import shown
 from ..errors import StructureError
 from ..sentinel import MISSING

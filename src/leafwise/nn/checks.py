@@ -20,8 +20,8 @@ from typing import Any, Final, NamedTuple
 from ..core.auxdata import clip, is_array_like
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
+from ..core.node import Rule
 from ..core.registry import current, namespaces, view_of
-from ..core.rule import Rule
 from ..core.safely import class_name, printed, shown
 from ..errors import KindError
 from ..kinds import Marked

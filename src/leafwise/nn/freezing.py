@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from ..core.code import unlink
 from ..core.keypath import KeyPath
+from ..core.node import Rule
 from ..core.registry import current
-from ..core.rule import Rule
 from ..kinds import Kind, Marked
 from ..selection.edit import Selection, at
 from ..selection.pattern import Region

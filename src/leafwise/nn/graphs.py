@@ -15,10 +15,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from ..core.auxdata import clip
-from ..core.containers import LIST, NAMEDTUPLE, STRUCTSEQ, TUPLE
+from ..core.builtins import LIST, NAMEDTUPLE, STRUCTSEQ, TUPLE
 from ..core.keypath import KeyPath
+from ..core.node import Rule
+from ..core.registered import StaticRule
 from ..core.registry import install
-from ..core.rule import Rule, static_rule
 from ..core.safely import shown
 from ..core.state import dump, load
 from ..core.view import GLOBAL, Mode
@@ -119,7 +120,7 @@ def _same_entry(a: Entry, b: Entry) -> bool:
     if a[:3] != b[:3]:
         return False
     tag, rule, _, aux = a
-    return rule.same(aux, b[3]) if tag in (NODE, TREE) else bool(aux == b[3])
+    return rule.same_aux(aux, b[3]) if tag in (NODE, TREE) else bool(aux == b[3])
 
 
 def _digest(entry: Entry) -> int:
@@ -128,7 +129,7 @@ def _digest(entry: Entry) -> int:
         return hash((tag, rule, aux))
     if tag == FIXED:
         return hash((tag, aux))
-    return hash((tag, number, rule.digest(aux) if rule is not None else 0))
+    return hash((tag, number, rule.hash_aux(aux) if rule is not None else 0))
 
 
 def _write_entry(entry: Entry) -> Entry:
@@ -306,7 +307,7 @@ def take(
             taken.links.append(link)
             taken.holders.append(holder)
             continue
-        is_object = issubclass(cls, DataNode) and rule.fill is not None
+        is_object = issubclass(cls, DataNode) and rule.unflatten_into is not None
         if is_object or copying:
             number = seen.get(id(value))
             if number is not None:
@@ -369,7 +370,7 @@ def _count(value: Any, link: Any, taken: Taken, seen: dict[int, int]) -> None:
 
 def _is_counted(rule: Rule, arity: int) -> bool:
     """Say whether a container is one that could stand twice: not None, not ()."""
-    return arity > 0 or rule.fill is not None or rule.cls in _MUTABLE
+    return arity > 0 or rule.unflatten_into is not None or rule.cls in _MUTABLE
 
 
 def _complain(on_shared: OnShared, first: Any, link: Any, value: Any) -> None:
@@ -486,8 +487,8 @@ def _finish(made: Any, children: list[Any], rule: Rule, aux: Any) -> Any:
     """Give a node its children."""
     if made is _UNMADE:
         return rule.unflatten(aux, children)
-    if rule.fill is not None:
-        return rule.fill(made, aux, children)
+    if rule.unflatten_into is not None:
+        return rule.unflatten_into(made, aux, children)
     filled = rule.unflatten(aux, children)
     if rule.cls is defaultdict:
         made.default_factory = filled.default_factory
@@ -506,7 +507,7 @@ def _copied(aux: Any) -> Any:
 
 install(
     GraphDef,
-    lambda _where: static_rule(GraphDef, where=__name__.partition(".")[0]),
+    lambda _where: StaticRule(GraphDef, where=__name__.partition(".")[0]),
     namespace=GLOBAL,
     inherit=False,
     exist_ok=False,

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.keys import SequenceKey
-from ..core.rule import Brackets, Rule, exact_pair
+from ..core.node import Brackets, Rule
+from ..core.safely import class_name
 from ..kinds import Kind, Marked
 from .arrays import learned
 from .assign import Attribute, decide, recheck
@@ -37,7 +38,7 @@ def _container_rule(cls: Any, base: Any) -> Rule:
 
     def fill(node: Any, aux: Any, children: Any) -> Any:
         start = len(aux[0].anatomy.data)
-        base.fill(node, aux[0], children[:start])
+        base.unflatten_into(node, aux[0], children[:start])
         node._leafwise_put(aux[1], children[start:])
         return node
 
@@ -57,15 +58,17 @@ def _container_rule(cls: Any, base: Any) -> Rule:
         flatten=flatten,
         unflatten=unflatten,
         keys=keys,
-        pair=exact_pair(cls, flatten, _same_pairs),
-        text=brackets,
-        same=_same_pairs,
-        digest=hash,
-        words=lambda aux: f"items: {aux[1].words()}; attributes: {aux[0].words()}",
-        fits=lambda arity, aux: _fits(base, arity, aux),
+        brackets=brackets,
+        same_aux=_same_pairs,
+        hash_aux=hash,
+        describe=lambda aux, _arity: (
+            f"{class_name(cls)} with items: {aux[1].words()}; "
+            f"attributes: {aux[0].words()}"
+        ),
+        validate=lambda arity, aux: _fits(base, arity, aux),
         where=base.where,
         adapt=base.adapt,
-        fill=fill,
+        unflatten_into=fill,
         codec=(
             lambda aux: [write_statics(aux[0]), cls._leafwise_write_items(aux[1])],
             lambda written: (
@@ -84,7 +87,7 @@ def _fits(base: Rule, arity: int, aux: Any) -> bool:
     if type(aux) is not tuple or len(aux) != 2 or type(aux[1]) is not Statics:
         return False
     items = len(aux[1].anatomy.data)
-    return items <= arity and base.fits(arity - items, aux[0])
+    return items <= arity and base.validate(arity - items, aux[0])
 
 
 class Container(Pytree):

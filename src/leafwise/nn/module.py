@@ -14,7 +14,7 @@ from typing import Any, Final, get_origin
 
 from ..core.values import type_names
 from ..kinds import Kind, Marked
-from ..ops.basic import tree_map
+from ..ops.map import tree_map
 from .pytree import Pytree, name_to_kind
 from .variable_types import Perturbation
 from .variable_types import variable_type as named_type

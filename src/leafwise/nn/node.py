@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core.forms import Shaped
 from ..core.jsonform import read_value, write_value
-from ..core.rule import Brackets, Rule, exact_pair
+from ..core.node import Brackets, Rule, Shaped
 from ..core.runner import hooks
+from ..core.safely import class_name
 from ..kinds import Kind
 from .layout import Anatomy, Family, layout_of
 from .statics import Statics, same_statics, statics_for
@@ -92,20 +92,19 @@ def object_rule(
         flatten=flatten if reconsider is None else flatten_unchecked,
         unflatten=unflatten,
         keys=lambda aux, _arity: aux.anatomy.keys,
-        pair=exact_pair(cls, flatten, same_statics),
-        text=_brackets(cls.__name__),
-        same=same_statics,
-        digest=hash,
-        words=Statics.words,
-        data=lambda aux: dict(zip(aux.anatomy.static, aux.seen, strict=True)),
-        fits=lambda arity, aux: _fits(cls, arity, aux),
+        brackets=_brackets(cls.__name__),
+        same_aux=same_statics,
+        hash_aux=hash,
+        describe=lambda aux, _arity: f"{class_name(cls)} with {aux.words()}",
+        node_data=lambda aux: dict(zip(aux.anatomy.static, aux.seen, strict=True)),
+        validate=lambda arity, aux: _fits(cls, arity, aux),
         where=where,
         adapt=adapt,
         codec=(
             write_statics,
             lambda written: read_statics(cls._leafwise_traits.family, written),
         ),
-        fill=fill,
+        unflatten_into=fill,
         form=Shaped("_leafwise_layout", new, put_attributes, put_layout, statics_of),
     )
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from ..core.code import unlink
 from ..core.keypath import KeyPath
+from ..core.node import Rule
 from ..core.registry import announced, install
-from ..core.rule import Rule
 from ..core.safely import add_note
 from ..core.view import GLOBAL
 from ..errors import KindError

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from ..core.auxdata import is_array_like
+from ..core.node import Rule
 from ..core.registry import current
-from ..core.rule import Rule
 from .arrays import DataNode
 
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from ..core.auxdata import clip
-from ..core.containers import BUILTINS
+from ..core.builtins import DICT
 from ..core.near import is_near
+from ..core.node import Brackets, Rule
 from ..core.registry import install
-from ..core.rule import Brackets, Rule, exact_pair
 from ..core.safely import printed, shown
 from ..core.values import alike
 from ..core.view import GLOBAL
@@ -58,7 +58,6 @@ else:
 
 Path: TypeAlias = tuple[Any, ...]
 _put: Final = object.__setattr__
-_DICT: Final = BUILTINS[dict]
 
 
 class State(MutableMapping[K, V], DataNode, Generic[K, V]):
@@ -717,15 +716,15 @@ def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
 
 
 def _flatten(node: State) -> Any:
-    return _DICT.flatten(node._leafwise_items)
+    return DICT.flatten(node._leafwise_items)
 
 
 def _unflatten(aux: Any, children: Any) -> State:
-    return view(_DICT.unflatten(aux, children))
+    return view(DICT.unflatten(aux, children))
 
 
 def _brackets(aux: Any, arity: int) -> Brackets:
-    opening, labels, closing = _DICT.text(aux, arity)
+    opening, labels, closing = DICT.brackets(aux, arity)
     return f"CustomNode(State[{opening}", labels, f"{closing}])"
 
 
@@ -736,13 +735,12 @@ install(
         name="custom",
         flatten=_flatten,
         unflatten=_unflatten,
-        keys=_DICT.keys,
-        pair=exact_pair(State, _flatten, _DICT.same),
-        text=_brackets,
-        same=_DICT.same,
-        digest=_DICT.digest,
-        data=_DICT.data,
-        fits=lambda arity, aux: False,
+        keys=DICT.keys,
+        brackets=_brackets,
+        same_aux=DICT.same_aux,
+        hash_aux=DICT.hash_aux,
+        node_data=DICT.node_data,
+        validate=lambda arity, aux: False,
         where=__name__.partition(".")[0],
     ),
     namespace=GLOBAL,

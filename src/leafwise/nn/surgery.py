@@ -16,7 +16,7 @@ from ..core.keypath import KeyPath
 from ..core.near import nearest
 from ..core.treedef import PyTreeDef
 from ..kinds import COUNT_AS_STATE, Kind
-from ..ops.basic import tree_flatten, tree_leaves
+from ..ops.map import tree_flatten, tree_leaves
 from ..show.summary import Row, draw
 from ..show.text import options
 from .graphs import (

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from ..core.jsonform import read_value, write_value
 from ..core.keys import GetAttrKey
+from ..core.node import Brackets, Rule
 from ..core.registry import announced, install
-from ..core.rule import Brackets, Rule, exact_pair
-from ..core.safely import shown
+from ..core.safely import class_name, shown
 from ..core.view import GLOBAL
 from ..kinds import Kind
 from ..sentinel import MISSING
@@ -496,16 +496,18 @@ def _variable_rule(cls: Any, where: str) -> Rule:
         flatten=flatten,
         unflatten=unflatten,
         keys=lambda _aux, _arity: _KEYS,
-        pair=exact_pair(cls, flatten, same_metadata),
-        text=brackets,
-        same=same_metadata,
-        digest=hash,
-        words=lambda aux: f"metadata {aux}" if aux.values else "no metadata",
-        data=lambda aux: dict(aux.values),
-        fits=lambda arity, aux: arity == 1 and type(aux) is Metadata,
+        brackets=brackets,
+        same_aux=same_metadata,
+        hash_aux=hash,
+        describe=lambda aux, _arity: (
+            f"{class_name(cls)} with "
+            + (f"metadata {aux}" if aux.values else "no metadata")
+        ),
+        node_data=lambda aux: dict(aux.values),
+        validate=lambda arity, aux: arity == 1 and type(aux) is Metadata,
         where=where,
         adapt=lambda sub: _variable_rule(sub, where),
-        fill=fill,
+        unflatten_into=fill,
         codec=(
             lambda aux: [[*aux.seen[0]], [*map(write_value, aux.seen[1])]],
             _read_metadata,

@@ -1,6 +1,6 @@
 """Folding the leaves of a tree into one value.
 
-Owns the reductions; the leaves come from `basic`. For the arguments that most
+Owns the reductions; the leaves come from `map`. For the arguments that most
 functions share see there.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.view import GLOBAL
 from ..sentinel import MISSING, Missing
-from .basic import tree_leaves
+from .map import tree_leaves
 
 
 if TYPE_CHECKING:

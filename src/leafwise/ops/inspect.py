@@ -1,7 +1,7 @@
 """Looking at trees without changing them: leaves, children, equality, reasons.
 
 Owns the questions that are answered yes or no or in words. For the arguments
-that most functions share see `basic`.
+that most functions share see `map`.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.auxdata import clip
-from ..core.containers import BUILTINS
+from ..core.builtins import BUILTINS
 from ..core.registry import namespaces, view_of
 from ..core.safely import class_name, shown, type_name
 from ..core.treedef import PyTreeDef, make_treedef
 from ..core.values import Undecided, Values, cannot_compare, type_names
 from ..core.view import GLOBAL, View
 from ..errors import StructureError
-from .basic import tree_flatten
-from .outlook import asks_to_stop, predicate
+from .context import context_of
+from .map import tree_flatten
 
 
 if TYPE_CHECKING:
@@ -57,13 +57,10 @@ def tree_is_leaf(
         >>> lw.tree_is_leaf(1), lw.tree_is_leaf([1]), lw.tree_is_leaf(None)
         (True, False, False)
     """
-    view, stop = (
-        view_of(namespace, none_is_leaf),
-        predicate(is_leaf, is_leaf_takes_path),
-    )
-    if asks_to_stop(stop, tree):
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    if context.stops_at(tree):
         return True
-    return view.resolve(type(tree)) is None
+    return context.view.resolve(type(tree)) is None
 
 
 def all_leaves(
@@ -147,19 +144,16 @@ def tree_flatten_one_level(
         >>> lw.tree_flatten_one_level([1, (2, 3)]).children
         [1, (2, 3)]
     """
-    view, stop = (
-        view_of(namespace, none_is_leaf),
-        predicate(is_leaf, is_leaf_takes_path),
-    )
-    rule = view.resolve(type(tree))
-    if rule is None or asks_to_stop(stop, tree):
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    rule = context.view.resolve(type(tree))
+    if rule is None or context.stops_at(tree):
         raise StructureError(
             f"a leaf has no children to take apart: {clip(tree)} "
             f"({class_name(type(tree))})"
         )
     children, aux = rule.flatten(tree)
     arity = len(children)
-    treedef = make_treedef([(arity, rule, arity, aux)], arity, view)
+    treedef = make_treedef([(arity, rule, arity, aux)], arity, context.view)
     data = treedef.node_data()
     return OneLevel(
         children=[*children],
@@ -335,18 +329,16 @@ are registered'
         'a node: list is a built-in node type'
     """
     cls = type(tree)
-    view, stop = (
-        view_of(namespace, none_is_leaf),
-        predicate(is_leaf, is_leaf_takes_path),
-    )
-    if asks_to_stop(stop, tree):
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    if context.stops_at(tree):
         return "a leaf: is_leaf says so"
+    view = context.view
     rule = view.resolve(cls)
     if rule is None:
         return f"a leaf: {_why_leaf(cls, view, none_is_leaf)}"
     if cls in BUILTINS:
         return f"a node: {class_name(cls)} is a built-in node type"
-    if rule.cls is tuple:
+    if rule.cls is not cls:  # one rule for all classes of a form
         return f"a node: {class_name(cls)} is a {rule.name.partition(' ')[0]}"
     scope = f"in namespace {shown(rule.namespace)}" if rule.namespace else "globally"
     name = class_name(cls)

@@ -1,4 +1,4 @@
-"""Maps that run elsewhere: on an executor, or by waiting for what is under way.
+"""Maps that run elsewhere: on an executor, or by waiting for what is running.
 
 Any executor of the standard library's form will do, of threads, of processes, or of
 machines. Results come in leaf order; the first call that fails ends the map.
@@ -10,15 +10,17 @@ import contextlib
 import sys
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from types import CoroutineType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..core.code import Code, leaf_paths, locate
-from ..core.registry import view_of
 from ..core.view import GLOBAL
-from .outlook import take_apart
+from .context import context_of
 
 
-__all__ = ["Executor", "map_on", "tree_gather"]
+if TYPE_CHECKING:
+    from ..typing import IsLeaf
+
+__all__ = ["Executor", "Parallel", "parallel", "tree_gather"]
 
 
 class Executor(Protocol):
@@ -28,7 +30,72 @@ class Executor(Protocol):
         """Begin a call, and return its future."""
 
 
-def map_on(
+class Parallel:
+    """Maps whose function is called by an executor; made by `parallel`.
+
+    Attributes:
+        executor: What calls the function.
+    """
+
+    __slots__ = ("executor",)
+
+    def __init__(self, executor: Executor) -> None:
+        self.executor = executor
+
+    def tree_map(
+        self,
+        f: Callable[..., Any],
+        tree: Any,
+        *rest: Any,
+        is_leaf: IsLeaf = None,
+        is_leaf_takes_path: bool = False,
+        none_is_leaf: bool = False,
+        namespace: str = GLOBAL,
+        strict: bool = False,
+    ) -> Any:
+        """Map over the leaves as `leafwise.tree_map` does, with the same arguments.
+
+        The first call that fails cancels those that have not begun; its exception is
+        raised with a note of the key path.
+
+        Returns:
+            A new tree with the structure of `tree`.
+
+        Raises:
+            StructureError: A further tree does not have the structure of `tree`.
+            CycleError: The tree contains itself.
+
+        Example:
+            >>> import leafwise as lw
+            >>> from concurrent.futures import ThreadPoolExecutor
+            >>> with ThreadPoolExecutor(2) as executor:
+            ...     lw.parallel(executor).tree_map(abs, {"a": -1, "b": [2, -3]})
+            {'a': 1, 'b': [2, 3]}
+        """
+        context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+        columns, treedef = context.columns(tree, rest, strict=strict)
+        return treedef.unflatten(_map_on(self.executor, f, columns, treedef._code))
+
+
+def parallel(executor: Executor) -> Parallel:
+    """Return an object whose `tree_map` calls the function by an executor.
+
+    Args:
+        executor: What calls functions elsewhere, such as a `ThreadPoolExecutor` or a
+            `ProcessPoolExecutor` of `concurrent.futures`, or what dask gives as
+            `client.get_executor()`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from concurrent.futures import ThreadPoolExecutor
+        >>> with ThreadPoolExecutor(2) as executor:
+        ...     lw.parallel(executor).tree_map(max, [1, 5], [4, 2])
+        [4, 5]
+    """
+    return Parallel(executor)
+
+
+def _map_on(
     executor: Executor,
     function: Callable[..., Any],
     columns: Sequence[list[Any]],
@@ -121,7 +188,8 @@ async def tree_gather(
         >>> asyncio.run(lw.tree_gather({"a": double(1), "b": [double(2), 3]}))
         {'a': 2, 'b': [4, 3]}
     """
-    leaves, treedef = take_apart(tree, view_of(namespace, none_is_leaf), None)
+    context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)
+    leaves, treedef = context.flatten(tree)
     tasks = _tasks(leaves, treedef._code)
     asyncio = sys.modules["asyncio"]  # what runs this has loaded it
     try:

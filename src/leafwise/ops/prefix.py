@@ -2,7 +2,7 @@
 
 Owns broadcasting in one direction (`tree_broadcast_prefix`) and in both
 (`tree_broadcast_common`), and the reports of what does not fit. For the
-arguments that most functions share see `basic`; `is_leaf` is asked of the
+arguments that most functions share see `map`; `is_leaf` is asked of the
 prefix, never of the tree that it is spread over.
 """
 
@@ -16,8 +16,8 @@ from ..core.code import Code, flatten_up_to, rebuild
 from ..core.mismatch import Difference, differences, mismatch_error, suffix_clashes
 from ..core.treedef import PyTreeDef
 from ..core.view import GLOBAL, View
-from ..core.walk import Predicate, map_leaves
-from .outlook import outlook, take_apart
+from ..core.walk import map_leaves
+from .context import Context, context_of
 
 
 if TYPE_CHECKING:
@@ -44,38 +44,36 @@ class _Slot:
         self.value = value
 
 
-def _repeated(
-    prefix: Any, full: Any, view: View, stop: Predicate
-) -> tuple[list[Any], PyTreeDef]:
+def _repeated(prefix: Any, full: Any, context: Context) -> tuple[list[Any], PyTreeDef]:
     """Return the spread leaves of a prefix, and the treedef of the full tree."""
-    leaves, treedef = take_apart(prefix, view, stop)
-    _, whole = take_apart(full, view, None)
+    leaves, treedef = context.flatten(prefix)
+    _, whole = context.plain.flatten(full)
     counts = treedef._runner.covers(treedef, whole)
     if counts is not None:
         return [*chain.from_iterable(map(repeat, leaves, counts))], whole
-    spread = _spread(leaves, treedef._code, full, view)
-    return [slot.value for slot in take_apart(spread, view, None)[0]], whole
+    spread = _spread(leaves, treedef._code, full, context.plain)
+    return [slot.value for slot in context.plain.flatten(spread)[0]], whole
 
 
-def _spread(leaves: list[Any], code: Code, full: Any, view: View) -> Any:
+def _spread(leaves: list[Any], code: Code, full: Any, plain: Context) -> Any:
     """Return the full tree with, at each leaf, a slot with a leaf of the prefix."""
     nodes: list[Any] = []
     subtrees = flatten_up_to(code, full, nodes)
     if subtrees is None:
         raise mismatch_error(
-            differences(code, full, view),
+            differences(code, full, plain.view),
             subject="prefix_tree is not a prefix of full_tree",
         )
     covered = [
-        _covered(leaf, subtree, view)
+        _covered(leaf, subtree, plain)
         for leaf, subtree in zip(leaves, subtrees, strict=True)
     ]
-    return rebuild([*_as_in(code, nodes[::-1], view)], covered)
+    return rebuild([*_as_in(code, nodes[::-1], plain.view)], covered)
 
 
-def _covered(leaf: Any, subtree: Any, view: View) -> Any:
+def _covered(leaf: Any, subtree: Any, plain: Context) -> Any:
     """Return a subtree with the same slot at each of its leaves."""
-    covered, treedef = take_apart(subtree, view, None)
+    covered, treedef = plain.flatten(subtree)
     return treedef.unflatten([_Slot(leaf)] * len(covered))
 
 
@@ -87,33 +85,29 @@ def _as_in(code: Code, nodes: list[Any], view: View) -> Any:
     """
     for (run, rule, arity, aux), node in zip(code, nodes, strict=True):
         other = view.resolve(type(node))
-        if other is not None and other.leaf_keys is not None:
+        if other is not None and other.pairs_by_key:
             keys = [key.key for key in rule.keys(aux, arity)]
-            yield run, _Refill(node, keys), arity, None
+            yield run, _Refill(other, node, keys), arity, None
         else:
-            yield run, rule, arity, _aux_of(rule, aux, node)
-
-
-def _aux_of(rule: Any, aux: Any, node: Any) -> Any:
-    """Return the aux data of the node itself, for deques of another maxlen."""
-    return node.maxlen if rule.name == "deque" else aux
+            yield run, rule, arity, rule.matched_aux(aux, node)
 
 
 class _Refill:
     """Rebuilds a mapping as a copy of one with other values."""
 
-    __slots__ = ("keys_", "node")
+    __slots__ = ("keys_", "node", "rule")
 
-    def __init__(self, node: Any, keys: list[Any]) -> None:
+    def __init__(self, rule: Any, node: Any, keys: list[Any]) -> None:
+        self.rule = rule
         self.node = node
         self.keys_ = keys
 
     def unflatten(self, _aux: Any, children: list[Any]) -> Any:
         """Return a copy with these values, at the keys in their order."""
-        copy = self.node.copy()
+        items = self.rule.items(self.node)
         for key, child in zip(self.keys_, children, strict=True):
-            copy[key] = child
-        return copy
+            items[key] = child
+        return self.rule.from_items(self.rule.rest(self.node), items)
 
     def keys(self, _aux: Any, _arity: int) -> list[Any]:
         """Return the keys, for a path in a note."""
@@ -155,8 +149,8 @@ def tree_broadcast_prefix(
 
     The idea is that of `in_axes` in `jax.vmap`.
     """
-    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    leaves, whole = _repeated(prefix_tree, full_tree, view, stop)
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    leaves, whole = _repeated(prefix_tree, full_tree, context)
     return whole._runner.build(whole, leaves)
 
 
@@ -188,18 +182,18 @@ def broadcast_prefix(
         >>> lw.broadcast_prefix([0, 1], ["a", ("b", "c")])
         [0, 1, 1]
     """
-    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    return _repeated(prefix_tree, full_tree, view, stop)[0]
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return _repeated(prefix_tree, full_tree, context)[0]
 
 
 # ------------------------------------------------------------- in both directions
 
 
 def _spread_all(
-    trees: tuple[Any, ...], view: View, stop: Predicate
+    trees: tuple[Any, ...], context: Context
 ) -> tuple[list[Any], PyTreeDef]:
     """Return the trees with slots over their common structure, and that."""
-    flat = [take_apart(tree, view, stop) for tree in trees]
+    flat = [context.flatten(tree) for tree in trees]
     common = flat[0][1]
     for index, (_, treedef) in enumerate(flat[1:], start=1):
         suffix = common.common_suffix(treedef)
@@ -214,7 +208,7 @@ def _spread_all(
     for leaves, treedef in flat:
         own = treedef.common_suffix(common) or common
         shape = own.unflatten([_Slot(None)] * own.num_leaves)
-        spread.append(_spread(leaves, treedef._code, shape, view))
+        spread.append(_spread(leaves, treedef._code, shape, context.plain))
     return spread, common
 
 
@@ -250,15 +244,15 @@ def tree_broadcast_common(
 
     The idea is that of `optree.tree_broadcast_common`.
     """
-    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    spread, _ = _spread_all((tree, other), view, stop)
-    first, second = (_opened(grown, view) for grown in spread)
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    spread, _ = _spread_all((tree, other), context)
+    first, second = (_opened(grown, context.plain) for grown in spread)
     return first, second
 
 
-def _opened(grown: Any, view: View) -> Any:
+def _opened(grown: Any, plain: Context) -> Any:
     """Return a tree of slots with their values in their places."""
-    slots, treedef = take_apart(grown, view, None)
+    slots, treedef = plain.flatten(grown)
     return treedef.unflatten([slot.value for slot in slots])
 
 
@@ -290,15 +284,15 @@ def broadcast_common(
         >>> lw.broadcast_common([1, [2, 3]], [(4, 5), 6])
         ([1, 1, 2, 3], [4, 5, 6, 6])
     """
-    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    columns, _ = _columns((tree, other), view, stop)
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, _ = _columns((tree, other), context)
     return columns[0], columns[1]
 
 
 def _columns(
-    trees: tuple[Any, ...], view: View, stop: Predicate
+    trees: tuple[Any, ...], context: Context
 ) -> tuple[list[list[Any]], PyTreeDef]:
-    spread, common = _spread_all(trees, view, stop)
+    spread, common = _spread_all(trees, context)
     columns = [common.flatten_up_to(grown) for grown in spread]
     return [[slot.value for slot in column] for column in columns], common
 
@@ -332,8 +326,8 @@ def tree_broadcast_map(
         >>> lw.tree_broadcast_map(lambda x, y: x * y, {"a": 2, "b": [1, 3]}, 10)
         {'a': 20, 'b': [10, 30]}
     """
-    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    columns, common = _columns((tree, *rest), view, stop)
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, common = _columns((tree, *rest), context)
     return common.unflatten(map_leaves(f, columns, common._code))
 
 
@@ -366,8 +360,8 @@ def tree_broadcast_map_with_path(
         >>> lw.tree_broadcast_map_with_path(lambda p, x, y: f"{p}{x}{y}", [1, 2], "!")
         ['[0]1!', '[1]2!']
     """
-    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    columns, common = _columns((tree, *rest), view, stop)
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, common = _columns((tree, *rest), context)
     paths: list[Any] = common.paths()
     return common.unflatten(map_leaves(f, [paths, *columns], common._code))
 
@@ -401,9 +395,9 @@ def prefix_errors(
         ...     print(difference)
         at ['a']: expected list of length 1, got tuple of length 1
     """
-    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    _, treedef = take_apart(prefix_tree, view, stop)
-    return differences(treedef._code, full_tree, view)
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    _, treedef = context.flatten(prefix_tree)
+    return differences(treedef._code, full_tree, context.view)
 
 
 def equality_errors(
@@ -435,6 +429,6 @@ def equality_errors(
         at [0]: expected a leaf, got tuple of length 1
         at [1]: expected tuple of length 2, got tuple of length 1
     """
-    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    _, treedef = take_apart(tree, view, stop)
-    return treedef.explain(take_apart(other, view, stop)[1])
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    _, treedef = context.flatten(tree)
+    return treedef.explain(context.flatten(other)[1])

@@ -1,7 +1,7 @@
 """Turning trees inside out: a tree of tuples into a tuple of trees.
 
 Owns transposing. Every tree is checked for its whole structure, never for its
-number of leaves alone. For the arguments that most functions share see `basic`.
+number of leaves alone. For the arguments that most functions share see `map`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from ..core.keypath import KeyPath
 from ..core.mismatch import Difference, deeper, differences, mismatch_error
 from ..core.structure import joined_mode
 from ..core.treedef import PyTreeDef
-from ..core.view import GLOBAL, View
-from ..core.walk import Predicate, map_leaves
+from ..core.view import GLOBAL
+from ..core.walk import map_leaves
 from ..errors import StructureError
-from .outlook import asks_to_stop, columns_of, outlook, stopping, take_apart
+from .context import Context, context_of, stopping_context
 
 
 if TYPE_CHECKING:
@@ -80,9 +80,9 @@ each outer leaf, in 2 places:
     """
     _check_inner("tree_transpose", outer_treedef, inner_treedef)
     parts = outer_treedef.flatten_up_to(tree)
-    stop = stopping(outer_treedef._view(), is_leaf, is_leaf_takes_path)
+    context = stopping_context(outer_treedef._view(), is_leaf, is_leaf_takes_path)
     paths = outer_treedef.paths()
-    return _transposed(outer_treedef, inner_treedef, parts, paths, stop)
+    return _transposed(outer_treedef, inner_treedef, parts, paths, context)
 
 
 def _check_inner(who: str, outer: Any, inner: Any) -> None:
@@ -106,7 +106,7 @@ def _transposed(
     inner: PyTreeDef | None,
     parts: list[Any],
     paths: list[KeyPath],
-    stop: Predicate,
+    context: Context,
 ) -> Any:
     """Put the n-th leaves of all parts together, for each n.
 
@@ -114,16 +114,15 @@ def _transposed(
         StructureError: A part does not have the inner structure; or goes deeper than
             the first, if that gave it.
     """
-    view = outer._view()
     found: list[Difference] = []
     rows: list[list[Any]] = []
-    taken = _inner_of(outer, parts, view, stop) if inner is None else inner
+    taken = _inner_of(outer, parts, context) if inner is None else inner
     for part, path in zip(parts, paths, strict=True):
         row = taken._match(part)
         if row is None:
-            wrong = differences(taken._code, part, view)
-        elif inner is None and not view.leaf_types.issuperset(map(type, row)):
-            wrong = _deeper(taken, part, view, stop)
+            wrong = differences(taken._code, part, context.view)
+        elif inner is None and not context.view.leaf_types.issuperset(map(type, row)):
+            wrong = _deeper(taken, part, context)
         else:
             wrong = []
         found += [
@@ -139,28 +138,24 @@ def _transposed(
     return taken.unflatten([outer.unflatten(column) for column in columns])
 
 
-def _deeper(
-    inner: PyTreeDef, part: Any, view: View, stop: Predicate
-) -> list[Difference]:
+def _deeper(inner: PyTreeDef, part: Any, context: Context) -> list[Difference]:
     return deeper(
         inner._code,
         part,
-        view,
-        lambda path, node: asks_to_stop(stop, node, path),
+        context.view,
+        lambda path, node: context.stops_at(node, path),
         "the inner structure is that of the first one; give it as a treedef, and "
         "anything may stand at its leaves",
     )
 
 
-def _inner_of(
-    outer: PyTreeDef, parts: list[Any], view: View, stop: Predicate
-) -> PyTreeDef:
+def _inner_of(outer: PyTreeDef, parts: list[Any], context: Context) -> PyTreeDef:
     if not parts:
         raise StructureError(
             f"{clip(outer)} has no leaves, so the inner structure cannot be taken "
             "from them; give it as a treedef"
         )
-    return take_apart(parts[0], view, stop)[1]
+    return context.flatten(parts[0])[1]
 
 
 def tree_transpose_map(
@@ -201,11 +196,11 @@ def tree_transpose_map(
 
     The idea is that of `optree.tree_transpose_map`.
     """
-    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    columns, outer = columns_of(tree, rest, view, stop)
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, outer = context.columns(tree, rest)
     _check_inner("tree_transpose_map", outer, inner_treedef)
     values = map_leaves(f, columns, outer._code)
-    return _transposed(outer, inner_treedef, values, outer.paths(), stop)
+    return _transposed(outer, inner_treedef, values, outer.paths(), context)
 
 
 def tree_transpose_map_with_path(
@@ -242,11 +237,11 @@ def tree_transpose_map_with_path(
         >>> lw.tree_transpose_map_with_path(lambda p, x: (str(p), x), {"a": 1})
         ({'a': "['a']"}, {'a': 1})
     """
-    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    columns, outer = columns_of(tree, rest, view, stop, with_paths=True)
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, outer = context.columns(tree, rest, with_paths=True)
     _check_inner("tree_transpose_map_with_path", outer, inner_treedef)
     values = map_leaves(f, columns, outer._code)
-    return _transposed(outer, inner_treedef, values, columns[0], stop)
+    return _transposed(outer, inner_treedef, values, columns[0], context)
 
 
 def tree_unzip(
@@ -281,10 +276,10 @@ def tree_unzip(
         >>> lw.tree_unzip({"a": (1, "x"), "b": [(2, "y")]}, 2)
         ({'a': 1, 'b': [2]}, {'a': 'x', 'b': ['y']})
     """
-    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     if is_leaf is None:
-        stop = lambda node: type(node) is tuple and len(node) == n  # noqa: E731
-    leaves, treedef = take_apart(tree, view, stop)
+        context = context.also_stopping(lambda x: type(x) is tuple and len(x) == n)
+    leaves, treedef = context.flatten(tree)
     found = [
         Difference(path, f"tuple of length {n}", f"leaf {clip(leaf)}")
         for path, leaf in zip(treedef.paths(), leaves, strict=True)

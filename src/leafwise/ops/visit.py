@@ -1,7 +1,7 @@
 """Visiting every node of a tree, from the top down and from the bottom up.
 
 Owns the visitor and the walk over all nodes; neither recurses, so that depth
-costs nothing. For the arguments that most functions share see `basic`.
+costs nothing. For the arguments that most functions share see `map`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.keypath import KeyPath
-from ..core.rule import Rule
+from ..core.node import Rule
 from ..core.safely import type_name
 from ..core.view import GLOBAL, View
 from ..core.walk import flatten
 from ..errors import CycleError, StructureError
-from .outlook import asks_to_stop, outlook
+from .context import Context, context_of
 
 
 if TYPE_CHECKING:
@@ -81,22 +81,24 @@ class _Frame:
         return self._without_deleted(path)
 
     def _without_deleted(self, path: KeyPath) -> Any:
-        if self.rule.leaf_keys is not None:
-            copy = self.node.copy()
+        rule = self.rule
+        if rule.is_mapping:
+            items = rule.items(self.node)
             for key, child in zip(self.keys, self.done, strict=True):
                 if child is DELETE:
-                    del copy[key.key]
+                    del items[key.key]
                 else:
-                    copy[key.key] = child
-            return copy
-        if self.rule.name not in ("list", "tuple", "deque"):
+                    items[key.key] = child
+            return rule.from_items(rule.rest(self.node), items)
+        if not rule.is_sequence:
             kind = type_name(self.node)
             raise StructureError(
                 f"a child of the {kind} at {path.where()} cannot be deleted: only "
                 "lists, tuples, deques and dicts have a changing number of children",
                 path=path,
             )
-        return self.rule.unflatten(self.aux, [x for x in self.done if x is not DELETE])
+        kept = [child for child in self.done if child is not DELETE]
+        return rule.from_items(rule.rest(self.node), kept)
 
 
 def _marks(child: Any) -> Any:
@@ -154,8 +156,8 @@ def tree_visit(
     The idea of a visitor that may keep, replace or stop is that of `tree.traverse`
     in dm-tree.
     """
-    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    return _Visiting(tree, enter, leave, view, stop).run()
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return _Visiting(tree, enter, leave, context).run()
 
 
 class _Visiting:
@@ -166,16 +168,14 @@ class _Visiting:
         tree: Any,
         enter: Visitor | None,
         leave: Visitor | None,
-        view: View,
-        stop: Any,
+        context: Context,
     ) -> None:
         self.tree = tree
         self.most_put = _MOST_PUT
         self.knows_depth = False
         self.enter = enter
         self.leave = leave
-        self.view = view
-        self.stop = stop
+        self.context = context
         self.frames: list[_Frame] = []
         self.on_path: set[int] = set()
         self.stopped = False
@@ -213,12 +213,12 @@ class _Visiting:
         if answer is not SKIP:
             put += answer is not node
             node = answer
-        rule = self.view.resolve(type(node))
+        rule = self.context.view.resolve(type(node))
         if (
             self.stopped
             or answer is SKIP
             or rule is None
-            or asks_to_stop(self.stop, node, path)
+            or self.context.stops_at(node, path)
         ):
             return self._ask(self.leave, node, path)
         if id(node) in self.on_path:
@@ -236,7 +236,7 @@ class _Visiting:
             CycleError: It does, or the tree contains itself.
         """
         if not self.knows_depth:
-            self.most_put += _depth(self.tree, self.view)
+            self.most_put += _depth(self.tree, self.context.view)
             self.knows_depth = True
             return
         raise CycleError(
@@ -317,7 +317,7 @@ def tree_walk(
         ['a'] [1]
         ['a'][0] 1
     """
-    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     stack: list[tuple[Any, Any, bool]] = [((), tree, False)]
     on_path: set[int] = set()
     while stack:
@@ -327,11 +327,7 @@ def tree_walk(
             if bottom_up:
                 yield KeyPath(keys), node
             continue
-        rule = (
-            None
-            if asks_to_stop(stop, node, KeyPath(keys))
-            else view.resolve(type(node))
-        )
+        rule = context.rule_of(node, KeyPath(keys))
         if rule is None:
             yield KeyPath(keys), node
             continue

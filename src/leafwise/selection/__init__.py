@@ -23,12 +23,16 @@ if TYPE_CHECKING:
     from .diff import tree_diff as tree_diff
     from .edit import Selection as Selection
     from .edit import at as at
+    from .edit import tree_at as tree_at
+    from .edit import tree_move as tree_move
+    from .edit import tree_rename as tree_rename
+    from .edit import tree_update as tree_update
     from .flat import FlatReport as FlatReport
     from .flat import from_flat as from_flat
     from .flat import to_flat as to_flat
+    from .join import tree_map_outer as tree_map_outer
+    from .join import tree_zip_outer as tree_zip_outer
     from .merge import tree_merge as tree_merge
-    from .outer import tree_map_outer as tree_map_outer
-    from .outer import tree_zip_outer as tree_zip_outer
     from .overrides import override as override
     from .partition import Masked as Masked
     from .partition import tree_combine as tree_combine
@@ -40,25 +44,20 @@ if TYPE_CHECKING:
     from .partition import tree_unmask as tree_unmask
     from .pattern import Selector as Selector
     from .pattern import selector as selector
-    from .update import tree_at as tree_at
-    from .update import tree_move as tree_move
-    from .update import tree_rename as tree_rename
-    from .update import tree_update as tree_update
 
 
 _HOMES: Final = {
     "diff": "Change TreeDiff assert_trees_equal tree_diff",
-    "edit": "Selection at",
+    "edit": "Selection at tree_at tree_move tree_rename tree_update",
     "flat": "FlatReport from_flat to_flat",
+    "join": "tree_map_outer tree_zip_outer",
     "merge": "tree_merge",
-    "outer": "tree_map_outer tree_zip_outer",
     "overrides": "override",
     "partition": (
         "Masked tree_combine tree_filter tree_group_by tree_labels tree_mask "
         "tree_partition tree_unmask"
     ),
     "pattern": "Selector selector",
-    "update": "tree_at tree_move tree_rename tree_update",
 }
 """The modules that are loaded when one of their names is first asked for."""
 

@@ -7,7 +7,6 @@ are of different sorts, the record holds both whole.
 from __future__ import annotations
 
 import json
-from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import zip_longest
@@ -17,12 +16,10 @@ from typing import Any, Final, NamedTuple
 from ..core import auxdata
 from ..core.auxdata import clip
 from ..core.code import ROOT, unlink
-from ..core.containers import DICT
-from ..core.forms import Items
 from ..core.frozen import Frozen
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.rule import Rule
+from ..core.node import Rule
 from ..core.safely import shown
 from ..core.values import (
     Undecided,
@@ -35,10 +32,10 @@ from ..core.values import (
 from ..core.view import GLOBAL
 from ..core.walk import PathPredicate
 from ..errors import EditError
-from ..ops.outlook import asks_to_stop, outlook
+from ..ops.context import Context, context_of
 from ..sentinel import MISSING
-from .find import DEPTH_IN_DOUBT, CycleCheck, Scope, keys_of, static_names
-from .join import is_mapping, items_of, table_of
+from .find import DEPTH_IN_DOUBT, CycleCheck, keys_of, static_names
+from .join import items_of, table_of
 from .pattern import read_selector
 from .rebuild import Delete, Edit, Insert, Set, at_places, rebuild
 
@@ -135,11 +132,13 @@ class TreeDiff(Sequence[Change]):
         {'lr': 0.2, 'sizes': [1, 2]}
     """
 
-    __slots__ = ("_changes", "_scope", "_values")
+    __slots__ = ("_changes", "_context", "_values")
 
-    def __init__(self, changes: Iterable[Change], scope: Scope, values: Values) -> None:
+    def __init__(
+        self, changes: Iterable[Change], context: Context, values: Values
+    ) -> None:
         self._changes = tuple(changes)
-        self._scope = scope
+        self._context = context
         self._values = values
 
     def __len__(self) -> int:
@@ -172,7 +171,7 @@ class TreeDiff(Sequence[Change]):
             Change(_OPPOSITE.get(c.kind, c.kind), c.path, c.after, c.before, c.index)
             for c in self._changes
         )
-        return TreeDiff(turned, self._scope, self._values)
+        return TreeDiff(turned, self._context, self._values)
 
     def apply(self, tree: Any) -> Any:
         """Return a tree with the changes made.
@@ -196,8 +195,8 @@ class TreeDiff(Sequence[Change]):
         """
         for change in self._changes:
             if change.kind != "added":
-                _expect(change, tree, self._scope, self._values)
-        return rebuild(tree, map(_edit_of, self._changes), self._scope)
+                _expect(change, tree, self._context, self._values)
+        return rebuild(tree, map(_edit_of, self._changes), self._context)
 
     def to_json(self, *, indent: int | None = None) -> str:
         r"""Return the changes as JSON text: a list of objects.
@@ -231,7 +230,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _expect(change: Change, tree: Any, scope: Scope, values: Values) -> None:
+def _expect(change: Change, tree: Any, context: Context, values: Values) -> None:
     """Refuse to change what is not as it was.
 
     Raises:
@@ -239,9 +238,9 @@ def _expect(change: Change, tree: Any, scope: Scope, values: Values) -> None:
         EditError: Something else is there.
         PathError: Nothing is there.
     """
-    found = change.path(tree, namespace=scope.view.mode.namespace)
+    found = change.path(tree, namespace=context.view.mode.namespace)
     if found is not change.before and differ(
-        change.before, found, scope, values, change.path
+        change.before, found, context, values, change.path
     ):
         raise EditError(
             f"at {change.path.where()} there is {clip(found)}, "
@@ -307,32 +306,32 @@ def tree_diff(
         ~ ['sizes'][1]: 2 -> 3
         - ['old']: None
     """
-    scope = Scope(*outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     values = Values(typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan)
     ignored: set[KeyPath] = set()
     if ignore is not None:
-        chosen = read_selector(ignore, scope.view)
+        chosen = read_selector(ignore, context.view)
         for tree in (a, b):
-            ignored |= {place.path for place in chosen.targets(tree, scope)}
-    found = tuple(_Comparing(scope, values, ignored).run(a, b))
+            ignored |= {place.path for place in chosen.targets(tree, context)}
+    found = tuple(_Comparing(context, values, ignored).run(a, b))
     if not equal_nan:  # a tree still fits where it has the NaN that was found in it
         values = Values(typematch=typematch, rtol=rtol, atol=atol)
-    return TreeDiff(found, scope, values)
+    return TreeDiff(found, context, values)
 
 
-def differ(a: Any, b: Any, scope: Scope, values: Values, above: KeyPath) -> bool:
+def differ(a: Any, b: Any, context: Context, values: Values, above: KeyPath) -> bool:
     """Say whether two trees differ, up to the first difference.
 
     Args:
         a, b: What stands at a place of two trees.
-        scope: What is a leaf.
+        context: What is a leaf.
         values: What is the same.
         above: The path of the place.
 
     Raises:
         CompareError: It cannot be found out.
     """
-    return any(_Comparing(scope, values, frozenset(), above).run(a, b))
+    return any(_Comparing(context, values, frozenset(), above).run(a, b))
 
 
 class _Comparing:
@@ -340,17 +339,17 @@ class _Comparing:
 
     def __init__(
         self,
-        scope: Scope,
+        context: Context,
         values: Values,
         ignored: AbstractSet[KeyPath],
         above: KeyPath = ROOT,
     ) -> None:
-        self.scope = scope
+        self.context = context
         self.values = values
         self.ignored = ignored
         self.above = above
         self.skips = values.equal_nan  # what is identical may still hold a NaN
-        self.asks_paths = isinstance(scope.stop, PathPredicate)
+        self.asks_paths = isinstance(context.stop, PathPredicate)
 
     def path(self, link: Any) -> KeyPath:
         """Return a path from the root down."""
@@ -362,7 +361,7 @@ class _Comparing:
         Raises:
             CompareError: Of two leaves nothing can be said.
         """
-        check_cycles = CycleCheck(self.scope, a, b)
+        check_cycles = CycleCheck(self.context, a, b)
         stack: list[Any] = [((), a, b, 0)]
         skips = self.skips
         while stack:
@@ -393,8 +392,8 @@ class _Comparing:
 
     def rule_of(self, node: Any, link: Any) -> Rule | None:
         """Return the rule of a node, None for a leaf, where a predicate wants paths."""
-        stops = asks_to_stop(self.scope.stop, node, self.path(link))
-        return None if stops else self.scope.view.resolve(type(node))
+        stops = self.context.stops_at(node, self.path(link))
+        return None if stops else self.context.view.resolve(type(node))
 
     def compare(self, a: Any, b: Any, link: Any) -> tuple[str, Pairs]:
         """Say what is different here, "" if nothing, and what is to be looked at."""
@@ -403,14 +402,14 @@ class _Comparing:
         if self.asks_paths:
             rule, other = self.rule_of(a, link), self.rule_of(b, link)
         else:
-            rule, other = self.scope.rule_of(a), self.scope.rule_of(b)
+            rule, other = self.context.rule_of(a), self.context.rule_of(b)
         if rule is None and other is None:
             return ("" if self.values.same(a, b) else "value"), ()
         if rule is not other or rule is None:
             return "type", ()
-        if isinstance(rule.form, Items) or rule.cls in _BY_ITEM:
-            if is_mapping(a, rule):
-                return self.mappings(a, b, rule, link)
+        if rule.is_mapping:
+            return self.mappings(a, b, rule, link)
+        if rule.is_sequence and not rule.is_fixed:
             return _by_position(a, b, rule)
         return _compare_nodes(a, b, rule)
 
@@ -420,9 +419,7 @@ class _Comparing:
         Where keys come or go, and their order is structure, the changes must lead
         to the order of the other mapping and back; else the record holds both whole.
         """
-        if type(a) is defaultdict and not auxdata.same(
-            a.default_factory, b.default_factory
-        ):
+        if not rule.same_rest(rule.rest(a), rule.rest(b)):
             return "aux", ()
         mine, others = table_of(a, rule), table_of(b, rule)
         if len(mine) == len(others) and all(map(is_, mine, others)):
@@ -450,7 +447,7 @@ class _Comparing:
             ]
             if not (_leads(keys[0], keys[1], rule) and _leads(keys[1], keys[0], rule)):
                 return "aux", ()
-        elif not rule.same(rule.flatten(a)[1], rule.flatten(b)[1]):
+        elif not rule.same_aux(rule.flatten(a)[1], rule.flatten(b)[1]):
             return "aux", ()
         return "", pairs + new
 
@@ -480,9 +477,6 @@ def _change(kind: str, path: KeyPath, one: Any, two: Any) -> Change:
     return Change(kind, path, one, two)
 
 
-_BY_ITEM: Final = frozenset({dict, OrderedDict, defaultdict, list, deque})
-
-
 class _Aux(NamedTuple):
     """A static value that is known to differ."""
 
@@ -498,13 +492,12 @@ def _leads(mine: list[Any], others: list[Any], rule: Rule) -> bool:
     kept = dict.fromkeys(key for key in mine if key in known)
     new = [(index, key) for index, key in enumerate(others) if key not in kept]
     made = at_places(kept, new)
-    order = rule.leaf_keys or DICT.leaf_keys or tuple
-    orders = (tuple(order(dict.fromkeys(keys))) for keys in (made, others))
+    orders = (rule.order_keys(tuple(dict.fromkeys(keys))) for keys in (made, others))
     return auxdata.same(*orders)
 
 
 def _by_position(a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:
-    if type(a) is deque and a.maxlen != b.maxlen:
+    if not rule.same_rest(rule.rest(a), rule.rest(b)):
         return "aux", ()
     rows = zip_longest(items_of(a, rule), items_of(b, rule), fillvalue=_Absent(None))
     return "", [(SequenceKey(i), x, y) for i, (x, y) in enumerate(rows)]
@@ -517,7 +510,7 @@ def _compare_nodes(a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:
     if keys != keys_of(b, rule):
         return ("type" if isinstance(a, tuple) else "aux"), ()
     pairs = [*zip(keys, mine, others, strict=True)]
-    if rule.same(aux, other_aux):
+    if rule.same_aux(aux, other_aux):
         return "", pairs
     names = static_names(a, rule)
     if not names or names != static_names(b, rule):

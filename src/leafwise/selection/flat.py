@@ -16,8 +16,8 @@ from ..core.keys import DictKey, GetAttrKey, SequenceKey, literal
 from ..core.safely import printed, shown, type_name
 from ..core.view import GLOBAL
 from ..errors import EditError, PathError
-from ..ops.outlook import outlook
-from .find import DEPTH_IN_DOUBT, CycleCheck, Scope, keys_of
+from ..ops.context import Context, context_of
+from .find import DEPTH_IN_DOUBT, CycleCheck, keys_of
 from .rebuild import Set, rebuild
 
 
@@ -147,9 +147,9 @@ def to_flat(
         leafwise.errors.EditError: the tuple at ['size'] would come back as something \
 else; with strict=False, from_flat needs a tree like this one
     """
-    scope = Scope(*outlook(is_leaf, is_leaf_takes_path, True, namespace))
+    context = context_of(is_leaf, is_leaf_takes_path, True, namespace)
     flat: dict[str, Any] = {}
-    for row in _rows(tree, _checked(sep), scope, strict=strict):
+    for row in _rows(tree, _checked(sep), context, strict=strict):
         if row.name in flat:
             raise EditError(
                 f"two leaves have the name {row.name!r}, one at {row.path.where()}",
@@ -159,17 +159,17 @@ else; with strict=False, from_flat needs a tree like this one
     return flat
 
 
-def _rows(tree: Any, sep: str, scope: Scope, *, strict: bool) -> Iterator[_Row]:
+def _rows(tree: Any, sep: str, context: Context, *, strict: bool) -> Iterator[_Row]:
     """Yield the leaves and empty nodes of a tree, in its own order."""
     if type(tree) is dict and not tree:
         return
-    check_cycles = CycleCheck(scope, tree)
+    check_cycles = CycleCheck(context, tree)
     stack: list[tuple[Any, Any, int]] = [((), tree, 0)]
     while stack:
         link, node, depth = stack.pop()
         if depth == DEPTH_IN_DOUBT:
             check_cycles()
-        pairs = _children(link, node, scope, strict=strict)
+        pairs = _children(link, node, context, strict=strict)
         if pairs:
             stack += [((link, key), x, depth + 1) for key, x in reversed(pairs)]
             continue
@@ -179,14 +179,14 @@ def _rows(tree: Any, sep: str, scope: Scope, *, strict: bool) -> Iterator[_Row]:
 
 
 def _children(
-    link: Any, node: Any, scope: Scope, *, strict: bool
+    link: Any, node: Any, context: Context, *, strict: bool
 ) -> list[tuple[Any, Any]]:
     """Return keys and children, in the node's own order.
 
     Raises:
         EditError: It is no dict with text keys, and no list, and `strict` is set.
     """
-    rule = scope.rule_of(node, link)
+    rule = context.rule_of(node, link)
     if rule is None:
         return []
     if type(node) is dict:
@@ -322,8 +322,8 @@ extra: 'a.c'; partial=True takes what fits
         if partial:
             raise TypeError("partial=True needs a tree to compare with: give `like`")
         return _grown(table, sep)
-    scope = Scope(*outlook(is_leaf, is_leaf_takes_path, True, namespace))
-    tree, report = _filled(table, like, sep, scope)
+    context = context_of(is_leaf, is_leaf_takes_path, True, namespace)
+    tree, report = _filled(table, like, sep, context)
     if partial:
         return tree, report
     if report.missing or report.extra or report.changed:
@@ -418,29 +418,29 @@ def _container(children: dict[Any, Any], table: Mapping[str, Any]) -> Any:
 
 
 def _filled(
-    table: Mapping[str, Any], like: Any, sep: str, scope: Scope
+    table: Mapping[str, Any], like: Any, sep: str, context: Context
 ) -> tuple[Any, FlatReport]:
     """Return the tree with the values that fit, and what became of each name."""
     matched, missing, changed, edits = [], [], [], []
-    known = {row.name: row for row in _rows(like, sep, scope, strict=False)}
+    known = {row.name: row for row in _rows(like, sep, context, strict=False)}
     for name, row in known.items():
         if name not in table:
             missing.append(name)
-        elif _fits(row, table[name], scope):
+        elif _fits(row, table[name], context):
             matched.append(name)
             edits.append((row.path, Set(table[name])))
         else:
             changed.append(name)
     extra = [name for name in table if name not in known]
     report = FlatReport(*map(tuple, (matched, missing, extra, changed)))
-    return rebuild(like, edits, scope), report
+    return rebuild(like, edits, context), report
 
 
-def _fits(row: _Row, new: Any, scope: Scope) -> bool:
+def _fits(row: _Row, new: Any, context: Context) -> bool:
     """Say whether a value can take the place of another one."""
     old, path = row.value, row.path
-    if scope.rule_of(old, path) is not None or (
-        scope.rule_of(new, path) is not None and old is not None
+    if context.rule_of(old, path) is not None or (
+        context.rule_of(new, path) is not None and old is not None
     ):
         return type(old) is type(new)
     return all(

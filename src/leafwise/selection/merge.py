@@ -7,22 +7,21 @@ joined key by key, other nodes of one sort child by child.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..core.auxdata import clip
 from ..core.keypath import KeyPath
-from ..core.rule import Rule
+from ..core.node import Rule
 from ..core.safely import class_name, printed
 from ..core.values import Values, type_names
 from ..core.view import GLOBAL
 from ..core.walk import flatten
 from ..errors import EditError
-from ..ops.outlook import outlook
+from ..ops.context import Context, context_of
 from ..ops.visit import DELETE
 from ..sentinel import MISSING
 from .diff import differ
-from .find import DEPTH_IN_DOUBT, CycleCheck, Scope, find
-from .grammar import DEEP
+from .find import DEEP, DEPTH_IN_DOUBT, CycleCheck, find
 from .join import (
     Joint,
     Parts,
@@ -41,9 +40,6 @@ from .join import (
 from .pattern import read_selector
 from .rebuild import Delete, rebuild
 
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["tree_merge"]
 
@@ -192,22 +188,24 @@ for the place, "overlay" or "base", can say which of them wins
     policy.decides = False
     for rule in (rules or {}).values():
         policy.changed(rule)
-    scope = Scope(*outlook(None, False, True, namespace))
+    context = context_of(none_is_leaf=True, namespace=namespace)
     merged = base
     for overlay in overlays:
-        placed = _placed(rules, (merged, overlay), scope) if rules else None
-        merged = _Merging(scope, merged, overlay).run(policy, placed)
+        placed = _placed(rules, (merged, overlay), context) if rules else None
+        merged = _Merging(context, merged, overlay).run(policy, placed)
         if merged is MISSING:
             raise EditError("the root cannot be deleted", path=KeyPath())
     return merged
 
 
-def _placed(rules: Mapping[Any, Any], trees: tuple[Any, Any], scope: Scope) -> _Rules:
+def _placed(
+    rules: Mapping[Any, Any], trees: tuple[Any, Any], context: Context
+) -> _Rules:
     """Return the rules by the places that they are for, in the order of the rules."""
     root = _Rules()
     for what, rule in rules.items():
-        meant = read_selector(what, scope.view)
-        places = [place for tree in trees for place in meant.targets(tree, scope)]
+        meant = read_selector(what, context.view)
+        places = [place for tree in trees for place in meant.targets(tree, context)]
         for path in dict.fromkeys(place.path for place in places):
             root.add(path, rule)
     return root
@@ -216,8 +214,8 @@ def _placed(rules: Mapping[Any, Any], trees: tuple[Any, Any], scope: Scope) -> _
 class _Merging:
     """One overlay laid over a tree."""
 
-    def __init__(self, scope: Scope, base: Any, overlay: Any) -> None:
-        self.scope = scope
+    def __init__(self, context: Context, base: Any, overlay: Any) -> None:
+        self.context = context
         self.trees = base, overlay
 
     def run(self, policy: _Policy, rules: _Rules | None) -> Any:
@@ -225,7 +223,7 @@ class _Merging:
         root = root_joint(*self.trees)
         joints = [root]
         todo: list[tuple[Joint, _Policy, _Rules | None]] = [(root, policy, rules)]
-        check_cycles = CycleCheck(self.scope, *self.trees)
+        check_cycles = CycleCheck(self.context, *self.trees)
         while todo:
             joint, policy, rules = todo.pop()
             if joint.depth == DEPTH_IN_DOUBT:
@@ -259,7 +257,7 @@ class _Merging:
             return MISSING
         if policy.function is not None:
             return called(policy.function, (below, above), spot)
-        rule, other = self.scope.rule_of(below), self.scope.rule_of(above)
+        rule, other = self.context.rule_of(below), self.context.rule_of(above)
         if rule is None or other is None:
             fits = rule is other or below is None or above is None
             return self.chosen(spot, below, above, policy, fits=fits)
@@ -296,13 +294,13 @@ class _Merging:
             EditError: There is no saying which.
         """
         if not (fits or policy.decides):
-            raise _misfit(spot, below, above, self.scope)
+            raise _misfit(spot, below, above, self.context)
         if policy.conflict == "base":
             return below
         if policy.conflict == "overlay":
             return self.cleaned(spot, above)
         path = spot.path
-        if differ(below, above, self.scope, Values(), path):
+        if differ(below, above, self.context, Values(), path):
             raise EditError(
                 f"at {path.where()} {clip(below)} and {clip(above)} differ", path=path
             )
@@ -312,15 +310,15 @@ class _Merging:
         """Return a value of an overlay without what is marked as deleted in it."""
         if value is DELETE:
             return MISSING
-        if self.scope.rule_of(value) is None:
+        if self.context.rule_of(value) is None:
             return value
-        leaves = flatten(value, self.scope.view)[0]
+        leaves = flatten(value, self.context.view)[0]
         if not any(leaf is DELETE for leaf in leaves):
             return value
-        places = find(value, (DEEP,), self.scope)
+        places = find(value, (DEEP,), self.context)
         edits = [(p.path, Delete()) for p in places if p.value is DELETE]
         try:
-            return rebuild(value, edits, self.scope)
+            return rebuild(value, edits, self.context)
         except EditError as error:
             path = spot.path
             raise EditError(f"in {path.where()}: {printed(error)}", path=path) from None
@@ -331,7 +329,7 @@ def _picker(spot: Spot, rule: Rule, policy: _Policy) -> Callable[[Sequence[Any]]
 
     def pick(auxes: Sequence[Any]) -> Any:
         below, above = auxes
-        if policy.conflict == "base" or rule.same(below, above):
+        if policy.conflict == "base" or rule.same_aux(below, above):
             return below
         if policy.conflict == "overlay":
             return above
@@ -345,8 +343,8 @@ def _picker(spot: Spot, rule: Rule, policy: _Policy) -> Callable[[Sequence[Any]]
     return pick
 
 
-def _misfit(spot: Spot, below: Any, above: Any, scope: Scope) -> EditError:
-    over, under = (shown(node, scope) for node in (above, below))
+def _misfit(spot: Spot, below: Any, above: Any, context: Context) -> EditError:
+    over, under = (shown(node, context) for node in (above, below))
     if over == under and type(above) is not type(below):
         names = type_names(type(above), type(below))
         over, under = f"{over} ({names[0]})", f"{under} ({names[1]})"

@@ -14,14 +14,13 @@ from typing import Any, Final
 
 from ..core.auxdata import clip
 from ..core.keypath import end_of_quote, parse_literal
-from ..core.rule import Rule
+from ..core.node import Rule
 from ..core.safely import type_name
 from ..core.view import GLOBAL
 from ..errors import EditError, PathError
-from ..ops.outlook import outlook
+from ..ops.context import Context, context_of
 from .edit import Selection
-from .find import Place, Scope, find
-from .grammar import Step, parse
+from .find import Place, Step, find, parse
 from .join import is_items, is_mapping, items_like, items_of, mapping_like, table_of
 from .pattern import Selector, along, require, selector
 from .rebuild import Set, rebuild
@@ -71,10 +70,10 @@ def override(
         leafwise.errors.EditError: override 'widths[0]=wide': 'wide' is not an int; \
 the value at ['widths'][0] is 64
     """
-    scope = Scope(*outlook(None, False, True, namespace))
+    context = context_of(none_is_leaf=True, namespace=namespace)
     for text in [overrides] if isinstance(overrides, str) else overrides:
         try:
-            tree = _applied(tree, text, scope)
+            tree = _applied(tree, text, context)
         except (EditError, PathError) as error:
             made = type(error)(f"override {clip(text)}: {error}")
             made.path = error.path
@@ -82,29 +81,29 @@ the value at ['widths'][0] is 64
     return tree
 
 
-def _applied(tree: Any, text: str, scope: Scope) -> Any:
+def _applied(tree: Any, text: str, context: Context) -> Any:
     if text.startswith("~"):
-        return _selection(tree, selector(text[1:]), scope).delete()
+        return _selection(tree, selector(text[1:]), context).delete()
     where, value = _split(text)
     if where.startswith("++"):
-        there = find(tree, parse(where[2:]), scope)
+        there = find(tree, parse(where[2:]), context)
         if not there:
-            return _added(tree, where[2:], value, scope)
-        return _replaced(tree, there, value, scope)
+            return _added(tree, where[2:], value, context)
+        return _replaced(tree, there, value, context)
     if where.startswith("+"):
-        return _added(tree, where[1:], value, scope)
+        return _added(tree, where[1:], value, context)
     meant = selector(where)
     try:
-        there = require(meant, tree, scope)
+        there = require(meant, tree, context)
     except PathError as error:
         if not meant.means_one:
             raise
         raise PathError(f"{error}; use +{text} to add it") from None
-    return _replaced(tree, there, value, scope)
+    return _replaced(tree, there, value, context)
 
 
-def _selection(tree: Any, what: Selector, scope: Scope) -> Selection:
-    return Selection(tree, (what,), scope, missing_ok=False)
+def _selection(tree: Any, what: Selector, context: Context) -> Selection:
+    return Selection(tree, (what,), context, missing_ok=False)
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -126,25 +125,25 @@ def _split(text: str) -> tuple[str, str]:
     raise EditError("expected path=value, +path=value, ++path=value or ~path")
 
 
-def _replaced(tree: Any, places: Iterable[Place], text: str, scope: Scope) -> Any:
-    edits = [(place.path, Set(_cast(place, text, scope))) for place in places]
-    return rebuild(tree, edits, scope)
+def _replaced(tree: Any, places: Iterable[Place], text: str, context: Context) -> Any:
+    edits = [(place.path, Set(_cast(place, text, context))) for place in places]
+    return rebuild(tree, edits, context)
 
 
-def _added(tree: Any, where: str, text: str, scope: Scope) -> Any:
+def _added(tree: Any, where: str, text: str, context: Context) -> Any:
     """Insert a value, and dicts for the missing parents; None is an empty dict."""
     steps = parse(where)
     value = guess(text)
     for count in range(len(steps) - 1, -1, -1):
-        holders = find(tree, steps[:count], scope)
+        holders = find(tree, steps[:count], context)
         if holders:
             for step in reversed(steps[count + 1 :]):
                 value = {_name(step): value}
             if all(holder.value is None for holder in holders):
                 made = {_name(steps[count]): value}
-                return rebuild(tree, [(h.path, Set(made)) for h in holders], scope)
+                return rebuild(tree, [(h.path, Set(made)) for h in holders], context)
             there = along(steps[: count + 1])
-            return _selection(tree, there, scope).insert(value)
+            return _selection(tree, there, context).insert(value)
     raise EditError("the root exists already, name what to add: +name=value")
 
 
@@ -159,14 +158,14 @@ def _name(step: Step) -> str:
 # ------------------------------------------------------------------------------ values
 
 
-def _cast(place: Place, text: str, scope: Scope) -> Any:
+def _cast(place: Place, text: str, context: Context) -> Any:
     """Return a text as a value of the type of the one that it replaces.
 
     Raises:
         EditError: It cannot be cast.
     """
     old, path = place.value, place.path
-    rule = scope.rule_of(old)
+    rule = context.rule_of(old)
     try:
         if rule is None:
             return _leaf_like(old, text)

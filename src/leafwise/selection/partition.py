@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from ..core import auxdata
 from ..core.keypath import KeyPath
-from ..core.registry import install, view_of
-from ..core.rule import static_rule
+from ..core.registered import StaticRule
+from ..core.registry import install
 from ..core.safely import shown
 from ..core.treedef import PyTreeDef
 from ..core.view import GLOBAL
 from ..errors import EditError
-from ..ops.outlook import columns_of, outlook, take_apart
+from ..ops.context import Context, context_of
 from ..ops.prefix import broadcast_prefix
 from ..sentinel import MISSING
-from .find import Scope
 from .pattern import Region, is_function, read_selector, require
 
 
@@ -40,11 +39,13 @@ __all__ = [
 
 
 def _regions(
-    tree: Any, selectors: Iterable[Any], scope: Scope, missing_ok: bool
+    tree: Any, selectors: Iterable[Any], context: Context, missing_ok: bool
 ) -> list[Region]:
     return [
         Region(
-            require(read_selector(what, scope.view), tree, scope, missing_ok=missing_ok)
+            require(
+                read_selector(what, context.view), tree, context, missing_ok=missing_ok
+            )
         )
         for what in selectors
     ]
@@ -53,13 +54,13 @@ def _regions(
 def _sorted_out(
     tree: Any,
     what: Any,
-    scope: Scope,
+    context: Context,
     missing_ok: bool,
     make: Callable[[Any, bool], Any],
 ) -> Any:
     """Return a tree of what is made of each leaf and whether a selector means it."""
-    (region,) = _regions(tree, (what,), scope, missing_ok)
-    leaves, treedef = take_apart(tree, scope.view, scope.stop)
+    (region,) = _regions(tree, (what,), context, missing_ok)
+    leaves, treedef = context.flatten(tree)
     pairs = zip(treedef.paths(), leaves, strict=True)
     return treedef.unflatten([make(leaf, path in region) for path, leaf in pairs])
 
@@ -111,9 +112,9 @@ def tree_partition(
 
     The idea is that of `equinox.partition`, for any number of parts.
     """
-    scope = Scope(*outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
-    regions = _regions(tree, selectors, scope, missing_ok)
-    leaves, treedef = take_apart(tree, scope.view, scope.stop)
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    regions = _regions(tree, selectors, context, missing_ok)
+    leaves, treedef = context.flatten(tree)
     rest = len(regions)
     numbers = [
         next((n for n, region in enumerate(regions) if path in region), rest)
@@ -154,8 +155,8 @@ def tree_combine(
     """
     if not trees:
         raise TypeError("tree_combine takes at least one tree")
-    view, stop = outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    columns, treedef = columns_of(trees[0], trees[1:], view, stop, strict=True)
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, treedef = context.columns(trees[0], trees[1:], strict=True)
     combined = []
     for place, row in enumerate(zip(*columns, strict=True)):
         there = [leaf for leaf in row if leaf is not MISSING]
@@ -200,9 +201,9 @@ def tree_filter(
         >>> lw.selection.tree_filter({"w": 1.5, "n": 3}, float, fill=None)
         {'w': 1.5, 'n': None}
     """
-    scope = Scope(*outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     return _sorted_out(
-        tree, what, scope, missing_ok, lambda leaf, meant: leaf if meant else fill
+        tree, what, context, missing_ok, lambda leaf, meant: leaf if meant else fill
     )
 
 
@@ -238,10 +239,10 @@ def tree_labels(
         >>> lw.selection.tree_labels(model, rules, default="fast")
         {'layers': [{'w': 'slow', 'bias': 'no decay'}], 'head': {'w': 'fast'}}
     """
-    scope = Scope(*outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
-    regions = _regions(tree, rules, scope, missing_ok=True)
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    regions = _regions(tree, rules, context, missing_ok=True)
     pairs = [*zip(regions, rules.values(), strict=True)]
-    _, treedef = take_apart(tree, scope.view, scope.stop)
+    _, treedef = context.flatten(tree)
     labels = []
     for path in treedef.paths():
         label = next((name for region, name in pairs if path in region), default)
@@ -279,9 +280,9 @@ def tree_group_by(
         >>> lw.selection.tree_group_by({"a": 1, "b": 2.5, "c": 3}, type)[int]
         {'a': 1, 'b': MISSING, 'c': 3}
     """
-    view = view_of(namespace, none_is_leaf)
-    leaves, treedef = take_apart(tree, view, None)
-    if is_function(by, view):
+    context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)
+    leaves, treedef = context.flatten(tree)
+    if is_function(by, context.view):
         labels = [*map(by, leaves)]
     else:
         options: Any = {"none_is_leaf": none_is_leaf, "namespace": namespace}
@@ -326,7 +327,7 @@ class Masked:
 
 install(
     Masked,
-    lambda _where: static_rule(Masked, where=__name__.partition(".")[0]),
+    lambda _where: StaticRule(Masked, where=__name__.partition(".")[0]),
     namespace=GLOBAL,
     inherit=False,
     exist_ok=False,
@@ -366,11 +367,11 @@ def tree_mask(
 
     The idea is that of `sepes.tree_mask`.
     """
-    scope = Scope(*outlook(is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     return _sorted_out(
         tree,
         what,
-        scope,
+        context,
         missing_ok,
         lambda leaf, meant: Masked(leaf) if meant else leaf,
     )
@@ -390,8 +391,8 @@ def tree_unmask(
         >>> lw.selection.tree_unmask([lw.selection.Masked(1), 2])
         [1, 2]
     """
-    view, stop = outlook(Masked, False, none_is_leaf, namespace)
-    leaves, treedef = take_apart(tree, view, stop)
+    context = context_of(Masked, none_is_leaf=none_is_leaf, namespace=namespace)
+    leaves, treedef = context.flatten(tree)
     return treedef.unflatten(
         [leaf.value if type(leaf) is Masked else leaf for leaf in leaves]
     )

@@ -2,7 +2,7 @@
 
 A selector means *targets*: nodes or leaves of a tree, in leaf order. What stands at
 or below a target is its region; `&` and `~` work on regions. Owns what may be a
-selector, and the error when one means nothing. Patterns are read in `grammar` and
+selector, and the error when one means nothing. Patterns are read and
 found in `find`.
 """
 
@@ -23,11 +23,19 @@ from ..core.registry import view_of
 from ..core.safely import class_name, printed, type_name
 from ..core.treedef import PyTreeDef
 from ..core.view import GLOBAL, View
-from ..core.walk import PathPredicate, Predicate
 from ..errors import EditError, PathError, StructureError
-from ..ops.outlook import asks_to_stop, take_apart
-from .find import Place, Scope, find, keys_of, leaf_places, static_names
-from .grammar import DEEP, Step, parse, step_of
+from ..ops.context import Context, plain_context, stopping_context
+from .find import (
+    DEEP,
+    Place,
+    Step,
+    find,
+    keys_of,
+    leaf_places,
+    parse,
+    static_names,
+    step_of,
+)
 
 
 __all__ = [
@@ -78,7 +86,7 @@ class Selector:
         """Whether all targets are equally deep, so that none is inside another."""
         return self.means_one
 
-    def targets(self, tree: Any, scope: Scope) -> list[Place]:
+    def targets(self, tree: Any, context: Context) -> list[Place]:
         """Return the targets in a tree."""
         raise NotImplementedError
 
@@ -90,14 +98,14 @@ class Selector:
         """
         raise EditError(f"{self.text!r} does not say where to insert: give a path")
 
-    def there_is(self, start: Place, scope: Scope) -> str:
+    def there_is(self, start: Place, context: Context) -> str:
         """Say what there is below a place where the selector means nothing.
 
         Args:
             start: The place.
-            scope: The scope below it.
+            context: The context below it.
         """
-        leaves, _ = take_apart(start.value, scope.view, scope.stop)
+        leaves, _ = context.flatten(start.value)
         return f"the tree has {_count(len(leaves))}, and it means none"
 
     def __and__(self, other: Any) -> Selector:
@@ -138,23 +146,23 @@ class _Path(Selector):
         """Whether all targets are equally deep: each step but `**` is a level."""
         return DEEP not in self.steps
 
-    def targets(self, tree: Any, scope: Scope) -> list[Place]:
-        return find(tree, self.steps, scope)
+    def targets(self, tree: Any, context: Context) -> list[Place]:
+        return find(tree, self.steps, context)
 
     def split_last(self) -> tuple[Selector, Any]:
         if not self.steps or self.steps[-1].key is None:
             return super().split_last()
         return _Path(self.text, self.steps[:-1]), self.steps[-1].key
 
-    def there_is(self, start: Place, scope: Scope) -> str:
+    def there_is(self, start: Place, context: Context) -> str:
         if DEEP in self.steps:
-            treedef = take_apart(start.value, scope.view, scope.stop)[1]
+            treedef = context.flatten(start.value)[1]
             return _nearest_leaves(self.text, treedef)
         above = [Place((), start.value)]
         for done, step in enumerate(self.steps, start=1):
-            below = find(start.value, self.steps[:done], scope)
+            below = find(start.value, self.steps[:done], context)
             if not below:
-                return _nearest_keys(step.text, above[0], scope)
+                return _nearest_keys(step.text, above[0], context)
             above = below
         return "the tree is empty"
 
@@ -168,10 +176,10 @@ class _Leaves(Selector):
         super().__init__(text)
         self.test = test
 
-    def targets(self, tree: Any, scope: Scope) -> list[Place]:
-        leaves, treedef = take_apart(tree, scope.view, scope.stop)
+    def targets(self, tree: Any, context: Context) -> list[Place]:
+        leaves, treedef = context.flatten(tree)
         pairs = zip(treedef.paths(), leaves, strict=True)
-        test, root = self.test, scope.root
+        test, root = self.test, context.root
         return [Place(path, leaf) for path, leaf in pairs if test(root + path, leaf)]
 
 
@@ -184,8 +192,8 @@ class _Values(Selector):
         super().__init__(text)
         self.test = test
 
-    def targets(self, tree: Any, scope: Scope) -> list[Place]:
-        leaves, treedef = take_apart(tree, scope.view, scope.stop)
+    def targets(self, tree: Any, context: Context) -> list[Place]:
+        leaves, treedef = context.flatten(tree)
         chosen = [number for number, leaf in enumerate(leaves) if self.test(leaf)]
         return leaf_places(leaves, treedef, chosen)
 
@@ -201,24 +209,15 @@ class _OfType(Selector):
         )
         self.types = types
 
-    def targets(self, tree: Any, scope: Scope) -> list[Place]:
-        types, view = self.types, scope.view
-        if scope.stop is None and all(type(cls) is type for cls in types):
-            leaves, treedef = take_apart(tree, view.stopping_at(types), None)
+    def targets(self, tree: Any, context: Context) -> list[Place]:
+        types = self.types
+        if context.stop is None and all(type(cls) is type for cls in types):
+            context = stopping_context(context.view, types)
         else:
-            leaves, treedef = take_apart(tree, view, _or_of_type(scope.stop, types))
+            context = context.also_stopping(lambda node: isinstance(node, types))
+        leaves, treedef = context.flatten(tree)
         chosen = [n for n, leaf in enumerate(leaves) if isinstance(leaf, types)]
         return leaf_places(leaves, treedef, chosen)
-
-
-def _or_of_type(stop: Predicate, types: tuple[type, ...]) -> Predicate:
-    """Return a predicate that also stops at values of some types."""
-    if isinstance(stop, PathPredicate):
-        asked = stop.function
-        return PathPredicate(
-            lambda path, node: isinstance(node, types) or asked(path, node)
-        )
-    return lambda node: isinstance(node, types) or asks_to_stop(stop, node)
 
 
 class _Mask(Selector):
@@ -236,31 +235,31 @@ class _Mask(Selector):
         self.treedef = treedef
         self.parts = parts
 
-    def targets(self, tree: Any, scope: Scope) -> list[Place]:
+    def targets(self, tree: Any, context: Context) -> list[Place]:
         values = self.treedef.flatten_up_to(tree)
         paths = self.treedef.paths()
-        is_foreign = self.treedef.namespace != scope.view.mode.namespace
-        if is_foreign or scope.stop is not None:
-            _check_depth(paths, tree, scope)
+        is_foreign = self.treedef.namespace != context.view.mode.namespace
+        if is_foreign or context.stop is not None:
+            _check_depth(paths, tree, context)
         rows = zip(paths, self.parts, values, strict=True)
         if self.are_bools:
             return [Place(path, value) for path, part, value in rows if part]
         found: list[Place] = []
         for path, part, value in rows:
             if isinstance(part, Selector):
-                found += follow(Place(path, value), part, scope)
+                found += follow(Place(path, value), part, context)
             elif part:
                 found.append(Place(path, value))
         return found
 
 
-def _check_depth(paths: Iterable[KeyPath], tree: Any, scope: Scope) -> None:
+def _check_depth(paths: Iterable[KeyPath], tree: Any, context: Context) -> None:
     """Refuse a mask that goes into a leaf: of `is_leaf`, or of another namespace.
 
     Raises:
         StructureError: It does.
     """
-    leaves = {*take_apart(tree, scope.view, scope.stop)[1].paths()}
+    leaves = {*context.flatten(tree)[1].paths()}
     for path in paths:
         for size in range(len(path)):
             if path[:size] in leaves:
@@ -282,8 +281,8 @@ class _Either(Selector):
         super().__init__(text, namespace=parts[0].namespace)
         self.parts = parts
 
-    def targets(self, tree: Any, scope: Scope) -> list[Place]:
-        found = [place for part in self.parts for place in part.targets(tree, scope)]
+    def targets(self, tree: Any, context: Context) -> list[Place]:
+        found = [place for part in self.parts for place in part.targets(tree, context)]
         return unique(found)
 
 
@@ -297,8 +296,8 @@ class _Both(Selector):
         super().__init__(text, namespace=parts[0].namespace)
         self.parts = parts
 
-    def targets(self, tree: Any, scope: Scope) -> list[Place]:
-        first, second = (part.targets(tree, scope) for part in self.parts)
+    def targets(self, tree: Any, context: Context) -> list[Place]:
+        first, second = (part.targets(tree, context) for part in self.parts)
         in_first, in_second = Region(first), Region(second)
         found = [place for place in first if place.path in in_second]
         found += [place for place in second if place.path in in_first]
@@ -314,9 +313,9 @@ class _Outside(Selector):
         super().__init__(f"~({part.text})", namespace=part.namespace)
         self.part = part
 
-    def targets(self, tree: Any, scope: Scope) -> list[Place]:
-        region = Region(self.part.targets(tree, scope))
-        leaves, treedef = take_apart(tree, scope.view, scope.stop)
+    def targets(self, tree: Any, context: Context) -> list[Place]:
+        region = Region(self.part.targets(tree, context))
+        leaves, treedef = context.flatten(tree)
         pairs = zip(treedef.paths(), leaves, strict=True)
         return [Place(path, leaf) for path, leaf in pairs if path not in region]
 
@@ -477,7 +476,7 @@ def _mask(what: Any, view: View) -> Selector:
     Raises:
         TypeError: Something may not stand there.
     """
-    leaves, treedef = take_apart(what, view, None)
+    leaves, treedef = plain_context(view).flatten(what)
     if _BOOL.issuperset(map(type, leaves)):
         return _Mask(treedef, leaves)
     return _Mask(treedef, [_part(leaf, what, view) for leaf in leaves])
@@ -526,7 +525,7 @@ def _no_selector(what: Any, wrong: Any) -> TypeError:
 
 
 def require(
-    what: Selector, tree: Any, scope: Scope, *, missing_ok: bool = False
+    what: Selector, tree: Any, context: Context, *, missing_ok: bool = False
 ) -> list[Place]:
     """Return the targets of a selector, of which there must be some.
 
@@ -534,23 +533,23 @@ def require(
         PathError: There are none, which is not `missing_ok`; the message says what is
             near.
     """
-    found = what.targets(tree, scope)
-    return found if found or missing_ok else fail(what, Place((), tree), scope)
+    found = what.targets(tree, context)
+    return found if found or missing_ok else fail(what, Place((), tree), context)
 
 
-def fail(what: Selector, start: Place, scope: Scope) -> Any:
+def fail(what: Selector, start: Place, context: Context) -> Any:
     """Say what there is below a place where a selector means nothing.
 
     Raises:
         PathError: Always.
     """
-    there_is = what.there_is(start, scope.below(start.path))
+    there_is = what.there_is(start, context.below(start.path))
     raise PathError(f"nothing is meant by {what.text!r}: {there_is}")
 
 
-def follow(start: Place, what: Selector, scope: Scope) -> list[Place]:
+def follow(start: Place, what: Selector, context: Context) -> list[Place]:
     """Return the targets of a selector below a place, with paths from the root."""
-    found = what.targets(start.value, scope.below(start.path))
+    found = what.targets(start.value, context.below(start.path))
     if not start.path:
         return found
     return [Place(start.path + place.path, place.value) for place in found]
@@ -573,9 +572,9 @@ def _last_name(path: KeyPath) -> str:
     return keystr(path[-1:], simple=True)
 
 
-def _nearest_keys(text: str, place: Place, scope: Scope) -> str:
-    node, where = place.value, (scope.root + place.path).where()
-    rule = scope.rule_of(node, place.path)
+def _nearest_keys(text: str, place: Place, context: Context) -> str:
+    node, where = place.value, (context.root + place.path).where()
+    rule = context.rule_of(node, place.path)
     if rule is None:
         return f"at {where} there is a leaf: {clip(node)}"
     keys = [printed(key) for key in keys_of(node, rule)]

@@ -6,23 +6,21 @@ that was given, which stays as it is. Owns what can be done to each sort of node
 
 from __future__ import annotations
 
-import copy
-from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Mapping, MutableMapping, MutableSequence
 from itertools import islice
 from operator import itemgetter
 from typing import Any, Final
 
 from ..core.code import unlink
-from ..core.forms import Items, Shaped
 from ..core.frozen import Frozen
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.rule import Rule
+from ..core.node import Rule, Shaped
 from ..core.safely import type_name
 from ..errors import EditError
 from ..kinds import Kind, Marked
-from .find import Scope, has_kinds, keys_of
+from ..ops.context import Context
+from .find import has_kinds, keys_of
 
 
 __all__ = ["Delete", "Edit", "Insert", "Rename", "Set", "key_for", "rebuild"]
@@ -99,13 +97,13 @@ class _Spot:
         self.edits: dict[Any, list[Edit]] = {}
 
 
-def rebuild(tree: Any, edits: Iterable[tuple[KeyPath, Edit]], scope: Scope) -> Any:
+def rebuild(tree: Any, edits: Iterable[tuple[KeyPath, Edit]], context: Context) -> Any:
     """Return a tree with edits carried out.
 
     Args:
         tree: The tree.
         edits: Paths from the root, each with what is to be done there.
-        scope: What is a leaf.
+        context: What is a leaf.
 
     Raises:
         EditError: Two edits are for one place, or one is inside another; or a node
@@ -118,11 +116,11 @@ def rebuild(tree: Any, edits: Iterable[tuple[KeyPath, Edit]], scope: Scope) -> A
                 raise EditError("the root can only be replaced, and alone", path=path)
             return edit.value
     if len(listed) == 1:
-        return _one_carried_out(tree, *listed[0], scope)
-    return _carried_out(tree, _plan(listed), scope) if listed else tree
+        return _one_carried_out(tree, *listed[0], context)
+    return _carried_out(tree, _plan(listed), context) if listed else tree
 
 
-def _one_carried_out(tree: Any, path: KeyPath, edit: Edit, scope: Scope) -> Any:
+def _one_carried_out(tree: Any, path: KeyPath, edit: Edit, context: Context) -> Any:
     """Return a tree with one edit: nothing to plan."""
     above: list[tuple[Any, Any, Any]] = []
     link: Any = ()
@@ -131,15 +129,15 @@ def _one_carried_out(tree: Any, path: KeyPath, edit: Edit, scope: Scope) -> Any:
     for key in most:
         above.append((link, node, key))
         link = link, key
-        node = node[key.key] if type(node) is dict else _children(node, scope)(key)
-    made = _changed(link, node, {last: [edit]}, scope)
+        node = node[key.key] if type(node) is dict else _children(node, context)(key)
+    made = _changed(link, node, {last: [edit]}, context)
     for link, node, key in reversed(above):
         if type(node) is dict:
             other = node.copy()
             other[key.key] = made
             made = other
         else:
-            made = _changed(link, node, {key: [Set(made)]}, scope)
+            made = _changed(link, node, {key: [Set(made)]}, context)
     return made
 
 
@@ -188,31 +186,31 @@ def _refusal(link: Any, text: str) -> EditError:
     return EditError(text.replace("{where}", path.where()), path=path)
 
 
-def _carried_out(tree: Any, root: _Spot, scope: Scope) -> Any:
+def _carried_out(tree: Any, root: _Spot, context: Context) -> Any:
     """Make the nodes above the edits anew, those farthest down first."""
     order: list[tuple[Any, Any, Any, _Spot, int]] = [((), None, tree, root, -1)]
     for number, (link, _, node, spot, _) in enumerate(order):
         if spot.below:
-            children = _children(node, scope)
+            children = _children(node, context)
             for key, below in spot.below.items():
                 order.append(((link, key), key, children(key), below, number))
     changes: list[dict[Any, list[Edit]]] = [dict(spot.edits) for *_, spot, _ in order]
     made = tree
     for number in range(len(order) - 1, -1, -1):
         link, key, node, _, above = order[number]
-        made = _changed(link, node, changes[number], scope)
+        made = _changed(link, node, changes[number], context)
         if above >= 0:
             changes[above].setdefault(key, []).append(Set(made))
     return made
 
 
-def _children(node: Any, scope: Scope) -> Any:
+def _children(node: Any, context: Context) -> Any:
     """Return a function from a key to the child that has it."""
     if type(node) is dict:
         return lambda key: node[key.key]
     if type(node) is list:
         return lambda key: node[key.idx]
-    rule: Any = scope.view.resolve(type(node))
+    rule: Any = context.view.resolve(type(node))
     children = dict(zip(keys_of(node, rule), rule.flatten(node)[0], strict=True))
     return lambda key: children[key] if key in children else getattr(node, key.name)
 
@@ -221,29 +219,31 @@ def _children(node: Any, scope: Scope) -> Any:
 
 
 def _changed(
-    link: Any, node: Any, edits: Mapping[Any, list[Edit]], scope: Scope
+    link: Any, node: Any, edits: Mapping[Any, list[Edit]], context: Context
 ) -> Any:
     """Return a node with edits carried out at its keys."""
     flat = [(key, edit) for key, listed in edits.items() for edit in listed]
-    if type(node) in (dict, OrderedDict, defaultdict):
-        return _changed_dict(link, node, flat)
-    if type(node) is list or type(node) is deque:
-        return _changed_list(link, node, flat)
-    rule: Any = scope.view.resolve(type(node))
-    if isinstance(rule.form, Items):
-        return _with_items(link, node, rule.form, flat)
+    rule: Any = context.view.resolve(type(node))
+    if rule.is_mapping:
+        items = _changed_mapping(link, rule.items(node), flat)
+        return rule.from_items(rule.rest(node), items)
+    if rule.is_sequence and not rule.is_fixed:
+        return _changed_sequence(link, node, rule, flat)
     if all(type(edit) is Set for _, edit in flat):
         return _with_children(node, rule, flat)
     return _reshaped(link, node, rule, flat)
 
 
-def _changed_dict(link: Any, node: Any, edits: list[tuple[Any, Edit]]) -> Any:
-    made = copy.copy(node)
+def _changed_mapping(
+    link: Any, items: dict[Any, Any], edits: list[tuple[Any, Edit]]
+) -> dict[Any, Any]:
+    """Return other items of a mapping."""
+    made = items.copy()
     renamed: dict[Any, Any] = {}
     placed: list[tuple[int, Any]] = []
     for key, edit in edits:
         match edit:
-            case Insert() if key.key in node:
+            case Insert() if key.key in items:
                 raise _exists(link, key)
             case Insert(value, index):
                 made[key.key] = value
@@ -264,10 +264,10 @@ def _changed_dict(link: Any, node: Any, edits: list[tuple[Any, Edit]]) -> Any:
     for name in renamed.values():
         if name in made and name not in renamed:
             raise _exists(link, DictKey(name))
-    items = [(renamed.get(key, key), value) for key, value in made.items()]
-    if len(dict(items)) != len(items):
+    pairs = [(renamed.get(key, key), value) for key, value in made.items()]
+    if len(dict(pairs)) != len(pairs):
         raise _refusal(link, "two keys at {where} would become one")
-    _refill(made, items)
+    _refill(made, pairs)
     return made
 
 
@@ -291,35 +291,27 @@ def at_places(keys: Iterable[Any], placed: list[tuple[int, Any]]) -> list[Any]:
     return [*made, *rest]
 
 
-def _changed_list(link: Any, node: Any, edits: list[tuple[Any, Edit]]) -> Any:
-    made = [*node]
-    for key, edit in _in_turn(edits, len(node)):
+def _changed_sequence(
+    link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]]
+) -> Any:
+    """Return a sequence with other items."""
+    items = rule.items(node)
+    for key, edit in _in_turn(edits, len(items)):
         match edit:
             case Insert(value):
-                made.insert(key.idx, value)
+                items.insert(key.idx, value)
             case Set(value):
-                made[key.idx] = value
+                items[key.idx] = value
             case Delete():
-                del made[key.idx]
+                del items[key.idx]
             case _:
                 raise _refusal(link, "positions at {where} cannot be renamed")
-    if type(node) is list:
-        return made
-    if node.maxlen is not None and len(made) > node.maxlen:
-        raise _refusal(
-            link, f"the deque at {{where}} holds {node.maxlen} items at most"
-        )
-    return deque(made, node.maxlen)
-
-
-def _with_items(
-    link: Any, node: Any, form: Items, edits: list[tuple[Any, Edit]]
-) -> Any:
-    keys, items, rest = form.take(node)
-    if form.is_mapping:
-        table = _changed_dict(link, dict(zip(keys, items, strict=True)), edits)
-        return form.make(rest, [*table], [*table.values()])
-    return form.make(rest, (), _changed_list(link, [*items], edits))
+    size = len(items)
+    made = rule.from_items(rule.rest(node), items)
+    if len(made) != size:
+        name = type_name(node)
+        raise _refusal(link, f"the {name} at {{where}} holds {len(made)} items at most")
+    return made
 
 
 def _in_turn(edits: list[tuple[Any, Edit]], size: int) -> list[tuple[Any, Edit]]:
@@ -438,7 +430,7 @@ def key_for(node: Any, rule: Rule, wanted: Any) -> Any:
     key = _named(node, rule, wanted) if isinstance(wanted, str) else wanted
     if _has_items(node, rule):
         sort: type = SequenceKey
-    elif isinstance(node, Mapping) or isinstance(rule.form, Items):
+    elif isinstance(node, Mapping) or rule.is_mapping:
         sort, key = DictKey, DictKey(key.idx) if type(key) is SequenceKey else key
     else:
         sort = GetAttrKey
@@ -447,16 +439,16 @@ def key_for(node: Any, rule: Rule, wanted: Any) -> Any:
 
 
 def _has_items(node: Any, rule: Rule) -> bool:
-    if isinstance(rule.form, Items):
-        return not rule.form.is_mapping
-    return isinstance(node, list | deque | MutableSequence | tuple)
+    if rule.is_mapping:
+        return False
+    return rule.is_sequence or isinstance(node, MutableSequence | tuple)
 
 
 def _named(node: Any, rule: Rule, name: str) -> Any:
     if _has_items(node, rule):
         is_number = name.isascii() and name.isdigit()
         return SequenceKey(int(name)) if is_number else DictKey(name)
-    if isinstance(rule.form, Items):
+    if rule.is_mapping:
         return DictKey(name)
     has_attributes = isinstance(rule.form, Shaped) or not isinstance(node, Mapping)
     return GetAttrKey(name) if has_attributes else DictKey(name)

@@ -1,0 +1,787 @@
+"""The built-in nodes (laws L1 to L3), each a class in one place.
+
+Owns the table `BUILTINS` from type to rule. The order of dict keys is found in
+`keyorder`. Named tuples and struct sequences are families of types rather
+than one type, so they are found by `structural_rule`. Knows nothing of
+namespaces or registration.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import repeat
+from operator import is_, itemgetter
+from typing import Any, Final
+
+from . import auxdata
+from .keyorder import AS_GIVEN, KeyOrder, key_order, leaf_order
+from .keys import GetAttrKey, dict_keys, sequence_keys
+from .node import Brackets, Rule, bracketed, count_of_children, require
+from .partial import Partial
+from .safely import class_name, shown
+
+
+__all__ = [
+    "BUILTINS",
+    "BY_NAME",
+    "DEFAULTDICT",
+    "DEFAULTDICT_AS_GIVEN",
+    "DEQUE",
+    "DICT",
+    "DICT_AS_GIVEN",
+    "INSERTION_ORDERED",
+    "LIST",
+    "NAMEDTUPLE",
+    "NONE",
+    "OPEN_NAMEDTUPLE",
+    "ORDEREDDICT",
+    "STRUCTSEQ",
+    "TUPLE",
+    "is_namedtuple_class",
+    "is_structseq_class",
+    "listed",
+    "structural_rule",
+]
+
+
+# ------------------------------------------------------------- dicts of any kind
+
+_ABSENT: Final = object()
+_MOST_LISTED = 6
+
+
+def listed(keys: Sequence[Any]) -> str:
+    """Return a few dict keys as text, and how many more there are."""
+    few = ", ".join(auxdata.clip(key) for key in keys[:_MOST_LISTED])
+    more = len(keys) - _MOST_LISTED
+    return f"{few} and {more} more" if more > 0 else few
+
+
+class MappingRule(Rule):
+    """What dicts of all kinds share: their children are items, matched by key."""
+
+    is_mapping = pairs_by_key = True
+
+    def bare_keys(self, aux: Any) -> tuple[Any, ...]:
+        """Return the keys of the children in leaf order, without key objects."""
+        raise NotImplementedError
+
+    def keys(self, aux: Any, _arity: int) -> Sequence[Any]:
+        return dict_keys(self.bare_keys(aux))
+
+    def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
+        if type(node) not in _DICTS or len(node) != arity:
+            return None
+        values = [*map(node.get, self.bare_keys(aux), repeat(_ABSENT))]
+        return None if any(map(is_, values, repeat(_ABSENT))) else values
+
+    def items(self, node: Any) -> Any:
+        return dict(node)
+
+    def describe(self, aux: Any, _arity: int) -> str:
+        keys, name = self.bare_keys(aux), class_name(self.cls)
+        return f"{name} with keys {listed(keys)}" if keys else f"empty {name}"
+
+    def contrast(self, _aux: Any, _other: Any) -> tuple[str, str] | str | None:
+        return "in another order"
+
+
+_DICTS = frozenset({dict, OrderedDict, defaultdict})
+
+
+class DictRule(MappingRule):
+    """Dicts. The aux data is `(keys, order)`; keys are in the order of insertion."""
+
+    name = "dict"
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        held = dict.copy(node)  # in one step: others may change the dict meanwhile
+        keys = tuple(held)
+        order = key_order(keys)
+        values = [*held.values()]
+        return values if order is None else order.gather(values), (keys, order)
+
+    def unflatten(self, aux: Any, children: Any) -> Any:
+        keys, order = aux
+        if order is not None:
+            children = order.scatter(children)
+        return dict(zip(keys, children))  # noqa: B905  # the arity is that of the keys
+
+    def bare_keys(self, aux: Any) -> tuple[Any, ...]:
+        return leaf_order(aux[0], aux[1])
+
+    def same_aux(self, a: Any, b: Any) -> bool:
+        first, second = _is_ordered(a[1]), _is_ordered(b[1])
+        if first is not second or len(a[0]) != len(b[0]):
+            return False
+        return _same_keys(self.bare_keys(a), self.bare_keys(b))
+
+    def hash_aux(self, aux: Any) -> int:
+        return hash(frozenset(map(auxdata.digest, aux[0])))
+
+    def items(self, node: Any) -> Any:
+        return dict.copy(node)
+
+    def from_items(self, _rest: Any, items: Any) -> Any:
+        return items
+
+    def brackets(self, aux: Any, _arity: int) -> Brackets:
+        return "{", [f"{shown(key)}: " for key in self.bare_keys(aux)], "}"
+
+    def node_data(self, aux: Any) -> Any:
+        return [*self.bare_keys(aux)]
+
+    def dump_aux(self, aux: Any) -> Any:
+        return aux[0], _dump_order(aux[1])
+
+    def load_aux(self, arity: int, state: Any) -> Any:
+        keys, order = state
+        return _load_keys(arity, keys), _load_order(arity, order)
+
+    def aux_to_json(self, state: Any, write: Any) -> Any:
+        keys, order = state
+        places = [*order] if isinstance(order, tuple) else order
+        return [[*map(write.key, keys)], places]
+
+    def aux_from_json(self, written: Any, read: Any) -> Any:
+        keys, order = written
+        places = tuple(order) if type(order) is list else order
+        return tuple(map(read.key, keys)), places
+
+    def origin(self) -> str:
+        return "keys sorted"
+
+
+class DictAsGivenRule(DictRule):
+    """Dicts whose insertion order is their structure."""
+
+    name = "dict as given"
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        held = dict.copy(node)
+        return [*held.values()], (tuple(held), AS_GIVEN)
+
+    def order_keys(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
+        return keys
+
+    def origin(self) -> str:
+        return "keys as inserted"
+
+
+class DefaultDictRule(MappingRule):
+    """Defaultdicts. The aux data is that of a dict, and the factory."""
+
+    name = "defaultdict"
+
+    def __init__(self, cls: type, plain: DictRule, **given: Any) -> None:
+        super().__init__(cls, **given)
+        object.__setattr__(self, "plain", plain)
+
+    plain: DictRule
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        children, aux = self.plain.flatten(node)
+        return children, (*aux, node.default_factory)
+
+    def unflatten(self, aux: Any, children: Any) -> Any:
+        return defaultdict(aux[2], self.plain.unflatten(aux[:2], children))
+
+    def bare_keys(self, aux: Any) -> tuple[Any, ...]:
+        return leaf_order(aux[0], aux[1])
+
+    def same_aux(self, a: Any, b: Any) -> bool:
+        return self.plain.same_aux(a, b) and auxdata.same(a[2], b[2])
+
+    def hash_aux(self, aux: Any) -> int:
+        return hash((self.plain.hash_aux(aux), auxdata.digest(aux[2])))
+
+    def rest(self, node: Any) -> Any:
+        return node.default_factory
+
+    def from_items(self, rest: Any, items: Any) -> Any:
+        return defaultdict(rest, items)
+
+    def order_keys(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
+        return self.plain.order_keys(keys)
+
+    def node_data(self, aux: Any) -> Any:
+        return aux[2], self.bare_keys(aux)
+
+    def contrast(self, aux: Any, other: Any) -> tuple[str, str] | str | None:
+        if auxdata.same(aux[2], other[2]):
+            return super().contrast(aux, other)
+        names = auxdata.clip(aux[2]), auxdata.clip(other[2])
+        if names[0] == names[1]:
+            return "another factory that prints the same"
+        return f"factory {names[0]}", f"factory {names[1]}"
+
+    def origin(self) -> str:
+        return self.plain.origin()
+
+    def dump_aux(self, aux: Any) -> Any:
+        return *self.plain.dump_aux(aux), aux[2]
+
+    def load_aux(self, arity: int, state: Any) -> Any:
+        keys, order, factory = state
+        require(factory is None or callable(factory), "the factory is not callable")
+        return *self.plain.load_aux(arity, (keys, order)), factory
+
+    def aux_to_json(self, state: Any, write: Any) -> Any:
+        *plain, factory = state
+        return [*self.plain.aux_to_json(plain, write), write.named(factory)]
+
+    def aux_from_json(self, written: Any, read: Any) -> Any:
+        *plain, factory = written
+        return *self.plain.aux_from_json(plain, read), read.named(factory)
+
+
+class OrderedDictRule(MappingRule):
+    """Ordered dicts. The aux data is their keys in order."""
+
+    name = "OrderedDict"
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        """Read each value by its key: others may change the node meanwhile."""
+        keys = tuple(node)
+        if len(keys) > 1:
+            try:
+                return itemgetter(*keys)(node), keys
+            except KeyError:  # one was taken away
+                pass
+        pairs = [*node.items()]
+        return [value for _, value in pairs], tuple([key for key, _ in pairs])
+
+    def unflatten(self, aux: Any, children: Any) -> Any:
+        node: OrderedDict[Any, Any] = OrderedDict()
+        for key, child in zip(aux, children):  # noqa: B905  # as many as keys
+            node[key] = child
+        return node
+
+    def bare_keys(self, aux: Any) -> tuple[Any, ...]:
+        keys: tuple[Any, ...] = aux
+        return keys
+
+    def same_aux(self, a: Any, b: Any) -> bool:
+        return _same_keys(a, b)
+
+    def from_items(self, _rest: Any, items: Any) -> Any:
+        return OrderedDict(items)
+
+    def order_keys(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
+        return keys
+
+    def load_aux(self, arity: int, state: Any) -> Any:
+        return _load_keys(arity, state)
+
+    def aux_to_json(self, state: Any, write: Any) -> Any:
+        return [*map(write.key, state)]
+
+    def aux_from_json(self, written: Any, read: Any) -> Any:
+        return tuple(map(read.key, written))
+
+
+def _same_keys(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    """Return whether keys are those of another dict, which looks at the hash first."""
+    return auxdata.same(a, b) and [*map(hash, a)] == [*map(hash, b)]
+
+
+def _is_ordered(order: KeyOrder | None) -> bool:
+    return order is not None and order.is_structure
+
+
+def _dump_order(order: KeyOrder | None) -> Any:
+    return None if order is None else "as given" if order.is_structure else order.perm
+
+
+def _load_order(arity: int, order: Any) -> KeyOrder | None:
+    if order is None:
+        return None
+    if order == "as given":
+        return AS_GIVEN
+    require(type(order) is tuple, "no order of keys")
+    require(all(type(place) is int for place in order), "no order of keys")
+    require(sorted(order) == [*range(arity)], "no order of keys")
+    return KeyOrder(order)
+
+
+def _load_keys(arity: int, keys: Any) -> tuple[Any, ...]:
+    require(type(keys) is tuple and len(keys) == arity, "one key for each child")
+    require(all(map(_is_hashable, keys)), "a key is not hashable")
+    require(len(set(keys)) == arity, "a key stands twice")
+    return keys  # type: ignore[no-any-return]  # checked above
+
+
+def _is_hashable(key: Any) -> bool:
+    try:
+        hash(key)
+    except TypeError:
+        return False
+    return True
+
+
+# ------------------------------------------------------------------- sequences
+
+
+class SequenceRule(Rule):
+    """What lists, tuples and deques share: their children are items at positions."""
+
+    is_sequence = True
+
+    def keys(self, _aux: Any, arity: int) -> Sequence[Any]:
+        return sequence_keys(arity)
+
+    def items(self, node: Any) -> Any:
+        return [*node]
+
+    def describe(self, _aux: Any, arity: int) -> str:
+        return f"{self.name} of length {arity}"
+
+    def load_aux(self, _arity: int, state: Any) -> Any:
+        require(state is None, "it has none")
+
+    def aux_to_json(self, state: Any, _write: Any) -> Any:
+        return state
+
+    def aux_from_json(self, written: Any, _read: Any) -> Any:
+        return written
+
+
+_CONVERT = "a list and a tuple are different nodes; convert one of them"
+
+
+class ListRule(SequenceRule):
+    """Lists."""
+
+    name = "list"
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        return node[:], None
+
+    def unflatten(self, _aux: Any, children: Any) -> Any:
+        return children
+
+    def match(self, _aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
+        return node if type(node) is list and len(node) == arity else None
+
+    def from_items(self, _rest: Any, items: Any) -> Any:
+        return items
+
+    def brackets(self, _aux: Any, _arity: int) -> Brackets:
+        return "[", None, "]"
+
+    def hint(self, node: Any) -> str:
+        return _CONVERT if type(node) is tuple else ""
+
+
+class TupleRule(SequenceRule):
+    """Tuples."""
+
+    name = "tuple"
+    is_fixed = True
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        return node, None
+
+    def unflatten(self, _aux: Any, children: Any) -> Any:
+        return tuple(children)
+
+    def match(self, _aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
+        return node if type(node) is tuple and len(node) == arity else None
+
+    def from_items(self, _rest: Any, items: Any) -> Any:
+        return tuple(items)
+
+    def brackets(self, _aux: Any, arity: int) -> Brackets:
+        return "(", None, ",)" if arity == 1 else ")"
+
+    def hint(self, node: Any) -> str:
+        return _CONVERT if type(node) is list else ""
+
+
+class DequeRule(SequenceRule):
+    """Deques. The aux data is the maxlen, which does not count in a match."""
+
+    name = "deque"
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        return tuple(node), node.maxlen
+
+    def unflatten(self, aux: Any, children: Any) -> Any:
+        return deque(children, aux)
+
+    def match(self, _aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
+        return tuple(node) if type(node) is deque and len(node) == arity else None
+
+    def match_aux(self, _aux: Any, _other: Any) -> bool:
+        return True
+
+    def matched_aux(self, _aux: Any, node: Any) -> Any:
+        return node.maxlen
+
+    def rest(self, node: Any) -> Any:
+        return node.maxlen
+
+    def from_items(self, rest: Any, items: Any) -> Any:
+        return deque(items, rest)
+
+    def brackets(self, aux: Any, _arity: int) -> Brackets:
+        return bracketed("deque", aux)
+
+    def contrast(self, aux: Any, other: Any) -> tuple[str, str] | str | None:
+        return f"maxlen {aux}", f"maxlen {other}"
+
+    def load_aux(self, arity: int, state: Any) -> Any:
+        fits = type(state) is int and arity <= state <= sys.maxsize
+        require(state is None or fits, "no maxlen")
+        return state
+
+
+class NoneRule(Rule):
+    """None, a node without children."""
+
+    name = "None"
+
+    def flatten(self, _node: Any) -> tuple[Sequence[Any], Any]:
+        return (), None
+
+    def unflatten(self, _aux: Any, _children: Any) -> Any:
+        return None
+
+    def keys(self, _aux: Any, _arity: int) -> Sequence[Any]:
+        return ()
+
+    def match(self, _aux: Any, _arity: int, node: Any) -> Sequence[Any] | None:
+        return () if node is None else None
+
+    def brackets(self, _aux: Any, _arity: int) -> Brackets:
+        return "None", None, ""
+
+    def describe(self, _aux: Any, _arity: int) -> str:
+        return "None"
+
+    def hint(self, _node: Any) -> str:
+        return (
+            "the expected None is a node without children; none_is_leaf=True makes "
+            "it a leaf"
+        )
+
+    def load_aux(self, arity: int, state: Any) -> Any:
+        require(state is None and arity == 0, "it has neither children nor aux data")
+
+    def aux_to_json(self, state: Any, _write: Any) -> Any:
+        return state
+
+    def aux_from_json(self, written: Any, _read: Any) -> Any:
+        return written
+
+
+# ------------------------------------------------------------------ Partial
+
+_PARTIAL_KEYS = (GetAttrKey("args"), GetAttrKey("keywords"))
+
+
+class PartialRule(Rule):
+    """`Partial`. The children are args and keywords, the aux data is the function."""
+
+    name = "Partial"
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        return _partial_children(node), node.func
+
+    def unflatten(self, aux: Any, children: Any) -> Any:
+        """Rebuild; children that are no arguments are held as they are (law L5)."""
+        args, keywords = children
+        if type(args) is tuple and type(keywords) is dict:
+            return Partial(aux, *args, **keywords)
+        node: Any = Partial(aux)
+        node._children = (args, keywords)
+        return node
+
+    def keys(self, _aux: Any, _arity: int) -> Sequence[Any]:
+        return _PARTIAL_KEYS
+
+    def match(self, aux: Any, _arity: int, node: Any) -> Sequence[Any] | None:
+        if type(node) is not Partial or not auxdata.same(aux, node.func):
+            return None
+        return _partial_children(node)
+
+    def load_aux(self, arity: int, state: Any) -> Any:
+        fits = arity == 2 and callable(state)
+        require(fits, "no function with args and keywords")
+        return state
+
+    def aux_to_json(self, state: Any, write: Any) -> Any:
+        return write.named(state)
+
+    def aux_from_json(self, written: Any, read: Any) -> Any:
+        return read.named(written)
+
+
+def _partial_children(node: Any) -> tuple[Any, Any]:
+    held: tuple[Any, Any] | None = vars(node).get("_children")
+    return (node.args, node.keywords.copy()) if held is None else held
+
+
+# ------------------------------------------- named tuples and struct sequences
+
+
+def is_namedtuple_class(cls: type) -> bool:
+    """Return whether a class is a named tuple, by its form.
+
+    Example:
+        >>> from collections import namedtuple
+        >>> from leafwise.core.builtins import is_namedtuple_class
+        >>> is_namedtuple_class(namedtuple("Point", "x y")), is_namedtuple_class(tuple)
+        (True, False)
+    """
+    fields = getattr(cls, "_fields", None)
+    return (
+        issubclass(cls, tuple)
+        and type(fields) is tuple
+        and all(type(name) is str for name in fields)
+        and callable(getattr(cls, "_make", None))
+        and callable(getattr(cls, "_asdict", None))
+    )
+
+
+_CAN_BE_A_BASE: Final = 1 << 10  # Py_TPFLAGS_BASETYPE
+
+
+def is_structseq_class(cls: type) -> bool:
+    """Return whether a class is a struct sequence of which instances can be made.
+
+    `sys.version_info` and `sys.flags` have the form but refuse to be made, so
+    they are leaves. No class statement makes such a class: it cannot be a base.
+
+    Example:
+        >>> import sys, time
+        >>> from leafwise.core.builtins import is_structseq_class
+        >>> is_structseq_class(time.struct_time), is_structseq_class(type(sys.flags))
+        (True, False)
+    """
+    counts = ("n_fields", "n_sequence_fields", "n_unnamed_fields")
+    return (
+        cls.__bases__ == (tuple,)
+        and not cls.__flags__ & _CAN_BE_A_BASE
+        and all(type(cls.__dict__.get(name)) is int for name in counts)
+        and "__new__" in cls.__dict__
+    )
+
+
+def _structseq_names(cls: Any) -> tuple[str, ...]:
+    """Return the names of a struct sequence's fields, hidden ones last."""
+    return tuple(
+        name
+        for name, value in vars(cls).items()
+        if type(value).__name__ == "member_descriptor"
+    )
+
+
+class _FamilyRule(Rule):
+    """What classes share that are nodes by their form; the class is aux data."""
+
+    family: str
+
+    def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
+        fits = type(node) is self.class_of(aux) and len(node) == arity
+        return tuple(node) if fits else None
+
+    def same_aux(self, a: Any, b: Any) -> bool:
+        return self.class_of(a) is self.class_of(b)
+
+    def hash_aux(self, aux: Any) -> int:
+        return hash(self.class_of(aux))
+
+    def node_data(self, aux: Any) -> Any:
+        return self.class_of(aux)
+
+    def brackets(self, aux: Any, _arity: int) -> Brackets:
+        name = class_name(self.class_of(aux), qualified=False)
+        return f"CustomNode({self.family}[{name}], [", None, "])"
+
+    def describe(self, aux: Any, arity: int) -> str:
+        name = class_name(self.class_of(aux))
+        return f"{self.family} {name} with {count_of_children(arity)}"
+
+    def aux_to_json(self, state: Any, write: Any) -> Any:
+        cls, more = state
+        return [write.named(cls), write.value(more)]
+
+    def aux_from_json(self, written: Any, read: Any) -> Any:
+        cls, more = written
+        return read.named(cls), read.value(more)
+
+
+class NamedTupleRule(_FamilyRule):
+    """Named tuples. The aux data is the class."""
+
+    name = family = "namedtuple"
+    unflatten = staticmethod(tuple.__new__)
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        return tuple(node), type(node)
+
+    def keys(self, aux: Any, arity: int) -> Sequence[Any]:
+        return _namedtuple_keys(aux, arity)
+
+    def class_of(self, aux: Any) -> type:
+        cls: type = aux
+        return cls
+
+    def load_aux(self, arity: int, state: Any) -> Any:
+        _check_namedtuple(arity, state)
+        require(not _has_attributes(state), "its instances have attributes")
+        return state
+
+    def aux_to_json(self, state: Any, write: Any) -> Any:
+        return write.named(state)
+
+    def aux_from_json(self, written: Any, read: Any) -> Any:
+        return read.named(written)
+
+
+class OpenNamedTupleRule(_FamilyRule):
+    """Named tuples with attributes. The aux data is the class and these.
+
+    As `==` of named tuples, it takes no notice of the attributes: it carries them.
+    """
+
+    name = "namedtuple with attributes"
+    family = "namedtuple"
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        cls, attributes = type(node), node.__dict__
+        return tuple(node), (cls, _lasting(cls, attributes) if attributes else ())
+
+    def unflatten(self, aux: Any, children: Any) -> Any:
+        cls, attributes = aux
+        node = tuple.__new__(cls, children)
+        node.__dict__.update(attributes)
+        return node
+
+    def keys(self, aux: Any, arity: int) -> Sequence[Any]:
+        return _namedtuple_keys(aux[0], arity)
+
+    def class_of(self, aux: Any) -> type:
+        cls: type = aux[0]
+        return cls
+
+    def load_aux(self, arity: int, state: Any) -> Any:
+        cls, attributes = state
+        _check_namedtuple(arity, cls)
+        require(_has_attributes(cls), "its instances have no attributes")
+        names = [name for name, _ in attributes]
+        require(set(map(type, names)) <= {str}, "no attributes")
+        return cls, tuple(attributes)
+
+
+class StructSequenceRule(_FamilyRule):
+    """Struct sequences. The aux data is the class and the fields that are no items."""
+
+    name = family = "structseq"
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        cls = type(node)
+        hidden = _structseq_names(cls)[cls.n_sequence_fields - cls.n_unnamed_fields :]
+        return tuple(node), (cls, {name: getattr(node, name) for name in hidden})
+
+    def unflatten(self, aux: Any, children: Any) -> Any:
+        return aux[0](children, aux[1])
+
+    def keys(self, aux: Any, arity: int) -> Sequence[Any]:
+        cls = aux[0]
+        named = cls.n_sequence_fields - cls.n_unnamed_fields
+        names = _structseq_names(cls)[:named]
+        return (*map(GetAttrKey, names), *sequence_keys(arity)[named:])
+
+    def class_of(self, aux: Any) -> type:
+        cls: type = aux[0]
+        return cls
+
+    def load_aux(self, arity: int, state: Any) -> Any:
+        cls, hidden = state
+        is_class = isinstance(cls, type) and is_structseq_class(cls)
+        require(is_class, "no struct sequence")
+        names = set(map(type, hidden)) if type(hidden) is dict else {None}
+        require(names <= {str}, "no fields")
+        require(cls.n_sequence_fields == arity, "one child for each field")
+        return cls, hidden
+
+
+def _namedtuple_keys(cls: Any, arity: int) -> Sequence[Any]:
+    if len(cls._fields) != arity:
+        return sequence_keys(arity)
+    return tuple(map(GetAttrKey, cls._fields))
+
+
+def _check_namedtuple(arity: int, cls: Any) -> None:
+    require(isinstance(cls, type) and is_namedtuple_class(cls), "no named tuple")
+    require(len(cls._fields) == arity, "one child for each field")
+
+
+def _has_attributes(cls: type) -> bool:
+    """Return whether instances of a class have a `__dict__`.
+
+    Those of a named tuple have none; those of a subclass do, unless it has `__slots__`.
+    """
+    return cls.__dictoffset__ != 0
+
+
+def _lasting(cls: type, attributes: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """Return attributes without those that were computed of the children."""
+    return tuple(
+        (name, value)
+        for name, value in attributes.items()
+        if not isinstance(getattr(cls, name, None), cached_property)
+    )
+
+
+# ------------------------------------------------------------------------ the table
+
+NONE: Final = NoneRule(type(None))
+TUPLE: Final = TupleRule(tuple)
+LIST: Final = ListRule(list)
+DICT: Final = DictRule(dict)
+DICT_AS_GIVEN: Final = DictAsGivenRule(dict)
+ORDEREDDICT: Final = OrderedDictRule(OrderedDict)
+DEFAULTDICT: Final = DefaultDictRule(defaultdict, DICT)
+DEFAULTDICT_AS_GIVEN: Final = DefaultDictRule(
+    defaultdict, DICT_AS_GIVEN, name="defaultdict as given"
+)
+DEQUE: Final = DequeRule(deque)
+PARTIAL: Final = PartialRule(Partial)
+NAMEDTUPLE: Final = NamedTupleRule(tuple)
+OPEN_NAMEDTUPLE: Final = OpenNamedTupleRule(tuple)
+STRUCTSEQ: Final = StructSequenceRule(tuple)
+
+BUILTINS: Final[dict[type, Rule]] = {
+    rule.cls: rule
+    for rule in (NONE, TUPLE, LIST, DICT, ORDEREDDICT, DEFAULTDICT, DEQUE, PARTIAL)
+}
+"""The built-in node types and their rules."""
+
+INSERTION_ORDERED: Final[dict[type, Rule]] = {
+    rule.cls: rule for rule in (DICT_AS_GIVEN, DEFAULTDICT_AS_GIVEN)
+}
+"""The rules that stand in where a namespace has `dict_order="insertion"`."""
+
+BY_NAME: Final[dict[str, Rule]] = {
+    rule.name: rule
+    for rule in (
+        *(*BUILTINS.values(), *INSERTION_ORDERED.values()),
+        *(NAMEDTUPLE, OPEN_NAMEDTUPLE, STRUCTSEQ),
+    )
+}
+"""All rules of built-in nodes by their names, which pickles and JSON texts have."""
+
+
+def structural_rule(cls: type) -> Rule | None:
+    """Return the rule of a type that is a node by its form, or None."""
+    if not issubclass(cls, tuple):
+        return None
+    if is_namedtuple_class(cls):
+        return OPEN_NAMEDTUPLE if _has_attributes(cls) else NAMEDTUPLE
+    return STRUCTSEQ if is_structseq_class(cls) else None

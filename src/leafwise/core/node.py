@@ -1,0 +1,377 @@
+"""`Rule`: everything leafwise knows about one node type.
+
+A rule says how a node is flattened and unflattened, which keys its children have,
+which other nodes match it, and how it is compared, described and written down. The
+rules of the built-in types are in `builtins`, those of registered classes in
+`registered`; nothing outside them asks for a type by name. Rules are compared by
+identity: two treedefs agree on a node only if the same registration made both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakValueDictionary
+
+from . import auxdata
+from .frozen import Frozen
+from .keyorder import key_order, leaf_order
+from .keys import FlattenedIndexKey
+from .safely import class_name, shown
+
+
+if TYPE_CHECKING:
+    from ..typing import FlattenFunc, UnflattenFunc
+
+__all__ = [
+    "Brackets",
+    "Fields",
+    "Functions",
+    "Rule",
+    "Shaped",
+    "bracketed",
+    "count_of_children",
+    "require",
+]
+
+Brackets: TypeAlias = "tuple[str, Sequence[str] | None, str]"
+"""Text before the children, before each child, and after the children."""
+
+
+class Rule:
+    """How nodes of one type are flattened, unflattened, matched and described.
+
+    A new node type is a subclass with `flatten`, `unflatten` and, most often, `keys`;
+    all other methods have defaults that follow from these.
+
+    Args:
+        cls: The class of the nodes.
+        **given: Other attributes of this rule. A function given here stands in for
+            the method of that name; it does not take the rule as its first argument.
+
+    Attributes:
+        cls: The class of the nodes.
+        name: What kind of node it is: `list`, `dict`, ..., `custom`.
+        namespace: The namespace of the registration, `""` for the global one.
+        where: File and line that registered the class, `""` for built-ins.
+        is_mapping: Whether the children are items with keys and a node may have other
+            items; see `items`.
+        is_sequence: Whether the children are items at positions and a node may have
+            other items.
+        is_fixed: Whether edits and diffs take the number of items as given all the
+            same, as that of a tuple.
+        pairs_by_key: Whether a node matches dicts of all kinds with the same keys.
+        adapt: Makes the rule of a subclass, when registered with `inherit`, or None to
+            make its instances leaves.
+        unflatten_into: Where a node can be made before its children: takes an empty
+            instance, aux data and children, fills it in and returns it.
+        codec: How aux data is written as JSON: a function to what `json.dumps`
+            takes and one back, if nobody registers others; None for plain values.
+        form: What `flatten` and `unflatten` are made of, where that is simple:
+            `Fields`, `Shaped`, `Functions` or None.
+        derived: The rules of subclasses.
+
+    Example:
+        >>> import leafwise as lw
+        >>> rule = lw.lookup(list)
+        >>> rule.name, rule.flatten([1, 2]), rule.unflatten(None, [3, 4])
+        ('list', ([1, 2], None), [3, 4])
+    """
+
+    cls: type
+    name: str = "custom"
+    namespace: str = ""
+    where: str = ""
+    is_mapping: bool = False
+    is_sequence: bool = False
+    is_fixed: bool = False
+    pairs_by_key: bool = False
+    adapt: Callable[[type], Rule | None] | None = None
+    unflatten_into: Callable[[Any, Any, Any], Any] | None = None
+    codec: tuple[Callable[[Any], Any], Callable[[Any], Any]] | None = None
+    form: Fields | Shaped | Functions | None = None
+    derived: WeakValueDictionary[type, Rule]
+
+    def __init__(self, cls: type, **given: Any) -> None:
+        for name in given:
+            if not hasattr(Rule, name):
+                raise TypeError(f"a rule has no {name}")
+        values = {"cls": cls, "derived": WeakValueDictionary(), **given}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    # ------------------------------------------------------ flattening, unflattening
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        """Return the children and the aux data of a node.
+
+        The children are a list or tuple that nobody else changes.
+        """
+        raise NotImplementedError
+
+    def unflatten(self, aux: Any, children: Any) -> Any:
+        """Return a node with these children, a list that it may keep."""
+        raise NotImplementedError
+
+    def keys(self, _aux: Any, arity: int) -> Sequence[Any]:
+        """Return a key for each child; by default they have no names."""
+        return tuple(map(FlattenedIndexKey, range(arity)))
+
+    def class_of(self, _aux: Any) -> type:
+        """Return the class of a node, which is its own where classes share a rule."""
+        return self.cls
+
+    # --------------------------------------------------------------------- matching
+
+    def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
+        """Return the children of another node, None if it does not match.
+
+        They come in the order of the node that has this aux data. By default a node
+        of the very same class, aux data and number of children matches.
+        """
+        if type(node) is not self.cls:
+            return None
+        children, other = self.flatten(node)
+        if len(children) == arity and self.same_aux(aux, other):
+            return children
+        return None
+
+    def match_aux(self, aux: Any, other: Any) -> bool:
+        """Return whether nodes of two aux data match, as `match` does."""
+        return self.same_aux(aux, other)
+
+    def matched_aux(self, aux: Any, _node: Any) -> Any:
+        """Return the aux data of a node that matches one with this aux data."""
+        return aux
+
+    def same_aux(self, a: Any, b: Any) -> bool:
+        """Return whether two pieces of aux data are the same. Never raises."""
+        return auxdata.same(a, b)
+
+    def hash_aux(self, aux: Any) -> int:
+        """Return a hash that agrees with `same_aux`. Never raises."""
+        return auxdata.digest(aux)
+
+    # ------------------------------------------------------------------------ items
+
+    def items(self, node: Any) -> Any:
+        """Return the items of a node, in the node's own order.
+
+        A dict if `is_mapping`, a list if `is_sequence`; the caller may change it.
+        """
+        raise NotImplementedError
+
+    def rest(self, _node: Any) -> Any:
+        """Return what a node is beside its items."""
+        return None
+
+    def same_rest(self, a: Any, b: Any) -> bool:
+        """Return whether two nodes are the same beside their items."""
+        return auxdata.same(a, b)
+
+    def from_items(self, rest: Any, items: Any) -> Any:
+        """Return a node with these items, which it may keep."""
+        raise NotImplementedError
+
+    def order_keys(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the keys of a mapping's items in leaf order."""
+        return leaf_order(keys, key_order(keys))
+
+    # ------------------------------------------------------------------ descriptions
+
+    def brackets(self, aux: Any, _arity: int) -> Brackets:
+        """Return what a treedef prints around the children."""
+        return bracketed(class_name(self.cls, qualified=False), self.node_data(aux))
+
+    def node_data(self, aux: Any) -> Any:
+        """Return what `PyTreeDef.node_data` shows of the aux data."""
+        return aux
+
+    def describe(self, aux: Any, arity: int) -> str:
+        """Return in words what a node is, for messages."""
+        data = self.node_data(aux)
+        said = "" if data is None else f" and aux data {auxdata.clip(data)}"
+        return f"{class_name(self.cls)} with {count_of_children(arity)}{said}"
+
+    def contrast(self, _aux: Any, _other: Any) -> tuple[str, str] | str | None:
+        """Return what differs between aux data of two nodes that are described alike.
+
+        What one and what the other has, one sentence about both, or None to compare
+        `node_data`.
+        """
+        return None
+
+    def origin(self) -> str:
+        """Return where the rule comes from."""
+        if not self.where:
+            return "built in"
+        scope = f"in namespace {self.namespace!r} " if self.namespace else ""
+        return f"registered {scope}at {self.where}"
+
+    def hint(self, _node: Any) -> str:
+        """Return what to do about another node where one of this type is expected."""
+        return ""
+
+    # ----------------------------------------------------------------- serialization
+
+    def dump_aux(self, aux: Any) -> Any:
+        """Return aux data as a pickled treedef has it."""
+        return aux
+
+    def load_aux(self, arity: int, state: Any) -> Any:
+        """Return aux data from what `dump_aux` gave.
+
+        Raises:
+            ValueError: It cannot be that of a node with so many children.
+        """
+        require(self.validate(arity, state), "another number of children or values")
+        return state
+
+    def validate(self, _arity: int, _aux: Any) -> bool:
+        """Return whether aux data of foreign origin could be that of a node."""
+        return True
+
+    def aux_to_json(self, state: Any, write: Any) -> Any:
+        """Return what `dump_aux` gave as what `json.dumps` takes.
+
+        Args:
+            state: The aux data.
+            write: Has the functions `key`, `named` and `value`, which write a dict key,
+                a function or class by its name, and anything else; and `codec`,
+                which takes a rule and returns the codec of its class.
+        """
+        codec = write.codec(self)
+        return write.value(state) if codec is None else ["codec", codec[0](state)]
+
+    def aux_from_json(self, written: Any, read: Any) -> Any:
+        """Return what `aux_to_json` wrote, with the functions of `read` likewise."""
+        if type(written) is not list or written[:1] != ["codec"]:
+            return read.value(written)
+        _, inside = written
+        return read.decoded(self, inside)
+
+    # ------------------------------------------------------------------------ itself
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a {type(self).__name__} cannot be changed")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a {type(self).__name__} cannot be changed")
+
+    def __copy__(self) -> Rule:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Rule:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a rule cannot be pickled; pickle the treedef that has it")
+
+    def __repr__(self) -> str:
+        scope = f" in namespace {shown(self.namespace)}" if self.namespace else ""
+        origin = f", registered at {self.where}" if self.where else ""
+        return f"<Rule {self.name} for {class_name(self.cls)}{scope}{origin}>"
+
+
+def bracketed(name: str, data: Any) -> Brackets:
+    """Return the brackets of a node as jax prints a custom one."""
+    return f"CustomNode({name}[{auxdata.text(data)}], [", None, "])"
+
+
+def count_of_children(arity: int) -> str:
+    """Return how many children a node has, in words."""
+    return "1 child" if arity == 1 else f"{arity} children"
+
+
+def require(condition: bool, why: str) -> None:
+    """Refuse aux data that could not be that of a node.
+
+    Raises:
+        ValueError: The condition does not hold.
+    """
+    if not condition:
+        raise ValueError(why)
+
+
+# ------------------------------------------------------------------------- forms
+
+
+class Fields(Frozen):
+    """Children and aux data are attributes, set on an empty instance.
+
+    Attributes:
+        data: The names of the children.
+        meta: The names of the aux data.
+        new: Makes an empty instance of a class.
+        put: Sets an attribute of it.
+    """
+
+    __slots__ = ("data", "meta", "new", "put")
+    __match_args__ = ("data", "meta", "new", "put")
+
+    data: tuple[str, ...]
+    meta: tuple[str, ...]
+    new: Any
+    put: Callable[[Any, str, Any], None]
+
+    def __init__(
+        self,
+        data: tuple[str, ...],
+        meta: tuple[str, ...],
+        new: Any,
+        put: Callable[[Any, str, Any], None],
+    ) -> None:
+        self._set(data, meta, new, put)
+
+
+class Functions(Frozen):
+    """A node is flattened and unflattened by two functions of a user.
+
+    Attributes:
+        flatten: Takes a node; its result is still to be checked.
+        unflatten: Takes aux data and a tuple of children.
+    """
+
+    __slots__ = ("flatten", "unflatten")
+    __match_args__ = ("flatten", "unflatten")
+
+    flatten: FlattenFunc
+    unflatten: UnflattenFunc
+
+    def __init__(self, flatten: FlattenFunc, unflatten: UnflattenFunc) -> None:
+        self._set(flatten, unflatten)
+
+
+class Shaped(Frozen):
+    """Children and aux data are attributes; which, says a shape that a node has.
+
+    A shape has `anatomy.data` and `anatomy.static`, the names of children and aux
+    data, and `anatomy.names`, all names in their order. The aux data of a node
+    has the `anatomy`, and the `values` of what is not a child.
+
+    Attributes:
+        slot: The name of the attribute where a node has its shape.
+        new: Makes an empty instance of a class.
+        put_attributes: Gives a node its `__dict__`.
+        put_shape: Gives a node its shape.
+        aux_of: Takes a shape and values, returns aux data.
+    """
+
+    __slots__ = ("aux_of", "new", "put_attributes", "put_shape", "slot")
+    __match_args__ = ("slot", "new", "put_attributes", "put_shape", "aux_of")
+
+    slot: str
+    new: Any
+    put_attributes: Callable[[Any, dict[str, Any]], None]
+    put_shape: Callable[[Any, Any], None]
+    aux_of: Callable[[Any, tuple[Any, ...]], Any]
+
+    def __init__(
+        self,
+        slot: str,
+        new: Any,
+        put_attributes: Callable[[Any, dict[str, Any]], None],
+        put_shape: Callable[[Any, Any], None],
+        aux_of: Callable[[Any, tuple[Any, ...]], Any],
+    ) -> None:
+        self._set(slot, new, put_attributes, put_shape, aux_of)

@@ -1,0 +1,281 @@
+"""Contexts: what one operation walks by.
+
+Owns the reading of the arguments that all operations share (`is_leaf`,
+`is_leaf_takes_path`, `none_is_leaf`, `namespace`) and what operations ask of them:
+the leaves and the structure of a tree, and which rule a node has. Trees are handed to
+the engine first, to the walk if the engine does not know them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import UnionType
+from typing import TYPE_CHECKING, Any
+
+from ..core.auxdata import described
+from ..core.code import ROOT, unlink
+from ..core.keypath import KeyPath
+from ..core.keys import DictKey, SequenceKey
+from ..core.mismatch import deeper, differences, mismatch_error
+from ..core.node import Rule
+from ..core.registry import current, view_of
+from ..core.runner import hooks
+from ..core.treedef import PyTreeDef, make_treedef
+from ..core.view import GLOBAL, View
+from ..core.walk import PathPredicate, Predicate, flatten
+
+
+if TYPE_CHECKING:
+    from ..typing import IsLeaf
+
+__all__ = [
+    "Context",
+    "context_of",
+    "link_key",
+    "path_of",
+    "plain_context",
+    "predicate",
+    "stopping_context",
+]
+
+
+def predicate(is_leaf: IsLeaf, takes_path: bool = False) -> Predicate:
+    """Turn what `is_leaf` takes into a predicate, or None.
+
+    Raises:
+        TypeError: It is neither a predicate, nor a type, nor a tuple of types.
+    """
+    if is_leaf is None:
+        return None
+    if isinstance(is_leaf, type | UnionType) or (
+        isinstance(is_leaf, tuple) and all(isinstance(cls, type) for cls in is_leaf)
+    ):
+        return lambda node: isinstance(node, is_leaf)
+    if callable(is_leaf) and not hasattr(is_leaf, "__origin__"):
+        return PathPredicate(is_leaf) if takes_path else is_leaf
+    raise TypeError(
+        "is_leaf must be a predicate, a type or a tuple of types, "
+        f"got {described(is_leaf)}"
+    )
+
+
+class Context:
+    """Which values are nodes, and what they are flattened by.
+
+    Attributes:
+        view: The rules.
+        stop: A predicate that makes leaves of nodes, or None.
+        root: The path to what is walked, where that is a part of a tree.
+    """
+
+    __slots__ = ("root", "stop", "view")
+
+    def __init__(
+        self, view: View, stop: Predicate = None, root: KeyPath | None = None
+    ) -> None:
+        self.view = view
+        self.stop = stop
+        self.root = ROOT if root is None else root
+
+    @property
+    def plain(self) -> Context:
+        """The context of the same rules without a predicate."""
+        return plain_context(self.view)
+
+    def flatten(self, tree: Any) -> tuple[list[Any], PyTreeDef]:
+        """Return leaves and treedef of a tree, by the fastest way that is known."""
+        view, stop = self.view, self.stop
+        if stop is not None:
+            if not isinstance(stop, View):
+                leaves, code = flatten(tree, view, stop)
+                return leaves, make_treedef(code, len(leaves), view)
+            view = stop
+        cls = type(tree)
+        hot = view.hot.get(cls)
+        if hot is not None:
+            found = hot(tree)
+            if found is not None:
+                return found
+        elif cls in view.leaf_types:
+            return [tree], view.leaf_treedef or make_treedef((), 1, view)
+        leaves, code = flatten(tree, view)
+        treedef = make_treedef(code, len(leaves), view)
+        sight = hooks.sight
+        if sight is not None:
+            sight(tree, leaves, treedef, view)
+        return leaves, treedef
+
+    def columns(
+        self,
+        tree: Any,
+        rest: tuple[Any, ...],
+        *,
+        strict: bool = False,
+        with_paths: bool = False,
+    ) -> tuple[list[list[Any]], PyTreeDef]:
+        """Return what a map over several trees calls its function with, and a treedef.
+
+        One list for each argument: the key paths, if they are wanted, the leaves of
+        the first tree, and what each further tree has at their places. The predicate is
+        asked of the first tree; with `strict`, also of what the others have there.
+
+        Raises:
+            StructureError: A further tree does not have the structure of the first.
+        """
+        hot = self.view.hot.get(type(tree)) if self.stop is None else None
+        found = None if hot is None else hot(tree)  # as `flatten` does, a call less
+        leaves, treedef = self.flatten(tree) if found is None else found
+        if not rest and not with_paths:
+            return [leaves], treedef
+        return self._columns(leaves, treedef, rest, strict, with_paths), treedef
+
+    def _columns(
+        self,
+        leaves: list[Any],
+        treedef: PyTreeDef,
+        rest: tuple[Any, ...],
+        strict: bool,
+        with_paths: bool,
+    ) -> list[list[Any]]:
+        columns: list[list[Any]] = [leaves]
+        for index, other in enumerate(rest, start=1):
+            column = treedef._match(other)
+            if column is None or strict:
+                self._check_column(column, treedef, other, index)
+            columns.append(column)  # type: ignore[arg-type]  # checked
+        if with_paths:
+            columns.insert(0, [*treedef.paths()])
+        return columns
+
+    def _check_column(
+        self, column: list[Any] | None, treedef: PyTreeDef, other: Any, index: int
+    ) -> None:
+        """Refuse a further tree that differs, or goes deeper than the first.
+
+        Raises:
+            StructureError: It does.
+        """
+        if column is None:
+            found = differences(treedef._code, other, self.view)
+        elif self.view.leaf_types.issuperset(map(type, column)):
+            return
+        else:
+            found = deeper(
+                treedef._code,
+                other,
+                self.view,
+                lambda path, node: self.stops_at(node, path),
+                "strict=True takes no tree that is deeper than the first",
+            )
+        if column is None or found:
+            raise mismatch_error(
+                found,
+                subject=f"tree {index} does not have the structure of the first tree",
+                tree_index=index,
+            )
+
+    def stops_at(self, node: Any, path: KeyPath = ROOT) -> bool:
+        """Return whether the predicate makes a leaf of a value, or of a root."""
+        stop = self.stop
+        if isinstance(stop, PathPredicate):
+            return bool(stop.function(path, node))
+        return stop is not None and bool(stop(node))
+
+    def rule_of(self, node: Any, link: Any = ()) -> Rule | None:
+        """Return the rule of a node, None for a leaf.
+
+        Args:
+            node: The node.
+            link: The path to it, or a linked list of its keys.
+        """
+        stop = self.stop
+        if stop is not None:
+            path = path_of(link) if isinstance(stop, PathPredicate) else ROOT
+            if self.stops_at(node, path):
+                return None
+        return self.view.resolve(type(node))
+
+    def also_stopping(self, test: Callable[[Any], bool]) -> Context:
+        """Return the context in which values that pass a test are leaves as well."""
+        stop = self.stop
+        if stop is None:
+            return type(self)(self.view, test, self.root)
+        if isinstance(stop, PathPredicate):
+            function = stop.function
+            asked = PathPredicate(lambda path, node: test(node) or function(path, node))
+            return type(self)(self.view, asked, self.root)
+        either = lambda node: test(node) or stop(node)  # noqa: E731
+        return type(self)(self.view, either, self.root)
+
+    def below(self, path: KeyPath) -> Context:
+        """Return the context for what stands at a path: its own paths begin there."""
+        if not path:
+            return self
+        stop = self.stop
+        if isinstance(stop, PathPredicate):
+            function = stop.function
+            stop = PathPredicate(lambda more, node: function(path + more, node))
+        return type(self)(self.view, stop, self.root + path)
+
+
+def path_of(link: Any) -> KeyPath:
+    """Return a path that is given as a linked list of keys, or is one already.
+
+    In such a list a text stands for a dict's key, and an int for a position.
+    """
+    if isinstance(link, KeyPath):
+        return link
+    return KeyPath(map(link_key, unlink(link)))
+
+
+def link_key(key: Any) -> Any:
+    """Return the key object that a key of a linked list stands for."""
+    if type(key) is str:
+        return DictKey(key)
+    return SequenceKey(key) if type(key) is int else key
+
+
+def context_of(
+    is_leaf: IsLeaf = None,
+    takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Context:
+    """Return the context that the arguments of an operation describe.
+
+    Raises:
+        NamespaceError: Nobody declared the namespace.
+        TypeError: `is_leaf` is neither a predicate, nor a type, nor types.
+    """
+    if namespace is GLOBAL and none_is_leaf is False:
+        view = current.view
+    else:
+        view = view_of(namespace, none_is_leaf)
+    if is_leaf is None:
+        return view.context or plain_context(view)
+    return stopping_context(view, is_leaf, takes_path)
+
+
+def plain_context(view: View) -> Context:
+    """Return the context in which nothing but the rules decides, made once a view."""
+    if view.context is None:
+        view.context = Context(view)
+    return view.context  # type: ignore[no-any-return]  # set just above
+
+
+def stopping_context(view: View, is_leaf: IsLeaf, takes_path: bool = False) -> Context:
+    """Return the context in which a predicate or classes make leaves of nodes.
+
+    The predicate for classes whose instances are just those of their subclasses is
+    a view in which these are leaves, so that `flatten` has nothing to ask.
+
+    Raises:
+        TypeError: `is_leaf` is neither a predicate, nor a type, nor types.
+    """
+    stops: Any = is_leaf if type(is_leaf) is tuple else (is_leaf,)
+    if is_leaf is None or not all(type(cls) is type for cls in stops):
+        return Context(view, predicate(is_leaf, takes_path))
+    narrowed = view.stopping_at(stops)
+    if narrowed.context is None:
+        narrowed.context = Context(view, narrowed)
+    return narrowed.context  # type: ignore[no-any-return]  # set just above

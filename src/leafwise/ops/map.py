@@ -1,0 +1,700 @@
+"""Flatten, unflatten, map: with and without key paths.
+
+Owns the operations that all others are made of. Paths are read off the code of a
+structure, so they belong to exactly the children that were walked.
+
+`tree_map_shared` keeps sharing: a node, or a leaf that is no plain scalar, is mapped
+once, together with what stands at its places in further trees; wherever just these
+stand again, the result does.
+
+The arguments that most functions share:
+
+    is_leaf: Stops the walk early. A predicate that is asked of each node from
+        the root down, a type, or a tuple of types.
+    is_leaf_takes_path: Whether the predicate is called as `is_leaf(path, node)`.
+    none_is_leaf: Whether None is a leaf; by default it is a node without
+        children.
+    namespace: The namespace to look classes up in before the global registry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from ..core.auxdata import described
+from ..core.code import locate, unlink
+from ..core.keypath import KeyPath
+from ..core.registry import current
+from ..core.treedef import PyTreeDef
+from ..core.view import GLOBAL
+from ..core.walk import iter_leaves, map_leaves
+from ..errors import CycleError
+from .context import Context, context_of, plain_context, predicate
+
+
+if TYPE_CHECKING:
+    from ..typing import IsLeaf
+
+__all__ = [
+    "tree_flatten",
+    "tree_flatten_with_path",
+    "tree_iter",
+    "tree_leaves",
+    "tree_leaves_with_path",
+    "tree_map",
+    "tree_map_",
+    "tree_map_only",
+    "tree_map_shared",
+    "tree_map_with_path",
+    "tree_map_with_path_",
+    "tree_paths",
+    "tree_replace_nones",
+    "tree_structure",
+    "tree_unflatten",
+]
+
+
+# ---------------------------------------------------------- flatten, unflatten
+
+
+def tree_flatten(
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> tuple[list[Any], PyTreeDef]:
+    """Split a tree into its leaves and its structure.
+
+    Args:
+        tree: Any value; a value of no registered type is a leaf by itself.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Returns:
+        The leaves from left to right, dict leaves in sorted key order, and the
+        treedef that `tree_unflatten` takes.
+
+    Raises:
+        CycleError: The tree contains itself.
+        FlattenError: A registered flatten function returned the wrong thing.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_flatten({"lr": 0.1, "betas": (0.9, 0.99)})
+        ([0.9, 0.99, 0.1], PyTreeDef({'betas': (*, *), 'lr': *}))
+    """
+    if is_leaf is None and namespace is GLOBAL and none_is_leaf is False:
+        view = current.view
+        hot = view.hot.get(type(tree))
+        if hot is not None and (found := hot(tree)) is not None:
+            return found
+        context = view.context or plain_context(view)
+    else:
+        context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return context.flatten(tree)
+
+
+def tree_leaves(
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> list[Any]:
+    """Return the leaves of a tree, from left to right.
+
+    Args:
+        tree: Any value.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_leaves([1, (2, None), {"b": 3, "a": 4}])
+        [1, 2, 4, 3]
+        >>> lw.tree_leaves([1, (2, 3)], is_leaf=tuple)
+        [1, (2, 3)]
+    """
+    return tree_flatten(
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    )[0]
+
+
+def tree_structure(
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> PyTreeDef:
+    """Return the structure of a tree.
+
+    Args:
+        tree: Any value.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_structure([1, (2, None)])
+        PyTreeDef([*, (*, None)])
+    """
+    return tree_flatten(
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    )[1]
+
+
+def tree_iter(
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Iterator[Any]:
+    """Return an iterator over the leaves that walks no further than it must.
+
+    Args:
+        tree: Any value.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        CycleError: The tree contains itself; raised when the walk gets there.
+
+    Example:
+        >>> import leafwise as lw
+        >>> next(lw.tree_iter({"b": 1, "a": 2}))
+        2
+    """
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return iter_leaves(tree, context.view, context.stop)
+
+
+def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
+    """Put a tree together from its structure and its leaves.
+
+    Args:
+        treedef: The structure.
+        leaves: As many leaves as the structure has, from left to right. Any
+            object may stand for a leaf: no `__init__` runs.
+
+    Raises:
+        StructureError: Too few or too many leaves.
+        TypeError: `treedef` is no treedef.
+
+    Example:
+        >>> import leafwise as lw
+        >>> leaves, treedef = lw.tree_flatten([1, {"a": 2}])
+        >>> lw.tree_unflatten(treedef, [x * 10 for x in leaves])
+        [10, {'a': 20}]
+    """
+    if type(treedef) is not PyTreeDef:
+        swapped = isinstance(leaves, PyTreeDef)
+        raise TypeError(
+            "tree_unflatten takes the treedef first and the leaves second, "
+            f"got {described(treedef)}"
+            + (" (swap the two arguments)" if swapped else "")
+        )
+    if type(leaves) is list and len(leaves) == treedef._count:
+        return treedef._runner.build(treedef, leaves)
+    return treedef.unflatten(leaves)
+
+
+# -------------------------------------------------------------------------- map
+
+
+def tree_map(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+    strict: bool = False,
+) -> Any:
+    """Call a function on each leaf and return the results in the same structure.
+
+    Args:
+        f: Called with a leaf of `tree` and what stands at its place in each
+            further tree, in leaf order.
+        tree: The tree that gives the structure.
+        *rest: Further trees that have the structure of `tree`. They may go
+            deeper; `f` gets the whole subtree then.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+        strict: Whether to refuse further trees that go deeper than `tree`.
+
+    Returns:
+        A new tree. Dicts keep the insertion order of `tree`.
+
+    Raises:
+        StructureError: A further tree does not have the structure of `tree`;
+            `f` has not been called then.
+        CycleError: The tree contains itself.
+
+    An exception that `f` raises passes through, with a note of the key path.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_map(lambda x: x * 2, {"b": 1, "a": (2, None)})
+        {'b': 2, 'a': (4, None)}
+        >>> lw.tree_map(lambda x, y: x + y, [1, 2], [10, 20])
+        [11, 22]
+    """
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, treedef = context.columns(tree, rest, strict=strict)
+    return treedef._runner.build(treedef, map_leaves(f, columns, treedef._code))
+
+
+def tree_map_(
+    f: Callable[..., object],
+    tree: Any,
+    *rest: Any,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+    strict: bool = False,
+) -> Any:
+    """Call a function on each leaf for its effect and return the tree itself.
+
+    The structure is checked whole before the first call.
+
+    Args:
+        f: Called as in `tree_map`; what it returns is dropped.
+        tree: The tree that gives the structure.
+        *rest: Further trees that have the structure of `tree`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+        strict: Whether to refuse further trees that go deeper than `tree`.
+
+    Returns:
+        `tree`, the same object.
+
+    Raises:
+        StructureError: A further tree does not have the structure of `tree`.
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> seen = []
+        >>> lw.tree_map_(seen.append, {"b": 1, "a": 2})
+        {'b': 1, 'a': 2}
+        >>> seen
+        [2, 1]
+    """
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, treedef = context.columns(tree, rest, strict=strict)
+    map_leaves(f, columns, treedef._code)
+    return tree
+
+
+def tree_map_only(
+    type_or_types: IsLeaf,
+    f: Callable[[Any], Any],
+    tree: Any,
+    *,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Map the leaves of some types and leave the others as they are.
+
+    Args:
+        type_or_types: A type, a tuple of types, a union such as `int | str`, or
+            a predicate on leaves.
+        f: Called with each such leaf.
+        tree: The tree.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        TypeError: `type_or_types` is none of these.
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_map_only(str, str.upper, ["a", 1, {"k": "b"}])
+        ['A', 1, {'k': 'B'}]
+
+    The idea is that of `torch.utils._pytree.tree_map_only`.
+    """
+    chosen = _chooser(type_or_types)
+    return tree_map(
+        lambda leaf: f(leaf) if chosen(leaf) else leaf,
+        tree,
+        is_leaf=is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    )
+
+
+def _chooser(chosen: Any) -> Any:
+    try:
+        found = predicate(chosen)
+    except TypeError:
+        found = None
+    if found is None:
+        raise TypeError(
+            "tree_map_only selects by a type, a tuple of types, a union or a "
+            f"predicate, got {described(chosen)}"
+        )
+    return found
+
+
+def tree_replace_nones(
+    sentinel: Any,
+    tree: Any,
+    *,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Return the tree with an object in the place of each None.
+
+    Args:
+        sentinel: What to put there.
+        tree: The tree; a bare None counts as well.
+        is_leaf, is_leaf_takes_path, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_replace_nones(0, {"a": None, "b": [1, None]})
+        {'a': 0, 'b': [1, 0]}
+    """
+    return tree_map(
+        lambda leaf: sentinel if leaf is None else leaf,
+        tree,
+        is_leaf=is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=True,
+        namespace=namespace,
+    )
+
+
+# ------------------------------------------------------------------- with key paths
+
+
+def tree_flatten_with_path(
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
+    """Split a tree into its leaves, each with its key path, and its structure.
+
+    Args:
+        tree: Any value.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Returns:
+        The `(path, leaf)` pairs from left to right, and the treedef.
+
+    Raises:
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> pairs, treedef = lw.tree_flatten_with_path({"a": [1, 2]})
+        >>> [(str(path), leaf) for path, leaf in pairs]
+        [("['a'][0]", 1), ("['a'][1]", 2)]
+    """
+    leaves, treedef = tree_flatten(
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    )
+    return [*zip(treedef._runner.paths(treedef), leaves, strict=True)], treedef
+
+
+def tree_leaves_with_path(
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> list[tuple[KeyPath, Any]]:
+    """Return the leaves of a tree, each with its key path.
+
+    Args:
+        tree: Any value.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> for path, leaf in lw.tree_leaves_with_path({"lr": 0.1, "betas": (0.9,)}):
+        ...     print(path, "=", leaf)
+        ['betas'][0] = 0.9
+        ['lr'] = 0.1
+    """
+    return tree_flatten_with_path(
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    )[0]
+
+
+def tree_paths(
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> list[KeyPath]:
+    """Return the key paths of the leaves, from left to right.
+
+    Args:
+        tree: Any value.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> [str(path) for path in lw.tree_paths([1, {"a": 2}])]
+        ['[0]', "[1]['a']"]
+    """
+    return tree_structure(
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    ).paths()
+
+
+def tree_map_with_path(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+    strict: bool = False,
+) -> Any:
+    """Map over the leaves with a function that also takes the key path.
+
+    Args:
+        f: Called as `f(path, leaf, *others)`, in leaf order.
+        tree: The tree that gives the structure.
+        *rest: Further trees that have the structure of `tree`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+        strict: Whether to refuse further trees that go deeper than `tree`.
+
+    Returns:
+        A new tree with the structure of `tree`.
+
+    Raises:
+        StructureError: A further tree does not have the structure of `tree`.
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_map_with_path(lambda path, x: f"{path} is {x}", {"a": [1]})
+        {'a': ["['a'][0] is 1"]}
+    """
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, treedef = context.columns(tree, rest, strict=strict, with_paths=True)
+    values = map_leaves(f, columns, treedef._code)
+    return treedef._runner.build(treedef, values)
+
+
+def tree_map_with_path_(
+    f: Callable[..., object],
+    tree: Any,
+    *rest: Any,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+    strict: bool = False,
+) -> Any:
+    """Call a function on each path and leaf for its effect; return the tree itself.
+
+    Args:
+        f: Called as `f(path, leaf, *others)`; what it returns is dropped.
+        tree: The tree that gives the structure.
+        *rest: Further trees that have the structure of `tree`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+        strict: Whether to refuse further trees that go deeper than `tree`.
+
+    Returns:
+        `tree`, the same object.
+
+    Raises:
+        StructureError: A further tree does not have the structure of `tree`.
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> _ = lw.tree_map_with_path_(lambda path, x: print(path, x), {"a": [1]})
+        ['a'][0] 1
+    """
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, treedef = context.columns(tree, rest, strict=strict, with_paths=True)
+    map_leaves(f, columns, treedef._code)
+    return tree
+
+
+# ----------------------------------------------------------- maps that keep sharing
+
+_SCALARS: Final = frozenset({bool, bytes, complex, float, int, str, type(None)})
+_PENDING: Final = object()
+
+
+def tree_map_shared(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+    strict: bool = False,
+) -> Any:
+    """Map over a tree so that what is shared in it stays shared.
+
+    What is one object in `tree` is mapped once, and the one result stands wherever the
+    object stood. Numbers, texts, bytes and None are mapped each time.
+
+    Args:
+        f: Called as in `tree_map`.
+        tree: The tree that gives the structure.
+        *rest: Further trees that have the structure of `tree`. Where they differ at two
+            places of one object, that object is mapped at each.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+        strict: Whether to refuse further trees that go deeper than `tree`.
+
+    Returns:
+        A new tree with the structure of `tree`.
+
+    Raises:
+        StructureError: A further tree does not have the structure of `tree`.
+        CycleError: The tree contains itself.
+
+    An exception that `f` raises passes through, with a note of the key path.
+
+    Example:
+        >>> import leafwise as lw
+        >>> row = [1, 2]
+        >>> mapped = lw.tree_map_shared(lambda x: x * 2, {"a": row, "b": row})
+        >>> mapped["a"] is mapped["b"]
+        True
+    """
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context.columns(tree, rest, strict=strict)  # the check that they pair
+    return _SharedMap(f, context).run((tree, *rest))
+
+
+class _SharedMap:
+    """The state of one map.
+
+    Attributes:
+        memo: The result for each row of objects, `_PENDING` while it is being made.
+        kept: What was read, so that no id is used twice.
+        values: The results that wait for the node they belong to.
+        stack: Rows with the links to them; or with the node to rebuild from values.
+    """
+
+    def __init__(self, function: Callable[..., Any], context: Context) -> None:
+        self.function = function
+        self.context = context
+        self.memo: dict[tuple[int, ...], Any] = {}
+        self.kept: list[Any] = []
+        self.values: list[Any] = []
+        self.stack: list[tuple[Any, Any, Any]] = []
+
+    def run(self, trees: tuple[Any, ...]) -> Any:
+        """Map the trees."""
+        self.stack.append((trees, (), None))
+        while self.stack:
+            row, link, node = self.stack.pop()
+            key = tuple(map(id, row))
+            found = self.memo.get(key)
+            if node is not None:
+                self.rebuild(key, *node)
+            elif found is _PENDING:
+                raise CycleError("the tree contains itself")
+            elif found is not None:
+                self.values.append(found)
+            else:
+                self.enter(key, row, link)
+        return self.values[0]
+
+    def enter(self, key: tuple[int, ...], row: tuple[Any, ...], link: Any) -> None:
+        """Map a leaf, or put off a node until its children are mapped."""
+        rule = self.context.rule_of(row[0], link)
+        if rule is None:
+            value = _call(self.function, row, link)
+            self.values.append(value)
+            if type(row[0]) not in _SCALARS and value is not None:
+                self.memo[key] = value
+            return
+        children, aux = rule.flatten(row[0])
+        arity = len(children)
+        columns = [children, *(rule.match(aux, arity, other) for other in row[1:])]
+        self.kept.append(columns)
+        self.memo[key] = _PENDING
+        self.stack.append((row, link, (rule, aux, arity)))
+        rows = zip(zip(*columns, strict=True), rule.keys(aux, arity), strict=True)
+        self.stack += reversed([(below, (link, part), None) for below, part in rows])
+
+    def rebuild(self, key: tuple[int, ...], rule: Any, aux: Any, arity: int) -> None:
+        """Rebuild a node from the last values."""
+        start = len(self.values) - arity
+        self.memo[key] = rule.unflatten(aux, self.values[start:])
+        self.values[start:] = [self.memo[key]]
+
+
+def _call(function: Callable[..., Any], row: tuple[Any, ...], link: Any) -> Any:
+    try:
+        return function(*row)
+    except Exception as error:
+        locate(error, [*reversed(unlink(link))])
+        raise

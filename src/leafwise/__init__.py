@@ -12,17 +12,17 @@ This module re-exports the public names and holds no logic.
 
 from __future__ import annotations
 
-from importlib import import_module
+import sys
 from typing import TYPE_CHECKING, Final
 
 from . import tree as tree
+from .core.builtins import Partial as Partial
 from .core.keypath import KeyPath as KeyPath
 from .core.keypath import keystr as keystr
 from .core.keys import DictKey as DictKey
 from .core.keys import FlattenedIndexKey as FlattenedIndexKey
 from .core.keys import GetAttrKey as GetAttrKey
 from .core.keys import SequenceKey as SequenceKey
-from .core.partial import Partial as Partial
 from .core.register import register_leaf as register_leaf
 from .core.register import register_pytree_node as register_pytree_node
 from .core.register import register_pytree_node_class as register_pytree_node_class
@@ -31,10 +31,12 @@ from .core.register import (
     register_pytree_with_keys_class as register_pytree_with_keys_class,
 )
 from .core.register import register_static as register_static
+from .core.registry import announced as _announced
 from .core.registry import is_registered as is_registered
 from .core.registry import lookup as lookup
 from .core.registry import namespaces as namespaces
 from .core.registry import unregister_pytree_node as unregister_pytree_node
+from .core.runner import hooks as _hooks
 from .core.treedef import PyTreeDef as PyTreeDef
 from .core.treedef import treedef_tuple as treedef_tuple
 from .errors import CompareError as CompareError
@@ -108,7 +110,7 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from . import typing as typing
     from .binding import namespace as namespace
     from .core.fields import register_dataclass as register_dataclass
-    from .core.jsonform import register_codec as register_codec
+    from .core.serial import register_codec as register_codec
     from .dataclasses import dataclass as dataclass
     from .kinds import data as data
     from .kinds import field as field
@@ -136,12 +138,26 @@ try:  # noqa: SIM105  # contextlib would be one more import
 except ImportError:  # all that it does, it only does faster
     pass
 
-import_module(f"{__name__}.integrations.bridge")  # tells frameworks of classes
+
+def _tell_frameworks() -> None:
+    """Begin to wait for frameworks: the first class for them was announced."""
+    from .integrations import bridge  # noqa: F401, PLC0415  # it listens from now on
+
+
+def _tell_compiler() -> None:
+    """Begin to wait for torch's compiler: the engine meets its first tree."""
+    # a statement, since the compiler runs it for real where it is tracing already
+    from .integrations import finder  # noqa: F401, PLC0415
+
+
+_announced.begin, _hooks.begin = _tell_frameworks, _tell_compiler
+if "torch" in sys.modules:
+    _tell_compiler()
 
 _HOMES: Final = {
     "binding": "namespace",
     "core.fields": "register_dataclass",
-    "core.jsonform": "register_codec",
+    "core.serial": "register_codec",
     "dataclasses": "dataclass",
     "kinds": "data field parameter static",
     "nn.arrays": "is_data register_data_type",

@@ -18,7 +18,7 @@ from .lazy import later
 
 if TYPE_CHECKING:
     from .binding import Namespace as Namespace
-    from .core.mismatch import Difference as Difference
+    from .core.explain import Difference as Difference
     from .core.node import Rule as Rule
     from .ops.inspect import OneLevel as OneLevel
     from .ops.visit import Visit as Visit
@@ -38,7 +38,7 @@ __all__ = [
 
 _HOMES: Final = {
     "binding": "Namespace",
-    "core.mismatch": "Difference",
+    "core.explain": "Difference",
     "core.node": "Rule",
     "ops.inspect": "OneLevel",
     "ops.visit": "Visit",

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from .bridge import Status as Status
     from .bridge import enable as enable
     from .bridge import status as status
-    from .containers import register_attrs as register_attrs
-    from .containers import register_mapping as register_mapping
-    from .containers import register_model as register_model
-    from .containers import register_sequence as register_sequence
-    from .containers import support as support
+    from .libraries import register_attrs as register_attrs
+    from .libraries import register_mapping as register_mapping
+    from .libraries import register_model as register_model
+    from .libraries import register_sequence as register_sequence
+    from .libraries import support as support
     from .sharing import share as share
     from .transforms import grad as grad
     from .transforms import jit as jit
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _HOMES: Final = {
     "adopting": "adopt treedef_from treedef_to",
     "bridge": "Status enable status",
-    "containers": (
+    "libraries": (
         "register_attrs register_mapping register_model register_sequence support"
     ),
     "sharing": "share",

@@ -1,7 +1,10 @@
 """Plans, their text, and what a debugger sees of it."""
 
+import ast
+import enum
 import inspect
 import linecache
+import re
 import sys
 from collections import OrderedDict, defaultdict, deque, namedtuple
 
@@ -10,8 +13,7 @@ import pytest
 import leafwise as lw
 from alike import Layer, Node, Slotted, told
 from leafwise.core.registry import current
-from leafwise.engine.exact import exact_key, exactly
-from leafwise.engine.plan import fingerprint, make_plan
+from leafwise.engine.plan import exact_key, exactly, fingerprint, make_plan
 
 
 def plan_of(tree):
@@ -164,8 +166,21 @@ def test_a_caller_who_is_deep_in_the_stack(room, eager):
 # ------------------------------------------------------------------------------ text
 
 
+def is_harmless(text):
+    """Return whether there is nothing but comments, names and numbers in a text."""
+    head = text.partition("def flatten")[0]
+    values = [
+        node.value
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Constant)
+    ]
+    return all(line[:1] in ("#", "") for line in head.splitlines()) and all(
+        value is None or type(value) in (bool, int) for value in values
+    )
+
+
 def test_no_user_data_enters_the_text():
-    """Hostile keys and class names do no harm, and do not show."""
+    """Hostile keys and class names do no harm, and show in comments only."""
     key = "'); raise SystemExit; ('"
     cls = type("x\n): raise SystemExit", (Node,), {})
     lw.register_pytree_node(
@@ -173,13 +188,81 @@ def test_no_user_data_enters_the_text():
     )
     try:
         tree = {key: [1], f"{key}2": cls([2], 0), '"""': {"\n": 3}}
-        assert "SystemExit" not in lw.engine.source(lw.tree_structure(tree))
+        text = lw.engine.source(lw.tree_structure(tree))
+        assert "SystemExit" not in text.partition("def flatten")[2]
+        assert is_harmless(text)
         with lw.engine.eager():
             for _ in range(3):
                 assert sorted(lw.tree_leaves(tree)) == [1, 2, 3]
                 assert lw.tree_map(lambda x: x, tree)[key] == [1]
     finally:
         lw.unregister_pytree_node(cls)
+
+
+def test_the_text_says_what_it_is_about():
+    """A title, a line for each constant, and locals by what they hold."""
+    tree = {"layers": [Layer(1, (2, 3), "static")], "step": OrderedDict(z=None)}
+    head, _, functions = lw.engine.source(lw.tree_structure(tree)).partition("\n\n")
+    title, _, *constants = head.splitlines()
+    assert title.startswith("# PyTreeDef({'layers': [")
+    named = dict(line[2:].split(" = ", 1) for line in constants)
+    assert named["K1"] == "'layers'"
+    assert {*named.values()} >= {"'step'", "'static'", "'z'", "dict", "str", "list"}
+    assert {*named.values()} >= {"collections.OrderedDict", "alike.Layer"}
+    assert {"T1, T2, ...", "known_leaves", "TREEDEF", "explain_failure"} <= {*named}
+    known = {name.strip(",. ") for name in named}
+    used = {*re.findall(r"\b[CFKT]\d+\b|TREEDEF|known_leaves", functions)}
+    assert used - known <= {"T1", "T2", "T3", "T4"}
+    locals_ = {"leaf1", "node1", "key1", "leaves", "tree", "static1"}
+    assert locals_ <= {*re.findall(r"\w+", functions)}
+
+
+def test_the_functions_are_those_that_run(eager):
+    """What is shown for `flatten` is what is compiled."""
+    tree = {"b": [1, 2], "a": (3, {"x": 4})}
+    for _ in range(3):
+        treedef = lw.tree_structure(tree)
+    compiled = inspect.getsource(current.view.hot[dict])
+    assert f"\n\n{compiled}\n" in lw.engine.source(treedef)
+
+
+class Loud(type):
+    """Has classes that do not say what they are called."""
+
+    def __getattribute__(cls, name):
+        if name in ("__module__", "__qualname__"):
+            raise ZeroDivisionError
+        return super().__getattribute__(name)
+
+    def __repr__(cls):
+        raise ZeroDivisionError
+
+
+class Odd(enum.Enum):
+    """Has a text of two lines, the second of which is code."""
+
+    ONE = 1
+
+    def __repr__(self):
+        return "one\nraise SystemExit\r\x00\u2028raise SystemExit"
+
+
+def test_texts_of_hostile_constants():
+    """They are of one line and short, or a stand-in."""
+    cls = Loud("Quiet", (), {})
+    lw.register_dataclass(cls, ("x",), ("tag", "other"))
+    try:
+        node = object.__new__(cls)
+        node.__dict__.update(x=1, tag=Odd.ONE, other="long" * 1000)
+        tree = {"a\nraise": [node], "\x00\ud800": 2}
+        text = lw.engine.source(lw.tree_structure(tree))
+    finally:
+        lw.unregister_pytree_node(cls)
+    assert is_harmless(text)
+    head = text.partition("\n\n")[0]
+    assert max(map(len, head.splitlines())) < 100
+    assert "one raise SystemExit \\x00 raise SystemExit" in head
+    assert "Quiet" in head
 
 
 def test_odd_attribute_names(eager):
@@ -204,9 +287,9 @@ def test_generated_functions_show_their_source(eager):
     for _ in range(3):
         leaves, treedef = lw.tree_flatten([1, {"here": 2}])
         treedef.unflatten(leaves)
-    flatten, build = current.view.hot[list], treedef._runner.build
-    assert inspect.getsource(flatten).startswith("def flatten(t):")
-    assert inspect.getsource(build).startswith("def build(treedef, leaves):")
+    flatten, build = current.view.hot[list], treedef._runner.unflatten
+    assert inspect.getsource(flatten).startswith("def flatten(tree):")
+    assert inspect.getsource(build).startswith("def unflatten(treedef, leaves):")
     assert build.__code__.co_filename in linecache.cache
 
 
@@ -232,8 +315,8 @@ def test_a_debugger_steps_through_the_lines(eager):
     finally:
         sys.settrace(before)
     assert lines[0] == "try:"
-    assert any(line.startswith("if type(t) is not") for line in lines)
-    assert lines[-1] == "return out, TREEDEF"
+    assert any(line.startswith("if type(tree) is not") for line in lines)
+    assert lines[-1] == "return leaves, TREEDEF"
 
 
 def test_source_takes_a_treedef_only():

@@ -348,7 +348,7 @@ def test_any_registrations(mode, trees, steps):
 def test_a_registration_while_a_structure_is_learned(eager, late, inherit):
     """Wherever it comes in: what comes after it sees the class as a node."""
     below = fresh(late) if inherit else late
-    files = ("engine/cache.py", "engine/live.py", "engine/site.py", "core/view.py")
+    files = ("engine/cache.py", "engine/compiled.py", "core/view.py")
     for at in count():
         lw.engine.forget()
         leaf = [below([1, 2], 0), 3]
@@ -392,7 +392,7 @@ def test_threads_that_register_while_others_map(engine_on, late):
 
 def test_no_lines_stay_of_structures_that_go(eager, late):
     """Wherever a registration comes in while they are compiled."""
-    files = ("engine/cache.py", "engine/live.py", "engine/source.py")
+    files = ("engine/cache.py", "engine/compiled.py", "engine/emit.py")
     for at in count(0, 3):
         lw.engine.forget()
         register(late)
@@ -402,7 +402,9 @@ def test_no_lines_stay_of_structures_that_go(eager, late):
         if not done:
             break
         register(fresh())
-        kept = {file for live in engine.memory.live.values() for file in live.files}
+        kept = {
+            file for made in engine.memory.structures.values() for file in made.files
+        }
         names = [file for file in linecache.cache if file.startswith("<leafwise ")]
         assert {name for name in names if not name.startswith("<leafwise read")} <= kept
     assert at > 20

@@ -100,9 +100,9 @@ class Context:
             return [tree], view.leaf_treedef or make_treedef((), 1, view)
         leaves, code = flatten(tree, view)
         treedef = make_treedef(code, len(leaves), view)
-        sight = hooks.sight
-        if sight is not None:
-            sight(tree, leaves, treedef, view)
+        observe = hooks.observe
+        if observe is not None:
+            observe(tree, leaves, treedef, view)
         return leaves, treedef
 
     def columns(

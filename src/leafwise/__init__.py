@@ -17,15 +17,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import tree as tree
+from .core.builtins import Partial as Partial
+from .core.explain import Difference as Difference
 from .core.keypath import KeyPath as KeyPath
 from .core.keypath import keystr as keystr
 from .core.keys import DictKey as DictKey
 from .core.keys import FlattenedIndexKey as FlattenedIndexKey
 from .core.keys import GetAttrKey as GetAttrKey
 from .core.keys import SequenceKey as SequenceKey
-from .core.mismatch import Difference as Difference
 from .core.node import Rule as Rule
-from .core.partial import Partial as Partial
 from .core.register import register_leaf as register_leaf
 from .core.register import register_pytree_node as register_pytree_node
 from .core.register import register_pytree_node_class as register_pytree_node_class
@@ -34,10 +34,12 @@ from .core.register import (
     register_pytree_with_keys_class as register_pytree_with_keys_class,
 )
 from .core.register import register_static as register_static
+from .core.registry import announced as _announced
 from .core.registry import is_registered as is_registered
 from .core.registry import lookup as lookup
 from .core.registry import namespaces as namespaces
 from .core.registry import unregister_pytree_node as unregister_pytree_node
+from .core.runner import hooks as _hooks
 from .core.treedef import PyTreeDef as PyTreeDef
 from .core.treedef import treedef_tuple as treedef_tuple
 from .errors import CompareError as CompareError
@@ -77,6 +79,7 @@ from .ops.map import tree_leaves_with_path as tree_leaves_with_path
 from .ops.map import tree_map as tree_map
 from .ops.map import tree_map_ as tree_map_
 from .ops.map import tree_map_only as tree_map_only
+from .ops.map import tree_map_shared as tree_map_shared
 from .ops.map import tree_map_with_path as tree_map_with_path
 from .ops.map import tree_map_with_path_ as tree_map_with_path_
 from .ops.map import tree_paths as tree_paths
@@ -94,7 +97,6 @@ from .ops.prefix import tree_broadcast_map as tree_broadcast_map
 from .ops.prefix import tree_broadcast_map_with_path as tree_broadcast_map_with_path
 from .ops.prefix import tree_broadcast_prefix as tree_broadcast
 from .ops.prefix import tree_broadcast_prefix as tree_broadcast_prefix
-from .ops.shared import tree_map_shared as tree_map_shared
 from .ops.transpose import tree_transpose as tree_transpose
 from .ops.transpose import tree_transpose_map as tree_transpose_map
 from .ops.transpose import tree_transpose_map_with_path as tree_transpose_map_with_path
@@ -114,7 +116,7 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for, see `__getattr__
     from .binding import Namespace as Namespace
     from .binding import namespace as namespace
     from .core.fields import register_dataclass as register_dataclass
-    from .core.jsonform import register_codec as register_codec
+    from .core.serial import register_codec as register_codec
     from .dataclasses import dataclass as dataclass
     from .kinds import Data as Data
     from .kinds import Kind as Kind
@@ -189,12 +191,16 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for, see `__getattr__
     from .selection.edit import Selection as Selection
     from .selection.edit import at as at
     from .selection.edit import select as select
+    from .selection.edit import tree_at as tree_at
+    from .selection.edit import tree_move as tree_move
+    from .selection.edit import tree_rename as tree_rename
+    from .selection.edit import tree_update as tree_update
     from .selection.flat import FlatReport as FlatReport
     from .selection.flat import from_flat as from_flat
     from .selection.flat import to_flat as to_flat
+    from .selection.join import tree_map_outer as tree_map_outer
+    from .selection.join import tree_zip_outer as tree_zip_outer
     from .selection.merge import tree_merge as tree_merge
-    from .selection.outer import tree_map_outer as tree_map_outer
-    from .selection.outer import tree_zip_outer as tree_zip_outer
     from .selection.override import override as override
     from .selection.partition import Masked as Masked
     from .selection.partition import tree_combine as tree_combine
@@ -206,10 +212,6 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for, see `__getattr__
     from .selection.partition import tree_unmask as tree_unmask
     from .selection.pattern import Selector as Selector
     from .selection.pattern import selector as selector
-    from .selection.update import tree_at as tree_at
-    from .selection.update import tree_move as tree_move
-    from .selection.update import tree_rename as tree_rename
-    from .selection.update import tree_update as tree_update
 
 
 __version__ = "0.1.0"
@@ -220,12 +222,26 @@ try:  # noqa: SIM105  # contextlib would be one more import
 except ImportError:  # all that it does, it only does faster
     pass
 
-import_module(f"{__name__}.integrations.bridge")  # tells frameworks of classes
+
+def _tell_frameworks() -> None:
+    """Begin to wait for frameworks: the first class for them was announced."""
+    from .integrations import bridge  # noqa: F401, PLC0415  # it listens from now on
+
+
+def _tell_compiler() -> None:
+    """Begin to wait for torch's compiler: the engine meets its first tree."""
+    # a statement, since the compiler runs it for real where it is tracing already
+    from .integrations import finder  # noqa: F401, PLC0415
+
+
+_announced.begin, _hooks.begin = _tell_frameworks, _tell_compiler
+if "torch" in sys.modules:
+    _tell_compiler()
 
 _HOMES = {
     "binding": "Namespace namespace",
     "core.fields": "register_dataclass",
-    "core.jsonform": "register_codec",
+    "core.serial": "register_codec",
     "dataclasses": "dataclass",
     "kinds": "Data Kind Static data field parameter state_value static",
     "objects.arrays": "is_data register_data_type",
@@ -257,17 +273,16 @@ _HOMES = {
     ),
     "objects.variables": "Variable",
     "selection.diff": "Change TreeDiff assert_trees_equal tree_diff",
-    "selection.edit": "Selection at select",
+    "selection.edit": ("Selection at select tree_at tree_move tree_rename tree_update"),
     "selection.flat": "FlatReport from_flat to_flat",
+    "selection.join": "tree_map_outer tree_zip_outer",
     "selection.merge": "tree_merge",
-    "selection.outer": "tree_map_outer tree_zip_outer",
     "selection.override": "override",
     "selection.partition": (
         "Masked tree_combine tree_filter tree_group_by tree_labels tree_mask "
         "tree_partition tree_unmask"
     ),
     "selection.pattern": "Selector selector",
-    "selection.update": "tree_at tree_move tree_rename tree_update",
 }
 """The modules that are loaded when one of their names is first asked for."""
 

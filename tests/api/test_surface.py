@@ -80,9 +80,10 @@ def test_importing_needs_nothing_but_the_standard_library():
 
 LATER = {
     "literals": "ast",
-    "jsonform": "json",
+    "serial": "json",
     "linecache": "tokenize",
     "dataclasses": "dataclasses",
+    "integrations": "leafwise.integrations",
 }
 """What is imported where it is needed first, since it brings much with it."""
 

@@ -1,6 +1,10 @@
 """Namespace objects: `leafwise.binding`."""
 
+import copy
 import inspect
+import pickle
+import subprocess
+import sys
 
 import pytest
 
@@ -15,6 +19,11 @@ def takes_namespace(name):
         and not isinstance(value, type)
         and "namespace" in inspect.signature(value).parameters
     )
+
+
+def repickled(value):
+    """Pickle a value, and unpickle it."""
+    return pickle.loads(pickle.dumps(value))
 
 
 NAMES = sorted(filter(takes_namespace, lw.__all__))
@@ -88,6 +97,37 @@ def test_every_function_with_a_namespace_is_bound(name):
     assert bound.__wrapped__ is function
     assert bound.__name__ == function.__name__
     assert bound.__doc__ == function.__doc__
+
+
+def test_functions_are_bound_when_they_are_asked_for():
+    """Each once, also where `dir` lists what is not there yet."""
+    space = lw.namespace("ops-binding-later")
+    assert {*NAMES} <= {*dir(space)}
+    assert vars(space) == {"name": "ops-binding-later"}
+    assert space.tree_map is space.tree_map
+    assert [*vars(space)] == ["name", "tree_map"]
+    signature = inspect.signature(space.tree_map)
+    assert [*signature.parameters] == [*inspect.signature(lw.tree_map).parameters]
+
+
+def test_a_namespace_loads_what_is_asked_for():
+    """Neither selections nor dataclasses for a map."""
+    code = (
+        "import sys, leafwise as lw; lw.namespace('x').tree_map(abs, [1]);"
+        "print(*sys.modules)"
+    )
+    loaded = subprocess.check_output([sys.executable, "-c", code], text=True).split()
+    assert "leafwise.binding" in loaded
+    assert not any(name.startswith("leafwise.selection") for name in loaded)
+    assert "leafwise.dataclasses" not in loaded
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, repickled])
+def test_copies_of_a_namespace(copied):
+    """They are bound to the namespace of the same name."""
+    again = copied(SPACE)
+    assert again.name == SPACE.name
+    assert again.tree_leaves(TREE) == [1, 2]
 
 
 @pytest.mark.parametrize("name", sorted({*lw.__all__} - {*NAMES}))

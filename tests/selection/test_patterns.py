@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from leafwise.selection.grammar import DEEP, key_kind, matcher, parse
+from leafwise.selection.find import DEEP, key_kind, matcher, parse
 from strategies import trees
 
 
@@ -446,7 +446,7 @@ def matches(steps, keys):
     if not keys:
         return False
     key, place, count = keys[0]
-    kind, value = key_kind(key), key._values()[0]
+    kind, value = key_kind(key), key.entry
     return first.test(kind, value, place, count) and matches(rest, keys[1:])
 
 

@@ -1,7 +1,8 @@
 """What the commands do: each takes its options and returns lines and a status.
 
-Owns the text of the reports. Status 0 means success, or no differences; 1 means that
-files differ.
+Owns the text of the reports, and when to colour it: as `--color` says, else as
+`NO_COLOR`, `FORCE_COLOR` and the standard output do. Status 0 means success, or no
+differences; 1 means that files differ.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..integrations.formats import Document, dump, json_default
 from ..ops.map import tree_leaves, tree_leaves_with_path, tree_map, tree_structure
@@ -22,7 +25,6 @@ from ..selection.merge import tree_merge
 from ..selection.override import guess, override
 from ..selection.pattern import selector
 from .files import Unreadable, encoding, read, read_all
-from .paint import Paint
 
 
 __all__ = ["Report", "diff", "flat", "get", "merge", "paths", "put", "show"]
@@ -38,6 +40,35 @@ class Report(NamedTuple):
 
     lines: Iterable[str]
     status: int = 0
+
+
+# --------------------------------------------------------------------- texts
+
+_CODES: Final = {"path": "36", "+": "32", "-": "31", "~": "33", "!": "35", "dim": "2"}
+
+
+class Paint:
+    """Adds colour to text, if it is wanted.
+
+    Args:
+        when: `"always"`, `"never"`, or `"auto"`.
+    """
+
+    def __init__(self, when: str = "auto") -> None:
+        self.is_on = when == "always" or (when == "auto" and _is_wanted())
+
+    def __call__(self, text: str, colour: str) -> str:
+        """Return text in a colour: `path`, `dim`, or the sign of a change."""
+        return f"\033[{_CODES[colour]}m{text}\033[0m" if self.is_on else text
+
+
+def _is_wanted() -> bool:
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    out = sys.stdout
+    return out is not None and out.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def _as_json(value: Any, *, allow_nan: bool = False) -> list[str]:

@@ -9,15 +9,15 @@ the engine.
 
 from __future__ import annotations
 
+import sys
 from _thread import allocate_lock, get_ident
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final
 
-from ..core.lock import Guard
-from ..core.registry import layers
+from ..core.registry import EMPTY, Layer, View, layers
 from ..core.runner import Runner, hooks, reference
-from ..core.view import EMPTY, Layer, View
+from ..core.safely import Guard
 from .compiled import Compiled, Flatten
 from .emit import reader_after
 from .plan import Plan, fingerprint, make_plan
@@ -383,7 +383,10 @@ class Engine:
             cache.skip -= 1
             return
         lock = self._lock
-        if not lock.acquire(blocking=False):
+        if hooks.begin is not None:
+            hooks.begin()
+            hooks.begin = None
+        if _is_traced() or not lock.acquire(blocking=False):
             return
         try:
             if cache is None:
@@ -511,6 +514,8 @@ class Engine:
         """Give a treedef the runner of its structure, and return it."""
         runner: Runner = reference
         lock = self._lock
+        if _is_traced():
+            return runner
         if treedef._code and lock.acquire(blocking=False):
             try:
                 runner = self._runner_of(treedef)
@@ -533,6 +538,14 @@ class Engine:
             if memory is not self.memory:  # the registry changed meanwhile
                 self._discard(memory, compiled)
         return compiled
+
+
+def _is_traced() -> bool:
+    """Return whether torch's compiler is tracing this call; it cannot trace locks."""
+    if "torch._dynamo" not in sys.modules:
+        return False
+    traced: bool = sys.modules["torch"].compiler.is_compiling()
+    return traced
 
 
 def _changed(

@@ -12,11 +12,11 @@ from collections.abc import Callable, Hashable
 from types import CodeType, FunctionType
 from typing import Any, Final, TypeAlias
 
-from ..core.code import leaf_paths
 from ..core.keypath import KeyPath
+from ..core.registry import Mode, View
 from ..core.runner import Runner, reference
 from ..core.treedef import PyTreeDef
-from ..core.view import Mode, View
+from ..core.walk import leaf_paths
 from .emit import compile_text, forget_files
 from .flatten import FEW_LEAVES, emit_flatten, emit_flatten_up_to
 from .plan import Plan

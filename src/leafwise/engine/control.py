@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core.auxdata import clip, described
 from ..core.registry import on_change
-from ..core.structure import Structure
+from ..core.treedef import PyTreeDef
 from ..errors import TreeDefError
 from .cache import engine
 from .emit import Constants, one_line
@@ -48,7 +48,7 @@ def stats() -> dict[str, Any]:
     }
 
 
-def source(treedef: Structure) -> str:
+def source(treedef: PyTreeDef) -> str:
     """Return the Python text that the engine writes for a structure.
 
     The first lines are comments: what the structure is, and what the constants in the
@@ -104,7 +104,7 @@ def source(treedef: Structure) -> str:
             return explain_failure(treedef, leaves, failed)
         <BLANKLINE>
     """
-    if not isinstance(treedef, Structure):
+    if not isinstance(treedef, PyTreeDef):
         raise TreeDefError(f"source takes a treedef, got {described(treedef)}")
     plan = make_plan(treedef._code)
     if plan is None:

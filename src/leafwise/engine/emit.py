@@ -26,8 +26,7 @@ from operator import countOf
 from typing import Any, Final
 
 from ..core.auxdata import clip
-from ..core.lock import Guard
-from ..core.safely import class_name
+from ..core.safely import Guard, class_name
 from .plan import exactly
 
 

@@ -26,9 +26,9 @@ from ..core.builtins import (
     ORDEREDDICT,
     TUPLE,
 )
-from ..core.code import Code
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..core.node import Fields, Functions, Rule, Shaped
+from ..core.walk import Code
 
 
 __all__ = [

@@ -17,11 +17,11 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .bridge import Status as Status
     from .bridge import enable as enable
     from .bridge import status as status
-    from .containers import register_attrs as register_attrs
-    from .containers import register_mapping as register_mapping
-    from .containers import register_model as register_model
-    from .containers import register_sequence as register_sequence
-    from .containers import support as support
+    from .libraries import register_attrs as register_attrs
+    from .libraries import register_mapping as register_mapping
+    from .libraries import register_model as register_model
+    from .libraries import register_sequence as register_sequence
+    from .libraries import support as support
     from .sharing import share as share
     from .transforms import grad as grad
     from .transforms import jit as jit
@@ -35,11 +35,11 @@ _HOMES = {
     "Status": "bridge",
     "enable": "bridge",
     "status": "bridge",
-    "register_attrs": "containers",
-    "register_mapping": "containers",
-    "register_model": "containers",
-    "register_sequence": "containers",
-    "support": "containers",
+    "register_attrs": "libraries",
+    "register_mapping": "libraries",
+    "register_model": "libraries",
+    "register_sequence": "libraries",
+    "support": "libraries",
     "share": "sharing",
     "grad": "transforms",
     "jit": "transforms",

@@ -17,15 +17,12 @@ from ..objects.state import from_flat_state, unlink
 from ..objects.variable_types import Param
 from ..objects.variables import Variable
 from ..ops.map import tree_leaves
-from .calls import Call, Fixed, Which, dressed, put_static, take_static, unbind
-from .prefixes import Groups, Option, Places, Roots, named
-from .sharing import put_back, run
+from .options import Call, Groups, Names, Numbers, Option, Places, Roots, Which, named
+from .sharing import Fixed, dressed, put_back, put_static, run, take_static, unbind
 
 
 __all__ = ["Stage", "grad", "jit", "value_and_grad", "vmap"]
 
-Numbers: TypeAlias = int | Iterable[int] | None
-Names: TypeAlias = str | Iterable[str] | None
 Axes: TypeAlias = int | Sequence[Any] | None
 
 

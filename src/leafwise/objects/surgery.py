@@ -11,14 +11,13 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
-from ..core.code import unlink
 from ..core.keypath import KeyPath
-from ..core.near import nearest
+from ..core.suggestions import nearest
 from ..core.treedef import PyTreeDef
+from ..core.walk import unlink
 from ..kinds import COUNT_AS_STATE, Kind
 from ..ops.map import tree_flatten, tree_leaves
-from ..show.summary import Row, draw
-from ..show.text import options
+from ..show.text import Row, draw, options
 from .graphdef import (
     FIXED,
     LEAF,

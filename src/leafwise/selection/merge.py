@@ -7,22 +7,21 @@ joined key by key, other nodes of one sort child by child.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..core.auxdata import clip
 from ..core.keypath import KeyPath
 from ..core.node import Rule
+from ..core.registry import GLOBAL
 from ..core.safely import class_name, printed
 from ..core.values import Values, type_names
-from ..core.view import GLOBAL
 from ..core.walk import flatten
 from ..errors import EditError
 from ..ops.context import Context, context_of
 from ..ops.visit import DELETE
 from ..sentinel import MISSING
 from .diff import differ
-from .find import DEPTH_IN_DOUBT, CycleCheck, find
-from .grammar import DEEP
+from .find import DEEP, DEPTH_IN_DOUBT, CycleCheck, find
 from .join import (
     Joint,
     Parts,
@@ -41,9 +40,6 @@ from .join import (
 from .pattern import read_selector
 from .rebuild import Delete, rebuild
 
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["tree_merge"]
 
@@ -116,10 +112,10 @@ class _Rules:
 
     def add(self, path: KeyPath, rule: Any) -> None:
         """Add a rule for a place."""
-        spot = self
+        rules = self
         for key in path:
-            spot = spot.below.setdefault(key, _Rules())
-        spot.here.append(rule)
+            rules = rules.below.setdefault(key, _Rules())
+        rules.here.append(rule)
 
     def at(self, joint: Joint, slot: int) -> _Rules | None:
         """Return the rules for a child of a joint, which these are for."""

@@ -15,13 +15,12 @@ from typing import Any, Final
 from ..core.auxdata import clip
 from ..core.keypath import end_of_quote, parse_literal
 from ..core.node import Rule
+from ..core.registry import GLOBAL
 from ..core.safely import type_name
-from ..core.view import GLOBAL
 from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
 from .edit import Selection
-from .find import Place, find
-from .grammar import Step, parse
+from .find import Place, Step, find, parse
 from .join import is_items, is_mapping, items_like, items_of, mapping_like, table_of
 from .pattern import Selector, along, require, selector
 from .rebuild import Set, rebuild

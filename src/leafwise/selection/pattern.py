@@ -2,7 +2,7 @@
 
 A selector means *targets*: nodes or leaves of a tree, in leaf order. What stands at
 or below a target is its region; `&` and `~` work on regions. Owns what may be a
-selector, and the error when one means nothing. Patterns are read in `grammar` and
+selector, and the error when one means nothing. Patterns are read and
 found in `find`.
 """
 
@@ -18,15 +18,23 @@ from typing import Any, Final
 from ..core.auxdata import clip, is_array_like
 from ..core.keypath import KeyPath, keystr
 from ..core.keys import literal
-from ..core.near import brief, nearest
-from ..core.registry import view_of
+from ..core.registry import GLOBAL, View, view_of
 from ..core.safely import class_name, printed, type_name
+from ..core.suggestions import brief, nearest
 from ..core.treedef import PyTreeDef
-from ..core.view import GLOBAL, View
 from ..errors import EditError, PathError, StructureError
 from ..ops.context import Context, plain_context, stopping_context
-from .find import Place, find, keys_of, leaf_places, static_names
-from .grammar import DEEP, Step, parse, step_of
+from .find import (
+    DEEP,
+    Place,
+    Step,
+    find,
+    keys_of,
+    leaf_places,
+    parse,
+    static_names,
+    step_of,
+)
 
 
 __all__ = [

@@ -5,8 +5,8 @@ import functools
 import pytest
 
 import leafwise as lw
-from leafwise.integrations.calls import Fixed, Which, unbind
-from leafwise.integrations.prefixes import ARGS, KWARGS, Groups, Option, named
+from leafwise.integrations.options import ARGS, KWARGS, Groups, Option, Which, named
+from leafwise.integrations.sharing import Fixed, unbind
 
 
 def taking(a, b, /, c, d=1, *, e, **more):

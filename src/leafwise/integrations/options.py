@@ -1,18 +1,22 @@
-"""Prefix trees of options: how axes and shardings spread over arguments and results.
+"""Options of transforms: which arguments they mean, and prefix trees of values.
 
-An option such as `in_axes` is one value for all, or a tree of values, each of which
-stands for whatever is below its place. Values are known by their paths, as `take`
-gives them: what it belongs to (`ARGS` and a position, `KWARGS` and a name, `HELD`,
-`RESULT`), then names, positions and keys. Knows no framework.
+`static_argnums` and `donate_argnames` mean arguments by number or by name. An option
+such as `in_axes` is one value for all, or a tree of values, each of which stands for
+whatever is below its place. Values are known by their paths, as `take` gives them:
+what it belongs to (`ARGS` and a position, `KWARGS` and a name, `HELD`, `RESULT`), then
+names, positions and keys. Knows no framework.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import index
 from typing import Any, Final, TypeAlias
 
+from ..core.auxdata import clip
+from ..core.explain import describe
 from ..core.keypath import KeyPath
-from ..core.mismatch import describe
 from ..core.registry import current
 from ..errors import StructureError
 from ..objects.arrays import DataNode
@@ -26,14 +30,21 @@ __all__ = [
     "HELD",
     "KWARGS",
     "RESULT",
+    "Call",
     "Groups",
+    "Names",
+    "Numbers",
     "Option",
     "Path",
     "Places",
     "Roots",
+    "Which",
     "named",
 ]
 
+Call: TypeAlias = Callable[..., Any]
+Numbers: TypeAlias = int | Iterable[int] | None
+Names: TypeAlias = str | Iterable[str] | None
 Path: TypeAlias = tuple[Any, ...]
 Roots: TypeAlias = tuple[tuple[Any, ...], dict[str, Any], Any]
 
@@ -53,7 +64,7 @@ def named(path: Path, roots: Sequence[Any] = ()) -> str:
             far as they are known; the path is shown as a key path then.
 
     Example:
-        >>> from leafwise.integrations.prefixes import named
+        >>> from leafwise.integrations.options import named
         >>> named((0, 1, "k"), [(1, {"k": 2}), {}])
         "argument 1 at ['k']"
     """
@@ -84,6 +95,153 @@ def _keys(value: Any, parts: Path) -> list[Any]:
         found.append(rule.keys(aux, len(children))[place])
         value = children[place]
     return found
+
+
+# ---------------------------------------------------------------- which arguments
+
+
+class Which:
+    """The arguments that an option means, by number and by name.
+
+    Where only numbers, or only names, are given, the signature of the function says
+    what else they mean, as in jax. Negative numbers count from the end of the
+    positional parameters; of the arguments, if the function takes any number of them.
+
+    Args:
+        word: `"static"` or `"donate"`, the beginning of the options' names.
+        function: The function.
+        numbers: What `..._argnums` is.
+        names: What `..._argnames` is.
+
+    Raises:
+        TypeError: They are no numbers, or no names.
+        ValueError: The function has no such argument.
+    """
+
+    __slots__ = ("names", "numbers", "word")
+
+    def __init__(
+        self, word: str, function: Call, numbers: Numbers, names: Names
+    ) -> None:
+        self.word = word
+        listed = _numbers(f"{word}_argnums", numbers)
+        texts = _names(f"{word}_argnames", names)
+        self.numbers, self.names = listed, texts
+        found = _parameters(function) if listed or texts else None
+        if found is None:
+            return
+        positional, others, any_number, any_name = found
+        if not any_number:
+            self.numbers = {
+                _checked(number, len(positional), f"{word}_argnums")
+                for number in listed
+            }
+        for name in texts.difference(positional, others) if not any_name else ():
+            raise ValueError(
+                f"{word}_argnames has {name!r}, but the function takes no such argument"
+            )
+        if names is None:
+            named_ = {positional[n] for n in self.numbers if 0 <= n < len(positional)}
+            self.names = {name for name in named_ if name is not None}
+        if numbers is None:
+            self.numbers = {n for n, name in enumerate(positional) if name in texts}
+
+    def __bool__(self) -> bool:
+        return bool(self.numbers or self.names)
+
+    def means(self, path: Path, count: int) -> bool:
+        """Say whether an argument is meant.
+
+        Args:
+            path: The path of something in it.
+            count: How many positional arguments there are.
+        """
+        if path[0] == ARGS:
+            return path[1] in self.numbers or path[1] - count in self.numbers
+        return path[0] == KWARGS and path[1] in self.names
+
+    def leave_out(self, spec: Any) -> Any:
+        """Return an option for other arguments with None for those that are meant."""
+        if not isinstance(spec, list | tuple):
+            return spec
+        listed = [*spec]
+        for number in sorted(self.numbers):
+            if number < 0:
+                raise ValueError(
+                    "in_shardings for each argument need static_argnums from 0 on"
+                )
+            listed.insert(number, None)
+        return tuple(listed)
+
+    def refuse_common(self, other: Which) -> None:
+        """Refuse arguments that another option means as well.
+
+        Raises:
+            ValueError: There are some.
+        """
+        common = self.names & other.names or self.numbers & other.numbers
+        if common:
+            said = ", ".join(map(repr, sorted(common, key=str)))
+            raise ValueError(
+                f"an argument cannot be static and donated at once: {said}"
+            )
+
+
+def _numbers(option: str, numbers: Numbers) -> set[int]:
+    several: Any = () if numbers is None else numbers
+    try:
+        if hasattr(several, "__index__"):
+            several = (several,)
+        return {*map(index, several)}
+    except TypeError:
+        raise TypeError(
+            f"{option} must be an int or several, got {clip(numbers)}"
+        ) from None
+
+
+def _names(option: str, names: Names) -> set[str]:
+    several: Any = () if names is None else names
+    listed = [several] if isinstance(several, str) else [*several]
+    if not all(isinstance(name, str) for name in listed):
+        raise TypeError(f"{option} must be a string or several, got {clip(names)}")
+    return {*listed}
+
+
+def _checked(number: int, count: int, option: str) -> int:
+    if not -count <= number < count:
+        takes = (
+            "1 positional argument" if count == 1 else f"{count} positional arguments"
+        )
+        raise ValueError(f"{option} has {number}, but the function takes only {takes}")
+    return number % count
+
+
+def _parameters(
+    function: Call,
+) -> tuple[list[str | None], list[str], bool, bool] | None:
+    """Return what a function takes, or None if that is not known.
+
+    Returns:
+        The names of positional parameters, None for those that are positional only;
+        the names of the others; whether it takes any number of arguments; and any name.
+    """
+    try:
+        listed = [*inspect.signature(function).parameters.values()]
+    except (TypeError, ValueError):
+        return None
+    by_kind: dict[Any, list[str]] = {}
+    for one in listed:
+        by_kind.setdefault(one.kind, []).append(one.name)
+    positional = [None for _ in by_kind.get(inspect.Parameter.POSITIONAL_ONLY, ())]
+    return (
+        [*positional, *by_kind.get(inspect.Parameter.POSITIONAL_OR_KEYWORD, ())],
+        by_kind.get(inspect.Parameter.KEYWORD_ONLY, []),
+        inspect.Parameter.VAR_POSITIONAL in by_kind,
+        inspect.Parameter.VAR_KEYWORD in by_kind,
+    )
+
+
+# ------------------------------------------------------------------- prefix trees
 
 
 class Option:

@@ -11,8 +11,10 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 import pytest
 
 import leafwise as lw
-from alike import Layer, Node, Slotted, told
+from alike import Layer, Node, Slotted, Text, told, told_treedef
+from leafwise.core import walk
 from leafwise.core.registry import current
+from leafwise.core.treedef import PyTreeDef
 from leafwise.engine.plan import exact_key, exactly, fingerprint, make_plan
 
 
@@ -109,6 +111,42 @@ def test_shapes_around_the_thresholds(tree, eager):
         assert told(again.unflatten(leaves)) == told(tree)
         assert again.flatten_up_to(tree) == leaves
         assert told(lw.tree_map(lambda x, y: y, tree, tree)) == told(tree)
+
+
+def _others(keys):
+    """Return keys that are hard to tell from some others, and what differs."""
+    again = [eval(repr(key)) for key in keys]
+    yield "equal", again
+    yield "in another order", [*again[:-2], again[-1], again[-2]]
+    yield "another one", [*again[:-1], "other"]
+    yield "one more", [*again, "other"]
+    yield "one less", again[:-1]
+    place = 1 if type(keys[1]) is int else 0
+    alike = True if place else Text(keys[0])
+    yield "of another type", [*again[:place], alike, *again[place + 1 :]]
+
+
+@pytest.mark.parametrize("size", [3, 12, 13, 32, 33])
+@pytest.mark.parametrize("key", [lambda n: f"k{-n}", int], ids=["names", "numbers"])
+@pytest.mark.parametrize("make", [dict, OrderedDict, lambda d: defaultdict(int, d)])
+@pytest.mark.parametrize("times", [1, 20])
+def test_keys_of_dicts_of_any_width(size, key, make, times, eager):
+    """Other keys, another order, and equal keys of another type are seen."""
+    keys = [key(n) for n in range(size)]
+    known = [make(dict.fromkeys(keys, 0))] * times
+    for _ in range(3):
+        treedef = lw.tree_structure(known)
+    for what, others in _others(keys):
+        tree = [make(dict.fromkeys(others, 0))] * times
+        found = lw.tree_structure(tree)
+        assert (found is treedef) is (what == "equal")
+        assert told_treedef(found) == told_treedef(_walked(tree))
+        assert told(found.unflatten(lw.tree_leaves(tree))) == told(tree)
+
+
+def _walked(tree):
+    leaves, code = walk.flatten(tree, current.view)
+    return PyTreeDef._make(tuple(code), len(leaves), current.view.mode)
 
 
 @pytest.mark.parametrize("depth", [30, 41, 90, 300, 1900, 2500])

@@ -390,6 +390,25 @@ def test_threads_that_register_while_others_map(engine_on, late):
     assert lw.tree_leaves(tree)[0] is tree["a"]
 
 
+def test_everything_is_forgotten_while_a_class_is_registered(eager, late):
+    """Wherever that comes in: no structure that was dropped is used again."""
+    for at in count(0, 2):
+        register(late)
+        tree = [late([1], 0), TREE]
+        (treedef,) = warm(tree)
+        lw.unregister_pytree_node(late)
+        with interrupted(lw.engine.forget, at, ("engine/cache.py",)) as done:
+            register(late)
+        for _ in range(3):
+            leaves, again = lw.tree_flatten(tree)
+            assert told(again.unflatten(leaves)) == told(tree)
+            assert told(treedef.unflatten(leaves)) == told(tree)
+        lw.unregister_pytree_node(late)
+        if not done:
+            break
+    assert at > 20
+
+
 def test_no_lines_stay_of_structures_that_go(eager, late):
     """Wherever a registration comes in while they are compiled."""
     files = ("engine/cache.py", "engine/compiled.py", "engine/emit.py")

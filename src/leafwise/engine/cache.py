@@ -225,18 +225,18 @@ class _Memory:
 
     Attributes:
         layers: The registrations.
-        structures: The compiled structures, oldest first.
+        structures: The compiled structures, oldest first; none of them is retired.
         caches: Which of them are met under a view behind a type of root.
         evicted: How many had to leave for others.
     """
 
     __slots__ = ("caches", "evicted", "layers", "structures")
 
-    def __init__(self, structures: dict[Hashable, Compiled], evicted: int = 0) -> None:
+    def __init__(self) -> None:
         self.layers = layers()
-        self.structures = structures
+        self.structures: dict[Hashable, Compiled] = {}
         self.caches: dict[tuple[View, type], InlineCache] = {}
-        self.evicted = evicted
+        self.evicted = 0
 
     @property
     def size(self) -> int:
@@ -286,7 +286,7 @@ class Engine:
         self._guard = Guard(self._begin_in_child)
         self._requests: list[_Request] = []
         self._applied: _Request | None = None
-        self.memory = _Memory({})
+        self.memory = _Memory()
         self.mode = "off"
         self.compiled = self.evicted = 0
         self._counters = self._make_counters()
@@ -345,7 +345,7 @@ class Engine:
 
     def forget(self) -> None:
         """Drop everything that was learned."""
-        for compiled in [*self._begin_anew({}).structures.values()]:
+        for compiled in [*self._begin_anew().structures.values()]:
             compiled.retire(self.first_runner())
 
     def outdate(self) -> None:
@@ -354,21 +354,21 @@ class Engine:
         Those with nodes of classes that were registered, or unregistered, go: nothing
         asks for them any more, or what does can compile its own.
         """
-        before = self._begin_anew(None)
+        before = self._begin_anew(keep=True)
         changed = _changed(before.layers, self.memory.layers)
         for compiled in [*before.structures.values()]:
             compiled.outdate()
             if changed and any(map(changed, compiled.plan.classes)):
                 self._discard(self.memory, compiled)
 
-    def _begin_anew(self, structures: dict[Hashable, Compiled] | None) -> _Memory:
-        """Go on with these structures, or those of before; return what was there."""
+    def _begin_anew(self, *, keep: bool = False) -> _Memory:
+        """Begin a new memory, with or without the structures; return the old one."""
+        fresh = _Memory()
         with self._guard.lock:  # of two who do so, each drops something else
             memory = self.memory
-            if structures is None:
-                self.memory = _Memory(memory.structures, memory.evicted)
-            else:
-                self.memory = _Memory(structures)
+            if keep:
+                fresh.structures, fresh.evicted = memory.structures, memory.evicted
+            self.memory = fresh
         for cache in [*memory.caches.values()]:
             cache.remove()
         return memory

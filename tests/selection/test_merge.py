@@ -397,6 +397,18 @@ def test_functions_are_called_in_order_with_what_is_missing():
     ]  # fmt: skip
 
 
+def test_rules_call_their_functions_in_order():
+    """From the first key to the last, depth first, as a map does."""
+    calls: list[Any] = []
+    lw.tree_merge(
+        {"a": {"x": [1]}, "b": 2, "c": {"d": 3}},
+        {"c": {"d": 6}, "b": 5, "a": {"x": [4]}},
+        lists="index",
+        rules={"**": lambda *pair: calls.append(pair)},
+    )
+    assert calls == [(1, 4), (2, 5), (3, 6)]
+
+
 def test_what_is_beside_another_sort_is_an_error():
     """With the place."""
     with pytest.raises(lw.EditError) as error:
@@ -405,6 +417,13 @@ def test_what_is_beside_another_sort_is_an_error():
     with pytest.raises(lw.EditError) as error:
         lw.tree_zip_outer([1], [[2]])
     assert str(error.value) == "at [0] the leaf 1 and a list do not fit together"
+    with pytest.raises(lw.EditError, match="the leaf \\[1\\] and a dict do not fit"):
+        lw.tree_zip_outer(
+            {"a": [1]},
+            {"a": {"x": 1}},
+            is_leaf=lambda path, x: len(path) == 1 and isinstance(x, list),
+            is_leaf_takes_path=True,
+        )
     with pytest.raises(TypeError, match="one tree or more"):
         lw.tree_zip_outer()
     with pytest.raises(ValueError, match="no") as raised:

@@ -6,7 +6,7 @@ joined key by key, other nodes of one sort child by child.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ..core.auxdata import clip
@@ -21,7 +21,7 @@ from ..ops.context import Context, context_of
 from ..ops.visit import DELETE
 from ..sentinel import MISSING
 from .diff import differ
-from .find import DEEP, DEPTH_IN_DOUBT, CycleCheck, find
+from .find import DEEP, find
 from .join import (
     Joint,
     Parts,
@@ -31,10 +31,9 @@ from .join import (
     by_shape,
     called,
     extended,
-    finished,
     is_items,
     is_mapping,
-    root_joint,
+    join,
     shown,
 )
 from .pattern import read_selector
@@ -220,31 +219,28 @@ class _Merging:
 
     def run(self, policy: _Policy, rules: _Rules | None) -> Any:
         """Return the merged tree; MISSING if all of it was deleted."""
-        root = root_joint(*self.trees)
-        joints = [root]
-        todo: list[tuple[Joint, _Policy, _Rules | None]] = [(root, policy, rules)]
-        check_cycles = CycleCheck(self.context, *self.trees)
-        while todo:
-            joint, policy, rules = todo.pop()
-            if joint.depth == DEPTH_IN_DOUBT:
-                check_cycles()
-            rows = zip(*joint.parts.columns, strict=True)
-            keeps = rules is None and policy.join in ("outer", "left")
-            for slot, (below, above) in enumerate(rows):
-                if below is above or (above is MISSING and keeps):
-                    joint.values[slot] = below
-                    continue
-                here, inner = policy, rules
-                if rules is not None:
-                    inner = rules if joint is root else rules.at(joint, slot)
-                    here = policy if inner is None else inner.applied(policy)
-                found = self.settled(Spot(joint, slot), below, above, here)
-                if type(found) is Parts:
-                    joints.append(Joint(found, joint, slot))
-                    todo.append((joints[-1], here.below(), inner))
-                else:
-                    joint.values[slot] = found
-        return finished(joints)
+        return join(self.trees, self.context, self.settle, (policy, rules))
+
+    def settle(
+        self, joint: Joint, state: tuple[_Policy, _Rules | None]
+    ) -> Iterator[tuple[Joint, Any]]:
+        """Settle the children of a joint, by a policy and the rules from there on."""
+        policy, rules = state
+        rows = zip(*joint.parts.columns, strict=True)
+        keeps = rules is None and policy.join in ("outer", "left")
+        for slot, (below, above) in enumerate(rows):
+            if below is above or (above is MISSING and keeps):
+                joint.values[slot] = below
+                continue
+            here, inner = policy, rules
+            if rules is not None:
+                inner = rules if joint.above is None else rules.at(joint, slot)
+                here = policy if inner is None else inner.applied(policy)
+            found = self.settled(Spot(joint, slot), below, above, here)
+            if type(found) is Parts:
+                yield Joint(found, joint, slot), (here.below(), inner)
+            else:
+                joint.values[slot] = found
 
     def settled(self, spot: Spot, below: Any, above: Any, policy: _Policy) -> Any:
         """Return what stands at a place in the end; or the parts to be joined."""

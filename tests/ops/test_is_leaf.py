@@ -255,7 +255,7 @@ def test_a_strict_map_takes_what_is_a_leaf_for_the_predicate(is_leaf):
         assert str(error.value) == (
             "tree 1 does not have the structure of the first tree, in 1 place:\n"
             "  at ['b']: expected a leaf, got tuple of length 1\n"
-            "hint: strict=True takes no tree that is deeper than the first"
+            "hint: strict=True accepts no tree that is deeper than the first"
         )
     with pytest.raises(lw.StructureError):
         lw.tree_map_shared(row, one, other, strict=True)

@@ -120,7 +120,7 @@ def get(options: argparse.Namespace) -> Report:
     """Print the value at a selector, or a line for each of several matches."""
     chosen = selector(options.selector)
     rows = select(_tree(options), chosen, none_is_leaf=True).items()
-    if chosen.means_one:
+    if chosen.is_single:
         ((_, value),) = rows
         if isinstance(value, str) and not options.json:
             return Report([value])

@@ -93,7 +93,7 @@ class _Frame:
             kind = type_name(self.node)
             raise StructureError(
                 f"a child of the {kind} at {path.where()} cannot be deleted: only "
-                "lists, tuples, deques and dicts have a changing number of children",
+                "lists, tuples, deques and dicts can change their number of children",
                 path=path,
             )
         kept = [child for child in self.done if child is not DELETE]
@@ -237,10 +237,10 @@ class _Visiting:
             self.knows_depth = True
             return
         raise CycleError(
-            f"the visit would never end: below {path[:_SHOWN].where()}, enter has put "
-            f"{self.most_put + 1} new nodes one below the other, and what it returns "
-            "is visited as well; to replace a node without visiting what replaces it, "
-            "return SKIP from enter and the new node from leave"
+            f"the visit would never end: below {path[:_SHOWN].where()}, enter has "
+            f"nested {self.most_put + 1} new nodes, and what it returns is visited as "
+            "well; to replace a node without visiting what replaces it, return SKIP "
+            "from enter and the new node from leave"
         )
 
     def _depart(self, frame: _Frame) -> Any:
@@ -275,7 +275,9 @@ def _enter(node: Any, path: KeyPath, on_path: set[int]) -> None:
         CycleError: It is one of them already.
     """
     if id(node) in on_path:
-        raise CycleError(f"the tree contains itself: {path.where()} leads back up")
+        raise CycleError(
+            f"the tree contains itself: {path.where()} is its own ancestor"
+        )
     on_path.add(id(node))
 
 

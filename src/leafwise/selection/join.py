@@ -59,6 +59,7 @@ __all__ = [
     "table_of",
     "tree_map_outer",
     "tree_zip_outer",
+    "with_article",
 ]
 
 Make: TypeAlias = Callable[[Sequence[Any], Sequence[Any]], Any]
@@ -154,8 +155,8 @@ class Joint:
             gone = next(n for n, x in enumerate(values) if x is MISSING)
             path = self.path_to(gone)
             raise EditError(
-                f"{path.where()} cannot be deleted: the node there has as many "
-                "children as its class says",
+                f"{path.where()} cannot be deleted: its parent has a fixed number of "
+                "children",
                 path=path,
             )
         return parts.make([keys[n] for n in there], [values[n] for n in there])
@@ -238,7 +239,12 @@ def shown(node: Any, context: Context, link: Any = ()) -> str:
     """Describe a node or leaf in a message."""
     if context.rule_of(node, link) is None:
         return f"the leaf {clip(node)}"
-    return f"a {type_name(node)}"
+    return with_article(type_name(node))
+
+
+def with_article(name: str) -> str:
+    """Return the name of a class after "a" or "an"."""
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
 
 
 # --------------------------------------------------------------------- sorts of nodes
@@ -478,7 +484,7 @@ def tree_map_outer(
         {'a': 1, 'b': [5, 4]}
     """
     if not trees:
-        raise TypeError("tree_map_outer takes one tree or more")
+        raise TypeError("tree_map_outer takes at least one tree")
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
 
     def settle(joint: Joint, _state: None) -> Iterator[tuple[Joint, None]]:
@@ -512,7 +518,7 @@ def _beside(spot: Spot, row: Sequence[Any], context: Context) -> Parts | None:
         sorts = " and ".join(
             dict.fromkeys(shown(node, context, link) for node in nodes)
         )
-        raise EditError(f"at {path.where()} {sorts} do not fit together", path=path)
+        raise EditError(f"cannot join {sorts} at {path.where()}", path=path)
     if len(nodes) < len(row):
         nothing = [MISSING] * len(parts.keys)
         there = iter(parts.columns)

@@ -90,7 +90,7 @@ class _Policy:
         else:
             known = ", ".join(map(repr, (*JOINS, *LISTS, *CONFLICTS)))
             raise ValueError(
-                f"a rule is one of {known}, or a function; got {clip(rule)}"
+                f"a rule must be one of {known}, or a function; got {clip(rule)}"
             )
         return made
 
@@ -174,15 +174,17 @@ def tree_merge(
         >>> lw.tree_merge(base, {"optim": 3})
         Traceback (most recent call last):
         ...
-        leafwise.errors.EditError: at ['optim'] the leaf 3 is laid over a dict; a rule \
-for the place, "overlay" or "base", can say which of them wins
+        leafwise.errors.EditError: cannot merge the leaf 3 onto a dict at ['optim']; a \
+rule for this path, "overlay" or "base", decides which one wins
         >>> lw.tree_merge(base, {"optim": 3}, rules={"optim": "overlay"})
         {'optim': 3, 'tags': ['a']}
     """
     policy = _Policy("outer", "replace", "overlay")
     for word, known in ((join, JOINS), (lists, LISTS), (conflict, CONFLICTS)):
         if word not in known:
-            raise ValueError(f"{clip(word)} is none of {', '.join(map(repr, known))}")
+            raise ValueError(
+                f"{clip(word)} is not one of {', '.join(map(repr, known))}"
+            )
         policy = policy.changed(word)
     policy.decides = False
     for rule in (rules or {}).values():
@@ -298,7 +300,7 @@ class _Merging:
         path = spot.path
         if differ(below, above, self.context, Values(), path):
             raise EditError(
-                f"at {path.where()} {clip(below)} and {clip(above)} differ", path=path
+                f"{clip(below)} and {clip(above)} differ at {path.where()}", path=path
             )
         return below
 
@@ -331,8 +333,8 @@ def _picker(spot: Spot, rule: Rule, policy: _Policy) -> Callable[[Sequence[Any]]
             return above
         path = spot.path
         raise EditError(
-            f"at {path.where()} the static parts of two "
-            f"{class_name(rule.cls, qualified=False)} differ",
+            f"the static fields of two {class_name(rule.cls, qualified=False)} nodes "
+            f"differ at {path.where()}",
             path=path,
         )
 
@@ -347,7 +349,7 @@ def _misfit(spot: Spot, below: Any, above: Any, context: Context) -> EditError:
     other = " with other children" if type(below) is type(above) else ""
     path = spot.path
     return EditError(
-        f"at {path.where()} {over} is laid over {under}{other}; a rule for the place, "
-        '"overlay" or "base", can say which of them wins',
+        f"cannot merge {over} onto {under}{other} at {path.where()}; a rule for this "
+        'path, "overlay" or "base", decides which one wins',
         path=path,
     )

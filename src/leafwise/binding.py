@@ -1,91 +1,68 @@
 """`namespace("x")`: every function of the library, bound to one namespace.
 
-Owns the binding alone, and stands high in the tower so that it can bind what
-any floor offers. A test checks that no public function with a `namespace`
-argument is missing from `BOUND`.
+Owns the binding alone. A function is loaded and bound when it is asked for, wherever
+it is defined. A test checks that no public function with a `namespace` argument is
+missing from the table.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Final
 
-from . import dataclasses
-from .core import fields, jsonform, register, registry
-from .core.registry import declare_namespace
-from .core.view import DictOrder
-from .ops import fold, inspect, parallel, prefix, transpose, visit
-from .ops import map as maps
-from .selection import (
-    diff,
-    edit,
-    flat,
-    join,
-    merge,
-    override,
-    partition,
-    pattern,
-)
+from .core.registry import DictOrder, declare_namespace
+from .lazy import homes
 
 
 __all__ = ["Namespace", "namespace"]
 
-_MODULES: Final = (
-    maps,
-    fold,
-    inspect,
-    parallel,
-    prefix,
-    transpose,
-    visit,
-    diff,
-    edit,
-    flat,
-    merge,
-    join,
-    override,
-    partition,
-    register,
-    fields,
-)
-_UNBOUND: Final = frozenset(
-    {
-        "Change",
-        "FlatReport",
-        "guess",
-        "Masked",
-        "TreeDiff",
-        "Selection",
-        "tree_transpose",
-        "Executor",
-        "Parallel",
-        "parallel",
-        "DELETE",
-        "SKIP",
-        "STOP",
-        "Visit",
-        "OneLevel",
-        "tree_unflatten",
-        "treedef_children",
-        "treedef_is_leaf",
-    }
-)
-BOUND: Final[dict[str, Callable[..., Any]]] = {
-    name: getattr(module, name)
-    for module in _MODULES
-    for name in module.__all__
-    if name not in _UNBOUND
-} | {
-    "dataclass": dataclasses.dataclass,
-    "tree_broadcast": prefix.tree_broadcast_prefix,
-    "is_registered": registry.is_registered,
-    "lookup": registry.lookup,
-    "register_codec": jsonform.register_codec,
-    "selector": pattern.selector,
-    "unregister_pytree_node": registry.unregister_pytree_node,
+_HOMES: Final = {
+    "core.fields": "register_dataclass",
+    "core.serial": "register_codec",
+    "core.register": (
+        "register_leaf register_pytree_node register_pytree_node_class "
+        "register_pytree_with_keys register_pytree_with_keys_class register_static"
+    ),
+    "core.registry": "is_registered lookup unregister_pytree_node",
+    "dataclasses": "dataclass",
+    "ops.fold": (
+        "tree_all tree_any tree_max tree_min tree_reduce tree_reduce_associative "
+        "tree_sum"
+    ),
+    "ops.inspect": (
+        "all_leaves explain_leaf tree_children tree_equal tree_flatten_one_level "
+        "tree_is_leaf"
+    ),
+    "ops.map": (
+        "tree_flatten tree_flatten_with_path tree_iter tree_leaves "
+        "tree_leaves_with_path tree_map tree_map_ tree_map_only tree_map_with_path "
+        "tree_map_shared tree_map_with_path_ tree_paths tree_replace_nones "
+        "tree_structure"
+    ),
+    "ops.parallel": "tree_gather",
+    "ops.prefix": (
+        "broadcast_common broadcast_prefix equality_errors prefix_errors "
+        "tree_broadcast_common tree_broadcast_map tree_broadcast_map_with_path "
+        "tree_broadcast_prefix"
+    ),
+    "ops.transpose": "tree_transpose_map tree_transpose_map_with_path tree_unzip",
+    "ops.visit": "tree_visit tree_walk",
+    "selection.diff": "assert_trees_equal tree_diff",
+    "selection.edit": "at tree_at tree_move tree_rename tree_update",
+    "selection.flat": "from_flat to_flat",
+    "selection.join": "tree_map_outer tree_zip_outer",
+    "selection.merge": "tree_merge",
+    "selection.overrides": "override",
+    "selection.partition": (
+        "tree_combine tree_filter tree_group_by tree_labels tree_mask tree_partition "
+        "tree_unmask"
+    ),
+    "selection.pattern": "selector",
 }
-"""The functions that take a namespace, by name."""
+"""The functions that take a namespace, by the module that defines them."""
+
+_BOUND: Final = homes(_HOMES)
 
 
 class Namespace:
@@ -105,18 +82,27 @@ class Namespace:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        for attribute, function in BOUND.items():
-            bound = functools.partial(function, namespace=name)
-            setattr(self, attribute, functools.update_wrapper(bound, function))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return namespace, (self.name,)
 
     def __getattr__(self, attribute: str) -> Any:
-        raise AttributeError(
-            f"namespace {self.name!r} has no function {attribute!r}; functions that "
-            "take no namespace are found in leafwise itself"
-        )
+        """Bind a function when it is first asked for."""
+        home = _BOUND.get(attribute)
+        if home is None:
+            raise AttributeError(
+                f"namespace {self.name!r} has no function {attribute!r}; functions "
+                "that take no namespace are found in leafwise itself",
+                name=attribute,
+                obj=self,
+            )
+        function = getattr(import_module(f".{home[0]}", __package__), attribute)
+        bound = functools.partial(function, namespace=self.name)
+        functools.update_wrapper(bound, function)
+        return vars(self).setdefault(attribute, bound)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *_BOUND})
 
     def __repr__(self) -> str:
         return f"<leafwise namespace {self.name!r}>"

@@ -1,7 +1,7 @@
 """The exceptions that leafwise raises, each refining the builtin that fits.
 
 Owns the classes and the attributes they carry; the texts are composed where
-the failure is understood (`core.mismatch` for most of them). Knows nothing of
+the failure is understood (`core.explain` for most of them). Knows nothing of
 trees: a path is here just a tuple of keys.
 
     LeafwiseError
@@ -178,11 +178,11 @@ class SharedError(LeafwiseError, ValueError):
         again: Path where it stands again.
 
     Example:
-        >>> import leafwise as lw
-        >>> weight = lw.Param(0.5)
+        >>> from leafwise import nn
+        >>> weight = nn.Param(0.5)
         >>> try:
-        ...     lw.split({"a": weight, "b": weight}, on_shared="error")
-        ... except lw.SharedError as error:
+        ...     nn.split({"a": weight, "b": weight}, on_shared="error")
+        ... except nn.SharedError as error:
         ...     print(error.first, error.again)
         ('a',) ('b',)
     """
@@ -202,8 +202,8 @@ class TraceError(LeafwiseError, RuntimeError):
         attribute: The name of the attribute.
 
     Example:
-        >>> import leafwise as lw
-        >>> issubclass(lw.TraceError, RuntimeError)
+        >>> from leafwise import nn
+        >>> issubclass(nn.TraceError, RuntimeError)
         True
     """
 

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+import leafwise as lw
+
 
 FAKE_JAX = """
 import sys
@@ -65,6 +67,42 @@ def run(tmp_path):
     return run
 
 
+@pytest.mark.parametrize(
+    ("code", "awaited"),
+    [
+        ("", set()),
+        ("lw.namespace('x').tree_map, lw.at, lw.register_dataclass", set()),
+        ("lw.register_static(type('Mode', (), {}))", set()),
+        ("lw.tree_map(abs, [1])", {"torch._dynamo"}),
+        ("lw.Pytree", {"jax", "optree", "torch", "torch._dynamo"}),
+        (
+            "lw.register_static(type('Mode', (), {}), bridge=True)",
+            {"jax", "optree", "torch", "torch._dynamo"},
+        ),
+    ],
+)
+def test_what_waits_for_frameworks(run, code, awaited):
+    """An import puts nothing into `sys.meta_path`: the first bridged class does.
+
+    The engine waits for torch's compiler alone, from the first tree that it sees.
+    """
+    lines = run(
+        f"""before = [*sys.meta_path]
+import leafwise as lw
+print(sys.meta_path == before, "leafwise.integrations" in sys.modules)
+{code}
+added = [finder for finder in sys.meta_path if finder not in before]
+print(sorted(name for finder in added for name in finder.actions))
+print("leafwise.integrations.bridge" in sys.modules)
+print([finder for finder in sys.meta_path if finder not in added] == before)
+"""
+    )
+    if code.startswith("lw.tree_") and not hasattr(lw, "engine"):
+        awaited = set()
+    bridged = "jax" in awaited
+    assert lines == ["True False", str(sorted(awaited)), str(bridged), "True"]
+
+
 def test_classes_made_before(run):
     """They are registered when the framework is imported, also from elsewhere."""
     for name in ("jax", "indirect"):
@@ -99,7 +137,7 @@ print(Model in jax.registered, Point in jax.registered, Plain in jax.registered)
 class Off(lw.Pytree, pytree=False): pass
 class Other: pass
 lw.register_pytree_node(Other, lambda p: ((), None), lambda a, k: Other(), bridge=True)
-class Mask(lw.Variable): pass
+class Mask(lw.nn.Variable): pass
 print(Off in jax.registered, Other in jax.registered, Mask in jax.registered)
 lw.integrations.enable("jax")
 print(len(jax.registered) == len(set(jax.registered)))

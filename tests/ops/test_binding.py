@@ -1,15 +1,25 @@
 """Namespace objects: `leafwise.binding`."""
 
+import copy
 import inspect
+import pickle
+import subprocess
+import sys
 
 import pytest
 
 import leafwise as lw
+from leafwise.typing import Namespace
+
+
+FOUND = {
+    name: getattr(room, name) for room in (lw.selection, lw) for name in room.__all__
+}
 
 
 def takes_namespace(name):
-    """Say whether a public name is a function with a `namespace` argument."""
-    value = getattr(lw, name)
+    """Return whether a public name is a function with a `namespace` argument."""
+    value = FOUND[name]
     return (
         callable(value)
         and not isinstance(value, type)
@@ -17,7 +27,12 @@ def takes_namespace(name):
     )
 
 
-NAMES = sorted(filter(takes_namespace, lw.__all__))
+def repickled(value):
+    """Pickle a value, and unpickle it."""
+    return pickle.loads(pickle.dumps(value))
+
+
+NAMES = sorted(filter(takes_namespace, FOUND))
 SPACE = lw.namespace("ops-binding")
 
 
@@ -84,13 +99,44 @@ def test_the_functions_tried_here_take_a_namespace():
 def test_every_function_with_a_namespace_is_bound(name):
     """The attribute wraps the function and has its name and docstring."""
     bound = getattr(SPACE, name)
-    function = getattr(lw, name)
+    function = FOUND[name]
     assert bound.__wrapped__ is function
     assert bound.__name__ == function.__name__
     assert bound.__doc__ == function.__doc__
 
 
-@pytest.mark.parametrize("name", sorted({*lw.__all__} - {*NAMES}))
+def test_functions_are_bound_when_they_are_asked_for():
+    """Each once, also where `dir` lists what is not there yet."""
+    space = lw.namespace("ops-binding-later")
+    assert {*NAMES} <= {*dir(space)}
+    assert vars(space) == {"name": "ops-binding-later"}
+    assert space.tree_map is space.tree_map
+    assert [*vars(space)] == ["name", "tree_map"]
+    signature = inspect.signature(space.tree_map)
+    assert [*signature.parameters] == [*inspect.signature(lw.tree_map).parameters]
+
+
+def test_a_namespace_loads_what_is_asked_for():
+    """Neither selections nor dataclasses for a map."""
+    code = (
+        "import sys, leafwise as lw; lw.namespace('x').tree_map(abs, [1]);"
+        "print(*sys.modules)"
+    )
+    loaded = subprocess.check_output([sys.executable, "-c", code], text=True).split()
+    assert "leafwise.binding" in loaded
+    assert not any(name.startswith("leafwise.selection") for name in loaded)
+    assert "leafwise.dataclasses" not in loaded
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, repickled])
+def test_copies_of_a_namespace(copied):
+    """They are bound to the namespace of the same name."""
+    again = copied(SPACE)
+    assert again.name == SPACE.name
+    assert again.tree_leaves(TREE) == [1, 2]
+
+
+@pytest.mark.parametrize("name", sorted({*FOUND} - {*NAMES}))
 def test_nothing_else_is_bound(name):
     """What takes no namespace is found in leafwise alone."""
     with pytest.raises(AttributeError) as caught:
@@ -205,7 +251,7 @@ def test_declaring_a_namespace_twice():
     assert again.name == SPACE.name == "ops-binding"
     assert repr(again) == "<leafwise namespace 'ops-binding'>"
     assert again.tree_leaves(TREE) == [1, 2]
-    assert isinstance(again, lw.Namespace)
+    assert isinstance(again, Namespace)
     assert "ops-binding" in lw.namespaces()
 
 

@@ -8,6 +8,8 @@ import collections
 import csv
 import dataclasses
 import functools
+import importlib
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +17,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import leafwise as lw
+from leafwise import nn
+from leafwise.integrations import dynamo
 from leafwise.integrations.torch import ravel as torch_ravel
 from strategies import common_trees
 
@@ -87,7 +91,7 @@ def test_objects_are_trees_in_torch(torch_tree):
     class Model(lw.Pytree):
         def __init__(self):
             self.size = 3
-            self.w = lw.Param(1.0)
+            self.w = nn.Param(1.0)
             self.items = lw.List([lw.data(2.0), "s"])
 
     model = Model()
@@ -214,6 +218,38 @@ def test_the_compiler_traces_trees(case, torch):
         assert torch.equal(torch.as_tensor(a), torch.as_tensor(b))
 
 
+COLD = """
+import {first}, {second}, leafwise as lw
+tree = {{"b": torch.ones(2), "a": [(torch.ones(1), None), {{"c": torch.zeros(3)}}]}}
+def step(tree):
+    sums = [lw.tree_map(lambda a, b: a + b, tree, tree) for _ in range(5)]
+    return lw.tree_map_with_path(lambda path, leaf: leaf * len(path), sums[-1])
+for compiled in [torch.compile(step, fullgraph=True, backend="eager")] * 2:
+    found = compiled(tree)
+    for _ in range(20):
+        expected = step(tree)
+    assert str(found) == str(expected), (found, expected)
+print("leafwise.integrations.dynamo" in sys.modules)
+
+def count(box):  # objects are loaded only now
+    box.x = box.x + 1
+    return box.x
+compiled, box = torch.compile(count, backend="eager"), lw.Dict(x=torch.ones(1))
+assert compiled(box) == 2 and compiled(box) == 3 and box.x == 3, box
+"""
+
+
+@pytest.mark.parametrize(
+    "order", [("sys, leafwise", "torch"), ("sys, torch", "leafwise")]
+)
+def test_the_compiler_meets_a_cold_engine(order, torch):
+    """The first use of all may be in a compiled function, in a fresh process."""
+    first, second = order
+    code = COLD.format(first=first, second=second)
+    told = subprocess.check_output([sys.executable, "-c", code], text=True)
+    assert told == f"{hasattr(lw, 'engine')}\n"
+
+
 def test_the_compiler_is_not_asked_again(torch):
     """What the engine learns meanwhile is nothing that compiled code depends on."""
     graphs = []
@@ -321,12 +357,12 @@ def test_the_compiler_inlines_a_warm_treedef(torch):
     assert again[0]["b"].tolist() == [2.0, 2.0]
 
 
-class Scaled(lw.Module):
+class Scaled(nn.Module):
     """An object with something to learn, a counter and a list."""
 
     def __init__(self, weight):
-        self.weight = lw.Param(weight)
-        self.calls = lw.BatchStat(0)
+        self.weight = nn.Param(weight)
+        self.calls = nn.BatchStat(0)
         self.parts = lw.List([weight])
         self.more = lw.Dict(a=weight)
 
@@ -344,11 +380,11 @@ OBJECTS = {
     "appended": lambda model, x: (model.parts.append(x + 1), model.parts.pop())[1],
     "item": lambda model, x: (model.more.update(b=x + 1), model.more.b)[1],
     "mapped": lambda model, x: lw.tree_map(double, model)(x),
-    "cloned": lambda model, x: lw.clone(model)(x),
-    "split and merged": lambda model, x: lw.merge(*lw.split(model))(x),
-    "updated": lambda model, x: (lw.update(model, lw.state(model)), model(x))[1],
-    "state": lambda model, x: lw.state(model).weight.value * x,
-    "variable": lambda model, x: lw.Param(x) * 2,
+    "cloned": lambda model, x: nn.clone(model)(x),
+    "split and merged": lambda model, x: nn.merge(*nn.split(model))(x),
+    "updated": lambda model, x: (nn.update(model, nn.state(model)), model(x))[1],
+    "state": lambda model, x: nn.state(model).weight.value * x,
+    "variable": lambda model, x: nn.Param(x) * 2,
 }
 
 
@@ -385,3 +421,18 @@ def test_ravel(torch):
     with pytest.raises(TypeError, match=r"\['x'\] is neither a tensor nor .*: str"):
         torch_ravel({"x": "text"})
     assert torch_ravel([])[0].shape == (0,)
+
+
+def test_the_compiler_is_told_of_all_functions_that_write():
+    """The table of modules names just those that write past `__setattr__`."""
+    root = Path(lw.__file__).parent
+    names = [
+        ".".join(p.relative_to(root).with_suffix("").parts) for p in root.rglob("*.py")
+    ]
+    modules = {
+        name: importlib.import_module(f"leafwise.{name}")
+        for name in names
+        if not name.endswith(("__init__", "__main__"))
+    }
+    writing = {name for name, module in modules.items() if any(dynamo._writers(module))}
+    assert writing == {*dynamo._WRITERS}

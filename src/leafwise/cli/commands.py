@@ -1,7 +1,8 @@
 """What the commands do: each takes its options and returns lines and a status.
 
-Owns the text of the reports. Status 0 means success, or no differences; 1 means that
-files differ.
+Owns the text of the reports, and when to colour it: as `--color` says, else as
+`NO_COLOR`, `FORCE_COLOR` and the standard output do. Status 0 means success, or no
+differences; 1 means that files differ.
 """
 
 from __future__ import annotations
@@ -9,20 +10,21 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..integrations.formats import Document, dump, json_default
 from ..ops.map import tree_leaves, tree_leaves_with_path, tree_map, tree_structure
 from ..ops.visit import DELETE
 from ..selection.diff import tree_diff
-from ..selection.edit import select
+from ..selection.edit import at
 from ..selection.flat import to_flat
 from ..selection.merge import tree_merge
-from ..selection.override import guess, override
+from ..selection.overrides import guess, override
 from ..selection.pattern import selector
 from .files import Unreadable, encoding, read, read_all
-from .paint import Paint
 
 
 __all__ = ["Report", "diff", "flat", "get", "merge", "paths", "put", "show"]
@@ -38,6 +40,35 @@ class Report(NamedTuple):
 
     lines: Iterable[str]
     status: int = 0
+
+
+# --------------------------------------------------------------------- texts
+
+_CODES: Final = {"path": "36", "+": "32", "-": "31", "~": "33", "!": "35", "dim": "2"}
+
+
+class Paint:
+    """Adds colour to text, if it is wanted.
+
+    Args:
+        when: `"always"`, `"never"`, or `"auto"`.
+    """
+
+    def __init__(self, when: str = "auto") -> None:
+        self.is_on = when == "always" or (when == "auto" and _is_wanted())
+
+    def __call__(self, text: str, colour: str) -> str:
+        """Return text in a colour: `path`, `dim`, or the sign of a change."""
+        return f"\033[{_CODES[colour]}m{text}\033[0m" if self.is_on else text
+
+
+def _is_wanted() -> bool:
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    out = sys.stdout
+    return out is not None and out.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def _as_json(value: Any, *, allow_nan: bool = False) -> list[str]:
@@ -76,7 +107,7 @@ def _rows(options: argparse.Namespace, tree: Any) -> list[tuple[Any, Any]]:
     """Return paths and values of all leaves, or of what the selectors match."""
     if not options.selectors:
         return tree_leaves_with_path(tree, none_is_leaf=True)
-    return select(tree, options.selectors, none_is_leaf=True).items()
+    return at(tree, none_is_leaf=True)[options.selectors].items()
 
 
 # ---------------------------------------------------------------------------- reading
@@ -119,7 +150,7 @@ def paths(options: argparse.Namespace) -> Report:
 def get(options: argparse.Namespace) -> Report:
     """Print the value at a selector, or a line for each of several matches."""
     chosen = selector(options.selector)
-    rows = select(_tree(options), chosen, none_is_leaf=True).items()
+    rows = at(_tree(options), none_is_leaf=True)[chosen].items()
     if chosen.is_single:
         ((_, value),) = rows
         if isinstance(value, str) and not options.json:

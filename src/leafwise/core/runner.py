@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from .algebra import coverage
-from .code import flatten_up_to, leaf_paths, rebuild
 from .keypath import KeyPath
+from .walk import flatten_up_to, leaf_paths, rebuild
 
 
 __all__ = ["Runner", "hooks", "leaf", "reference"]
@@ -83,6 +83,8 @@ class _Hooks:
     """What is asked to help, if anything is.
 
     Attributes:
+        begin: Called once, before the engine takes note of its first tree; torch's
+            compiler may be tracing that call.
         runner: The runner of new treedefs.
         sight: Told of each tree that was walked: takes the tree, its leaves, its
             treedef and the view.
@@ -91,9 +93,10 @@ class _Hooks:
             a function from a node to its children and aux data, or None.
     """
 
-    __slots__ = ("reader", "runner", "sight")
+    __slots__ = ("begin", "reader", "runner", "sight")
 
     def __init__(self) -> None:
+        self.begin: Callable[[], object] | None = None
         self.runner = reference
         self.sight: Callable[[Any, list[Any], Any, Any], None] | None = None
         self.reader: Callable[[Any, str], Callable[[Any], Any] | None] | None = None

@@ -1,9 +1,9 @@
 """The bridge: classes that are trees here become trees in other frameworks.
 
 Owns the list of classes that asked for it, and the moment at which a framework learns
-of them: at once if it is loaded, otherwise right after somebody imports it, through one
-finder on `sys.meta_path` that is gone when it has nothing left to wait for. How a
-framework registers a class is said in a module of its own.
+of them: at once if it is loaded, otherwise right after somebody imports it. It is
+loaded with the first such class. How a framework registers a class stands in a module
+of its own.
 
 `LEAFWISE_BRIDGE=0` in the environment switches all of it off.
 """
@@ -12,25 +12,81 @@ from __future__ import annotations
 
 import functools
 import importlib
-import os
 import sys
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
-from ..core.lock import Guard
+from ..core.node import Rule
 from ..core.registry import announced, lookup
+from ..core.safely import Guard, shown
+from .finder import after_import, is_enabled, is_loading, watch_compiler
 
 
-__all__ = ["Status", "enable", "status"]
+__all__ = ["Aux", "Node", "Status", "enable", "status"]
+
+
+# ------------------------------------------------------------- nodes, for a framework
+
+
+class Aux:
+    """Aux data as a framework may keep it: compared and hashed as its rule does."""
+
+    __slots__ = ("aux", "rule")
+
+    def __init__(self, rule: Rule, aux: Any) -> None:
+        self.rule = rule
+        self.aux = aux
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Aux:
+            return NotImplemented
+        return self.rule is other.rule and self.rule.same_aux(self.aux, other.aux)
+
+    def __hash__(self) -> int:
+        return self.rule.hash_aux(self.aux)
+
+    def __repr__(self) -> str:
+        return shown(self.rule.node_data(self.aux))
+
+
+class Node:
+    """A rule as functions that a framework can register.
+
+    Attributes:
+        rule: The rule.
+        flatten: Takes a node, returns its children and `Aux`.
+        unflatten: Takes `Aux` and the children, returns a node.
+    """
+
+    __slots__ = ("flatten", "rule", "unflatten")
+
+    def __init__(self, rule: Rule) -> None:
+        def flatten(node: Any) -> tuple[Sequence[Any], Aux]:
+            children, aux = rule.flatten(node)
+            return children, Aux(rule, aux)
+
+        def unflatten(aux: Aux, children: Any) -> Any:
+            return rule.unflatten(aux.aux, [*children])
+
+        self.rule = rule
+        self.flatten = flatten
+        self.unflatten = unflatten
+
+    def keys(self, aux: Aux, count: int) -> Sequence[Any]:
+        """Return the keys of the children."""
+        return self.rule.keys(aux.aux, count)
+
+
+# ---------------------------------------------------------------- telling frameworks
 
 
 class Framework:
     """A framework that classes are registered in.
 
     How it is done stands in a module of the same name beside this one, which is loaded
-    once the framework is: `register(framework, cls, rule)`, and `begin(framework)` for
+    once the framework is: `register(framework, cls, node)`, and `begin(framework)` for
     what comes before the first class.
 
     Attributes:
@@ -48,9 +104,7 @@ class Framework:
 
     def module(self) -> ModuleType | None:
         """Return the framework's module if it is loaded, whole."""
-        module = sys.modules.get(self.name)
-        spec = getattr(module, "__spec__", None)
-        return None if getattr(spec, "_initializing", False) else module
+        return None if is_loading(self.name) else sys.modules.get(self.name)
 
     def take(self, cls: type) -> None:
         """Register a class, if the framework is loaded and does not know it."""
@@ -67,7 +121,7 @@ class Framework:
             return
         self.done[cls] = ""
         try:
-            ways.register(module, cls, rule)
+            ways.register(module, cls, Node(rule))
         except ValueError as error:  # so all of them say that they know a class
             self.done[cls] = f"registered there already: {error}"
 
@@ -89,6 +143,7 @@ def _announce(cls: type) -> None:
         _classes.add(cls)
         for framework in FRAMEWORKS.values():
             framework.take(cls)
+    watch_compiler()
 
 
 def enable(name: str) -> None:
@@ -154,88 +209,15 @@ def _status(framework: Framework) -> Status:
 # ------------------------------------------------------------- waiting for imports
 
 
-def _let_compiler_trace() -> None:
-    _module_of("dynamo").let_compiler_trace()
-
-
-_AWAITED: Final[dict[str, Callable[[], None]]] = {
-    **{name: functools.partial(enable, name) for name in FRAMEWORKS},
-    "torch._dynamo": _let_compiler_trace,
-}
-
-
-class _Finder:
-    """Waits for modules that are not loaded yet."""
-
-    def __init__(self) -> None:
-        self.waiting = {name for name in _AWAITED if name not in sys.modules}
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: Any = None
-    ) -> Any:
-        """Let the other finders find a framework, and wrap its loader."""
-        if name not in self.waiting:
-            return None
-        for finder in [*sys.meta_path]:
-            find = None if finder is self else getattr(finder, "find_spec", None)
-            spec = None if find is None else find(name, path, target)
-            if spec is not None:
-                if hasattr(spec.loader, "exec_module"):
-                    spec.loader = _Loader(spec.loader, self)
-                return spec
-        return None
-
-    def loaded(self, name: str) -> None:
-        """Do what was to be done after an import; leave if it was the last."""
-        self.waiting.discard(name)
-        if not self.waiting and self in sys.meta_path:
-            sys.meta_path.remove(self)
-        _AWAITED[name]()
-
-
-class _Loader:
-    """Loads a framework as its own loader does, and tells the finder."""
-
-    def __init__(self, loader: Any, finder: _Finder) -> None:
-        self._loader = loader
-        self._finder = finder
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._loader, name)
-
-    def create_module(self, spec: Any) -> Any:
-        """Create the module as its own loader does."""
-        return self._loader.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Run the module; what it raises passes through, and nothing is done then."""
-        spec = module.__spec__
-        module.__loader__ = self._loader
-        if spec is not None:
-            spec.loader = self._loader
-        self._loader.exec_module(module)
-        initializing = getattr(spec, "_initializing", False)
-        if spec is not None:
-            spec._initializing = False  # type: ignore[attr-defined]  # it is done
-        try:
-            self._finder.loaded(module.__name__)
-        finally:
-            if spec is not None:
-                spec._initializing = initializing  # type: ignore[attr-defined]  # as it was
-
-
 def _start() -> None:
     announced.listeners.append(_announce)  # first, so that no class is missed
     for cls in announced.classes():
         _announce(cls)
-    if "torch._dynamo" in sys.modules:
-        _let_compiler_trace()
-    finder = _Finder()
-    if finder.waiting:
-        sys.meta_path.insert(0, finder)
+    for name in FRAMEWORKS:
+        after_import(name, functools.partial(enable, name))
 
 
-if os.environ.get("LEAFWISE_BRIDGE") != "0":
+if is_enabled():
     _start()
 else:
     announced.listeners.append(_classes.add)

@@ -9,25 +9,24 @@ compiler breaks the graph there.
 
 from __future__ import annotations
 
+import functools
 import importlib
+import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FunctionType, MethodWrapperType, ModuleType, WrapperDescriptorType
 from typing import TYPE_CHECKING, Any, Final
 
-from ..core.code import ROOT, Code, Step, leaf_paths, rebuild
-from ..core.keyorder import KeyOrder, find_order, key_order
 from ..core.keypath import KeyPath
-from ..core.registry import view_of
+from ..core.keys import KeyOrder, find_order, key_order
+from ..core.registry import GLOBAL, View, view_of
 from ..core.runner import leaf as leaf_runner
 from ..core.runner import reference
 from ..core.treedef import PyTreeDef
-from ..core.view import GLOBAL, View
-from ..objects import containers, instance, pytree, state, variables
+from ..core.walk import ROOT, Code, Step, leaf_paths, rebuild
 from ..ops.context import Context, context_of, predicate, stopping_context
 from ..ops.map import tree_flatten, tree_unflatten
-from ..selection.pattern import read_selector
+from .finder import after_import, is_loading
 
 
 if TYPE_CHECKING:
@@ -35,28 +34,73 @@ if TYPE_CHECKING:
 
 __all__ = ["let_compiler_trace"]
 
-_WRITE: Final = (containers, instance, pytree, state, variables)
-
 
 def let_compiler_trace() -> None:
     """Tell torch's compiler what to trace in place of what asks the engine.
 
-    If torch has no such functions, `fullgraph=True` fails, and a warning says so.
+    It is told of each module once, as soon as that is loaded: nothing is loaded for it,
+    since the compiler may be tracing already, and classes that come into the registry
+    meanwhile would confuse its guards. If torch has no such functions,
+    `fullgraph=True` fails, and a warning says so.
     """
-    torch = importlib.import_module("torch")
+    for name in [*_pending]:
+        module = f"{_PACKAGE}.{name}"
+        if module not in sys.modules:
+            after_import(module, functools.partial(_tell_of, name))
+        elif not is_loading(module):
+            _tell_of(name)
+
+
+def _tell_of(name: str) -> None:
+    """Tell the compiler of a module that is loaded."""
+    tell = _pending.pop(name, None)
+    if tell is None:
+        return
     try:
-        skip = importlib.import_module("torch._dynamo.decorators").skip
-        for function in (read_selector, *chain.from_iterable(map(_writers, _WRITE))):
-            skip(function)
-        replace = torch.compiler.substitute_in_graph
-        replace(key_order)(_key_order)
-        replace(leaf_paths)(_leaf_paths)
-        replace(context_of)(_context_of)
-        replace(stopping_context)(_stopping_context)
-        replace(tree_flatten)(_flatten)
-        replace(tree_unflatten)(_build)
-    except (AttributeError, TypeError, ValueError) as error:
+        tell(sys.modules[f"{_PACKAGE}.{name}"])
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        _pending.clear()
         warnings.warn(f"torch's compiler cannot trace trees: {error}", stacklevel=2)
+
+
+def _substitute(_ops: ModuleType) -> None:
+    replace = sys.modules["torch"].compiler.substitute_in_graph
+    replace(key_order)(_key_order)
+    replace(leaf_paths)(_leaf_paths)
+    replace(context_of)(_context_of)
+    replace(stopping_context)(_stopping_context)
+    replace(tree_flatten)(_flatten)
+    replace(tree_unflatten)(_build)
+
+
+def _skip(functions: Iterable[Any]) -> None:
+    skip = importlib.import_module("torch._dynamo.decorators").skip
+    for function in functions:
+        skip(function)
+
+
+def _skip_reader(pattern: ModuleType) -> None:
+    _skip([pattern.read_selector])
+
+
+def _skip_writers(module: ModuleType) -> None:
+    _skip(_writers(module))
+
+
+_PACKAGE: Final = __name__.partition(".")[0]
+_WRITERS: Final = (
+    "nn.containers",
+    "nn.instance",
+    "nn.pytree",
+    "nn.states",
+    "nn.variables",
+)
+_pending: Final[dict[str, Callable[[ModuleType], None]]] = {
+    "ops.map": _substitute,
+    "selection.pattern": _skip_reader,
+    **dict.fromkeys(_WRITERS, _skip_writers),
+}
+"""What the compiler is still to be told, by the module that it is about."""
 
 
 def _writers(module: ModuleType) -> Iterator[FunctionType]:

@@ -11,10 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
-from ..core.node import Rule
-from ..objects.trace import watch
+from ..nn.trace import watch
 from ..ops.map import tree_flatten
-from .context import Aux
+from .bridge import Node
 
 
 __all__ = ["begin", "ravel", "register"]
@@ -39,18 +38,18 @@ def begin(jax: Any) -> None:
         )
 
 
-def register(jax: Any, cls: type, rule: Rule) -> None:
+def register(jax: Any, cls: type, node: Node) -> None:
     """Register a class in jax.
 
     Args:
         jax: The module.
         cls: The class.
-        rule: Its rule here.
+        node: Its rule here, as functions.
 
     Raises:
         ValueError: jax knows the class already.
     """
-    util = jax.tree_util
+    util, rule = jax.tree_util, node.rule
     makers = {
         GetAttrKey: util.GetAttrKey,
         DictKey: util.DictKey,
@@ -59,26 +58,19 @@ def register(jax: Any, cls: type, rule: Rule) -> None:
     }
 
     def keyed(flatten: Flatten) -> Callable[[Any], tuple[list[Any], Any]]:
-        def flatten_with_keys(node: Any) -> tuple[list[Any], Any]:
-            children, aux = flatten(node)
+        def flatten_with_keys(value: Any) -> tuple[list[Any], Any]:
+            children, aux = flatten(value)
             keys = rule.keys(getattr(aux, "aux", aux), len(children))
             named = [makers[type(key)](key.entry) for key in keys]
             return [*zip(named, children, strict=True)], aux
 
         return flatten_with_keys
 
-    def flatten(node: Any) -> tuple[Sequence[Any], Aux]:
-        children, aux = rule.flatten(node)
-        return children, Aux(rule, aux)
-
-    def unflatten(aux: Aux, children: Any) -> Any:
-        return rule.unflatten(aux.aux, [*children])
-
-    takes_apart: Flatten = flatten
-    rebuilds: Callable[[Any, Any], Any] = unflatten
+    flatten: Flatten = node.flatten
+    unflatten: Callable[[Any, Any], Any] = node.unflatten
     if rule.unflatten_into is not None:  # an object: its aux data compares itself
-        takes_apart, rebuilds = rule.flatten, rule.unflatten
-    util.register_pytree_with_keys(cls, keyed(takes_apart), rebuilds, takes_apart)
+        flatten, unflatten = rule.flatten, rule.unflatten
+    util.register_pytree_with_keys(cls, keyed(flatten), unflatten, flatten)
 
 
 def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ..core.node import Rule
-from .context import Aux
+from .bridge import Aux, Node
 
 
 __all__ = ["NAMESPACE", "begin", "register"]
@@ -23,28 +22,25 @@ def begin(optree: Any) -> None:
     """Do nothing: optree needs no preparation."""
 
 
-def register(optree: Any, cls: type, rule: Rule) -> None:
+def register(optree: Any, cls: type, node: Node) -> None:
     """Register a class in optree.
 
     Args:
         optree: The module.
         cls: The class.
-        rule: Its rule here.
+        node: Its rule here, as functions.
 
     Raises:
         ValueError: optree knows the class in the namespace already.
     """
 
-    def flatten(node: Any) -> tuple[Sequence[Any], Aux, list[Any]]:
-        children, aux = rule.flatten(node)
-        keys = rule.keys(aux, len(children))
-        return children, Aux(rule, aux), [key.entry for key in keys]
-
-    def unflatten(aux: Aux, children: Any) -> Any:
-        return rule.unflatten(aux.aux, [*children])
+    def flatten(value: Any) -> tuple[Sequence[Any], Aux, list[Any]]:
+        children, aux = node.flatten(value)
+        keys = node.keys(aux, len(children))
+        return children, aux, [key.entry for key in keys]
 
     is_container = issubclass(cls, Mapping | Sequence)
     entry = optree.AutoEntry if is_container else optree.GetAttrEntry
     optree.register_pytree_node(
-        cls, flatten, unflatten, path_entry_type=entry, namespace=NAMESPACE
+        cls, flatten, node.unflatten, path_entry_type=entry, namespace=NAMESPACE
     )

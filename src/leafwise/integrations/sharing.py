@@ -1,30 +1,198 @@
 """Transforms that keep shared references and write changes back.
 
 A transform of functions sees a graph of objects as a structure without leaves and a
-list of values. Inside, the objects are put together, the function runs, and everything
-is taken apart again; outside, the caller's own objects are filled with what came out,
-and only after all has gone well. Knows no framework.
+list of values. Inside, the objects are unflattened, the function runs, and everything
+is flattened again; outside, the caller's own objects are filled with what came out,
+and only after all has gone well. Objects in bound methods and partials are arguments
+like others. Knows no framework.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
-from typing import Any, Final, NamedTuple
+from types import FunctionType, MethodType
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..core.frozen import Frozen
+from ..core.auxdata import clip
+from ..core.node import Rule
 from ..core.registered import StaticRule
-from ..core.registry import install
-from ..core.view import GLOBAL
+from ..core.registry import GLOBAL, install
+from ..core.safely import Frozen
 from ..errors import TraceError
-from ..objects.graphdef import GraphDef, Taken, build, take
-from ..objects.state import unlink
-from ..objects.trace import check, levels
-from ..objects.variables import Variable
-from .calls import Call, dressed, unbind
-from .prefixes import RESULT, Groups, Option, Path, named
+from ..nn.arrays import DataNode
+from ..nn.graphs import GraphDef, Taken, build, take
+from ..nn.states import unlink
+from ..nn.statics import digest, same
+from ..nn.trace import check, levels
+from ..nn.variables import Variable
+from .options import ARGS, KWARGS, RESULT, Call, Groups, Option, Path, Which, named
 
 
-__all__ = ["ONE_GROUP", "Outline", "Ran", "put_back", "run", "share"]
+__all__ = [
+    "ONE_GROUP",
+    "Fixed",
+    "Outline",
+    "Ran",
+    "dressed",
+    "has_objects",
+    "put_back",
+    "put_static",
+    "run",
+    "share",
+    "take_static",
+    "unbind",
+]
+
+Static: TypeAlias = "dict[tuple[Any, ...], Any]"
+
+
+def has_objects(value: Any) -> bool:
+    """Say whether a value is, or contains, objects or variables."""
+    return bool(take([value]).tracked)
+
+
+def dressed(function: Call) -> Callable[[Call], Call]:
+    """Return a decorator that makes a function look like another one."""
+    if not callable(function):
+        raise TypeError(
+            f"a transform takes a function, got {type(function).__name__}: "
+            f"{clip(function)}"
+        )
+    updated = ("__dict__",) if isinstance(function, FunctionType) else ()
+    return functools.wraps(function, updated=updated)
+
+
+# ------------------------------------------------------------------ bound functions
+
+
+def unbind(function: Call) -> tuple[Call, Any]:
+    """Take the objects out of a bound method, a partial, or an object to be called.
+
+    Args:
+        function: Any function.
+
+    Returns:
+        A function that takes, before the arguments, what was taken out, and that.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise.integrations.sharing import unbind
+        >>> items = lw.List([1])
+        >>> function, held = unbind(items.append)
+        >>> held is items, function(held, 2), [*items]
+        (True, None, [1, 2])
+    """
+    if isinstance(function, MethodType) and has_objects(function.__self__):
+        return function.__func__, function.__self__
+    if isinstance(function, functools.partial):
+        return _unbind_partial(function)
+    if isinstance(function, DataNode):
+        return lambda held, *args, **kwargs: held(*args, **kwargs), function
+    return lambda _held, *args, **kwargs: function(*args, **kwargs), None
+
+
+def _unbind_partial(function: functools.partial[Any]) -> tuple[Call, Any]:
+    inner, inside = unbind(function.func)
+    pairs: list[tuple[Any, Any]] = [
+        *enumerate(function.args),
+        *function.keywords.items(),
+    ]
+    taken = [name for name, value in pairs if has_objects(value)]
+    known: dict[Any, Any] = dict(pairs)
+    count = len(function.args)
+
+    def call(held: Any, *args: Any, **kwargs: Any) -> Any:
+        now = known | dict(zip(taken, held[1], strict=True))
+        first = [now.pop(place) for place in range(count)]
+        return inner(held[0], *first, *args, **{**now, **kwargs})
+
+    return call, (inside, [known[name] for name in taken])
+
+
+# ---------------------------------------------------------------- static arguments
+
+
+class Fixed:
+    """What a compiled function depends on beside structures; a node without leaves.
+
+    Attributes:
+        order: For each value, the number of the list that it is in; None for one list.
+        static: The static arguments, by place.
+    """
+
+    __slots__ = ("order", "static")
+
+    def __init__(self, order: tuple[int, ...] | None, static: Static) -> None:
+        self.order = order
+        self.static = static
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Fixed:
+            return NotImplemented
+        return self.order == other.order and same(self.static, other.static)
+
+    def __hash__(self) -> int:
+        return hash((self.order, digest(self.static)))
+
+
+def take_static(
+    which: Which, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Static, tuple[Any, ...], dict[str, Any]]:
+    """Take the static arguments out of a call.
+
+    Returns:
+        The static arguments by place, and the call with None in their places.
+
+    Raises:
+        ValueError: One cannot be hashed, or has objects in it.
+    """
+    if not which:
+        return {}, args, kwargs
+    count = len(args)
+    static: Static = {}
+    pairs = [((ARGS, n), value) for n, value in enumerate(args)]
+    pairs += [((KWARGS, name), value) for name, value in kwargs.items()]  # type: ignore[misc]  # other places
+    for place, value in pairs:
+        if which.means(place, count):
+            _check_static(place, value)
+            static[place] = value
+    return (
+        static,
+        tuple(None if (ARGS, n) in static else value for n, value in enumerate(args)),
+        {
+            name: None if (KWARGS, name) in static else value
+            for name, value in kwargs.items()
+        },
+    )
+
+
+def put_static(
+    static: Static, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Put the static arguments back into a call."""
+    return (
+        tuple(static.get((ARGS, n), value) for n, value in enumerate(args)),
+        {name: static.get((KWARGS, name), value) for name, value in kwargs.items()},
+    )
+
+
+def _check_static(place: tuple[Any, ...], value: Any) -> None:
+    try:
+        hash(value)
+    except TypeError as error:
+        raise ValueError(
+            f"{named(place)} is static and cannot be hashed: {error}"
+        ) from None
+    if has_objects(value):
+        raise ValueError(
+            f"{named(place)} is static, but its values may change: it is or contains "
+            f"objects ({clip(value)}). Pass it as an ordinary argument; what is static "
+            "in an object stays static"
+        )
+
+
+# ------------------------------------------------------------- running a function
 
 
 class Outline(Frozen):
@@ -50,16 +218,6 @@ class Outline(Frozen):
         groups: tuple[int, ...],
     ) -> None:
         self._set(graphdef, links, groups)
-
-
-install(
-    Outline,
-    lambda _where: StaticRule(Outline, where=__name__.partition(".")[0]),
-    namespace=GLOBAL,
-    inherit=False,
-    exist_ok=False,
-    bridge=True,
-)
 
 
 class Ran(NamedTuple):
@@ -180,7 +338,7 @@ def _refuse_captured(
                 "grad, vmap, ...), and only a copy of it could come back.\n"
                 "Do one of these:\n"
                 "  1. pass the object to the function as an argument\n"
-                "  2. return its values, or a copy: leafwise.clone(...)"
+                "  2. return its values, or a copy: leafwise.nn.clone(...)"
             )
 
 
@@ -263,3 +421,18 @@ def share(
         return shared
 
     return decorate
+
+
+def _make_rule(cls: type, _where: str) -> Rule:
+    return StaticRule(cls, where=__name__.partition(".")[0])
+
+
+for _node in (Fixed, Outline):
+    install(
+        _node,
+        functools.partial(_make_rule, _node),
+        namespace=GLOBAL,
+        inherit=False,
+        exist_ok=False,
+        bridge=True,
+    )

@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.keys import GetAttrKey, SequenceKey
-from ..core.node import Rule
 from ..core.treedef import PyTreeDef
 from ..errors import StructureError
 from ..ops.map import tree_flatten_with_path
-from .context import Aux
+from .bridge import Aux, Node
 
 
 __all__ = ["begin", "ravel", "register"]
@@ -25,13 +24,13 @@ def begin(torch: Any) -> None:
     """Do nothing: torch needs no preparation."""
 
 
-def register(torch: Any, cls: type, rule: Rule) -> None:
+def register(torch: Any, cls: type, node: Node) -> None:
     """Register a class in torch's Python pytree module, with key paths.
 
     Args:
         torch: The module.
         cls: The class.
-        rule: Its rule here.
+        node: Its rule here, as functions.
 
     Raises:
         ValueError: torch knows the class already.
@@ -45,17 +44,17 @@ def register(torch: Any, cls: type, rule: Rule) -> None:
             return pytree.SequenceKey(key.idx)
         return pytree.MappingKey(key.entry)
 
-    def flatten(node: Any) -> tuple[list[Any], Aux]:
-        children, aux = rule.flatten(node)
-        return [*children], Aux(rule, aux)
+    def flatten(value: Any) -> tuple[list[Any], Aux]:
+        children, aux = node.flatten(value)
+        return [*children], aux
 
-    def flatten_with_keys(node: Any) -> tuple[list[tuple[Any, Any]], Aux]:
-        children, aux = rule.flatten(node)
-        keys = map(key_of, rule.keys(aux, len(children)))
-        return [*zip(keys, children, strict=True)], Aux(rule, aux)
+    def flatten_with_keys(value: Any) -> tuple[list[tuple[Any, Any]], Aux]:
+        children, aux = node.flatten(value)
+        keys = map(key_of, node.keys(aux, len(children)))
+        return [*zip(keys, children, strict=True)], aux
 
-    def unflatten(children: Any, context: Aux) -> Any:
-        return rule.unflatten(context.aux, [*children])
+    def unflatten(children: Any, aux: Aux) -> Any:
+        return node.unflatten(aux, children)
 
     pytree.register_pytree_node(
         cls, flatten, unflatten, flatten_with_keys_fn=flatten_with_keys

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..core.keypath import KeyPath
 from ..core.node import Rule
+from ..core.registry import GLOBAL
 from ..core.safely import type_name
-from ..core.view import GLOBAL
 from ..errors import CycleError, StructureError
 from .context import Context, context_of
 

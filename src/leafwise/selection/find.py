@@ -25,8 +25,6 @@ from typing import Any, Final, TypeAlias
 
 from ..core.auxdata import clip
 from ..core.builtins import DICT, LIST, TUPLE
-from ..core.code import locate
-from ..core.frozen import Frozen
 from ..core.keypath import KeyPath, end_of_quote, parse_literal
 from ..core.keys import (
     DictKey,
@@ -36,9 +34,9 @@ from ..core.keys import (
     literal,
 )
 from ..core.node import Fields, Rule, Shaped
-from ..core.safely import printed
+from ..core.safely import Frozen, printed
 from ..core.treedef import PyTreeDef
-from ..core.walk import flatten
+from ..core.walk import flatten, locate
 from ..errors import PathError
 from ..ops.context import Context, link_key, path_of
 

@@ -22,13 +22,12 @@ from operator import is_
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..core.auxdata import clip
-from ..core.code import locate, unlink
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
-from ..core.registry import lookup
+from ..core.registry import GLOBAL, lookup
 from ..core.safely import type_name
-from ..core.view import GLOBAL
+from ..core.walk import locate, unlink
 from ..errors import EditError
 from ..kinds import Kind, Marked
 from ..ops.context import Context, context_of
@@ -479,8 +478,8 @@ def tree_map_outer(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_map_outer(lambda x, y: x + y, {"a": 1, "b": [2]}, {"b": [3, 4]},
-        ...     fill=0)
+        >>> lw.selection.tree_map_outer(lambda x, y: x + y, {"a": 1, "b": [2]},
+        ...     {"b": [3, 4]}, fill=0)
         {'a': 1, 'b': [5, 4]}
     """
     if not trees:
@@ -562,7 +561,7 @@ def tree_zip_outer(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_zip_outer({"a": 1, "b": 2}, {"b": 3, "c": 4})
+        >>> lw.selection.tree_zip_outer({"a": 1, "b": 2}, {"b": 3, "c": 4})
         {'a': (1, MISSING), 'b': (2, 3), 'c': (MISSING, 4)}
     """
     return tree_map_outer(

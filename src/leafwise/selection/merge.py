@@ -12,9 +12,9 @@ from typing import Any, Final
 from ..core.auxdata import clip
 from ..core.keypath import KeyPath
 from ..core.node import Rule
+from ..core.registry import GLOBAL
 from ..core.safely import class_name, printed
 from ..core.values import Values, type_names
-from ..core.view import GLOBAL
 from ..core.walk import flatten
 from ..errors import EditError
 from ..ops.context import Context, context_of

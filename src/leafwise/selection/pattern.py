@@ -18,11 +18,10 @@ from typing import Any, Final
 from ..core.auxdata import clip, is_array_like
 from ..core.keypath import KeyPath, keystr
 from ..core.keys import literal
-from ..core.near import brief, nearest
-from ..core.registry import view_of
+from ..core.registry import GLOBAL, View, view_of
 from ..core.safely import class_name, printed, type_name
+from ..core.suggestions import brief, nearest
 from ..core.treedef import PyTreeDef
-from ..core.view import GLOBAL, View
 from ..errors import EditError, PathError, StructureError
 from ..ops.context import Context, plain_context, stopping_context
 from .find import (
@@ -66,9 +65,9 @@ class Selector:
     Example:
         >>> import leafwise as lw
         >>> tree = {"a": {"w": 1, "b": 2}, "c": {"w": 3}}
-        >>> lw.select(tree, lw.selector("**.w") & "a").get()
+        >>> lw.at(tree)[lw.selection.selector("**.w") & "a"].get()
         [1]
-        >>> lw.select(tree, ~lw.selector("a")).get()
+        >>> lw.at(tree)[~lw.selection.selector("a")].get()
         [3]
     """
 
@@ -374,11 +373,11 @@ def selector(what: Any, *, namespace: str = GLOBAL) -> Selector:
     Example:
         >>> import leafwise as lw
         >>> config = {"optim": {"lr": 0.1, "steps": 100}, "name": "run"}
-        >>> lw.select(config, lw.selector("**.s*") | str).items()
+        >>> lw.at(config)[lw.selection.selector("**.s*") | str].items()
         [(KeyPath((DictKey(key='optim'), DictKey(key='steps'))), 100), \
 (KeyPath((DictKey(key='name'),)), 'run')]
-        >>> large = lw.selector({"optim": lambda x: x > 1, "name": False})
-        >>> lw.select(config, large).get()
+        >>> large = lw.selection.selector({"optim": lambda x: x > 1, "name": False})
+        >>> lw.at(config)[large].get()
         [100]
     """
     made = read_selector(what, view_of(namespace))

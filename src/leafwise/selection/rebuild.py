@@ -11,12 +11,11 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any, Final
 
-from ..core.code import unlink
-from ..core.frozen import Frozen
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule, Shaped
-from ..core.safely import type_name
+from ..core.safely import Frozen, type_name
+from ..core.walk import unlink
 from ..errors import EditError
 from ..kinds import Kind, Marked
 from ..ops.context import Context

@@ -1,0 +1,429 @@
+"""Explains, after a failure, where two structures differ.
+
+Owns the `Difference` record and the texts of `StructureError`. It runs only
+once something did not fit, so it may be slow; it never decides whether things
+fit, it looks again at what `walk` refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from ..errors import StructureError
+from .algebra import Steps, align
+from .auxdata import clip
+from .builtins import listed
+from .keypath import KeyPath
+from .node import Rule
+from .registry import View
+from .safely import Frozen, class_name, shown
+from .suggestions import is_near
+from .values import contrast, contrast_classes, type_names
+from .walk import Code, Step, iter_steps, unlink
+
+
+__all__ = [
+    "Difference",
+    "changes",
+    "code_differences",
+    "deeper",
+    "differences",
+    "leaf_count_error",
+    "mismatch_error",
+    "suffix_clashes",
+]
+
+Node: TypeAlias = "tuple[Rule, int, Any]"
+"""A node of a structure."""
+
+_SHOWN = 5
+_MAX_FOUND = 1000
+_MAX_SHAPE = 200
+
+
+class Difference(Frozen):
+    """One place where a tree is not what a structure asks for.
+
+    Attributes:
+        path: Key path of the place.
+        expected: What the structure has there, in words.
+        actual: What the tree has there, in words.
+        hint: What to do about it, empty if nothing can be said.
+
+    Example:
+        >>> import leafwise as lw
+        >>> try:
+        ...     lw.tree_map(max, [1, (2, 3)], [1, [2, 3]])
+        ... except lw.StructureError as error:
+        ...     print(error.differences[0])
+        at [1]: expected tuple of length 2, got list of length 2
+    """
+
+    __slots__ = ("actual", "expected", "hint", "path")
+    __match_args__ = ("path", "expected", "actual", "hint")
+
+    path: KeyPath
+    expected: str
+    actual: str
+    hint: str
+
+    def __init__(
+        self, path: KeyPath, expected: str, actual: str, hint: str = ""
+    ) -> None:
+        self._set(path, expected, actual, hint)
+
+    def __str__(self) -> str:
+        return f"at {self.path.where()}: expected {self.expected}, got {self.actual}"
+
+
+_SKIP = object()
+
+
+def differences(code: Code, tree: Any, view: View) -> list[Difference]:
+    """Return where a tree does not have the structure of a code.
+
+    Below a difference nothing further is reported.
+
+    Args:
+        code: The structure that was asked for.
+        tree: What was given.
+        view: The view to name the nodes of `tree` by.
+    """
+    return _compare(code, tree, lambda path, node: None, view, _pair)
+
+
+def deeper(
+    code: Code,
+    tree: Any,
+    view: View,
+    is_leaf: Callable[[KeyPath, Any], bool],
+    hint: str,
+) -> list[Difference]:
+    """Return where a tree goes deeper than a code that is a prefix of it.
+
+    Args:
+        code: The structure.
+        tree: The tree.
+        view: Says what is a node.
+        is_leaf: Says what is a leaf all the same.
+        hint: What to do about it.
+    """
+    refuse = _refusing_nodes(view, is_leaf, hint)
+    return _compare(code, tree, refuse, view, _pair)
+
+
+def changes(code: Code, tree: Any, view: View) -> list[Difference]:
+    """Return where the structure of a tree is not that of a code, none if it is.
+
+    The rules of the code say what is the same, as they do when a tree is matched:
+    it may have been put together of structures from more than one registry.
+    """
+    refuse = _refusing_nodes(view, lambda path, node: False, "")
+    return _compare(code, tree, refuse, view, _match_equal)
+
+
+def _refusing_nodes(
+    view: View, is_leaf: Callable[[KeyPath, Any], bool], hint: str
+) -> Callable[[KeyPath, Any], Difference | None]:
+    def refuse(path: KeyPath, node: Any) -> Difference | None:
+        if view.resolve(type(node)) is None or is_leaf(path, node):
+            return None
+        return Difference(path, "a leaf", describe(node, view), hint)
+
+    return refuse
+
+
+def _pair(rule: Rule, arity: int, aux: Any, node: Any) -> Sequence[Any] | None:
+    return rule.match(aux, arity, node)
+
+
+def _match_equal(rule: Rule, arity: int, aux: Any, node: Any) -> Sequence[Any] | None:
+    """Return the children of a node, None if it is not taken apart to this entry."""
+    children = rule.match(aux, arity, node)
+    if children is None or type(node) is not rule.class_of(aux):
+        return None
+    return children if rule.same_aux(aux, rule.flatten(node)[1]) else None
+
+
+def _compare(
+    code: Code,
+    tree: Any,
+    at_leaf: Callable[[KeyPath, Any], Difference | None],
+    view: View,
+    pair: Callable[[Rule, int, Any, Any], Sequence[Any] | None],
+) -> list[Difference]:
+    found: list[Difference] = []
+    stack: list[tuple[Any, Any]] = [((), tree)]
+    for step in iter_steps(code, backwards=True):
+        slot, node = stack.pop()
+        if step is None:
+            if node is not _SKIP:
+                found += filter(None, (at_leaf(_path(slot), node),))
+            continue
+        rule, arity, aux = step
+        children = None if node is _SKIP else pair(rule, arity, aux, node)
+        if children is not None:
+            keys = rule.keys(aux, arity)
+            stack += [
+                ((slot, k), child) for k, child in zip(keys, children, strict=True)
+            ]
+            continue
+        if node is not _SKIP and len(found) < _MAX_FOUND:
+            found.append(_difference(_path(slot), rule, arity, aux, node, view))
+        stack += [((), _SKIP)] * arity
+    return found[::-1]
+
+
+def code_differences(a: Code, b: Code) -> list[Difference]:
+    """Return where two structures differ, none if they are equal."""
+    return _compare_codes(a, b, _unequal, between_leaves=True)
+
+
+def suffix_clashes(a: Code, b: Code) -> list[Difference]:
+    """Return where both structures have nodes that do not pair."""
+    return _compare_codes(a, b, _unpaired, between_leaves=False)
+
+
+Paired: TypeAlias = "Callable[[Any, Any], Sequence[int] | None]"
+
+
+def _unequal(first: Any, second: Any) -> Sequence[int] | None:
+    rule, arity, aux = first
+    other, other_arity, other_aux = second
+    if rule is not other or arity != other_arity or not rule.same_aux(aux, other_aux):
+        return None
+    return align(*first, *second)
+
+
+def _unpaired(first: Any, second: Any) -> Sequence[int] | None:
+    return align(*first, *second)
+
+
+def _compare_codes(
+    a: Code, b: Code, pair: Paired, *, between_leaves: bool
+) -> list[Difference]:
+    """Compare two structures node by node; a leaf against a node may count or not."""
+    first, second = Steps(a), Steps(b)
+    found: list[Difference] = []
+    stack: list[tuple[Any, int, int]] = [((), first.root, second.root)]
+    while stack:
+        slot, i, j = stack.pop()
+        one, other = first.steps[i], second.steps[j]
+        if one is None or other is None:
+            if between_leaves and one is not other:
+                found.append(Difference(_path(slot), _say(one), _say(other)))
+            continue
+        places = pair(one, other)
+        if places is None:
+            found.append(Difference(_path(slot), *_told_apart(one, other)))
+            continue
+        keys = one[0].keys(one[2], one[1])
+        ours, theirs = first.children(i), second.children(j)
+        children = [
+            ((slot, key), child, theirs[place])
+            for key, child, place in zip(keys, ours, places, strict=True)
+        ]
+        stack += reversed(children)
+    return found
+
+
+def _say(step: Step) -> str:
+    if step is None:
+        return "a leaf"
+    rule, arity, aux = step
+    return describe_node(rule, arity, aux)
+
+
+def _path(slot: Any) -> KeyPath:
+    return KeyPath(unlink(slot))
+
+
+def _difference(
+    path: KeyPath, rule: Rule, arity: int, aux: Any, node: Any, view: View
+) -> Difference:
+    expected = describe_node(rule, arity, aux)
+    actual = describe(node, view)
+    one, other = (rule, arity, aux), step_of(node, view)
+    missing, extra = ([], []) if other is None else _key_changes(one, other)
+    if missing or extra:
+        actual += f" ({_changes(missing, extra)})"
+    elif other is not None:
+        expected, actual = _told_apart(one, other)
+    hint = _hint(rule, node, view) or _misspelt(missing, extra)
+    return Difference(path, expected, actual, hint)
+
+
+def _key_changes(one: Node, other: Node) -> tuple[list[Any], list[Any]]:
+    """Return the missing and the extra keys, where both sides are mappings."""
+    if not (one[0].is_mapping and other[0].is_mapping):
+        return [], []
+    wanted, given = (
+        dict.fromkeys(key.key for key in rule.keys(aux, arity))
+        for rule, arity, aux in (one, other)
+    )
+    missing = [key for key in wanted if key not in given]
+    return missing, [key for key in given if key not in wanted]
+
+
+def _changes(missing: list[Any], extra: list[Any]) -> str:
+    parts = [f"missing {listed(missing)}"] if missing else []
+    parts += [f"extra {listed(extra)}"] if extra else []
+    return "; ".join(parts)
+
+
+# ------------------------------------------------------- nodes that look the same
+
+
+def _told_apart(one: Node, other: Node) -> tuple[str, str]:
+    """Describe two nodes that differ, with what tells them apart if need be."""
+    expected, actual = describe_node(*one), describe_node(*other)
+    if expected != actual:
+        return expected, actual
+    said = _contrast(one, other)
+    if isinstance(said, str):
+        return expected, f"{actual} ({said})"
+    return f"{expected} ({said[0]})", f"{actual} ({said[1]})"
+
+
+def _contrast(one: Node, other: Node) -> tuple[str, str] | str:
+    """Say what is different about two nodes of which the descriptions are the same."""
+    (rule, _, aux), (other_rule, _, other_aux) = one, other
+    classes = rule.class_of(aux), other_rule.class_of(other_aux)
+    if classes[0] is not classes[1]:
+        return contrast_classes(*classes)
+    if rule is not other_rule:
+        origins = rule.origin(), other_rule.origin()
+        if origins[0] != origins[1]:
+            return origins
+        return origins[0], f"{origins[1]}, another time"
+    missing, extra = _key_changes(one, other)
+    if missing or extra:
+        return _changes(missing, extra)
+    found = rule.contrast(aux, other_aux)
+    if found is not None:
+        return found
+    return contrast(rule.node_data(aux), rule.node_data(other_aux))
+
+
+def _misspelt(missing: list[Any], extra: list[Any]) -> str:
+    """Say which extra key looks like a missing one, if one does."""
+    for key in missing:
+        for other in extra:
+            if type(key) is str and type(other) is str and is_near(key, other):
+                return f"perhaps {shown(other)} is meant to be {shown(key)}"
+    return ""
+
+
+def step_of(node: Any, view: View) -> Node | None:
+    """Take a node apart, None for a leaf and where that fails."""
+    rule = view.resolve(type(node))
+    if rule is None:
+        return None
+    try:
+        children, aux = rule.flatten(node)
+    except Exception:
+        return None
+    return rule, len(children), aux
+
+
+def describe(node: Any, view: View) -> str:
+    """Say in words what a value is, as a node or as a leaf."""
+    rule = view.resolve(type(node))
+    if rule is None:
+        return f"leaf {clip(node)} ({class_name(type(node))})"
+    step = step_of(node, view)
+    if step is None:
+        return f"a {class_name(type(node))} that cannot be flattened"
+    return describe_node(*step)
+
+
+def describe_node(rule: Rule, arity: int, aux: Any) -> str:
+    """Return in words what a node of a structure is."""
+    return rule.describe(aux, arity)
+
+
+def _hint(rule: Rule, node: Any, view: View) -> str:
+    if node is None:
+        return "None is a node without children; none_is_leaf=True makes it a leaf"
+    if view.resolve(type(node)) is None and isinstance(node, rule.cls):
+        return _hint_of_leaf(type(node), rule)
+    return rule.hint(node)
+
+
+def _hint_of_leaf(cls: type, rule: Rule) -> str:
+    """Say why an instance of the class of a rule, or of a subclass, is a leaf."""
+    if cls is not rule.cls:
+        names = cls.__qualname__, rule.cls.__qualname__
+        if names[0] == names[1]:
+            names = type_names(cls, rule.cls)
+        return (
+            f"{names[0]} is a subclass of {names[1]}, and subclasses are leaves unless "
+            "they are registered"
+        )
+    if not rule.where:
+        return ""
+    scope = f" in namespace {rule.namespace!r}" if rule.namespace else ""
+    return (
+        f"{cls.__qualname__} was registered{scope} when the structure was made, and is "
+        "not registered here and now"
+    )
+
+
+# ----------------------------------------------------------------- the errors
+
+
+def mismatch_error(
+    found: Sequence[Difference], *, subject: str, tree_index: int | None = None
+) -> StructureError:
+    """Return the error that shows the first few differences and has them all.
+
+    Args:
+        found: The differences, in leaf order.
+        subject: The beginning of the message, which tree does not match what.
+        tree_index: Which tree was wrong, where there are several.
+    """
+    if not found:
+        return StructureError(subject, tree_index=tree_index)
+    count = len(found)
+    places = "1 place" if count == 1 else f"{count} places"
+    lines = [f"{subject}, in {places}:"]
+    lines += [f"  {difference}" for difference in found[:_SHOWN]]
+    if count > _SHOWN:
+        lines.append(f"  and {count - _SHOWN} more")
+    hints = [difference.hint for difference in found[:_SHOWN] if difference.hint]
+    lines += [f"hint: {hint}" for hint in dict.fromkeys(hints)]
+    first = found[0]
+    return StructureError(
+        "\n".join(lines),
+        path=first.path,
+        expected=first.expected,
+        actual=first.actual,
+        tree_index=tree_index,
+        differences=tuple(found),
+    )
+
+
+def leaf_count_error(
+    expected: int, given: list[Any], leaves: Any, shape: str
+) -> StructureError:
+    """Return the error for a number of leaves that a treedef does not have.
+
+    Args:
+        expected: How many leaves the treedef has.
+        given: What was read of the leaves, at most one more than expected.
+        leaves: Where they came from.
+        shape: The text of the treedef.
+    """
+    wanted = "1 leaf" if expected == 1 else f"{expected} leaves"
+    sized = len(given) < expected or not hasattr(leaves, "__len__")
+    actual = str(len(given) if sized else len(leaves))
+    if len(given) > expected and sized:
+        actual = "more"
+    if len(shape) > _MAX_SHAPE:
+        shape = shape[: _MAX_SHAPE - 3] + "..."
+    return StructureError(
+        f"the treedef has {wanted}, got {actual}\n  treedef: {shape}",
+        expected=wanted,
+        actual=actual,
+    )

@@ -1,0 +1,527 @@
+"""Treedefs written down: what a pickle of one is made of, and its text as JSON.
+
+Owns the state: plain tuples, one for each node, in which a node's rule is named by its
+kind, or by the class and the namespace it was registered in. Reading a state calls no
+function that the state could name and trusts nothing in it.
+
+Owns the JSON form: one object with the version, the modes and a flat list of entries.
+Classes are named by module and qualified name, keys by their text, aux data by JSON
+where that is enough, or by a codec that was registered for the class. What has no text
+is refused before anything is written. Reading imports nothing, calls nothing that the
+text names, and passes through the same checks as unpickling.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+from ..errors import NamespaceError, PathError, RegistryError, TreeDefError
+from .auxdata import clip
+from .builtins import BY_NAME
+from .keypath import KeyPath, parse_literal
+from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
+from .node import Rule
+from .registry import (
+    Mode,
+    check_callable,
+    check_class,
+    named_object,
+    registered_class,
+    view_of,
+)
+from .safely import class_name, printed, shown, type_name
+from .walk import Code, Entry, locate, node_path
+
+
+__all__ = [
+    "dump",
+    "load",
+    "read_json",
+    "read_value",
+    "register_codec",
+    "write_json",
+    "write_value",
+]
+
+
+# ------------------------------------------------------------------------------- states
+
+
+_STATE_VERSION: Final = 1
+
+
+def dump(code: Code, count: int, mode: Mode) -> tuple[Any, ...]:
+    """Return the state of a treedef: nested tuples of plain values and aux data."""
+    entries = tuple(
+        (run, *_name(rule), arity, rule.dump_aux(aux)) for run, rule, arity, aux in code
+    )
+    return _STATE_VERSION, mode.namespace, mode.none_is_leaf, count, entries
+
+
+def _name(rule: Rule) -> tuple[Any, ...]:
+    if BY_NAME.get(rule.name) is rule:
+        return (rule.name,)
+    return ((rule.cls, rule.namespace),)
+
+
+def load(state: Any) -> tuple[tuple[Entry, ...], int, Mode]:
+    """Return code, number of leaves and mode of a state.
+
+    Raises:
+        TreeDefError: The state is malformed, or names a class that is not
+            registered in this process.
+    """
+    match state:
+        case (int(version), str(namespace), bool(none_is_leaf), int(count), entries):
+            pass
+        case _:
+            raise _malformed("it is no tuple of version, mode, count and entries")
+    if version != _STATE_VERSION:
+        raise _malformed(f"version {version} is unknown, only {_STATE_VERSION} is read")
+    if type(entries) is not tuple or type(count) is not int:
+        raise _malformed("its count or its entries are of a wrong type")
+    code = tuple(map(_load_entry, entries))
+    _check_arities(code, count)
+    return code, count, Mode(namespace, none_is_leaf)
+
+
+def _load_entry(entry: Any) -> Entry:
+    if type(entry) is not tuple or len(entry) != 4:
+        raise _malformed("an entry is no tuple of four")
+    run, name, arity, aux = entry
+    if type(run) is not int or type(arity) is not int or run < 0 or arity < 0:
+        raise _malformed("a count in an entry is no natural number")
+    rule = _find_rule(name)
+    try:
+        return run, rule, arity, rule.load_aux(arity, aux)
+    except (TypeError, ValueError, AttributeError, IndexError) as error:
+        raise _malformed(
+            f"aux data does not fit a {rule.name}: {printed(error)}"
+        ) from None
+
+
+def _find_rule(name: Any) -> Rule:
+    if type(name) is str and name in BY_NAME:
+        return BY_NAME[name]
+    if type(name) is not tuple or len(name) != 2 or not isinstance(name[0], type):
+        raise _malformed("an entry names no rule")
+    cls, namespace = name
+    if type(namespace) is not str:
+        raise _malformed("an entry names no namespace")
+    try:
+        rule = view_of(namespace).resolve(cls)
+    except NamespaceError as error:
+        raise TreeDefError(printed(error)) from None
+    if rule is None or BY_NAME.get(rule.name) is rule:
+        scope = f"in namespace {shown(namespace)}" if namespace else "globally"
+        raise TreeDefError(
+            f"this treedef has a node of {class_name(cls)}, which is not registered "
+            f"{scope} in this process; register the class before reading it"
+        )
+    return rule
+
+
+def _check_arities(code: Sequence[Entry], count: int) -> None:
+    """Check that the entries make up exactly one tree with that many leaves."""
+    held = total = 0
+    for run, _, arity, _ in code:
+        held += run
+        total += run
+        if arity > held:
+            raise _malformed("a node has more children than there are")
+        held += 1 - arity
+    if count != (total if code else 1) or (code and held != 1):
+        raise _malformed("its entries do not make up one tree")
+
+
+def _malformed(why: str) -> TreeDefError:
+    return TreeDefError(f"malformed state of a treedef: {why}")
+
+
+# --------------------------------------------------------------------------------- JSON
+
+
+_VERSION: Final = 1
+_DEPTH: Final = 64
+Codec: TypeAlias = "tuple[Callable[[Any], Any], Callable[[Any], Any]]"
+_codecs: dict[tuple[type, str], Codec] = {}
+
+
+def register_codec(
+    cls: type,
+    to_json: Callable[[Any], Any],
+    from_json: Callable[[Any], Any],
+    *,
+    namespace: str = "",
+) -> None:
+    """Say how the aux data of a registered class is written as JSON.
+
+    Args:
+        cls: The class.
+        to_json: Takes the aux data, returns what `json.dumps` takes.
+        from_json: Takes what `json.loads` returned, returns the aux data.
+        namespace: The namespace that the class is registered in.
+
+    Raises:
+        RegistryError: Not a class, or a function that is none.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Tagged:
+        ...     def __init__(self, x, tags): self.x, self.tags = x, tags
+        >>> _ = lw.register_pytree_node(
+        ...     Tagged, lambda t: ((t.x,), t.tags), lambda tags, xs: Tagged(*xs, tags))
+        >>> lw.register_codec(Tagged, sorted, frozenset)
+        >>> treedef = lw.tree_structure(Tagged(1, frozenset({"b", "a"})))
+        >>> lw.PyTreeDef.from_json(treedef.to_json()) == treedef
+        True
+    """
+    check_class(cls)
+    check_callable(to_json, "the to_json function", cls)
+    check_callable(from_json, "the from_json function", cls)
+    _codecs[cls, namespace] = (to_json, from_json)
+
+
+# --------------------------------------------------------------------- writing
+
+
+def write_json(code: Code, count: int, mode: Mode) -> str:
+    """Return the text of a structure.
+
+    Raises:
+        TreeDefError: Something in it has no text, or none that could be read again;
+            with a note of the key path of the node.
+    """
+    _, namespace, none_is_leaf, _, entries = dump(code, count, mode)
+    nodes: list[str] = []
+    checked: set[Rule] = set()
+    try:
+        for entry, (_, rule, _, _) in zip(entries, code, strict=True):
+            if rule not in checked:
+                _check_found_again(rule, entry[1])
+                checked.add(rule)
+            nodes.append(_json_of(_write_entry(*entry, rule=rule)))
+    except Exception as error:
+        locate(error, [*reversed(node_path(code, len(nodes)))])
+        raise
+    head = {
+        "leafwise": _VERSION,
+        "namespace": namespace,
+        "none_is_leaf": none_is_leaf,
+        "leaves": count,
+    }
+    return f'{_json_of(head)[:-1]},"nodes":[{",".join(nodes)}]}}'
+
+
+def _json_of(value: Any) -> str:
+    """Return the text of what a codec, or this module, made.
+
+    Raises:
+        TreeDefError: It is not made of JSON values.
+    """
+    try:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TreeDefError(f"a node cannot be written as JSON: {error}") from None
+
+
+def _write_entry(run: int, name: Any, arity: int, aux: Any, *, rule: Rule) -> list[Any]:
+    if isinstance(name, str):
+        return [run, name, arity, rule.aux_to_json(aux, _Write)]
+    cls, namespace = name
+    return [run, [_class_name(cls), namespace], arity, _write_custom(rule, aux)]
+
+
+def _check_found_again(rule: Rule, name: Any) -> None:
+    """Refuse a class that reading would not find, or would find with another rule.
+
+    Args:
+        rule: The rule of a node.
+        name: A word for the rules of built-in nodes, or class and namespace.
+
+    Raises:
+        TreeDefError: It is one of these.
+    """
+    if isinstance(name, str):
+        return
+    cls, namespace = name
+    module, qualname = _split(_class_name(cls))
+    try:
+        found = registered_class(module, qualname, namespace)
+    except RegistryError as error:
+        raise TreeDefError(f"{error}, so it could not be read again") from None
+    if found is not cls:
+        raise TreeDefError(
+            f"more than one class {qualname!r} of module {module!r} is registered in "
+            "this process, so it is not known which one would be read"
+        )
+    if view_of(namespace).resolve(cls) is not rule:
+        raise TreeDefError(
+            f"{qualname} was registered anew since this treedef was made, so another "
+            "structure would be read"
+        )
+
+
+def _write_key(key: Any) -> str:
+    """Return the text of a key, if that is read back as the very same key.
+
+    NaN is refused, which is not equal to the NaN that is read back.
+
+    Raises:
+        TreeDefError: The key has no such text.
+    """
+    text = ""
+    try:
+        text = literal(key)
+        again = parse_literal(text)
+        is_same = _are_alike(again, key) and literal(again) == text and again == key
+    except Exception:  # of the key's own, from its `repr`
+        is_same = False
+    if not is_same:
+        raise TreeDefError(f"the dict key {clip(key)} has no text to write as JSON")
+    return text
+
+
+def _are_alike(a: Any, b: Any) -> bool:
+    """Say whether two keys are of the same type, and what is in them as well."""
+    if type(a) is not type(b):
+        return False
+    return type(a) is not tuple or (len(a) == len(b) and all(map(_are_alike, a, b)))
+
+
+def _class_name(cls: type) -> str:
+    return f"{cls.__module__}:{class_name(cls)}"
+
+
+def _object_name(value: Any) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, type):
+        name = _class_name(value)
+    else:
+        module, own = (getattr(value, f"__{of}__", "") for of in ("module", "qualname"))
+        name = f"{module}:{own}"
+    if _find_object(name) is not value:
+        raise TreeDefError(
+            f"{clip(value)} has no name by which it could be found again; only "
+            "module-level functions and classes can be written as JSON"
+        )
+    return name
+
+
+class _Write:
+    """What rules write aux data with; see `Rule.aux_to_json`."""
+
+    @staticmethod
+    def key(key: Any) -> str:
+        return _write_key(key)
+
+    @staticmethod
+    def named(value: Any) -> str | None:
+        return _object_name(value)
+
+    @staticmethod
+    def value(value: Any) -> Any:
+        return write_value(value)
+
+    @staticmethod
+    def codec(rule: Rule) -> Codec | None:
+        return codec_of(rule)
+
+
+def codec_of(rule: Rule) -> Codec | None:
+    """Return the two functions that a class was registered with, or its own."""
+    return _codecs.get((rule.cls, rule.namespace), rule.codec)
+
+
+def _write_custom(rule: Rule, aux: Any) -> Any:
+    try:
+        return rule.aux_to_json(aux, _Write)
+    except TreeDefError as error:
+        raise TreeDefError(
+            f"the aux data of {class_name(rule.cls)} cannot be written as JSON: "
+            f"{error}; register a codec for the class with leafwise.register_codec"
+        ) from None
+
+
+_IN_HEX: Final = "x"
+
+
+def _write_key_object(key: Any) -> str:
+    """Return the text of a key object, if an equal one is read back.
+
+    Raises:
+        TreeDefError: It has no such text.
+    """
+    text = ""
+    try:
+        text = str(key)
+        (again,) = KeyPath.parse(text)
+        is_same = type(again) is type(key) and again == key
+    except Exception:  # of the key's own, from its `repr`
+        is_same = False
+    if not is_same:
+        raise TreeDefError(f"the key {clip(key)} has no text to write as JSON")
+    return text
+
+
+def write_value(value: Any, depth: int = 0) -> Any:
+    """Write a value so that each type comes back as itself.
+
+    Raises:
+        TreeDefError: It has no text.
+    """
+    cls = type(value)
+    if value is None or cls in (bool, str):
+        return value
+    if cls is int:
+        text = literal(value)
+        return value if _IN_HEX not in text else ["literal", text]
+    if cls is float and math.isfinite(value):
+        return value
+    if depth >= _DEPTH:
+        raise TreeDefError("it is nested too deeply")
+    if cls in (tuple, list):
+        return [cls.__name__, *(write_value(item, depth + 1) for item in value)]
+    if cls is dict:
+        items = [[_write_key(k), write_value(v, depth + 1)] for k, v in value.items()]
+        return ["dict", *items]
+    if cls is DictKey:
+        return ["dict key", _write_key(value.key)]
+    if cls in (SequenceKey, GetAttrKey, FlattenedIndexKey):
+        return ["key", _write_key_object(value)]
+    if isinstance(value, type):
+        return ["class", _object_name(value)]
+    try:
+        return ["literal", _write_key(value)]
+    except TreeDefError:
+        raise TreeDefError(f"{clip(value)} ({class_name(cls)}) has no text") from None
+
+
+# --------------------------------------------------------------------- reading
+
+
+def read_json(text: str, limit: int) -> tuple[tuple[Entry, ...], int, Mode]:
+    """Return code, number of leaves and mode of a text.
+
+    Raises:
+        TreeDefError: The text is malformed, too long, or names what is not here.
+    """
+    if not isinstance(text, str):
+        raise TreeDefError(f"a treedef is read from a str, got {type_name(text)}")
+    if len(text) > limit:
+        raise TreeDefError(f"the text has {len(text)} characters, the limit is {limit}")
+    try:
+        data = json.loads(text)
+        return load(_read_state(data))
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
+        if isinstance(error, TreeDefError):
+            raise
+        reason = " ".join(printed(error).split()) or type_name(error)
+        raise TreeDefError(f"malformed text of a treedef: {reason}") from None
+    except PathError as error:
+        raise TreeDefError(f"malformed text of a treedef: {printed(error)}") from None
+
+
+def _read_state(data: Any) -> tuple[Any, ...]:
+    if type(data) is not dict or data.get("leafwise") != _VERSION:
+        raise TreeDefError(
+            f"malformed text of a treedef: no object of version {_VERSION}"
+        )
+    entries = tuple(_read_entry(*node) for node in data["nodes"])
+    return 1, data["namespace"], data["none_is_leaf"], data["leaves"], entries
+
+
+def _read_entry(run: Any, name: Any, arity: Any, aux: Any) -> tuple[Any, ...]:
+    if type(name) is str:
+        found = BY_NAME.get(name)  # `load` refuses a name that stands for nothing
+        return run, name, arity, found and found.aux_from_json(aux, _Read)
+    class_name, namespace = name
+    cls = registered_class(*_split(class_name), namespace)
+    rule = view_of(namespace).resolve(cls)
+    return run, (cls, namespace), arity, rule and rule.aux_from_json(aux, _Read)
+
+
+class _Read:
+    """What rules read aux data with; see `Rule.aux_from_json`."""
+
+    @staticmethod
+    def key(text: str) -> Any:
+        return parse_literal(text)
+
+    @staticmethod
+    def named(name: Any) -> Any:
+        return _find_named(name)
+
+    @staticmethod
+    def value(value: Any) -> Any:
+        return read_value(value)
+
+    @staticmethod
+    def decoded(rule: Rule, written: Any) -> Any:
+        """Read what a codec wrote.
+
+        Raises:
+            TreeDefError: There is no codec, or it cannot read this.
+        """
+        codec, name = codec_of(rule), class_name(rule.cls)
+        if not codec:
+            raise TreeDefError(f"no codec is registered for {name}")
+        try:
+            return codec[1](written)
+        except Exception as error:
+            raise TreeDefError(
+                f"the codec of {name} cannot read {clip(written)}"
+            ) from error
+
+
+def read_value(value: Any) -> Any:
+    """Read a value that `write_value` wrote.
+
+    Raises:
+        TreeDefError: It is malformed.
+    """
+    if type(value) is not list:
+        if type(value) is dict:
+            raise TreeDefError("malformed text of a treedef: a bare object")
+        return value
+    kind, *items = value
+    if kind == "tuple":
+        return tuple(map(read_value, items))
+    if kind == "list":
+        return [*map(read_value, items)]
+    if kind == "dict":
+        return {parse_literal(key): read_value(item) for key, item in items}
+    (item,) = items
+    if kind == "literal":
+        return parse_literal(item)
+    if kind == "dict key":
+        return DictKey(parse_literal(item))
+    if kind == "key":
+        (key,) = KeyPath.parse(item)
+        return key
+    if kind == "class":
+        return _find_named(item)
+    raise TreeDefError(f"malformed text of a treedef: a value of kind {clip(kind)}")
+
+
+def _split(name: Any) -> tuple[str, str]:
+    module, _, qualname = str(name).partition(":")
+    return module, qualname
+
+
+def _find_named(name: Any) -> Any:
+    """Find what a name stands for, among the modules that are loaded."""
+    if name is None:
+        return None
+    found = _find_object(name)
+    if found is None:
+        raise TreeDefError(f"{clip(name)} is not found in a module that is loaded")
+    return found
+
+
+def _find_object(name: Any) -> Any:
+    return named_object(*_split(name))

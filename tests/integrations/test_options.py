@@ -1,0 +1,95 @@
+"""Which arguments an option means, what a function is bound to, prefix trees."""
+
+import functools
+
+import pytest
+
+import leafwise as lw
+from leafwise.integrations.options import ARGS, KWARGS, Groups, Option, Which, named
+from leafwise.integrations.sharing import Fixed, unbind
+
+
+def taking(a, b, /, c, d=1, *, e, **more):
+    """Take all sorts of arguments."""
+
+
+@pytest.mark.parametrize(
+    ("numbers", "names", "expected"),
+    [
+        (None, None, ([], [])),
+        (2, None, ([2], ["c"])),
+        ((0, -1), None, ([0, 3], ["d"])),
+        (None, "c", ([2], ["c"])),
+        (None, ["e", "z"], ([], ["e", "z"])),
+        (1, "d", ([1], ["d"])),
+    ],
+)
+def test_numbers_and_names_stand_for_each_other(numbers, names, expected):
+    """Where only one of both is given, the signature says the other."""
+    which = Which("static", taking, numbers, names)
+    assert (sorted(which.numbers), sorted(which.names)) == expected
+    assert bool(which) is (expected != ([], []))
+
+
+def test_functions_without_a_signature():
+    """They are taken at their word."""
+    which = Which("static", max, -1, "x")
+    assert which.means((ARGS, 2), 3)
+    assert not which.means((ARGS, 1), 3)
+    assert which.means((KWARGS, "x"), 3)
+
+
+def test_static_values_are_told_apart_by_type():
+    """So a function is compiled anew for True after 1."""
+    values = 1, True, 1.0, "1", float("nan")
+    fixed = [Fixed(None, {(0, 0): value}) for value in values]
+    assert len({*fixed, *fixed}) == len(values)
+    assert fixed[0] == Fixed(None, {(0, 0): 1})
+    assert fixed[0] != Fixed((0,), {(0, 0): 1})
+
+
+def test_only_objects_are_carried():
+    """Whatever else a function is bound to stays in it."""
+    model = lw.Dict(x=lw.data(1))
+
+    def f(a, b, *, c):
+        return a.x, b, c
+
+    partial = functools.partial(f, model, "b", c=[model])
+    function, held = unbind(partial)
+    assert held == (None, [model, [model]])
+    other = lw.Dict(x=lw.data(2))
+    assert function((None, [other, "c"])) == (2, "b", "c")
+    for plain in (len, "text".join, functools.partial(f, 1), Fixed(None, {}).__eq__):
+        assert unbind(plain)[1] in (None, (None, []))
+
+
+def test_places_by_the_longest_path():
+    """What is said of a place holds for all below it."""
+    groups = Groups(Option("in_axes", ({"a": 0, "b": [1, None]}, 2)), Option("", 3))
+    args = {"a": [5, 5], "b": [6, {"k": 7}]}, (8,)
+    places = groups.of_call((args, {"x": 9}, None))
+    said = {
+        (0, 0, "a", 1): 0,
+        (0, 0, "b", 0): 1,
+        (0, 0, "b", 1, "k"): None,
+        (0, 1, 0): 2,
+        (1, "x"): None,
+        (2,): None,
+    }
+    assert {path: groups.inputs[places(path)] for path in said} == said
+    assert groups.of_result([1])((3, 0)) == len(groups.inputs)
+    for wrong in ((), ({}, 1), ({"a": 1, "b": [1]}, 1), ({"a": 1, "b": (1, 2)}, 1)):
+        with pytest.raises(ValueError, match="in_axes"):
+            groups.of_call((wrong, {}, None))
+
+
+def test_names_of_places():
+    """In the words of the caller."""
+    roots = ([1, lw.Dict(w=lw.data([1]))], {"x": (2,)}, None, {"y": [3]})
+    assert named((0, 1, "w", 0), roots) == "argument 1 at ['w'][0]"
+    assert named((0, 0), roots) == "argument 0"
+    assert named((1, "x", 0), roots) == "keyword x at [0]"
+    assert named((2,), roots) == "what the function is bound to"
+    assert named((3, "y", 0), roots) == "the result at ['y'][0]"
+    assert named((0, 1, "w", 0)) == "argument 1 at ('w', 0)"

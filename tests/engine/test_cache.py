@@ -109,7 +109,9 @@ def test_the_number_of_structures_is_bounded():
         assert stats["plans"] <= 256
         assert stats["size"] <= 2_000_000
         assert stats["evicted"] >= 300
-        files = {file for live in engine.memory.live.values() for file in live.files}
+        files = {
+            file for made in engine.memory.structures.values() for file in made.files
+        }
         assert generated_files() == files
         first = stranger(0)
         assert lw.tree_map(lambda x: x, first) == first

@@ -1,17 +1,21 @@
 """Plans, their text, and what a debugger sees of it."""
 
+import ast
+import enum
 import inspect
 import linecache
+import re
 import sys
 from collections import OrderedDict, defaultdict, deque, namedtuple
 
 import pytest
 
 import leafwise as lw
-from alike import Layer, Node, Slotted, told
+from alike import Layer, Node, Slotted, Text, told, told_treedef
+from leafwise.core import walk
 from leafwise.core.registry import current
-from leafwise.engine.exact import exact_key, exactly
-from leafwise.engine.plan import fingerprint, make_plan
+from leafwise.core.treedef import PyTreeDef
+from leafwise.engine.plan import exact_key, exactly, fingerprint, make_plan
 
 
 def plan_of(tree):
@@ -109,6 +113,42 @@ def test_shapes_around_the_thresholds(tree, eager):
         assert told(lw.tree_map(lambda x, y: y, tree, tree)) == told(tree)
 
 
+def _others(keys):
+    """Return keys that are hard to tell from some others, and what differs."""
+    again = [eval(repr(key)) for key in keys]
+    yield "equal", again
+    yield "in another order", [*again[:-2], again[-1], again[-2]]
+    yield "another one", [*again[:-1], "other"]
+    yield "one more", [*again, "other"]
+    yield "one less", again[:-1]
+    place = 1 if type(keys[1]) is int else 0
+    alike = True if place else Text(keys[0])
+    yield "of another type", [*again[:place], alike, *again[place + 1 :]]
+
+
+@pytest.mark.parametrize("size", [3, 12, 13, 32, 33])
+@pytest.mark.parametrize("key", [lambda n: f"k{-n}", int], ids=["names", "numbers"])
+@pytest.mark.parametrize("make", [dict, OrderedDict, lambda d: defaultdict(int, d)])
+@pytest.mark.parametrize("times", [1, 20])
+def test_keys_of_dicts_of_any_width(size, key, make, times, eager):
+    """Other keys, another order, and equal keys of another type are seen."""
+    keys = [key(n) for n in range(size)]
+    known = [make(dict.fromkeys(keys, 0))] * times
+    for _ in range(3):
+        treedef = lw.tree_structure(known)
+    for what, others in _others(keys):
+        tree = [make(dict.fromkeys(others, 0))] * times
+        found = lw.tree_structure(tree)
+        assert (found is treedef) is (what == "equal")
+        assert told_treedef(found) == told_treedef(_walked(tree))
+        assert told(found.unflatten(lw.tree_leaves(tree))) == told(tree)
+
+
+def _walked(tree):
+    leaves, code = walk.flatten(tree, current.view)
+    return PyTreeDef._make(tuple(code), len(leaves), current.view.mode)
+
+
 @pytest.mark.parametrize("depth", [30, 41, 90, 300, 1900, 2500])
 @pytest.mark.parametrize(
     "wrap", [lambda x: [x], lambda x: {"k": x, "n": None}, lambda x: Layer(x, 1)]
@@ -164,8 +204,21 @@ def test_a_caller_who_is_deep_in_the_stack(room, eager):
 # ------------------------------------------------------------------------------ text
 
 
+def is_harmless(text):
+    """Return whether there is nothing but comments, names and numbers in a text."""
+    head = text.partition("def flatten")[0]
+    values = [
+        node.value
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Constant)
+    ]
+    return all(line[:1] in ("#", "") for line in head.splitlines()) and all(
+        value is None or type(value) in (bool, int) for value in values
+    )
+
+
 def test_no_user_data_enters_the_text():
-    """Hostile keys and class names do no harm, and do not show."""
+    """Hostile keys and class names do no harm, and show in comments only."""
     key = "'); raise SystemExit; ('"
     cls = type("x\n): raise SystemExit", (Node,), {})
     lw.register_pytree_node(
@@ -173,13 +226,81 @@ def test_no_user_data_enters_the_text():
     )
     try:
         tree = {key: [1], f"{key}2": cls([2], 0), '"""': {"\n": 3}}
-        assert "SystemExit" not in lw.engine.source(lw.tree_structure(tree))
+        text = lw.engine.source(lw.tree_structure(tree))
+        assert "SystemExit" not in text.partition("def flatten")[2]
+        assert is_harmless(text)
         with lw.engine.eager():
             for _ in range(3):
                 assert sorted(lw.tree_leaves(tree)) == [1, 2, 3]
                 assert lw.tree_map(lambda x: x, tree)[key] == [1]
     finally:
         lw.unregister_pytree_node(cls)
+
+
+def test_the_text_says_what_it_is_about():
+    """A title, a line for each constant, and locals by what they hold."""
+    tree = {"layers": [Layer(1, (2, 3), "static")], "step": OrderedDict(z=None)}
+    head, _, functions = lw.engine.source(lw.tree_structure(tree)).partition("\n\n")
+    title, _, *constants = head.splitlines()
+    assert title.startswith("# PyTreeDef({'layers': [")
+    named = dict(line[2:].split(" = ", 1) for line in constants)
+    assert named["K1"] == "'layers'"
+    assert {*named.values()} >= {"'step'", "'static'", "'z'", "dict", "str", "list"}
+    assert {*named.values()} >= {"collections.OrderedDict", "alike.Layer"}
+    assert {"T1, T2, ...", "known_leaves", "TREEDEF", "explain_failure"} <= {*named}
+    known = {name.strip(",. ") for name in named}
+    used = {*re.findall(r"\b[CFKT]\d+\b|TREEDEF|known_leaves", functions)}
+    assert used - known <= {"T1", "T2", "T3", "T4"}
+    locals_ = {"leaf1", "node1", "key1", "leaves", "tree", "static1"}
+    assert locals_ <= {*re.findall(r"\w+", functions)}
+
+
+def test_the_functions_are_those_that_run(eager):
+    """What is shown for `flatten` is what is compiled."""
+    tree = {"b": [1, 2], "a": (3, {"x": 4})}
+    for _ in range(3):
+        treedef = lw.tree_structure(tree)
+    compiled = inspect.getsource(current.view.hot[dict])
+    assert f"\n\n{compiled}\n" in lw.engine.source(treedef)
+
+
+class Loud(type):
+    """Has classes that do not say what they are called."""
+
+    def __getattribute__(cls, name):
+        if name in ("__module__", "__qualname__"):
+            raise ZeroDivisionError
+        return super().__getattribute__(name)
+
+    def __repr__(cls):
+        raise ZeroDivisionError
+
+
+class Odd(enum.Enum):
+    """Has a text of two lines, the second of which is code."""
+
+    ONE = 1
+
+    def __repr__(self):
+        return "one\nraise SystemExit\r\x00\u2028raise SystemExit"
+
+
+def test_texts_of_hostile_constants():
+    """They are of one line and short, or a stand-in."""
+    cls = Loud("Quiet", (), {})
+    lw.register_dataclass(cls, ("x",), ("tag", "other"))
+    try:
+        node = object.__new__(cls)
+        node.__dict__.update(x=1, tag=Odd.ONE, other="long" * 1000)
+        tree = {"a\nraise": [node], "\x00\ud800": 2}
+        text = lw.engine.source(lw.tree_structure(tree))
+    finally:
+        lw.unregister_pytree_node(cls)
+    assert is_harmless(text)
+    head = text.partition("\n\n")[0]
+    assert max(map(len, head.splitlines())) < 100
+    assert "one raise SystemExit \\x00 raise SystemExit" in head
+    assert "Quiet" in head
 
 
 def test_odd_attribute_names(eager):
@@ -204,9 +325,9 @@ def test_generated_functions_show_their_source(eager):
     for _ in range(3):
         leaves, treedef = lw.tree_flatten([1, {"here": 2}])
         treedef.unflatten(leaves)
-    flatten, build = current.view.hot[list], treedef._runner.build
-    assert inspect.getsource(flatten).startswith("def flatten(t):")
-    assert inspect.getsource(build).startswith("def build(treedef, leaves):")
+    flatten, build = current.view.hot[list], treedef._runner.unflatten
+    assert inspect.getsource(flatten).startswith("def flatten(tree):")
+    assert inspect.getsource(build).startswith("def unflatten(treedef, leaves):")
     assert build.__code__.co_filename in linecache.cache
 
 
@@ -232,8 +353,8 @@ def test_a_debugger_steps_through_the_lines(eager):
     finally:
         sys.settrace(before)
     assert lines[0] == "try:"
-    assert any(line.startswith("if type(t) is not") for line in lines)
-    assert lines[-1] == "return out, TREEDEF"
+    assert any(line.startswith("if type(tree) is not") for line in lines)
+    assert lines[-1] == "return leaves, TREEDEF"
 
 
 def test_source_takes_a_treedef_only():

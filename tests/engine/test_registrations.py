@@ -348,7 +348,7 @@ def test_any_registrations(mode, trees, steps):
 def test_a_registration_while_a_structure_is_learned(eager, late, inherit):
     """Wherever it comes in: what comes after it sees the class as a node."""
     below = fresh(late) if inherit else late
-    files = ("engine/cache.py", "engine/live.py", "engine/site.py", "core/view.py")
+    files = ("engine/cache.py", "engine/compiled.py", "core/registry.py")
     for at in count():
         lw.engine.forget()
         leaf = [below([1, 2], 0), 3]
@@ -390,9 +390,28 @@ def test_threads_that_register_while_others_map(engine_on, late):
     assert lw.tree_leaves(tree)[0] is tree["a"]
 
 
+def test_everything_is_forgotten_while_a_class_is_registered(eager, late):
+    """Wherever that comes in: no structure that was dropped is used again."""
+    for at in count(0, 2):
+        register(late)
+        tree = [late([1], 0), TREE]
+        (treedef,) = warm(tree)
+        lw.unregister_pytree_node(late)
+        with interrupted(lw.engine.forget, at, ("engine/cache.py",)) as done:
+            register(late)
+        for _ in range(3):
+            leaves, again = lw.tree_flatten(tree)
+            assert told(again.unflatten(leaves)) == told(tree)
+            assert told(treedef.unflatten(leaves)) == told(tree)
+        lw.unregister_pytree_node(late)
+        if not done:
+            break
+    assert at > 20
+
+
 def test_no_lines_stay_of_structures_that_go(eager, late):
     """Wherever a registration comes in while they are compiled."""
-    files = ("engine/cache.py", "engine/live.py", "engine/source.py")
+    files = ("engine/cache.py", "engine/compiled.py", "engine/emit.py")
     for at in count(0, 3):
         lw.engine.forget()
         register(late)
@@ -402,7 +421,9 @@ def test_no_lines_stay_of_structures_that_go(eager, late):
         if not done:
             break
         register(fresh())
-        kept = {file for live in engine.memory.live.values() for file in live.files}
+        kept = {
+            file for made in engine.memory.structures.values() for file in made.files
+        }
         names = [file for file in linecache.cache if file.startswith("<leafwise ")]
         assert {name for name in names if not name.startswith("<leafwise read")} <= kept
     assert at > 20

@@ -103,6 +103,8 @@ class Program:
         for _ in range(30):
             self.tree = random.choice((first, random.choice(family)))
             self.other = random.choice((first, random.choice(family)))
+            if random.random() < 0.1:
+                outcome(random.choice((Program.register, Program.unregister)), self)
             self.note("go_back", (told(self.tree), told(self.other)))
             self.call(random.choice(calls))
 

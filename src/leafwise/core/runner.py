@@ -23,8 +23,8 @@ class Runner:
     """How trees of a structure are flattened and unflattened.
 
     Attributes:
-        build: Takes a treedef and a list of as many leaves, returns a tree.
-        up_to: Takes a treedef and a tree, returns what stands at the leaves of
+        unflatten: Takes a treedef and a list of as many leaves, returns a tree.
+        flatten_up_to: Takes a treedef and a tree, returns what stands at the leaves of
             the treedef, or None if it does not know; the reference always does,
             so its None says that the tree does not have the structure.
         paths: Takes a treedef, returns the key paths of its leaves.
@@ -32,26 +32,26 @@ class Runner:
             `algebra.coverage` says.
     """
 
-    __slots__ = ("build", "covers", "paths", "up_to")
+    __slots__ = ("covers", "flatten_up_to", "paths", "unflatten")
 
     def __init__(
         self,
-        build: Callable[[Any, list[Any]], Any],
-        up_to: Callable[[Any, Any], list[Any] | None],
+        unflatten: Callable[[Any, list[Any]], Any],
+        flatten_up_to: Callable[[Any, Any], list[Any] | None],
         paths: Callable[[Any], list[KeyPath]],
         covers: Callable[[Any, Any], list[int] | None],
     ) -> None:
-        self.build = build
-        self.up_to = up_to
+        self.unflatten = unflatten
+        self.flatten_up_to = flatten_up_to
         self.paths = paths
         self.covers = covers
 
 
-def _build(treedef: Any, leaves: list[Any]) -> Any:
+def _unflatten(treedef: Any, leaves: list[Any]) -> Any:
     return rebuild(treedef._code, leaves)
 
 
-def _up_to(treedef: Any, tree: Any) -> list[Any] | None:
+def _flatten_up_to(treedef: Any, tree: Any) -> list[Any] | None:
     return flatten_up_to(treedef._code, tree)
 
 
@@ -63,19 +63,19 @@ def _covers(treedef: Any, whole: Any) -> list[int] | None:
     return coverage(treedef._code, whole._code)
 
 
-reference: Final = Runner(_build, _up_to, _paths, _covers)
+reference: Final = Runner(_unflatten, _flatten_up_to, _paths, _covers)
 """Runs any structure by its code."""
 
 
-def _build_leaf(_treedef: Any, leaves: list[Any]) -> Any:
+def _unflatten_leaf(_treedef: Any, leaves: list[Any]) -> Any:
     return leaves[0]
 
 
-def _up_to_leaf(_treedef: Any, tree: Any) -> list[Any]:
+def _flatten_up_to_leaf(_treedef: Any, tree: Any) -> list[Any]:
     return [tree]
 
 
-leaf: Final = Runner(_build_leaf, _up_to_leaf, _paths, _covers)
+leaf: Final = Runner(_unflatten_leaf, _flatten_up_to_leaf, _paths, _covers)
 """Runs the structure of a bare leaf."""
 
 
@@ -86,19 +86,19 @@ class _Hooks:
         begin: Called once, before the engine takes note of its first tree; torch's
             compiler may be tracing that call.
         runner: The runner of new treedefs.
-        sight: Told of each tree that was walked: takes the tree, its leaves, its
+        observe: Told of each tree that was walked: takes the tree, its leaves, its
             treedef and the view.
         reader: Told of each node that is read slowly: takes its shape and the name of
             the attribute in which nodes keep the aux data that they had last; returns
             a function from a node to its children and aux data, or None.
     """
 
-    __slots__ = ("begin", "reader", "runner", "sight")
+    __slots__ = ("begin", "observe", "reader", "runner")
 
     def __init__(self) -> None:
         self.begin: Callable[[], object] | None = None
         self.runner = reference
-        self.sight: Callable[[Any, list[Any], Any, Any], None] | None = None
+        self.observe: Callable[[Any, list[Any], Any, Any], None] | None = None
         self.reader: Callable[[Any, str], Callable[[Any], Any] | None] | None = None
 
 

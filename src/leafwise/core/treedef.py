@@ -267,8 +267,8 @@ class PyTreeDef:
             {'a': 'x', 'b': ['y']}
         """
         if type(leaves) is list and len(leaves) == self._count:
-            return self._runner.build(self, leaves)
-        return self._runner.build(self, self._checked(leaves))
+            return self._runner.unflatten(self, leaves)
+        return self._runner.unflatten(self, self._checked(leaves))
 
     def _checked(self, leaves: Iterable[Any]) -> list[Any]:
         given = [*islice(leaves, self._count + 1)]
@@ -300,8 +300,8 @@ class PyTreeDef:
 
     def _match(self, tree: Any) -> list[Any] | None:
         """Return what a tree has at the leaves, None if it differs."""
-        found = self._runner.up_to(self, tree)
-        return reference.up_to(self, tree) if found is None else found
+        found = self._runner.flatten_up_to(self, tree)
+        return reference.flatten_up_to(self, tree) if found is None else found
 
     def _view(self) -> View:
         """Return the view to read trees under, in which this structure was made.

@@ -11,30 +11,213 @@ from __future__ import annotations
 
 import sys
 from _thread import allocate_lock, get_ident
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final
 
 from ..core.registry import EMPTY, Layer, View, layers
 from ..core.runner import Runner, hooks, reference
 from ..core.safely import Guard
-from .live import Live
+from .compiled import Compiled, Flatten
+from .emit import reader_after
 from .plan import Plan, fingerprint, make_plan
-from .read import reader_after
-from .site import Site
 
 
-__all__ = ["Engine", "engine"]
+__all__ = ["Engine", "InlineCache", "engine"]
 
 _MAX_PLANS = 256
 _MAX_SIZE = 2_000_000
-_MAX_SITES = 512
+_MAX_CACHES = 512
 _MAX_COUNTS = 512
 _PATIENCE = 128
 _MAX_SKIP = 256
-_FAILURES = 8
-_SIGHTS = 3
-_MEETINGS = 16
+_MAX_FAILURES = 8
+_COMPILED_AFTER = 3
+_READ_AFTER = 16
 _REFUSED = -(1 << 40)
+
+_MAX_KEYS = 16
+_MAX_FUNCTIONS = 48
+_SELDOM = 1000
+_MAX_MISSES = 16
+_MAX_REST = 128
+_MAPPINGS: Final = frozenset({dict, OrderedDict, defaultdict})
+_SEQUENCES: Final = frozenset({list, tuple, deque})
+
+
+# --------------------------------------------------------------------- inline caches
+
+
+def _in_turn(functions: list[Flatten]) -> Flatten:
+    """Return a function for structures that the root does not tell apart.
+
+    Programs repeat themselves: what came after the last structure the last time is
+    tried first.
+    """
+    if len(functions) == 1:
+        return functions[0]
+    steps: list[list[Any]] = [[function, None] for function in functions]
+    for step in steps:
+        step[1] = step
+    last = steps[0]
+
+    def find(tree: Any) -> tuple[list[Any], Any] | None:
+        nonlocal last
+        step = last[1]
+        found: tuple[list[Any], Any] | None = step[0](tree)
+        if found is None:
+            for other in steps:
+                if other is not step and (found := other[0](tree)) is not None:
+                    last[1] = step = other
+                    break
+            else:
+                return None
+        last = step
+        return found
+
+    return find
+
+
+class InlineCache:
+    """The compiled structures of trees with one type of root, under one view.
+
+    With one structure it costs nothing: its function is called at once. With several,
+    the root tells them apart where it can (its keys, its length), else the order in
+    which they were met. A cache that keeps missing rests for some calls.
+
+    Attributes:
+        view: The view.
+        cls: The type of the roots.
+        functions: The structures, oldest first, each with its `flatten`.
+        counts: How often structures were met that are not compiled yet, by hash.
+        skip: How many trees that were walked to let pass.
+        fruitless: How many in a row led to nothing.
+        rest: How many calls to leave to the walk.
+        misses: How many calls in a row none of the structures fitted.
+        failures: How often a structure was walked though it was compiled.
+        refused: How often a structure came when there was no room.
+    """
+
+    __slots__ = (
+        "cls",
+        "counts",
+        "failures",
+        "fruitless",
+        "functions",
+        "misses",
+        "refused",
+        "rest",
+        "skip",
+        "view",
+    )
+
+    def __init__(self, view: View, cls: type) -> None:
+        self.view = view
+        self.cls = cls
+        self.functions: dict[Compiled, Flatten] = {}
+        self.failures: dict[Compiled, int] = {}
+        self.counts: dict[int, int] = {}
+        self.skip = self.fruitless = self.rest = self.misses = 0
+        self.refused = 0
+
+    def is_full(self) -> bool:
+        """Return whether there is no room; once in a while there is, for a change."""
+        if len(self.functions) < _MAX_FUNCTIONS:
+            return False
+        self.refused += 1
+        return self.refused % _SELDOM != 0
+
+    def add(self, compiled: Compiled, function: Flatten) -> None:
+        """Take a structure in; the oldest leaves if there are too many."""
+        functions = {**self.functions, compiled: function}
+        if len(functions) > _MAX_FUNCTIONS:
+            del functions[next(iter(functions))]
+        self.functions = functions
+        self.install()
+
+    def drop(self, compiled: Compiled) -> None:
+        """Leave a structure to the walk."""
+        self.functions = {k: f for k, f in self.functions.items() if k is not compiled}
+        self.failures.pop(compiled, None)
+        self.install()
+
+    def remove(self) -> None:
+        """Take the way in away from where the operations look for it."""
+        self.view.hot.pop(self.cls, None)
+
+    def install(self) -> None:
+        """Put the way in where the operations look for it."""
+        self.misses = self.rest = 0
+        if not self.functions:
+            self.remove()
+        elif len(self.functions) == 1:
+            self.view.hot[self.cls] = next(iter(self.functions.values()))
+        else:
+            self.dispatch()
+
+    def dispatch(self) -> None:
+        """Choose among the structures from now on, and count what misses."""
+        roots = [compiled.plan.root for compiled in self.functions]
+        tell: Callable[[Any], Any] = type
+        if self.cls in _SEQUENCES:
+            tell = len
+        elif self.cls in _MAPPINGS:
+            short = max(root.arity for root in roots) <= _MAX_KEYS
+            tell = tuple if short else len
+        alike: dict[Any, list[Flatten]] = {}
+        for compiled, function in self.functions.items():
+            alike.setdefault(_told(compiled, tell), []).append(function)
+        found = {mark: _in_turn(functions) for mark, functions in alike.items()}
+        self.view.hot[self.cls] = self._dispatcher(tell, found.get)
+
+    def _dispatcher(
+        self, tell: Callable[[Any], Any], function_for: Callable[[Any], Flatten | None]
+    ) -> Flatten:
+        """Return a function that chooses among the structures."""
+
+        def choose(tree: Any) -> tuple[list[Any], Any] | None:
+            try:
+                flatten = function_for(tell(tree))
+                found = None if flatten is None else flatten(tree)
+            except Exception:
+                found = None
+            if found is None:
+                self._miss(choose)
+            elif self.misses:
+                self.misses = 0
+            return found
+
+        return choose
+
+    def _miss(self, choose: Flatten) -> None:
+        """Count a miss; after many in a row, leave some calls to the walk."""
+        self.misses += 1
+        if self.misses <= _MAX_MISSES:
+            return
+        self.rest = min(self.misses, _MAX_REST)
+
+        def pause(_tree: Any) -> None:
+            self.rest -= 1
+            if self.rest <= 0 and self.view.hot.get(self.cls) is pause:
+                self.view.hot[self.cls] = choose
+
+        if self.view.hot.get(self.cls) is choose:
+            self.view.hot[self.cls] = pause
+
+
+def _told(compiled: Compiled, tell: Callable[[Any], Any]) -> Any:
+    """Return what the root of a structure is told apart by."""
+    root = compiled.plan.root
+    if tell is type:
+        return root.cls
+    if tell is len:
+        return root.arity
+    if root.varies:
+        return None
+    return root.aux if root.kind == "OrderedDict" else root.aux[0]
+
+
+# ------------------------------------------------------------------------ the engine
 
 
 class _Memory:
@@ -42,31 +225,31 @@ class _Memory:
 
     Attributes:
         layers: The registrations.
-        live: The compiled structures, oldest first.
-        sites: Which of them are met under a view behind a type of root.
+        structures: The compiled structures, oldest first; none of them is retired.
+        caches: Which of them are met under a view behind a type of root.
         evicted: How many had to leave for others.
     """
 
-    __slots__ = ("evicted", "layers", "live", "sites")
+    __slots__ = ("caches", "evicted", "layers", "structures")
 
-    def __init__(self, live: dict[Hashable, Live], evicted: int = 0) -> None:
+    def __init__(self) -> None:
         self.layers = layers()
-        self.live = live
-        self.sites: dict[tuple[View, type], Site] = {}
-        self.evicted = evicted
+        self.structures: dict[Hashable, Compiled] = {}
+        self.caches: dict[tuple[View, type], InlineCache] = {}
+        self.evicted = 0
 
     @property
     def size(self) -> int:
         """How much all structures take together."""
-        return sum(live.size + live.copies for live in [*self.live.values()])
+        return sum(made.size + made.copies for made in [*self.structures.values()])
 
 
-class _Wish:
-    """That the engine is in a mode, as long as nobody wishes for another one.
+class _Request:
+    """That the engine is in a mode, as long as nobody requests another one.
 
     Attributes:
         mode: The mode.
-        thread: The thread that wishes it, None if it is for good.
+        thread: The thread that requests it, None if it is for good.
     """
 
     __slots__ = ("mode", "thread")
@@ -87,11 +270,11 @@ class Engine:
     """
 
     __slots__ = (
-        "_granted",
+        "_applied",
+        "_counters",
         "_guard",
         "_lock",
-        "_watchers",
-        "_wishes",
+        "_requests",
         "compiled",
         "evicted",
         "memory",
@@ -101,56 +284,56 @@ class Engine:
     def __init__(self) -> None:
         self._lock = allocate_lock()
         self._guard = Guard(self._begin_in_child)
-        self._wishes: list[_Wish] = []
-        self._granted: _Wish | None = None
-        self.memory = _Memory({})
+        self._requests: list[_Request] = []
+        self._applied: _Request | None = None
+        self.memory = _Memory()
         self.mode = "off"
         self.compiled = self.evicted = 0
-        self._watchers = self._make_watchers()
+        self._counters = self._make_counters()
 
     # ---------------------------------------------------------------- switching
 
-    def wish(self, mode: str, *, lasting: bool = False) -> _Wish:
+    def request(self, mode: str, *, lasting: bool = False) -> _Request:
         """Turn the engine on or off, or make it eager; what was learned is lost.
 
         Returns:
-            What `take_back` takes. Of several wishes the last one counts.
+            What `withdraw` takes. Of several requests the last one counts.
         """
-        wish = _Wish(mode, None if lasting else get_ident())
-        self._wishes.append(wish)
-        self._grant()
-        return wish
+        request = _Request(mode, None if lasting else get_ident())
+        self._requests.append(request)
+        self._apply()
+        return request
 
-    def take_back(self, wish: _Wish) -> None:
-        """Let those who wished something else before have their way again."""
-        if wish in self._wishes:
-            self._wishes.remove(wish)
-        self._grant()
+    def withdraw(self, request: _Request) -> None:
+        """Go back to the request before, if this one was the last."""
+        if request in self._requests:
+            self._requests.remove(request)
+        self._apply()
 
-    def _grant(self) -> None:
-        """Do what the last wish says, also if it comes while an older one is done."""
+    def _apply(self) -> None:
+        """Apply the last request, also if it comes while an older one is applied."""
         with self._guard.lock:
-            self._granted = None
-            while self._granted is not self._wishes[-1]:
-                wish = self._wishes[-1]
-                self._switch(wish.mode)
-                self._granted = wish
+            self._applied = None
+            while self._applied is not self._requests[-1]:
+                request = self._requests[-1]
+                self._switch(request.mode)
+                self._applied = request
 
     def _switch(self, mode: str) -> None:
         self.mode = mode
         self.forget()
-        hooks.sight = None if mode == "off" else self.sight
+        hooks.observe = None if mode == "off" else self.observe
         hooks.runner = self.first_runner()
-        sights = 1 if mode == "eager" else _MEETINGS
-        hooks.reader = None if mode == "off" else reader_after(sights)
+        meetings = 1 if mode == "eager" else _READ_AFTER
+        hooks.reader = None if mode == "off" else reader_after(meetings)
 
     def _begin_in_child(self) -> None:
         """Go on in a forked child, where the other threads left off."""
         learning, self._lock = self._lock.locked(), allocate_lock()
         mine = (None, get_ident())
-        self._wishes = [wish for wish in self._wishes if wish.thread in mine]
-        if self._granted is not self._wishes[-1]:
-            self._grant()
+        self._requests = [made for made in self._requests if made.thread in mine]
+        if self._applied is not self._requests[-1]:
+            self._apply()
         elif learning:
             self.forget()
 
@@ -158,12 +341,12 @@ class Engine:
         """Return the runner of a treedef that nothing is known about."""
         if self.mode == "off":
             return reference
-        return self._watchers[-1 if self.mode == "eager" else 0]
+        return self._counters[-1 if self.mode == "eager" else 0]
 
     def forget(self) -> None:
         """Drop everything that was learned."""
-        for live in [*self._begin_anew({}).live.values()]:
-            live.retire(self.first_runner())
+        for compiled in [*self._begin_anew().structures.values()]:
+            compiled.retire(self.first_runner())
 
     def outdate(self) -> None:
         """Begin anew under another state of the registry, with the same structures.
@@ -171,31 +354,33 @@ class Engine:
         Those with nodes of classes that were registered, or unregistered, go: nothing
         asks for them any more, or what does can compile its own.
         """
-        before = self._begin_anew(None)
+        before = self._begin_anew(keep=True)
         changed = _changed(before.layers, self.memory.layers)
-        for live in [*before.live.values()]:
-            live.outdate()
-            if changed and any(map(changed, live.plan.classes)):
-                self._discard(self.memory, live)
+        for compiled in [*before.structures.values()]:
+            compiled.outdate()
+            if changed and any(map(changed, compiled.plan.classes)):
+                self._discard(self.memory, compiled)
 
-    def _begin_anew(self, live: dict[Hashable, Live] | None) -> _Memory:
-        """Go on with these structures, or those of before; return what was there."""
+    def _begin_anew(self, *, keep: bool = False) -> _Memory:
+        """Begin a new memory, with or without the structures; return the old one."""
+        fresh = _Memory()
         with self._guard.lock:  # of two who do so, each drops something else
             memory = self.memory
-            known = memory.live if live is None else live
-            self.memory = _Memory(known, memory.evicted if live is None else 0)
-        for site in [*memory.sites.values()]:
-            site.view.hot.pop(site.cls, None)
+            if keep:
+                fresh.structures, fresh.evicted = memory.structures, memory.evicted
+            self.memory = fresh
+        for cache in [*memory.caches.values()]:
+            cache.remove()
         return memory
 
     # ----------------------------------------------------------------- counting
 
-    def sight(self, tree: Any, leaves: list[Any], treedef: Any, view: View) -> None:
+    def observe(self, tree: Any, leaves: list[Any], treedef: Any, view: View) -> None:
         """Take note of a tree that was walked, and compile what comes often."""
         memory, cls = self.memory, type(tree)
-        site = memory.sites.get((view, cls))
-        if site is not None and site.skip > 0:
-            site.skip -= 1
+        cache = memory.caches.get((view, cls))
+        if cache is not None and cache.skip > 0:
+            cache.skip -= 1
             return
         lock = self._lock
         if hooks.begin is not None:
@@ -204,127 +389,126 @@ class Engine:
         if _is_traced() or not lock.acquire(blocking=False):
             return
         try:
-            if site is None:
-                site = self._new_site(memory, view, cls)
-            if not self._learn(memory, site, leaves, treedef):
-                self._be_patient(site)
+            if cache is None:
+                cache = self._new_cache(memory, view, cls)
+            if not self._learn(memory, cache, leaves, treedef):
+                self._back_off(cache)
         except RecursionError:  # the caller is deep in a stack of its own
             pass
         finally:
             lock.release()
 
-    def _be_patient(self, site: Site) -> None:
-        """Look less and less often at a site where nothing comes again."""
-        site.strangers += 1
-        if site.strangers < _PATIENCE or self.mode == "eager":
+    def _back_off(self, cache: InlineCache) -> None:
+        """Look less and less often where nothing recurs."""
+        cache.fruitless += 1
+        if cache.fruitless < _PATIENCE or self.mode == "eager":
             return
-        site.skip = min(site.strangers, _MAX_SKIP)
-        if site.strangers == _PATIENCE and site.functions:
-            site.watch()
+        cache.skip = min(cache.fruitless, _MAX_SKIP)
+        if cache.fruitless == _PATIENCE and cache.functions:
+            cache.dispatch()
 
-    def _new_site(self, memory: _Memory, view: View, cls: type) -> Site:
-        if len(memory.sites) >= _MAX_SITES:
-            for site in memory.sites.values():
-                site.view.hot.pop(site.cls, None)
-            memory.sites.clear()
-        return memory.sites.setdefault((view, cls), Site(view, cls))
+    def _new_cache(self, memory: _Memory, view: View, cls: type) -> InlineCache:
+        if len(memory.caches) >= _MAX_CACHES:
+            for cache in memory.caches.values():
+                cache.remove()
+            memory.caches.clear()
+        return memory.caches.setdefault((view, cls), InlineCache(view, cls))
 
     def _learn(
-        self, memory: _Memory, site: Site, leaves: list[Any], treedef: Any
+        self, memory: _Memory, cache: InlineCache, leaves: list[Any], treedef: Any
     ) -> bool:
-        """Count a structure that was walked; say whether it was no stranger."""
+        """Count a structure that was walked; return whether it was met before."""
         key = fingerprint(treedef._code)
-        live = memory.live.get(key)
-        seen = site.counts.get(hash(key), 0) + 1
+        compiled = memory.structures.get(key)
+        seen = cache.counts.get(hash(key), 0) + 1
         if seen < 0:
             return False
-        if live is None:
-            if seen < self._sights() or site.turns_away():
-                self._count(site, hash(key), seen)
+        if compiled is None:
+            if seen < self._threshold() or cache.is_full():
+                self._count(cache, hash(key), seen)
                 return seen > 1
             plan = make_plan(treedef._code)
             if plan is None:
-                self._count(site, hash(key), _REFUSED)
+                self._count(cache, hash(key), _REFUSED)
                 return False
-            live = self._admit(memory, key, plan)
-        elif live in site.functions:
-            return self._missed(site, live)
-        elif site.turns_away():
+            compiled = self._admit(memory, key, plan)
+        elif compiled in cache.functions:
+            return self._missed(cache, compiled)
+        elif cache.is_full():
             return False
-        treedef._runner = live
-        site.counts.pop(hash(key), None)
-        if not live.plan.varying:
+        treedef._runner = compiled
+        cache.counts.pop(hash(key), None)
+        if not compiled.plan.varying:
             _compact(treedef, key)
-        site.add(live, live.flatten_for(site.view, treedef, leaves))
-        site.strangers = 0
+        cache.add(compiled, compiled.flatten_for(cache.view, treedef, leaves))
+        cache.fruitless = 0
         if memory is not self.memory:  # the registry changed meanwhile
-            self._discard(memory, live)
-            site.view.hot.pop(site.cls, None)
+            self._discard(memory, compiled)
+            cache.remove()
         return True
 
-    def _sights(self) -> int:
-        """How often a structure must be met: more often, the more are thrown out."""
+    def _threshold(self) -> int:
+        """Return how often a structure must be met: the more often, the more leave."""
         if self.mode == "eager":
             return 1
-        return _SIGHTS + min(self.memory.evicted // 16, 500)
+        return _COMPILED_AFTER + min(self.memory.evicted // 16, 500)
 
-    def _count(self, site: Site, digest: int, seen: int) -> None:
-        if len(site.counts) >= _MAX_COUNTS:
-            site.counts.clear()
-        site.counts[digest] = seen
+    def _count(self, cache: InlineCache, digest: int, seen: int) -> None:
+        if len(cache.counts) >= _MAX_COUNTS:
+            cache.counts.clear()
+        cache.counts[digest] = seen
 
-    def _missed(self, site: Site, live: Live) -> bool:
+    def _missed(self, cache: InlineCache, compiled: Compiled) -> bool:
         """Deal with a structure that is compiled and was walked all the same."""
-        if site.rest > 0:
-            site.rest = site.misses = 0
+        if cache.rest > 0:
+            cache.rest = cache.misses = 0
             return True
-        if not live.plan.root.calls_user:  # a leaf of a type that was not known yet
+        if not compiled.plan.root.calls_user:  # a leaf of a type not known yet
             return True
-        failures = site.failures[live] = site.failures.get(live, 0) + 1
-        if failures >= _FAILURES:
-            site.drop(live)
-            self._count(site, hash(live.key), _REFUSED)
+        failures = cache.failures[compiled] = cache.failures.get(compiled, 0) + 1
+        if failures >= _MAX_FAILURES:
+            cache.drop(compiled)
+            self._count(cache, hash(compiled.key), _REFUSED)
         return False
 
     # ------------------------------------------------------------------- bounds
 
-    def _admit(self, memory: _Memory, key: Hashable, plan: Plan) -> Live:
-        live = Live(key, plan)
-        memory.live[key] = live
+    def _admit(self, memory: _Memory, key: Hashable, plan: Plan) -> Compiled:
+        compiled = memory.structures[key] = Compiled(key, plan)
         self.compiled += 1
-        while len(memory.live) > 1 and (
-            len(memory.live) > _MAX_PLANS or memory.size > _MAX_SIZE
+        while len(memory.structures) > 1 and (
+            len(memory.structures) > _MAX_PLANS or memory.size > _MAX_SIZE
         ):
-            self._discard(memory, next(iter(memory.live.values())))
+            self._discard(memory, next(iter(memory.structures.values())))
             self.evicted += 1
             memory.evicted += 1
-        return live
+        return compiled
 
-    def _discard(self, memory: _Memory, live: Live) -> None:
+    def _discard(self, memory: _Memory, compiled: Compiled) -> None:
         """Let go of a structure."""
-        memory.live.pop(live.key, None)
-        for site in [*memory.sites.values()]:
-            if live in site.functions:
-                site.drop(live)
-        live.retire(self.first_runner())
+        memory.structures.pop(compiled.key, None)
+        for cache in [*memory.caches.values()]:
+            if compiled in cache.functions:
+                cache.drop(compiled)
+        compiled.retire(self.first_runner())
 
     # ----------------------------------------------------- treedefs without trees
 
-    def _make_watchers(self) -> tuple[Runner, ...]:
+    def _make_counters(self) -> tuple[Runner, ...]:
         """Return runners that hand a treedef on, one use each, to a compiled one."""
-        chain = [self._last_watcher()]
-        for _ in range(_SIGHTS - 1):
+        chain = [self._last_counter()]
+        for _ in range(_COMPILED_AFTER - 1):
             chain.append(_handing_on(chain[-1]))
         return tuple(reversed(chain))
 
-    def _last_watcher(self) -> Runner:
-        def build(treedef: Any, leaves: list[Any]) -> Any:
-            return self.runner_of(treedef).build(treedef, leaves)
+    def _last_counter(self) -> Runner:
+        def unflatten(treedef: Any, leaves: list[Any]) -> Any:
+            return self.runner_of(treedef).unflatten(treedef, leaves)
 
-        def up_to(treedef: Any, tree: Any) -> list[Any] | None:
-            return self.runner_of(treedef).up_to(treedef, tree)
+        def flatten_up_to(treedef: Any, tree: Any) -> list[Any] | None:
+            return self.runner_of(treedef).flatten_up_to(treedef, tree)
 
-        return Runner(build, up_to, reference.paths, reference.covers)
+        return Runner(unflatten, flatten_up_to, reference.paths, reference.covers)
 
     def runner_of(self, treedef: Any) -> Runner:
         """Give a treedef the runner of its structure, and return it."""
@@ -345,15 +529,15 @@ class Engine:
     def _runner_of(self, treedef: Any) -> Runner:
         memory = self.memory
         key = fingerprint(treedef._code)
-        live = memory.live.get(key)
-        if live is None:
+        compiled = memory.structures.get(key)
+        if compiled is None:
             plan = make_plan(treedef._code)
             if plan is None:
                 return reference
-            live = self._admit(memory, key, plan)
+            compiled = self._admit(memory, key, plan)
             if memory is not self.memory:  # the registry changed meanwhile
-                self._discard(memory, live)
-        return live
+                self._discard(memory, compiled)
+        return compiled
 
 
 def _is_traced() -> bool:
@@ -389,15 +573,15 @@ def _changed(
 def _handing_on(following: Runner) -> Runner:
     """Return a runner that does as the reference does, once."""
 
-    def build(treedef: Any, leaves: list[Any]) -> Any:
+    def unflatten(treedef: Any, leaves: list[Any]) -> Any:
         treedef._runner = following
-        return reference.build(treedef, leaves)
+        return reference.unflatten(treedef, leaves)
 
-    def up_to(treedef: Any, tree: Any) -> list[Any] | None:
+    def flatten_up_to(treedef: Any, tree: Any) -> list[Any] | None:
         treedef._runner = following
-        return reference.up_to(treedef, tree)
+        return reference.flatten_up_to(treedef, tree)
 
-    return Runner(build, up_to, reference.paths, reference.covers)
+    return Runner(unflatten, flatten_up_to, reference.paths, reference.covers)
 
 
 def _compact(treedef: Any, key: Any) -> None:

@@ -6,14 +6,15 @@ import os
 from contextlib import ContextDecorator
 from typing import Any
 
-from ..core.auxdata import described
+from ..core.auxdata import clip, described
 from ..core.registry import on_change
 from ..core.treedef import PyTreeDef
 from ..errors import TreeDefError
-from .build import emit_build
 from .cache import engine
+from .emit import Constants, one_line
+from .flatten import emit_flatten, emit_flatten_up_to
 from .plan import make_plan
-from .take import emit_flatten, emit_up_to
+from .unflatten import emit_unflatten
 
 
 __all__ = ["disabled", "eager", "enabled", "forget", "source", "stats"]
@@ -39,8 +40,8 @@ def stats() -> dict[str, Any]:
     memory = engine.memory
     return {
         "mode": engine.mode,
-        "plans": len(memory.live),
-        "roots": len(memory.sites),
+        "plans": len(memory.structures),
+        "roots": len(memory.caches),
         "size": memory.size,
         "compiled": engine.compiled,
         "evicted": engine.evicted,
@@ -50,46 +51,57 @@ def stats() -> dict[str, Any]:
 def source(treedef: PyTreeDef) -> str:
     """Return the Python text that the engine writes for a structure.
 
+    The first lines are comments: what the structure is, and what the constants in the
+    text stand for. They are made for you to read; the text itself holds no data.
+
     Args:
         treedef: The structure.
 
     Returns:
-        The functions `flatten`, `up_to` and `build`; the empty text where the
-        structure is left to the walk.
+        The functions `flatten`, `flatten_up_to` and `unflatten`; the empty text where
+        the structure is left to the walk.
 
     Raises:
-        TreeDefError: It is no treedef.
+        TreeDefError: It is not a treedef.
 
     Example:
         >>> import leafwise as lw
         >>> print(lw.engine.source(lw.tree_structure((1, 2))))
-        def flatten(t):
+        # PyTreeDef((*, *))
+        #
+        # C1 = tuple
+        # T1, T2, ... = types that the leaves had when the function was made
+        # known_leaves = whether all types in an iterable are of leaves
+        # TREEDEF = the treedef
+        # explain_failure = unflatten by the walk, to say where
+        <BLANKLINE>
+        def flatten(tree):
             try:
-                if type(t) is not K1: return None
-                v2, v3 = t
-                out = [v2, v3]
-                if type(v2) is not T1 or type(v3) is not T2:
-                    if not known_leaves(map(type, out)): return None
-                return out, TREEDEF
+                if type(tree) is not C1: return None
+                leaf1, leaf2 = tree
+                leaves = [leaf1, leaf2]
+                if type(leaf1) is not T1 or type(leaf2) is not T2:
+                    if not known_leaves(map(type, leaves)): return None
+                return leaves, TREEDEF
             except Exception:
                 return None
         <BLANKLINE>
-        def up_to(treedef, t):
+        def flatten_up_to(treedef, tree):
             try:
-                if type(t) is not K1: return None
-                v2, v3 = t
-                out = [v2, v3]
-                return out
+                if type(tree) is not C1: return None
+                leaf1, leaf2 = tree
+                leaves = [leaf1, leaf2]
+                return leaves
             except Exception:
                 return None
         <BLANKLINE>
-        def build(treedef, leaves):
+        def unflatten(treedef, leaves):
             try:
-                x1, x2 = leaves
-                return (x1, x2)
+                leaf1, leaf2 = leaves
+                return (leaf1, leaf2)
             except Exception as error:
                 failed = error
-            return AGAIN(treedef, leaves, failed)
+            return explain_failure(treedef, leaves, failed)
         <BLANKLINE>
     """
     if not isinstance(treedef, PyTreeDef):
@@ -97,8 +109,23 @@ def source(treedef: PyTreeDef) -> str:
     plan = make_plan(treedef._code)
     if plan is None:
         return ""
-    texts = (emit_flatten(plan), emit_up_to(plan))
-    return "\n".join(str(text) for text in (*texts, emit_build(plan)) if text)
+    constants = Constants()
+    emitters = (emit_flatten, emit_flatten_up_to, emit_unflatten)
+    texts = [str(emit(plan, constants) or "") for emit in emitters]
+    functions = "\n".join(filter(None, texts))
+    filled_in = [text for name, text in _FILLED_IN.items() if name in functions]
+    title = f"# {one_line(clip(treedef))}"
+    return "\n".join([title, "#", *constants.comments(), *filled_in, "", functions])
+
+
+_FILLED_IN = {
+    " T1": "# T1, T2, ... = types that the leaves had when the function was made",
+    "known_leaves": "# known_leaves = whether all types in an iterable are of leaves",
+    " TREEDEF": "# TREEDEF = the treedef",
+    "treedef_with": "# treedef_with = the treedef with aux data that was read anew",
+    "PLACES": "# PLACES = the nodes in the treedef's code whose aux data varies",
+    "explain_failure": "# explain_failure = unflatten by the walk, to say where",
+}
 
 
 def forget() -> None:
@@ -114,21 +141,21 @@ def forget() -> None:
 
 
 class _Switched(ContextDecorator):
-    """Wishes for a mode while somebody is inside.
+    """Requests a mode while somebody is inside.
 
-    Those of several threads may overlap in any way; whoever leaves takes back what
-    was wished on entering, and nothing else.
+    Those of several threads may overlap in any way; whoever leaves withdraws what was
+    requested on entering, and nothing else.
     """
 
     def __init__(self, mode: str) -> None:
         self._mode = mode
-        self._wishes: list[Any] = []
+        self._requests: list[Any] = []
 
     def __enter__(self) -> None:
-        self._wishes.append(engine.wish(self._mode))
+        self._requests.append(engine.request(self._mode))
 
     def __exit__(self, *_: object) -> None:
-        engine.take_back(self._wishes.pop())
+        engine.withdraw(self._requests.pop())
 
 
 def disabled() -> Any:
@@ -172,5 +199,5 @@ def eager() -> Any:
     return _Switched("eager")
 
 
-engine.wish(_MODES.get(os.environ.get("LEAFWISE_ENGINE", ""), "on"), lasting=True)
+engine.request(_MODES.get(os.environ.get("LEAFWISE_ENGINE", ""), "on"), lasting=True)
 on_change.append(engine.outdate)

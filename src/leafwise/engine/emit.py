@@ -1,31 +1,46 @@
-"""Text: what generated functions are written with.
+"""Text: what generated functions are written with, and how they are compiled.
 
-This module, `take` and `build` write every line of generated code. There are three
-functions for a structure:
+This module, `flatten` and `unflatten` write every line of generated code. There are
+three functions for a structure:
 
-    flatten(t): the leaves and the treedef of a tree of just this structure, None
-        for any other. Reads and checks types in one pass; compares the dict keys,
-        and the types of keys and leaves, of the whole tree at once.
-    up_to(treedef, t): what a tree has at the leaves; None if it may differ.
-    build(treedef, leaves): a tree.
+    flatten(tree): the leaves and the treedef of a tree of just this structure, None
+        for any other. Reads and checks types and keys in one pass, and the types of
+        all leaves at once.
+    flatten_up_to(treedef, tree): what a tree has at the leaves; None if it may differ.
+    unflatten(treedef, leaves): a tree.
 
-User data never enters the text: classes, keys and functions are globals of the
-functions, and names come from a counter. Attribute names are written out where
-they are ASCII identifiers.
+User data never enters the text: classes (`C1`), functions (`F1`), keys and other
+values (`K1`) are globals of the functions, and the names of locals come from counters.
+Attribute names are written out where they are ASCII identifiers.
 """
 
 from __future__ import annotations
 
+import itertools
 import keyword
+import sys
+import weakref
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import countOf
 from typing import Any, Final
 
-from .exact import exactly
+from ..core.auxdata import clip
+from ..core.safely import Guard, class_name
+from .plan import exactly
 
 
-__all__ = ["SPREAD", "Text", "is_plain_name", "tuple_of"]
+__all__ = [
+    "SPREAD",
+    "Constants",
+    "Text",
+    "compile_text",
+    "forget_files",
+    "is_plain_name",
+    "one_line",
+    "reader_after",
+    "tuple_of",
+]
 
 SPREAD: Final = 4
 """How many neighbouring leaves make a sequence."""
@@ -41,39 +56,88 @@ _TOOLS: Final[dict[str, Any]] = {
 }
 
 
-class Text:
-    """Lines of Python, and the objects that their global names stand for.
+class Constants:
+    """The objects that the global names of generated functions stand for.
 
     Attributes:
-        lines: The lines.
         names: The objects, by name.
     """
 
-    __slots__ = ("_counter", "_known", "indent", "lines", "names")
+    __slots__ = ("_known", "_numbers", "names")
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
         self.names: dict[str, Any] = dict(_TOOLS)
-        self.indent = ""
         self._known: dict[int, str] = {}
-        self._counter = 0
+        self._numbers: dict[str, int] = {}
+
+    def name(self, value: Any) -> str:
+        """Return the global name of an object."""
+        name = self._known.get(id(value))
+        if name is None:
+            letter = "C" if isinstance(value, type) else "F" if callable(value) else "K"
+            number = self._numbers[letter] = self._numbers.get(letter, 0) + 1
+            name = self._known[id(value)] = f"{letter}{number}"
+            self.names[name] = value
+        return name
+
+    def comments(self) -> list[str]:
+        """Return a comment for each constant that says what it is."""
+        return [
+            f"# {name} = {_shown(self.names[name])}" for name in self._known.values()
+        ]
+
+
+def _shown(value: Any) -> str:
+    """Return a class or a function as one refers to it, anything else as it is."""
+    try:
+        name = class_name(value) if isinstance(value, type) else value.__qualname__
+        module = value.__module__ or "builtins"
+        if type(name) is type(module) is str:
+            return one_line(name if module == "builtins" else f"{module}.{name}")
+    except Exception:
+        pass
+    return one_line(clip(value))
+
+
+def one_line(text: str) -> str:
+    """Return a text with nothing in it that would end a comment."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode()
+        for char in text
+    )
+
+
+class Text:
+    """Lines of Python.
+
+    Args:
+        constants: Where the constants are kept; by default, with this text alone.
+
+    Attributes:
+        lines: The lines.
+        indent: What the next line begins with.
+        names: The objects that global names stand for.
+        constant: Takes an object, returns its global name.
+    """
+
+    __slots__ = ("_counts", "constant", "indent", "lines", "names")
+
+    def __init__(self, constants: Constants | None = None) -> None:
+        constants = constants or Constants()
+        self.lines: list[str] = []
+        self.indent = ""
+        self.names = constants.names
+        self.constant = constants.name
+        self._counts: dict[str, int] = {}
 
     def add(self, line: str) -> None:
         """Write a line at the current indentation."""
         self.lines.append(self.indent + line)
 
-    def fresh(self, letter: str) -> str:
-        """Return a name that was not used before."""
-        self._counter += 1
-        return f"{letter}{self._counter}"
-
-    def constant(self, value: Any) -> str:
-        """Return the global name of an object."""
-        name = self._known.get(id(value))
-        if name is None:
-            name = self._known[id(value)] = self.fresh("K")
-            self.names[name] = value
-        return name
+    def fresh(self, what: str) -> str:
+        """Return a name for a local variable, by what it holds."""
+        count = self._counts[what] = self._counts.get(what, 0) + 1
+        return f"{what}{count}"
 
     def deeper(self) -> None:
         """Indent what follows."""
@@ -88,7 +152,7 @@ class Text:
 
 
 def is_plain_name(name: str) -> bool:
-    """Say whether an attribute may be written out."""
+    """Return whether an attribute may be written out."""
     reserved = keyword.iskeyword(name) or name == "__debug__"
     return name.isascii() and name.isidentifier() and not reserved
 
@@ -96,3 +160,111 @@ def is_plain_name(name: str) -> bool:
 def tuple_of(items: Sequence[str]) -> str:
     """Return a tuple display."""
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+
+
+# ----------------------------------------------------------------- from text to code
+
+_numbers = itertools.count(1)
+_guard = Guard()
+
+
+def compile_text(text: Text, name: str) -> tuple[Callable[..., Any], str]:
+    """Return the function of that name, and the name of the file it is shown in.
+
+    The lines are put into `linecache`, by which tracebacks, `inspect.getsource` and
+    debuggers find them.
+
+    Args:
+        text: The text, with an object for each global name in it.
+        name: The name of the function.
+
+    Example:
+        >>> from leafwise.engine.emit import Text, compile_text, forget_files
+        >>> text = Text()
+        >>> text.add("def double(x): return x * 2")
+        >>> function, file = compile_text(text, "double")
+        >>> function(4), function.__code__.co_filename == file
+        (8, True)
+        >>> forget_files([file])
+    """
+    import linecache  # before the first function it is of no use
+
+    source = str(text)
+    with _guard.lock:  # a counter alone would do, but for builds without the GIL
+        number = next(_numbers)
+    file = f"<leafwise {name} {number}>"
+    names = {**text.names}  # and no `__name__`: torch's compiler would import it
+    exec(compile(source, file, "exec", dont_inherit=True), names)
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    return names[name], file
+
+
+def forget_files(files: Iterable[str]) -> None:
+    """Take the lines of generated files out of `linecache`."""
+    linecache: Any = sys.modules.get("linecache")
+    if linecache is not None:
+        for file in files:
+            linecache.cache.pop(file, None)
+
+
+# ------------------------------------------------------------------- single objects
+#
+# `flatten` reads whole trees. A framework that knows our classes calls the flatten
+# function of each object in a tree by itself; a reader makes such a call cheap for
+# objects of a shape that is met often, as long as their static values are those of
+# the last time.
+
+_Reader = Callable[[Any], "tuple[tuple[Any, ...], Any] | None"]
+
+
+def reader_after(meetings: int) -> Callable[[Any, str], _Reader | None]:
+    """Return a function that gives a shape its reader when it was met so often."""
+
+    def offer(shape: Any, memory: str) -> _Reader | None:
+        shape.sights += 1
+        if shape.sights < meetings:
+            return None
+        try:
+            return _make_reader(shape.anatomy, memory)
+        except RecursionError:  # the caller is deep in a stack of its own
+            return None
+
+    return offer
+
+
+def _make_reader(anatomy: Any, memory: str) -> _Reader:
+    """Return a function that flattens objects of a shape, or returns None.
+
+    Args:
+        anatomy: The anatomy of the shape; see `Shaped`.
+        memory: The attribute in which an object keeps its aux data of the last time.
+
+    Returns:
+        A function from an object to its children and aux data, or to None if the object
+        is not just as expected.
+    """
+    text = Text()
+    data, static = (
+        [f"values[{text.constant(name)}]" for name in names]
+        for names in (anatomy.data, anatomy.static)
+    )
+    same = [f"{value} is known[{place}]" for place, value in enumerate(static)]
+    expected = [
+        f"aux.anatomy is {text.constant(anatomy)}",
+        f"len(values) == {len(anatomy.names)}",
+    ]
+    text.lines += [
+        "def read(node):",
+        "    try:",
+        "        values = node.__dict__",
+        f"        aux = node.{memory}",
+        "        known = aux.values",
+        f"        if {' and '.join(expected + same)}:",
+        f"            return {tuple_of(data)}, aux",
+        "    except (AttributeError, KeyError):",
+        "        pass",
+        "    return None",
+    ]
+    read, file = compile_text(text, "read")
+    weakref.finalize(read, forget_files, [file]).atexit = False
+    return read

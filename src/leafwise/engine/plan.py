@@ -8,6 +8,7 @@ said in `emit`, and nothing here knows how a tree is read.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Hashable, Sequence
 from itertools import groupby
 from typing import Any, Final, TypeAlias
@@ -25,16 +26,18 @@ from ..core.builtins import (
     ORDEREDDICT,
     TUPLE,
 )
+from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..core.node import Fields, Functions, Rule, Shaped
 from ..core.walk import Code
-from .exact import SCALARS, NotInertError, exact_key
 
 
 __all__ = [
     "FEW",
+    "SCALARS",
     "Part",
     "Plan",
     "Run",
+    "exactly",
     "fingerprint",
     "has_plain_keys",
     "is_loop",
@@ -163,7 +166,7 @@ class Plan:
 
 
 def is_loop(part: Part, count: int) -> bool:
-    """Say whether a run is a loop, rather than the same text again and again."""
+    """Return whether a run is a loop, rather than the same text again and again."""
     return count > 1 and part.weight * count > _UNROLLED
 
 
@@ -179,8 +182,69 @@ def keys_of(part: Part) -> tuple[Any, ...]:
 
 
 def has_plain_keys(keys: tuple[Any, ...]) -> bool:
-    """Say whether equal keys are the same keys, once their types are."""
+    """Return whether equal keys are the same keys, once their types are."""
     return SCALARS.issuperset(map(type, keys))
+
+
+# ------------------------------------------------------- values, to the last bit
+
+SCALARS: Final = frozenset({bool, bytes, int, str, type(None)})
+"""The types whose equal values are the same, once the types are."""
+
+_KEYS: Final = frozenset({DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey})
+
+
+class NotInertError(Exception):
+    """A value is mutable, is compared by its class's own rules, or is not known."""
+
+
+def exact_key(value: Any) -> Hashable:
+    """Return a key that two values share only if one can stand for the other.
+
+    Raises:
+        NotInertError: The value is not inert.
+
+    Example:
+        >>> from leafwise.engine.plan import exact_key
+        >>> exact_key((1, "a")) == exact_key((1, "a")), exact_key(1) == exact_key(True)
+        (True, False)
+    """
+    cls = type(value)
+    if cls in SCALARS:
+        return cls, value
+    if cls is float and value == value:
+        return cls, value.hex()
+    if cls is tuple:
+        return cls, tuple(map(exact_key, value))
+    if cls in _KEYS:
+        return cls, tuple(map(exact_key, value._values()))
+    if issubclass(cls, type | enum.Enum):
+        return cls, id(value)
+    raise NotInertError
+
+
+def exactly(value: Any, known: Any) -> bool:
+    """Return whether a value can stand for an inert one.
+
+    Example:
+        >>> from leafwise.engine.plan import exactly
+        >>> exactly((1, 2.0), (1, 2.0)), exactly((1, 2), (1, 2.0)), exactly(-0.0, 0.0)
+        (True, False, False)
+    """
+    if value is known:
+        return True
+    cls = type(known)
+    if type(value) is not cls:
+        return False
+    if cls in SCALARS:
+        return bool(value == known)
+    if cls is float:
+        return bool(value.hex() == known.hex())
+    if cls is tuple:
+        return len(value) == len(known) and all(map(exactly, value, known))
+    if cls in _KEYS:
+        return all(map(exactly, value._values(), known._values()))
+    return False
 
 
 # ------------------------------------------------------------------ what a node is

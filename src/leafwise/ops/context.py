@@ -98,9 +98,9 @@ class Context:
             return [tree], view.leaf_treedef or make_treedef((), 1, view)
         leaves, code = flatten(tree, view)
         treedef = make_treedef(code, len(leaves), view)
-        sight = hooks.sight
-        if sight is not None:
-            sight(tree, leaves, treedef, view)
+        observe = hooks.observe
+        if observe is not None:
+            observe(tree, leaves, treedef, view)
         return leaves, treedef
 
     def columns(
@@ -163,7 +163,7 @@ class Context:
                 other,
                 self.view,
                 lambda path, node: self.stops_at(node, path),
-                "strict=True takes no tree that is deeper than the first",
+                "strict=True accepts no tree that is deeper than the first",
             )
         if column is None or found:
             raise mismatch_error(

@@ -214,7 +214,7 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
             + (" (swap the two arguments)" if swapped else "")
         )
     if type(leaves) is list and len(leaves) == treedef._count:
-        return treedef._runner.build(treedef, leaves)
+        return treedef._runner.unflatten(treedef, leaves)
     return treedef.unflatten(leaves)
 
 
@@ -262,7 +262,7 @@ def tree_map(
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     columns, treedef = context.columns(tree, rest, strict=strict)
-    return treedef._runner.build(treedef, map_leaves(f, columns, treedef._code))
+    return treedef._runner.unflatten(treedef, map_leaves(f, columns, treedef._code))
 
 
 def tree_map_(
@@ -538,7 +538,7 @@ def tree_map_with_path(
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     columns, treedef = context.columns(tree, rest, strict=strict, with_paths=True)
     values = map_leaves(f, columns, treedef._code)
-    return treedef._runner.build(treedef, values)
+    return treedef._runner.unflatten(treedef, values)
 
 
 def tree_map_with_path_(

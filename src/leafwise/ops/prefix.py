@@ -150,7 +150,7 @@ def tree_broadcast_prefix(
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     leaves, whole = _repeated(prefix_tree, full_tree, context)
-    return whole._runner.build(whole, leaves)
+    return whole._runner.unflatten(whole, leaves)
 
 
 def broadcast_prefix(

@@ -1,4 +1,4 @@
-"""Generated functions that put trees together: `build`."""
+"""Generated functions that rebuild trees: `unflatten`."""
 
 from __future__ import annotations
 
@@ -6,59 +6,68 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from ..core.keys import leaf_order
-from .emit import SPREAD, Text, is_plain_name, tuple_of
+from .emit import SPREAD, Constants, Text, is_plain_name, tuple_of
 from .plan import Part, Plan, is_loop, keys_of
 
 
-__all__ = ["emit_build"]
+__all__ = ["emit_unflatten"]
 
 _NESTED: Final = 12
 _BATCH: Final = 64
 
 
-class _Building:
-    """Writes the functions that put a tree together.
+class _Writer:
+    """Writes the functions that rebuild a tree.
 
     A scope is a function or the body of a loop; it has a sequence of leaves, which
     is cut into pieces first: single leaves, runs of them, leaves of a loop or of
     another function.
+
+    Attributes:
+        text: The text.
+        plan: The plan.
+        varying: The name of the iterator over aux data that varies, `None` if nothing
+            does.
+        functions: The names of the functions of parts, by the part.
+        to_write: The parts whose functions are still to be written.
+        pieces: Expressions for the pieces that are not used yet.
     """
 
-    def __init__(self, plan: Plan) -> None:
-        self.text = Text()
+    def __init__(self, plan: Plan, constants: Constants | None) -> None:
+        self.text = Text(constants)
         self.plan = plan
-        self.varying = "fr" if plan.varying else "None"
-        self.blocks: dict[int, str] = {}
+        self.varying = "varying" if plan.varying else "None"
+        self.functions: dict[int, str] = {}
         self.to_write: list[Part] = []
         self.pieces: Iterator[str] = iter(())
 
     def write(self) -> None:
         """Write the function for the whole tree, and those that it calls."""
         text = self.text
-        text.add("def build(treedef, leaves):")
+        text.add("def unflatten(treedef, leaves):")
         text.deeper()
         text.add("try:")
         text.deeper()
         if self.plan.varying:
-            text.names["varying"] = self.plan.varying
+            text.names["PLACES"] = self.plan.varying
             text.add("code = treedef._code")
-            text.add("fr = iter([code[place][3] for place in varying])")
+            text.add("varying = iter([code[place][3] for place in PLACES])")
         self.scope(self.plan.root, fresh_list=True)
         text.back()
         text.add("except Exception as error:")
         text.add("    failed = error")
         text.indent = "    "
-        text.add("return AGAIN(treedef, leaves, failed)")
+        text.add("return explain_failure(treedef, leaves, failed)")
         text.indent = ""
         while self.to_write:
             part = self.to_write.pop()
-            text.add(f"def {self.blocks[id(part)]}(leaves, fr):")
+            text.add(f"def {self.functions[id(part)]}(leaves, varying):")
             text.deeper()
             self.scope(part, fresh_list=False)
             text.back()
 
     def scope(self, part: Part, *, fresh_list: bool) -> None:
-        """Write how a part is built from a sequence of leaves, and return it."""
+        """Write how a part is rebuilt from a sequence of leaves, and return it."""
         self.cut(part, "leaves", fresh_list=fresh_list)
         self.text.add(f"return {self.node(part)[0]}")
 
@@ -69,7 +78,7 @@ class _Building:
         sizes = [*_pieces(part)]
         names: list[str] = []
         if all(kind == "leaf" for kind, _ in sizes):
-            names = [self.text.fresh("x") for _ in sizes]
+            names = [self.text.fresh("leaf") for _ in sizes]
             if names:
                 self.text.add(f"{_targets(names)} = {leaves}")
         else:
@@ -81,7 +90,7 @@ class _Building:
                 if count == 0:
                     piece = "()"
                 if kind == "leaf":
-                    some = [self.text.fresh("x") for _ in range(count)]
+                    some = [self.text.fresh("leaf") for _ in range(count)]
                     self.text.add(f"{_targets(some)} = {piece}")
                     names += some
                 else:
@@ -104,7 +113,7 @@ class _Building:
                     value, depth = self.child(child)
                     items.append(value)
                     deepest = max(deepest, depth)
-        value = getattr(self, f"make_{part.kind}")(part, items)
+        value = getattr(self, f"build_{part.kind}")(part, items)
         if deepest >= _NESTED:
             return self.kept(value), 0
         return value, 0 if value.isidentifier() else deepest + 1
@@ -113,15 +122,15 @@ class _Building:
         """Return an expression for a part inside another one."""
         if not part.own:
             return self.node(part)
-        name = self.blocks.get(id(part))
+        name = self.functions.get(id(part))
         if name is None:
-            name = self.blocks[id(part)] = self.text.fresh("make")
+            name = self.functions[id(part)] = self.text.fresh("unflatten_part")
             self.to_write.append(part)
         return self.kept(f"{name}({next(self.pieces)}, {self.varying})"), 0
 
     def kept(self, value: str) -> str:
         """Write that a value gets a name, and return the name."""
-        name = self.text.fresh("n")
+        name = self.text.fresh("node")
         self.text.add(f"{name} = {value}")
         return name
 
@@ -141,16 +150,16 @@ class _Building:
         head = len(self.text.lines) - 1
         self.text.deeper()
         if part.own:
-            batch = self.text.fresh("b")
+            batch = self.text.fresh("batch")
             self.pieces = iter([batch])
             value = self.child(part)[0]
         elif part.leaves and simple:
-            names = [self.text.fresh("x") for _ in range(part.leaves)]
+            names = [self.text.fresh("leaf") for _ in range(part.leaves)]
             batch = ", ".join(names)
             self.pieces = iter(names)
             value = self.node(part)[0]
         else:
-            batch = self.text.fresh("b")
+            batch = self.text.fresh("batch")
             self.cut(part, batch, fresh_list=False)
             value = self.node(part)[0]
         self.text.add(f"{result}.append({value})")
@@ -169,24 +178,24 @@ class _Building:
 
     # --------------------------------------------------------------------- nodes
 
-    def make_list(self, part: Part, items: list[str]) -> str:
+    def build_list(self, part: Part, items: list[str]) -> str:
         if len(items) == 1 and items[0].startswith("*"):
             return items[0][1:]
         return f"[{', '.join(items)}]"
 
-    def make_tuple(self, part: Part, items: list[str]) -> str:
+    def build_tuple(self, part: Part, items: list[str]) -> str:
         return tuple_of(items)
 
-    def make_none(self, part: Part, items: list[str]) -> str:
+    def build_none(self, part: Part, items: list[str]) -> str:
         return "None"
 
-    def make_namedtuple(self, part: Part, items: list[str]) -> str:
+    def build_namedtuple(self, part: Part, items: list[str]) -> str:
         return f"new_tuple({self.text.constant(part.cls)}, {tuple_of(items)})"
 
-    def make_deque(self, part: Part, items: list[str]) -> str:
+    def build_deque(self, part: Part, items: list[str]) -> str:
         return f"deque({tuple_of(items)}, {self.text.constant(part.aux)})"
 
-    def make_dict(self, part: Part, items: list[str]) -> str:
+    def build_dict(self, part: Part, items: list[str]) -> str:
         """Write a display, or fill in a copy of a dict that has all the keys."""
         keys, order = keys_of(part), part.aux[1]
         if len(items) == len(keys):
@@ -198,11 +207,11 @@ class _Building:
         self.text.add(f"{node}.update(zip({ordered}, {_joined(items)}))")
         return node
 
-    def make_defaultdict(self, part: Part, items: list[str]) -> str:
+    def build_defaultdict(self, part: Part, items: list[str]) -> str:
         factory = self.text.constant(part.aux[2])
-        return f"defaultdict({factory}, {self.make_dict(part, items)})"
+        return f"defaultdict({factory}, {self.build_dict(part, items)})"
 
-    def make_OrderedDict(self, part: Part, items: list[str]) -> str:
+    def build_OrderedDict(self, part: Part, items: list[str]) -> str:
         keys = keys_of(part)
         if len(items) != len(keys):
             pairs = f"zip({self.text.constant(keys)}, {_joined(items)})"
@@ -212,11 +221,11 @@ class _Building:
             self.text.add(f"{node}[{self.text.constant(key)}] = {value}")
         return node
 
-    def make_record(self, part: Part, items: list[str]) -> str:
+    def build_record(self, part: Part, items: list[str]) -> str:
         form: Any = part.rule.form
         if part.varies:
-            meta = [self.text.fresh("m") for _ in form.meta]
-            self.text.add(f"{_targets(meta)} = next(fr)")
+            meta = [self.text.fresh("static") for _ in form.meta]
+            self.text.add(f"{_targets(meta)} = next(varying)")
         else:
             meta = [self.text.constant(value) for value in part.aux]
         items = self.indexed(part, items)
@@ -231,12 +240,12 @@ class _Building:
                 self.text.add(f"{put}({node}, {named}, {value})")
         return node
 
-    def make_shaped(self, part: Part, items: list[str]) -> str:
+    def build_shaped(self, part: Part, items: list[str]) -> str:
         form: Any = part.rule.form
         shape = part.shape
         if part.varies:
-            static = [self.text.fresh("m") for _ in shape.static]
-            aux = self.kept("next(fr)")
+            static = [self.text.fresh("static") for _ in shape.static]
+            aux = self.kept("next(varying)")
             if static:
                 self.text.add(f"{_targets(static)} = {aux}.values")
         else:
@@ -260,14 +269,14 @@ class _Building:
         listed = self.kept(f"[{', '.join(items)}]")
         return [f"{listed}[{place}]" for place in range(part.arity)]
 
-    def make_custom(self, part: Part, items: list[str]) -> str:
+    def build_custom(self, part: Part, items: list[str]) -> str:
         form: Any = part.rule.form
-        aux = "next(fr)[0]" if part.varies else self.text.constant(part.aux[0])
+        aux = "next(varying)[0]" if part.varies else self.text.constant(part.aux[0])
         unflatten = self.text.constant(form.unflatten)
         return self.kept(f"{unflatten}({aux}, {tuple_of(items)})")
 
-    def make_called(self, part: Part, items: list[str]) -> str:
-        aux = "next(fr)" if part.varies else self.text.constant(part.aux)
+    def build_called(self, part: Part, items: list[str]) -> str:
+        aux = "next(varying)" if part.varies else self.text.constant(part.aux)
         unflatten = self.text.constant(part.rule.unflatten)
         return self.kept(f"{unflatten}({aux}, [{', '.join(items)}])")
 
@@ -330,8 +339,8 @@ def _batches(source: str, size: int, count: int, simple: bool) -> str:
     return f"[{source}[i:i + {size}] for i in range(0, {count * size}, {size})]"
 
 
-def emit_build(plan: Plan) -> Text:
-    """Return the text of `build`. The name `AGAIN` is left to be filled in."""
-    building = _Building(plan)
-    building.write()
-    return building.text
+def emit_unflatten(plan: Plan, constants: Constants | None = None) -> Text:
+    """Return the text of `unflatten`; `explain_failure` is left to be filled in."""
+    writer = _Writer(plan, constants)
+    writer.write()
+    return writer.text

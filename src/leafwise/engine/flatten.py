@@ -1,4 +1,8 @@
-"""Generated functions that take trees apart: `flatten` and `up_to`."""
+"""Generated functions that read trees: `flatten` and `flatten_up_to`.
+
+Owns how each kind of node is checked and read. All that is read is of one time, as far
+as the walk promises it: what others may change meanwhile is copied in one step.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,11 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
-from .emit import SPREAD, Text, is_plain_name, tuple_of
-from .exact import SCALARS
-from .plan import (
-    FEW,
-    Part,
-    Plan,
-    Run,
-    has_plain_keys,
-    is_loop,
-    keys_of,
-)
+from .emit import SPREAD, Constants, Text, is_plain_name, tuple_of
+from .plan import FEW, SCALARS, Part, Plan, Run, has_plain_keys, is_loop, keys_of
 
 
-__all__ = ["FEW_LEAVES", "emit_flatten", "emit_up_to"]
+__all__ = ["FEW_LEAVES", "emit_flatten", "emit_flatten_up_to"]
 
 FEW_LEAVES: Final = 16
 """How many leaves are asked for their types one by one."""
@@ -28,24 +23,37 @@ _LONG: Final = 64
 _MANY_KEYS: Final = 32
 
 
-class _Taking:
-    """Writes the functions that take a tree apart.
+class _Writer:
+    """Writes the functions that read a tree.
 
-    What the tree yields is collected in two lists, a whole piece at a time: `out`
-    (leaves) and `fr` (aux data that varies).
+    What a tree yields is collected in two lists, a whole piece at a time: `leaves`
+    and `varying` (aux data that varies).
+
+    Attributes:
+        text: The text.
+        plan: The plan.
+        exact: Whether the tree must have just this structure, else only as far down.
+        missed: What to do with any other tree.
+        started: Whether the two lists are there already.
+        count: How many leaves are in the list by now, None where it depends.
+        named: The names of the leaves, if each has one.
+        waiting: What goes into the two lists next.
+        varying: The name of the second list, `None` if nothing varies.
+        functions: The names of the functions of parts, by the part.
+        to_write: The parts whose functions are still to be written.
     """
 
-    def __init__(self, plan: Plan, *, exact: bool) -> None:
-        self.text = Text()
+    def __init__(self, plan: Plan, constants: Constants | None, *, exact: bool) -> None:
+        self.text = Text(constants)
         self.plan = plan
         self.exact = exact
         self.missed = "return None"
         self.started = False
-        self.taken: int | None = 0  # how many leaves so far, None where it depends
+        self.count: int | None = 0
         self.named: list[str] = []
-        self.waiting: dict[str, list[str]] = {"out": [], "fr": []}
-        self.varying = "fr" if plan.varying else "None"
-        self.blocks: dict[int, str] = {}
+        self.waiting: dict[str, list[str]] = {"leaves": [], "varying": []}
+        self.varying = "varying" if plan.varying else "None"
+        self.functions: dict[int, str] = {}
         self.to_write: list[Part] = []
 
     # ---------------------------------------------------------------- functions
@@ -56,31 +64,31 @@ class _Taking:
         self.text.deeper()
         self.text.add("try:")
         self.text.deeper()
-        self.take(self.plan.root, "t", inside=False)
+        self.node(self.plan.root, "tree", inside=False)
         self.flush()
 
-    def write_blocks(self) -> None:
+    def write_functions(self) -> None:
         """Write the functions of the parts that have their own."""
         self.text.indent = ""
         self.missed = "return True"
         while self.to_write:
             part = self.to_write.pop()
-            self.text.add(f"def {self.blocks[id(part)]}(t, out, fr):")
+            self.text.add(f"def {self.functions[id(part)]}(node, leaves, varying):")
             self.text.deeper()
             self.started = True
-            self.taken = None
-            self.take(part, "t", inside=False)
+            self.count = None
+            self.node(part, "node", inside=False)
             self.flush()
             self.text.add("return False")
             self.text.back()
 
     def flush(self) -> None:
         """Write what waits to be collected."""
-        if not self.started and len(self.waiting["out"]) <= FEW_LEAVES:
+        if not self.started and len(self.waiting["leaves"]) <= FEW_LEAVES:
             self.name_leaves()
         for name, items in self.waiting.items():
             if not self.started:
-                if name == "out" or self.plan.varying:
+                if name == "leaves" or self.plan.varying:
                     self.text.add(f"{name} = [{', '.join(items)}]")
             elif any(item.startswith("*") for item in items):
                 self.text.add(f"{name} += [{', '.join(items)}]")
@@ -94,12 +102,12 @@ class _Taking:
 
     def name_leaves(self) -> None:
         """Give names to leaves that are to be asked for their types one by one."""
-        leaves = self.waiting["out"]
+        leaves = self.waiting["leaves"]
         if any(leaf.startswith("*") for leaf in leaves):
             return
         for place, leaf in enumerate(leaves):
             if not leaf.isidentifier():
-                leaves[place] = self.text.fresh("v")
+                leaves[place] = self.text.fresh("leaf")
                 self.text.add(f"{leaves[place]} = {leaf}")
         self.named = [*leaves]
 
@@ -109,27 +117,27 @@ class _Taking:
 
     # -------------------------------------------------------------------- nodes
 
-    def take(self, part: Part, var: str, *, inside: bool = True) -> None:
+    def node(self, part: Part, var: str, *, inside: bool = True) -> None:
         """Write how a node in a variable is read, with all that is below it."""
         if inside and part.own:
             self.flush()
-            self.refuse_if(f"{self.block(part)}({var}, out, {self.varying})")
-            self.count(part.leaves)
+            self.refuse_if(f"{self.function_of(part)}({var}, leaves, {self.varying})")
+            self.add_to_count(part.leaves)
         elif part.kind == "none":
             self.refuse_if(f"{var} is not None")
         else:
             self.refuse_if(f"type({var}) is not {self.text.constant(part.cls)}")
-            getattr(self, f"take_{part.kind}")(part, var)
+            getattr(self, f"read_{part.kind}")(part, var)
 
-    def block(self, part: Part) -> str:
+    def function_of(self, part: Part) -> str:
         """Return the name of the function of a part."""
-        name = self.blocks.get(id(part))
+        name = self.functions.get(id(part))
         if name is None:
-            name = self.blocks[id(part)] = self.text.fresh("take")
+            name = self.functions[id(part)] = self.text.fresh("flatten_part")
             self.to_write.append(part)
         return name
 
-    def take_tuple(self, part: Part, var: str) -> None:
+    def read_tuple(self, part: Part, var: str) -> None:
         """Read a tuple."""
         if part.arity > FEW or _is_one_piece(part):
             self.refuse_if(f"len({var}) != {part.arity}")
@@ -137,7 +145,7 @@ class _Taking:
         else:
             self.unpack(part, var)
 
-    def take_list(self, part: Part, var: str) -> None:
+    def read_list(self, part: Part, var: str) -> None:
         """Read a list in one step: others may change it meanwhile."""
         if part.arity <= FEW and not _has_loop(part):
             self.unpack(part, var)
@@ -147,48 +155,48 @@ class _Taking:
             self.spread(part, self.copied(part, var))
 
     def may_append(self, part: Part) -> bool:
-        """Say whether leaves are best appended, and then counted."""
-        return self.taken is not None and part.arity >= _LONG
+        """Return whether leaves are best appended, and then counted."""
+        return self.count is not None and part.arity >= _LONG
 
     def append_all(self, part: Part, var: str) -> None:
         """Read a long list of leaves without a copy, and see how many there were."""
         self.flush()
-        self.text.add(f"out += {var}")
-        self.count(part.leaves)
-        self.refuse_if(f"len(out) != {self.taken}")
+        self.text.add(f"leaves += {var}")
+        self.add_to_count(part.leaves)
+        self.refuse_if(f"len(leaves) != {self.count}")
 
-    def count(self, leaves: int) -> None:
+    def add_to_count(self, leaves: int) -> None:
         """Take note of leaves that are read, or wait for it."""
-        if self.taken is not None:
-            self.taken += leaves
+        if self.count is not None:
+            self.count += leaves
 
     def copied(self, part: Part, var: str) -> str:
         """Write that a sequence of known length is copied; return the copy."""
-        copy = self.text.fresh("c")
+        copy = self.text.fresh("items")
         self.text.add(f"{copy} = [*{var}]")
         self.refuse_if(f"len({copy}) != {part.arity}")
         return copy
 
-    def take_namedtuple(self, part: Part, var: str) -> None:
+    def read_namedtuple(self, part: Part, var: str) -> None:
         """Read a named tuple, which may iterate in its own way."""
         if part.arity > FEW:
-            items = self.text.fresh("c")
+            items = self.text.fresh("items")
             self.text.add(f"{items} = tuple({var})")
             self.refuse_if(f"len({items}) != {part.arity}")
             self.spread(part, items)
         else:
             self.unpack(part, var)
 
-    def take_deque(self, part: Part, var: str) -> None:
+    def read_deque(self, part: Part, var: str) -> None:
         """Read a deque: its children, and its length if it is bounded."""
         if not self.exact:
-            self.take_paired(part, var)
+            self.read_matched(part, var)
             return
         limit = self.text.constant(part.aux)
         self.refuse_if(f"{var}.maxlen != {limit}")
-        self.take_namedtuple(part, var)
+        self.read_namedtuple(part, var)
 
-    def take_dict(self, part: Part, var: str) -> None:
+    def read_dict(self, part: Part, var: str) -> None:
         """Read a mapping: its keys, and each value by its key.
 
         Others may change it meanwhile, so keys and values that are to be paired by
@@ -207,36 +215,36 @@ class _Taking:
         else:
             self.refuse_if(f"len({var}) != {part.arity}")
         if part.arity <= FEW or (not self.exact and len(part.runs) > FEW):
-            names = [self.text.fresh("v") for _ in ordered]
+            names = self.names_for(part)
             for name, key in zip(names, ordered, strict=True):
                 self.text.add(f"{name} = {var}[{self.text.constant(key)}]")
-            self.read(part, names)
+            self.children(part, names)
             return
-        items = self.text.fresh("c")
+        items = self.text.fresh("values")
         self.text.add(f"{items} = {self.text.constant(itemgetter(*ordered))}({var})")
         self.spread(part, items)
 
-    take_OrderedDict = take_dict  # named after the kind
+    read_OrderedDict = read_dict  # named after the kind
 
-    def take_defaultdict(self, part: Part, var: str) -> None:
+    def read_defaultdict(self, part: Part, var: str) -> None:
         """Read a defaultdict by a copy: a missing key would be made."""
         if not self.exact:
-            self.take_paired(part, var)
+            self.read_matched(part, var)
             return
         self.refuse_if(
             f"{var}.default_factory is not {self.text.constant(part.aux[2])}"
         )
-        self.take_dict(part, self.held(var))
+        self.read_dict(part, self.held(var))
 
     def held(self, var: str) -> str:
         """Write that a dict is copied, and return the copy."""
-        held = self.text.fresh("d")
+        held = self.text.fresh("copy")
         self.text.add(f"{held} = copy_dict({var})")
         return held
 
     def spread_values(self, part: Part, held: str) -> None:
         """Read the values of a dict that nobody changes, in the order of its keys."""
-        items = self.text.fresh("c")
+        items = self.text.fresh("values")
         values = f"{held}.values()"
         listed = values if _is_one_piece(part) else f"[*{values}]"
         self.text.add(f"{items} = {listed}")
@@ -252,7 +260,7 @@ class _Taking:
         elif len(keys) > FEW:
             self.compare_many_keys(keys, var)
         else:
-            names = [self.text.fresh("k") for _ in keys]
+            names = [self.text.fresh("key") for _ in keys]
             self.text.add(f"{', '.join(names)}{',' * (len(names) == 1)} = {var}")
             differ = map(self.differs, names, keys)
             self.refuse_if(" or ".join(differ))
@@ -263,10 +271,10 @@ class _Taking:
         Keys that are the very same objects, as names in a program are, need neither;
         but to ask that of each pays only as long as there are not too many.
         """
-        found, types = self.text.fresh("k"), [*map(type, keys)]
+        found, types = self.text.fresh("keys"), [*map(type, keys)]
         listed, indent = f"*{var}", self.text.indent
         if len(keys) <= _MANY_KEYS:
-            names = [self.text.fresh("k") for _ in keys]
+            names = [self.text.fresh("key") for _ in keys]
             listed = ", ".join(names)
             self.text.add(f"{listed} = {var}")
             known = map(self.text.constant, keys)
@@ -287,23 +295,28 @@ class _Taking:
         other = f"type({name}) is not {cls} or {name} != {known}"
         return f"{name} is not {known} and ({other})"
 
-    def take_record(self, part: Part, var: str) -> None:
+    def read_record(self, part: Part, var: str) -> None:
         """Read attributes."""
         form: Any = part.rule.form
+        data, meta = (
+            [_attribute_of(self.text, var, name) for name in names]
+            for names in (form.data, form.meta)
+        )
+        if not part.varies:
+            for value, known in zip(meta, part.aux, strict=True):
+                self.compare(value, known)
+        self.children(part, data)
         if part.varies:
-            meta = [attribute_of(self.text, var, name) for name in form.meta]
-            self.read(part, [attribute_of(self.text, var, name) for name in form.data])
-            self.waiting["fr"].append(tuple_of(meta))
-            return
-        for name, known in zip(form.meta, part.aux, strict=True):
-            self.compare(attribute_of(self.text, var, name), known)
-        self.read(part, [attribute_of(self.text, var, name) for name in form.data])
+            self.waiting["varying"].append(tuple_of(meta))
 
-    def take_shaped(self, part: Part, var: str) -> None:
+    def read_shaped(self, part: Part, var: str) -> None:
         """Read attributes of a node that tells which it has."""
         form: Any = part.rule.form
         shape = part.shape
-        layout, attributes = self.text.constant(shape.layout), self.text.fresh("d")
+        layout, attributes = (
+            self.text.constant(shape.layout),
+            self.text.fresh("attributes"),
+        )
         self.refuse_if(f"{var}.{form.slot} is not {layout}")
         self.text.add(f"{attributes} = {var}.__dict__")
         self.refuse_if(f"len({attributes}) != {len(shape.names)}")
@@ -311,14 +324,13 @@ class _Taking:
             [f"{attributes}[{self.text.constant(name)}]" for name in names]
             for names in (shape.data, shape.static)
         )
+        if not part.varies:
+            for value, known in zip(static, part.aux.values, strict=True):
+                self.compare(value, known)
+        self.children(part, data)
         if part.varies:
-            self.read(part, data)
             aux_of = self.text.constant(form.aux_of)
-            self.waiting["fr"].append(f"{aux_of}({layout}, {tuple_of(static)})")
-            return
-        for value, known in zip(static, part.aux.values, strict=True):
-            self.compare(value, known)
-        self.read(part, data)
+            self.waiting["varying"].append(f"{aux_of}({layout}, {tuple_of(static)})")
 
     def compare(self, value: str, known: Any) -> None:
         """Write that a value must be just this one."""
@@ -326,15 +338,15 @@ class _Taking:
             self.refuse_if(f"not exactly({value}, {self.text.constant(known)})")
             return
         if not value.isidentifier():
-            name = self.text.fresh("m")
+            name = self.text.fresh("static")
             self.text.add(f"{name} = {value}")
             value = name
         self.refuse_if(self.differs(value, known))
 
-    def take_custom(self, part: Part, var: str) -> None:
+    def read_custom(self, part: Part, var: str) -> None:
         """Read a node by the function that somebody gave."""
         form: Any = part.rule.form
-        result, items, aux = (self.text.fresh(letter) for letter in "rca")
+        result, items, aux = map(self.text.fresh, ("result", "children", "aux"))
         self.flush()
         self.text.add(f"{result} = {self.text.constant(form.flatten)}({var})")
         self.refuse_if(f"type({result}) is not tuple")
@@ -342,15 +354,15 @@ class _Taking:
         self.refuse_if(f"type({items}) is not tuple and type({items}) is not list")
         if not part.varies:
             self.compare(aux, part.aux[0])
-        self.read_from(part, items)
+        self.children_from(part, items)
         if part.varies:
-            self.waiting["fr"].append(f"({aux}, None)")
+            self.waiting["varying"].append(f"({aux}, None)")
 
-    def take_called(self, part: Part, var: str) -> None:
+    def read_called(self, part: Part, var: str) -> None:
         """Read a node by its rule."""
-        items, aux = (self.text.fresh(letter) for letter in "ca")
+        items, aux = map(self.text.fresh, ("children", "aux"))
         if not self.exact:
-            self.take_paired(part, var)
+            self.read_matched(part, var)
             return
         self.flush()
         self.text.add(
@@ -359,18 +371,18 @@ class _Taking:
         self.refuse_if(f"len({items}) != {part.arity}")
         if not part.varies:
             self.refuse_if(f"not exactly({aux}, {self.text.constant(part.aux)})")
-        self.read_from(part, items)
+        self.children_from(part, items)
         if part.varies:
-            self.waiting["fr"].append(aux)
+            self.waiting["varying"].append(aux)
 
-    def take_paired(self, part: Part, var: str) -> None:
-        """Read a node as its rule pairs it with another."""
-        items = self.text.fresh("c")
-        pair, aux = self.text.constant(part.rule.match), self.text.constant(part.aux)
+    def read_matched(self, part: Part, var: str) -> None:
+        """Read a node as its rule matches it with another."""
+        items = self.text.fresh("children")
+        match, aux = self.text.constant(part.rule.match), self.text.constant(part.aux)
         self.flush()
-        self.text.add(f"{items} = {pair}({aux}, {part.arity}, {var})")
+        self.text.add(f"{items} = {match}({aux}, {part.arity}, {var})")
         self.refuse_if(f"{items} is None")
-        self.read_from(part, items)
+        self.children_from(part, items)
 
     # ------------------------------------------------------------------ children
 
@@ -379,36 +391,43 @@ class _Taking:
         if part.arity == 0:
             self.refuse_if(f"len({var}) != 0")
             return
-        names = [self.text.fresh("v") for _ in range(part.arity)]
+        names = self.names_for(part)
         self.text.add(f"{', '.join(names)}{',' if len(names) == 1 else ''} = {var}")
-        self.read(part, names)
+        self.children(part, names)
 
-    def read_from(self, part: Part, items: str) -> None:
+    def names_for(self, part: Part) -> list[str]:
+        """Return a new name for each child."""
+        return [
+            self.text.fresh("leaf" if child is None else "node")
+            for child in _expanded(part.runs)
+        ]
+
+    def children_from(self, part: Part, items: str) -> None:
         """Read the children in a tuple or list that a function gave."""
         if part.arity <= FEW:
             self.unpack(part, items)
         else:
             self.spread(part, self.copied(part, items))
 
-    def read(self, part: Part, values: list[str]) -> None:
+    def children(self, part: Part, values: list[str]) -> None:
         """Read children that are given one by one."""
         at_once = self.plan.root.calls_user
         nodes = _expanded(part.runs)
         for place, (child, value) in enumerate(zip(nodes, values, strict=True)):
             if not value.isidentifier() and (child is not None or at_once):
-                values[place] = self.text.fresh("v")
+                values[place] = self.text.fresh("leaf" if child is None else "node")
                 self.text.add(f"{values[place]} = {value}")
         rest = iter(values)
         for child, count in part.runs:
             these = [next(rest) for _ in range(count)]
             if child is None:
-                self.waiting["out"] += these
-                self.count(count)
+                self.waiting["leaves"] += these
+                self.add_to_count(count)
             elif is_loop(child, count):
                 self.loop(child, count, tuple_of(these))
             else:
                 for name in these:
-                    self.take(child, name)
+                    self.node(child, name)
 
     def spread(self, part: Part, items: str) -> None:
         """Read the children of a long sequence, run by run."""
@@ -418,35 +437,35 @@ class _Taking:
             piece = items if count == part.arity else f"{items}[{start}:{end}]"
             if child is None:
                 few = [f"{items}[{place}]" for place in range(start, end)]
-                self.waiting["out"] += few if count < SPREAD else [f"*{piece}"]
-                self.count(count)
+                self.waiting["leaves"] += few if count < SPREAD else [f"*{piece}"]
+                self.add_to_count(count)
             elif is_loop(child, count):
                 self.loop(child, count, piece)
             else:
                 for place in range(start, end):
-                    name = self.text.fresh("v")
+                    name = self.text.fresh("node")
                     self.text.add(f"{name} = {items}[{place}]")
-                    self.take(child, name)
+                    self.node(child, name)
             start = end
 
     def loop(self, child: Part, count: int, items: str) -> None:
         """Read equal neighbours."""
         self.flush()
-        taken, self.taken = self.taken, None
-        name = self.text.fresh("v")
+        count_before, self.count = self.count, None
+        name = self.text.fresh("node")
         self.text.add(f"for {name} in {items}:")
         self.text.deeper()
-        self.take(child, name)
+        self.node(child, name)
         self.flush()
         self.text.back()
-        self.taken = taken
-        self.count(count * child.leaves)
+        self.count = count_before
+        self.add_to_count(count * child.leaves)
 
     # -------------------------------------------------------------------- checks
 
     def check_leaves(self) -> None:
         """Write that all leaves must be of types that are known to be leaves."""
-        condition = "not known_leaves(map(type, out))"
+        condition = "not known_leaves(map(type, leaves))"
         if self.named and len(self.named) == self.plan.root.leaves:
             others = " or ".join(
                 f"type({name}) is not T{number}"
@@ -460,7 +479,7 @@ class _Taking:
             self.refuse_if(condition)
 
 
-def attribute_of(text: Text, var: str, name: str) -> str:
+def _attribute_of(text: Text, var: str, name: str) -> str:
     """Return an expression that reads an attribute."""
     if is_plain_name(name):
         return f"{var}.{name}"
@@ -473,7 +492,7 @@ def _expanded(runs: Sequence[Run]) -> Iterator[Part | None]:
 
 
 def _is_one_piece(part: Part) -> bool:
-    """Say whether the children are all leaves, or all read in one loop, or none."""
+    """Return whether the children are all leaves, or all read in one loop, or none."""
     if len(part.runs) != 1:
         return not part.runs
     child, count = part.runs[0]
@@ -489,35 +508,39 @@ def _leaf_ordered(part: Part, keys: tuple[Any, ...]) -> Sequence[Any]:
     return keys if order is None else order.gather(keys)
 
 
-def emit_flatten(plan: Plan) -> Text:
+def emit_flatten(plan: Plan, constants: Constants | None = None) -> Text:
     """Return the text of `flatten`.
 
     What depends on the registry is left to be filled in: `known_leaves`, which takes
     an iterable of types and returns whether all are leaf types; `TREEDEF`, or
-    `RETREE` if something varies; and where there are no more than `FEW_LEAVES`
+    `treedef_with`, if something varies; and where there are no more than `FEW_LEAVES`
     leaves, `T1`, `T2`, ...: types of leaves that need not be looked up.
     """
-    taking = _Taking(plan, exact=True)
-    text = taking.text
-    taking.root("def flatten(t):")
+    writer = _Writer(plan, constants, exact=True)
+    text = writer.text
+    writer.root("def flatten(tree):")
     if plan.root.leaves:
-        taking.check_leaves()
-    text.add("return out, RETREE(fr)" if plan.varying else "return out, TREEDEF")
+        writer.check_leaves()
+    text.add(
+        "return leaves, treedef_with(varying)"
+        if plan.varying
+        else "return leaves, TREEDEF"
+    )
     _give_up(text)
-    taking.write_blocks()
+    writer.write_functions()
     return text
 
 
-def emit_up_to(plan: Plan) -> Text | None:
-    """Return the text of `up_to`, None where aux data varies."""
+def emit_flatten_up_to(plan: Plan, constants: Constants | None = None) -> Text | None:
+    """Return the text of `flatten_up_to`, None where aux data varies."""
     if plan.varying:
         return None
-    taking = _Taking(plan, exact=False)
-    taking.root("def up_to(treedef, t):")
-    taking.text.add("return out")
-    _give_up(taking.text)
-    taking.write_blocks()
-    return taking.text
+    writer = _Writer(plan, constants, exact=False)
+    writer.root("def flatten_up_to(treedef, tree):")
+    writer.text.add("return leaves")
+    _give_up(writer.text)
+    writer.write_functions()
+    return writer.text
 
 
 def _give_up(text: Text) -> None:

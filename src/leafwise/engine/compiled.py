@@ -17,13 +17,13 @@ from ..core.registry import Mode, View
 from ..core.runner import Runner, reference
 from ..core.treedef import PyTreeDef
 from ..core.walk import leaf_paths
-from .build import emit_build
+from .emit import compile_text, forget_files
+from .flatten import FEW_LEAVES, emit_flatten, emit_flatten_up_to
 from .plan import Plan
-from .source import compile_text, forget_files
-from .take import FEW_LEAVES, emit_flatten, emit_up_to
+from .unflatten import emit_unflatten
 
 
-__all__ = ["Flatten", "Live"]
+__all__ = ["Compiled", "Flatten"]
 
 Flatten: TypeAlias = "Callable[[Any], tuple[list[Any], PyTreeDef] | None]"
 
@@ -32,7 +32,7 @@ _MAX_MODES: Final = 16
 _MAX_COVERS: Final = 16
 
 
-class Live(Runner):
+class Compiled(Runner):
     """The runner of a structure that was compiled.
 
     Attributes:
@@ -57,7 +57,10 @@ class Live(Runner):
 
     def __init__(self, key: Hashable, plan: Plan) -> None:
         super().__init__(
-            self._first_build, self._first_up_to, self._find_paths, self._find_covers
+            self._first_unflatten,
+            self._first_up_to,
+            self._find_paths,
+            self._find_covers,
         )
         self.key = key
         self.plan = plan
@@ -78,7 +81,7 @@ class Live(Runner):
 
     def retire(self, runner: Runner) -> None:
         """Leave the structure to another runner, and forget the generated lines."""
-        self.build, self.up_to = runner.build, runner.up_to
+        self.unflatten, self.flatten_up_to = runner.unflatten, runner.flatten_up_to
         self.paths, self.covers = runner.paths, runner.covers
         self._covered.clear()
         self._treedefs.clear()
@@ -110,7 +113,7 @@ class Live(Runner):
             types = map(type, leaves)
             given |= {f"T{number}": cls for number, cls in enumerate(types, start=1)}
         if self.plan.varying:
-            given["RETREE"] = _treedef_maker(self, treedef)
+            given["treedef_with"] = _treedef_maker(self, treedef)
         else:
             if len(self._treedefs) >= _MAX_MODES:
                 self._treedefs.clear()
@@ -119,27 +122,31 @@ class Live(Runner):
         # a code object of its own: what the interpreter learns of names holds for one
         return FunctionType(code.replace(), {**names, **given})
 
-    def _first_build(self, treedef: Any, leaves: list[Any]) -> Any:
+    def _first_unflatten(self, treedef: Any, leaves: list[Any]) -> Any:
         try:
-            text = emit_build(self.plan)
-            text.names["AGAIN"] = _build_again
-            function = self.compile(text, "build")
+            text = emit_unflatten(self.plan)
+            text.names["explain_failure"] = _explain_failure
+            function = self.compile(text, "unflatten")
         except RecursionError:  # the caller is deep in a stack of its own
-            return reference.build(treedef, leaves)
-        if self.build == self._first_build:
-            self.build = function
+            return reference.unflatten(treedef, leaves)
+        if self.unflatten == self._first_unflatten:
+            self.unflatten = function
         else:  # retired by another thread
             forget_files(self.files)
         return function(treedef, leaves)
 
     def _first_up_to(self, treedef: Any, tree: Any) -> list[Any] | None:
         try:
-            text = emit_up_to(self.plan)
-            function = reference.up_to if text is None else self.compile(text, "up_to")
+            text = emit_flatten_up_to(self.plan)
+            function = (
+                reference.flatten_up_to
+                if text is None
+                else self.compile(text, "flatten_up_to")
+            )
         except RecursionError:  # the caller is deep in a stack of its own
-            return reference.up_to(treedef, tree)
-        if self.up_to == self._first_up_to:
-            self.up_to = function
+            return reference.flatten_up_to(treedef, tree)
+        if self.flatten_up_to == self._first_up_to:
+            self.flatten_up_to = function
         else:  # retired by another thread
             forget_files(self.files)
         return function(treedef, tree)
@@ -154,7 +161,7 @@ class Live(Runner):
 
     def _find_covers(self, treedef: Any, whole: Any) -> list[int] | None:
         runner = whole._runner
-        if self.plan.varying or type(runner) is not Live or runner.plan.varying:
+        if self.plan.varying or type(runner) is not Compiled or runner.plan.varying:
             return reference.covers(treedef, whole)
         try:
             return self._covered[runner]
@@ -166,34 +173,36 @@ class Live(Runner):
         return found
 
 
-def _build_again(treedef: Any, leaves: list[Any], error: Exception) -> Any:
-    """Build by the code, to learn where it fails; raise what failed in any case.
+def _explain_failure(treedef: Any, leaves: list[Any], error: Exception) -> Any:
+    """Rebuild by the code, to learn where it fails; raise what failed in any case.
 
     Running out of stack is no failure of the tree: the code needs none.
     """
     # the frame of its traceback holds the error: a cycle, with the leaves
     BaseException.with_traceback(error, None)
-    tree = reference.build(treedef, leaves)
+    tree = reference.unflatten(treedef, leaves)
     if isinstance(error, RecursionError):
         return tree
     raise error
 
 
-def _treedef_maker(live: Live, treedef: PyTreeDef) -> Callable[[list[Any]], PyTreeDef]:
+def _treedef_maker(
+    compiled: Compiled, treedef: PyTreeDef
+) -> Callable[[list[Any]], PyTreeDef]:
     """Return a function from the aux data that varies to a treedef."""
-    places, count = live.plan.varying, treedef._count
+    places, count = compiled.plan.varying, treedef._count
     mode: Mode = treedef._mode
     template = [*treedef._code]
     for place in places:
         template[place] = (*template[place][:3], None)
 
-    def retree(varying: list[Any]) -> PyTreeDef:
+    def treedef_with(varying: list[Any]) -> PyTreeDef:
         code = [*template]
         for place, aux in zip(places, varying, strict=True):
             run, rule, arity, _ = code[place]
             code[place] = (run, rule, arity, aux)
         made = PyTreeDef._make(tuple(code), count, mode)
-        made._runner = live
+        made._runner = compiled
         return made
 
-    return retree
+    return treedef_with

@@ -5,18 +5,18 @@ the failure is understood (`core.explain` for most of them). Knows nothing of
 trees: a path is here just a tuple of keys.
 
     LeafwiseError
-    ├── StructureError(ValueError)    two structures do not fit together
+    ├── StructureError(ValueError)    two structures do not match
     ├── CycleError(ValueError)        a tree contains itself
-    ├── CompareError(TypeError)       whether two leaves are the same cannot be said
+    ├── CompareError(TypeError)       two leaves cannot be compared
     ├── FlattenError(TypeError)       a flatten function returned the wrong thing
     ├── TreeDefError(ValueError)      a treedef cannot be made from this state
-    ├── PathError(LookupError)        a tree has nothing at a path, or a text is no path
-    ├── EditError(ValueError)         an edit of a tree that cannot be carried out
-    ├── SharedError(ValueError)       an object stands in two places
+    ├── PathError(LookupError)        nothing is at a path, or a text is not a path
+    ├── EditError(ValueError)         an impossible edit of a tree
+    ├── SharedError(ValueError)       an object is in two places
     ├── TraceError(RuntimeError)      an object is changed inside a transform
     ├── KindError(ValueError)         an attribute cannot be of this kind
-    └── RegistryError(ValueError)     a registration that cannot be carried out
-        └── NamespaceError(LookupError)   nobody declared this namespace
+    └── RegistryError(ValueError)     an impossible registration
+        └── NamespaceError(LookupError)   this namespace was not declared
 
 An exception that a user's own function raises is never replaced by one of
 these: it keeps its type and gains a note with the key path.
@@ -58,7 +58,7 @@ class LeafwiseError(Exception):
 
 
 class StructureError(LeafwiseError, ValueError):
-    """Two structures, or a structure and a number of leaves, do not fit.
+    """Two structures, or a structure and a number of leaves, do not match.
 
     Attributes:
         path: Key path of the first difference, a tuple of keys; None when the
@@ -100,8 +100,8 @@ class CycleError(LeafwiseError, ValueError):
     """A tree contains itself, so walking it would never end.
 
     Attributes:
-        first: Key path where the repeated node stands first.
-        again: Key path, below `first`, where the same node stands again.
+        first: Key path where the repeated node is first.
+        again: Key path, below `first`, where the same node is again.
 
     Example:
         >>> import leafwise as lw
@@ -123,12 +123,12 @@ occurs again at [1]['self']
 
 
 class CompareError(LeafwiseError, TypeError):
-    """Whether two leaves are the same cannot be determined.
+    """Two leaves cannot be compared.
 
-    Their `==` raises or gives no bool, or their values are not there to be read.
+    Their `==` raises or does not return a bool, or their values cannot be read.
 
     Attributes:
-        path: Key path of the leaves, a tuple of keys; None if they have none.
+        path: Key path of the leaves, a tuple of keys; None if they have no path.
 
     Example:
         >>> import leafwise as lw
@@ -171,11 +171,11 @@ class FlattenError(LeafwiseError, TypeError):
 
 
 class SharedError(LeafwiseError, ValueError):
-    """An object stands in two places where it may stand in one only.
+    """An object is in two places where only one is allowed.
 
     Attributes:
-        first: Path where it stands first, a tuple of names, positions and keys.
-        again: Path where it stands again.
+        first: Path where it is first, a tuple of names, positions and keys.
+        again: Path where it is again.
 
     Example:
         >>> from leafwise import nn
@@ -213,12 +213,12 @@ class TraceError(LeafwiseError, RuntimeError):
 
 
 class KindError(LeafwiseError, ValueError):
-    """An attribute of a `Pytree` cannot be what it was said to be.
+    """An attribute of a `Pytree` cannot be of the kind that was declared.
 
     Attributes:
         owner: The class of the object.
         attribute: The name of the attribute.
-        path: Key path, from the object on, of the value that is in the way.
+        path: Key path, from the object on, of the value that does not allow it.
 
     Example:
         >>> import leafwise as lw
@@ -259,7 +259,7 @@ class TreeDefError(LeafwiseError, ValueError):
 
 
 class PathError(LeafwiseError, LookupError):
-    """A tree has nothing at a path, or a text cannot be read as a path.
+    """A tree has nothing at a path, or a text cannot be parsed as a path.
 
     Attributes:
         path: The path that was asked for, a tuple of keys; None for a text.
@@ -287,10 +287,10 @@ class PathError(LeafwiseError, LookupError):
 
 
 class EditError(LeafwiseError, ValueError):
-    """An edit, a comparison or a merge of trees that cannot be carried out.
+    """An edit, a comparison or a merge of trees is impossible.
 
     Attributes:
-        path: Key path of the place, a tuple of keys; None if there is no single one.
+        path: Key path of the place, a tuple of keys; None if it is not a single place.
 
     Example:
         >>> import leafwise as lw
@@ -307,7 +307,7 @@ children: they can be set, but not deleted, inserted or renamed
 
 
 class RegistryError(LeafwiseError, ValueError):
-    """A registration that cannot be carried out; the registry is unchanged.
+    """A registration is impossible; the registry is unchanged.
 
     Example:
         >>> import leafwise as lw
@@ -320,7 +320,7 @@ registered; register a subclass of it instead
 
 
 class NamespaceError(RegistryError, LookupError):
-    """A namespace was used that nobody has declared.
+    """A namespace is used that was not declared.
 
     Example:
         >>> import leafwise as lw

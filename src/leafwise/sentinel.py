@@ -13,7 +13,7 @@ __all__ = ["MISSING", "Missing"]
 
 
 class Missing(enum.Enum):
-    """The type of `MISSING`, which says that no value was given.
+    """The type of `MISSING`, which means that no value was given.
 
     Example:
         >>> from leafwise.sentinel import MISSING

@@ -58,7 +58,7 @@ PyTree = TypeAliasType(
 """`PyTree[T]`: a leaf of type `T`, or nested containers of such leaves.
 
 An annotation for people and type checkers. Classes that you register are trees
-too, which no type system can say; annotate them by their own name.
+too, which no type system can express; annotate them by their own name.
 """
 
 IsLeaf: TypeAlias = "Callable[..., object] | type | UnionType | tuple[type, ...] | None"

@@ -63,7 +63,7 @@ class Context:
     Attributes:
         view: The rules.
         stop: A predicate that makes leaves of nodes, or None.
-        root: The path to what is walked, where that is a part of a tree.
+        root: The path to what is walked, if that is a part of a tree.
     """
 
     __slots__ = ("root", "stop", "view")
@@ -113,7 +113,7 @@ class Context:
     ) -> tuple[list[list[Any]], PyTreeDef]:
         """Return what a map over several trees calls its function with, and a treedef.
 
-        One list for each argument: the key paths, if they are wanted, the leaves of
+        One list for each argument: the key paths, if `with_paths` is set, the leaves of
         the first tree, and what each further tree has at their places. The predicate is
         asked of the first tree; with `strict`, also of what the others have there.
 
@@ -206,7 +206,7 @@ class Context:
         return type(self)(self.view, either, self.root)
 
     def below(self, path: KeyPath) -> Context:
-        """Return the context for what stands at a path: its own paths begin there."""
+        """Return the context for the subtree at a path, whose paths begin there."""
         if not path:
             return self
         stop = self.stop
@@ -219,7 +219,7 @@ class Context:
 def path_of(link: Any) -> KeyPath:
     """Return a path that is given as a linked list of keys, or is one already.
 
-    In such a list a text stands for a dict's key, and an int for a position.
+    In such a list a string is a dict's key, and an int a position.
     """
     if isinstance(link, KeyPath):
         return link
@@ -227,7 +227,7 @@ def path_of(link: Any) -> KeyPath:
 
 
 def link_key(key: Any) -> Any:
-    """Return the key object that a key of a linked list stands for."""
+    """Return the key object of a key in a linked list."""
     if type(key) is str:
         return DictKey(key)
     return SequenceKey(key) if type(key) is int else key

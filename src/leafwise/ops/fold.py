@@ -137,7 +137,7 @@ def tree_all(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
-    """Say whether all leaves are true; asks none after the first that is not.
+    """Return whether all leaves are true; stops at the first that is not.
 
     Args:
         tree: The tree.
@@ -171,7 +171,7 @@ def tree_any(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
-    """Say whether any leaf is true; asks none after the first that is.
+    """Return whether any leaf is true; stops at the first that is.
 
     Args:
         tree: The tree.

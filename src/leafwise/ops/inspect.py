@@ -44,7 +44,7 @@ def tree_is_leaf(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
-    """Say whether a value is a leaf by itself.
+    """Return whether a value is a leaf by itself.
 
     Args:
         tree: Any value.
@@ -70,7 +70,7 @@ def all_leaves(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
-    """Say whether each item of an iterable is a leaf by itself.
+    """Return whether each item of an iterable is a leaf by itself.
 
     Args:
         iterable: The items.
@@ -95,14 +95,14 @@ def all_leaves(
 
 
 class OneLevel(NamedTuple):
-    """A node taken apart: its children, and what rebuilds it.
+    """A node, flattened by one level: its children, and what rebuilds it.
 
     Attributes:
         children: The children, in leaf order.
         aux: The aux data, as `PyTreeDef.node_data` shows it.
         keys: A key object for each child.
         type: The class of the node.
-        unflatten: Takes new children, returns a node like the one taken apart.
+        unflatten: Takes new children, returns a node like the original.
 
     Example:
         >>> import leafwise as lw
@@ -128,7 +128,7 @@ def tree_flatten_one_level(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> OneLevel:
-    """Take a node apart into its direct children and what rebuilds it.
+    """Flatten a node into its direct children and what rebuilds it.
 
     Args:
         tree: A node.
@@ -202,11 +202,11 @@ def tree_equal(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
-    """Say whether two trees have equal structures and the same leaves.
+    """Return whether two trees have equal structures and the same leaves.
 
-    Which leaves are :ref:`the same <same-value>` is told on a page of its own, in
-    short: arrays by shape, dtype and content, tables by their content, anything else
-    by `==`; NaN is the same as NaN, and True is not the same as 1.
+    Arrays are compared by shape, dtype and content, tables by their content, anything
+    else by `==`; NaN is the same as NaN, and True is not the same as 1. For details see
+    :ref:`which leaves are the same <same-value>`.
 
     Args:
         a: A tree.
@@ -220,12 +220,11 @@ def tree_equal(
             :ref:`common arguments <common>`.
 
     Returns:
-        A bool; or, in a function that jax traces, a traced one, if it hangs on traced
+        A bool; or, in a function that jax traces, a traced one, if it depends on traced
         leaves.
 
     Raises:
-        CompareError: It cannot be determined, up to the first leaves that differ,
-            whether two leaves are the same.
+        CompareError: Two leaves cannot be compared, up to the first ones that differ.
         CycleError: A tree contains itself.
         ValueError: A tolerance is negative or not finite.
 
@@ -278,7 +277,7 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
 
 
 def treedef_is_leaf(treedef: PyTreeDef, *, strict: bool = True) -> bool:
-    """Say whether a treedef is that of a bare leaf.
+    """Return whether a treedef is that of a bare leaf.
 
     Args:
         treedef: The structure.
@@ -311,7 +310,7 @@ def explain_leaf(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
-    """Say in one sentence why a value is a leaf, or which node it is.
+    """Explain in one sentence why a value is a leaf, or which node it is.
 
     Args:
         tree: Any value.
@@ -376,7 +375,7 @@ def _why_leaf(cls: type, view: View, none_is_leaf: bool) -> str:
 
 
 def _other(base: type, cls: type) -> str:
-    """Name a base class, which may have the same name."""
+    """Return the name of a base class, which may have the same name."""
     if base.__qualname__ != cls.__qualname__:
         return base.__qualname__
     return type_names(cls, base)[1]

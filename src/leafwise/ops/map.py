@@ -3,9 +3,9 @@
 Owns the operations that all others are made of. Paths are read off the code of a
 structure, so they belong to exactly the children that were walked.
 
-`tree_map_shared` keeps sharing: a node, or a leaf that is no plain scalar, is mapped
-once, together with what stands at its places in further trees; wherever just these
-stand again, the result does.
+`tree_map_shared` keeps sharing: a node, or a leaf that is not a plain scalar, is mapped
+once, together with what further trees have at its place; wherever the same objects come
+again, so does the result.
 
 The arguments that most functions share:
 
@@ -189,16 +189,16 @@ def tree_iter(
 
 
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
-    """Put a tree together from its structure and its leaves.
+    """Rebuild a tree from its structure and its leaves.
 
     Args:
         treedef: The structure.
         leaves: As many leaves as the structure has, from left to right. Any
-            object may stand for a leaf: no `__init__` runs.
+            object may be a leaf: no `__init__` runs.
 
     Raises:
         StructureError: Too few or too many leaves.
-        TypeError: `treedef` is no treedef.
+        TypeError: `treedef` is not a treedef.
 
     Example:
         >>> import leafwise as lw
@@ -234,8 +234,8 @@ def tree_map(
     """Call a function on each leaf and return the results in the same structure.
 
     Args:
-        f: Called with a leaf of `tree` and what stands at its place in each
-            further tree, in leaf order.
+        f: Called with a leaf of `tree` and what each further tree has at its place,
+            in leaf order.
         tree: The tree that gives the structure.
         *rest: Further trees that have the structure of `tree`. They may go
             deeper; `f` gets the whole subtree then.
@@ -277,7 +277,7 @@ def tree_map_(
 ) -> Any:
     """Call a function on each leaf for its effect and return the tree itself.
 
-    The structure is checked whole before the first call.
+    The whole structure is checked before the first call.
 
     Args:
         f: Called as in `tree_map`; what it returns is dropped.
@@ -371,10 +371,10 @@ def tree_replace_nones(
     is_leaf_takes_path: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Return the tree with an object in the place of each None.
+    """Replace each None in a tree by an object.
 
     Args:
-        sentinel: What to put there.
+        sentinel: The object.
         tree: The tree; a bare None counts as well.
         is_leaf, is_leaf_takes_path, namespace: See
             :ref:`common arguments <common>`.
@@ -597,8 +597,8 @@ def tree_map_shared(
 ) -> Any:
     """Map over a tree so that what is shared in it stays shared.
 
-    What is one object in `tree` is mapped once, and the one result stands wherever the
-    object stood. Numbers, texts, bytes and None are mapped each time.
+    An object that is at several places of `tree` is mapped once, and the result is at
+    all these places. Numbers, strings, bytes and None are mapped each time.
 
     Args:
         f: Called as in `tree_map`.
@@ -635,8 +635,8 @@ class _SharedMap:
 
     Attributes:
         memo: The result for each row of objects, `_PENDING` while it is being made.
-        kept: What was read, so that no id is used twice.
-        values: The results that wait for the node they belong to.
+        kept: All that was read, so that no id is reused.
+        values: The results of children whose parent is not rebuilt yet.
         stack: Rows with the links to them; or with the node to rebuild from values.
     """
 

@@ -1,7 +1,7 @@
 """Maps that run elsewhere: on an executor, or by waiting for what is running.
 
-Any executor of the standard library's form will do, of threads, of processes, or of
-machines. Results come in leaf order; the first call that fails ends the map.
+Any executor with the interface of `concurrent.futures` will do: threads, processes or
+clusters. Results are in leaf order; the first call that fails ends the map.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ __all__ = ["Executor", "Parallel", "parallel", "tree_gather"]
 
 
 class Executor(Protocol):
-    """What runs functions elsewhere, as those of `concurrent.futures` do."""
+    """Runs functions elsewhere, as the executors of `concurrent.futures` do."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any) -> Any:
-        """Begin a call, and return its future."""
+        """Start a call, and return its future."""
 
 
 class Parallel:
-    """Maps whose function is called by an executor; made by `parallel`.
+    """Maps that call their function on an executor; made by `parallel`.
 
     Attributes:
-        executor: What calls the function.
+        executor: The executor.
     """
 
     __slots__ = ("executor",)
@@ -78,12 +78,11 @@ class Parallel:
 
 
 def parallel(executor: Executor) -> Parallel:
-    """Return an object whose `tree_map` calls the function by an executor.
+    """Return an object whose `tree_map` calls the function on an executor.
 
     Args:
-        executor: What calls functions elsewhere, such as a `ThreadPoolExecutor` or a
-            `ProcessPoolExecutor` of `concurrent.futures`, or what dask gives as
-            `client.get_executor()`.
+        executor: An executor, such as a `ThreadPoolExecutor` or a `ProcessPoolExecutor`
+            of `concurrent.futures`, or dask's `client.get_executor()`.
 
     Example:
         >>> import leafwise as lw
@@ -101,7 +100,7 @@ def _map_on(
     columns: Sequence[list[Any]],
     code: Code,
 ) -> list[Any]:
-    """Call a function on the leaves of all columns, each call by an executor.
+    """Call a function on the leaves of all columns, each call on an executor.
 
     When a call fails, those that have not begun are cancelled, and its exception is
     raised with a note of the key path.
@@ -143,7 +142,7 @@ def _map_on(
 
 @contextlib.contextmanager
 def _noting(place: int, future: Any, failed: list[int]) -> Iterator[None]:
-    """Note that a call failed, where its callback has not come yet."""
+    """Note that a call failed, if its callback has not been called yet."""
     try:
         yield
     except Exception:
@@ -161,25 +160,25 @@ def _cancel(futures: Sequence[Any]) -> None:
 async def tree_gather(
     tree: Any, *, none_is_leaf: bool = False, namespace: str = GLOBAL
 ) -> Any:
-    """Wait for all leaves of a tree that are under way at once, under asyncio.
+    """Await all pending leaves of a tree concurrently, under asyncio.
 
-    These are awaitables, the futures of `concurrent.futures` and of dask, and `Delayed`
-    objects of dask, which are computed. What stands at several leaves is waited for
+    Pending leaves are awaitables, the futures of `concurrent.futures` and of dask, and
+    dask's `Delayed` objects, which are computed. An object at several leaves is awaited
     once. When one fails, the others are cancelled.
 
     Args:
-        tree: A tree; leaves that are none of these stay as they are.
+        tree: A tree; all other leaves stay as they are.
         none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Returns:
         The tree with the results.
 
     Raises:
-        TypeError: A leaf is an asynchronous generator, which has many results; or what
-            a future gives is a coroutine.
+        TypeError: A leaf is an asynchronous generator, which has many results; or the
+            result of a future is a coroutine.
 
-    An exception of what is under way passes through, with a note of the key path.
-    Without asyncio, futures are waited for by `tree_map(lambda x: x.result(), tree)`.
+    An exception of a pending leaf passes through, with a note of the key path. Without
+    asyncio, `tree_map(lambda x: x.result(), tree)` waits for futures.
 
     Example:
         >>> import asyncio, leafwise as lw
@@ -191,7 +190,7 @@ async def tree_gather(
     context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)
     leaves, treedef = context.flatten(tree)
     tasks = _tasks(leaves, treedef._code)
-    asyncio = sys.modules["asyncio"]  # what runs this has loaded it
+    asyncio = sys.modules["asyncio"]  # whoever runs this has loaded it
     try:
         await asyncio.gather(*tasks.values())
     except BaseException as error:
@@ -217,7 +216,7 @@ def _raised(task: Any, error: BaseException) -> bool:
 
 
 def _tasks(leaves: Sequence[Any], code: Code) -> dict[int, Any]:
-    """Return what waits for each leaf that is under way, by place.
+    """Return an awaitable for each pending leaf, by place.
 
     Raises:
         TypeError: A leaf is an asynchronous generator.
@@ -242,7 +241,7 @@ def _tasks(leaves: Sequence[Any], code: Code) -> dict[int, Any]:
 
 
 def _awaitable(leaf: Any) -> Any:
-    """Return what waits for a leaf under asyncio, or None if it is not under way."""
+    """Return an awaitable for a leaf, or None if the leaf is not pending."""
     cls = type(leaf)
     asyncio = sys.modules["asyncio"]
     delayed = sys.modules.get("dask.delayed")
@@ -262,7 +261,7 @@ async def _computed(delayed: Any) -> Any:
 
 
 async def _outcome(future: Any) -> Any:
-    """Wait for a future that knows nothing of asyncio, such as those of dask.
+    """Wait for a future that does not know asyncio, such as those of dask.
 
     Its methods may block, so they are called in a thread.
     """
@@ -274,7 +273,7 @@ async def _outcome(future: Any) -> Any:
             done.set_result(None)
 
     def tell(_future: Any) -> None:
-        with contextlib.suppress(RuntimeError):  # nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(settle)
 
     future.add_done_callback(tell)

@@ -1,9 +1,9 @@
-"""Prefixes: spreading a small tree over a larger one.
+"""Prefixes: broadcasting a small tree over a larger one.
 
 Owns broadcasting in one direction (`tree_broadcast_prefix`) and in both
-(`tree_broadcast_common`), and the reports of what does not fit. For the
+(`tree_broadcast_common`), and the reports of what does not match. For the
 arguments that most functions share see `map`; `is_leaf` is asked of the
-prefix, never of the tree that it is spread over.
+prefix, never of the tree that it is broadcast over.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 
 
 class _Slot:
-    """Holds a leaf of the prefix while it is spread, so that it stays one leaf."""
+    """Holds a leaf of the prefix during a broadcast, so that it stays one leaf."""
 
     __slots__ = ("value",)
 
@@ -44,17 +44,17 @@ class _Slot:
 
 
 def _repeated(prefix: Any, full: Any, context: Context) -> tuple[list[Any], PyTreeDef]:
-    """Return the spread leaves of a prefix, and the treedef of the full tree."""
+    """Return the repeated leaves of a prefix, and the treedef of the full tree."""
     leaves, treedef = context.flatten(prefix)
     _, whole = context.plain.flatten(full)
     counts = treedef._runner.covers(treedef, whole)
     if counts is not None:
         return [*chain.from_iterable(map(repeat, leaves, counts))], whole
-    spread = _spread(leaves, treedef._code, full, context.plain)
-    return [slot.value for slot in context.plain.flatten(spread)[0]], whole
+    broadcast = _broadcast(leaves, treedef._code, full, context.plain)
+    return [slot.value for slot in context.plain.flatten(broadcast)[0]], whole
 
 
-def _spread(leaves: list[Any], code: Code, full: Any, plain: Context) -> Any:
+def _broadcast(leaves: list[Any], code: Code, full: Any, plain: Context) -> Any:
     """Return the full tree with, at each leaf, a slot with a leaf of the prefix."""
     nodes: list[Any] = []
     subtrees = flatten_up_to(code, full, nodes)
@@ -80,7 +80,7 @@ def _as_in(code: Code, nodes: list[Any], view: View) -> Any:
     """Yield the entries of a code, with the nodes of another tree in their place.
 
     Children stay in the order of the code; only mappings can differ in that,
-    and they are put together by key.
+    and they are rebuilt by key.
     """
     for (run, rule, arity, aux), node in zip(code, nodes, strict=True):
         other = view.resolve(type(node))
@@ -122,11 +122,11 @@ def tree_broadcast_prefix(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Spread a prefix over a tree: each of its leaves over the subtree it covers.
+    """Broadcast a prefix over a tree: each leaf over the subtree that it covers.
 
     Args:
         prefix_tree: A tree that has the structure of `full_tree` as far as it
-            goes; its leaves stand for whole subtrees.
+            goes; its leaves cover whole subtrees.
         full_tree: The tree that gives the structure.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
@@ -162,10 +162,10 @@ def broadcast_prefix(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> list[Any]:
-    """Spread a prefix over a tree and return the flat list of its leaves.
+    """Broadcast a prefix over a tree and return the flat list of its leaves.
 
     Args:
-        prefix_tree: A tree whose leaves stand for subtrees of `full_tree`.
+        prefix_tree: A tree whose leaves cover subtrees of `full_tree`.
         full_tree: The tree that gives the structure.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
@@ -188,10 +188,10 @@ def broadcast_prefix(
 # ------------------------------------------------------------- in both directions
 
 
-def _spread_all(
+def _broadcast_all(
     trees: tuple[Any, ...], context: Context
 ) -> tuple[list[Any], PyTreeDef]:
-    """Return the trees with slots over their common structure, and that."""
+    """Return the trees broadcast to their common structure, in slots, and that."""
     flat = [context.flatten(tree) for tree in trees]
     common = flat[0][1]
     for index, (_, treedef) in enumerate(flat[1:], start=1):
@@ -203,12 +203,12 @@ def _spread_all(
                 tree_index=index,
             )
         common = suffix
-    spread = []
+    broadcast = []
     for leaves, treedef in flat:
         own = treedef.common_suffix(common) or common
         shape = own.unflatten([_Slot(None)] * own.num_leaves)
-        spread.append(_spread(leaves, treedef._code, shape, context.plain))
-    return spread, common
+        broadcast.append(_broadcast(leaves, treedef._code, shape, context.plain))
+    return broadcast, common
 
 
 def tree_broadcast_common(
@@ -220,9 +220,9 @@ def tree_broadcast_common(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> tuple[Any, Any]:
-    """Spread two trees over each other, until both have the same structure.
+    """Broadcast two trees over each other, until both have the same structure.
 
-    Where one has a leaf and the other a subtree, the leaf is spread.
+    Where one has a leaf and the other a subtree, the leaf is repeated.
 
     Args:
         tree: A tree.
@@ -231,7 +231,7 @@ def tree_broadcast_common(
             :ref:`common arguments <common>`; asked of both trees.
 
     Returns:
-        The two trees, grown.
+        The two trees, broadcast.
 
     Raises:
         StructureError: Both have nodes at one place that do not pair.
@@ -244,8 +244,8 @@ def tree_broadcast_common(
     The idea is that of `optree.tree_broadcast_common`.
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    spread, _ = _spread_all((tree, other), context)
-    first, second = (_opened(grown, context.plain) for grown in spread)
+    broadcast, _ = _broadcast_all((tree, other), context)
+    first, second = (_opened(grown, context.plain) for grown in broadcast)
     return first, second
 
 
@@ -264,7 +264,7 @@ def broadcast_common(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> tuple[list[Any], list[Any]]:
-    """Spread two trees over each other and return their flat lists of leaves.
+    """Broadcast two trees over each other and return their flat lists of leaves.
 
     Args:
         tree: A tree.
@@ -291,8 +291,8 @@ def broadcast_common(
 def _columns(
     trees: tuple[Any, ...], context: Context
 ) -> tuple[list[list[Any]], PyTreeDef]:
-    spread, common = _spread_all(trees, context)
-    columns = [common.flatten_up_to(grown) for grown in spread]
+    broadcast, common = _broadcast_all(trees, context)
+    columns = [common.flatten_up_to(grown) for grown in broadcast]
     return [[slot.value for slot in column] for column in columns], common
 
 
@@ -305,7 +305,7 @@ def tree_broadcast_map(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Spread all trees over each other and map a function over them.
+    """Broadcast all trees over each other and map a function over them.
 
     Args:
         f: Called with one leaf of each tree.
@@ -386,7 +386,7 @@ def prefix_errors(
             :ref:`common arguments <common>`.
 
     Returns:
-        The differences in leaf order; none if it is a prefix.
+        The differences in leaf order; an empty list if it is a prefix.
 
     Example:
         >>> import leafwise as lw
@@ -419,7 +419,7 @@ def equality_errors(
             :ref:`common arguments <common>`; asked of both trees.
 
     Returns:
-        The differences in leaf order; none if the structures are equal.
+        The differences in leaf order; an empty list if the structures are equal.
 
     Example:
         >>> import leafwise as lw

@@ -42,22 +42,22 @@ def tree_transpose(
 
     Args:
         outer_treedef: The structure of the outer tree.
-        inner_treedef: The structure that stands at each of its leaves; None to
-            take that of the first one, and ask for just that of the others.
+        inner_treedef: The structure at each of its leaves; None to take that of the
+            first one, and require it of the others.
         tree: A tree of the structure `outer_treedef.compose(inner_treedef)`. It may
-            go deeper where `inner_treedef` is given: whatever stands at a leaf of
-            that is moved as a whole.
+            go deeper if `inner_treedef` is given: what is at a leaf of that is moved
+            as a whole.
         is_leaf, is_leaf_takes_path: See :ref:`common arguments <common>`; asked of
-            what stands at the outer leaves, if `inner_treedef` is None.
+            the subtrees at the outer leaves, if `inner_treedef` is None.
 
     Returns:
         A tree of the structure `inner_treedef.compose(outer_treedef)`.
 
     Raises:
         StructureError: The tree does not have that structure, or there is no
-            leaf to take the inner structure of.
+            leaf to take the inner structure from.
         TreeDefError: The treedefs are of two None modes or two namespaces.
-        TypeError: A treedef is none.
+        TypeError: Something else is given as a treedef.
 
     Example:
         >>> import leafwise as lw
@@ -85,11 +85,11 @@ each outer leaf, in 2 places:
 
 
 def _check_inner(who: str, outer: Any, inner: Any) -> None:
-    """Refuse structures that are none, or that cannot stand inside each other.
+    """Refuse what is not a structure, and structures that cannot be nested.
 
     Raises:
         TreeDefError: They are of two None modes or two namespaces.
-        TypeError: One is no treedef; None stands for an inner one.
+        TypeError: One is not a treedef; the inner one may be None.
     """
     for treedef in (outer, inner):
         if not isinstance(treedef, PyTreeDef) and (treedef is not inner or inner):
@@ -107,7 +107,7 @@ def _transposed(
     paths: list[KeyPath],
     context: Context,
 ) -> Any:
-    """Put the n-th leaves of all parts together, for each n.
+    """Collect the n-th leaves of all parts, for each n.
 
     Raises:
         StructureError: A part does not have the inner structure; or goes deeper than
@@ -167,14 +167,14 @@ def tree_transpose_map(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Map a function that returns trees of one structure, and turn the result out.
+    """Map a function that returns trees of one structure, and transpose the result.
 
     Args:
         f: Called as in `tree_map`; returns a tree.
         tree: The tree that gives the outer structure.
         *rest: Further trees that have the structure of `tree`.
         inner_treedef: The structure of what `f` returns, which may go deeper; None to
-            take that of the first result, and ask for just that of the others.
+            take that of the first result, and require it of the others.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`; asked of `tree`, and of the results if
             the inner structure is taken from them.
@@ -183,10 +183,10 @@ def tree_transpose_map(
         A tree of the inner structure with trees like `tree` at its leaves.
 
     Raises:
-        StructureError: The results differ in structure, or there are none.
+        StructureError: The results differ in structure, or there are no results.
         TreeDefError: `inner_treedef` is of another None mode or namespace; `f` has
             not been called then.
-        TypeError: `inner_treedef` is no treedef.
+        TypeError: `inner_treedef` is not a treedef.
 
     Example:
         >>> import leafwise as lw
@@ -226,10 +226,10 @@ def tree_transpose_map_with_path(
         A tree of the inner structure with trees like `tree` at its leaves.
 
     Raises:
-        StructureError: The results differ in structure, or there are none.
+        StructureError: The results differ in structure, or there are no results.
         TreeDefError: `inner_treedef` is of another None mode or namespace; `f` has
             not been called then.
-        TypeError: `inner_treedef` is no treedef.
+        TypeError: `inner_treedef` is not a treedef.
 
     Example:
         >>> import leafwise as lw
@@ -254,8 +254,7 @@ def tree_unzip(
 ) -> tuple[Any, ...]:
     """Split a tree of n-tuples into n trees.
 
-    A tuple of `n` items is what is split; the walk stops at the first one that
-    it meets on each way down.
+    Tuples of `n` items are split; the walk stops at the first one on each way down.
 
     Args:
         tree: A tree with a tuple of `n` items wherever the walk ends.

@@ -25,7 +25,7 @@ __all__ = ["DELETE", "SKIP", "STOP", "Visit", "tree_visit", "tree_walk"]
 
 
 class Visit(enum.Enum):
-    """What a visitor may answer instead of a new node.
+    """What a visitor may return instead of a new node.
 
     Attributes:
         SKIP: Keep the node and do not go below it.
@@ -55,12 +55,12 @@ Visitor = Callable[[Any, KeyPath, Any], Any]
 
 
 class _Frame:
-    """A node that is being visited: what is left to do, and what was found."""
+    """A node that is being visited: its children, and the results so far."""
 
     __slots__ = ("aux", "children", "done", "key", "keys", "node", "put", "rule")
 
     def __init__(self, node: Any, key: Any, rule: Rule, put: int) -> None:
-        self.put = put  # nodes on the way here that `enter` has put there
+        self.put = put  # how many nodes on the way here `enter` has made
         children, self.aux = rule.flatten(node)
         self.node = node
         self.key = key
@@ -70,7 +70,7 @@ class _Frame:
         self.done: list[Any] = []
 
     def rebuilt(self, path: KeyPath) -> Any:
-        """Return the node with its visited children, the same if none changed."""
+        """Return the node with its visited children; itself if nothing changed."""
         if len(self.done) == len(self.children) and all(
             new is old for new, old in zip(self.done, self.children, strict=True)
         ):
@@ -119,9 +119,9 @@ def tree_visit(
     Args:
         tree: The tree.
         enter: Called from the top down as `enter(node, path, parent)`, before
-            the children. What it returns stands in the place of the node, and its
-            children are visited as well. It may return `SKIP` to keep the node and
-            not visit its children, `STOP` to keep all that follows, or `DELETE`.
+            the children. What it returns replaces the node, and its children are
+            visited as well. It may return `SKIP` to keep the node and not visit its
+            children, `STOP` to keep all that follows, or `DELETE`.
         leave: Called from the bottom up, after the children, with the rebuilt
             node. What it returns is not visited again: where `enter` returns `SKIP`,
             `leave` replaces a node without a visit of its children. It may return
@@ -203,7 +203,7 @@ class _Visiting:
         return KeyPath((*keys, *more))
 
     def _arrive(self, node: Any, key: Any) -> Any:
-        """Enter a node: either it is done at once, or it is what comes next."""
+        """Enter a node: it is either done at once, or the next one to go through."""
         path = self._path(key) if self.frames else KeyPath()
         put = self.frames[-1].put if self.frames else 0
         answer = self._ask(self.enter, node, path)
@@ -282,7 +282,7 @@ def _enter(node: Any, path: KeyPath, on_path: set[int]) -> None:
 
 
 def _depth(tree: Any, context: Context) -> int:
-    """Return how many nodes stand one below the other in a tree.
+    """Return how deeply nodes are nested in a tree.
 
     Raises:
         CycleError: The tree contains itself.

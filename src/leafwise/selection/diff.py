@@ -1,7 +1,7 @@
-"""What is different between two trees: found, shown, applied, turned around.
+"""Differences between two trees: found, shown, applied, inverted.
 
 Owns `tree_diff` and its records. Containers are compared key by key; where two nodes
-are of different sorts, the record holds both whole.
+are of different types, the record holds both as a whole.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class Change(Frozen):
     """One difference.
 
     Attributes:
-        kind: `added`, `removed`, `type` (another sort of node, or a leaf where there
+        kind: `added`, `removed`, `type` (another type of node, or a leaf where there
             was a node), `aux` (another static value or other aux data), or `value`.
         path: The key path.
         before: What was there; MISSING if it was added.
         after: What is there now; MISSING if it was removed.
-        index: Where the key stands among those of the mapping that has it, if it was
-            added to or removed from one; else None.
+        index: The position of the key in the mapping that has it, if it was added to
+            or removed from one; else None.
 
     Example:
         >>> import leafwise as lw
@@ -101,7 +101,7 @@ class Change(Frozen):
 
 
 def _from_to(before: Any, after: Any) -> str:
-    """Print two values that differ, and what their texts do not show of that."""
+    """Return the text of two values that differ, and how, if the texts are equal."""
     texts = clip(before), clip(after)
     if texts[0] == texts[1]:
         labels = contrast(before, after)
@@ -118,7 +118,7 @@ def _from_to(before: Any, after: Any) -> str:
 class TreeDiff(Sequence[Change]):
     """The differences between two trees, in leaf order.
 
-    A sequence of changes that is true if there are some.
+    A sequence of changes, which is true if there are any.
 
     Example:
         >>> import leafwise as lw
@@ -158,7 +158,7 @@ class TreeDiff(Sequence[Change]):
         return f"<TreeDiff of {len(self)} changes>"
 
     def invert(self) -> TreeDiff:
-        """Return the differences the other way round.
+        """Return the differences in the other direction.
 
         Example:
             >>> import leafwise as lw
@@ -172,14 +172,14 @@ class TreeDiff(Sequence[Change]):
         return TreeDiff(turned, self._context, self._values)
 
     def apply(self, tree: Any) -> Any:
-        """Return a tree with the changes made.
+        """Return a tree with the changes applied.
 
         Args:
             tree: The tree that the differences were found in, or one like it.
 
         Raises:
-            EditError: The tree has something else where a change begins.
-            PathError: It does not have the place of a change.
+            EditError: The tree does not have the old value of a change.
+            PathError: The tree does not have the path of a change.
 
         Example:
             >>> import leafwise as lw
@@ -199,8 +199,8 @@ class TreeDiff(Sequence[Change]):
     def to_json(self, *, indent: int | None = None) -> str:
         r"""Return the changes as JSON text: a list of objects.
 
-        Each has `kind`, `path`, and `before` and `after` as far as there are some;
-        values that JSON has no form for are their `repr`.
+        Each has `kind`, `path`, and `before` and `after` if they exist; values that
+        JSON cannot represent are written as their `repr`.
 
         Args:
             indent: As for `json.dumps`.
@@ -220,7 +220,7 @@ def _as_json(change: Change) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value if JSON has a form for it, else its `repr`."""
+    """Return a value if JSON can represent it, else its `repr`."""
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
@@ -229,11 +229,11 @@ def _plain(value: Any) -> Any:
 
 
 def _expect(change: Change, tree: Any, context: Context, values: Values) -> None:
-    """Refuse to change what is not as it was.
+    """Check that a tree has the old value of a change.
 
     Raises:
-        CompareError: It cannot be determined.
-        EditError: Something else is there.
+        CompareError: The values cannot be compared.
+        EditError: Another value is there.
         PathError: Nothing is there.
     """
     found = change.path(tree, namespace=context.view.mode.namespace)
@@ -276,14 +276,14 @@ def tree_diff(
 
     Dicts are compared key by key, lists position by position, objects of one class
     attribute by attribute; leaves as `tree_equal` compares them, so that two trees have
-    no differences just when they are equal. Which leaves are
-    :ref:`the same <same-value>` is told on a page of its own.
+    no differences exactly when they are equal. See :ref:`which leaves are the same
+    <same-value>`.
 
     Args:
         a: The first tree.
         b: The second tree.
         typematch, rtol, atol, equal_nan: As for `tree_equal`.
-        ignore: A selector; what it means in either tree is not compared.
+        ignore: A selector; what it picks in either tree is not compared.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
@@ -291,7 +291,7 @@ def tree_diff(
         The changes that lead from `a` to `b`, in the order of `a`.
 
     Raises:
-        CompareError: It cannot be determined whether two leaves are the same.
+        CompareError: Two leaves cannot be compared.
         CycleError: A tree contains itself.
         ValueError: A tolerance is negative or not finite.
 
@@ -312,28 +312,28 @@ def tree_diff(
         for tree in (a, b):
             ignored |= {place.path for place in chosen.targets(tree, context)}
     found = tuple(_Comparing(context, values, ignored).run(a, b))
-    if not equal_nan:  # a tree still fits where it has the NaN that was found in it
+    if not equal_nan:  # a tree matches where it has the NaN that was found in it
         values = Values(typematch=typematch, rtol=rtol, atol=atol)
     return TreeDiff(found, context, values)
 
 
 def differ(a: Any, b: Any, context: Context, values: Values, above: KeyPath) -> bool:
-    """Say whether two trees differ, up to the first difference.
+    """Return whether two trees differ; stops at the first difference.
 
     Args:
-        a, b: What stands at a place of two trees.
+        a, b: What is at a place of two trees.
         context: What is a leaf.
-        values: What is the same.
+        values: Which leaves are the same.
         above: The path of the place.
 
     Raises:
-        CompareError: It cannot be determined.
+        CompareError: Two leaves cannot be compared.
     """
     return any(_Comparing(context, values, frozenset(), above).run(a, b))
 
 
 class _Comparing:
-    """One comparison of two trees, with a stack of what is still to be looked at."""
+    """One comparison of two trees."""
 
     def __init__(
         self,
@@ -346,7 +346,7 @@ class _Comparing:
         self.values = values
         self.ignored = ignored
         self.above = above
-        self.skips = values.equal_nan  # what is identical may still hold a NaN
+        self.skips = values.equal_nan  # an identical object may still hold a NaN
         self.asks_paths = isinstance(context.stop, PathPredicate)
 
     def path(self, link: Any) -> KeyPath:
@@ -357,7 +357,7 @@ class _Comparing:
         """Yield the changes.
 
         Raises:
-            CompareError: Of two leaves nothing can be said.
+            CompareError: Two leaves cannot be compared.
         """
         check_cycles = CycleCheck(self.context, a, b)
         stack: list[Any] = [((), a, b, 0)]
@@ -385,16 +385,16 @@ class _Comparing:
             ]
 
     def is_ignored(self, link: Any) -> bool:
-        """Say whether a place is not compared."""
+        """Return whether a place is to be ignored."""
         return KeyPath(unlink(link)) in self.ignored
 
     def rule_of(self, node: Any, link: Any) -> Rule | None:
-        """Return the rule of a node, None for a leaf, where a predicate wants paths."""
+        """Return the rule of a node, None for a leaf, if the predicate takes paths."""
         stops = self.context.stops_at(node, self.path(link))
         return None if stops else self.context.view.resolve(type(node))
 
     def compare(self, a: Any, b: Any, link: Any) -> tuple[str, Pairs]:
-        """Say what is different here, "" if nothing, and what is to be looked at."""
+        """Return the kind of difference here, "" for none, and the pairs below."""
         if type(a) is _Absent or type(b) is _Absent:
             return ("added" if type(a) is _Absent else "removed"), ()
         if self.asks_paths:
@@ -412,10 +412,11 @@ class _Comparing:
         return _compare_nodes(a, b, rule)
 
     def mappings(self, a: Any, b: Any, rule: Rule, link: Any) -> tuple[str, Pairs]:
-        """Compare two mappings: what was there in the old order, then what was added.
+        """Compare two mappings: first the old keys in their order, then the new ones.
 
-        Where keys come or go, and their order is structure, the changes must lead
-        to the order of the other mapping and back; else the record holds both whole.
+        Where keys are added or removed, and their order is structure, the changes must
+        lead to the order of the other mapping and back; else the record holds both as a
+        whole.
         """
         if not rule.same_rest(rule.rest(a), rule.rest(b)):
             return "aux", ()
@@ -454,10 +455,10 @@ Pairs = Sequence[tuple[Any, Any, Any]]
 
 
 class _Absent:
-    """What one tree does not have; `MISSING` may be a leaf of it.
+    """What one tree does not have; `MISSING` could be one of its leaves.
 
     Attributes:
-        index: Where the key stands in the mapping that has it, None for a sequence.
+        index: The position of the key in the other mapping, None for a sequence.
     """
 
     __slots__ = ("index",)
@@ -482,9 +483,9 @@ class _Aux(NamedTuple):
 
 
 def _leads(mine: list[Any], others: list[Any], rule: Rule) -> bool:
-    """Say whether removing keys, and adding keys in their places, leads to the others.
+    """Return whether removing keys and inserting new ones gives the other keys.
 
-    What is compared is the leaf order: of most dicts that is all that matters.
+    Leaf orders are compared: for most dicts that is all that matters.
     """
     known = dict.fromkeys(others)
     kept = dict.fromkeys(key for key in mine if key in known)
@@ -502,7 +503,7 @@ def _by_position(a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:
 
 
 def _compare_nodes(a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:
-    """Compare two nodes that have as many children as their class or aux data says."""
+    """Compare two nodes with a fixed number of children."""
     (mine, aux), (others, other_aux) = rule.flatten(a), rule.flatten(b)
     keys = keys_of(a, rule)
     if keys != keys_of(b, rule):
@@ -515,13 +516,13 @@ def _compare_nodes(a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:
         return "aux", ()
     statics = [(name, getattr(a, name), getattr(b, name)) for name in names]
     differing = [row for row in statics if not _same_static(row[1], row[2])]
-    if not differing:  # the kinds differ, or something inside of static values
+    if not differing:  # the kinds differ, or something inside static values
         return "aux", ()
     return "", pairs + [(GetAttrKey(k), _Aux(x), _Aux(y)) for k, x, y in differing]
 
 
 def _same_static(a: Any, b: Any) -> bool:
-    """Say whether two static values are not what makes the structures differ."""
+    """Return whether two static values are the same."""
     return a is b or (type(a) is type(b) and alike(a, b, typematch=True))
 
 
@@ -542,7 +543,7 @@ def assert_trees_equal(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> None:
-    """Raise an error that shows what differs, if two trees do.
+    """Raise an error that shows all differences, if two trees differ.
 
     Args:
         actual: The tree to test.
@@ -553,7 +554,7 @@ def assert_trees_equal(
 
     Raises:
         AssertionError: The trees differ.
-        CompareError: It cannot be determined whether two leaves are the same.
+        CompareError: Two leaves cannot be compared.
 
     Example:
         >>> import leafwise as lw

@@ -48,7 +48,7 @@ __all__ = [
 class Selection:
     """Places in a tree, to be read or edited; `at` makes one.
 
-    A selector in brackets goes on from there: `at(tree)["layers"][0]["w"]`.
+    A selector in brackets continues from there: `at(tree)["layers"][0]["w"]`.
 
     Attributes:
         tree: The tree.
@@ -79,7 +79,7 @@ class Selection:
         self._places: list[Place] | None = None
 
     def __getitem__(self, what: Any) -> Selection:
-        """Go on with another selector, from each place."""
+        """Continue with another selector from each place."""
         chain = (*self._selectors, read_selector(what, self._context.view))
         return Selection(self.tree, chain, self._context, missing_ok=self._missing_ok)
 
@@ -91,7 +91,7 @@ class Selection:
         """Return the places, in order.
 
         Raises:
-            PathError: There are none, and `missing_ok` was not given.
+            PathError: There are none, and `missing_ok` is not set.
         """
         if self._places is None:
             self._places = self._found()
@@ -113,16 +113,16 @@ class Selection:
     # -------------------------------------------------------------------- reading
 
     def get(self, default: Any = MISSING) -> Any:
-        """Return what stands there: one value, or a list.
+        """Return the value there, or a list of values.
 
-        A selector that means one place by its form (a path, or a pattern without
+        A selector whose form allows one match only (a path, or a pattern without
         wildcards) gives the value; any other gives a list of values.
 
         Args:
-            default: What to return in the place of the one value, if it is missing.
+            default: What to return if that one value is missing.
 
         Raises:
-            PathError: There is nothing.
+            PathError: There is no match.
 
         Example:
             >>> import leafwise as lw
@@ -142,10 +142,10 @@ class Selection:
             return default
 
     def one(self) -> Any:
-        """Return the one value that is meant.
+        """Return the value of the only match.
 
         Raises:
-            PathError: There is none, or more than one.
+            PathError: There is no match, or more than one.
 
         Example:
             >>> import leafwise as lw
@@ -154,7 +154,7 @@ class Selection:
         """
         places = self.places()
         if len(places) != 1:
-            raise PathError(f"expected one match, found {_told(places)}")
+            raise PathError(f"expected one match, found {_described(places)}")
         return places[0].value
 
     def paths(self) -> list[KeyPath]:
@@ -188,9 +188,9 @@ class Selection:
         return len(self.places())
 
     def mask(self) -> Any:
-        """Return the tree with True for each leaf that is meant, False for others.
+        """Return the tree with True for each selected leaf, False for others.
 
-        A leaf is meant if it stands at one of the places, or below.
+        A leaf is selected if it is at one of the places, or below.
 
         Example:
             >>> import leafwise as lw
@@ -225,7 +225,7 @@ class Selection:
         """Return the tree with the results of a function at each place.
 
         Args:
-            f: Called with each value, in order, before anything is made. Its
+            f: Called with each value, in order, before anything is rebuilt. Its
                 exceptions get a note of the path.
 
         Raises:
@@ -239,10 +239,10 @@ class Selection:
         return self._edited(lambda place: Set(f(place.value)))
 
     def delete(self) -> Any:
-        """Return the tree without what stands at the places.
+        """Return the tree without what is at the places.
 
         Raises:
-            EditError: A node cannot do without it, such as a tuple or dataclass.
+            EditError: A node has a fixed number of children, such as a dataclass.
 
         Example:
             >>> import leafwise as lw
@@ -254,11 +254,11 @@ class Selection:
     def insert(self, value: Any) -> Any:
         """Return the tree with a value where there is nothing yet.
 
-        The last step of the selector has to be a name, or a position: before what is
-        there now, or at the end of the list.
+        The last step of the selector must be a name, or a position: the value goes
+        before the item that is there now, or at the end of the list.
 
         Raises:
-            EditError: There is something already, or nothing can be inserted there.
+            EditError: Something is there already, or nothing can be inserted there.
             PathError: There is nothing to insert into.
 
         Example:
@@ -306,8 +306,8 @@ class Selection:
         return key
 
 
-def _told(places: Sequence[Place]) -> str:
-    """Say how many places there are, and where."""
+def _described(places: Sequence[Place]) -> str:
+    """Describe how many places there are, and where."""
     if not places:
         return "none"
     shown = ", ".join(place.path.where() for place in places[:5])
@@ -342,11 +342,11 @@ def at(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> _At:
-    """Return what takes selectors in brackets: `at(tree)[selector]`.
+    """Select places in a tree, to read or edit them: `at(tree)[selector]`.
 
     Args:
         tree: Any tree. It is never changed.
-        missing_ok: Whether a selector may mean nothing; an edit then gives the tree.
+        missing_ok: Whether a selector may have no match; an edit then returns the tree.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
@@ -388,15 +388,15 @@ def tree_update(
     Args:
         tree: Any tree.
         edits: For each selector a value to set, or a function to apply to what is
-            there. A node is a value, even if it can be called. All selectors are about
-            `tree`, whatever the others do.
-        missing_ok: Whether a selector may mean nothing.
+            there. A node is a value, even if it is callable. All selectors apply to
+            `tree` as it is before the edits.
+        missing_ok: Whether a selector may have no match.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
-        EditError: Two selectors mean one place, or one inside the other.
-        PathError: A selector means nothing.
+        EditError: Two selectors pick the same place, or one inside the other.
+        PathError: A selector has no match.
 
     Example:
         >>> import leafwise as lw
@@ -407,8 +407,8 @@ def tree_update(
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     listed: list[tuple[KeyPath, Edit]] = []
     for what, change in edits.items():
-        meant = read_selector(what, context.view)
-        for place in require(meant, tree, context, missing_ok=missing_ok):
+        chosen = read_selector(what, context.view)
+        for place in require(chosen, tree, context, missing_ok=missing_ok):
             value = change
             if is_function(change, context.view):
                 value = call_at(change, (place.value,), place)
@@ -424,17 +424,18 @@ def tree_move(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Return a tree in which something stands elsewhere.
+    """Move something to another place in a tree.
 
     Args:
         tree: Any tree.
-        source: A selector that means one place.
-        target: A path where there is nothing yet, in the tree without the source.
+        source: A selector with one match.
+        target: A path that does not exist yet, in the tree without the source.
         none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Raises:
-        EditError: There is something at the target already, or a node refuses.
-        PathError: There is not one source, or nothing to insert into.
+        EditError: The target exists already, or a node does not allow the edit.
+        PathError: The source does not have one match, or there is nothing to insert
+            into.
 
     Example:
         >>> import leafwise as lw
@@ -456,19 +457,19 @@ def tree_rename(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Return a tree in which keys of dicts, or attributes of objects, are renamed.
+    """Rename keys of dicts or attributes of objects.
 
-    The order of a dict is kept.
+    Dicts keep their order.
 
     Args:
         tree: Any tree.
-        what: A selector; what stands there gets the name.
+        what: A selector of what is to be renamed.
         name: The new key, or a function from the old key to the new one.
         none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Raises:
-        EditError: There is such a key already, or a node does not allow it.
-        PathError: The selector means nothing.
+        EditError: The key exists already, or a node does not allow the edit.
+        PathError: The selector has no match.
 
     Example:
         >>> import leafwise as lw
@@ -493,11 +494,11 @@ def tree_rename(
 
 
 class _Mark:
-    """Stands for one leaf, and for nothing else."""
+    """Marks one leaf."""
 
 
 class _Empty(tuple[Any, ...]):
-    """Stands for one empty tuple; `()` itself is the same object everywhere."""
+    """Marks one empty tuple; `()` itself is the same object everywhere."""
 
     __slots__ = ()
 
@@ -507,9 +508,9 @@ def _is_empty(node: Any) -> bool:
 
 
 def _marked(tree: Any, context: Context) -> Any:
-    """Return a tree of the same structure in which each leaf is an object of its own.
+    """Return a tree of the same structure in which each leaf is a distinct object.
 
-    So is each empty tuple, as far as it can be told from a leaf.
+    So is each empty tuple, as far as it can be distinguished from a leaf.
     """
     leaves, treedef = context.flatten(tree)
     if any(rule is TUPLE and not arity for _, rule, arity, _ in treedef._code):
@@ -527,24 +528,25 @@ def tree_at(
     is_leaf_takes_path: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Return a tree in which what a function points to is replaced.
+    """Replace what a function returns of a tree.
 
     Args:
         where: Takes the tree, returns a node or leaf in it, or a tuple or list of some.
             It is called with a tree of the same structure and with other leaves, so it
-            cannot depend on them. An empty tuple in the tree is a node as any other.
+            cannot depend on them. An empty tuple in the tree is a node like any other.
         tree: Any tree.
         replace: The new value; or as many as `where` returns, if that is a tuple or
-            list of them.
-        replace_fn: A function from what is there to the new value, in its place.
+            list of nodes or leaves.
+        replace_fn: A function from what is there to the new value, instead of
+            `replace`.
         is_leaf, is_leaf_takes_path, namespace: See
             :ref:`common arguments <common>`. None counts as a leaf.
 
     Raises:
-        EditError: `where` returns something that is not in the tree, or that stands at
+        EditError: `where` returns something that is not in the tree, or that is at
             several places; or two of what it returns overlap.
-        TypeError: Not just one of `replace` and `replace_fn` is given.
-        ValueError: There are not as many values as places.
+        TypeError: Both of `replace` and `replace_fn` are given, or neither.
+        ValueError: The number of values is not that of the places.
 
     Example:
         >>> import leafwise as lw
@@ -560,17 +562,17 @@ def tree_at(
         raise TypeError("tree_at takes either replace or replace_fn")
     context = context_of(is_leaf, is_leaf_takes_path, True, namespace)
     marked = _marked(tree, context)
-    meant, several = _pointed_at(where(marked), marked, context.plain)
-    values = [KeyPath(path)(tree, namespace=namespace) for path in meant]
+    chosen, several = _pointed_at(where(marked), marked, context.plain)
+    values = [KeyPath(path)(tree, namespace=namespace) for path in chosen]
     if replace_fn is not None:
         new = [*map(replace_fn, values)]
     else:
         new = [*replace] if several else [replace]
-    if len(new) != len(meant):
+    if len(new) != len(chosen):
         raise ValueError(
-            f"where returned {len(meant)} places, but there are {len(new)} values"
+            f"where returned {len(chosen)} places, but there are {len(new)} values"
         )
-    edits = [*zip(meant, map(Set, new), strict=True)]
+    edits = [*zip(chosen, map(Set, new), strict=True)]
     return rebuild(tree, edits, context)
 
 

@@ -1,6 +1,6 @@
 """Patterns: how their text is read into steps, and where these lead in a tree.
 
-A pattern is a path in which a step may stand for several keys:
+A pattern is a path in which a step may match several keys:
 
     optim.lr        a name: an attribute or a text key; digits: a position or a key
     layers[0]       a position, or an int key; [-1] counts from the end
@@ -68,7 +68,7 @@ KINDS: Final = {
 
 
 def key_kind(key: Any) -> str:
-    """Return what sort of key it is: `position`, `key`, `attribute` or `other`."""
+    """Return the kind of a key: `position`, `key`, `attribute` or `other`."""
     return KINDS.get(type(key), "other")
 
 
@@ -80,16 +80,16 @@ def _any(_kind: str, _value: Any, _place: int, _count: int) -> bool:
 
 
 class Step(Frozen):
-    """Which keys one step of a pattern means.
+    """One step of a pattern: which keys it matches.
 
     Attributes:
         text: The step as it was written.
         test: Takes the kind of a key, its value, its place among its siblings and
-            their number; says whether it is meant.
-        key: The one key that is meant, a str where its kind is open, None for others.
-        name: The one name that is meant, None where it is no name.
+            their number; returns whether the step matches it.
+        key: The only key that it matches, a str if its kind is open, else None.
+        name: The only name that it matches, else None.
         is_direct: Whether a dict may be asked for the name.
-        is_any: Whether it means every key.
+        is_any: Whether it matches every key.
     """
 
     __slots__ = ("is_any", "is_direct", "key", "name", "test", "text")
@@ -151,7 +151,7 @@ def _like(glob: str) -> Test:
     def test(_kind: str, value: Any, _place: int, _count: int) -> bool:
         try:
             text = str(value)
-        except Exception:  # a key that has no text is not like any name
+        except Exception:  # a key that has no text matches no name
             return False
         return matches(text)
 
@@ -159,11 +159,11 @@ def _like(glob: str) -> Test:
 
 
 def matcher(glob: str) -> Callable[[str], bool]:
-    """Return what says whether a text is as a name with wildcards says.
+    """Return a function that tells whether a text matches a name with wildcards.
 
-    `*` is any text, `?` any one letter. What stands between two `*` is looked for from
-    the left, and never looked for again once it is found: an earlier place leaves more
-    room for the rest. So the time is at most that of the two lengths multiplied.
+    `*` is any text, `?` any one letter. The text between two `*` is searched from the
+    left, and never again once it is found, since an earlier place leaves more room for
+    the rest. So the time is at most proportional to the product of the two lengths.
 
     Source: the greedy matching that `fnmatch.translate` has done since Python 3.9.
 
@@ -222,7 +222,7 @@ def _span(span: slice) -> Test:
 
 
 def step_of(key: Any) -> Step:
-    """Return the step that means just one key."""
+    """Return the step that matches only this key."""
     kind = key_kind(key)
     if kind == "attribute":
         return Step(str(key), _attribute(key.entry), key)
@@ -241,10 +241,10 @@ def parse(text: str) -> tuple[Step, ...]:
     """Read a pattern.
 
     Args:
-        text: The pattern; the empty text means the root.
+        text: The pattern; the empty text is the root.
 
     Raises:
-        PathError: The text is no pattern; the message points to the place.
+        PathError: The text is not a pattern; the message points to the place.
 
     Example:
         >>> from leafwise.selection.find import parse
@@ -379,10 +379,10 @@ def _flat_index(text: str, start: int, end: int) -> int:
 
 
 def _bounds(inside: str, text: str, start: int) -> slice | None:
-    """Return the range that stands in brackets, None if it is none.
+    """Return the range in a pair of brackets, None if it is not a range.
 
     Raises:
-        PathError: It is one that cannot be.
+        PathError: Its step is 0, or a number has too many digits.
     """
     parts = [part.strip() for part in inside.split(":", 3)]
     are_bounds = all(not part or _BOUND.fullmatch(part) for part in parts)
@@ -440,10 +440,10 @@ def _error(text: str, place: int, why: str) -> PathError:
 
 
 class Place:
-    """Somewhere in a tree.
+    """A place in a tree: a path, and what is there.
 
     Attributes:
-        value: What stands there.
+        value: The node or leaf there.
         path: The path from the root.
     """
 
@@ -486,7 +486,7 @@ def leaf_places(
 
 
 def call_at(f: Callable[..., Any], values: Iterable[Any], place: Any) -> Any:
-    """Call a function about a place; its exceptions get a note of the path.
+    """Call a function for a place; its exceptions get a note of the path.
 
     Args:
         f: The function.
@@ -501,9 +501,9 @@ def call_at(f: Callable[..., Any], values: Iterable[Any], place: Any) -> Any:
 
 
 class CycleCheck:
-    """Looks whether trees contain themselves, before a walk that would not end.
+    """Checks whether trees contain themselves, before a walk that would not end.
 
-    Called at each node as deep as `DEPTH_IN_DOUBT`, it looks the first time.
+    Called at each node as deep as `DEPTH_IN_DOUBT`, it checks only the first time.
     """
 
     __slots__ = ("context", "trees")
@@ -513,7 +513,7 @@ class CycleCheck:
         self.trees = trees
 
     def __call__(self) -> None:
-        """Look, unless that was done.
+        """Check, unless that was done.
 
         Raises:
             CycleError: A tree contains itself.
@@ -524,7 +524,7 @@ class CycleCheck:
 
 
 DEPTH_IN_DOUBT: Final = 500
-"""How deep a walk may go before it looks for cycles: few trees are that deep."""
+"""How deep a walk goes before it checks for cycles: few trees are that deep."""
 
 
 # --------------------------------------------------------------- children of a node
@@ -545,7 +545,7 @@ def children_of(node: Any, rule: Rule) -> tuple[Sequence[Any], Sequence[Any]]:
 
 
 def static_names(node: Any, rule: Rule) -> Sequence[str]:
-    """Return the names of what a node keeps beside its children, as far as known."""
+    """Return the names of the static fields of a node, as far as they are known."""
     form = rule.form
     if isinstance(form, Fields):
         return form.meta
@@ -572,7 +572,7 @@ def _linked(rule: Rule, key: Any) -> Any:
 
 
 def find(tree: Any, steps: Sequence[Step], context: Context) -> list[Place]:
-    """Return the places that a pattern means, in leaf order.
+    """Return the places that a pattern matches, in leaf order.
 
     Args:
         tree: The tree.
@@ -609,7 +609,7 @@ def _find_flat(tree: Any, steps: Sequence[Step], context: Context) -> list[Place
 def _one_step(
     link: Any, node: Any, step: Step, context: Context
 ) -> Sequence[tuple[Any, Any]]:
-    """Return the children of a node that a step means, with their links."""
+    """Return the children of a node that a step matches, with their links."""
     rule = context.rule_of(node, link)
     if rule is None:
         return ()
@@ -633,7 +633,7 @@ def _one_step(
 
 
 def _static_child(node: Any, rule: Rule, step: Step) -> tuple[Any, Any] | None:
-    """Return the key and value of something that a node keeps beside its children."""
+    """Return the key and value of a static field or item that a step matches."""
     if step.name is not None and step.name in static_names(node, rule):
         return GetAttrKey(step.name), getattr(node, step.name)
     if not has_kinds(node):
@@ -650,7 +650,7 @@ def _static_child(node: Any, rule: Rule, step: Step) -> tuple[Any, Any] | None:
 
 
 def has_kinds(node: Any) -> bool:
-    """Say whether an object knows which of its attributes or items are data."""
+    """Return whether an object knows which of its attributes or items are data."""
     return hasattr(node, "_leafwise_layout")
 
 
@@ -678,13 +678,13 @@ def _keyed(
 
 
 class _Transitions:
-    """What may come below a node that was reached with some steps in hand.
+    """Where an automaton goes from a state: which steps may come next below a node.
 
     Attributes:
-        kept: The steps that stay in hand.
-        stay: Those, with what may come after them.
+        kept: The steps that stay, since they are `**`.
+        stay: Those, with the steps that may come after them.
         move: The tests of the other steps, with the step after each.
-        names: Where all of these mean names: the steps in hand after each name.
+        names: If all of these match one name each: the next state after each name.
     """
 
     __slots__ = ("kept", "move", "names", "stay")
@@ -703,10 +703,10 @@ class _Transitions:
 
 
 class _Deep:
-    """A walk with several steps of the pattern in hand at once.
+    """A walk that runs the pattern as an automaton.
 
-    A node is looked at with the numbers of the steps that may come next, as an
-    automaton does; `**` stays in hand, and lets the step after it come as well.
+    A state is the numbers of the steps that may come next. `**` stays in a state, and
+    the step after it may come as well.
     """
 
     def __init__(self, steps: Sequence[Step], context: Context) -> None:
@@ -734,7 +734,7 @@ class _Deep:
         return known
 
     def transitions(self, states: tuple[int, ...]) -> _Transitions:
-        """Return what may come below a node that these steps led to."""
+        """Return where the automaton goes from a state."""
         known = self.tables.get(states)
         if known is not None:
             return known

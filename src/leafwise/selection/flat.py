@@ -1,7 +1,7 @@
 """Trees as flat tables from names to leaves, and back.
 
-Owns the names: keys joined by a separator, positions in brackets, and every key that
-could be taken for something else quoted. What could not be told apart is refused.
+Owns the names: keys joined by a separator, positions in brackets, and every ambiguous
+key quoted. Trees whose names would still be ambiguous are refused.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ def _part(key: Any, sep: str) -> str:
 
 
 def _is_plain(name: str, sep: str) -> bool:
-    """Say whether a name can stand between separators as it is."""
+    """Return whether a name needs no quotes between separators."""
     is_open = name.isprintable() and name != "" and "[" not in name
     return is_open and (name + sep).find(sep) == len(name)
 
 
 def _parts(name: str, sep: str) -> Iterator[Any]:
-    """Yield the keys that a name stands for: text, or int for positions.
+    """Yield the keys of a name: strings, or ints for positions.
 
     Raises:
-        PathError: It is no name.
+        PathError: The name cannot be read.
     """
     place = 0
     while place < len(name):
@@ -121,22 +121,22 @@ def to_flat(
     is_leaf_takes_path: bool = False,
     namespace: str = GLOBAL,
 ) -> dict[str, Any]:
-    """Return a flat dict with a name for each leaf.
+    """Flatten a tree into a dict with a name for each leaf.
 
-    Names are as people write them: `optim.lr`, `layers[0].w`. A key that is no plain
-    name is quoted, `['a.b']`; None and empty containers are values. `from_flat` gives
-    the tree back.
+    Names are as people write them: `optim.lr`, `layers[0].w`. A key that is not a plain
+    name is quoted, `['a.b']`; None and empty containers are values. `from_flat`
+    restores the tree.
 
     Args:
         tree: Any tree. Dicts are walked in their own order.
-        sep: What joins names.
-        strict: Whether to refuse what `from_flat` could give back only with `like`:
-            other nodes than dicts and lists, other keys than text.
+        sep: The separator between names.
+        strict: Whether to refuse what `from_flat` could restore only with `like`: nodes
+            other than dicts and lists, keys other than strings.
         is_leaf, is_leaf_takes_path, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
-        EditError: Something could not be given back; or two leaves have one name.
+        EditError: Something could not be restored; or two leaves have one name.
         CycleError: The tree contains itself.
         ValueError: The separator has brackets or quotes, or is empty.
 
@@ -188,7 +188,8 @@ def _children(
     """Return keys and children, in the node's own order.
 
     Raises:
-        EditError: It is no dict with text keys, and no list, and `strict` is set.
+        EditError: `strict` is set, and it is neither a dict with string keys nor a
+            list.
     """
     rule = context.rule_of(node, link)
     if rule is None:
@@ -216,14 +217,14 @@ def _refused(link: Any, what: str) -> EditError:
 
 
 class FlatReport(NamedTuple):
-    """What became of the names of a flat table, and of a tree.
+    """Which names of a flat table and of a tree matched.
 
     Attributes:
-        matched: The names whose values were taken.
+        matched: The names whose values were used.
         missing: The names of the tree that the table does not have.
         extra: The names of the table that the tree does not have.
-        changed: The names whose values have another shape, dtype or sort than in the
-            tree; they were not taken.
+        changed: The names whose values have another shape, dtype or type of node than
+            in the tree; they were not used.
 
     Example:
         >>> import leafwise as lw
@@ -285,17 +286,17 @@ def from_flat(
     is_leaf_takes_path: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Return the tree that a flat table was made of.
+    """Restore the tree of a flat table.
 
     Args:
         items: Names and values, as from `to_flat`: a mapping, or pairs.
-        like: A tree of the structure that is wanted; its leaves are replaced. Without
-            one, dicts and lists are made.
-        sep: What joins names.
-        rename: A table from names, or beginnings of names, to those in `like`; or a
-            function. None drops a value. The longest beginning counts.
-        partial: Whether names may be missing, extra, or have other values than fit
-            into `like`: what fits is taken, and a report comes with the tree.
+        like: A tree of the wanted structure; its leaves are replaced. Without it, dicts
+            and lists are made.
+        sep: The separator between names.
+        rename: A table from names, or prefixes of names, to those in `like`; or a
+            function. None drops a value. The longest prefix counts.
+        partial: Whether names may be missing or extra, or values may not match those of
+            `like`: what matches is used, and a report is returned with the tree.
         is_leaf, is_leaf_takes_path, namespace: See
             :ref:`common arguments <common>`.
 
@@ -303,7 +304,7 @@ def from_flat(
         The tree; with `partial` the tree and a `FlatReport`.
 
     Raises:
-        EditError: The names do not fit together, or not to `like`.
+        EditError: The names contradict each other, or do not match `like`.
         PathError: A name cannot be read.
         TypeError: `partial` is given without `like`.
 
@@ -331,12 +332,12 @@ extra: 'a.c'; partial=True takes what matches
     if partial:
         return tree, report
     if report.missing or report.extra or report.changed:
-        raise EditError(f"the items do not match the tree: {_told(report)}")
+        raise EditError(f"the items do not match the tree: {_described(report)}")
     return tree
 
 
 def _table(items: Items, renamed: Callable[[str], str | None]) -> dict[str, Any]:
-    """Return the items under their new names.
+    """Return the items with their new names.
 
     Raises:
         EditError: Two have one name.
@@ -373,11 +374,11 @@ def _renaming(rename: Renaming | None, sep: str) -> Callable[[str], str | None]:
 
 
 class _Branch(dict[Any, Any]):
-    """What is below a name, by key, before it is known to be a dict or a list."""
+    """The children of a name, by key, before it is known to be a dict or a list."""
 
 
 def _grown(table: Mapping[str, Any], sep: str) -> Any:
-    """Return dicts and lists made of names and values."""
+    """Return dicts and lists built from names and values."""
     root = _Branch()
     for name, value in table.items():
         branch, keys = root, ["", *_parts(name, sep)]
@@ -407,7 +408,7 @@ def _container(children: dict[Any, Any], table: Mapping[str, Any]) -> Any:
     """Return a dict, or a list if the keys are positions.
 
     Raises:
-        EditError: They are some of each, or not all positions are there.
+        EditError: There are both names and positions, or a position is missing.
     """
     if all(type(key) is str for key in children):
         return children
@@ -424,13 +425,13 @@ def _container(children: dict[Any, Any], table: Mapping[str, Any]) -> Any:
 def _filled(
     table: Mapping[str, Any], like: Any, sep: str, context: Context
 ) -> tuple[Any, FlatReport]:
-    """Return the tree with the values that fit, and what became of each name."""
+    """Return the tree with the values that match, and a report."""
     matched, missing, changed, edits = [], [], [], []
     known = {row.name: row for row in _rows(like, sep, context, strict=False)}
     for name, row in known.items():
         if name not in table:
             missing.append(name)
-        elif _fits(row, table[name], context):
+        elif _matches(row, table[name], context):
             matched.append(name)
             edits.append((row.path, Set(table[name])))
         else:
@@ -440,8 +441,8 @@ def _filled(
     return rebuild(like, edits, context), report
 
 
-def _fits(row: _Row, new: Any, context: Context) -> bool:
-    """Say whether a value can take the place of another one."""
+def _matches(row: _Row, new: Any, context: Context) -> bool:
+    """Return whether a value can replace another one."""
     old, path = row.value, row.path
     if context.rule_of(old, path) is not None or (
         context.rule_of(new, path) is not None and old is not None
@@ -456,7 +457,7 @@ def _fits(row: _Row, new: Any, context: Context) -> bool:
 _SHOWN: Final = 5
 
 
-def _told(report: FlatReport) -> str:
+def _described(report: FlatReport) -> str:
     told = []
     for what in ("missing", "extra", "changed"):
         names = getattr(report, what)

@@ -62,17 +62,17 @@ __all__ = [
 ]
 
 Make: TypeAlias = Callable[[Sequence[Any], Sequence[Any]], Any]
-"""Makes a node of the keys and the values of its children."""
+"""Makes a node from the keys and the values of its children."""
 
 
 class Parts:
-    """What nodes that are joined consist of.
+    """The children of nodes that are joined.
 
     Attributes:
         keys: The keys of all children, bare.
         as_key: Makes a key object of one.
-        columns: For each node what it has at the keys; MISSING for nothing.
-        make: Makes the node of the bare keys and children that remain.
+        columns: For each node, what it has at these keys; MISSING for nothing.
+        make: Rebuilds the node from the bare keys and children that remain.
         is_fixed: Whether all children must remain.
     """
 
@@ -95,13 +95,13 @@ class Parts:
 
 
 class Joint:
-    """A node that is being put together.
+    """A node of the result that is being built.
 
     Attributes:
-        parts: What it consists of.
-        above: The joint that it is a child of.
-        slot: Which of that one's children it is.
-        values: The children, as far as they are known; MISSING for none.
+        parts: The children of the nodes that are joined.
+        above: The joint of the parent.
+        slot: The position among the children of the parent.
+        values: The children, as far as they are known; MISSING for nothing.
         link: The path to it, as a linked list.
         depth: How many joints are above it.
     """
@@ -196,10 +196,10 @@ def join(
     Args:
         trees: The trees.
         context: What is a leaf.
-        settle: Takes a joint and a state; sets the values of the children that are
-            settled, and yields a joint and a state for each child that is to be joined
-            in turn. It goes on when all below such a child is settled, so that places
-            are settled in leaf order.
+        settle: Takes a joint and a state; sets the values of children that need no
+            further walk, and yields a joint and a state for each other child. It
+            continues once that child is settled, so that places are settled in leaf
+            order.
         state: The state for the joint that holds the root.
 
     Raises:
@@ -229,7 +229,7 @@ def join(
 
 
 def called(f: Callable[..., Any], values: Sequence[Any], spot: Spot) -> Any:
-    """Call a function with the values at a place; MISSING if it says `DELETE`."""
+    """Call a function with the values at a place; MISSING if it returns `DELETE`."""
     found = call_at(f, values, spot)
     return MISSING if found is DELETE else found
 
@@ -246,7 +246,7 @@ def with_article(name: str) -> str:
     return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
 
 
-# --------------------------------------------------------------------- sorts of nodes
+# --------------------------------------------------------------------- kinds of nodes
 
 
 def is_mapping(node: Any, rule: Rule) -> bool:
@@ -300,7 +300,7 @@ def by_place(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts:
 def by_shape(
     nodes: Sequence[Any], rule: Rule, pick: Callable[[Sequence[Any]], Any]
 ) -> Parts | None:
-    """Join nodes of one sort; None if they do not have the same keys.
+    """Join nodes of one type; None if they do not have the same keys.
 
     Args:
         nodes: The nodes.
@@ -322,7 +322,7 @@ def by_shape(
     return Parts(keys, _same, columns, make, is_fixed=True)
 
 
-# ------------------------------------------------------------------ nodes of one sort
+# ------------------------------------------------------------------ nodes of one kind
 
 
 def mapping_like(
@@ -332,7 +332,7 @@ def mapping_like(
     values: Sequence[Any],
     sources: Sequence[Any],
 ) -> Any:
-    """Return a mapping of the sort of a node; the node if it has just these items.
+    """Return a mapping of the type of a node; the node if it has exactly these items.
 
     Args:
         node: The node.
@@ -366,10 +366,10 @@ def _same_items(
     old_keys: Collection[Any],
     old: Iterable[Any],
 ) -> bool:
-    """Say whether keys and values are just the old ones, in the same order.
+    """Return whether keys and values are exactly the old ones, in the same order.
 
-    Values alone do not tell: None and other shared objects may stand under any key. A
-    key that is only equal to the old one, as True is to 1, is another key.
+    Comparing values is not enough: None and other shared objects may be under any key.
+    A key that is only equal to the old one, as True is to 1, is another key.
     """
     return (
         len(old_keys) == len(keys)
@@ -379,14 +379,14 @@ def _same_items(
 
 
 def _same_key(a: Any, b: Any) -> bool:
-    """Say whether two keys cannot be told apart."""
+    """Return whether two keys are indistinguishable."""
     return a is b or (type(a) is type(b) and type(a) in _EXACT and bool(a == b))
 
 
 def items_like(
     node: Any, rule: Rule, values: Sequence[Any], sources: Sequence[Any]
 ) -> Any:
-    """Return a sequence of the sort of a node; the node if it has just these items.
+    """Return a sequence of the type of a node; the node if it has exactly these items.
 
     Args:
         node: The node.
@@ -412,7 +412,7 @@ def items_like(
 
 
 def extended(node: Any, rule: Rule, more: Any, other: Rule) -> Any:
-    """Return a sequence of the sort of a node, with another one's items at its end."""
+    """Return a sequence of the type of a node, extended by the items of another."""
     items = items_of(more, other)
     if not has_kinds(node):
         return items_like(node, rule, [*items_of(node, rule), *items], ())
@@ -426,7 +426,7 @@ def extended(node: Any, rule: Rule, more: Any, other: Rule) -> Any:
 def _data_keys(nodes: Sequence[Any]) -> set[Any]:
     """Return the keys of items that are data in one of the nodes.
 
-    In a container that has kinds those that it says; in any other the nodes.
+    In a container that has kinds, those of kind data; in any other, the nodes.
     """
     found: set[Any] = set()
     for node in nodes:
@@ -460,21 +460,21 @@ def tree_map_outer(
 ) -> Any:
     """Map a function over trees that need not have the same keys.
 
-    The result has each key that one of the trees has, in the order in which they bring
-    them; a subtree that comes out as it was is shared.
+    The result has each key that any of the trees has, in order of appearance; subtrees
+    that do not change are shared.
 
     Args:
         f: Takes as many values as there are trees: the leaf of each tree at a place,
             or `fill`. Its exceptions get a note of the path.
         *trees: One tree or more.
-        fill: What stands for a leaf that a tree does not have.
+        fill: What to pass for a leaf that a tree does not have.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
-        EditError: Nodes of different sorts, or a leaf and a node, are at one place.
+        EditError: Nodes of different types, or a leaf and a node, are at one place.
         CycleError: A tree contains itself.
-        TypeError: There is no tree.
+        TypeError: No tree is given.
 
     Example:
         >>> import leafwise as lw
@@ -489,7 +489,7 @@ def tree_map_outer(
     def settle(joint: Joint, _state: None) -> Iterator[tuple[Joint, None]]:
         for slot, row in enumerate(zip(*joint.parts.columns, strict=True)):
             spot = Spot(joint, slot)
-            parts = _beside(spot, row, context)
+            parts = _parts_at(spot, row, context)
             if parts is None:
                 filled = [fill if value is MISSING else value for value in row]
                 joint.values[slot] = called(f, filled, spot)
@@ -499,11 +499,11 @@ def tree_map_outer(
     return join(trees, context, settle)
 
 
-def _beside(spot: Spot, row: Sequence[Any], context: Context) -> Parts | None:
-    """Return the parts of what the trees have at a place; None if it is leaves.
+def _parts_at(spot: Spot, row: Sequence[Any], context: Context) -> Parts | None:
+    """Return the parts of what the trees have at a place; None if these are leaves.
 
     Raises:
-        EditError: It does not fit together.
+        EditError: They cannot be joined.
     """
     nodes = [value for value in row if value is not MISSING]
     link = () if context.stop is None else spot.link
@@ -526,9 +526,9 @@ def _beside(spot: Spot, row: Sequence[Any], context: Context) -> Parts | None:
 
 
 def _joined(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts | None:
-    """Return the parts of nodes; None if they are of different sorts.
+    """Return the parts of nodes; None if they are of different types.
 
-    Objects with kinds, whose static items are no leaves, have to be of one shape.
+    Objects with kinds, whose static items are not leaves, must have one shape.
     """
     if not any(map(has_kinds, nodes)):
         if all(map(is_mapping, nodes, rules)):
@@ -548,16 +548,16 @@ def tree_zip_outer(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Put the leaves of several trees side by side, in tuples.
+    """Zip several trees: the leaves at each place become a tuple.
 
     Args:
         *trees: One tree or more, which need not have the same keys.
-        fill: What stands for a leaf that a tree does not have.
+        fill: What to put for a leaf that a tree does not have.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
-        EditError: Nodes of different sorts, or a leaf and a node, are at one place.
+        EditError: Nodes of different types, or a leaf and a node, are at one place.
 
     Example:
         >>> import leafwise as lw

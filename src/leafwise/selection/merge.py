@@ -1,7 +1,7 @@
-"""Trees laid over one another, with a rule for each place.
+"""Deep merges of trees, with a rule for each place.
 
-Owns `tree_merge`: which values win, and what does not fit on one another. Mappings are
-joined key by key, other nodes of one sort child by child.
+Owns `tree_merge`: which values win, and what cannot be merged. Mappings are merged key
+by key, other nodes of one type child by child.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ CONFLICTS: Final = ("overlay", "base", "error")
 
 
 class _Policy:
-    """What is to be done at one place, and below as far as no rule says otherwise.
+    """How to merge at one place, and below it unless a rule says otherwise.
 
     Attributes:
         join: Which keys remain.
-        lists: What becomes of lists.
-        conflict: Who wins.
-        function: What makes one value of two, here and not below.
-        decides: Whether a rule said who wins, also where nodes do not fit.
+        lists: How lists are merged.
+        conflict: Which value wins.
+        function: A function from two values to the new one, at this place only.
+        decides: Whether a rule said which value wins, even if their types differ.
     """
 
     __slots__ = ("conflict", "decides", "function", "join", "lists")
@@ -68,14 +68,14 @@ class _Policy:
         self.decides = False
 
     def below(self) -> _Policy:
-        """Return the policy for what is below."""
+        """Return the policy for the children."""
         return self if self.function is None else self.changed(None)
 
     def changed(self, rule: Any) -> _Policy:
-        """Return the policy with a rule in the place of what it is about.
+        """Return the policy changed by a rule.
 
         Raises:
-            ValueError: It is no rule.
+            ValueError: The rule is unknown.
         """
         made = _Policy(self.join, self.lists, self.conflict)
         made.decides = self.decides
@@ -136,32 +136,32 @@ def tree_merge(
     rules: Mapping[Any, Any] | None = None,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Lay trees over a tree; later ones win.
+    """Merge trees deeply into a tree; later ones win.
 
-    `DELETE` as a value in an overlay takes away what is there. None is a value as
-    any other. A leaf and a container, or containers of different sorts, do not fit on
-    one another: that is an error, unless one of them is None, or a rule for the place
-    says who wins.
+    `DELETE` as a value in an overlay deletes what is there. None is a value like any
+    other. A leaf and a container, or containers of different types, cannot be merged:
+    that is an error, unless one of them is None, or a rule for the place says which one
+    wins.
 
     Args:
-        base: The tree below.
-        *overlays: What is laid over it, one after another. Nothing is changed; what
-            an overlay does not touch is shared with the base.
+        base: The tree to merge into. It is not changed.
+        *overlays: The trees to merge into it, one after another. What an overlay does
+            not touch is shared with the base.
         join: Which keys of two mappings remain: `"outer"` all, `"left"` those of the
             base, `"inner"` those of both, `"right"` those of the overlay.
-        lists: What becomes of two lists or tuples: `"replace"` takes that of the
-            overlay, `"extend"` both, one after the other, `"index"` joins item by item.
+        lists: How two lists or tuples are merged: `"replace"` takes that of the
+            overlay, `"extend"` concatenates them, `"index"` merges item by item.
         conflict: Which of two leaves wins: that of the `"overlay"`, or of the `"base"`;
             or `"error"`, unless they are equal.
-        rules: For each selector one of these words, for what it means in the base or an
-            overlay, and below, such as whether the place itself remains where only one
-            has it; or a function from both values to the new one. The last selector
-            that means a place counts. The selector `""` means the root.
-        namespace: Where to look classes up.
+        rules: For each selector one of these words, for what it picks in the base or an
+            overlay, and below; it also decides whether a place that only one of them
+            has remains. Or a function from both values to the new one. The last
+            selector that picks a place counts. The selector `""` picks the root.
+        namespace: The namespace to look up classes in.
 
     Raises:
-        EditError: Two values do not fit on one another, or differ where that is an
-            error; or a child is deleted that its node must have.
+        EditError: Two values cannot be merged, or differ where that is an error; or a
+            child is deleted that its node must have.
         CycleError: A tree contains itself.
         ValueError: A word is unknown.
 
@@ -205,15 +205,15 @@ def _placed(
     """Return the rules by the places that they are for, in the order of the rules."""
     root = _Rules()
     for what, rule in rules.items():
-        meant = read_selector(what, context.view)
-        places = [place for tree in trees for place in meant.targets(tree, context)]
+        chosen = read_selector(what, context.view)
+        places = [place for tree in trees for place in chosen.targets(tree, context)]
         for path in dict.fromkeys(place.path for place in places):
             root.add(path, rule)
     return root
 
 
 class _Merging:
-    """One overlay laid over a tree."""
+    """The merge of one overlay into a tree."""
 
     def __init__(self, context: Context, base: Any, overlay: Any) -> None:
         self.context = context
@@ -245,7 +245,7 @@ class _Merging:
                 joint.values[slot] = found
 
     def settled(self, spot: Spot, below: Any, above: Any, policy: _Policy) -> Any:
-        """Return what stands at a place in the end; or the parts to be joined."""
+        """Return the value of a place, or the parts to merge."""
         if below is MISSING:
             keeps = policy.join in ("outer", "right")
             return self.cleaned(spot, above) if keeps else MISSING
@@ -276,7 +276,7 @@ class _Merging:
         rules: tuple[Rule, Rule],
         policy: _Policy,
     ) -> Any:
-        """Return what becomes of two sequences."""
+        """Return the merge of two sequences, or the parts to merge."""
         if policy.lists == "index":
             return by_place(nodes, rules)
         if policy.lists == "extend":
@@ -289,7 +289,7 @@ class _Merging:
         """Return one of two values.
 
         Raises:
-            EditError: There is no saying which.
+            EditError: It is undecided which.
         """
         if not (fits or policy.decides):
             raise _misfit(spot, below, above, self.context)
@@ -305,7 +305,7 @@ class _Merging:
         return below
 
     def cleaned(self, spot: Spot, value: Any) -> Any:
-        """Return a value of an overlay without what is marked as deleted in it."""
+        """Return a value of an overlay without what is marked as deleted."""
         if value is DELETE:
             return MISSING
         if self.context.rule_of(value) is None:
@@ -323,7 +323,7 @@ class _Merging:
 
 
 def _picker(spot: Spot, rule: Rule, policy: _Policy) -> Callable[[Sequence[Any]], Any]:
-    """Return what says whose aux data a node gets."""
+    """Return a function that picks the aux data of the merged node."""
 
     def pick(auxes: Sequence[Any]) -> Any:
         below, above = auxes

@@ -47,7 +47,7 @@ def override(
     deletes it. Instead of a path there may be any pattern. Overrides apply one after
     another.
 
-    A new value for a string needs no quotes. `null` stands for None, whatever the old
+    A new value for a string needs no quotes. `null` is None, whatever the old
     value is. Lists and dicts are written as in JSON or Python. A value that is added is
     read as JSON, then as a Python literal; anything else is a string.
 
@@ -100,11 +100,11 @@ def _applied(tree: Any, text: str, context: Context) -> Any:
         return _replaced(tree, there, value, context)
     if where.startswith("+"):
         return _added(tree, where[1:], value, context)
-    meant = selector(where)
+    chosen = selector(where)
     try:
-        there = require(meant, tree, context)
+        there = require(chosen, tree, context)
     except PathError as error:
-        if not meant.is_single:
+        if not chosen.is_single:
             raise
         raise PathError(f"{error}; use +{text} to add it") from None
     return _replaced(tree, there, value, context)

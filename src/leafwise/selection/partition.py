@@ -1,7 +1,7 @@
-"""Parts of trees: which leaves go where, and back together.
+"""Partitions: trees split into parts by leaf, and combined again.
 
-A part is the whole tree with `MISSING` in the place of leaves that are elsewhere. So
-None stays a value like any other, and parts fit together again by themselves.
+A part is the whole tree with `MISSING` in place of leaves that are in other parts. So
+None stays a value like any other, and parts can be combined without further data.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ def _regions(
     ]
 
 
-def _sorted_out(
+def _map_selected(
     tree: Any,
     what: Any,
     context: Context,
     missing_ok: bool,
     make: Callable[[Any, bool], Any],
 ) -> Any:
-    """Return a tree of what is made of each leaf and whether a selector means it."""
+    """Map a function of each leaf and whether a selector picks it."""
     (region,) = _regions(tree, (what,), context, missing_ok)
     leaves, treedef = context.flatten(tree)
     pairs = zip(treedef.paths(), leaves, strict=True)
@@ -87,17 +87,17 @@ def tree_partition(
 
     Args:
         tree: Any tree.
-        *selectors: Each leaf goes to the first selector that means it.
-        missing_ok: Whether a selector may mean nothing.
+        *selectors: Each leaf goes to the first selector that picks it.
+        missing_ok: Whether a selector may have no match.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Returns:
         As many trees as selectors, and the rest; all have the structure of `tree`, with
-        `MISSING` in the place of leaves that are in other parts.
+        `MISSING` in place of leaves that are in other parts.
 
     Raises:
-        PathError: A selector means nothing.
+        PathError: A selector has no match.
 
     Example:
         >>> import leafwise as lw
@@ -129,7 +129,7 @@ def tree_combine(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Put parts together again.
+    """Combine the parts of a tree.
 
     Args:
         *trees: Trees of one structure, with `MISSING` where a leaf is in another one.
@@ -182,18 +182,18 @@ def tree_filter(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Return a tree with the leaves that a selector means, and a filler for others.
+    """Return a tree with the leaves that a selector picks, and a filler for others.
 
     Args:
         tree: Any tree.
         what: A selector.
-        fill: What stands in the place of the other leaves.
-        missing_ok: Whether the selector may mean nothing.
+        fill: What replaces the other leaves.
+        missing_ok: Whether the selector may have no match.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
-        PathError: The selector means nothing.
+        PathError: The selector has no match.
 
     Example:
         >>> import leafwise as lw
@@ -201,8 +201,8 @@ def tree_filter(
         {'w': 1.5, 'n': None}
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    return _sorted_out(
-        tree, what, context, missing_ok, lambda leaf, meant: leaf if meant else fill
+    return _map_selected(
+        tree, what, context, missing_ok, lambda leaf, chosen: leaf if chosen else fill
     )
 
 
@@ -223,13 +223,13 @@ def tree_labels(
 
     Args:
         tree: Any tree.
-        rules: For each selector a label; the first selector that means a leaf counts.
-        default: The label of leaves that no selector means.
+        rules: For each selector a label; the first selector that picks a leaf counts.
+        default: The label of leaves that no selector picks.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
-        EditError: No selector means a leaf, and there is no default.
+        EditError: No selector picks a leaf, and there is no default.
 
     Example:
         >>> import leafwise as lw
@@ -263,16 +263,16 @@ def tree_group_by(
     Args:
         tree: Any tree.
         by: A function from a leaf to its label, or a tree of labels, such as
-            `tree_labels` gives, which may be a prefix of `tree`. A node is a tree of
-            labels, even if it can be called.
+            `tree_labels` returns, which may be a prefix of `tree`. A node is a tree of
+            labels, even if it is callable.
         none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Returns:
-        A tree for each label, in the order in which the labels come; see
-        `tree_partition`. `tree_combine(*groups.values())` is the tree again.
+        A tree for each label, in order of appearance; see `tree_partition`.
+        `tree_combine(*groups.values())` is the tree again.
 
     Raises:
-        StructureError: The labels are no prefix of the tree.
+        StructureError: The labels are not a prefix of the tree.
 
     Example:
         >>> import leafwise as lw
@@ -298,7 +298,7 @@ def tree_group_by(
 
 
 class Masked:
-    """A leaf that maps do not see: a node without children.
+    """A leaf that is hidden from maps: a node without children.
 
     Attributes:
         value: The leaf.
@@ -344,17 +344,17 @@ def tree_mask(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Return a tree in which the leaves that a selector means are hidden from maps.
+    """Hide the leaves that a selector picks from maps.
 
     Args:
         tree: Any tree.
         what: A selector.
-        missing_ok: Whether the selector may mean nothing.
+        missing_ok: Whether the selector may have no match.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
-        PathError: The selector means nothing.
+        PathError: The selector has no match.
 
     Example:
         >>> import leafwise as lw
@@ -367,19 +367,19 @@ def tree_mask(
     The idea is that of `sepes.tree_mask`.
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    return _sorted_out(
+    return _map_selected(
         tree,
         what,
         context,
         missing_ok,
-        lambda leaf, meant: Masked(leaf) if meant else leaf,
+        lambda leaf, chosen: Masked(leaf) if chosen else leaf,
     )
 
 
 def tree_unmask(
     tree: Any, *, none_is_leaf: bool = False, namespace: str = GLOBAL
 ) -> Any:
-    """Return a tree in which nothing is hidden any more.
+    """Return a tree in which no leaf is hidden.
 
     Args:
         tree: Any tree.

@@ -1,9 +1,8 @@
-"""Selectors: all the ways to say which places of a tree are meant.
+"""Selectors: all the ways to pick nodes and leaves of a tree.
 
-A selector means *targets*: nodes or leaves of a tree, in leaf order. What stands at
-or below a target is its region; `&` and `~` work on regions. Owns what may be a
-selector, and the error when one means nothing. Patterns are read and
-found in `find`.
+A selector picks *targets*: nodes or leaves of a tree, in leaf order. Whatever is at or
+below a target is its region; `&` and `~` work on regions. Owns what may be a selector,
+and the error when one has no match. Patterns are parsed and matched in `find`.
 """
 
 from __future__ import annotations
@@ -52,15 +51,15 @@ __all__ = [
 
 
 class Selector:
-    """Which places of a tree are meant; `&`, `|` and `~` join selectors.
+    """Picks nodes or leaves of a tree; `&`, `|` and `~` combine selectors.
 
-    `a | b` means the targets of both; `a & b` what is in a target of both; `~a` all
+    `a | b` picks the targets of both; `a & b` what is in a target of both; `~a` all
     leaves that are in no target of `a`. `selector(...)` makes one.
 
     Attributes:
-        text: What it is, in words or as it was written.
-        is_single: Whether it means one place at most, by its form.
-        namespace: Where to look classes up in what it is joined with.
+        text: The selector as it was written, or described in words.
+        is_single: Whether its form allows one match at most.
+        namespace: Where to look up classes in what it is combined with.
 
     Example:
         >>> import leafwise as lw
@@ -90,7 +89,7 @@ class Selector:
         raise NotImplementedError
 
     def split_last(self) -> tuple[Selector, Any]:
-        """Return what means the nodes above, and the last key; a name is a str.
+        """Return the selector of the parents, and the last key; a name is a str.
 
         Raises:
             EditError: The selector does not end in one key.
@@ -100,7 +99,7 @@ class Selector:
         )
 
     def explain_miss(self, start: Place, context: Context) -> str:
-        """Say what there is below a place where the selector means nothing.
+        """Describe what is at and below a place where the selector has no match.
 
         Args:
             start: The place.
@@ -130,11 +129,11 @@ class Selector:
         return f"<selector {self.text}>"
 
 
-# ----------------------------------------------------------------- sorts of selectors
+# ----------------------------------------------------------------- kinds of selectors
 
 
 class _Path(Selector):
-    """Places whose path has a form."""
+    """Places whose path matches a pattern."""
 
     __slots__ = ("steps",)
 
@@ -169,7 +168,7 @@ class _Path(Selector):
 
 
 class _Leaves(Selector):
-    """Leaves of which something holds, by path and value."""
+    """Leaves that pass a test of path and value."""
 
     __slots__ = ("test",)
 
@@ -185,7 +184,7 @@ class _Leaves(Selector):
 
 
 class _Values(Selector):
-    """Leaves of which something holds."""
+    """Leaves that pass a test."""
 
     __slots__ = ("test",)
 
@@ -222,9 +221,9 @@ class _OfType(Selector):
 
 
 class _Mask(Selector):
-    """What a tree of bools and selectors says of what stands at its leaves.
+    """What a tree of bools and selectors picks of the subtrees at its leaves.
 
-    All of it for True, nothing for False, what a selector means in it.
+    All of a subtree for True, nothing for False, and what a selector picks in it.
     """
 
     __slots__ = ("are_bools", "parts", "treedef")
@@ -325,7 +324,7 @@ class _Outside(Selector):
 
 
 class Region:
-    """What stands at some places, or below them; paths are `in` it or not."""
+    """Whatever is at some places, or below them; paths are `in` it or not."""
 
     __slots__ = ("_paths", "_sizes")
 
@@ -341,7 +340,7 @@ class Region:
 
 
 def unique(places: Sequence[Place]) -> list[Place]:
-    """Return places, each once, in the order in which they came."""
+    """Return places without duplicates, in their order."""
     known: dict[KeyPath, Place] = {}
     for place in places:
         known.setdefault(place.path, place)
@@ -352,23 +351,22 @@ def unique(places: Sequence[Place]) -> list[Place]:
 
 
 def selector(what: Any, *, namespace: str = GLOBAL) -> Selector:
-    """Return the selector that a value stands for.
+    """Turn a value into a selector.
 
     Args:
         what: A pattern, see :doc:`the page on selectors <selecting>`; a `KeyPath`; a
-            position; a
-            compiled regular expression, which is searched in the text of the path of
-            each leaf; a type or a tuple of types, for the outermost values of them; a
-            predicate on the leaf, or on path and leaf if it takes two arguments; a
-            tree of bools, which may be a prefix, and may have predicates, types or
-            selectors in the place of bools, for what they mean below; several of
-            these, as a tuple or list of patterns; or a selector. What is a node is
-            such a tree, even if it can be called.
+            position; a compiled regular expression, which is searched in the text of
+            the path of each leaf; a type or a tuple of types, for the outermost values
+            of these types; a predicate on the leaf, or on path and leaf if it takes two
+            arguments; a tree of bools, which may be a prefix of the tree, and may have
+            predicates, types or selectors instead of bools, for what they pick below; a
+            tuple or list of patterns, for the targets of all; or a selector. A node is
+            read as such a tree, even if it is callable.
         namespace: Where to look up whether a value is a node.
 
     Raises:
-        PathError: The text is no pattern.
-        TypeError: It is none of these.
+        PathError: The text is not a pattern.
+        TypeError: The value is none of these.
 
     Example:
         >>> import leafwise as lw
@@ -388,11 +386,11 @@ def selector(what: Any, *, namespace: str = GLOBAL) -> Selector:
 
 
 def read_selector(what: Any, view: View) -> Selector:
-    """Return the selector that a value stands for, as a view sees the value.
+    """Turn a value into a selector, with the node types of a view.
 
     Raises:
-        PathError: The text is no pattern.
-        TypeError: It is nothing that may be a selector.
+        PathError: The text is not a pattern.
+        TypeError: The value cannot be a selector.
     """
     if type(what) is str:
         return _of_text(what)
@@ -411,16 +409,16 @@ def read_selector(what: Any, view: View) -> Selector:
 
 
 def is_function(what: Any, view: View) -> bool:
-    """Say whether a value is to be called: nodes are not, even if they could be."""
+    """Return whether a value is a function and not a node that is callable."""
     return callable(what) and view.resolve(type(what)) is None
 
 
 def _of_leaf(what: Any) -> Selector:
-    """Return the selector of what is no node.
+    """Return the selector of a value that is not a node.
 
     Raises:
-        PathError: The text is no pattern.
-        TypeError: It is nothing that may be a selector.
+        PathError: The text is not a pattern.
+        TypeError: The value cannot be a selector.
     """
     if isinstance(what, str):
         return _of_text(str.__str__(what))
@@ -447,7 +445,7 @@ def _of_text(text: str) -> Selector:
 
 
 def along(steps: Sequence[Step]) -> Selector:
-    """Return the selector that goes some steps of a pattern."""
+    """Return the selector of some steps of a pattern."""
     return _Path(".".join(step.text for step in steps), steps)
 
 
@@ -459,7 +457,7 @@ def _predicate(what: Callable[..., object]) -> Selector:
 
 
 def _takes_path(what: Callable[..., object]) -> bool:
-    """Say whether a predicate needs two arguments: path and leaf."""
+    """Return whether a predicate needs two arguments, path and leaf."""
     try:
         parameters = inspect.signature(what).parameters.values()
     except (TypeError, ValueError):
@@ -472,10 +470,10 @@ _BY_PLACE: Final = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 def _mask(what: Any, view: View) -> Selector:
-    """Return the selector of a tree of bools and what else may stand among them.
+    """Return the selector of a tree of bools and other selectors.
 
     Raises:
-        TypeError: Something may not stand there.
+        TypeError: Something else is in the tree.
     """
     leaves, treedef = plain_context(view).flatten(what)
     if _BOOL.issuperset(map(type, leaves)):
@@ -497,7 +495,7 @@ def _part(leaf: Any, whole: Any, view: View) -> bool | Selector:
 
 
 def _is_flag(value: Any) -> bool:
-    """Say whether a value is a bool, of Python or of any library of arrays."""
+    """Return whether a value is a bool, of Python or of any array library."""
     if type(value) is bool:
         return True
     return (
@@ -528,18 +526,18 @@ def _no_selector(what: Any, wrong: Any) -> TypeError:
 def require(
     what: Selector, tree: Any, context: Context, *, missing_ok: bool = False
 ) -> list[Place]:
-    """Return the targets of a selector, of which there must be some.
+    """Return the targets of a selector.
 
     Raises:
-        PathError: There are none, which is not `missing_ok`; the message says what is
-            near.
+        PathError: There are none, and `missing_ok` is not set; the message names what
+            is similar.
     """
     found = what.targets(tree, context)
     return found if found or missing_ok else fail(what, Place((), tree), context)
 
 
 def fail(what: Selector, start: Place, context: Context) -> Any:
-    """Say what there is below a place where a selector means nothing.
+    """Raise the error for a selector that has no match below a place.
 
     Raises:
         PathError: Always.

@@ -1,7 +1,7 @@
-"""Changed trees: edits at many places, carried out in one pass.
+"""Edited trees: edits at many places, applied in one pass.
 
-Only the nodes above an edit are made anew; everything else is shared with the tree
-that was given, which stays as it is. Owns what can be done to each sort of node.
+Only the nodes above an edit are rebuilt; everything else is shared with the given
+tree, which stays as it is. Owns what can be done to each kind of node.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ __all__ = ["Delete", "Edit", "Insert", "Rename", "Set", "key_for", "rebuild"]
 
 
 class Edit(Frozen):
-    """Something to be done at one key of a node."""
+    """An edit at one key of a node."""
 
     __slots__ = ()
 
 
 class Set(Edit):
-    """Put a value in the place of what is there."""
+    """Replace what is there by a value."""
 
     __slots__ = ("value",)
     __match_args__ = ("value",)
@@ -44,11 +44,11 @@ class Set(Edit):
 
 
 class Insert(Set):
-    """Put a value where nothing is; in a list, before what is there.
+    """Insert a value where there is nothing; in a list, before what is there.
 
     Attributes:
-        index: Among which keys of a mapping to put it, counted from 0; None puts it at
-            the end.
+        index: Its position among the keys of a mapping, counted from 0; None for the
+            end.
     """
 
     __slots__ = ("index",)
@@ -61,13 +61,13 @@ class Insert(Set):
 
 
 class Delete(Edit):
-    """Take away what is there."""
+    """Delete what is there."""
 
     __slots__ = ()
 
 
 class Rename(Edit):
-    """Give what is there another key."""
+    """Move what is there to another key of the same node."""
 
     __slots__ = ("name",)
     __match_args__ = ("name",)
@@ -85,7 +85,7 @@ class _Trie:
     """The edits below a node: those of its children that are edited, and how.
 
     Attributes:
-        below: Those of its children that are such nodes, by key.
+        below: The edits below its children, by key.
         edits: The edits at its children, by key; several where some are insertions.
     """
 
@@ -97,16 +97,16 @@ class _Trie:
 
 
 def rebuild(tree: Any, edits: Iterable[tuple[KeyPath, Edit]], context: Context) -> Any:
-    """Return a tree with edits carried out.
+    """Return a tree with edits applied.
 
     Args:
         tree: The tree.
-        edits: Paths from the root, each with what is to be done there.
+        edits: Paths from the root, each with the edit to make there.
         context: What is a leaf.
 
     Raises:
-        EditError: Two edits are for one place, or one is inside another; or a node
-            does not allow one.
+        EditError: Two edits are at one place, or one is inside another; or a node does
+            not allow one.
     """
     listed = [*edits]
     for path, edit in listed:
@@ -117,11 +117,11 @@ def rebuild(tree: Any, edits: Iterable[tuple[KeyPath, Edit]], context: Context) 
                 )
             return edit.value
     if len(listed) == 1:
-        return _one_carried_out(tree, *listed[0], context)
-    return _carried_out(tree, _trie_of(listed), context) if listed else tree
+        return _apply_one(tree, *listed[0], context)
+    return _apply(tree, _trie_of(listed), context) if listed else tree
 
 
-def _one_carried_out(tree: Any, path: KeyPath, edit: Edit, context: Context) -> Any:
+def _apply_one(tree: Any, path: KeyPath, edit: Edit, context: Context) -> Any:
     """Return a tree with one edit: no trie to build."""
     above: list[tuple[Any, Any, Any]] = []
     link: Any = ()
@@ -146,7 +146,7 @@ def _trie_of(edits: Iterable[tuple[KeyPath, Edit]]) -> _Trie:
     """Return all edits as one trie.
 
     Raises:
-        EditError: Two are for one place, or one is inside another.
+        EditError: Two are at one place, or one is inside another.
     """
     root = _Trie()
     for path, edit in edits:
@@ -181,13 +181,13 @@ def _path(link: Any) -> KeyPath:
 
 
 def _refusal(link: Any, text: str) -> EditError:
-    """Return an error about a node; `{where}` in the text stands for its place."""
+    """Return an error about a node; `{where}` in the text is replaced by its place."""
     path = _path(link)
     return EditError(text.replace("{where}", path.where()), path=path)
 
 
-def _carried_out(tree: Any, root: _Trie, context: Context) -> Any:
-    """Make the nodes above the edits anew, those farthest down first."""
+def _apply(tree: Any, root: _Trie, context: Context) -> Any:
+    """Rebuild the nodes above the edits, the deepest first."""
     order: list[tuple[Any, Any, Any, _Trie, int]] = [((), None, tree, root, -1)]
     for number, (link, _, node, trie, _) in enumerate(order):
         if trie.below:
@@ -221,7 +221,7 @@ def _children(node: Any, context: Context) -> Any:
 def _changed(
     link: Any, node: Any, edits: Mapping[Any, list[Edit]], context: Context
 ) -> Any:
-    """Return a node with edits carried out at its keys."""
+    """Return a node with edits applied at its keys."""
     flat = [(key, edit) for key, listed in edits.items() for edit in listed]
     rule: Any = context.view.resolve(type(node))
     if rule.is_mapping:
@@ -237,7 +237,7 @@ def _changed(
 def _changed_mapping(
     link: Any, items: dict[Any, Any], edits: list[tuple[Any, Edit]]
 ) -> dict[Any, Any]:
-    """Return other items of a mapping."""
+    """Return the items of a mapping after some edits."""
     made = items.copy()
     renamed: dict[Any, Any] = {}
     placed: list[tuple[int, Any]] = []
@@ -277,11 +277,11 @@ def _refill(made: Any, items: list[tuple[Any, Any]]) -> None:
 
 
 def at_places(keys: Iterable[Any], placed: list[tuple[int, Any]]) -> list[Any]:
-    """Return keys with others among them.
+    """Insert keys among others.
 
     Args:
         keys: The keys, in their order.
-        placed: Further keys, each with the place it is to have in the result.
+        placed: Further keys, each with its position in the result.
     """
     rest = iter(keys)
     made: list[Any] = []
@@ -294,7 +294,7 @@ def at_places(keys: Iterable[Any], placed: list[tuple[int, Any]]) -> list[Any]:
 def _changed_sequence(
     link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]]
 ) -> Any:
-    """Return a sequence with other items."""
+    """Return a sequence after some edits."""
     items = rule.items(node)
     for key, edit in _in_turn(edits, len(items)):
         match edit:
@@ -315,9 +315,9 @@ def _changed_sequence(
 
 
 def _in_turn(edits: list[tuple[Any, Edit]], size: int) -> list[tuple[Any, Edit]]:
-    """Order edits of a sequence so that none moves the items of those to come.
+    """Order edits of a sequence so that none moves the items of the next ones.
 
-    They go from the end to the beginning; what is appended comes last.
+    They go from the end to the beginning; items to append come last.
     """
     appended = [e for e in edits if type(e[1]) is Insert and e[0].idx >= size]
     rest = [e for e in edits if type(e[1]) is not Insert or e[0].idx < size]
@@ -327,7 +327,7 @@ def _in_turn(edits: list[tuple[Any, Edit]], size: int) -> list[tuple[Any, Edit]]
 
 
 def _with_children(node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
-    """Return a node with other children, or other static values."""
+    """Return a node with other children or static values."""
     children, aux = rule.flatten(node)
     children = [*children]
     places = {key: place for place, key in enumerate(keys_of(node, rule))}
@@ -372,7 +372,7 @@ _REFUSED: Final = (
 
 
 def _reshape(link: Any, made: Any, key: Any, edit: Edit, kind: Kind | None) -> None:
-    """Carry out one edit in place, in a copy."""
+    """Apply one edit in place, to a copy."""
     if type(key) is SequenceKey:
         if isinstance(edit, Insert):
             made.insert(key.idx, edit.value)
@@ -425,7 +425,7 @@ def key_for(node: Any, rule: Rule, wanted: Any) -> Any:
     Args:
         node: The node.
         rule: Its rule.
-        wanted: A key, or a name, of which the node says what sort of key it is.
+        wanted: A key; or a name, whose kind of key depends on the node.
     """
     key = _named(node, rule, wanted) if isinstance(wanted, str) else wanted
     if _has_items(node, rule):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from ..core.auxdata import clip
 from ..core.frozen import Frozen
@@ -37,6 +37,7 @@ __all__ = [
     "Ran",
     "dressed",
     "has_objects",
+    "in_lists",
     "put_back",
     "put_static",
     "run",
@@ -45,6 +46,7 @@ __all__ = [
     "unbind",
 ]
 
+T = TypeVar("T")
 Static: TypeAlias = "dict[tuple[Any, ...], Any]"
 
 
@@ -281,20 +283,26 @@ def run(
 
     everything = (*roots, result)
     _refuse_captured(after, known, lambda link: named(place_of(link), everything))
-    numbers = []
+    paths = [*map(place_of, after.links)]
+    numbers = [
+        (group_of_result if path[0] == RESULT else group_of_call)(path)
+        for path in paths
+    ]
     count = len(groups.inputs) + len(groups.outputs)
-    values: list[list[Any]] = [[] for _ in range(count)]
-    places: list[list[Path]] = [[] for _ in range(count)]
-    for link, leaf in zip(after.links, after.leaves, strict=True):
-        place = place_of(link)
-        number = (group_of_result if place[0] == RESULT else group_of_call)(place)
-        numbers.append(number)
-        values[number].append(leaf)
-        places[number].append(place)
+    values = in_lists(after.leaves, numbers, count)
+    places = in_lists(paths, numbers, count)
     outline = Outline(GraphDef(tuple(after.code)), links, tuple(numbers))
     return Ran(
         bare, outline, values, lambda number, n: named(places[number][n], everything)
     )
+
+
+def in_lists(values: Iterable[T], numbers: Iterable[int], count: int) -> list[list[T]]:
+    """Return values in lists, by the number of the list that each is put into."""
+    lists: list[list[T]] = [[] for _ in range(count)]
+    for number, value in zip(numbers, values, strict=True):
+        lists[number].append(value)
+    return lists
 
 
 def _outermost(paths: list[Path]) -> list[int]:

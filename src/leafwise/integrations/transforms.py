@@ -18,7 +18,16 @@ from ..objects.variable_types import Param
 from ..objects.variables import Variable
 from ..ops.map import tree_leaves
 from .options import Call, Groups, Names, Numbers, Option, Places, Roots, Which, named
-from .sharing import Fixed, dressed, put_back, put_static, run, take_static, unbind
+from .sharing import (
+    Fixed,
+    dressed,
+    in_lists,
+    put_back,
+    put_static,
+    run,
+    take_static,
+    unbind,
+)
 
 
 __all__ = ["Stage", "grad", "jit", "value_and_grad", "vmap"]
@@ -99,22 +108,19 @@ def jit(
     static = Which("static", function, static_argnums, static_argnames)
     donated = Which("donate", function, donate_argnums, donate_argnames)
     static.refuse_common(donated)
-    groups = Groups(
-        Option("in_shardings", static.leave_out(in_shardings)),
-        Option("out_shardings", out_shardings),
-        may_lack=static.numbers,
-    )
+    ins = Option("in_shardings", static.leave_out(in_shardings))
+    outs = Option("out_shardings", out_shardings)
+    groups = Groups(ins, outs, may_lack=static.numbers)
     plan = _Plan(function, static, donated, groups)
-    jax = importlib.import_module("jax")
-    transformed = jax.jit(plan.run, **plan.options(), **options)
+    compile_ = importlib.import_module("jax").jit
+    transformed = compile_(plan.run, **plan.options(), **options)
 
     @shape
     def compiled(*args: Any, **kwargs: Any) -> Any:
         taken, inputs = plan.split(args, kwargs)
         return put_back(transformed(*inputs), taken)
 
-    for name, more in _stages(plan, transformed).items():
-        setattr(compiled, name, more)
+    vars(compiled).update(_stages(plan, transformed))
     return compiled
 
 
@@ -167,7 +173,7 @@ class _Plan:
             group_of(path) + half * self.donated.means(path, len(args))
             for path in paths
         )
-        lists = _in_lists(taken.leaves, order, 2 * half)
+        lists = in_lists(taken.leaves, order, 2 * half)
         return taken, (graphdef, Fixed(order, static), *lists)
 
     def run(
@@ -186,13 +192,6 @@ class _Plan:
 
         ran = run(call, graphdef, leaves, self.groups)
         return ran.outline, ran.values
-
-
-def _in_lists(leaves: list[Any], order: Iterable[int], count: int) -> list[list[Any]]:
-    lists: list[list[Any]] = [[] for _ in range(count)]
-    for number, leaf in zip(order, leaves, strict=True):
-        lists[number].append(leaf)
-    return lists
 
 
 def _in_order(lists: Iterable[list[Any]], order: Iterable[int]) -> list[Any]:
@@ -376,7 +375,7 @@ def _mapped(call: Call, roots: Roots, groups: Groups, names: dict[str, Any]) -> 
         out_axes=(None, [*groups.inputs, *groups.outputs]),
         **names,
     )
-    lists = _in_lists(taken.leaves, order, len(groups.inputs))
+    lists = in_lists(taken.leaves, order, len(groups.inputs))
     try:
         found = transformed(GraphDef(tuple(taken.code)), lists)
     except ValueError as error:

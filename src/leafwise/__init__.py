@@ -79,6 +79,7 @@ from .ops.map import tree_leaves_with_path as tree_leaves_with_path
 from .ops.map import tree_map as tree_map
 from .ops.map import tree_map_ as tree_map_
 from .ops.map import tree_map_only as tree_map_only
+from .ops.map import tree_map_shared as tree_map_shared
 from .ops.map import tree_map_with_path as tree_map_with_path
 from .ops.map import tree_map_with_path_ as tree_map_with_path_
 from .ops.map import tree_paths as tree_paths
@@ -96,7 +97,6 @@ from .ops.prefix import tree_broadcast_map as tree_broadcast_map
 from .ops.prefix import tree_broadcast_map_with_path as tree_broadcast_map_with_path
 from .ops.prefix import tree_broadcast_prefix as tree_broadcast
 from .ops.prefix import tree_broadcast_prefix as tree_broadcast_prefix
-from .ops.shared import tree_map_shared as tree_map_shared
 from .ops.transpose import tree_transpose as tree_transpose
 from .ops.transpose import tree_transpose_map as tree_transpose_map
 from .ops.transpose import tree_transpose_map_with_path as tree_transpose_map_with_path
@@ -191,12 +191,16 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for, see `__getattr__
     from .selection.edit import Selection as Selection
     from .selection.edit import at as at
     from .selection.edit import select as select
+    from .selection.edit import tree_at as tree_at
+    from .selection.edit import tree_move as tree_move
+    from .selection.edit import tree_rename as tree_rename
+    from .selection.edit import tree_update as tree_update
     from .selection.flat import FlatReport as FlatReport
     from .selection.flat import from_flat as from_flat
     from .selection.flat import to_flat as to_flat
+    from .selection.join import tree_map_outer as tree_map_outer
+    from .selection.join import tree_zip_outer as tree_zip_outer
     from .selection.merge import tree_merge as tree_merge
-    from .selection.outer import tree_map_outer as tree_map_outer
-    from .selection.outer import tree_zip_outer as tree_zip_outer
     from .selection.override import override as override
     from .selection.partition import Masked as Masked
     from .selection.partition import tree_combine as tree_combine
@@ -208,10 +212,6 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for, see `__getattr__
     from .selection.partition import tree_unmask as tree_unmask
     from .selection.pattern import Selector as Selector
     from .selection.pattern import selector as selector
-    from .selection.update import tree_at as tree_at
-    from .selection.update import tree_move as tree_move
-    from .selection.update import tree_rename as tree_rename
-    from .selection.update import tree_update as tree_update
 
 
 __version__ = "0.1.0"
@@ -273,17 +273,16 @@ _HOMES = {
     ),
     "objects.variables": "Variable",
     "selection.diff": "Change TreeDiff assert_trees_equal tree_diff",
-    "selection.edit": "Selection at select",
+    "selection.edit": ("Selection at select tree_at tree_move tree_rename tree_update"),
     "selection.flat": "FlatReport from_flat to_flat",
+    "selection.join": "tree_map_outer tree_zip_outer",
     "selection.merge": "tree_merge",
-    "selection.outer": "tree_map_outer tree_zip_outer",
     "selection.override": "override",
     "selection.partition": (
         "Masked tree_combine tree_filter tree_group_by tree_labels tree_mask "
         "tree_partition tree_unmask"
     ),
     "selection.pattern": "Selector selector",
-    "selection.update": "tree_at tree_move tree_rename tree_update",
 }
 """The modules that are loaded when one of their names is first asked for."""
 

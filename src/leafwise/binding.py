@@ -36,8 +36,9 @@ _HOMES: Final = {
     ),
     "ops.map": (
         "tree_flatten tree_flatten_with_path tree_iter tree_leaves "
-        "tree_leaves_with_path tree_map tree_map_ tree_map_only tree_map_with_path "
-        "tree_map_with_path_ tree_paths tree_replace_nones tree_structure"
+        "tree_leaves_with_path tree_map tree_map_ tree_map_only tree_map_shared "
+        "tree_map_with_path tree_map_with_path_ tree_paths tree_replace_nones "
+        "tree_structure"
     ),
     "ops.parallel": "tree_gather",
     "ops.prefix": (
@@ -45,21 +46,19 @@ _HOMES: Final = {
         "tree_broadcast_common tree_broadcast_map tree_broadcast_map_with_path "
         "tree_broadcast_prefix"
     ),
-    "ops.shared": "tree_map_shared",
     "ops.transpose": "tree_transpose_map tree_transpose_map_with_path tree_unzip",
     "ops.visit": "tree_visit tree_walk",
     "selection.diff": "assert_trees_equal tree_diff",
-    "selection.edit": "at select",
+    "selection.edit": "at select tree_at tree_move tree_rename tree_update",
     "selection.flat": "from_flat to_flat",
+    "selection.join": "tree_map_outer tree_zip_outer",
     "selection.merge": "tree_merge",
-    "selection.outer": "tree_map_outer tree_zip_outer",
     "selection.override": "override",
     "selection.partition": (
         "tree_combine tree_filter tree_group_by tree_labels tree_mask tree_partition "
         "tree_unmask"
     ),
     "selection.pattern": "selector",
-    "selection.update": "tree_at tree_move tree_rename tree_update",
 }
 """The functions that take a namespace, by the module that defines them."""
 

@@ -29,6 +29,7 @@ from .ops.map import tree_leaves_with_path as leaves_with_path
 from .ops.map import tree_map as map
 from .ops.map import tree_map_ as map_
 from .ops.map import tree_map_only as map_only
+from .ops.map import tree_map_shared as map_shared
 from .ops.map import tree_map_with_path as map_with_path
 from .ops.map import tree_map_with_path_ as map_with_path_
 from .ops.map import tree_paths as paths
@@ -40,7 +41,6 @@ from .ops.prefix import tree_broadcast_map as broadcast_map
 from .ops.prefix import tree_broadcast_map_with_path as broadcast_map_with_path
 from .ops.prefix import tree_broadcast_prefix as broadcast
 from .ops.prefix import tree_broadcast_prefix as broadcast_prefix
-from .ops.shared import tree_map_shared as map_shared
 from .ops.transpose import tree_transpose as transpose
 from .ops.transpose import tree_transpose_map as transpose_map
 from .ops.transpose import tree_transpose_map_with_path as transpose_map_with_path

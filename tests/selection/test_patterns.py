@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from leafwise.selection.grammar import DEEP, key_kind, matcher, parse
+from leafwise.selection.find import DEEP, key_kind, matcher, parse
 from strategies import trees
 
 

@@ -1,8 +1,7 @@
 """The operations on trees, built on the core.
 
-`map` flattens, unflattens and maps, with key paths and without; `shared` maps so that
-what is one object stays one, and `parallel` on an executor. `fold` makes one value of
-many leaves; `inspect` answers questions; `prefix` spreads small trees over larger ones;
-`transpose` turns trees inside out; `visit` goes through every node. `context` reads the
-arguments that all of them share.
+`map` flattens, unflattens and maps, with key paths and without; `parallel` maps on an
+executor. `fold` reduces many leaves to one value; `inspect` answers questions; `prefix`
+broadcasts small trees over larger ones; `transpose` turns trees inside out; `visit` goes
+through every node. `context` reads the arguments that all of them share.
 """

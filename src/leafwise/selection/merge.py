@@ -7,7 +7,7 @@ joined key by key, other nodes of one sort child by child.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..core.auxdata import clip
 from ..core.keypath import KeyPath
@@ -21,8 +21,7 @@ from ..ops.context import Context, context_of
 from ..ops.visit import DELETE
 from ..sentinel import MISSING
 from .diff import differ
-from .find import DEPTH_IN_DOUBT, CycleCheck, find
-from .grammar import DEEP
+from .find import DEEP, DEPTH_IN_DOUBT, CycleCheck, find
 from .join import (
     Joint,
     Parts,
@@ -41,9 +40,6 @@ from .join import (
 from .pattern import read_selector
 from .rebuild import Delete, rebuild
 
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["tree_merge"]
 

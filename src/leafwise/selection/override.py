@@ -20,8 +20,7 @@ from ..core.view import GLOBAL
 from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
 from .edit import Selection
-from .find import Place, find
-from .grammar import Step, parse
+from .find import Place, Step, find, parse
 from .join import is_items, is_mapping, items_like, items_of, mapping_like, table_of
 from .pattern import Selector, along, require, selector
 from .rebuild import Set, rebuild

@@ -2,7 +2,7 @@
 
 A selector means *targets*: nodes or leaves of a tree, in leaf order. What stands at
 or below a target is its region; `&` and `~` work on regions. Owns what may be a
-selector, and the error when one means nothing. Patterns are read in `grammar` and
+selector, and the error when one means nothing. Patterns are read and
 found in `find`.
 """
 
@@ -25,8 +25,17 @@ from ..core.treedef import PyTreeDef
 from ..core.view import GLOBAL, View
 from ..errors import EditError, PathError, StructureError
 from ..ops.context import Context, plain_context, stopping_context
-from .find import Place, find, keys_of, leaf_places, static_names
-from .grammar import DEEP, Step, parse, step_of
+from .find import (
+    DEEP,
+    Place,
+    Step,
+    find,
+    keys_of,
+    leaf_places,
+    parse,
+    static_names,
+    step_of,
+)
 
 
 __all__ = [

@@ -17,15 +17,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import tree as tree
+from .core.builtins import Partial as Partial
+from .core.explain import Difference as Difference
 from .core.keypath import KeyPath as KeyPath
 from .core.keypath import keystr as keystr
 from .core.keys import DictKey as DictKey
 from .core.keys import FlattenedIndexKey as FlattenedIndexKey
 from .core.keys import GetAttrKey as GetAttrKey
 from .core.keys import SequenceKey as SequenceKey
-from .core.mismatch import Difference as Difference
 from .core.node import Rule as Rule
-from .core.partial import Partial as Partial
 from .core.register import register_leaf as register_leaf
 from .core.register import register_pytree_node as register_pytree_node
 from .core.register import register_pytree_node_class as register_pytree_node_class
@@ -116,7 +116,7 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for, see `__getattr__
     from .binding import Namespace as Namespace
     from .binding import namespace as namespace
     from .core.fields import register_dataclass as register_dataclass
-    from .core.jsonform import register_codec as register_codec
+    from .core.serial import register_codec as register_codec
     from .dataclasses import dataclass as dataclass
     from .kinds import Data as Data
     from .kinds import Kind as Kind
@@ -241,7 +241,7 @@ if "torch" in sys.modules:
 _HOMES = {
     "binding": "Namespace namespace",
     "core.fields": "register_dataclass",
-    "core.jsonform": "register_codec",
+    "core.serial": "register_codec",
     "dataclasses": "dataclass",
     "kinds": "Data Kind Static data field parameter state_value static",
     "objects.arrays": "is_data register_data_type",

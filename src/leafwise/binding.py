@@ -11,15 +11,14 @@ import functools
 from importlib import import_module
 from typing import Any, Final
 
-from .core.registry import declare_namespace
-from .core.view import DictOrder
+from .core.registry import DictOrder, declare_namespace
 
 
 __all__ = ["Namespace", "namespace"]
 
 _HOMES: Final = {
     "core.fields": "register_dataclass",
-    "core.jsonform": "register_codec",
+    "core.serial": "register_codec",
     "core.register": (
         "register_leaf register_pytree_node register_pytree_node_class "
         "register_pytree_with_keys register_pytree_with_keys_class register_static"

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, dataclass_transform, overload
 
 from .core.fields import register_dataclass
-from .core.registry import check_class
-from .core.view import GLOBAL
+from .core.registry import GLOBAL, check_class
 from .kinds import data, field, parameter, state_value, static
 
 

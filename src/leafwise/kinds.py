@@ -12,8 +12,7 @@ import enum
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, TypeAlias, TypeVar, overload
 
-from .core.frozen import Sealed
-from .core.safely import shown
+from .core.safely import Sealed, shown
 
 
 __all__ = [

@@ -80,7 +80,7 @@ def test_importing_needs_nothing_but_the_standard_library():
 
 LATER = {
     "literals": "ast",
-    "jsonform": "json",
+    "serial": "json",
     "linecache": "tokenize",
     "dataclasses": "dataclasses",
     "integrations": "leafwise.integrations",

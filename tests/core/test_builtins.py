@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 
 import leafwise as lw
-from leafwise.core.keyorder import key_order, known_orders
+from leafwise.core.keys import key_order, known_orders
 
 
 Point = namedtuple("Point", "x y")

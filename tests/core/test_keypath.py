@@ -72,6 +72,12 @@ def test_keys_read_a_child():
         lw.FlattenedIndexKey(0).get([1])
 
 
+def test_keys_call_what_they_hold_an_entry():
+    """Whatever the class, `entry` is what jax calls `idx`, `key` or `name`."""
+    keys = [lw.SequenceKey(0), lw.DictKey("k"), lw.GetAttrKey("a")]
+    assert [key.entry for key in (*keys, lw.FlattenedIndexKey(1))] == [0, "k", "a", 1]
+
+
 def test_keys_match_in_a_pattern():
     """A key can be taken apart by `match`."""
     match lw.DictKey("a"):

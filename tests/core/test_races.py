@@ -13,7 +13,7 @@ from leafwise.core import keys
 from leafwise.core.registry import add_adopter
 
 
-REGISTERING = ("core/registry.py", "core/lock.py")
+REGISTERING = ("core/registry.py", "core/safely.py")
 
 
 @pytest.fixture
@@ -333,12 +333,12 @@ def test_a_fork_while_another_thread_holds_all_locks():
     """The child has new ones."""
     code = """
 import contextlib
-from leafwise.core import lock
+from leafwise.core import safely
 from leafwise.integrations import bridge
 
 def hold():
     with contextlib.ExitStack() as stack:
-        for guard in lock._guards:
+        for guard in safely._guards:
             stack.enter_context(guard.lock)
         if hasattr(lw, "engine"):
             stack.enter_context(sys.modules["leafwise.engine.cache"].engine._lock)

@@ -5,7 +5,6 @@ import linecache
 import os
 import subprocess
 import sys
-import time
 import weakref
 
 import pytest
@@ -118,16 +117,15 @@ def test_the_number_of_structures_is_bounded():
 
 
 def test_forgetting_leaves_no_lines(eager):
-    """`forget` and any registration drop everything."""
-    for drop in (lw.engine.forget, lambda: lw.namespace(f"drop{time.time_ns()}")):
-        for _ in range(3):
-            leaves, treedef = lw.tree_flatten([1, {"a": 2}])
-            treedef.unflatten(leaves)
-        assert generated_files()
-        drop()
-        assert generated_files() == set()
-        assert lw.engine.stats()["plans"] == 0
-        assert treedef.unflatten([3, 4]) == [3, {"a": 4}]
+    """`forget` drops everything."""
+    for _ in range(3):
+        leaves, treedef = lw.tree_flatten([1, {"a": 2}])
+        treedef.unflatten(leaves)
+    assert generated_files()
+    lw.engine.forget()
+    assert generated_files() == set()
+    assert lw.engine.stats()["plans"] == 0
+    assert treedef.unflatten([3, 4]) == [3, {"a": 4}]
 
 
 def test_what_is_known_of_a_class_goes_with_it():

@@ -13,7 +13,7 @@ from typing import Any
 
 import leafwise as lw
 import leafwise.engine
-from leafwise.core.keyorder import known_orders
+from leafwise.core.keys import known_orders
 
 from . import odd
 from .runner import Differs, Round, shown

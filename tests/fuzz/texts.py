@@ -98,7 +98,7 @@ def key_paths(one: Round) -> None:
 
 def _plain(path: lw.KeyPath) -> Any:
     """Return what the keys read, and how: positions and int keys print alike."""
-    return [(isinstance(key, lw.GetAttrKey), _value(key._values()[0])) for key in path]
+    return [(isinstance(key, lw.GetAttrKey), _value(key.entry)) for key in path]
 
 
 def _value(value: Any) -> Any:

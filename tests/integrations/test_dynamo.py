@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 
 import leafwise as lw
-from leafwise.core.code import leaf_paths
-from leafwise.core.keyorder import key_order
+from leafwise.core.keys import key_order
+from leafwise.core.walk import leaf_paths
 from leafwise.integrations import dynamo
 from leafwise.ops.context import context_of
 from strategies import common_trees

@@ -446,7 +446,7 @@ def matches(steps, keys):
     if not keys:
         return False
     key, place, count = keys[0]
-    kind, value = key_kind(key), key._values()[0]
+    kind, value = key_kind(key), key.entry
     return first.test(kind, value, place, count) and matches(rest, keys[1:])
 
 

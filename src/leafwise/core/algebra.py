@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .code import Code, Step, iter_steps
 from .node import Rule
+from .walk import Code, Step, iter_steps
 
 
 __all__ = ["Steps", "align", "common_suffix", "coverage", "is_prefix"]

@@ -1,26 +1,33 @@
 """The built-in nodes (laws L1 to L3), each a class in one place.
 
-Owns the table `BUILTINS` from type to rule. The order of dict keys is found in
-`keyorder`. Named tuples and struct sequences are families of types rather
-than one type, so they are found by `structural_rule`. Knows nothing of
-namespaces or registration.
+Owns the table `BUILTINS` from type to rule, and `Partial`, the one node type that is
+ours. The order of dict keys is found in `keys`. Named tuples and struct sequences are
+families of types rather than one type, so they are found by `structural_rule`. Knows
+nothing of namespaces or registration.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import repeat
 from operator import is_, itemgetter
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from . import auxdata
-from .keyorder import AS_GIVEN, KeyOrder, key_order, leaf_order
-from .keys import GetAttrKey, dict_keys, sequence_keys
+from .keys import (
+    AS_GIVEN,
+    GetAttrKey,
+    KeyOrder,
+    dict_keys,
+    key_order,
+    leaf_order,
+    sequence_keys,
+)
 from .node import Brackets, Rule, bracketed, count_of_children, require
-from .partial import Partial
 from .safely import class_name, shown
 
 
@@ -40,6 +47,7 @@ __all__ = [
     "ORDEREDDICT",
     "STRUCTSEQ",
     "TUPLE",
+    "Partial",
     "is_namedtuple_class",
     "is_structseq_class",
     "listed",
@@ -480,6 +488,72 @@ class NoneRule(Rule):
 
 # ------------------------------------------------------------------ Partial
 
+R = TypeVar("R")
+
+
+class _Sealed:
+    """Wraps a `functools.partial` so that an outer one does not absorb it.
+
+    Two of them are equal when the wrapped partials are made of equal parts.
+    """
+
+    __slots__ = ("func",)
+
+    def __init__(self, func: Callable[..., Any]) -> None:
+        self.func = func
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not _Sealed:
+            return NotImplemented
+        return auxdata.same(self.func, other.func)
+
+    def __hash__(self) -> int:
+        return auxdata.digest(self.func)
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        return self.func(*args, **keywords)
+
+    def __repr__(self) -> str:
+        return shown(self.func)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Sealed, (self.func,)
+
+
+class Partial(functools.partial[R], Generic[R]):
+    """A `functools.partial` whose arguments are leaves and whose function is not.
+
+    The children are `args` and `keywords`; the function is aux data. A partial
+    that is wrapped keeps its own arguments to itself: they are not leaves.
+
+    Args:
+        func: The function to call.
+        *args: Positional arguments, filled in from the left.
+        **keywords: Keyword arguments.
+
+    Raises:
+        TypeError: The function is not callable.
+
+    Example:
+        >>> import leafwise as lw
+        >>> half = lw.Partial(pow, 2, mod=7)
+        >>> lw.tree_leaves(half)
+        [2, 7]
+        >>> lw.tree_map(lambda x: x + 1, half)(5)
+        3
+
+    The idea is that of `jax.tree_util.Partial`.
+    """
+
+    def __new__(
+        cls, func: Callable[..., R], /, *args: Any, **keywords: Any
+    ) -> Partial[R]:
+        """Fill in the arguments; a partial is wrapped, not taken apart."""
+        if isinstance(func, functools.partial):
+            func = _Sealed(func)
+        return super().__new__(cls, func, *args, **keywords)
+
+
 _PARTIAL_KEYS = (GetAttrKey("args"), GetAttrKey("keywords"))
 
 
@@ -586,8 +660,8 @@ class _FamilyRule(Rule):
     family: str
 
     def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
-        fits = type(node) is self.class_of(aux) and len(node) == arity
-        return tuple(node) if fits else None
+        cls: Any = self.class_of(aux)
+        return tuple(node) if type(node) is cls and len(node) == arity else None
 
     def same_aux(self, a: Any, b: Any) -> bool:
         return self.class_of(a) is self.class_of(b)
@@ -619,10 +693,13 @@ class NamedTupleRule(_FamilyRule):
     """Named tuples. The aux data is the class."""
 
     name = family = "namedtuple"
-    unflatten = staticmethod(tuple.__new__)
+    unflatten = staticmethod(tuple.__new__)  # type: ignore[assignment]  # one call less
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         return tuple(node), type(node)
+
+    def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
+        return tuple(node) if type(node) is aux and len(node) == arity else None
 
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
         return _namedtuple_keys(aux, arity)

@@ -1,21 +1,23 @@
-"""The content of arrays: the same shape, dtype and elements, or not.
+"""The content of arrays and tables: the same, or not.
 
-Owns what is known about array libraries, none of which is imported here: whoever has
-an array has its library loaded. Two arrays of one library are compared by their own
-operators, where they are; arrays of two libraries or devices as numpy arrays. Knows
-nothing of Python's own values, which are the affair of `values`.
+Owns what is known about array libraries and about pandas, polars and xarray, none of
+which is imported here: whoever has an array has its library loaded. Two arrays of one
+library are compared by their own operators, where they are; arrays of two libraries or
+devices as numpy arrays. Tables are the same if their parts are: labels, names, dtypes,
+and the values as numpy arrays or lists. (Their own `equals` leaves names or dtypes
+out, and knows of no tolerance.) Knows nothing of Python's own values, which are the
+affair of `values`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 from .auxdata import is_array_like
-from .frozen import Frozen
-from .safely import class_name, printed, type_name
+from .safely import Frozen, class_name, printed, type_name
 
 
 __all__ = [
@@ -28,11 +30,14 @@ __all__ = [
     "instance_of",
     "is_array",
     "is_jax_array",
+    "is_table",
     "is_traced",
     "library_of",
+    "parts_of",
     "says_equal",
     "traced_agreement",
 ]
+
 
 Pairs: TypeAlias = "Sequence[tuple[Any, Any]]"
 """Values that have to be the same, one by one."""
@@ -380,3 +385,81 @@ def traced_agreement(a: Any, b: Any, asked: Asked) -> Any:
         near = (apart <= asked.allowed(abs(a))) | (apart <= asked.allowed(abs(b)))
         same = same | (near & (apart < float("inf")))
     return same.all()
+
+
+# ----------------------------------------------------------- tables and labelled arrays
+
+
+def is_table(value: Any) -> bool:
+    """Say whether a value is a table or labelled array that is known here."""
+    module = type(value).__module__
+    if module == "builtins" or module.startswith("numpy"):
+        return False
+    return any(instance_of(value, module, name) for module, name, _ in _TABLES)
+
+
+def parts_of(table: Any) -> tuple[Any, ...]:
+    """Return what makes a table what it is; tables of two sorts share no part."""
+    return next(
+        (name, *take_apart(table))
+        for module, name, take_apart in _TABLES
+        if instance_of(table, module, name)
+    )
+
+
+def _pandas_values(value: Any) -> tuple[Any, ...]:
+    return value.dtype, value.to_numpy()
+
+
+def _index(index: Any) -> tuple[Any, ...]:
+    return tuple(index.names), *_pandas_values(index)
+
+
+def _multi_index(index: Any) -> tuple[Any, ...]:
+    levels = range(index.nlevels)
+    return tuple(index.names), *(index.get_level_values(level) for level in levels)
+
+
+def _series(series: Any) -> tuple[Any, ...]:
+    return series.name, series.index, *_pandas_values(series)
+
+
+def _frame(frame: Any) -> tuple[Any, ...]:
+    columns = range(frame.shape[1])
+    values = (_pandas_values(frame.iloc[:, column]) for column in columns)
+    return frame.columns, frame.index, *values
+
+
+def _polars_series(series: Any) -> tuple[Any, ...]:
+    return series.name, str(series.dtype), series.to_list()
+
+
+def _polars_frame(frame: Any) -> tuple[Any, ...]:
+    return frame.height, *frame.get_columns()
+
+
+def _variable(variable: Any) -> tuple[Any, ...]:
+    return variable.dims, variable.attrs, variable.values
+
+
+def _data_array(array: Any) -> tuple[Any, ...]:
+    coordinates = {name: coord.variable for name, coord in array.coords.items()}
+    return array.name, array.variable, coordinates
+
+
+def _dataset(dataset: Any) -> tuple[Any, ...]:
+    return dict(dataset.variables), {*dataset.coords}, dataset.attrs
+
+
+_TABLES: Final[tuple[tuple[str, str, Callable[[Any], tuple[Any, ...]]], ...]] = (
+    ("pandas", "DataFrame", _frame),
+    ("pandas", "Series", _series),
+    ("pandas", "MultiIndex", _multi_index),
+    ("pandas", "Index", _index),
+    ("pandas.api.extensions", "ExtensionArray", _pandas_values),
+    ("polars", "DataFrame", _polars_frame),
+    ("polars", "Series", _polars_series),
+    ("xarray", "Dataset", _dataset),
+    ("xarray", "DataArray", _data_array),
+    ("xarray", "Variable", _variable),
+)

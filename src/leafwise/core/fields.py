@@ -12,12 +12,10 @@ from typing import Any, TypeVar
 
 from ..errors import RegistryError
 from .auxdata import clip
-from .frozen import Frozen
 from .node import Rule
 from .registered import DataclassRule
-from .registry import check_class, install
-from .safely import class_name, shown
-from .view import GLOBAL
+from .registry import GLOBAL, check_class, install
+from .safely import Frozen, class_name, shown
 
 
 __all__ = ["register_dataclass"]

@@ -14,10 +14,9 @@ from typing import Any, SupportsIndex, overload
 from ..errors import PathError
 from .auxdata import clip
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
-from .near import brief, nearest
-from .registry import view_of
+from .registry import GLOBAL, View, view_of
 from .safely import printed, type_name
-from .view import GLOBAL, View
+from .suggestions import brief, nearest
 
 
 __all__ = ["KeyPath", "keystr", "parse_literal"]

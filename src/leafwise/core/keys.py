@@ -1,27 +1,42 @@
-"""Keys: how the place of a child in its parent is named.
+"""Keys: how the place of a child in its parent is named, and the order of dict keys.
 
-Owns the four key classes. Their names and texts are those of `jax.tree_util`,
-with two refinements that make a text say one thing only: Enum members print by
-their qualified name, and names that are no identifiers print quoted. Knows
-nothing of rules or registries.
+Owns the four key classes. Their names and texts are those of `jax.tree_util`, with two
+refinements that make a text say one thing only: Enum members print by their qualified
+name, and names that are no identifiers print quoted. What a key holds
+is called `idx`, `key` or `name` as in jax, and `entry` in all of them.
+
+Owns the order in which the leaves of a dict are walked (law L3): `KeyOrder`, which
+takes the keys of a dict from insertion order to leaf order and back, and the search
+for that order: sorted where the keys have one order, by families of types where they
+mix, as inserted where nothing else is the same for equal dicts. Knows nothing of rules
+or registries.
 """
 
 from __future__ import annotations
 
 import enum
-from typing import Any
+from collections.abc import Sequence
+from itertools import pairwise
+from operator import itemgetter
+from typing import Any, Final
 
-from .frozen import Frozen
-from .safely import class_name, shown
+from .safely import Frozen, class_name, shown
 
 
 __all__ = [
+    "AS_GIVEN",
     "DictKey",
     "FlattenedIndexKey",
     "GetAttrKey",
+    "KeyOrder",
     "SequenceKey",
+    "are_plain",
     "as_key",
     "dict_keys",
+    "find_order",
+    "key_order",
+    "known_orders",
+    "leaf_order",
     "literal",
     "sequence_keys",
 ]
@@ -49,6 +64,11 @@ class SequenceKey(Frozen):
 
     def __init__(self, idx: int) -> None:
         object.__setattr__(self, "idx", idx)
+
+    @property
+    def entry(self) -> int:
+        """The position."""
+        return self.idx
 
     def __str__(self) -> str:
         return f"[{shown(self.idx)}]"
@@ -90,6 +110,11 @@ class DictKey(Frozen):
     def __init__(self, key: Any) -> None:
         object.__setattr__(self, "key", key)
 
+    @property
+    def entry(self) -> Any:
+        """The key."""
+        return self.key
+
     def __str__(self) -> str:
         return f"[{literal(self.key)}]"
 
@@ -130,6 +155,11 @@ class GetAttrKey(Frozen):
     def __init__(self, name: str) -> None:
         object.__setattr__(self, "name", name)
 
+    @property
+    def entry(self) -> str:
+        """The name of the attribute."""
+        return self.name
+
     def __str__(self) -> str:
         is_plain = isinstance(self.name, str) and self.name.isidentifier()
         return f".{self.name}" if is_plain else f".{shown(self.name)}"
@@ -162,6 +192,11 @@ class FlattenedIndexKey(Frozen):
 
     def __init__(self, key: int) -> None:
         object.__setattr__(self, "key", key)
+
+    @property
+    def entry(self) -> int:
+        """The position among the children."""
+        return self.key
 
     def __str__(self) -> str:
         return f"[<flat index {shown(self.key)}>]"
@@ -245,3 +280,132 @@ def dict_keys(keys: tuple[Any, ...]) -> tuple[DictKey, ...]:
             _known.clear()
         found = _known[keys] = tuple(map(DictKey, keys))
     return found
+
+
+# ------------------------------------------------------ the order of the keys of a dict
+
+
+class KeyOrder:
+    """How the keys of a dict, as inserted, are put into leaf order and back.
+
+    Attributes:
+        perm: The positions of the inserted keys in leaf order.
+        is_structure: Whether the insertion order is part of the structure,
+            because it was asked for or because the keys have no order.
+    """
+
+    __slots__ = ("gather", "is_structure", "perm", "scatter")
+
+    def __init__(self, perm: tuple[int, ...], *, is_structure: bool = False) -> None:
+        self.perm = perm
+        self.is_structure = is_structure
+        inverse = sorted(range(len(perm)), key=perm.__getitem__)
+        moves = len(perm) > 1 and not is_structure
+        self.gather = itemgetter(*perm) if moves else tuple
+        self.scatter = itemgetter(*inverse) if moves else tuple
+
+
+AS_GIVEN: Final = KeyOrder((), is_structure=True)
+"""The order of dicts whose insertion order is their structure."""
+
+_MAX_ORDERS = 4096
+_MAX_KEYS = 256
+are_plain: Final = frozenset({str, int}).issuperset
+"""Takes the types of keys, says whether these are all exact `str` or `int`."""
+
+known_orders: Final[dict[tuple[Any, ...], KeyOrder | None]] = {}
+"""The orders found so far for plain keys, and to be asked for plain keys only.
+
+Keys of other types may equal plain ones and still have an order of their own, as
+an Enum whose members are strings and that defines `__lt__`.
+"""
+
+
+def key_order(keys: tuple[Any, ...]) -> KeyOrder | None:
+    """Return how these keys are ordered, None when they stand in order already.
+
+    Sorted, if `<` puts them into one chain; otherwise by family of types, an
+    Enum by definition order; otherwise as given, and then order is structure.
+    The answer for plain keys is remembered.
+    """
+    if not are_plain(map(type, keys)):
+        return find_order(keys)
+    try:
+        return known_orders[keys]
+    except KeyError:
+        order = find_order(keys)
+    if len(keys) <= _MAX_KEYS:
+        if len(known_orders) >= _MAX_ORDERS:
+            known_orders.clear()
+        known_orders[keys] = order
+    return order
+
+
+def find_order(keys: tuple[Any, ...]) -> KeyOrder | None:
+    """Find how keys are ordered, as `key_order`, which remembers it."""
+    perm = _chain(keys, range(len(keys)))
+    if perm is None:
+        perm = _by_family(keys)
+    if perm is None:
+        return AS_GIVEN
+    return None if perm == list(range(len(keys))) else KeyOrder(tuple(perm))
+
+
+def _chain(keys: Sequence[Any], positions: Sequence[int]) -> list[int] | None:
+    """Sort positions by key; None unless each key is below the next one.
+
+    The check refuses partial orders (sets, NaN), whose sorted order would
+    depend on the order of insertion.
+    """
+    try:
+        perm = sorted(positions, key=keys.__getitem__)
+        chained = all(bool(keys[i] < keys[j]) for i, j in pairwise(perm))
+    except Exception:
+        return None
+    return perm if chained else None
+
+
+def _by_family(keys: tuple[Any, ...]) -> list[int] | None:
+    families: dict[str, list[int]] = {}
+    for position, key in enumerate(keys):
+        families.setdefault(_family(key), []).append(position)
+    perm: list[int] = []
+    for _, positions in sorted(families.items()):
+        part = _chain(keys, positions) or _by_definition(keys, positions)
+        if part is None:
+            return None
+        perm += part
+    return perm
+
+
+_BASES = (
+    (str, "builtins.str"),
+    ((int, float, complex), "builtins.int"),
+    (bytes, "builtins.bytes"),
+    (tuple, "builtins.tuple"),
+)
+
+
+def _family(key: Any) -> str:
+    """Name the type of a key, so that keys that may be equal share a name."""
+    for base, name in _BASES:
+        if isinstance(key, base):
+            return name
+    cls = type(key)
+    return f"{cls.__module__}.{class_name(cls)}"
+
+
+def _by_definition(keys: Sequence[Any], positions: list[int]) -> list[int] | None:
+    classes = {type(keys[position]) for position in positions}
+    if len(classes) != 1 or not issubclass(cls := classes.pop(), enum.Enum):
+        return None
+    rank = {member: place for place, member in enumerate(cls.__members__.values())}
+    try:
+        return sorted(positions, key=lambda position: rank[keys[position]])
+    except KeyError:
+        return None
+
+
+def leaf_order(keys: tuple[Any, ...], order: KeyOrder | None) -> tuple[Any, ...]:
+    """Return inserted keys in leaf order."""
+    return keys if order is None else order.gather(keys)

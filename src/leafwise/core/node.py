@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakValueDictionary
 
 from . import auxdata
-from .frozen import Frozen
-from .keyorder import key_order, leaf_order
-from .keys import FlattenedIndexKey
-from .safely import class_name, shown
+from .keys import FlattenedIndexKey, key_order, leaf_order
+from .safely import Frozen, class_name, shown
 
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..errors import RegistryError
 from .node import Rule
 from .registered import FunctionRule, KeyedRule, StaticRule
-from .registry import check_callable, check_class, install
+from .registry import GLOBAL, check_callable, check_class, install
 from .safely import class_name
-from .view import GLOBAL
 
 
 if TYPE_CHECKING:

@@ -21,11 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import FlattenError
 from . import auxdata
-from .frozen import Frozen
-from .keyorder import key_order, leaf_order
-from .keys import DictKey, GetAttrKey, SequenceKey, as_key
+from .keys import DictKey, GetAttrKey, SequenceKey, as_key, key_order, leaf_order
 from .node import Fields, Functions, Rule
-from .safely import class_name, printed
+from .safely import Frozen, class_name, printed
 
 
 if TYPE_CHECKING:
@@ -318,7 +316,7 @@ class StaticRule(Rule):
 class AuxKeyedRule(Rule):
     """A rule whose aux data has the `keys` of the children."""
 
-    aux_class: type
+    aux_class: Any
 
     def keys(self, aux: Any, _arity: int) -> Sequence[Any]:
         keys: tuple[Any, ...] = aux.keys

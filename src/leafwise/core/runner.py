@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from .algebra import coverage
-from .code import flatten_up_to, leaf_paths, rebuild
 from .keypath import KeyPath
+from .walk import flatten_up_to, leaf_paths, rebuild
 
 
 __all__ = ["Runner", "hooks", "leaf", "reference"]

@@ -1,17 +1,42 @@
-"""Text of values whose classes may do anything, and notes on any exception.
+"""What must not fail, whoever calls and with whatever: the ground that all stands on.
 
-Messages are written when something failed already: what a user sees then is that
-failure, not another one from a `__repr__` on the way. So whatever is not ours is put
-into words here, where an exception leads to a stand-in. What is no `Exception`
-(`KeyboardInterrupt`, `SystemExit`) passes through.
+Text of values whose classes may do anything: messages are written when something
+failed already, and what a user sees then is that failure, not another one from a
+`__repr__` on the way. So whatever is not ours is put into words here, where an
+exception leads to a stand-in. What is no `Exception` (`KeyboardInterrupt`,
+`SystemExit`) passes through.
+
+Small immutable records: the standard library's dataclasses would do, but making each
+class costs about a millisecond at import, and this package has a budget for it.
+
+Locks that nothing leaves closed for good, neither a finalizer nor a fork. A finalizer
+may run wherever objects are made, in a thread that holds a lock already, so locks are
+reentrant. A thread that holds a lock does not exist in a forked child, so a child
+begins with new ones. Neither makes what a lock protects whole: do under a lock what
+calls nothing, and say what a child has to put right.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from _thread import RLock
+from collections.abc import Callable
+from typing import Any, Final
 
 
-__all__ = ["add_note", "class_name", "printed", "shown", "type_name"]
+__all__ = [
+    "Frozen",
+    "Guard",
+    "Sealed",
+    "add_note",
+    "class_name",
+    "printed",
+    "shown",
+    "type_name",
+]
+
+
+# --------------------------------------------------------------------- text of anything
 
 
 def shown(value: Any) -> str:
@@ -101,3 +126,86 @@ def add_note(error: BaseException, note: str) -> None:
         object.__setattr__(error, "__notes__", [*notes, note])
     except Exception:
         pass
+
+
+# ------------------------------------------------------------------------------ records
+
+
+class Sealed:
+    """A record whose slots are set once; it is equal to nothing but itself."""
+
+    __slots__: tuple[str, ...] = ()
+    __match_args__: tuple[str, ...] = ()
+
+    def _set(self, *values: Any) -> None:
+        """Set the slots, in their order; called once, by `__init__`."""
+        for name, value in zip(self.__match_args__, values, strict=True):
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a {type(self).__name__} cannot be changed")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a {type(self).__name__} cannot be changed")
+
+
+class Frozen(Sealed):
+    """An immutable record: equal, hashed, printed and pickled by its slots."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self.__match_args__)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return bool(self._values() == other._values())
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self._values()))
+
+    def __repr__(self) -> str:
+        pairs = zip(self.__match_args__, self._values(), strict=True)
+        inside = ", ".join(f"{name}={shown(value)}" for name, value in pairs)
+        return f"{type(self).__name__}({inside})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._values()
+
+
+# -------------------------------------------------------------------------------- locks
+
+
+_guards: Final[list[Guard]] = []
+
+
+class Guard:
+    """Holds the lock of a module: `with guard.lock: ...`.
+
+    Args:
+        repair: What a forked child does, once all locks are new.
+
+    Attributes:
+        lock: The lock.
+    """
+
+    __slots__ = ("_repair", "lock")
+
+    def __init__(self, repair: Callable[[], None] | None = None) -> None:
+        self.lock: Any = RLock()
+        self._repair = repair
+        _guards.append(self)
+
+    @staticmethod
+    def begin_in_child() -> None:
+        """Give a forked child new locks, and put right what they protect."""
+        for guard in _guards:
+            guard.lock = RLock()
+        for guard in _guards:
+            if guard._repair is not None:
+                guard._repair()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
+    os.register_at_fork(after_in_child=Guard.begin_in_child)

@@ -39,13 +39,14 @@ from .content import (
     compare_scalar,
     is_array,
     is_jax_array,
+    is_table,
     is_traced,
     library_of,
+    parts_of,
     says_equal,
     traced_agreement,
 )
 from .safely import class_name, printed, shown, type_name
-from .tables import is_table, parts_of
 
 
 __all__ = [

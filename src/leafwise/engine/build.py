@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from ..core.keyorder import leaf_order
+from ..core.keys import leaf_order
 from .emit import SPREAD, Text, is_plain_name, tuple_of
 from .plan import Part, Plan, is_loop, keys_of
 

@@ -1,21 +1,23 @@
 """What is hot: counting, compiling, bounds, invalidation.
 
-Owns everything that the engine remembers, as one `_Memory` that is replaced as a
-whole when the registry changes. Nothing waits for a lock: whoever finds another
-thread at work goes on without the engine.
+Owns everything that the engine remembers. A compiled structure holds the rules of its
+nodes, not their types, so it stays right whatever is registered; which of them
+a tree has is learned anew under each state of the registry, from the walk of a first
+tree. Nothing waits for a lock: whoever finds another thread at work goes on without
+the engine.
 """
 
 from __future__ import annotations
 
 import sys
 from _thread import allocate_lock, get_ident
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final
 
-from ..core.lock import Guard
+from ..core.registry import EMPTY, Layer, View, layers
 from ..core.runner import Runner, hooks, reference
-from ..core.view import View
-from .live import Live, compile_flatten
+from ..core.safely import Guard
+from .live import Live
 from .plan import Plan, fingerprint, make_plan
 from .read import reader_after
 from .site import Site
@@ -36,19 +38,27 @@ _REFUSED = -(1 << 40)
 
 
 class _Memory:
-    """What was learned under one state of the registry."""
+    """What was learned under one state of the registry.
 
-    __slots__ = ("evicted", "live", "sites")
+    Attributes:
+        layers: The registrations.
+        live: The compiled structures, oldest first.
+        sites: Which of them are met under a view behind a type of root.
+        evicted: How many had to leave for others.
+    """
 
-    def __init__(self) -> None:
-        self.evicted = 0
-        self.live: dict[Hashable, Live] = {}
+    __slots__ = ("evicted", "layers", "live", "sites")
+
+    def __init__(self, live: dict[Hashable, Live], evicted: int = 0) -> None:
+        self.layers = layers()
+        self.live = live
         self.sites: dict[tuple[View, type], Site] = {}
+        self.evicted = evicted
 
     @property
     def size(self) -> int:
         """How much all structures take together."""
-        return sum(live.size for live in [*self.live.values()])
+        return sum(live.size + live.copies for live in [*self.live.values()])
 
 
 class _Wish:
@@ -93,7 +103,7 @@ class Engine:
         self._guard = Guard(self._begin_in_child)
         self._wishes: list[_Wish] = []
         self._granted: _Wish | None = None
-        self.memory = _Memory()
+        self.memory = _Memory({})
         self.mode = "off"
         self.compiled = self.evicted = 0
         self._watchers = self._make_watchers()
@@ -152,14 +162,31 @@ class Engine:
 
     def forget(self) -> None:
         """Drop everything that was learned."""
-        fresh = _Memory()
-        with self._guard.lock:  # of two who forget, each drops something else
+        for live in [*self._begin_anew({}).live.values()]:
+            live.retire(self.first_runner())
+
+    def outdate(self) -> None:
+        """Begin anew under another state of the registry, with the same structures.
+
+        Those with nodes of classes that were registered, or unregistered, go: nothing
+        asks for them any more, or what does can compile its own.
+        """
+        before = self._begin_anew(None)
+        changed = _changed(before.layers, self.memory.layers)
+        for live in [*before.live.values()]:
+            live.outdate()
+            if changed and any(map(changed, live.plan.classes)):
+                self._discard(self.memory, live)
+
+    def _begin_anew(self, live: dict[Hashable, Live] | None) -> _Memory:
+        """Go on with these structures, or those of before; return what was there."""
+        with self._guard.lock:  # of two who do so, each drops something else
             memory = self.memory
-            self.memory = fresh
+            known = memory.live if live is None else live
+            self.memory = _Memory(known, memory.evicted if live is None else 0)
         for site in [*memory.sites.values()]:
             site.view.hot.pop(site.cls, None)
-        for live in [*memory.live.values()]:
-            live.retire(self.first_runner())
+        return memory
 
     # ----------------------------------------------------------------- counting
 
@@ -174,7 +201,9 @@ class Engine:
         if hooks.begin is not None:
             hooks.begin()
             hooks.begin = None
-        if _is_traced() or not lock.acquire(blocking=False):
+        if "torch._dynamo" in sys.modules and _is_traced():
+            return
+        if not lock.acquire(blocking=False):
             return
         try:
             if site is None:
@@ -228,11 +257,11 @@ class Engine:
         site.counts.pop(hash(key), None)
         if not live.plan.varying:
             _compact(treedef, key)
-        site.add(live, compile_flatten(live, treedef, leaves, site.view))
+        site.add(live, live.flatten_for(site.view, treedef, leaves))
         site.strangers = 0
         if memory is not self.memory:  # the registry changed meanwhile
+            self._discard(memory, live)
             site.view.hot.pop(site.cls, None)
-            live.retire(self.first_runner())
         return True
 
     def _sights(self) -> int:
@@ -268,17 +297,18 @@ class Engine:
         while len(memory.live) > 1 and (
             len(memory.live) > _MAX_PLANS or memory.size > _MAX_SIZE
         ):
-            self._evict(memory, next(iter(memory.live)))
+            self._discard(memory, next(iter(memory.live.values())))
+            self.evicted += 1
+            memory.evicted += 1
         return live
 
-    def _evict(self, memory: _Memory, key: Hashable) -> None:
-        live = memory.live.pop(key)
-        for site in memory.sites.values():
+    def _discard(self, memory: _Memory, live: Live) -> None:
+        """Let go of a structure."""
+        memory.live.pop(live.key, None)
+        for site in [*memory.sites.values()]:
             if live in site.functions:
                 site.drop(live)
         live.retire(self.first_runner())
-        self.evicted += 1
-        memory.evicted += 1
 
     # ----------------------------------------------------- treedefs without trees
 
@@ -302,7 +332,7 @@ class Engine:
         """Give a treedef the runner of its structure, and return it."""
         runner: Runner = reference
         lock = self._lock
-        if _is_traced():
+        if "torch._dynamo" in sys.modules and _is_traced():
             return runner
         if treedef._code and lock.acquire(blocking=False):
             try:
@@ -324,16 +354,36 @@ class Engine:
                 return reference
             live = self._admit(memory, key, plan)
             if memory is not self.memory:  # the registry changed meanwhile
-                live.retire(self.first_runner())
+                self._discard(memory, live)
         return live
 
 
 def _is_traced() -> bool:
     """Return whether torch's compiler is tracing this call; it cannot trace locks."""
-    if "torch._dynamo" not in sys.modules:
-        return False
     traced: bool = sys.modules["torch"].compiler.is_compiling()
     return traced
+
+
+def _changed(
+    before: Mapping[str, Layer], after: Mapping[str, Layer]
+) -> Callable[[type], bool] | None:
+    """Return whether a class, or one that it inherits from, has another registration.
+
+    None if no class has.
+    """
+    pairs = [(before.get(name, EMPTY), layer) for name, layer in after.items()]
+    pairs = [(old, new) for old, new in pairs if old is not new]
+
+    def has_changed(cls: type) -> bool:
+        return any(
+            old.rules.get(base) is not new.rules.get(base)
+            or (base in old.rules) is not (base in new.rules)
+            or (base in old.inherited) is not (base in new.inherited)
+            for base in cls.__mro__
+            for old, new in pairs
+        )
+
+    return has_changed if pairs else None
 
 
 def _handing_on(following: Runner) -> Runner:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core.auxdata import described
 from ..core.registry import on_change
-from ..core.structure import Structure
+from ..core.treedef import PyTreeDef
 from ..errors import TreeDefError
 from .build import emit_build
 from .cache import engine
@@ -47,7 +47,7 @@ def stats() -> dict[str, Any]:
     }
 
 
-def source(treedef: Structure) -> str:
+def source(treedef: PyTreeDef) -> str:
     """Return the Python text that the engine writes for a structure.
 
     Args:
@@ -68,7 +68,8 @@ def source(treedef: Structure) -> str:
                 if type(t) is not K1: return None
                 v2, v3 = t
                 out = [v2, v3]
-                if not known_leaves(map(type, out)): return None
+                if type(v2) is not T1 or type(v3) is not T2:
+                    if not known_leaves(map(type, out)): return None
                 return out, TREEDEF
             except Exception:
                 return None
@@ -91,12 +92,12 @@ def source(treedef: Structure) -> str:
             return AGAIN(treedef, leaves, failed)
         <BLANKLINE>
     """
-    if not isinstance(treedef, Structure):
+    if not isinstance(treedef, PyTreeDef):
         raise TreeDefError(f"source takes a treedef, got {described(treedef)}")
     plan = make_plan(treedef._code)
     if plan is None:
         return ""
-    texts = (emit_flatten(plan, frozenset().issuperset), emit_up_to(plan))
+    texts = (emit_flatten(plan), emit_up_to(plan))
     return "\n".join(str(text) for text in (*texts, emit_build(plan)) if text)
 
 
@@ -172,4 +173,4 @@ def eager() -> Any:
 
 
 engine.wish(_MODES.get(os.environ.get("LEAFWISE_ENGINE", ""), "on"), lasting=True)
-on_change.append(engine.forget)
+on_change.append(engine.outdate)

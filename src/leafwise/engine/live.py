@@ -2,30 +2,34 @@
 
 Owns the functions made of one plan, which are made when they are first wanted, and
 what follows from a structure alone: its key paths, and how its leaves spread over
-those of another one.
+those of another one. None of it depends on the registry, except for `flatten`, which
+asks a view which types are leaves: each view has a copy of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any
+from types import CodeType, FunctionType
+from typing import Any, Final, TypeAlias
 
-from ..core.code import leaf_paths
 from ..core.keypath import KeyPath
+from ..core.registry import Mode, View
 from ..core.runner import Runner, reference
 from ..core.treedef import PyTreeDef
-from ..core.view import Mode, View
+from ..core.walk import leaf_paths
 from .build import emit_build
 from .plan import Plan
 from .source import compile_text, forget_files
-from .take import emit_flatten, emit_up_to
+from .take import FEW_LEAVES, emit_flatten, emit_up_to
 
 
-__all__ = ["Live", "compile_flatten"]
+__all__ = ["Flatten", "Live"]
 
-_MAX_PATHS = 16_384
-_MAX_TYPES = 100
-_MAX_COVERS = 16
+Flatten: TypeAlias = "Callable[[Any], tuple[list[Any], PyTreeDef] | None]"
+
+_MAX_PATHS: Final = 16_384
+_MAX_MODES: Final = 16
+_MAX_COVERS: Final = 16
 
 
 class Live(Runner):
@@ -36,9 +40,20 @@ class Live(Runner):
         plan: Its plan.
         files: The names of the generated files.
         size: How much it takes, in characters of text and entries of lists.
+        copies: How much the copies of `flatten` take that views have.
     """
 
-    __slots__ = ("_covered", "_paths", "files", "key", "plan", "size")
+    __slots__ = (
+        "_covered",
+        "_flatten",
+        "_paths",
+        "_treedefs",
+        "copies",
+        "files",
+        "key",
+        "plan",
+        "size",
+    )
 
     def __init__(self, key: Hashable, plan: Plan) -> None:
         super().__init__(
@@ -48,6 +63,9 @@ class Live(Runner):
         self.plan = plan
         self.files: list[str] = []
         self.size = plan.entries + 100 * len(plan.parts)
+        self.copies = 0
+        self._flatten: tuple[CodeType, dict[str, Any]] | None = None
+        self._treedefs: dict[Mode, PyTreeDef] = {}
         self._paths: list[KeyPath] | None = None
         self._covered: dict[Runner, list[int] | None] = {}
 
@@ -63,7 +81,43 @@ class Live(Runner):
         self.build, self.up_to = runner.build, runner.up_to
         self.paths, self.covers = runner.paths, runner.covers
         self._covered.clear()
+        self._treedefs.clear()
         forget_files(self.files)
+
+    def outdate(self) -> None:
+        """Go on under another state of the registry, where no view has a copy yet."""
+        self.copies = 0
+        self._covered.clear()  # other structures, which may be dropped
+
+    def flatten_for(self, view: View, treedef: PyTreeDef, leaves: list[Any]) -> Flatten:
+        """Return a function that flattens trees of this structure under a view.
+
+        The treedef that it gives is the first one that this structure had in the mode
+        of the view, where one can stand for all others.
+
+        Args:
+            view: The view.
+            treedef: The treedef of such a tree under that view.
+            leaves: The leaves of the tree.
+        """
+        if self._flatten is None:
+            function = self.compile(emit_flatten(self.plan), "flatten")
+            names = function.__globals__
+            self._flatten = names.pop("flatten").__code__, names
+        code, names = self._flatten
+        given: dict[str, Any] = {"known_leaves": view.leaf_types.issuperset}
+        if len(leaves) <= FEW_LEAVES:
+            types = map(type, leaves)
+            given |= {f"T{number}": cls for number, cls in enumerate(types, start=1)}
+        if self.plan.varying:
+            given["RETREE"] = _treedef_maker(self, treedef)
+        else:
+            if len(self._treedefs) >= _MAX_MODES:
+                self._treedefs.clear()
+            given["TREEDEF"] = self._treedefs.setdefault(treedef._mode, treedef)
+        self.copies += len(names) + len(code.co_code)
+        # a code object of its own: what the interpreter learns of names holds for one
+        return FunctionType(code.replace(), {**names, **given})
 
     def _first_build(self, treedef: Any, leaves: list[Any]) -> Any:
         try:
@@ -123,26 +177,6 @@ def _build_again(treedef: Any, leaves: list[Any], error: Exception) -> Any:
     if isinstance(error, RecursionError):
         return tree
     raise error
-
-
-def compile_flatten(
-    live: Live, treedef: PyTreeDef, leaves: list[Any], view: View
-) -> Callable[[Any], tuple[list[Any], PyTreeDef] | None]:
-    """Return a function that takes trees of a structure apart under a view.
-
-    Args:
-        live: The structure.
-        treedef: Its treedef under that view.
-        leaves: The leaves of a tree of that structure.
-        view: The view.
-    """
-    types = [*map(type, leaves[:_MAX_TYPES])]
-    text = emit_flatten(live.plan, view.leaf_types.issuperset, types)
-    if live.plan.varying:
-        text.names["RETREE"] = _treedef_maker(live, treedef)
-    else:
-        text.names["TREEDEF"] = treedef
-    return live.compile(text, "flatten")
 
 
 def _treedef_maker(live: Live, treedef: PyTreeDef) -> Callable[[list[Any]], PyTreeDef]:

@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import Any, Final, TypeAlias
 
 from ..core.builtins import (
+    BUILTINS,
     DEFAULTDICT,
     DEFAULTDICT_AS_GIVEN,
     DEQUE,
@@ -24,8 +25,8 @@ from ..core.builtins import (
     ORDEREDDICT,
     TUPLE,
 )
-from ..core.code import Code
 from ..core.node import Fields, Functions, Rule, Shaped
+from ..core.walk import Code
 from .exact import SCALARS, NotInertError, exact_key
 
 
@@ -34,13 +35,11 @@ __all__ = [
     "Part",
     "Plan",
     "Run",
-    "checks_itself",
     "fingerprint",
     "has_plain_keys",
     "is_loop",
     "keys_of",
     "make_plan",
-    "marks_of",
 ]
 
 MAX_ENTRIES: Final = 1_000_000
@@ -87,7 +86,6 @@ class Part:
         leaves: How many leaves are below it.
         weight: How much text it takes.
         depth: How many nodes are on the longest way down.
-        marks: How many keys in it are compared all at once, see `marks_of`.
         calls_user: Whether reading it, or something below it, runs functions that
             were registered.
     """
@@ -100,7 +98,6 @@ class Part:
         "depth",
         "kind",
         "leaves",
-        "marks",
         "own",
         "rule",
         "runs",
@@ -113,13 +110,11 @@ class Part:
     calls_user: bool
     depth: int
     leaves: int
-    marks: int
 
     def __init__(
         self, kind: str, rule: Rule, aux: Any, runs: tuple[Run, ...], *, varies: bool
     ) -> None:
-        below = [(part, count) for part, count in runs if part is not None]
-        parts = [part for part, _ in below]
+        parts = [part for part, _ in runs if part is not None]
         self.kind = kind
         self.rule = rule
         self.cls: type = rule.class_of(aux)
@@ -136,11 +131,6 @@ class Part:
         self.calls_user = kind in ("custom", "called") or any(
             part.calls_user for part in parts
         )
-        self.marks = len(_own_marks(self)) + sum(
-            count * part.marks
-            for part, count in below
-            if not checks_itself(part, count)
-        )
         for part in parts:
             part.uses += 1
 
@@ -155,64 +145,32 @@ class Plan:
     Attributes:
         root: The part of the root.
         parts: All parts, children before parents.
+        classes: The classes of their nodes, but for the built-in ones.
         entries: The number of nodes of the structure.
         varying: For each node whose aux data varies, its place in the code.
     """
 
-    __slots__ = ("entries", "parts", "root", "varying")
+    __slots__ = ("classes", "entries", "parts", "root", "varying")
 
     def __init__(
         self, root: Part, parts: tuple[Part, ...], entries: int, varying: Sequence[int]
     ) -> None:
         self.root = root
         self.parts = parts
+        self.classes = {part.cls for part in parts} - BUILTINS.keys()
         self.entries = entries
         self.varying = varying
 
 
-def checks_itself(part: Part, count: int) -> bool:
-    """Say whether a run is so long that its marks are compared apart."""
-    return count > 1 and part.marks * count > 4096
-
-
-def marks_of(part: Part) -> list[Any]:
-    """Return the keys of the long dicts in a part, in the order of reading.
-
-    What else tells a part from others of its form is compared on the spot.
-    """
-    marks: list[Any] = []
-    stack: list[Run] = [(part, 1)]
-    while stack:
-        top, count = stack.pop()
-        if top is None or checks_itself(top, count):
-            continue
-        if count > 1:
-            stack += [(top, 1)] * count
-            continue
-        marks += _own_marks(top)
-        stack += reversed(top.runs)
-    return marks
-
-
 def is_loop(part: Part, count: int) -> bool:
     """Say whether a run is a loop, rather than the same text again and again."""
-    return count > 1 and (part.weight * count > _UNROLLED or checks_itself(part, count))
+    return count > 1 and part.weight * count > _UNROLLED
 
 
 def _weight_of_run(part: Part | None, count: int) -> int:
     if part is None:
         return min(count, 4)
     return 2 + part.weight if is_loop(part, count) else part.weight * count
-
-
-def _own_marks(part: Part) -> Sequence[Any]:
-    """Return what a node itself adds to the marks."""
-    if part.varies:
-        return ()
-    if part.kind in ("dict", "defaultdict", "OrderedDict"):
-        keys = keys_of(part)
-        return keys if len(keys) > FEW and has_plain_keys(keys) else ()
-    return ()
 
 
 def keys_of(part: Part) -> tuple[Any, ...]:

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from ..core.view import View
-from .live import Live
+from ..core.registry import View
+from .live import Flatten, Live
 
 
 __all__ = ["Site"]
-
-Flatten: TypeAlias = Callable[[Any], "tuple[list[Any], Any] | None"]
 
 _MAPPINGS: Final = frozenset({dict, OrderedDict, defaultdict})
 _SEQUENCES: Final = frozenset({list, tuple, deque})

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..core.lock import Guard
+from ..core.safely import Guard
 from .emit import Text
 
 

@@ -13,25 +13,26 @@ from .plan import (
     Part,
     Plan,
     Run,
-    checks_itself,
     has_plain_keys,
     is_loop,
     keys_of,
-    marks_of,
 )
 
 
-__all__ = ["emit_flatten", "emit_up_to"]
+__all__ = ["FEW_LEAVES", "emit_flatten", "emit_up_to"]
 
-_ONE_BY_ONE: Final = 16
+FEW_LEAVES: Final = 16
+"""How many leaves are asked for their types one by one."""
+
 _LONG: Final = 64
+_MANY_KEYS: Final = 32
 
 
 class _Taking:
     """Writes the functions that take a tree apart.
 
-    What the tree yields is collected in three lists, a whole piece at a time:
-    `out` (leaves), `ks` (marks) and `fr` (aux data that varies).
+    What the tree yields is collected in two lists, a whole piece at a time: `out`
+    (leaves) and `fr` (aux data that varies).
     """
 
     def __init__(self, plan: Plan, *, exact: bool) -> None:
@@ -42,14 +43,8 @@ class _Taking:
         self.started = False
         self.taken: int | None = 0  # how many leaves so far, None where it depends
         self.named: list[str] = []
-        self.waiting: dict[str, list[str]] = {"out": [], "ks": [], "fr": []}
-        has_marks = exact and plan.root.marks > 0
-        self.marks = "ks" if has_marks else "None"
-        self.collected = {
-            "out": "out",
-            "ks": self.marks,
-            "fr": "fr" if plan.varying else "None",
-        }
+        self.waiting: dict[str, list[str]] = {"out": [], "fr": []}
+        self.varying = "fr" if plan.varying else "None"
         self.blocks: dict[int, str] = {}
         self.to_write: list[Part] = []
 
@@ -70,11 +65,10 @@ class _Taking:
         self.missed = "return True"
         while self.to_write:
             part = self.to_write.pop()
-            self.text.add(f"def {self.blocks[id(part)]}(t, out, ks, fr):")
+            self.text.add(f"def {self.blocks[id(part)]}(t, out, fr):")
             self.text.deeper()
             self.started = True
             self.taken = None
-            self.marks = "ks"
             self.take(part, "t", inside=False)
             self.flush()
             self.text.add("return False")
@@ -82,12 +76,11 @@ class _Taking:
 
     def flush(self) -> None:
         """Write what waits to be collected."""
-        if not self.started and len(self.waiting["out"]) <= _ONE_BY_ONE:
+        if not self.started and len(self.waiting["out"]) <= FEW_LEAVES:
             self.name_leaves()
-        for kind, items in self.waiting.items():
-            name = self.marks if kind == "ks" else kind
+        for name, items in self.waiting.items():
             if not self.started:
-                if self.collected[kind] != "None":
+                if name == "out" or self.plan.varying:
                     self.text.add(f"{name} = [{', '.join(items)}]")
             elif any(item.startswith("*") for item in items):
                 self.text.add(f"{name} += [{', '.join(items)}]")
@@ -120,8 +113,7 @@ class _Taking:
         """Write how a node in a variable is read, with all that is below it."""
         if inside and part.own:
             self.flush()
-            varying = self.collected["fr"]
-            self.refuse_if(f"{self.block(part)}({var}, out, {self.marks}, {varying})")
+            self.refuse_if(f"{self.block(part)}({var}, out, {self.varying})")
             self.count(part.leaves)
         elif part.kind == "none":
             self.refuse_if(f"{var} is not None")
@@ -258,12 +250,36 @@ class _Taking:
         elif not has_plain_keys(keys):
             self.refuse_if(f"not exactly(tuple({var}), {self.text.constant(keys)})")
         elif len(keys) > FEW:
-            self.waiting["ks"].append(f"*{var}")
+            self.compare_many_keys(keys, var)
         else:
             names = [self.text.fresh("k") for _ in keys]
             self.text.add(f"{', '.join(names)}{',' * (len(names) == 1)} = {var}")
             differ = map(self.differs, names, keys)
             self.refuse_if(" or ".join(differ))
+
+    def compare_many_keys(self, keys: tuple[Any, ...], var: str) -> None:
+        """Write that all keys are compared at once, and then their types.
+
+        Keys that are the very same objects, as names in a program are, need neither;
+        but to ask that of each pays only as long as there are not too many.
+        """
+        found, types = self.text.fresh("k"), [*map(type, keys)]
+        listed, indent = f"*{var}", self.text.indent
+        if len(keys) <= _MANY_KEYS:
+            names = [self.text.fresh("k") for _ in keys]
+            listed = ", ".join(names)
+            self.text.add(f"{listed} = {var}")
+            known = map(self.text.constant, keys)
+            others = map("{} is not {}".format, names, known)
+            self.text.add(f"if {' or '.join(others)}:")
+            self.text.deeper()
+        self.text.add(f"{found} = [{listed}]")
+        self.refuse_if(f"{found} != {self.text.constant([*keys])}")
+        if types.count(str) == len(types):
+            self.refuse_if(f"countOf(map(type, {found}), str) != {len(types)}")
+        else:
+            self.refuse_if(f"[*map(type, {found})] != {self.text.constant(types)}")
+        self.text.indent = indent
 
     def differs(self, name: str, key: Any) -> str:
         """Return a condition: a key is another one, or an equal one of another type."""
@@ -416,11 +432,7 @@ class _Taking:
     def loop(self, child: Part, count: int, items: str) -> None:
         """Read equal neighbours."""
         self.flush()
-        outer, apart = self.marks, self.exact and checks_itself(child, count)
         taken, self.taken = self.taken, None
-        if apart:
-            self.marks = self.text.fresh("ks")
-            self.text.add(f"{self.marks} = []")
         name = self.text.fresh("v")
         self.text.add(f"for {name} in {items}:")
         self.text.deeper()
@@ -429,37 +441,23 @@ class _Taking:
         self.text.back()
         self.taken = taken
         self.count(count * child.leaves)
-        if apart:
-            self.check_marks(marks_of(child), count)
-            self.marks = outer
 
     # -------------------------------------------------------------------- checks
 
-    def check_leaves(self, types: Sequence[type]) -> None:
+    def check_leaves(self) -> None:
         """Write that all leaves must be of types that are known to be leaves."""
         condition = "not known_leaves(map(type, out))"
-        if 0 < len(self.named) == len(types):
+        if self.named and len(self.named) == self.plan.root.leaves:
             others = " or ".join(
-                f"type({name}) is not {self.text.constant(cls)}"
-                for name, cls in zip(self.named, types, strict=True)
+                f"type({name}) is not T{number}"
+                for number, name in enumerate(self.named, start=1)
             )
-            condition = f"({others}) and {condition}"
-        self.refuse_if(condition)
-
-    def check_marks(self, marks: list[Any], count: int = 1) -> None:
-        """Compare all keys and plain aux data at once, and then their types."""
-        if not marks:
-            return
-        name = self.text.constant(marks)
-        times = f" * {count}" if count > 1 else ""
-        self.refuse_if(f"{self.marks} != {name}{times}")
-        types = [*map(type, marks)]
-        if types.count(str) == len(types):
-            total = len(types) * count
-            self.refuse_if(f"countOf(map(type, {self.marks}), str) != {total}")
+            self.text.add(f"if {others}:")
+            self.text.deeper()
+            self.refuse_if(condition)
+            self.text.back()
         else:
-            known = self.text.constant(types)
-            self.refuse_if(f"[*map(type, {self.marks})] != {known}{times}")
+            self.refuse_if(condition)
 
 
 def attribute_of(text: Text, var: str, name: str) -> str:
@@ -491,24 +489,19 @@ def _leaf_ordered(part: Part, keys: tuple[Any, ...]) -> Sequence[Any]:
     return keys if order is None else order.gather(keys)
 
 
-def emit_flatten(plan: Plan, known_leaves: Any, types: Sequence[type] = ()) -> Text:
+def emit_flatten(plan: Plan) -> Text:
     """Return the text of `flatten`.
 
-    Args:
-        plan: The plan.
-        known_leaves: Takes an iterable of types, says whether all are leaf types.
-        types: The types that the leaves had; where they are few, these are asked
-            for one by one first.
-
-    The names `TREEDEF`, or `RETREE` if something varies, are left to be filled in.
+    What depends on the registry is left to be filled in: `known_leaves`, which takes
+    an iterable of types and returns whether all are leaf types; `TREEDEF`, or
+    `RETREE` if something varies; and where there are no more than `FEW_LEAVES`
+    leaves, `T1`, `T2`, ...: types of leaves that need not be looked up.
     """
     taking = _Taking(plan, exact=True)
     text = taking.text
-    text.names["known_leaves"] = known_leaves
     taking.root("def flatten(t):")
-    taking.check_marks(marks_of(plan.root))
     if plan.root.leaves:
-        taking.check_leaves(types)
+        taking.check_leaves()
     text.add("return out, RETREE(fr)" if plan.varying else "return out, TREEDEF")
     _give_up(text)
     taking.write_blocks()

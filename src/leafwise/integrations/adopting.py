@@ -15,9 +15,8 @@ from ..core.auxdata import text
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.registered import AuxKeyedRule
-from ..core.registry import add_adopter
+from ..core.registry import GLOBAL, add_adopter
 from ..core.treedef import PyTreeDef
-from ..core.view import GLOBAL
 from ..objects.checks import foreign
 from ..ops.map import tree_structure
 from .optree import NAMESPACE

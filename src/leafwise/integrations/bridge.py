@@ -18,10 +18,9 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
-from ..core.lock import Guard
 from ..core.node import Rule
 from ..core.registry import announced, lookup
-from ..core.safely import shown
+from ..core.safely import Guard, shown
 from .finder import after_import, is_enabled, is_loading, watch_compiler
 
 

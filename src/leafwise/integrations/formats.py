@@ -17,9 +17,9 @@ from datetime import date, time
 from typing import Any, Final, NamedTuple
 
 from ..core.auxdata import clip
-from ..core.code import unlink
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, SequenceKey
+from ..core.walk import unlink
 
 
 __all__ = ["SUFFIXES", "Document", "FormatError", "dump", "json_default", "load"]

@@ -61,7 +61,7 @@ def register(jax: Any, cls: type, node: Node) -> None:
         def flatten_with_keys(value: Any) -> tuple[list[Any], Any]:
             children, aux = flatten(value)
             keys = rule.keys(getattr(aux, "aux", aux), len(children))
-            named = [makers[type(key)](key._values()[0]) for key in keys]
+            named = [makers[type(key)](key.entry) for key in keys]
             return [*zip(named, children, strict=True)], aux
 
         return flatten_with_keys

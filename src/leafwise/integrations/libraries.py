@@ -24,9 +24,8 @@ from ..core.auxdata import clip
 from ..core.keys import GetAttrKey
 from ..core.node import Rule
 from ..core.registered import DataclassRule, FunctionRule, ItemsRule
-from ..core.registry import add_adopter, check_class, install
+from ..core.registry import GLOBAL, add_adopter, check_class, install
 from ..core.safely import add_note, class_name
-from ..core.view import GLOBAL
 from ..errors import RegistryError
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..core.auxdata import clip
+from ..core.explain import mismatch_error
 from ..core.keypath import KeyPath
-from ..core.mismatch import mismatch_error
 from ..core.treedef import PyTreeDef
 from ..errors import StructureError
 from ..ops.map import tree_flatten, tree_flatten_with_path, tree_leaves
@@ -231,7 +231,7 @@ def _named(path: KeyPath) -> str:
     """Return which argument is meant: the path begins with its place."""
     kind, *rest = path
     where = KeyPath(rest[1:])
-    name = rest[0]._values()[0]
+    name = rest[0].entry
     said = f"argument {name}" if kind.idx == 0 else f"keyword {name}"
     return f"{said} at {where}" if where else said
 

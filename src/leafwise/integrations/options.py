@@ -15,8 +15,8 @@ from operator import index
 from typing import Any, Final, TypeAlias
 
 from ..core.auxdata import clip
+from ..core.explain import describe
 from ..core.keypath import KeyPath
-from ..core.mismatch import describe
 from ..core.registry import current
 from ..errors import StructureError
 from ..objects.arrays import DataNode

@@ -37,7 +37,7 @@ def register(optree: Any, cls: type, node: Node) -> None:
     def flatten(value: Any) -> tuple[Sequence[Any], Aux, list[Any]]:
         children, aux = node.flatten(value)
         keys = node.keys(aux, len(children))
-        return children, aux, [key._values()[0] for key in keys]
+        return children, aux, [key.entry for key in keys]
 
     is_container = issubclass(cls, Mapping | Sequence)
     entry = optree.AutoEntry if is_container else optree.GetAttrEntry

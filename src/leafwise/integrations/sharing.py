@@ -15,11 +15,10 @@ from types import FunctionType, MethodType
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from ..core.auxdata import clip
-from ..core.frozen import Frozen
 from ..core.node import Rule
 from ..core.registered import StaticRule
-from ..core.registry import install
-from ..core.view import GLOBAL
+from ..core.registry import GLOBAL, install
+from ..core.safely import Frozen
 from ..errors import TraceError
 from ..objects.arrays import DataNode
 from ..objects.graphdef import GraphDef, Taken, build, take

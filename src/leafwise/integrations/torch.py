@@ -42,7 +42,7 @@ def register(torch: Any, cls: type, node: Node) -> None:
             return pytree.GetAttrKey(key.name)
         if isinstance(key, SequenceKey):
             return pytree.SequenceKey(key.idx)
-        return pytree.MappingKey(key._values()[0])
+        return pytree.MappingKey(key.entry)
 
     def flatten(value: Any) -> tuple[list[Any], Aux]:
         children, aux = node.flatten(value)

@@ -18,9 +18,9 @@ from collections.abc import (
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
 
 from ..core.auxdata import described
-from ..core.jsonform import read_value, write_value
 from ..core.keys import DictKey, SequenceKey
 from ..core.safely import shown
+from ..core.serial import read_value, write_value
 from ..kinds import Kind
 from ..show.text import Block
 from .items import Container, Positions, positions

@@ -17,8 +17,7 @@ from typing import Any as AnyValue
 from typing import Final, TypeAlias, get_origin
 
 from ..core.auxdata import clip
-from ..core.frozen import Frozen
-from ..core.safely import class_name, shown
+from ..core.safely import Frozen, class_name, shown
 from ..kinds import COUNT_AS_STATE, Kind
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from ..core.code import unlink
 from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.registry import current
+from ..core.walk import unlink
 from ..kinds import Kind, Marked
 from ..selection.edit import Selection, select
 from ..selection.pattern import Region

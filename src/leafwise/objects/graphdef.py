@@ -19,10 +19,9 @@ from ..core.builtins import LIST, NAMEDTUPLE, STRUCTSEQ, TUPLE
 from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.registered import StaticRule
-from ..core.registry import install
+from ..core.registry import GLOBAL, Mode, install
 from ..core.safely import shown
-from ..core.state import dump, load
-from ..core.view import GLOBAL, Mode
+from ..core.serial import dump, load
 from ..errors import CycleError, SharedError
 from ..kinds import Kind
 from .arrays import DataNode, looks_like_array
@@ -223,7 +222,7 @@ def parts_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
         return aux.anatomy.data
     if rule is LIST or rule is TUPLE:
         return range(arity)
-    return [key._values()[0] for key in rule.keys(aux, arity)]
+    return [key.entry for key in rule.keys(aux, arity)]
 
 
 def kinds_of_children(aux: Any) -> list[Kind] | None:

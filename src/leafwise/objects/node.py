@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core.jsonform import read_value, write_value
 from ..core.node import Brackets, Rule, Shaped
 from ..core.runner import hooks
 from ..core.safely import class_name
+from ..core.serial import read_value, write_value
 from ..kinds import Kind
 from .layout import Anatomy, Family, layout_of
 from .statics import Statics, same_statics, statics_for

@@ -15,12 +15,11 @@ from functools import reduce
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
-from ..core.code import unlink
 from ..core.keypath import KeyPath
 from ..core.node import Rule
-from ..core.registry import announced, install
+from ..core.registry import GLOBAL, announced, install
 from ..core.safely import add_note
-from ..core.view import GLOBAL
+from ..core.walk import unlink
 from ..errors import KindError
 from ..kinds import Kind
 from ..show.text import Block, render

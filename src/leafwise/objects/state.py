@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from ..core.auxdata import clip
 from ..core.builtins import DICT
-from ..core.near import is_near
 from ..core.node import Brackets, Rule
-from ..core.registry import install
+from ..core.registry import GLOBAL, install
 from ..core.safely import printed, shown
+from ..core.suggestions import is_near
 from ..core.values import alike
-from ..core.view import GLOBAL
 from ..show.text import Block, render
 from . import statics
 from .arrays import DataNode

@@ -11,10 +11,10 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
-from ..core.code import unlink
 from ..core.keypath import KeyPath
-from ..core.near import nearest
+from ..core.suggestions import nearest
 from ..core.treedef import PyTreeDef
+from ..core.walk import unlink
 from ..kinds import COUNT_AS_STATE, Kind
 from ..ops.map import tree_flatten, tree_leaves
 from ..show.text import Row, draw, options

@@ -13,7 +13,7 @@ from _thread import _local, allocate_lock, start_new_thread
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..core.lock import Guard
+from ..core.safely import Guard
 from ..errors import TraceError
 
 

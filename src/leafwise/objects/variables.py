@@ -12,12 +12,11 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
-from ..core.jsonform import read_value, write_value
 from ..core.keys import GetAttrKey
 from ..core.node import Brackets, Rule
-from ..core.registry import announced, install
+from ..core.registry import GLOBAL, announced, install
 from ..core.safely import class_name, shown
-from ..core.view import GLOBAL
+from ..core.serial import read_value, write_value
 from ..kinds import Kind
 from ..sentinel import MISSING
 from ..show.text import Block, render

@@ -13,16 +13,14 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any
 
 from ..core.auxdata import described
-from ..core.code import ROOT, unlink
+from ..core.explain import deeper, differences, mismatch_error
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, SequenceKey
-from ..core.mismatch import deeper, differences, mismatch_error
 from ..core.node import Rule
-from ..core.registry import current, view_of
+from ..core.registry import GLOBAL, View, current, view_of
 from ..core.runner import hooks
 from ..core.treedef import PyTreeDef, make_treedef
-from ..core.view import GLOBAL, View
-from ..core.walk import PathPredicate, Predicate, flatten
+from ..core.walk import ROOT, PathPredicate, Predicate, flatten, unlink
 
 
 if TYPE_CHECKING:

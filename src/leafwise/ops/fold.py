@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..core.view import GLOBAL
+from ..core.registry import GLOBAL
 from ..sentinel import MISSING, Missing
 from .map import tree_leaves
 

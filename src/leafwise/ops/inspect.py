@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.auxdata import clip
 from ..core.builtins import BUILTINS
-from ..core.registry import namespaces, view_of
+from ..core.registry import GLOBAL, View, namespaces, view_of
 from ..core.safely import class_name, shown, type_name
 from ..core.treedef import PyTreeDef, make_treedef
 from ..core.values import Undecided, Values, cannot_compare, type_names
-from ..core.view import GLOBAL, View
 from ..errors import StructureError
 from .context import context_of
 from .map import tree_flatten

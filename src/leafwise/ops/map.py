@@ -23,12 +23,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.auxdata import described
-from ..core.code import locate, unlink
 from ..core.keypath import KeyPath
-from ..core.registry import current
+from ..core.registry import GLOBAL, current
 from ..core.treedef import PyTreeDef
-from ..core.view import GLOBAL
-from ..core.walk import iter_leaves, map_leaves
+from ..core.walk import iter_leaves, locate, map_leaves, unlink
 from ..errors import CycleError
 from .context import Context, context_of, plain_context, predicate
 

@@ -12,8 +12,8 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..core.code import Code, leaf_paths, locate
-from ..core.view import GLOBAL
+from ..core.registry import GLOBAL
+from ..core.walk import Code, leaf_paths, locate
 from .context import context_of
 
 

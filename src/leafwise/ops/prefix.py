@@ -12,11 +12,10 @@ from collections.abc import Callable
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
-from ..core.code import Code, flatten_up_to, rebuild
-from ..core.mismatch import Difference, differences, mismatch_error, suffix_clashes
+from ..core.explain import Difference, differences, mismatch_error, suffix_clashes
+from ..core.registry import GLOBAL, View
 from ..core.treedef import PyTreeDef
-from ..core.view import GLOBAL, View
-from ..core.walk import map_leaves
+from ..core.walk import Code, flatten_up_to, map_leaves, rebuild
 from .context import Context, context_of
 
 

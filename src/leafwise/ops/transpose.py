@@ -10,11 +10,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..core.auxdata import clip, described
+from ..core.explain import Difference, deeper, differences, mismatch_error
 from ..core.keypath import KeyPath
-from ..core.mismatch import Difference, deeper, differences, mismatch_error
-from ..core.structure import joined_mode
-from ..core.treedef import PyTreeDef
-from ..core.view import GLOBAL
+from ..core.registry import GLOBAL
+from ..core.treedef import PyTreeDef, joined_mode
 from ..core.walk import map_leaves
 from ..errors import StructureError
 from .context import Context, context_of, stopping_context

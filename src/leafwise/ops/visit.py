@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..core.keypath import KeyPath
 from ..core.node import Rule
+from ..core.registry import GLOBAL, View
 from ..core.safely import type_name
-from ..core.view import GLOBAL, View
 from ..core.walk import flatten
 from ..errors import CycleError, StructureError
 from .context import Context, context_of

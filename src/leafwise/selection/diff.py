@@ -15,12 +15,11 @@ from typing import Any, Final, NamedTuple
 
 from ..core import auxdata
 from ..core.auxdata import clip
-from ..core.code import ROOT, unlink
-from ..core.frozen import Frozen
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
-from ..core.safely import shown
+from ..core.registry import GLOBAL
+from ..core.safely import Frozen, shown
 from ..core.values import (
     Undecided,
     Values,
@@ -29,8 +28,7 @@ from ..core.values import (
     contrast,
     type_names,
 )
-from ..core.view import GLOBAL
-from ..core.walk import PathPredicate
+from ..core.walk import ROOT, PathPredicate, unlink
 from ..errors import EditError
 from ..ops.context import Context, context_of
 from ..sentinel import MISSING

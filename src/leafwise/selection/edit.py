@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ..core.builtins import TUPLE
 from ..core.keypath import KeyPath
 from ..core.keys import SequenceKey
+from ..core.registry import GLOBAL
 from ..core.safely import type_name
-from ..core.view import GLOBAL
 from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
 from ..sentinel import MISSING
@@ -514,7 +514,7 @@ def tree_rename(
     def renamed(path: KeyPath) -> Rename:
         if not path:
             raise EditError("the root has no name", path=path)
-        old = path[-1]._values()[0]
+        old = path[-1].entry
         return Rename(name(old) if is_function(name, context.view) else name)
 
     places = require(read_selector(what, context.view), tree, context)

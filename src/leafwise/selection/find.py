@@ -25,8 +25,6 @@ from typing import Any, Final, TypeAlias
 
 from ..core.auxdata import clip
 from ..core.builtins import DICT, LIST, TUPLE
-from ..core.code import locate
-from ..core.frozen import Frozen
 from ..core.keypath import KeyPath, end_of_quote, parse_literal
 from ..core.keys import (
     DictKey,
@@ -36,9 +34,9 @@ from ..core.keys import (
     literal,
 )
 from ..core.node import Fields, Rule, Shaped
-from ..core.safely import printed
+from ..core.safely import Frozen, printed
 from ..core.treedef import PyTreeDef
-from ..core.walk import flatten
+from ..core.walk import flatten, locate
 from ..errors import PathError
 from ..ops.context import Context, link_key, path_of
 
@@ -225,13 +223,12 @@ def _span(span: slice) -> Test:
 
 def step_of(key: Any) -> Step:
     """Return the step that means just one key."""
-    kind, values = key_kind(key), getattr(key, "_values", None)
-    value = values()[0] if values is not None else key
+    kind = key_kind(key)
     if kind == "attribute":
-        return Step(str(key), _attribute(value), key)
+        return Step(str(key), _attribute(key.entry), key)
     if kind == "other":
         return Step(str(key), lambda _kind, found, *_: bool(found == key), key)
-    return Step(str(key), _item(value), key)
+    return Step(str(key), _item(key.entry), key)
 
 
 # ---------------------------------------------------------------------- parsing
@@ -647,7 +644,7 @@ def _static_child(node: Any, rule: Rule, step: Step) -> tuple[Any, Any] | None:
     elif isinstance(node, Sequence):
         items = [(SequenceKey(place), value) for place, value in enumerate(node)]
     for place, (key, value) in enumerate(items):
-        if step.test(key_kind(key), key._values()[0], place, len(items)):
+        if step.test(key_kind(key), key.entry, place, len(items)):
             return key, value
     return None
 
@@ -672,7 +669,7 @@ def _keyed(
         count = len(node)
     for place, (key, child) in enumerate(zip(keys, children, strict=True)):
         kind = key_kind(key)
-        value = key if kind == "other" else key._values()[0]
+        value = key if kind == "other" else key.entry
         is_position = type(key) is SequenceKey
         yield key, child, (kind, value, key.idx if is_position else place, count)
 
@@ -680,7 +677,7 @@ def _keyed(
 # ------------------------------------------------------- patterns with `**` in them
 
 
-class _Plan:
+class _Transitions:
     """What may come below a node that was reached with some steps in hand.
 
     Attributes:
@@ -721,7 +718,7 @@ class _Deep:
             frozenset() if context.stop is not None else context.view.leaf_types
         )
         self.closures: dict[tuple[int, ...], tuple[int, ...]] = {}
-        self.plans: dict[tuple[int, ...], _Plan] = {}
+        self.tables: dict[tuple[int, ...], _Transitions] = {}
 
     def closure(self, states: tuple[int, ...]) -> tuple[int, ...]:
         """Return the steps that may come next, those after a `**` included."""
@@ -736,9 +733,9 @@ class _Deep:
             known = self.closures[states] = tuple(found)
         return known
 
-    def plan(self, states: tuple[int, ...]) -> _Plan:
+    def transitions(self, states: tuple[int, ...]) -> _Transitions:
         """Return what may come below a node that these steps led to."""
-        known = self.plans.get(states)
+        known = self.tables.get(states)
         if known is not None:
             return known
         steps, next_ones = self.steps, [s for s in states if s < self.end]
@@ -752,8 +749,8 @@ class _Deep:
                 names[name] = (*names.get(name, stay), s + 1)
             names = {name: self.closure(after) for name, after in names.items()}
         tests = [(s + 1, steps[s].test) for s in moves]
-        made = _Plan(stay, self.closure(stay), tests, names)
-        self.plans[states] = made
+        made = _Transitions(stay, self.closure(stay), tests, names)
+        self.tables[states] = made
         return made
 
     def find(self, tree: Any) -> Iterator[Place]:
@@ -778,10 +775,10 @@ class _Deep:
         self, link: Any, node: Any, rule: Rule, states: tuple[int, ...], depth: int
     ) -> list[tuple[Any, Any, tuple[int, ...], int]]:
         """Return the children in which the walk goes on."""
-        end, leaf_types, plan = self.end, self.leaf_types, self.plan(states)
-        stay, names = plan.stay, plan.names
+        end, leaf_types, table = self.end, self.leaf_types, self.transitions(states)
+        stay, names = table.stay, table.names
         if names is None or rule not in _BARE:
-            return self.tested(link, node, rule, plan, depth)
+            return self.tested(link, node, rule, table, depth)
         if rule is not DICT:
             names = _NO_NAMES
         elif end not in stay and leaf_types.issuperset(map(type, node.values())):
@@ -797,13 +794,13 @@ class _Deep:
         return found
 
     def tested(
-        self, link: Any, node: Any, rule: Rule, plan: _Plan, depth: int
+        self, link: Any, node: Any, rule: Rule, table: _Transitions, depth: int
     ) -> list[tuple[Any, Any, tuple[int, ...], int]]:
         """Return the children in which the walk goes on, each key being tested."""
         end, leaf_types, found = self.end, self.leaf_types, []
         for key, child, raw in _keyed(node, rule):
-            moved = tuple([state for state, test in plan.move if test(*raw)])
-            after = self.closure(plan.kept + moved) if moved else plan.stay
+            moved = tuple([state for state, test in table.move if test(*raw)])
+            after = self.closure(table.kept + moved) if moved else table.stay
             if after and (type(child) not in leaf_types or end in after):
                 found.append(((link, _linked(rule, key)), child, after, depth))
         return found

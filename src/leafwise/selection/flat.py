@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, overload
 
 from ..core.auxdata import clip
-from ..core.code import unlink
 from ..core.keypath import KeyPath, end_of_quote, parse_literal
 from ..core.keys import DictKey, GetAttrKey, SequenceKey, literal
+from ..core.registry import GLOBAL
 from ..core.safely import printed, shown, type_name
-from ..core.view import GLOBAL
+from ..core.walk import unlink
 from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
 from .find import DEPTH_IN_DOUBT, CycleCheck, keys_of
@@ -236,7 +236,7 @@ class FlatReport(NamedTuple):
     changed: tuple[str, ...]
 
 
-Rename = Mapping[str, str | None] | Callable[[str], str | None]
+Renaming = Mapping[str, str | None] | Callable[[str], str | None]
 Items = Mapping[str, Any] | Iterable[tuple[str, Any]]
 _NO_TREE: Final = object()
 
@@ -247,7 +247,7 @@ def from_flat(
     like: Any = ...,
     *,
     sep: str = ...,
-    rename: Rename | None = ...,
+    rename: Renaming | None = ...,
     partial: Literal[False] = ...,
     is_leaf: IsLeaf = ...,
     is_leaf_takes_path: bool = ...,
@@ -261,7 +261,7 @@ def from_flat(
     like: Any,
     *,
     sep: str = ...,
-    rename: Rename | None = ...,
+    rename: Renaming | None = ...,
     partial: Literal[True],
     is_leaf: IsLeaf = ...,
     is_leaf_takes_path: bool = ...,
@@ -274,7 +274,7 @@ def from_flat(
     like: Any = _NO_TREE,
     *,
     sep: str = ".",
-    rename: Rename | None = None,
+    rename: Renaming | None = None,
     partial: bool = False,
     is_leaf: IsLeaf = None,
     is_leaf_takes_path: bool = False,
@@ -347,7 +347,7 @@ def _table(items: Items, renamed: Callable[[str], str | None]) -> dict[str, Any]
     return table
 
 
-def _renaming(rename: Rename | None, sep: str) -> Callable[[str], str | None]:
+def _renaming(rename: Renaming | None, sep: str) -> Callable[[str], str | None]:
     if rename is None:
         return lambda name: name
     if callable(rename):

@@ -21,13 +21,12 @@ from operator import is_
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..core.auxdata import clip
-from ..core.code import locate, unlink
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
-from ..core.registry import lookup
+from ..core.registry import GLOBAL, lookup
 from ..core.safely import type_name
-from ..core.view import GLOBAL
+from ..core.walk import locate, unlink
 from ..errors import EditError
 from ..kinds import Kind, Marked
 from ..ops.context import Context, context_of
@@ -409,7 +408,7 @@ def _data_keys(nodes: Sequence[Any]) -> set[Any]:
         if has_kinds(node):
             keys = keys_of(node, rule)
             items = (key for key in keys if not isinstance(key, GetAttrKey))
-            found.update(key._values()[0] for key in items)
+            found.update(key.entry for key in items)
         elif is_mapping(node, rule):
             table = table_of(node, rule)
             found.update(key for key in table if lookup(type(table[key])) is not None)

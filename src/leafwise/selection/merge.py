@@ -12,9 +12,9 @@ from typing import Any, Final
 from ..core.auxdata import clip
 from ..core.keypath import KeyPath
 from ..core.node import Rule
+from ..core.registry import GLOBAL
 from ..core.safely import class_name, printed
 from ..core.values import Values, type_names
-from ..core.view import GLOBAL
 from ..core.walk import flatten
 from ..errors import EditError
 from ..ops.context import Context, context_of
@@ -112,10 +112,10 @@ class _Rules:
 
     def add(self, path: KeyPath, rule: Any) -> None:
         """Add a rule for a place."""
-        spot = self
+        rules = self
         for key in path:
-            spot = spot.below.setdefault(key, _Rules())
-        spot.here.append(rule)
+            rules = rules.below.setdefault(key, _Rules())
+        rules.here.append(rule)
 
     def at(self, joint: Joint, slot: int) -> _Rules | None:
         """Return the rules for a child of a joint, which these are for."""

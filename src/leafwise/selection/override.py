@@ -15,8 +15,8 @@ from typing import Any, Final
 from ..core.auxdata import clip
 from ..core.keypath import end_of_quote, parse_literal
 from ..core.node import Rule
+from ..core.registry import GLOBAL
 from ..core.safely import type_name
-from ..core.view import GLOBAL
 from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
 from .edit import Selection

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from ..core import auxdata
 from ..core.keypath import KeyPath
 from ..core.registered import StaticRule
-from ..core.registry import install
+from ..core.registry import GLOBAL, install
 from ..core.safely import shown
 from ..core.treedef import PyTreeDef
-from ..core.view import GLOBAL
 from ..errors import EditError
 from ..ops.context import Context, context_of
 from ..ops.prefix import broadcast_prefix

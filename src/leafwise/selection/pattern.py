@@ -18,11 +18,10 @@ from typing import Any, Final
 from ..core.auxdata import clip, is_array_like
 from ..core.keypath import KeyPath, keystr
 from ..core.keys import literal
-from ..core.near import brief, nearest
-from ..core.registry import view_of
+from ..core.registry import GLOBAL, View, view_of
 from ..core.safely import class_name, printed, type_name
+from ..core.suggestions import brief, nearest
 from ..core.treedef import PyTreeDef
-from ..core.view import GLOBAL, View
 from ..errors import EditError, PathError, StructureError
 from ..ops.context import Context, plain_context, stopping_context
 from .find import (

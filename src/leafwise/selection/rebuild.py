@@ -11,12 +11,11 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any, Final
 
-from ..core.code import unlink
-from ..core.frozen import Frozen
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule, Shaped
-from ..core.safely import type_name
+from ..core.safely import Frozen, type_name
+from ..core.walk import unlink
 from ..errors import EditError
 from ..kinds import Kind, Marked
 from ..ops.context import Context
@@ -82,8 +81,8 @@ class Rename(Edit):
 # ---------------------------------------------------------------------- many edits
 
 
-class _Spot:
-    """A node above an edit.
+class _Trie:
+    """The edits below a node: those of its children that are edited, and how.
 
     Attributes:
         below: Those of its children that are such nodes, by key.
@@ -93,7 +92,7 @@ class _Spot:
     __slots__ = ("below", "edits")
 
     def __init__(self) -> None:
-        self.below: dict[Any, _Spot] = {}
+        self.below: dict[Any, _Trie] = {}
         self.edits: dict[Any, list[Edit]] = {}
 
 
@@ -117,11 +116,11 @@ def rebuild(tree: Any, edits: Iterable[tuple[KeyPath, Edit]], context: Context) 
             return edit.value
     if len(listed) == 1:
         return _one_carried_out(tree, *listed[0], context)
-    return _carried_out(tree, _plan(listed), context) if listed else tree
+    return _carried_out(tree, _trie_of(listed), context) if listed else tree
 
 
 def _one_carried_out(tree: Any, path: KeyPath, edit: Edit, context: Context) -> Any:
-    """Return a tree with one edit: nothing to plan."""
+    """Return a tree with one edit: no trie to build."""
     above: list[tuple[Any, Any, Any]] = []
     link: Any = ()
     node = tree
@@ -141,24 +140,24 @@ def _one_carried_out(tree: Any, path: KeyPath, edit: Edit, context: Context) -> 
     return made
 
 
-def _plan(edits: Iterable[tuple[KeyPath, Edit]]) -> _Spot:
+def _trie_of(edits: Iterable[tuple[KeyPath, Edit]]) -> _Trie:
     """Return all edits as one trie.
 
     Raises:
         EditError: Two are for one place, or one is inside another.
     """
-    root = _Spot()
+    root = _Trie()
     for path, edit in edits:
-        spot = root
+        trie = root
         for depth, key in enumerate(path[:-1]):
-            if _replaces(spot.edits.get(key)):
+            if _replaces(trie.edits.get(key)):
                 raise _overlap(path[: depth + 1], path)
-            spot = spot.below.setdefault(key, _Spot())
+            trie = trie.below.setdefault(key, _Trie())
         key = path[-1]
-        known = spot.edits.setdefault(key, [])
+        known = trie.edits.setdefault(key, [])
         if type(edit) is not Insert and _replaces(known):
             raise EditError(f"two edits are for {path.where()}", path=path)
-        if type(edit) is not Insert and key in spot.below:
+        if type(edit) is not Insert and key in trie.below:
             raise _overlap(path, path)
         known.append(edit)
     return root
@@ -186,15 +185,15 @@ def _refusal(link: Any, text: str) -> EditError:
     return EditError(text.replace("{where}", path.where()), path=path)
 
 
-def _carried_out(tree: Any, root: _Spot, context: Context) -> Any:
+def _carried_out(tree: Any, root: _Trie, context: Context) -> Any:
     """Make the nodes above the edits anew, those farthest down first."""
-    order: list[tuple[Any, Any, Any, _Spot, int]] = [((), None, tree, root, -1)]
-    for number, (link, _, node, spot, _) in enumerate(order):
-        if spot.below:
+    order: list[tuple[Any, Any, Any, _Trie, int]] = [((), None, tree, root, -1)]
+    for number, (link, _, node, trie, _) in enumerate(order):
+        if trie.below:
             children = _children(node, context)
-            for key, below in spot.below.items():
+            for key, below in trie.below.items():
                 order.append(((link, key), key, children(key), below, number))
-    changes: list[dict[Any, list[Edit]]] = [dict(spot.edits) for *_, spot, _ in order]
+    changes: list[dict[Any, list[Edit]]] = [dict(trie.edits) for *_, trie, _ in order]
     made = tree
     for number in range(len(order) - 1, -1, -1):
         link, key, node, _, above = order[number]
@@ -341,7 +340,7 @@ def _with_children(node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
     for key, edit in rest:
         value = edit.value  # type: ignore[attr-defined]  # all are Set
         if not isinstance(key, GetAttrKey):
-            made[key._values()[0]] = value
+            made[key.entry] = value
         elif isinstance(rule.form, Shaped) or has_kinds(node):
             setattr(made, key.name, value)
         else:

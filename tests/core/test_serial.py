@@ -15,7 +15,7 @@ import pytest
 from hypothesis import assume, given
 
 import leafwise as lw
-from leafwise.core.state import load
+from leafwise.core.serial import load
 from strategies import Box, Color, Layer, Point, add, trees
 
 

@@ -14,14 +14,13 @@ from ..errors import StructureError
 from .algebra import Steps, align
 from .auxdata import clip
 from .builtins import listed
-from .code import Code, Step, iter_steps, unlink
-from .frozen import Frozen
 from .keypath import KeyPath
-from .near import is_near
 from .node import Rule
-from .safely import class_name, shown
+from .registry import View
+from .safely import Frozen, class_name, shown
+from .suggestions import is_near
 from .values import contrast, contrast_classes, type_names
-from .view import View
+from .walk import Code, Step, iter_steps, unlink
 
 
 __all__ = [
@@ -256,8 +255,8 @@ def _difference(
 
 
 def _key_changes(one: Node, other: Node) -> tuple[list[Any], list[Any]]:
-    """Return the missing and the extra keys, where both sides are dicts."""
-    if not (one[0].pairs_by_key and other[0].pairs_by_key):
+    """Return the missing and the extra keys, where both sides are mappings."""
+    if not (one[0].is_mapping and other[0].is_mapping):
         return [], []
     wanted, given = (
         dict.fromkeys(key.key for key in rule.keys(aux, arity))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import leafwise as lw
-from leafwise.core.keyorder import AS_GIVEN, KeyOrder
-from leafwise.core.state import load
+from leafwise.core.keys import AS_GIVEN, KeyOrder
+from leafwise.core.serial import load
 from strategies import Box, Color, Layer, Point
 
 

@@ -21,7 +21,7 @@ def brief(names: Iterable[str]) -> str:
     """Return names in one text, none of them longer than a message can bear.
 
     Example:
-        >>> from leafwise.core.near import brief
+        >>> from leafwise.core.suggestions import brief
         >>> brief(["a", "b"])
         'a, b'
     """
@@ -37,7 +37,7 @@ def nearest(wanted: str, names: Iterable[str]) -> list[str]:
     the end with the wanted one, if there are such.
 
     Example:
-        >>> from leafwise.core.near import nearest
+        >>> from leafwise.core.suggestions import nearest
         >>> nearest("bais", ["weight", "bias", "name"])[0]
         'bias'
     """
@@ -52,7 +52,7 @@ def is_near(a: str, b: str) -> bool:
     """Say whether one text is most likely the other one, misspelt.
 
     Example:
-        >>> from leafwise.core.near import is_near
+        >>> from leafwise.core.suggestions import is_near
         >>> is_near("bais", "bias"), is_near("lr", "wd")
         (True, False)
     """
@@ -69,7 +69,7 @@ def distance(a: str, b: str) -> int:
     Source: the optimal string alignment form of the Damerau-Levenshtein distance.
 
     Example:
-        >>> from leafwise.core.near import distance
+        >>> from leafwise.core.suggestions import distance
         >>> distance("bais", "bias"), distance("lr", "wd")
         (1, 2)
     """

@@ -1,0 +1,146 @@
+"""A node type like a built-in one, in one class; everything else works on it."""
+
+import copy
+import pickle
+from types import MappingProxyType
+
+import pytest
+
+import leafwise as lw
+from leafwise.core.builtins import BUILTINS, BY_NAME
+from leafwise.core.keys import dict_keys
+from leafwise.core.node import Rule
+
+
+class ProxyRule(Rule):
+    """Mapping proxies. The aux data is their keys, in order."""
+
+    name = "mappingproxy"
+    is_mapping = True
+
+    def flatten(self, node):
+        return [*node.values()], tuple(node)
+
+    def unflatten(self, aux, children):
+        return MappingProxyType(dict(zip(aux, children, strict=True)))
+
+    def keys(self, aux, _arity):
+        return dict_keys(aux)
+
+    def items(self, node):
+        return dict(node)
+
+    def from_items(self, _rest, items):
+        return MappingProxyType(items)
+
+    def order_keys(self, keys):
+        return keys
+
+
+RULE = ProxyRule(MappingProxyType)
+
+
+@pytest.fixture(autouse=True)
+def proxies(monkeypatch):
+    """Add the rule to the tables of built-ins, for the time of a test."""
+    monkeypatch.setitem(BUILTINS, MappingProxyType, RULE)
+    monkeypatch.setitem(BY_NAME, RULE.name, RULE)
+    make_views_anew()
+    yield
+    monkeypatch.undo()
+    make_views_anew()
+
+
+def make_views_anew():
+    lw.register_leaf(type("Changed", (), {}))
+
+
+def proxy(**items):
+    return MappingProxyType(items)
+
+
+TREE = proxy(b=1, a=[2, proxy(c=3)])
+
+
+def test_it_is_flattened_and_rebuilt():
+    """Flatten, unflatten, map, up_to and one level, cold and compiled."""
+    for _ in range(40):
+        leaves, treedef = lw.tree_flatten(TREE)
+        assert leaves == [1, 2, 3]
+        assert type(treedef.unflatten(leaves)) is MappingProxyType
+        assert lw.tree_map(lambda x: -x, TREE) == proxy(b=-1, a=[-2, proxy(c=-3)])
+        assert lw.tree_map(max, TREE, TREE) == TREE
+        assert treedef.flatten_up_to(TREE) == leaves
+    assert treedef.num_leaves == 3
+    assert treedef.type is MappingProxyType
+    assert treedef.node_data() == (MappingProxyType, ("b", "a"))
+    assert lw.tree_children(TREE) == [1, [2, proxy(c=3)]]
+    assert str(treedef) == (
+        "PyTreeDef(CustomNode(mappingproxy[('b', 'a')], "
+        "[*, [*, CustomNode(mappingproxy[('c',)], [*])]]))"
+    )
+
+
+def test_its_children_have_paths():
+    """Paths print, parse and read."""
+    paths = lw.tree_paths(TREE)
+    assert [str(path) for path in paths] == ["['b']", "['a'][0]", "['a'][1]['c']"]
+    assert [path(TREE) for path in paths] == [1, 2, 3]
+    assert lw.KeyPath.parse("['a'][1]['c']")(TREE) == 3
+
+
+def test_it_is_edited():
+    """Children are set, added, renamed and taken away."""
+    assert lw.at(TREE)["a[1].c"].set(4) == proxy(b=1, a=[2, proxy(c=4)])
+    assert lw.at(TREE)["b"].delete() == proxy(a=[2, proxy(c=3)])
+    assert lw.at(TREE)["z"].insert(9) == proxy(b=1, a=[2, proxy(c=3)], z=9)
+    assert [*lw.tree_rename(TREE, "b", "x")] == ["x", "a"]
+    assert type(lw.at(TREE)["b"].set(0)) is MappingProxyType
+    deleted = lw.tree_visit(TREE, lambda x, path, _: lw.DELETE if x == 1 else x)
+    assert deleted == proxy(a=[2, proxy(c=3)])
+
+
+def test_it_is_compared_and_merged():
+    """Differences are found at its keys, and lead from one tree to the other."""
+    other = proxy(b=1, a=[2, proxy(c=4)], d=5)
+    changes = lw.tree_diff(TREE, other)
+    assert {str(change.path) for change in changes} == {"['a'][1]['c']", "['d']"}
+    assert changes.apply(TREE) == other
+    merged = lw.tree_merge(TREE, proxy(a=[7, proxy(c=8)], d=5))
+    assert merged == proxy(b=1, a=[7, proxy(c=8)], d=5)
+    assert type(merged) is MappingProxyType
+    assert lw.tree_equal(TREE, TREE)
+    assert not lw.tree_equal(TREE, other)
+
+
+def test_it_has_flat_keys():
+    """To flat keys and back, into the same types."""
+    flat = lw.to_flat(TREE, strict=False)
+    assert flat == {"b": 1, "a[0]": 2, "a[1].c": 3}
+    assert lw.from_flat(flat, like=TREE) == TREE
+
+
+def test_its_treedef_is_written_down():
+    """As JSON, as a pickle and as a copy."""
+    treedef = lw.tree_structure(TREE)
+    for again in (
+        lw.PyTreeDef.from_json(treedef.to_json()),
+        pickle.loads(pickle.dumps(treedef)),
+        copy.copy(treedef),
+        copy.deepcopy(treedef),
+    ):
+        assert again == treedef
+        assert hash(again) == hash(treedef)
+        assert again.unflatten([1, 2, 3]) == TREE
+
+
+def test_errors_tell_of_it():
+    """A mismatch names the node and its keys, and says which keys are missing."""
+    with pytest.raises(lw.StructureError) as error:
+        lw.tree_map(max, TREE, proxy(b=1))
+    (difference,) = error.value.differences
+    assert difference.expected.startswith("mappingproxy with 2 children")
+    assert difference.actual.endswith("(missing 'a')")
+    (found,) = lw.tree_structure(TREE).explain(lw.tree_structure(proxy(b=1, a=2)))
+    assert str(found.path) == "['a']"
+    assert lw.explain_leaf(TREE).startswith("a node: mappingproxy is a built-in")

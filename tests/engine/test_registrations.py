@@ -1,0 +1,408 @@
+"""What the engine keeps, and what it does not, when classes are registered."""
+
+import gc
+import linecache
+import weakref
+from collections import namedtuple
+from itertools import count
+from operator import is_
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import leafwise as lw
+from alike import Node, told
+from interrupts import at_once, interrupted
+from leafwise.core.registered import FunctionRule
+from leafwise.core.registry import add_adopter, view_of
+from leafwise.core.walk import flatten
+from leafwise.engine.cache import engine
+
+
+TREE = {"layers": [{"w": 1.0, "b": (2, 3)}] * 3, "step": None}
+
+
+def functions(cls):
+    return lambda node: (node.kids, node.aux), lambda aux, kids: cls(kids, aux)
+
+
+def register(cls, **options):
+    lw.register_pytree_node(cls, *functions(cls), **options)
+
+
+def fresh(*bases):
+    return type("Fresh", bases or (Node,), {})
+
+
+@pytest.fixture
+def late():
+    """A class that is registered in a test, and is not afterwards."""
+    cls = fresh()
+    yield cls
+    if lw.is_registered(cls):
+        lw.unregister_pytree_node(cls)
+
+
+def plans():
+    return lw.engine.stats()["plans"]
+
+
+def compiled():
+    return lw.engine.stats()["compiled"]
+
+
+def warm(*trees):
+    """Let the engine compile some trees; return the treedefs that it gives."""
+    for tree in trees * 4:
+        lw.tree_flatten(tree)
+    return [lw.tree_structure(tree) for tree in trees]
+
+
+UNRELATED = {
+    "a class": lambda: register(fresh()),
+    "a class with its subclasses": lambda: register(fresh(), inherit=True),
+    "a class in a namespace": lambda: register(fresh(), namespace="unrelated"),
+    "a namespace": lambda: lw.namespace(f"unrelated{plans()}"),
+    "a class of leaves": lambda: lw.register_static(fresh()),
+    "a class that comes and goes": lambda: _come_and_go(fresh()),
+}
+
+
+def _come_and_go(cls):
+    register(cls)
+    lw.unregister_pytree_node(cls)
+
+
+@pytest.mark.parametrize("change", UNRELATED.values(), ids=UNRELATED)
+def test_what_has_nothing_to_do_with_a_structure_leaves_it(change, engine_on, late):
+    """Nothing is compiled anew, and the treedef is the very same one as before."""
+    register(late)
+    tree = {"a": late([1, TREE], "t")}
+    treedefs = warm(TREE, tree)
+    runners = [treedef._runner for treedef in treedefs]
+    before = compiled()
+    change()
+    for one, treedef in zip((TREE, tree), treedefs, strict=True):
+        lw.tree_flatten(one)  # once by the walk, under the new state of the registry
+        assert lw.tree_structure(one) is treedef
+        assert told(treedef.unflatten(lw.tree_leaves(one))) == told(one)
+    assert [treedef._runner for treedef in treedefs] == runners
+    assert compiled() == before
+
+
+def test_structures_of_a_class_go_with_its_registration(engine_on, late):
+    """Those without it stay."""
+    register(late)
+    warm(TREE, [late([1], 0)], {"a": late([1], 0)})
+    assert plans() == 3
+    lw.unregister_pytree_node(late)
+    assert plans() == 1
+
+
+def test_structures_of_a_class_go_when_it_is_registered_anew(engine_on, late):
+    """The new functions are called."""
+    register(late)
+    tree = [late([1, 2], 0)]
+    (old,) = warm(tree)
+    lw.register_pytree_node(
+        late,
+        lambda node: (node.kids[::-1], node.aux),
+        lambda aux, kids: late(kids, aux),
+        exist_ok=True,
+    )
+    assert plans() == 0
+    for _ in range(5):
+        assert lw.tree_leaves(tree) == [2, 1]
+        assert lw.tree_structure(tree) != old
+        assert old.unflatten([3, 4])[0].kids == [3, 4]
+        assert old.flatten_up_to(tree) == [1, 2]
+
+
+def test_structures_of_subclasses_go_with_the_base(engine_on, late):
+    """A class that is registered with its subclasses speaks for them."""
+    below = fresh(late)
+    register(late, inherit=True)
+    tree = [below([1, 2], 0)]
+    warm(TREE, tree)
+    lw.unregister_pytree_node(late)
+    assert plans() == 1
+    for _ in range(5):
+        assert lw.tree_leaves(tree) == tree
+    register(late)
+    assert plans() == 2
+    for _ in range(5):
+        assert lw.tree_leaves(tree) == tree
+
+
+def test_a_leaf_becomes_a_node_by_its_base(engine_on, late):
+    """Also where the leaf was one that the generated function knew by itself."""
+    below = fresh(late)
+    tree, other = [below([1, 2], 0)], [5]
+    warm(tree, other)
+    register(late, inherit=True)
+    for _ in range(5):
+        assert lw.tree_leaves(tree) == [1, 2]
+        assert lw.tree_leaves(other) == [5]
+    lw.unregister_pytree_node(late)
+    for _ in range(5):
+        assert lw.tree_leaves(tree) == tree
+
+
+def test_a_node_by_its_form_gets_a_rule_of_its_own(engine_on):
+    """A named tuple that is registered later, and in one namespace only."""
+    pair = namedtuple("pair", "a b")
+    register_pair = [pair, lambda node: ((node[1],), node[0])]
+    tree = {"p": pair(1, 2)}
+    for namespace in ("", "pairs"):
+        lw.namespace("pairs")
+        warm(tree)
+        lw.tree_leaves(tree, namespace="pairs")
+        lw.register_pytree_node(
+            *register_pair, lambda aux, kids: pair(aux, *kids), namespace=namespace
+        )
+        for _ in range(5):
+            assert lw.tree_leaves(tree) == ([1, 2] if namespace else [2])
+            assert lw.tree_leaves(tree, namespace="pairs") == [2]
+        lw.unregister_pytree_node(pair, namespace=namespace)
+        for _ in range(5):
+            assert lw.tree_leaves(tree) == [1, 2]
+            assert lw.tree_leaves(tree, namespace="pairs") == [1, 2]
+
+
+def test_an_adopter_finds_nodes_among_leaves(engine_on):
+    """Whoever answers for a type that was a leaf is heard at once."""
+    cls = fresh()
+    lw.namespace("adopting")
+    tree = [cls([1, 2], 0)]
+    for _ in range(5):
+        assert lw.tree_leaves(tree, namespace="adopting") == tree
+    rule = FunctionRule(cls, *functions(cls))
+    add_adopter(lambda asked: rule if asked is cls else None, namespace="adopting")
+    for _ in range(5):
+        assert lw.tree_leaves(tree, namespace="adopting") == [1, 2]
+        assert lw.tree_leaves(tree) == tree
+
+
+def test_views_share_what_is_compiled(engine_on):
+    """Another namespace or None mode, or a class to stop at, compiles nothing anew."""
+    tree = {"a": [1, 2], "b": 3}
+    lw.namespace("sharing")
+    ways = [{}, {"none_is_leaf": True}, {"namespace": "sharing"}, {"is_leaf": tuple}]
+    before = compiled()
+    for _ in range(5):
+        treedefs = [lw.tree_structure(tree, **way) for way in ways]
+        assert [lw.tree_leaves(tree, **way) for way in ways] == [[1, 2, 3]] * 4
+    again = [lw.tree_structure(tree, **way) for way in ways]
+    assert all(map(is_, treedefs, again))
+    assert len({*map(id, treedefs)}) == 3  # to stop at a class is no mode
+    assert compiled() - before == 1
+
+
+def test_treedefs_of_before_and_after_are_equal(engine_on):
+    """Also those that are made anew each time, with aux data that is read anew."""
+    tree = [lw.Partial(print, 1), Node([1, 2], {"any": "thing"})]
+    before = warm(tree, TREE)
+    register(fresh())
+    for _ in range(5):
+        after = [lw.tree_structure(tree), lw.tree_structure(TREE)]
+        assert after == before
+        assert [*map(hash, after)] == [*map(hash, before)]
+
+
+def test_neither_classes_nor_leaves_outlive_their_registration(eager):
+    """A class that only leaves had is not kept by a structure that stays."""
+    leaf, node = fresh(), fresh()
+    register(node)
+    warm([leaf([1], 0), 2], [node([1], 0)])
+    lw.unregister_pytree_node(node)
+    watched = [weakref.ref(leaf), weakref.ref(node)]
+    del leaf, node
+    lw.tree_leaves([1, 2])
+    gc.collect()
+    assert [made() for made in watched] == [None, None]
+    assert plans() == 1
+
+
+def test_the_size_does_not_grow_with_registrations(engine_on):
+    """What views had is no longer counted once there are new ones."""
+    warm(TREE)
+    sizes = set()
+    for _ in range(20):
+        register(fresh())
+        for _ in range(3):
+            lw.tree_flatten(TREE)
+        sizes.add(lw.engine.stats()["size"])
+    assert len(sizes) == 1
+
+
+# ------------------------------------------------------------------ any registrations
+
+CLASSES = [fresh() for _ in range(2)]
+CLASSES += [fresh(CLASSES[0]), fresh(CLASSES[1]), type("Listed", (list,), {})]
+CLASSES += [namedtuple("formed", "kids aux")]
+SPACES = ["", "one", "in order"]
+WAYS = [lambda node: ([*node][::-1], 1), lambda node: ([*node], 2)]
+
+
+def nodes(children):
+    return st.one_of(
+        st.lists(children, max_size=3),
+        st.dictionaries(st.sampled_from("abc"), children, max_size=3),
+        st.builds(
+            lambda cls, kids: _filled(cls, kids), st.sampled_from(CLASSES), children
+        ),
+    )
+
+
+def _filled(cls, child):
+    if issubclass(cls, Node):
+        return cls([child, 0], None)
+    return cls([child, 1]) if cls is CLASSES[4] else cls(child, 2)
+
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(
+            st.sampled_from(["register", "replace", "unregister", "leaf"]),
+            st.sampled_from(CLASSES),
+            st.sampled_from(SPACES),
+            st.booleans(),
+            st.integers(0, 1),
+        ),
+    ),
+    max_size=8,
+)
+
+
+def change(action, cls, namespace, inherit, way):
+    """Change the registry, where that is possible."""
+    items = WAYS[way]
+    if issubclass(cls, Node):
+        flat, build = (lambda n: items(n.kids)), (lambda aux, kids: cls([*kids], aux))
+    else:
+        flat, build = items, (lambda aux, kids: [cls.__name__, aux, *kids])
+    try:
+        if action == "unregister":
+            lw.unregister_pytree_node(cls, namespace=namespace)
+        elif action == "leaf":
+            lw.register_static(cls, namespace=namespace)
+        else:
+            lw.register_pytree_node(
+                cls,
+                flat,
+                build,
+                namespace=namespace,
+                inherit=inherit,
+                exist_ok=action == "replace",
+            )
+    except lw.RegistryError:
+        pass
+
+
+@pytest.mark.parametrize("mode", ["enabled", "eager"])
+@given(
+    st.lists(
+        nodes(st.one_of(st.integers(), st.none(), nodes(st.integers()))),
+        min_size=1,
+        max_size=4,
+    ),
+    steps,
+)
+def test_any_registrations(mode, trees, steps):
+    """Whatever is registered when, the engine gives what the walk gives."""
+    lw.namespace("one")
+    lw.namespace("in order", dict_order="insertion")
+    ways = [(space, none) for space in SPACES for none in (False, True)]
+    made = []
+    try:
+        with getattr(lw.engine, mode)():
+            for step in [None, *steps]:
+                if step is not None:
+                    change(*step)
+                for tree, (space, none) in [(t, w) for t in trees for w in ways] * 3:
+                    leaves, code = flatten(tree, view_of(space, none))
+                    found, treedef = lw.tree_flatten(
+                        tree, namespace=space, none_is_leaf=none
+                    )
+                    assert len(found) == len(leaves)
+                    assert all(map(is_, found, leaves))
+                    assert [entry[:3] for entry in treedef._code] == [
+                        entry[:3] for entry in code
+                    ]
+                    assert str(treedef._code) == str(tuple(code))
+                    assert treedef._mode == (space, none)
+                made += [(treedef, told(treedef.unflatten(found)), found)]
+                for treedef, expected, found in made:
+                    assert told(treedef.unflatten(found)) == expected
+    finally:
+        for cls in CLASSES:
+            for space in SPACES:
+                change("unregister", cls, space, False, 0)
+
+
+# ------------------------------------------------------------------------------ races
+
+
+@pytest.mark.parametrize("inherit", [False, True])
+def test_a_registration_while_a_structure_is_learned(eager, late, inherit):
+    """Wherever it comes in: what comes after it sees the class as a node."""
+    below = fresh(late) if inherit else late
+    files = ("engine/cache.py", "engine/live.py", "engine/site.py", "core/registry.py")
+    for at in count():
+        lw.engine.forget()
+        leaf = [below([1, 2], 0), 3]
+        with interrupted(lambda: register(late, inherit=inherit), at, files) as done:
+            first = [lw.tree_leaves(leaf) for _ in range(3)]
+        for found in first:
+            assert found in ([1, 2, 3], leaf)
+        if not done:
+            break
+        for _ in range(3):
+            assert lw.tree_leaves(leaf) == [1, 2, 3]
+        lw.unregister_pytree_node(late)
+        for _ in range(3):
+            assert lw.tree_leaves(leaf) == leaf
+    assert at > 50
+
+
+def test_threads_that_register_while_others_map(engine_on, late):
+    """A tree is flattened as it was before a registration, or as after it."""
+    tree = {"a": late([1, 2], 0), "b": [TREE, 3]}
+
+    def read():
+        for _ in range(300):
+            leaves, treedef = lw.tree_flatten(tree)
+            assert len(leaves) == treedef.num_leaves
+            built = treedef.unflatten(leaves)
+            assert type(built["a"]) is late
+            assert built["b"] == tree["b"]
+            assert leaves[0] == (tree["a"] if len(leaves) == 11 else 1)
+
+    def write():
+        for _ in range(40):
+            register(late)
+            register(fresh())
+            lw.tree_flatten(tree)
+            lw.unregister_pytree_node(late)
+
+    assert at_once(read, read, write) == []
+    assert lw.tree_leaves(tree)[0] is tree["a"]
+
+
+def test_no_lines_stay_of_structures_that_go(eager, late):
+    """Wherever a registration comes in while they are compiled."""
+    files = ("engine/cache.py", "engine/live.py", "engine/source.py")
+    for at in count(0, 3):
+        lw.engine.forget()
+        register(late)
+        with interrupted(lambda: lw.unregister_pytree_node(late), at, files) as done:
+            leaves, treedef = lw.tree_flatten([late([1], 0)])
+            treedef.unflatten(leaves)
+        if not done:
+            break
+        register(fresh())
+        kept = {file for live in engine.memory.live.values() for file in live.files}
+        names = [file for file in linecache.cache if file.startswith("<leafwise ")]
+        assert {name for name in names if not name.startswith("<leafwise read")} <= kept
+    assert at > 20

@@ -63,7 +63,7 @@ def selecting() -> Functions:
     """Get the bias of each layer by `*.bias`."""
     tree, expression = model(), jsonpath_ng.parse("*.bias")
     return {
-        "leafwise": lambda: lw.select(tree, "*.bias").get(),
+        "leafwise": lambda: lw.at(tree)["*.bias"].get(),  # noqa: PLW0108  # with the look-up
         "jsonpath-ng": lambda: [match.value for match in expression.find(tree)],
         "glom": lambda: glom.glom(tree, "*.bias"),
     }
@@ -73,7 +73,7 @@ def searching() -> Functions:
     """Get every bias at any depth by `**.bias`."""
     tree, expression = model(), jsonpath_ng.parse("$..bias")
     return {
-        "leafwise": lambda: lw.select(tree, "**.bias").get(),
+        "leafwise": lambda: lw.at(tree)["**.bias"].get(),  # noqa: PLW0108  # with the look-up
         "jsonpath-ng": lambda: [match.value for match in expression.find(tree)],
         "glom": lambda: glom.glom(tree, "**.bias"),
     }
@@ -83,7 +83,7 @@ def by_type() -> Functions:
     """Get every float by its type."""
     tree = model()
     return {
-        "leafwise": lambda: lw.select(tree, float).get(),
+        "leafwise": lambda: lw.at(tree)[float].get(),  # noqa: PLW0108  # with the look-up
         "penzai": lambda: pz.select(tree).at_instances_of(float).get_sequence(),
     }
 

@@ -26,6 +26,7 @@ from flax import nnx
 from timing import geometric_mean, measure, write
 
 import leafwise as lw
+from leafwise import nn
 
 
 ROOT = Path(__file__).parents[1]
@@ -163,13 +164,13 @@ def mapping() -> Functions:
     }
 
 
-class OurBlock(lw.Module):
+class OurBlock(nn.Module):
     """A layer of two parameters and a running mean."""
 
     def __init__(self) -> None:
-        self.w = lw.Param(ARRAY)
-        self.b = lw.Param(ARRAY)
-        self.mean = lw.BatchStat(ARRAY)
+        self.w = nn.Param(ARRAY)
+        self.b = nn.Param(ARRAY)
+        self.mean = nn.BatchStat(ARRAY)
         self.size = 4
 
 
@@ -183,7 +184,7 @@ class TheirBlock(nnx.Module):
         self.size = 4
 
 
-class OurModel(lw.Module):
+class OurModel(nn.Module):
     """Layers with a norm inside each, and one that is tied."""
 
     def __init__(self, depth: int) -> None:
@@ -262,7 +263,7 @@ def calling(make: Callable[..., Any], model: Any) -> Callable[[], Any]:
 def sharing_jit() -> Functions:
     """Call a function compiled by each library's own `jit`."""
     return {
-        "leafwise": calling(lw.integrations.jit, layers(lw, lw.Param)),
+        "leafwise": calling(lw.integrations.jit, layers(lw, nn.Param)),
         "flax": calling(nnx.jit, layers(nnx, nnx.Param)),
         "plain": calling(jax.jit, as_dict()),
     }

@@ -25,5 +25,5 @@ napoleon_use_rtype = False
 napoleon_use_ivar = True
 napoleon_attr_annotations = False
 nitpick_ignore_regex = [
-    ("py:.*", r"(enum|functools|leafwise\.(core|objects)|collections)\..*")
+    ("py:.*", r"(enum|functools|leafwise\.(core|nn)|collections)\..*")
 ]

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 import leafwise as lw
+from leafwise import nn
 
 
 Pair = namedtuple("Pair", "a b")
@@ -90,7 +91,7 @@ class Tree(lw.Pytree):
         self.aux = lw.static(aux)
 
 
-class Module(lw.Module):
+class Module(nn.Module):
     """An object whose children come as they were assigned."""
 
     __init__ = Tree.__init__
@@ -263,7 +264,7 @@ def told(value: Any) -> Any:
         kinds = [kind.value for kind in value._leafwise_item_kinds]
         return kind.__name__, kinds, [*map(told, value)]
     if isinstance(value, lw.Pytree):
-        kinds = [kind.value for kind in lw.name_to_kind(value).values()]
+        kinds = [kind.value for kind in nn.name_to_kind(value).values()]
         pairs = [(name, told(item)) for name, item in vars(value).items()]
         return kind.__name__, kinds, pairs
     if isinstance(value, Node):

@@ -1,90 +1,91 @@
 """Flax NNX's "Module & Pytree", from "nnx.Pytree" to "Attribute checks", and "Object".
 
-Each example in our own words, for whatever makes arrays: the fixture `xp`. They run
-with numpy in `tests/seeds`, and again with jax in `tests/oracle`.
+Each example in our own words, for whatever makes arrays: the fixture `xp`; what the
+document takes from `jax.tree_util` is the fixture `tree_util`. They run with numpy in
+`tests/seeds`, and again with jax in `tests/oracle`.
 """
 
 import dataclasses
 
 import pytest
 
-import leafwise as lw
+from leafwise import nn as nnx
 
 
-def structure(tree):
+def structure(tree_util, tree):
     """Return the paths of the leaves, as the examples print them, and the leaves."""
-    pairs = lw.tree_flatten_with_path(tree)[0]
-    return {f"tree{path}": leaf for path, leaf in pairs}
+    pairs = tree_util.tree_flatten_with_path(tree)[0]
+    return {f"tree{tree_util.keystr(path)}": leaf for path, leaf in pairs}
 
 
 LAYERS = [f"tree.layers[{place}].{name}" for place in (0, 1) for name in "bw"]
 
 
-def check_layers(tree):
-    found = structure(tree)
+def check_layers(tree_util, tree):
+    found = structure(tree_util, tree)
     assert [*found] == LAYERS
     assert [leaf.tolist() for leaf in found.values()] == [[0.0], [[1.0]]] * 2
 
 
-def test_everything_annotated(xp):
+def test_everything_annotated(xp, tree_util):
     """`data` and `static` on each attribute: only what is data has paths."""
 
-    class Linear(lw.Pytree):
+    class Linear(nnx.Pytree):
         def __init__(self, din, dout):
-            self.din = lw.static(din)
-            self.dout = lw.static(dout)
-            self.w = lw.data(xp.ones((din, dout)))
-            self.b = lw.data(xp.zeros((dout,)))
+            self.din = nnx.static(din)
+            self.dout = nnx.static(dout)
+            self.w = nnx.data(xp.ones((din, dout)))
+            self.b = nnx.data(xp.zeros((dout,)))
 
-    class MLP(lw.Pytree):
+    class MLP(nnx.Pytree):
         def __init__(self, num_layers, dim):
-            self.num_layers = lw.static(num_layers)
-            self.layers = lw.data([Linear(dim, dim) for _ in range(num_layers)])
+            self.num_layers = nnx.static(num_layers)
+            self.layers = nnx.data([Linear(dim, dim) for _ in range(num_layers)])
 
-    check_layers(MLP(2, 1))
+    check_layers(tree_util, MLP(2, 1))
 
 
-def test_inferred(xp):
+def test_inferred(xp, tree_util):
     """Without annotations arrays are data, numbers are static, `List` holds data."""
 
-    class Linear(lw.Pytree):
+    class Linear(nnx.Pytree):
         def __init__(self, din, dout):
             self.din = din
             self.dout = dout
             self.w = xp.ones((din, dout))
             self.b = xp.zeros((dout,))
 
-    class MLP(lw.Pytree):
+    class MLP(nnx.Pytree):
         def __init__(self, num_layers, dim):
             self.num_layers = num_layers
-            self.layers = lw.List([Linear(dim, dim) for _ in range(num_layers)])
+            self.layers = nnx.List([Linear(dim, dim) for _ in range(num_layers)])
 
-    check_layers(MLP(2, 1))
+    check_layers(tree_util, MLP(2, 1))
 
 
 def test_what_is_data(xp):
     """Arrays and our own trees are; strings, numbers and plain containers are not."""
-    assert lw.is_data(xp.array(0))
-    assert lw.is_data(lw.List([]))
-    assert lw.is_data(lw.Dict())
-    assert not lw.is_data("hello")
-    assert not lw.is_data(42)
-    assert not lw.is_data([1, 2.0, 3j, xp.array(1)])
+    assert nnx.is_data(xp.array(0))
+    assert nnx.is_data(nnx.List([]))
+    assert nnx.is_data(nnx.Dict())
+    assert not nnx.is_data("hello")
+    assert not nnx.is_data(42)
+    assert not nnx.is_data([1, 2.0, 3j, xp.array(1)])
 
 
-def test_when_to_annotate(xp):
+def test_when_to_annotate(xp, tree_util):
     """Explicit data: an argument of any type, a number, a value that may be None."""
 
-    class Bar(lw.Pytree):
+    class Bar(nnx.Pytree):
         def __init__(self, x, use_bias):
-            self.x = lw.data(x)
-            self.y = lw.data(42)
-            self.ls = lw.List([xp.array(i) for i in range(3)])
-            self.bias = lw.data(None)
+            self.x = nnx.data(x)
+            self.y = nnx.data(42)
+            self.ls = nnx.List([xp.array(i) for i in range(3)])
+            self.bias = nnx.data(None)
             if use_bias:
-                self.bias = lw.Dict(value=xp.array(0.0))
+                self.bias = nnx.Dict(value=xp.array(0.0))
 
-    found = structure(Bar(1.0, use_bias=True))
+    found = structure(tree_util, Bar(1.0, use_bias=True))
     assert {path: float(leaf) for path, leaf in found.items()} == {
         "tree.bias['value']": 0.0,
         "tree.ls[0]": 0.0,
@@ -93,26 +94,26 @@ def test_when_to_annotate(xp):
         "tree.x": 1.0,
         "tree.y": 42.0,
     }
-    assert [*structure(Bar(1.0, use_bias=False))][:1] == ["tree.ls[0]"]
+    assert [*structure(tree_util, Bar(1.0, use_bias=False))][:1] == ["tree.ls[0]"]
 
 
-def test_dataclasses(xp):
+def test_dataclasses(xp, tree_util):
     """Specifiers say what a field is; the others are what their values make them."""
 
-    @lw.dataclass
-    class Foo(lw.Pytree):
-        i: int = lw.data()
+    @nnx.dataclass
+    class Foo(nnx.Pytree):
+        i: int = nnx.data()
         x: object
         a: int
-        s: str = lw.static(default="hi", kw_only=True)
+        s: str = nnx.static(default="hi", kw_only=True)
 
-    @lw.dataclass
-    class Bar(lw.Pytree):
-        ls: list[Foo] = lw.data()
+    @nnx.dataclass
+    class Bar(nnx.Pytree):
+        ls: list[Foo] = nnx.data()
         shapes: list[int]
 
     bar = Bar(ls=[Foo(i, xp.array(42 * i), hash(i)) for i in range(2)], shapes=[8, 16])
-    found = structure(bar)
+    found = structure(tree_util, bar)
     assert {path: int(leaf) for path, leaf in found.items()} == {
         "tree.ls[0].i": 0,
         "tree.ls[0].x": 0,
@@ -121,45 +122,45 @@ def test_dataclasses(xp):
     }
 
 
-def test_dataclasses_of_the_standard_library():
+def test_dataclasses_of_the_standard_library(tree_util):
     """`metadata={"static": ...}` says it to the standard decorator."""
 
     @dataclasses.dataclass
-    class Bar(lw.Pytree):
+    class Bar(nnx.Pytree):
         a: int = dataclasses.field(metadata={"static": False})
         b: str = dataclasses.field(metadata={"static": True})
 
     bar = Bar(a=10, b="hello")
-    assert structure(bar) == {"tree.a": 10}
+    assert structure(tree_util, bar) == {"tree.a": 10}
     assert repr(bar).endswith("Bar(a=10, b='hello')")
 
 
-def test_attribute_updates(xp):
+def test_attribute_updates(xp, tree_util):
     """A kind stays through assignments, until one says otherwise."""
 
-    class Foo(lw.Pytree):
+    class Foo(nnx.Pytree):
         def __init__(self):
             self.a = xp.array(1.0)
             self.b = "Hello, world!"
-            self.c = lw.data(3.14)
+            self.c = nnx.data(3.14)
 
     foo = Foo()
-    assert {path: float(leaf) for path, leaf in structure(foo).items()} == {
+    assert {path: float(leaf) for path, leaf in structure(tree_util, foo).items()} == {
         "tree.a": 1.0,
         "tree.c": 3.14,
     }
     foo.a = "🤔"
-    foo.b = lw.data(42)
-    foo.c = lw.static(0.5)
-    assert structure(foo) == {"tree.a": "🤔", "tree.b": 42}
+    foo.b = nnx.data(42)
+    foo.c = nnx.static(0.5)
+    assert structure(tree_util, foo) == {"tree.a": "🤔", "tree.b": 42}
 
 
 def test_arrays_marked_static(xp):
     """`static` around an array is refused."""
 
-    class Foo(lw.Pytree):
+    class Foo(nnx.Pytree):
         def __init__(self, name):
-            self.name = lw.static(name)
+            self.name = nnx.static(name)
 
     with pytest.raises(ValueError, match=r"assigned static\(...\) around data: .*name"):
         Foo(name=xp.array(123))
@@ -168,9 +169,9 @@ def test_arrays_marked_static(xp):
 def test_arrays_for_static_attributes(xp):
     """So is an array for an attribute that is known to be static."""
 
-    class Foo(lw.Pytree):
+    class Foo(nnx.Pytree):
         def __init__(self, name):
-            self.name = lw.static(name)
+            self.name = nnx.static(name)
 
     foo = Foo(name="mattjj")
     with pytest.raises(ValueError, match=r"Cannot assign data to .*name") as caught:
@@ -182,7 +183,7 @@ def test_arrays_for_static_attributes(xp):
 def test_arrays_that_came_by_mutation(xp):
     """A static list that is filled in `__init__` is noticed at its end."""
 
-    class Foo(lw.Pytree):
+    class Foo(nnx.Pytree):
         def __init__(self):
             self.ls = []
             for i in range(5):
@@ -198,9 +199,9 @@ def test_arrays_that_came_by_mutation(xp):
 def test_annotations_inside_values():
     """Marks inside other structures are refused."""
 
-    class Foo(lw.Pytree):
+    class Foo(nnx.Pytree):
         def __init__(self):
-            self.a = [lw.data(1), lw.static(2)]
+            self.a = [nnx.data(1), nnx.static(2)]
 
     with pytest.raises(ValueError, match=r"Found data\(...\) inside the value of"):
         Foo()
@@ -216,29 +217,28 @@ class Store:
         return self
 
 
-class Off(Store, lw.Pytree, pytree=False):
+class Off(Store, nnx.Pytree, pytree=False):
     pass
 
 
-class Never(Store, lw.Object):
+class Never(Store, nnx.Object):
     pass
 
 
 @pytest.mark.parametrize("cls", [Off, Never])
-def test_turning_off_registration(cls, xp):
+def test_turning_off_registration(cls, xp, tree_util):
     """Without registration there are no checks, and the object is a leaf."""
     foo = cls().fill(xp)
-    assert lw.all_leaves([foo])
-    assert lw.tree_leaves(foo)[0] is foo
-    assert not lw.is_registered(cls)
+    assert tree_util.all_leaves([foo])
+    assert tree_util.tree_leaves(foo)[0] is foo
 
 
-class Shared(lw.Pytree):
+class Shared(nnx.Pytree):
     def __init__(self, xp):
         self.x = xp.array(1.0)
 
 
-class Parent(lw.Pytree):
+class Parent(nnx.Pytree):
     def __init__(self, xp):
         self.left = Shared(xp)
         self.right = self.left
@@ -246,27 +246,27 @@ class Parent(lw.Pytree):
 
 def test_duplicates(xp):
     """Two names for one object are found, with both paths."""
-    assert lw.find_duplicates(Parent(xp)) == [[("left",), ("right",)]]
-    assert lw.find_duplicates(Shared(xp)) == []
+    assert nnx.find_duplicates(Parent(xp)) == [[("left",), ("right",)]]
+    assert nnx.find_duplicates(Shared(xp)) == []
 
 
-def test_plain_maps_lose_sharing(xp):
+def test_plain_maps_lose_sharing(xp, tree_util):
     """A map rebuilds what it meets, each time it meets it."""
     parent = Parent(xp)
     assert parent.left is parent.right
-    mapped = lw.tree_map(lambda x: x, parent)
+    mapped = tree_util.tree_map(lambda x: x, parent)
     assert mapped.left is not mapped.right
 
 
 def test_split_and_update_keep_sharing(xp):
     """Split, merge and update carry one value for the two names."""
     parent = Parent(xp)
-    graphdef, state = lw.split(parent)
-    merged = lw.merge(graphdef, state)
+    graphdef, state = nnx.split(parent)
+    merged = nnx.merge(graphdef, state)
     assert merged.left is merged.right
     merged.left.x = merged.left.x + 1
-    state = lw.state(merged)
-    lw.update(parent, state)
+    state = nnx.state(merged)
+    nnx.update(parent, state)
     assert parent.left is parent.right
     assert float(parent.right.x) == 2.0
     text = "State({\n  'left': {\n    'x': " + repr(parent.left.x) + "\n  }\n})"
@@ -282,26 +282,26 @@ def test_state_of_what_is_no_pytree(cls, xp):
     one, two, six = foo.a[0], foo.a[1], foo.b
     inside = f"    0: {one!r},\n    1: {two!r}\n"
     text = f"State({{\n  'a': {{\n{inside}  }},\n  'b': {six!r}\n}})"
-    assert repr(lw.state(foo)) == text
-    again = lw.merge(*lw.split(foo))
+    assert repr(nnx.state(foo)) == text
+    again = nnx.merge(*nnx.split(foo))
     assert [int(x) for x in (*again.a, again.b)] == [2, 4, 6]
 
 
-class Block(lw.Module):
+class Block(nnx.Module):
     """A linear layer whose mean output is sown."""
 
     def __init__(self, xp, size):
-        self.weight = lw.Param(xp.ones((size, size)))
+        self.weight = nnx.Param(xp.ones((size, size)))
 
     def __call__(self, x):
         y = x @ self.weight
-        self.sow(lw.Intermediate, "y_mean", y.mean())
+        self.sow(nnx.Intermediate, "y_mean", y.mean())
         return y
 
 
-class MLP(lw.Module):
+class MLP(nnx.Module):
     def __init__(self, xp, layers, size):
-        self.blocks = lw.List([Block(xp, size) for _ in range(layers)])
+        self.blocks = nnx.List([Block(xp, size) for _ in range(layers)])
 
     def __call__(self, x):
         for block in self.blocks:
@@ -313,7 +313,7 @@ def test_sow_and_pop(xp):
     """What was sown comes out under the path of its module, and is gone then."""
     model = MLP(xp, 3, 2)
     model(xp.ones((1, 2)))
-    found = lw.pop(model, lw.Intermediate)
+    found = nnx.pop(model, nnx.Intermediate)
     assert [*found.blocks] == [0, 1, 2]
     means = [float(found.blocks[i].y_mean.value[0]) for i in range(3)]
     assert means == [2.0, 4.0, 8.0]
@@ -324,14 +324,14 @@ def test_sow_and_pop(xp):
         "    0: {",
         f"      'y_mean': Intermediate( # 1 ({found.blocks[0].y_mean[0].nbytes} B)",
     ]
-    assert lw.pop(model, lw.Intermediate) == lw.State({})
+    assert nnx.pop(model, nnx.Intermediate) == nnx.State({})
     assert not hasattr(model.blocks[0], "y_mean")
 
 
-class Model(lw.Module):
+class Model(nnx.Module):
     def __init__(self, xp):
-        self.first = lw.Param(xp.ones((2, 3)))
-        self.second = lw.Param(xp.ones((3, 4)))
+        self.first = nnx.Param(xp.ones((2, 3)))
+        self.second = nnx.Param(xp.ones((3, 4)))
 
     def __call__(self, x):
         x = self.perturb("xgrad", x @ self.first)
@@ -342,7 +342,7 @@ def test_state_of_perturbations(xp):
     """After the first run there are zeros under the name; they print as they are."""
     model = Model(xp)
     model(xp.ones((1, 2)))
-    state = lw.state(model, lw.Perturbation)
+    state = nnx.state(model, nnx.Perturbation)
     zeros = xp.zeros((1, 3))
     assert str(state) == (
         "State({\n"
@@ -352,5 +352,5 @@ def test_state_of_perturbations(xp):
         "})"
     )
     out = model(xp.ones((1, 2)))
-    lw.update(model, {"xgrad": zeros + 1})
+    nnx.update(model, {"xgrad": zeros + 1})
     assert (model(xp.ones((1, 2))) - out).tolist() == [[3.0] * 4]

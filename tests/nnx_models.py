@@ -3,15 +3,15 @@
 import jax
 from jax import numpy as jnp
 
-import leafwise as lw
+from leafwise import nn as nnx
 
 
-class Rngs(lw.Module):
+class Rngs(nnx.Module):
     """Random keys, one after another."""
 
     def __init__(self, seed):
         self.key = jax.random.key(seed)
-        self.count = lw.Variable(jnp.uint32(0))
+        self.count = nnx.Variable(jnp.uint32(0))
 
     def __call__(self):
         key = jax.random.fold_in(self.key, self.count.value)
@@ -19,26 +19,26 @@ class Rngs(lw.Module):
         return key
 
 
-class Linear(lw.Module):
+class Linear(nnx.Module):
     """A kernel and a bias."""
 
     def __init__(self, din, dout, rngs):
         self.din, self.dout = din, dout
-        self.kernel = lw.Param(jax.random.normal(rngs(), (din, dout)) / din**0.5)
-        self.bias = lw.Param(jnp.zeros(dout))
+        self.kernel = nnx.Param(jax.random.normal(rngs(), (din, dout)) / din**0.5)
+        self.bias = nnx.Param(jnp.zeros(dout))
 
     def __call__(self, x):
         return x @ self.kernel + self.bias
 
 
-class BatchNorm(lw.Module):
+class BatchNorm(nnx.Module):
     """Normalizes over the batch, and keeps running statistics."""
 
     def __init__(self, size):
-        self.scale = lw.Param(jnp.ones(size))
-        self.bias = lw.Param(jnp.zeros(size))
-        self.mean = lw.BatchStat(jnp.zeros(size))
-        self.var = lw.BatchStat(jnp.ones(size))
+        self.scale = nnx.Param(jnp.ones(size))
+        self.bias = nnx.Param(jnp.zeros(size))
+        self.mean = nnx.BatchStat(jnp.zeros(size))
+        self.var = nnx.BatchStat(jnp.ones(size))
         self.momentum = 0.99
 
     def __call__(self, x):
@@ -49,7 +49,7 @@ class BatchNorm(lw.Module):
         return (x - mean) * jax.lax.rsqrt(var + 1e-5) * self.scale + self.bias
 
 
-class Dropout(lw.Module):
+class Dropout(nnx.Module):
     """Sets some values to zero, unless it is deterministic."""
 
     def __init__(self, rate, rngs):
@@ -64,7 +64,7 @@ class Dropout(lw.Module):
         return jnp.where(keep, x / (1 - self.rate), 0)
 
 
-class Block(lw.Module):
+class Block(nnx.Module):
     """Linear, batch norm, dropout; the mean of what comes out is sown."""
 
     def __init__(self, din, dout, rngs):
@@ -74,15 +74,15 @@ class Block(lw.Module):
 
     def __call__(self, x):
         y = jax.nn.relu(self.dropout(self.bn(self.linear(x))))
-        self.sow(lw.Intermediate, "y_mean", jnp.mean(y))
+        self.sow(nnx.Intermediate, "y_mean", jnp.mean(y))
         return y
 
 
-class MLP(lw.Module):
+class MLP(nnx.Module):
     """Blocks, one after another."""
 
     def __init__(self, num_layers, dim, rngs):
-        self.blocks = lw.List([Block(dim, dim, rngs) for _ in range(num_layers)])
+        self.blocks = nnx.List([Block(dim, dim, rngs) for _ in range(num_layers)])
 
     def __call__(self, x):
         for block in self.blocks:
@@ -90,7 +90,7 @@ class MLP(lw.Module):
         return x
 
 
-class Perturbed(lw.Module):
+class Perturbed(nnx.Module):
     """Two layers, with a perturbation in between."""
 
     def __init__(self, rngs):
@@ -103,30 +103,30 @@ class Perturbed(lw.Module):
         return self.linear2(x)
 
 
-class Optimizer(lw.Module):
+class Optimizer(nnx.Module):
     """An optax transformation and its state."""
 
     def __init__(self, model, tx, wrt):
         self.tx = tx
         self.wrt = wrt
-        self.state = lw.data(tx.init(lw.state(model, wrt)))
+        self.state = nnx.data(tx.init(nnx.state(model, wrt)))
 
     def update(self, model, gradients):
         """Change what is trained of a model."""
-        params = lw.state(model, self.wrt)
+        params = nnx.state(model, self.wrt)
         updates, self.state = self.tx.update(gradients, self.state, params)
-        lw.update(model, lw.tree_map(jnp.add, params, updates))
+        nnx.update(model, jax.tree.map(jnp.add, params, updates))
 
 
 def train_step(model, optimizer, x, y):
     """Differentiate by the parameters and by the perturbation, and update."""
-    graphdef, params, perturbations = lw.split(model, lw.Param, lw.Perturbation)
+    graphdef, params, perturbations = nnx.split(model, nnx.Param, nnx.Perturbation)
 
     def loss_fn(params, perturbations):
-        model = lw.merge(graphdef, params, perturbations)
+        model = nnx.merge(graphdef, params, perturbations)
         return jnp.mean((model(x) - y) ** 2)
 
-    step = lw.integrations.value_and_grad(loss_fn, argnums=(0, 1))
+    step = nnx.value_and_grad(loss_fn, argnums=(0, 1))
     loss, (gradients, inner) = step(params, perturbations)
     optimizer.update(model, gradients)
     return loss, inner

@@ -1,14 +1,15 @@
 """Understanding PAX: registered subtrees, kinds, sub-modules.
 
-Each cell in our own words, on `leafwise.Module` and the numbers that the text uses.
+Each cell in our own words, on `leafwise.nn.Module` and the numbers that the text uses.
 """
 
 import pytest
 
 import leafwise as lw
+from leafwise import nn
 
 
-class Base(lw.Module):
+class Base(nn.Module):
     """The flag that modules of the text have."""
 
     def __init__(self):
@@ -65,9 +66,9 @@ def test_parameter_and_state():
     again = lw.tree_unflatten(treedef, leaves)
     assert str(again) == "Counter :: count=1  bias=0.0"
     assert again.name_to_kind == {
-        "is_training": lw.Kind.STATIC,
-        "count": lw.Kind.STATE,
-        "bias": lw.Kind.PARAMETER,
+        "is_training": nn.Kind.STATIC,
+        "count": nn.Kind.STATE,
+        "bias": nn.Kind.PARAMETER,
     }
     assert [*again.name_to_kind] == ["is_training", "count", "bias"]
 
@@ -77,10 +78,10 @@ def test_kinds_are_read_only_and_copied_on_write():
     counter = Counter()
     before = counter.name_to_kind
     with pytest.raises(TypeError):
-        before["count"] = lw.Kind.PARAMETER
+        before["count"] = nn.Kind.PARAMETER
     counter.register_parameter("more", 1.0)
     assert "more" not in before
-    assert counter.name_to_kind["more"] is lw.Kind.PARAMETER
+    assert counter.name_to_kind["more"] is nn.Kind.PARAMETER
 
 
 class Pair(Base):
@@ -95,8 +96,8 @@ class Pair(Base):
 def test_sub_modules():
     """The last cell, as it is described: sub-modules are detected or registered."""
     pair = Pair()
-    assert pair.name_to_kind["first"] is lw.Kind.MODULE
-    assert pair.name_to_kind["second"] is lw.Kind.MODULE
+    assert pair.name_to_kind["first"] is nn.Kind.MODULE
+    assert pair.name_to_kind["second"] is nn.Kind.MODULE
     pair.first.step()
     pair.second.step()
     pair.second.step()
@@ -117,5 +118,5 @@ def test_a_registered_name_keeps_its_kind():
     pair.register_subtree("third", 0)
     pair.third = Counter()
     pair.first = 5
-    assert pair.name_to_kind["third"] is lw.Kind.DATA
-    assert pair.name_to_kind["first"] is lw.Kind.MODULE
+    assert pair.name_to_kind["third"] is nn.Kind.DATA
+    assert pair.name_to_kind["first"] is nn.Kind.MODULE

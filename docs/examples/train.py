@@ -15,17 +15,18 @@ import optax
 from jax import numpy as jnp
 
 import leafwise as lw
+from leafwise import nn
 from leafwise.integrations import jit, value_and_grad
 
 
-class Linear(lw.Module):
+class Linear(nn.Module):
     """A layer that works in both directions."""
 
     def __init__(self, inputs: int, outputs: int, key: jax.Array) -> None:
         self.inputs, self.outputs = inputs, outputs
-        self.kernel = lw.Param(jax.random.normal(key, (inputs, outputs)) / inputs**0.5)
-        self.bias = lw.Param(jnp.zeros(outputs))
-        self.back_bias = lw.Param(jnp.zeros(inputs))
+        self.kernel = nn.Param(jax.random.normal(key, (inputs, outputs)) / inputs**0.5)
+        self.bias = nn.Param(jnp.zeros(outputs))
+        self.back_bias = nn.Param(jnp.zeros(inputs))
 
     def __call__(self, x: jax.Array) -> jax.Array:
         return x @ self.kernel + self.bias
@@ -35,13 +36,13 @@ class Linear(lw.Module):
         return x @ self.kernel.T + self.back_bias
 
 
-class Norm(lw.Module):
+class Norm(nn.Module):
     """Normalizes over the batch; at evaluation by what it has seen."""
 
     def __init__(self, size: int) -> None:
-        self.scale = lw.Param(jnp.ones(size))
-        self.mean = lw.BatchStat(jnp.zeros(size))
-        self.var = lw.BatchStat(jnp.ones(size))
+        self.scale = nn.Param(jnp.ones(size))
+        self.mean = nn.BatchStat(jnp.zeros(size))
+        self.var = nn.BatchStat(jnp.ones(size))
         self.training = True
 
     def __call__(self, x: jax.Array) -> jax.Array:
@@ -53,7 +54,7 @@ class Norm(lw.Module):
         return (x - mean) / jnp.sqrt(var + 1e-5) * self.scale
 
 
-class Autoencoder(lw.Module):
+class Autoencoder(nn.Module):
     """Encoder and decoder, which are the same layers."""
 
     def __init__(self, sizes: list[int], key: jax.Array) -> None:
@@ -72,14 +73,14 @@ class Autoencoder(lw.Module):
         return x
 
 
-class Training(lw.Module):
+class Training(nn.Module):
     """A model, its optimizer's state, and how far it has come."""
 
     def __init__(self, model: Autoencoder, rate: float) -> None:
         self.model = model
         self.optimizer = optax.adam(rate)
-        self.state = lw.data(self.optimizer.init(lw.state(model, lw.Param)))
-        self.steps = lw.Variable(0)
+        self.state = lw.data(self.optimizer.init(nn.state(model, nn.Param)))
+        self.steps = nn.Variable(0)
 
 
 def loss(model: Autoencoder, x: jax.Array) -> jax.Array:
@@ -92,9 +93,9 @@ def train_step(training: Training, x: jax.Array) -> jax.Array:
     """Take one step; everything that it changes is in `training`."""
     model = training.model
     value, gradients = value_and_grad(loss)(model, x)
-    params = lw.state(model, lw.Param)
+    params = nn.state(model, nn.Param)
     updates, training.state = training.optimizer.update(gradients, training.state)
-    lw.update(model, lw.tree_map(jnp.add, params, updates))
+    nn.update(model, lw.tree_map(jnp.add, params, updates))
     training.steps[...] += 1
     return value
 
@@ -106,7 +107,7 @@ def main(steps: int = 200) -> list[float]:
     x = jnp.sin(angles * jnp.arange(1, 6) / 2 + jnp.arange(5))
     training = Training(Autoencoder([5, 16, 3], model_key), rate=1e-2)
     losses = [float(train_step(training, x)) for _ in range(steps)]
-    lw.eval(training)
+    nn.eval(training)
     last = float(loss(training.model, x))
     print(f"{steps} steps: loss {losses[0]:.3f} to {losses[-1]:.3f}, then {last:.3f}")
     return losses

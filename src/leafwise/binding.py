@@ -52,7 +52,7 @@ _HOMES: Final = {
     "selection.flat": "from_flat to_flat",
     "selection.join": "tree_map_outer tree_zip_outer",
     "selection.merge": "tree_merge",
-    "selection.override": "override",
+    "selection.overrides": "override",
     "selection.partition": (
         "tree_combine tree_filter tree_group_by tree_labels tree_mask tree_partition "
         "tree_unmask"

@@ -178,11 +178,11 @@ class SharedError(LeafwiseError, ValueError):
         again: Path where it stands again.
 
     Example:
-        >>> import leafwise as lw
-        >>> weight = lw.Param(0.5)
+        >>> from leafwise import nn
+        >>> weight = nn.Param(0.5)
         >>> try:
-        ...     lw.split({"a": weight, "b": weight}, on_shared="error")
-        ... except lw.SharedError as error:
+        ...     nn.split({"a": weight, "b": weight}, on_shared="error")
+        ... except nn.SharedError as error:
         ...     print(error.first, error.again)
         ('a',) ('b',)
     """
@@ -202,8 +202,8 @@ class TraceError(LeafwiseError, RuntimeError):
         attribute: The name of the attribute.
 
     Example:
-        >>> import leafwise as lw
-        >>> issubclass(lw.TraceError, RuntimeError)
+        >>> from leafwise import nn
+        >>> issubclass(nn.TraceError, RuntimeError)
         True
     """
 

@@ -44,8 +44,8 @@ class Kind(enum.Enum):
         is_data: Whether attributes of this kind are children.
 
     Example:
-        >>> import leafwise as lw
-        >>> [kind.name for kind in lw.Kind if kind.is_data]
+        >>> from leafwise import nn
+        >>> [kind.name for kind in nn.Kind if kind.is_data]
         ['DATA', 'PARAMETER', 'STATE', 'FROZEN', 'MODULE']
 
     The finer kinds are those of PAX, the two-valued reading is that of Flax NNX.
@@ -304,10 +304,11 @@ def parameter(*value: Any, **options: Any) -> Any:
 
     Example:
         >>> import leafwise as lw
+        >>> from leafwise import nn
         >>> class Linear(lw.Pytree):
         ...     def __init__(self):
-        ...         self.weight = lw.parameter(0.5)
-        >>> lw.name_to_kind(Linear())["weight"]
+        ...         self.weight = nn.parameter(0.5)
+        >>> nn.name_to_kind(Linear())["weight"]
         <Kind.PARAMETER: 'parameter'>
     """
     return _specify(Kind.PARAMETER, value, options)
@@ -333,10 +334,11 @@ def state_value(*value: Any, **options: Any) -> Any:
 
     Example:
         >>> import leafwise as lw
+        >>> from leafwise import nn
         >>> class Counter(lw.Pytree):
         ...     def __init__(self):
-        ...         self.count = lw.state_value(0)
-        >>> lw.name_to_kind(Counter())["count"]
+        ...         self.count = nn.state_value(0)
+        >>> nn.name_to_kind(Counter())["count"]
         <Kind.STATE: 'state'>
     """
     return _specify(Kind.STATE, value, options)

@@ -1,6 +1,7 @@
 """Short names for the operations: `tree.map`, `tree.flatten`, `tree.leaves`.
 
-Owns no logic; each name is the function of `leafwise` with `tree_` before it.
+Owns no logic; each name is the function of `leafwise` with `tree_` before it, and each
+of these has its short name here.
 
 Example:
     >>> import leafwise as lw
@@ -10,6 +11,9 @@ Example:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Final
+
+from .lazy import later
 from .ops.fold import tree_all as all
 from .ops.fold import tree_any as any
 from .ops.fold import tree_max as max
@@ -36,10 +40,10 @@ from .ops.map import tree_paths as paths
 from .ops.map import tree_replace_nones as replace_nones
 from .ops.map import tree_structure as structure
 from .ops.map import tree_unflatten as unflatten
+from .ops.parallel import tree_gather as gather
 from .ops.prefix import tree_broadcast_common as broadcast_common
 from .ops.prefix import tree_broadcast_map as broadcast_map
 from .ops.prefix import tree_broadcast_map_with_path as broadcast_map_with_path
-from .ops.prefix import tree_broadcast_prefix as broadcast
 from .ops.prefix import tree_broadcast_prefix as broadcast_prefix
 from .ops.transpose import tree_transpose as transpose
 from .ops.transpose import tree_transpose_map as transpose_map
@@ -49,19 +53,38 @@ from .ops.visit import tree_visit as visit
 from .ops.visit import tree_walk as walk
 
 
+if TYPE_CHECKING:
+    from .selection.diff import tree_diff as diff
+    from .selection.merge import tree_merge as merge
+    from .selection.partition import tree_combine as combine
+    from .selection.partition import tree_partition as partition
+
+_HOMES: Final = {
+    "selection.diff": "diff=tree_diff",
+    "selection.merge": "merge=tree_merge",
+    "selection.partition": "combine=tree_combine partition=tree_partition",
+}
+"""The modules that are loaded when one of their names is first asked for."""
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__, _HOMES)
+
+
 __all__ = [
     "all",
     "any",
-    "broadcast",
     "broadcast_common",
     "broadcast_map",
     "broadcast_map_with_path",
     "broadcast_prefix",
     "children",
+    "combine",
+    "diff",
     "equal",
     "flatten",
     "flatten_one_level",
     "flatten_with_path",
+    "gather",
     "is_leaf",
     "iter",
     "leaves",
@@ -73,7 +96,9 @@ __all__ = [
     "map_with_path",
     "map_with_path_",
     "max",
+    "merge",
     "min",
+    "partition",
     "paths",
     "reduce",
     "reduce_associative",

@@ -1,25 +1,52 @@
-"""Type aliases for annotations: `PyTree[T]` and what functions take.
+"""Names for annotations: `PyTree[T]`, what functions take, and what they return.
 
-Owns names for types only; it imports nothing of leafwise. The package itself
-reads it only when it is type-checked, so that `import leafwise` stays cheap:
-write `from leafwise.typing import PyTree`.
+Owns aliases only. The package itself reads it only when it is type-checked, so that
+`import leafwise` stays cheap: write `from leafwise.typing import PyTree`. The classes
+of results are loaded when they are first asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import UnionType
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from typing_extensions import TypeAliasType
 
+from .lazy import later
+
+
+if TYPE_CHECKING:
+    from .binding import Namespace as Namespace
+    from .core.explain import Difference as Difference
+    from .core.node import Rule as Rule
+    from .ops.inspect import OneLevel as OneLevel
+    from .ops.visit import Visit as Visit
+
 
 __all__ = [
+    "Difference",
     "FlattenFunc",
     "IsLeaf",
+    "Namespace",
+    "OneLevel",
     "PyTree",
+    "Rule",
     "UnflattenFunc",
+    "Visit",
 ]
+
+_HOMES: Final = {
+    "binding": "Namespace",
+    "core.explain": "Difference",
+    "core.node": "Rule",
+    "ops.inspect": "OneLevel",
+    "ops.visit": "Visit",
+}
+"""The modules that are loaded when one of their names is first asked for."""
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__, _HOMES)
 
 T = TypeVar("T")
 

@@ -1,6 +1,7 @@
 """The public surface: what is exported, what is imported, what stays below what."""
 
 import ast
+import builtins
 import importlib
 import inspect
 import re
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import leafwise as lw
+from leafwise import nn
+from leafwise.lazy import homes
 
 
 SOURCE = Path(inspect.getfile(lw)).parent
@@ -25,26 +28,67 @@ def test_all_names_are_listed():
         for name in dir(lw)
         if not name.startswith("_") and not inspect.ismodule(getattr(lw, name))
     }
-    helpers = {"annotations", "import_module", "Any", "TYPE_CHECKING"}
-    assert public - helpers | {"tree", "__version__"} == {*lw.__all__}
+    helpers = {"annotations", "import_module", "later", "Final", "TYPE_CHECKING"}
+    assert public - helpers == {*lw.__all__}
+    assert len(lw.__all__) <= 100
 
 
-@pytest.mark.parametrize("package", [lw, lw.integrations], ids=lambda p: p.__name__)
-def test_type_checkers_see_what_is_loaded_later(package):
-    """The block for them names the same homes as the table."""
-    tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
+def test_a_star_import_hides_no_builtin():
+    """Of the package; its rooms are imported by their names."""
+    names = {}
+    exec("from leafwise import *", names)
+    assert not {*lw.__all__} - {*names}
+    assert not {*lw.__all__} & {*vars(builtins)}
+
+
+LAZY = [lw, lw.nn, lw.selection, lw.integrations, lw.typing, lw.tree]
+
+
+@pytest.mark.parametrize("module", LAZY, ids=lambda module: module.__name__)
+def test_type_checkers_see_what_is_loaded_later(module):
+    """The block for them names the same homes as the table, and each name loads."""
+    tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
     (block,) = (
         node
         for node in tree.body
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
     )
     seen = {
-        alias.name: node.module for node in block.body for alias in node.names
-    }  # of `from . import x` the module is None
-    told = getattr(package, "_LATER", None) or package._HOMES
-    assert seen == told | dict.fromkeys(getattr(package, "_ROOMS", ()))
-    for name in told:
-        assert getattr(package, name) is not None
+        alias.asname: ("." * (node.level - 1) + (node.module or ""), alias.name)
+        for node in block.body
+        for alias in node.names
+    }
+    rooms = {name for name, (home, _) in seen.items() if not home}
+    told = homes(module._HOMES)
+    assert {name: home for name, home in seen.items() if name not in rooms} == told
+    assert {*seen} | {*module.__all__} <= {*dir(module)}
+    for name in seen:
+        assert getattr(module, name) is not None
+        assert name in module.__all__ or name in rooms
+    with pytest.raises(AttributeError, match="has no attribute 'nothing_of_the_kind'"):
+        module.nothing_of_the_kind  # noqa: B018
+
+
+def test_what_two_rooms_have_is_one_thing():
+    """What trees in general and NNX's world share; and nothing hides a submodule."""
+    for room in (lw.nn, lw.selection):
+        for name in room.__all__:
+            assert getattr(room, name) is getattr(lw, name, getattr(room, name))
+            assert not (Path(room.__file__).parent / f"{name}.py").exists()
+    shared = {*lw.__all__} & {*lw.nn.__all__}
+    assert shared == {
+        "Dict",
+        "List",
+        "Pytree",
+        "check_pytree",
+        "data",
+        "dataclass",
+        "field",
+        "is_data",
+        "parameter",
+        "register_data_type",
+        "static",
+    }
 
 
 def test_what_is_not_asked_for_is_not_loaded():
@@ -54,16 +98,22 @@ def test_what_is_not_asked_for_is_not_loaded():
         "lw.Pytree, lw.at, lw.integrations.jit; print(*{*sys.modules} - before)"
     )
     loaded = subprocess.check_output([sys.executable, "-c", code], text=True).split()
-    later = {"objects.pytree", "selection.edit", "integrations.transforms", "kinds"}
+    later = {"nn.pytree", "selection.edit", "integrations.transforms", "kinds"}
     assert {f"leafwise.{name}" for name in later} <= {*loaded}
 
 
 @pytest.mark.parametrize(
-    "name", sorted({*lw.__all__} - {"Data", "MISSING", "Static", "__version__"})
+    ("module", "name"),
+    [
+        (module, name)
+        for module in (lw, lw.nn, lw.selection)
+        for name in module.__all__
+        if name not in ("Data", "MISSING", "Static")
+    ],
 )
-def test_each_public_name_has_an_example(name):
+def test_each_public_name_has_an_example(module, name):
     """Every public docstring shows an example."""
-    assert ">>> " in (getattr(lw, name).__doc__ or "")
+    assert ">>> " in (getattr(module, name).__doc__ or "")
 
 
 def test_importing_needs_nothing_but_the_standard_library():
@@ -129,11 +179,11 @@ def test_each_module_of_the_api_page_can_be_imported(name):
 
 
 def test_filters_are_imported_by_name():
-    """From the module that the page names; they are those of the package."""
-    from leafwise.filters import Not
+    """From the module that the page names; the package has the same."""
+    from leafwise.nn.filters import Not
 
-    assert Not is lw.filters.Not
-    assert {*lw.filters.__all__} >= {"All", "Any", "OfType", "predicate"}
+    assert Not is nn.filters.Not is nn.Not
+    assert {*nn.filters.__all__} >= {"All", "Any", "OfType", "predicate"}
 
 
 def test_the_package_is_typed():

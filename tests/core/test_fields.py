@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import leafwise as lw
+from leafwise import nn
 
 
 def message(error):
@@ -207,14 +208,14 @@ def test_markers_that_disagree_are_refused():
     [
         (lambda: lw.static(metadata={"static": True}), False),
         (lambda: lw.static(metadata={"pytree_node": False, "static": 1}), False),
-        (lambda: lw.static(metadata={"kind": lw.Kind.STATIC}), False),
+        (lambda: lw.static(metadata={"kind": nn.Kind.STATIC}), False),
         (lambda: lw.field(metadata={"pytree_node": False}), False),
         (lambda: lw.field(metadata={"static": True}), False),
         (lambda: lw.field(pytree_node=False, metadata={"static": True}), False),
         (lambda: lw.data(metadata={"static": False}), True),
-        (lambda: lw.parameter(metadata={"pytree_node": True}), True),
-        (lambda: lw.parameter(metadata={"kind": lw.Kind.PARAMETER}), True),
-        (lambda: lw.field(metadata={"kind": lw.Kind.STATE}), True),
+        (lambda: nn.parameter(metadata={"pytree_node": True}), True),
+        (lambda: nn.parameter(metadata={"kind": nn.Kind.PARAMETER}), True),
+        (lambda: lw.field(metadata={"kind": nn.Kind.STATE}), True),
     ],
 )
 def test_metadata_may_say_the_same_again(field, is_data):
@@ -245,7 +246,7 @@ def test_metadata_may_say_the_same_again(field, is_data):
             "metadata 'pytree_node': True and metadata 'static': True disagree",
         ),
         (
-            lambda: lw.parameter(metadata={"kind": lw.Kind.STATE}),
+            lambda: nn.parameter(metadata={"kind": nn.Kind.STATE}),
             "kind=Kind.PARAMETER and metadata 'kind': Kind.STATE disagree",
         ),
         (

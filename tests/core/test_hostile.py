@@ -12,6 +12,7 @@ from collections import OrderedDict, defaultdict, namedtuple
 import pytest
 
 import leafwise as lw
+from leafwise import nn
 from leafwise.core.safely import add_note, class_name, printed, shown, type_name
 
 
@@ -272,7 +273,7 @@ def test_a_second_note_of_an_exception_that_cannot_be_changed():
 @pytest.mark.parametrize("error", ERRORS)
 def test_an_exception_that_leaves_one_of_our_contexts(error):
     """A context manager changes nothing of it."""
-    contexts = [lw.unsafe_mutation]
+    contexts = [nn.unsafe_mutation]
     if hasattr(lw, "engine"):
         contexts += [lw.engine.disabled, lw.engine.enabled, lw.engine.eager]
     for context in contexts:
@@ -431,9 +432,9 @@ def selecting(x):
     yield lambda: lw.tree_merge({"a": {x: 1}}, {"a": {x: 2}}, conflict="error")
     yield lambda: lw.tree_merge({"a": 1}, {"a": 2}, conflict=x)
     yield lambda: lw.tree_merge({"a": x}, {"a": [x]}, conflict="error")
-    yield lambda: lw.override({"a": x}, ["a=1", "b=2"])
-    yield lambda: lw.override({x: 1}, ["b=2"])
-    yield lambda: lw.assert_trees_equal({x: [x]}, {x: [1]})
+    yield lambda: lw.selection.override({"a": x}, ["a=1", "b=2"])
+    yield lambda: lw.selection.override({x: 1}, ["b=2"])
+    yield lambda: lw.selection.assert_trees_equal({x: [x]}, {x: [1]})
 
 
 GROUPS = [structures, aux_data, registering, selecting]
@@ -490,10 +491,10 @@ def test_what_is_printed_has_a_text(value):
         str(lw.tree_structure(model)),
         lw.explain_leaf(value),
         repr(lw.data(value)),
-        repr(lw.Param(value)),
+        repr(nn.Param(value)),
         repr(lw.Partial(bad, value).func),
         repr(lw.at([value])["[0]"]),
-        repr(lw.state(lw.List([lw.Param(value)]))),
+        repr(nn.state(lw.List([nn.Param(value)]))),
         *map(str, NS.tree_structure(node).explain(NS.tree_structure([node]))),
     ):
         assert type(said) is str

@@ -350,7 +350,7 @@ def work():
     bridge.status()
     class Model(lw.Pytree):
         def __init__(self):
-            self.x = lw.Param(1)
+            self.x = lw.nn.Param(1)
     assert lw.tree_leaves(Model()) == [1]
     if hasattr(lw, "engine"):
         with lw.engine.eager():

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import leafwise as lw
+from leafwise import nn
 from leafwise.core.values import Undecided, Values, alike
 
 
@@ -133,7 +134,7 @@ def agreed(a, b, **options):
             atol=options.get("atol", 0),
         )
         try:
-            lw.assert_trees_equal(*pair, is_leaf=is_leaf, **options)
+            lw.selection.assert_trees_equal(*pair, is_leaf=is_leaf, **options)
         except AssertionError:
             answers.add(False)
         else:
@@ -317,7 +318,7 @@ def test_nan_by_place_can_be_switched_off(case):
     (change,) = lw.tree_diff(tree, tree, equal_nan=False, is_leaf=is_leaf)
     assert str(change.path) == ".y"
     with pytest.raises(AssertionError):
-        lw.assert_trees_equal(tree, tree, equal_nan=False, is_leaf=is_leaf)
+        lw.selection.assert_trees_equal(tree, tree, equal_nan=False, is_leaf=is_leaf)
     assert lw.tree_equal([1, "a"], [1, "a"], equal_nan=False)
     assert Values(equal_nan=False).same(Raising, Raising)
 
@@ -402,7 +403,7 @@ def test_a_tolerance_is_a_number_that_is_not_negative():
 )
 def test_what_cannot_be_decided_is_an_error_with_the_path(a, b, why):
     """It is the same one for all functions."""
-    for compare in (lw.tree_equal, lw.tree_diff, lw.assert_trees_equal):
+    for compare in (lw.tree_equal, lw.tree_diff, lw.selection.assert_trees_equal):
         with pytest.raises(lw.CompareError) as caught:
             compare({"x": [0, a]}, {"x": [0, b]}, is_leaf=tuple)
         assert str(caught.value).startswith(
@@ -470,16 +471,18 @@ def test_records_of_a_diff_are_compared_by_value():
 
 def test_states_and_masked_leaves_with_arrays_are_compared():
     """`==` of a record never raises, and means what the functions mean."""
-    state = lw.State({"a": lw.Param(np.array([NAN])), "b": {"c": Config(x=np.ones(2))}})
+    state = nn.State({"a": nn.Param(np.array([NAN])), "b": {"c": Config(x=np.ones(2))}})
     assert state == copy.deepcopy(state)
-    assert state != lw.State({"a": lw.Param(np.array([[NAN]])), "b": {"c": 1}})
-    assert lw.State({"a": 1}) != lw.State({"a": True})
-    assert lw.State({"a": 1}) != lw.State({"a": 1.0})
-    assert lw.State({"a": Raising()}) != lw.State({"a": Raising()})
-    assert lw.Masked(np.ones(2)) == lw.Masked(np.ones(2))
-    assert lw.Masked(np.ones(2)) != lw.Masked(np.zeros(2))
-    assert hash(lw.Masked(np.ones(2))) == hash(lw.Masked(np.ones(2)))
-    masked = lw.tree_mask({"w": np.ones(2), "n": 1}, "w")
+    assert state != nn.State({"a": nn.Param(np.array([[NAN]])), "b": {"c": 1}})
+    assert nn.State({"a": 1}) != nn.State({"a": True})
+    assert nn.State({"a": 1}) != nn.State({"a": 1.0})
+    assert nn.State({"a": Raising()}) != nn.State({"a": Raising()})
+    assert lw.selection.Masked(np.ones(2)) == lw.selection.Masked(np.ones(2))
+    assert lw.selection.Masked(np.ones(2)) != lw.selection.Masked(np.zeros(2))
+    assert hash(lw.selection.Masked(np.ones(2))) == hash(
+        lw.selection.Masked(np.ones(2))
+    )
+    masked = lw.selection.tree_mask({"w": np.ones(2), "n": 1}, "w")
     assert lw.tree_equal(masked, lw.tree_map(lambda x: x, copy.deepcopy(masked)))
     assert not alike(Raising(), Raising())
 

@@ -60,7 +60,7 @@ def copied(value: Any) -> Any:
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
-def compare_changes(one: Round, a: Any, b: Any, diff: lw.TreeDiff) -> None:
+def compare_changes(one: Round, a: Any, b: Any, diff: lw.selection.TreeDiff) -> None:
     """Compare what was found with the model, and the two functions that say less."""
     expected = changes(a, b)
     found = [(change.kind, str(change.path)) for change in diff]
@@ -70,7 +70,7 @@ def compare_changes(one: Round, a: Any, b: Any, diff: lw.TreeDiff) -> None:
             if value is not lw.MISSING:
                 one.holds("the value at the path", change.path(tree) is value)
     try:
-        lw.assert_trees_equal(a, b)
+        lw.selection.assert_trees_equal(a, b)
         passes = True
     except AssertionError:
         passes = False

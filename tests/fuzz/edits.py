@@ -65,7 +65,7 @@ def selector(random: Random, path: Path) -> Any:
     if form == 0:
         return lw.KeyPath.parse(text)
     if form == 1:
-        return lw.selector(text)
+        return lw.selection.selector(text)
     if form == 2 and path:
         return ".".join(map(str, path))
     return text
@@ -121,7 +121,7 @@ def read_pattern(one: Round, trees: Trees, tree: Any) -> Any:
     text = patterns.text_of(steps)
     one.step(f"pattern {text!r}")
     expected = patterns.meant(steps, tree)
-    found = lw.select(tree, text, missing_ok=True)
+    found = lw.at(tree, missing_ok=True)[text]
     shown = [(model.text(path), told(value)) for path, value in expected]
     one.same("items", shown, [(str(path), told(x)) for path, x in found.items()])
     one.same("count", len(expected), found.count())
@@ -257,7 +257,7 @@ def move(one: Round, trees: Trees, tree: Any) -> Any:
         one,
         f"move {first} to {second}",
         lambda: model.insert(model.drop(tree, source), target, model.get(tree, source)),
-        lambda: lw.tree_move(tree, first, second),
+        lambda: lw.selection.tree_move(tree, first, second),
     )
 
 
@@ -269,7 +269,7 @@ def rename(one: Round, trees: Trees, tree: Any) -> Any:
         one,
         f"rename {what} to {name!r}",
         lambda: model.rename(tree, path, name),
-        lambda: lw.tree_rename(tree, what, name),
+        lambda: lw.selection.tree_rename(tree, what, name),
     )
 
 
@@ -293,7 +293,10 @@ def update(one: Round, trees: Trees, tree: Any) -> Any:
         return made
 
     return compared(
-        one, f"update {[*edits]}", expected, lambda: lw.tree_update(tree, edits)
+        one,
+        f"update {[*edits]}",
+        expected,
+        lambda: lw.selection.tree_update(tree, edits),
     )
 
 
@@ -304,7 +307,7 @@ def point(one: Round, trees: Trees, tree: Any) -> Any:
         one,
         f"tree_at {path}",
         lambda: model.put(tree, path, value),
-        lambda: lw.tree_at(lambda root: model.get(root, path), tree, value),
+        lambda: lw.selection.tree_at(lambda root: model.get(root, path), tree, value),
     )
 
 

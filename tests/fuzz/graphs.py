@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import leafwise as lw
+from leafwise import nn
 
 from .runner import Round
 from .tell import told
@@ -22,16 +23,16 @@ class Node(lw.Pytree):
     """Has any attributes."""
 
 
-class Off(lw.Object):
+class Off(nn.Object):
     """Has any attributes."""
 
 
-class Chain(lw.Module):
+class Chain(nn.Module):
     """Has any attributes."""
 
 
 OBJECTS = (Node, Off, Chain, lw.List, lw.Dict)
-VARIABLES = (lw.Param, lw.Cache, lw.Intermediate)
+VARIABLES = (nn.Param, nn.Cache, nn.Intermediate)
 Table = list[Any]
 
 
@@ -94,13 +95,13 @@ def parts(thing: Any) -> list[tuple[Any, Any]]:
         return [*enumerate(thing)]
     if isinstance(thing, lw.Dict | dict):
         return [(name, thing[name]) for name in sorted(thing)]
-    names = vars(thing) if isinstance(thing, lw.Module) else sorted(vars(thing))
+    names = vars(thing) if isinstance(thing, nn.Module) else sorted(vars(thing))
     return [(name, vars(thing)[name]) for name in names]
 
 
 def is_thing(part: Any) -> bool:
     """Say whether something counts once, wherever it stands."""
-    return isinstance(part, (*OBJECTS, lw.Variable))
+    return isinstance(part, (*OBJECTS, nn.Variable))
 
 
 def is_plain(part: Any) -> bool:
@@ -117,7 +118,7 @@ def things_of(graph: Any) -> list[Any]:
             if id(part) in found:
                 return
             found[id(part)] = part
-            if isinstance(part, lw.Variable):
+            if isinstance(part, nn.Variable):
                 return
         if is_thing(part) or is_plain(part):
             for _, child in parts(part):
@@ -140,7 +141,7 @@ def table_of(graph: Any) -> Table:
         return told(part)
 
     def row(thing: Any) -> Any:
-        if isinstance(thing, lw.Variable):
+        if isinstance(thing, nn.Variable):
             held = told(thing.get_raw_value())
             return type(thing).__name__, held, thing.get_metadata()
         return type(thing).__name__, [
@@ -163,7 +164,7 @@ def values_at(graph: Any) -> dict[tuple[Any, ...], Any]:
             if id(part) in seen:
                 return
             seen.add(id(part))
-        if isinstance(part, lw.Variable):
+        if isinstance(part, nn.Variable):
             found[path] = part
         elif is_thing(part) or is_plain(part):
             for name, child in parts(part):
@@ -185,19 +186,19 @@ def split_and_merge(one: Round, graph: Any) -> Any:
     filters = one.random.choices(
         (*VARIABLES, int, np.ndarray), k=one.random.randrange(3)
     )
-    graphdef, *states = lw.split(graph, *filters, ...)
+    graphdef, *states = nn.split(graph, *filters, ...)
     one.same("number of states", len(filters) + 1, len(states))
-    flat = [dict(lw.to_flat_state(state)) for state in states]
+    flat = [dict(nn.to_flat_state(state)) for state in states]
     left = values_at(graph)
     for place, part in enumerate(flat):
         wanted = filters[place] if place < len(filters) else object
         expected = {p: x for p, x in left.items() if isinstance(x, wanted)}
         one.same(f"state {place}", _ids(expected), _ids(part))
         left = {p: x for p, x in left.items() if p not in expected}
-    again = lw.merge(graphdef, *one.random.sample(states, len(states)), copy=True)
+    again = nn.merge(graphdef, *one.random.sample(states, len(states)), copy=True)
     one.same("merged", before, table_of(again))
-    one.same("graphdef", lw.graphdef(again), graphdef)
-    one.same("hash", hash(lw.graphdef(again)), hash(graphdef))
+    one.same("graphdef", nn.graphdef(again), graphdef)
+    one.same("hash", hash(nn.graphdef(again)), hash(graphdef))
     one.holds("nothing in common", not _changeable(graph) & _changeable(again))
     one.same("untouched", before, table_of(graph))
     return again
@@ -214,7 +215,7 @@ def _changeable(graph: Any) -> set[int]:
 def clone(one: Round, graph: Any) -> Any:
     """The same table, and nothing in common; also by `copy` and `pickle`."""
     before = table_of(graph)
-    for make in (lw.clone, copy.deepcopy, _pickled):
+    for make in (nn.clone, copy.deepcopy, _pickled):
         again = make(graph)
         one.same(make.__name__, before, table_of(again))
         one.holds("nothing in common", not _changeable(graph) & _changeable(again))
@@ -241,17 +242,17 @@ def update(one: Round, graph: Any) -> Any:
             level = level.setdefault(key, {})
         level[path[-1]] = written
     one.step(f"update {new}")
-    lw.update(graph, nested)
+    nn.update(graph, nested)
     one.same("the same objects", known, [*map(id, things_of(graph))])
     after = values_at(graph)
     one.same("the same paths", sorted(map(repr, flat)), sorted(map(repr, after)))
     for path, part in after.items():
-        bare = part.get_raw_value() if isinstance(part, lw.Variable) else part
+        bare = part.get_raw_value() if isinstance(part, nn.Variable) else part
         if path in new:
             one.same(f"value at {path}", told(new[path]), told(bare))
-        elif not isinstance(part, lw.Variable):
+        elif not isinstance(part, nn.Variable):
             one.same(f"value at {path}", told(flat[path]), told(bare))
-    lw.update(graph, lw.state(graph))
+    nn.update(graph, nn.state(graph))
     one.same("with its own state", _told(after), _told(values_at(graph)))
     return graph
 
@@ -266,11 +267,11 @@ def pop(one: Round, graph: Any) -> Any:
     there = {id(x): x for x in things_of(graph) if isinstance(x, wanted)}
     rest = [id(x) for x in things_of(graph) if not isinstance(x, wanted)]
     try:
-        popped = lw.pop(graph, wanted)
+        popped = nn.pop(graph, wanted)
     except ValueError:
         one.same("nothing popped", before, table_of(graph))
         return graph
-    taken = [*dict(lw.to_flat_state(popped)).values()]
+    taken = [*dict(nn.to_flat_state(popped)).values()]
     one.same("popped", sorted(there), sorted(map(id, taken)))
     one.same("left", sorted(rest), sorted(map(id, things_of(graph))))
     return graph
@@ -291,18 +292,18 @@ def duplicates(one: Round, graph: Any) -> Any:
                 count(child)
 
     for thing in things_of(graph):
-        if not isinstance(thing, lw.Variable):
+        if not isinstance(thing, nn.Variable):
             for _, part in parts(thing):
                 count(part)
     expected = sorted(number for number in counts.values() if number > 1)
-    found = lw.find_duplicates(graph)
+    found = nn.find_duplicates(graph)
     one.same("places of duplicates", expected, sorted(map(len, found)))
     return graph
 
 
 def go_through(one: Round, graph: Any) -> Any:
     """Each object is met once; so are the variables."""
-    met = [x for _, x in lw.iter_graph(graph) if is_thing(x)]
+    met = [x for _, x in nn.iter_graph(graph) if is_thing(x)]
     one.same("iter_graph", sorted(map(id, things_of(graph))), sorted(map(id, met)))
     return graph
 

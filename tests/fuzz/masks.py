@@ -90,9 +90,11 @@ def filters(one: Round, tree: Any, chosen: list[Chosen], options: Any) -> None:
     """What is not meant is filled."""
     what, test = chosen[0]
     expected = mapped(lambda path, x: x if test(path, x) else "fill", tree, options)
-    found = lw.tree_filter(tree, what, fill="fill", missing_ok=True, **options)
+    found = lw.selection.tree_filter(
+        tree, what, fill="fill", missing_ok=True, **options
+    )
     one.same("filter", expected, told(found))
-    mask = lw.select(tree, what, missing_ok=True, **options).mask()
+    mask = lw.at(tree, missing_ok=True, **options)[what].mask()
     one.same(
         "mask", mapped(lambda path, x: bool(test(path, x)), tree, options), told(mask)
     )
@@ -101,7 +103,8 @@ def filters(one: Round, tree: Any, chosen: list[Chosen], options: Any) -> None:
 def labels(one: Round, tree: Any, chosen: list[Chosen], options: Any) -> None:
     """The first selector that means a leaf labels it; leaves go by a function."""
     rules = {
-        lw.selector(what): name for (what, _), name in zip(chosen, "xy", strict=True)
+        lw.selection.selector(what): name
+        for (what, _), name in zip(chosen, "xy", strict=True)
     }
 
     if len(rules) < len(chosen):
@@ -113,9 +116,9 @@ def labels(one: Round, tree: Any, chosen: list[Chosen], options: Any) -> None:
         ]
         return (found or ["z"])[0]
 
-    found = lw.tree_labels(tree, rules, default="z", **options)
+    found = lw.selection.tree_labels(tree, rules, default="z", **options)
     one.same("labels", mapped(label, tree, options), told(found))
-    groups = lw.tree_group_by(tree, lambda value: told(value)[0], **options)
+    groups = lw.selection.tree_group_by(tree, lambda value: told(value)[0], **options)
     for name, group in groups.items():
         expected = mapped(
             lambda _, x, name=name: x if told(x)[0] == name else lw.MISSING,
@@ -130,8 +133,10 @@ def labels(one: Round, tree: Any, chosen: list[Chosen], options: Any) -> None:
 def hidden(one: Round, tree: Any, chosen: list[Chosen], options: Any) -> None:
     """What is masked is met by no walk, and comes back."""
     what, test = chosen[0]
-    masked = lw.tree_mask(tree, what, missing_ok=True, **options)
+    masked = lw.selection.tree_mask(tree, what, missing_ok=True, **options)
     rest = [x for path, x in model.leaves(tree, **options) if not test(path, x)]
     one.same("leaves", told(rest), told(lw.tree_leaves(masked, **options)))
-    back = lw.tree_unmask(lw.tree_map(lambda x: x, masked, **options), **options)
+    back = lw.selection.tree_unmask(
+        lw.tree_map(lambda x: x, masked, **options), **options
+    )
     one.same("unmasked", told(tree), told(back))

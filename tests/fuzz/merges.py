@@ -178,7 +178,7 @@ def override(one: Round) -> None:
         text = f"{sign}{where}"
         text += "" if sign == "~" else f"={json.dumps(value)}"
         one.step(f"override {text!r} of {tree}")
-        made = attempt(lambda: lw.override(tree, text))  # noqa: B023
+        made = attempt(lambda: lw.selection.override(tree, text))  # noqa: B023
         expected = attempt(lambda: overridden(tree, sign, path, value))  # noqa: B023
         one.same("override", _failed(expected), _failed(made))
         if type(made) in (dict, list):
@@ -244,16 +244,16 @@ def flat(one: Round) -> None:
         tree = {"root": tree}
     sep = one.random.choice((".", "/", "->", "a", " "))
     one.step(f"flat {tree}, {sep!r}")
-    table = lw.to_flat(tree, sep)
+    table = lw.selection.to_flat(tree, sep)
     ends = [
         value
         for _, value in _in_own_order(tree)
         if not model.is_node(value) or not value
     ]
     one.same("values", told([*ends]), told([*table.values()]))
-    one.same("and back", told(tree), told(lw.from_flat(table, sep=sep)))
+    one.same("and back", told(tree), told(lw.selection.from_flat(table, sep=sep)))
     shuffled = one.random.sample([*table.items()], len(table))
-    like = lw.from_flat(shuffled, tree, sep=sep)
+    like = lw.selection.from_flat(shuffled, tree, sep=sep)
     one.same("and back, by a tree like it", told(tree), told(like))
 
 

@@ -10,6 +10,7 @@ from collections import namedtuple
 from typing import Any
 
 import leafwise as lw
+from leafwise import nn
 
 
 # ------------------------------------------------------------------------- leaves
@@ -257,7 +258,7 @@ class Tree(lw.Pytree):
         return True
 
 
-class Free(lw.Object):
+class Free(nn.Object):
     """An object that others may change."""
 
 

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 import leafwise as lw
+from leafwise import nn
+from leafwise.typing import Difference
 
 from . import odd
 
@@ -71,7 +73,7 @@ def _dataclass(value: Any) -> Any:
 
 
 def _object(value: lw.Pytree) -> Any:
-    kinds = [(name, kind.value) for name, kind in lw.name_to_kind(value).items()]
+    kinds = [(name, kind.value) for name, kind in nn.name_to_kind(value).items()]
     return kinds, _pairs(vars(value))
 
 
@@ -125,9 +127,9 @@ _BASES: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (odd.Node, lambda value: ([*map(told, value.kids)], told(value.aux))),
     (lw.List, lambda value: ([*map(told, value)], _kinds(value))),
     (lw.Dict, lambda value: (_pairs(value), _kinds(value))),
-    (lw.Variable, lambda value: (told(value.get_raw_value()), value.get_metadata())),
+    (nn.Variable, lambda value: (told(value.get_raw_value()), value.get_metadata())),
     (lw.Pytree, _object),
-    (lw.Difference, lambda value: (str(value), told(value.path))),
+    (Difference, lambda value: (str(value), told(value.path))),
     (np.generic, lambda value: (str(value.dtype), value.tobytes())),
 )
 

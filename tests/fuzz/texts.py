@@ -123,11 +123,11 @@ def selectors(one: Round) -> None:
     """A pattern is read or is an error; what it means can be read by its path."""
     text = mutated(one.random, one.random.choice(PATTERNS))
     pattern = allowed(
-        one, f"selector {text!r}", lambda: lw.selector(text), lw.PathError
+        one, f"selector {text!r}", lambda: lw.selection.selector(text), lw.PathError
     )
     if pattern is None:
         return
-    found = lw.select(TREE, pattern, missing_ok=True).items()
+    found = lw.at(TREE, missing_ok=True)[pattern].items()
     for path, value in found:
         one.holds("the value at a path that is meant", path(TREE) is value)
     paths = [str(path) for path, _ in found]
@@ -144,7 +144,7 @@ def overrides(one: Round) -> None:
     allowed(
         one,
         f"override {text!r}",
-        lambda: lw.override(TREE, text),
+        lambda: lw.selection.override(TREE, text),
         lw.EditError,
         lw.PathError,
     )
@@ -160,14 +160,16 @@ def flat_names(one: Round) -> None:
     tree = allowed(
         one,
         f"from_flat {table!r}",
-        lambda: lw.from_flat(table),
+        lambda: lw.selection.from_flat(table),
         lw.EditError,
         lw.PathError,
     )
     if tree is not None:
-        again = lw.to_flat(tree)
+        again = lw.selection.to_flat(tree)
         one.same("values", sorted(table.values()), sorted(again.values()))
-        one.same("the tree by its names", told(tree), told(lw.from_flat(again)))
+        one.same(
+            "the tree by its names", told(tree), told(lw.selection.from_flat(again))
+        )
 
 
 # --------------------------------------------------------------------------- treedefs

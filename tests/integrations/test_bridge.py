@@ -137,7 +137,7 @@ print(Model in jax.registered, Point in jax.registered, Plain in jax.registered)
 class Off(lw.Pytree, pytree=False): pass
 class Other: pass
 lw.register_pytree_node(Other, lambda p: ((), None), lambda a, k: Other(), bridge=True)
-class Mask(lw.Variable): pass
+class Mask(lw.nn.Variable): pass
 print(Off in jax.registered, Other in jax.registered, Mask in jax.registered)
 lw.integrations.enable("jax")
 print(len(jax.registered) == len(set(jax.registered)))

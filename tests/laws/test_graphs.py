@@ -7,21 +7,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from leafwise import nn
 
 
 class Node(lw.Pytree):
     pass
 
 
-class Off(lw.Object):
+class Off(nn.Object):
     pass
 
 
-class Chain(lw.Module):
+class Chain(nn.Module):
     pass
 
 
-TYPES = (lw.Param, lw.Cache, lw.Intermediate)
+TYPES = (nn.Param, nn.Cache, nn.Intermediate)
 
 
 @st.composite
@@ -78,13 +79,13 @@ def shape(graph):
     while stack:
         value = stack.pop()
         keep.append(value)
-        if isinstance(value, Node | Off | Chain | lw.List | lw.Dict | lw.Variable):
+        if isinstance(value, Node | Off | Chain | lw.List | lw.Dict | nn.Variable):
             if id(value) in numbers:
                 found.append(numbers[id(value)])
                 continue
             numbers[id(value)] = len(numbers)
         kind = type(value).__name__
-        if isinstance(value, lw.Variable):
+        if isinstance(value, nn.Variable):
             found.append((kind, value.get_metadata()))
             stack.append(value.get_raw_value())
         elif isinstance(value, lw.List):
@@ -112,26 +113,26 @@ def things(graph):
     """Return the objects and variables of a graph, and its plain containers."""
     return [
         value
-        for _, value in lw.iter_graph(graph)
-        if isinstance(value, lw.Pytree | lw.Variable | list | dict)
+        for _, value in nn.iter_graph(graph)
+        if isinstance(value, lw.Pytree | nn.Variable | list | dict)
     ]
 
 
 @given(graphs())
 def test_merge_after_split(graph):
     """What is put together again has the same shape, and no object of before."""
-    graphdef, state = lw.split(graph)
-    again = lw.merge(graphdef, state, copy=True)
+    graphdef, state = nn.split(graph)
+    again = nn.merge(graphdef, state, copy=True)
     assert shape(again) == shape(graph)
-    assert lw.graphdef(again) == graphdef
-    assert hash(lw.graphdef(again)) == hash(graphdef)
+    assert nn.graphdef(again) == graphdef
+    assert hash(nn.graphdef(again)) == hash(graphdef)
 
 
 @given(graphs())
 def test_update_with_its_own_state(graph):
     """Nothing changes, and each object stays the one it is."""
     before, known = shape(graph), [*map(id, things(graph))]
-    lw.update(graph, lw.state(graph))
+    nn.update(graph, nn.state(graph))
     assert shape(graph) == before
     assert [*map(id, things(graph))] == known
 
@@ -141,25 +142,25 @@ def test_update_with_its_own_state(graph):
 )
 def test_filters_are_a_partition(graph, filters, data):
     """Each value goes to the first filter that means it; merging takes any order."""
-    graphdef, *states = lw.split(graph, *filters, ...)
-    whole = lw.to_flat_state(lw.state(graph))
-    flat = [lw.to_flat_state(state) for state in states]
+    graphdef, *states = nn.split(graph, *filters, ...)
+    whole = nn.to_flat_state(nn.state(graph))
+    flat = [nn.to_flat_state(state) for state in states]
     paths = [path for part in flat for path in part]
     assert sorted(map(repr, paths)) == sorted(map(repr, whole))
     for place, (filter, part) in enumerate(zip(filters, flat, strict=False)):
-        meant = lw.filters.predicate(filter)
-        earlier = [*map(lw.filters.predicate, filters[:place])]
+        meant = nn.filters.predicate(filter)
+        earlier = [*map(nn.filters.predicate, filters[:place])]
         for path, value in part.items():
             assert meant(path, value)
             assert not any(test(path, value) for test in earlier)
     mixed = data.draw(st.permutations(states))
-    assert shape(lw.merge(graphdef, *mixed)) == shape(graph)
+    assert shape(nn.merge(graphdef, *mixed)) == shape(graph)
 
 
 @given(graphs())
 def test_clones_share_nothing_that_can_change(graph):
     """Same shape; no object, variable, list, dict or array in common."""
-    again = lw.clone(graph)
+    again = nn.clone(graph)
     assert shape(again) == shape(graph)
 
     def changeable(root):
@@ -168,72 +169,72 @@ def test_clones_share_nothing_that_can_change(graph):
             for node in things(root)
             if isinstance(getattr(node, "tag", None), list)
         ]
-        arrays = [v for _, v in lw.iter_graph(root) if isinstance(v, np.ndarray)]
+        arrays = [v for _, v in nn.iter_graph(root) if isinstance(v, np.ndarray)]
         return {id(value) for value in (*things(root), *statics, *arrays)}
 
     assert not changeable(graph) & changeable(again)
 
 
-@given(graphs(), st.sampled_from([*TYPES, lw.Variable]))
+@given(graphs(), st.sampled_from([*TYPES, nn.Variable]))
 def test_pop_takes_out_what_it_returns(graph, filter):
     """The rest is as before; what was popped is nowhere any more."""
-    before = dict(lw.to_flat_state(lw.state(graph)))
+    before = dict(nn.to_flat_state(nn.state(graph)))
     try:
-        popped = lw.pop(graph, filter)
+        popped = nn.pop(graph, filter)
     except ValueError:  # something stands in a list: nothing was popped
         popped = None
     if popped is None:
-        assert dict(lw.to_flat_state(lw.state(graph))).keys() == before.keys()
+        assert dict(nn.to_flat_state(nn.state(graph))).keys() == before.keys()
         return
-    taken = dict(lw.to_flat_state(popped))
+    taken = dict(nn.to_flat_state(popped))
     assert all(isinstance(value, filter) for value in taken.values())
     assert all(before[path] is value for path, value in taken.items())
-    assert lw.state(graph, filter) == lw.State({})
-    left = dict(lw.to_flat_state(lw.state(graph)))
-    assert {id(v) for v in left.values() if isinstance(v, lw.Variable)} == {
+    assert nn.state(graph, filter) == nn.State({})
+    left = dict(nn.to_flat_state(nn.state(graph)))
+    assert {id(v) for v in left.values() if isinstance(v, nn.Variable)} == {
         id(v)
         for path, v in before.items()
-        if path not in taken and isinstance(v, lw.Variable)
+        if path not in taken and isinstance(v, nn.Variable)
     }
 
 
-@given(graphs(), st.sampled_from([None, *TYPES, *"abcdx", 0, lw.Kind.PARAMETER]))
+@given(graphs(), st.sampled_from([None, *TYPES, *"abcdx", 0, nn.Kind.PARAMETER]))
 def test_freezing_is_taken_back(graph, key):
     """References and values stay; no filter of a type means what is frozen."""
-    before, values = shape(graph), dict(lw.to_flat_state(lw.state(graph)))
+    before, values = shape(graph), dict(nn.to_flat_state(nn.state(graph)))
     meant = (
         ()
         if key is None
         else (
-            lw.filters.PathContains(key)
+            nn.filters.PathContains(key)
             if isinstance(key, str | int)
-            else lw.filters.predicate(key),
+            else nn.filters.predicate(key),
         )
     )
     try:
-        frozen = lw.freeze(graph, *meant)
+        frozen = nn.freeze(graph, *meant)
     except (lw.CycleError, ValueError):  # through a tuple; no parameter, or a part
         return
     assert shape(graph) == before
-    found = dict(lw.to_flat_state(lw.state(frozen)))
+    found = dict(nn.to_flat_state(nn.state(frozen)))
     assert found.keys() == values.keys()
     for path, value in found.items():
-        if isinstance(value, lw.Param):
-            test = meant[0] if meant else lw.filters.Everything()
+        if isinstance(value, nn.Param):
+            test = meant[0] if meant else nn.filters.Everything()
             is_meant = test(path, values[path])
             assert value._leafwise_is_frozen == is_meant
             assert value.get_raw_value() is values[path].get_raw_value()
-            assert lw.filters.OfType(lw.Param)(path, value) != is_meant
-    assert not [*lw.to_flat_state(lw.state(frozen, lw.Param))] or meant
-    assert shape(lw.unfreeze(frozen)) == before
-    assert len(lw.find_duplicates(frozen)) == len(lw.find_duplicates(graph))
+            assert nn.filters.OfType(nn.Param)(path, value) != is_meant
+    assert not [*nn.to_flat_state(nn.state(frozen, nn.Param))] or meant
+    assert shape(nn.unfreeze(frozen)) == before
+    assert len(nn.find_duplicates(frozen)) == len(nn.find_duplicates(graph))
 
 
 @given(graphs())
 def test_summaries_count_each_value_once(graph):
     """The first row has as many numbers as the state, whatever stands twice."""
-    first = lw.summary(graph).partition("\n")[0]
+    first = nn.summary(graph).partition("\n")[0]
     counts = re.findall(r"(\w+): (\d+)", first)
-    found = lw.to_flat_state(lw.state(graph)).leaves
+    found = nn.to_flat_state(nn.state(graph)).leaves
     sizes = [np.size(getattr(value, "value", value)) for value in found]
     assert sum(int(count) for _, count in counts) == sum(sizes)

@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 import leafwise as lw
+from leafwise import nn
 
 
 class Model(lw.Pytree):
     """A class that pickle can find."""
 
 
-class Ordered(lw.Module):
+class Ordered(nn.Module):
     """Its children come in the order of insertion."""
 
 
@@ -37,7 +38,7 @@ DATA = st.one_of(
     st.builds(lw.List, st.lists(PLAIN | ARRAY, max_size=3)),
     st.builds(lw.Dict, st.dictionaries(st.sampled_from("pq"), PLAIN | ARRAY)),
 )
-MARKS = st.sampled_from([lw.data, lw.parameter, lw.state_value])
+MARKS = st.sampled_from([lw.data, nn.parameter, nn.state_value])
 
 
 class Objects(RuleBasedStateMachine):
@@ -66,11 +67,11 @@ class Objects(RuleBasedStateMachine):
         if self.kinds.get(name) != "static":
             self.assign(name, value, value, self.kinds.get(name, "data"))
             return
-        before = (dict(vars(self.obj)), dict(lw.name_to_kind(self.obj)))
+        before = (dict(vars(self.obj)), dict(nn.name_to_kind(self.obj)))
         try:
             setattr(self.obj, name, value)
         except lw.KindError:
-            assert (dict(vars(self.obj)), dict(lw.name_to_kind(self.obj))) == before
+            assert (dict(vars(self.obj)), dict(nn.name_to_kind(self.obj))) == before
         else:
             raise AssertionError("data was taken for a static attribute")
 
@@ -97,7 +98,7 @@ class Objects(RuleBasedStateMachine):
 
     @rule(how=st.sampled_from(["copy", "deepcopy", "pickle", "rebuild"]))
     def go_on_with_a_copy(self, how):
-        old, kinds = self.obj, dict(lw.name_to_kind(self.obj))
+        old, kinds = self.obj, dict(nn.name_to_kind(self.obj))
         self.obj = {
             "copy": copy.copy,
             "deepcopy": copy.deepcopy,
@@ -105,11 +106,11 @@ class Objects(RuleBasedStateMachine):
             "rebuild": lambda x: lw.tree_map(lambda leaf: leaf, x),
         }[how](old)
         old.fresh = lw.data(1)
-        assert dict(lw.name_to_kind(self.obj)) == kinds
+        assert dict(nn.name_to_kind(self.obj)) == kinds
 
     @invariant()
     def attributes_are_as_recorded(self):
-        kinds = lw.name_to_kind(self.obj)
+        kinds = nn.name_to_kind(self.obj)
         assert {name: kind.value for name, kind in kinds.items()} == self.kinds
         assert [*vars(self.obj)] == [*self.values]
 
@@ -137,7 +138,7 @@ class Objects(RuleBasedStateMachine):
     def order_of_assignment_does_not_count(self):
         other = self.cls()
         for name in reversed([*self.values]):
-            kind = lw.Kind(self.kinds[name])
+            kind = nn.Kind(self.kinds[name])
             setattr(other, name, type(lw.data(1))(kind, getattr(self.obj, name)))
         same = lw.tree_structure(other) == lw.tree_structure(self.obj)
         data = [name for name, kind in self.kinds.items() if kind != "static"]
@@ -161,7 +162,7 @@ class Lists(RuleBasedStateMachine):
         self.values = []
         self.kinds = []
 
-    @rule(place=st.integers(-3, 8), value=PLAIN, kind=st.sampled_from(lw.Kind))
+    @rule(place=st.integers(-3, 8), value=PLAIN, kind=st.sampled_from(nn.Kind))
     def insert(self, place, value, kind):
         self.items.insert(place, type(lw.data(1))(kind, value))
         self.values.insert(place, value)
@@ -199,10 +200,10 @@ class Lists(RuleBasedStateMachine):
         ]
         again = copy.copy(self.items)
         assert lw.tree_structure(again) == lw.tree_structure(self.items)
-        for kind in lw.Kind:
+        for kind in nn.Kind:
             count = sum(1 for value, k in pairs if k is kind and value is not None)
-            if kind.is_data and kind is not lw.Kind.STATE:  # it includes FROZEN
-                assert len(lw.tree_leaves(lw.select_kind(self.items, kind))) == count
+            if kind.is_data and kind is not nn.Kind.STATE:  # it includes FROZEN
+                assert len(lw.tree_leaves(nn.select_kind(self.items, kind))) == count
 
 
 TestLists = Lists.TestCase

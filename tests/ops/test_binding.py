@@ -9,11 +9,17 @@ import sys
 import pytest
 
 import leafwise as lw
+from leafwise.typing import Namespace
+
+
+FOUND = {
+    name: getattr(room, name) for room in (lw.selection, lw) for name in room.__all__
+}
 
 
 def takes_namespace(name):
-    """Say whether a public name is a function with a `namespace` argument."""
-    value = getattr(lw, name)
+    """Return whether a public name is a function with a `namespace` argument."""
+    value = FOUND[name]
     return (
         callable(value)
         and not isinstance(value, type)
@@ -26,7 +32,7 @@ def repickled(value):
     return pickle.loads(pickle.dumps(value))
 
 
-NAMES = sorted(filter(takes_namespace, lw.__all__))
+NAMES = sorted(filter(takes_namespace, FOUND))
 SPACE = lw.namespace("ops-binding")
 
 
@@ -93,7 +99,7 @@ def test_the_functions_tried_here_take_a_namespace():
 def test_every_function_with_a_namespace_is_bound(name):
     """The attribute wraps the function and has its name and docstring."""
     bound = getattr(SPACE, name)
-    function = getattr(lw, name)
+    function = FOUND[name]
     assert bound.__wrapped__ is function
     assert bound.__name__ == function.__name__
     assert bound.__doc__ == function.__doc__
@@ -130,7 +136,7 @@ def test_copies_of_a_namespace(copied):
     assert again.tree_leaves(TREE) == [1, 2]
 
 
-@pytest.mark.parametrize("name", sorted({*lw.__all__} - {*NAMES}))
+@pytest.mark.parametrize("name", sorted({*FOUND} - {*NAMES}))
 def test_nothing_else_is_bound(name):
     """What takes no namespace is found in leafwise alone."""
     with pytest.raises(AttributeError) as caught:
@@ -245,7 +251,7 @@ def test_declaring_a_namespace_twice():
     assert again.name == SPACE.name == "ops-binding"
     assert repr(again) == "<leafwise namespace 'ops-binding'>"
     assert again.tree_leaves(TREE) == [1, 2]
-    assert isinstance(again, lw.Namespace)
+    assert isinstance(again, Namespace)
     assert "ops-binding" in lw.namespaces()
 
 

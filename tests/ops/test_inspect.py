@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import leafwise as lw
+from leafwise.typing import OneLevel
 
 
 Point = namedtuple("Point", "x y")
@@ -173,7 +174,7 @@ def test_one_level_is_a_tuple_of_five():
     children, aux, keys, cls, unflatten = lw.tree_flatten_one_level([1])
     assert (children, aux, keys, cls) == ([1], None, (lw.SequenceKey(0),), list)
     assert unflatten(["x"]) == ["x"]
-    assert lw.OneLevel._fields == ("children", "aux", "keys", "type", "unflatten")
+    assert OneLevel._fields == ("children", "aux", "keys", "type", "unflatten")
 
 
 def test_one_level_keeps_the_order_of_dict_keys():

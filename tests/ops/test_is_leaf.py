@@ -98,7 +98,7 @@ CALLS = {
     ),
     "tree_transpose_map_with_path": of_one(lw.tree_transpose_map_with_path, row),
     "tree_diff": of_two(lw.tree_diff),
-    "assert_trees_equal": of_two(lw.assert_trees_equal),
+    "assert_trees_equal": of_two(lw.selection.assert_trees_equal),
     "tree_partition": of_one(lambda a, **how: lw.tree_partition(a, int, **how)),
     "tree_combine": of_two(
         lambda a, b, **how: lw.tree_combine(
@@ -106,16 +106,20 @@ CALLS = {
         )
     ),
     "tree_filter": of_one(
-        lambda a, **how: lw.tree_filter(a, int, missing_ok=True, **how)
+        lambda a, **how: lw.selection.tree_filter(a, int, missing_ok=True, **how)
     ),
-    "tree_mask": of_one(lambda a, **how: lw.tree_mask(a, int, missing_ok=True, **how)),
+    "tree_mask": of_one(
+        lambda a, **how: lw.selection.tree_mask(a, int, missing_ok=True, **how)
+    ),
     "tree_labels": of_one(
-        lambda a, **how: lw.tree_labels(a, {"*": 0, "**": 1}, default=2, **how)
+        lambda a, **how: lw.selection.tree_labels(
+            a, {"*": 0, "**": 1}, default=2, **how
+        )
     ),
     "tree_update": of_one(
-        lambda a, **how: lw.tree_update(a, {"*": row}, missing_ok=True, **how)
+        lambda a, **how: lw.selection.tree_update(a, {"*": row}, missing_ok=True, **how)
     ),
-    "tree_at": of_one(lambda a, **how: lw.tree_at(lambda t: t, a, 0, **how)),
+    "tree_at": of_one(lambda a, **how: lw.selection.tree_at(lambda t: t, a, 0, **how)),
     "at": of_one(lambda a, **how: lw.at(a, missing_ok=True, **how)["**"].apply(row)),
     "at, places": of_one(
         lambda a, **how: lw.at(a, missing_ok=True, **how)["**.*"].items()
@@ -123,19 +127,18 @@ CALLS = {
     "at, types": of_one(
         lambda a, **how: lw.at(a, missing_ok=True, **how)[int, tuple].items()
     ),
-    "select": of_one(lambda a, **how: lw.select(a, "*", missing_ok=True, **how).mask()),
-    "tree_map_outer": of_all(lw.tree_map_outer, row),
-    "tree_zip_outer": of_all(lw.tree_zip_outer),
-    "to_flat": of_one(lw.to_flat, strict=False),
+    "at, mask": of_one(lambda a, **how: lw.at(a, missing_ok=True, **how)["*"].mask()),
+    "tree_map_outer": of_all(lw.selection.tree_map_outer, row),
+    "tree_zip_outer": of_all(lw.selection.tree_zip_outer),
+    "to_flat": of_one(lw.selection.to_flat, strict=False),
     "from_flat": of_two(
-        lambda a, b, **how: lw.from_flat(
-            lw.to_flat(a, strict=False, **how), like=b, **how
+        lambda a, b, **how: lw.selection.from_flat(
+            lw.selection.to_flat(a, strict=False, **how), like=b, **how
         )
     ),
 }
 """A call of each function that takes `is_leaf`; each takes three trees and options."""
 
-CALLS["tree_broadcast"] = CALLS["tree_broadcast_prefix"]
 CLASSES = [list, tuple, dict, OrderedDict, deque, Point, Layer, Box, type(None), object]
 
 
@@ -156,10 +159,11 @@ def test_every_function_that_takes_is_leaf_is_called():
     named = {name.partition(",")[0] for name in CALLS}
     takes = {
         name
-        for name in dir(lw)
-        if not isinstance(getattr(lw, name), type)
-        and callable(getattr(lw, name))
-        and "is_leaf" in inspect.signature(getattr(lw, name)).parameters
+        for room in (lw, lw.selection)
+        for name in room.__all__
+        if not isinstance(getattr(room, name), type)
+        and callable(getattr(room, name))
+        and "is_leaf" in inspect.signature(getattr(room, name)).parameters
     }
     assert takes == named
 
@@ -289,5 +293,5 @@ def test_a_cycle_below_a_leaf_is_no_cycle_for_a_comparison(stop):
     deep = knot
     for _ in range(1000):
         deep = (deep,)
-    for compare in (lw.tree_diff, lw.tree_zip_outer):
+    for compare in (lw.tree_diff, lw.selection.tree_zip_outer):
         assert compare(deep, (deep[0],), is_leaf=stop) is not None

@@ -23,7 +23,6 @@ FULL = ("a1", {"k1": "a2", "k2": "a3"})
 def test_axes_as_in_vmap(prefix, spread):
     """The prefix trees of the jax note, with None as a leaf."""
     assert lw.tree_broadcast_prefix(prefix, FULL, none_is_leaf=True) == spread
-    assert lw.tree_broadcast(prefix, FULL, none_is_leaf=True) == spread
     flat = lw.broadcast_prefix(prefix, FULL, none_is_leaf=True)
     assert flat == lw.tree_leaves(spread, none_is_leaf=True)
 

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 import leafwise as lw
+from leafwise import nn
 
 
 class Layer(lw.Pytree):
     def __init__(self, size=2):
         self.size = size
         self.weight = np.ones(size, np.float32)
-        self.scale = lw.Param(np.full(size, 2.0, np.float32))
+        self.scale = nn.Param(np.full(size, 2.0, np.float32))
 
     def __call__(self, x):
         return x * self.weight * self.scale
@@ -116,23 +117,23 @@ def test_split_across_jit(jax):
     """A GraphDef is static, a State a tree: sharing comes through by hand."""
     shared = Layer()
     parent = lw.Dict(left=shared, right=shared)
-    graphdef, state = lw.split(parent)
+    graphdef, state = nn.split(parent)
 
     @jax.jit
     def f(graphdef, state):
-        inside = lw.merge(graphdef, state)
+        inside = nn.merge(graphdef, state)
         assert inside.left is inside.right
         inside.left.weight = inside.left.weight + 1
-        return lw.state(inside)
+        return nn.state(inside)
 
-    lw.update(parent, f(graphdef, state))
+    nn.update(parent, f(graphdef, state))
     assert parent.left is parent.right is shared
     assert shared.weight.tolist() == [2.0, 2.0]
 
 
 def test_objects_that_are_no_trees(jax):
     """A `pytree=False` object stays a leaf."""
-    assert jax.tree_util.all_leaves([lw.Object()])
+    assert jax.tree_util.all_leaves([nn.Object()])
 
 
 def test_optree(optree):
@@ -168,10 +169,10 @@ print(len(optree.tree_leaves(early, namespace="leafwise")))
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "1\n1\n"
 
 
-@pytest.mark.parametrize("cls", [lw.Dict, lw.Object])
+@pytest.mark.parametrize("cls", [lw.Dict, nn.Object])
 def test_trace_levels(jax, cls):
     """A captured object is not changed inside a transform; reading it is fine."""
-    foo, box = cls(), lw.Variable(0)
+    foo, box = cls(), nn.Variable(0)
     foo.count = lw.data(0)
 
     @jax.vmap
@@ -190,10 +191,10 @@ def test_trace_levels(jax, cls):
 
     numbers = jax.numpy.arange(5.0)
     with pytest.raises(
-        lw.TraceError, match=r"Cannot mutate \w+(.count|\['count'\]) from"
+        nn.TraceError, match=r"Cannot mutate \w+(.count|\['count'\]) from"
     ):
         change(numbers)
-    with pytest.raises(lw.TraceError, match="Cannot mutate Variable"):
+    with pytest.raises(nn.TraceError, match="Cannot mutate Variable"):
         change_variable(1.0)
     assert (foo.count, box.value, float(read(2.0))) == (0, 0, 0.0)
 
@@ -214,12 +215,12 @@ def test_trace_levels_inside(jax):
             inner.weight = y
             return y
 
-        with pytest.raises(lw.TraceError):
+        with pytest.raises(nn.TraceError):
             g(x)
         leaked.append(inner)
         return layer, inner
 
     layer, inner = f(Layer(), jax.numpy.ones(2))
     layer.weight = inner.weight = 0
-    with pytest.raises(lw.TraceError):
+    with pytest.raises(nn.TraceError):
         leaked[0].weight = 0

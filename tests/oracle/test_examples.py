@@ -9,7 +9,7 @@ from sybil.evaluators.doctest import DocTestEvaluator
 from sybil.parsers.abstract import DocTestStringParser
 from sybil.parsers.myst import CodeBlockParser
 
-import leafwise as lw
+from leafwise import nn
 
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -35,7 +35,7 @@ def test_training(jax, optax, capsys):
     assert losses[-1] < losses[0] / 5
     assert capsys.readouterr().out.startswith("100 steps: loss 0.")
     assert training.model.decoder is training.model.encoder
-    assert len(lw.state(training.model, lw.Param).encoder) == 2
+    assert len(nn.state(training.model, nn.Param).encoder) == 2
     assert int(training.steps) == 100
     assert float(abs(training.model.norm.mean.value).sum()) > 0
     assert not training.model.norm.training

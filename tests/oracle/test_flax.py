@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import leafwise as lw
+from leafwise import nn
 
 
 def models(library):
@@ -38,15 +39,15 @@ def flat(library, state):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_states(nnx):
     """The same paths and values, for each filter; what is shared comes once."""
-    ours, theirs = models(lw), models(nnx)
+    ours, theirs = models(nn), models(nnx)
     for mine, other in (
         (..., ...),
-        (lw.Param, nnx.Param),
-        (lw.filters.Not(lw.Param), nnx.Not(nnx.Param)),
-        (lw.filters.PathContains("stat"), nnx.PathContains("stat")),
-        ([lw.BatchStat, "params"], [nnx.BatchStat, nnx.Param]),
+        (nn.Param, nnx.Param),
+        (nn.filters.Not(nn.Param), nnx.Not(nnx.Param)),
+        (nn.filters.PathContains("stat"), nnx.PathContains("stat")),
+        ([nn.BatchStat, "params"], [nnx.BatchStat, nnx.Param]),
     ):
-        found = flat(lw, lw.state(ours, mine))
+        found = flat(nn, nn.state(ours, mine))
         expected = flat(nnx, nnx.state(theirs, other))
         # of two names for one variable, each library takes the first that it meets
         rename = {("also",): ("layers", 1, "w"), ("tied",): ("layers", 0)}
@@ -87,7 +88,7 @@ def no_trees(library):
 def test_texts_beside_layers_in_objects_that_are_no_trees(nnx):
     """The same states, results and changes under `jit` as in Flax."""
     results = []
-    for library, jit in ((lw, lw.integrations.jit), (nnx, nnx.jit)):
+    for library, jit in ((nn, lw.integrations.jit), (nnx, nnx.jit)):
         net = no_trees(library)
         found = flat(library, library.state(net))
         made = jit(lambda net, x: net(x))(net, np.ones(2, np.float32))
@@ -102,7 +103,7 @@ def test_duplicates(nnx):
     def groups(found):
         return sorted(sorted(map(repr, group)) for group in found)
 
-    ours = groups(lw.find_duplicates(models(lw)))
+    ours = groups(nn.find_duplicates(models(nn)))
     theirs = groups(nnx.find_duplicates(models(nnx)))
     assert ours == theirs
     assert len(ours) == 2
@@ -118,7 +119,7 @@ def double(_, value):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_update_and_merge(nnx):
     """Values that go in are those that come out, under all names."""
-    for library in (lw, nnx):
+    for library in (nn, nnx):
         model = models(library)
         graphdef, state = library.split(model)
         doubled = library.map_state(double, state)
@@ -143,19 +144,19 @@ def test_popping_what_stands_twice(nnx):
         model.w = library.Param(2)
         return model
 
-    ours, theirs = tied(lw), tied(nnx)
-    mine, other = lw.pop(ours, lw.Intermediate), nnx.pop(theirs, nnx.Intermediate)
-    assert flat(lw, mine) == flat(nnx, other) == {("a",): 1}
+    ours, theirs = tied(nn), tied(nnx)
+    mine, other = nn.pop(ours, nn.Intermediate), nnx.pop(theirs, nnx.Intermediate)
+    assert flat(nn, mine) == flat(nnx, other) == {("a",): 1}
     assert flat(nnx, nnx.state(theirs, nnx.Intermediate)) == {("b",): 1}
     assert theirs.inner.c.get_value() == 1
-    assert lw.state(ours, lw.Intermediate) == lw.State({})
+    assert nn.state(ours, nn.Intermediate) == nn.State({})
     assert not hasattr(ours.inner, "c")
-    assert flat(lw, lw.state(ours)) == {("w",): 2}
+    assert flat(nn, nn.state(ours)) == {("w",): 2}
 
 
 def test_flat_states_of_what_stands_twice(nnx):
     """Once in the state of an object, twice where the state has it twice."""
-    for library in (lw, nnx):
+    for library in (nn, nnx):
         shared = library.Param(1)
         model = library.Module()
         model.a, model.b = shared, shared
@@ -168,7 +169,7 @@ def test_flat_states_of_what_stands_twice(nnx):
         assert back["b"]["c"] is back["a"]
         with pytest.raises((TypeError, AttributeError)):
             library.to_flat_state(model)
-    ours = lw.to_flat_state({"b": 1, "a": 2})
+    ours = nn.to_flat_state({"b": 1, "a": 2})
     theirs = nnx.to_flat_state(nnx.State({"b": 1, "a": 2}))
     assert ours.paths == (("b",), ("a",))
     assert theirs.paths == (("a",), ("b",))
@@ -210,7 +211,7 @@ def test_captured_perturbations_and_their_gradients(nnx):
         return paths
 
     def flat_pairs(state):
-        library = lw if isinstance(state, lw.State) else nnx
+        library = nn if isinstance(state, nn.State) else nnx
         found = library.to_flat_state(state)
         for path, leaf in zip(found.paths, found.leaves, strict=True):
             value = leaf.get_value()
@@ -247,7 +248,7 @@ def test_captured_perturbations_and_their_gradients(nnx):
         yield numbers(library.capture(model, library.Intermediate)(x)[1])
         yield numbers(library.state(model, library.Intermediate))
 
-    ours = [*steps(lw, lw.integrations.grad)]
+    ours = [*steps(nn, lw.integrations.grad)]
     assert ours == [*steps(nnx, nnx.grad)]
     assert ours[3] == {("inner", "at"): [[12.0, 12.0]]}
 
@@ -256,11 +257,11 @@ def test_frozen_parameters_are_not_differentiated(jax):
     """Not in `grad` or `value_and_grad`, under `jit` or not; the rest is as ever."""
     from leafwise import integrations
 
-    class Layer(lw.Module):
+    class Layer(nn.Module):
         def __init__(self):
             self.register_parameter("bare", jax.numpy.ones(2))
-            self.w = lw.Param(jax.numpy.full(2, 2.0))
-            self.b = lw.Param(jax.numpy.full(2, 3.0))
+            self.w = nn.Param(jax.numpy.full(2, 2.0))
+            self.b = nn.Param(jax.numpy.full(2, 3.0))
 
     def loss(layer):
         return (layer.bare * layer.w * layer.b).sum()
@@ -270,35 +271,35 @@ def test_frozen_parameters_are_not_differentiated(jax):
         inside = integrations.jit(
             lambda layer: integrations.value_and_grad(loss, **options)(layer)
         )
-        assert flat(lw, inside(layer)[1]) == flat(lw, found)
-        return flat(lw, found)
+        assert flat(nn, inside(layer)[1]) == flat(nn, found)
+        return flat(nn, found)
 
     layer = Layer()
     every = {("bare",): [6.0] * 2, ("w",): [3.0] * 2, ("b",): [2.0] * 2}
     params = {path: found for path, found in every.items() if path != ("bare",)}
     assert gradients(layer) == params
     assert gradients(layer, wrt=...) == every
-    assert gradients(layer, wrt=lw.Kind.PARAMETER) == every
-    frozen = lw.freeze(layer, "w")
+    assert gradients(layer, wrt=nn.Kind.PARAMETER) == every
+    frozen = nn.freeze(layer, "w")
     assert gradients(frozen) == {("b",): [2.0] * 2}
     assert [*gradients(frozen, wrt=...)] == [("bare",), ("b",)]
-    assert [*gradients(frozen, wrt=lw.Kind.PARAMETER)] == [("bare",), ("b",)]
-    assert [*gradients(lw.freeze(frozen, "bare"), wrt=...)] == [("b",)]
-    assert gradients(lw.unfreeze(frozen)) == params
-    for wrt in (lw.Param, lw.filters.PathContains("w"), lw.Kind.FROZEN):
+    assert [*gradients(frozen, wrt=nn.Kind.PARAMETER)] == [("bare",), ("b",)]
+    assert [*gradients(nn.freeze(frozen, "bare"), wrt=...)] == [("b",)]
+    assert gradients(nn.unfreeze(frozen)) == params
+    for wrt in (nn.Param, nn.filters.PathContains("w"), nn.Kind.FROZEN):
         with pytest.raises(ValueError, match=r"differentiate \(3 of its"):
-            integrations.grad(loss, wrt=wrt)(lw.freeze(layer))
+            integrations.grad(loss, wrt=wrt)(nn.freeze(layer))
 
     @integrations.jit
     def step(layer):
         found = integrations.grad(loss)(layer)
-        _, params, _ = lw.split(layer, lw.Param, ...)
-        lw.update(layer, jax.tree.map(lambda p, g: p - g, params, found))
+        _, params, _ = nn.split(layer, nn.Param, ...)
+        nn.update(layer, jax.tree.map(lambda p, g: p - g, params, found))
 
     step(frozen)
     assert frozen.w[...].tolist() == [2.0, 2.0]
     assert frozen.b[...].tolist() == [1.0, 1.0]
-    assert frozen.name_to_kind["w"] is lw.Kind.FROZEN
+    assert frozen.name_to_kind["w"] is nn.Kind.FROZEN
 
 
 def flax_models(nnx):
@@ -341,7 +342,7 @@ def take_over(nnx, theirs, ours):
     """Give our model the parameters of theirs; the paths are the same."""
     found = nnx.to_flat_state(nnx.state(theirs, nnx.Param))
     pairs = zip(found.paths, found.leaves, strict=True)
-    lw.update(ours, lw.from_flat_state((path, leaf[...]) for path, leaf in pairs))
+    nn.update(ours, nn.from_flat_state((path, leaf[...]) for path, leaf in pairs))
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -354,11 +355,11 @@ def test_sown_intermediates(nnx, jax):
     take_over(nnx, theirs, ours)
     for block in theirs.blocks:
         block.dropout.deterministic = True
-    lw.set_attributes(ours, deterministic=True)
+    nn.set_attributes(ours, deterministic=True)
     x = jax.random.normal(jax.random.key(0), (10, 20))
     for _ in range(2):
         np.testing.assert_allclose(ours(x), theirs(x), rtol=1e-4, atol=1e-5)
-    mine, other = lw.pop(ours, lw.Intermediate), nnx.pop(theirs, nnx.Intermediate)
+    mine, other = nn.pop(ours, nn.Intermediate), nnx.pop(theirs, nnx.Intermediate)
     for place in range(3):
         means = [
             state["blocks"][place]["y_mean"].get_value() for state in (mine, other)
@@ -380,7 +381,7 @@ def test_training_with_perturbations(nnx, jax, optax):
     x, y = (jax.random.uniform(jax.random.key(n), (1, 2 * n)) for n in (1, 2))
     theirs(x), ours(x)
     optimizer = nnx.Optimizer(theirs, tx=optax.adam(1e-1), wrt=nnx.Param)
-    mine = nnx_models.Optimizer(ours, optax.adam(1e-1), lw.Param)
+    mine = nnx_models.Optimizer(ours, optax.adam(1e-1), nn.Param)
 
     @nnx.jit
     def their_step(model, optimizer, x, y):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import leafwise as lw
-from leafwise import integrations
+from leafwise import integrations, nn
 
 
 class Box:
@@ -57,7 +57,7 @@ def test_an_array_in_it_is_never_static_silently(box):
         [cls(np.ones(2))],
         {"a": (cls([np.ones(2)]),)},
         cls(cls(np.ones(2))),
-        cls(lw.Param(1.0)),
+        cls(nn.Param(1.0)),
     ):
         with pytest.raises(lw.KindError, match=r"Found data in Model\.box"):
             model.box = value
@@ -82,7 +82,7 @@ def test_without_data_it_is_static(box):
     """As any other value."""
     model = Model()
     model.box = box[0](3)
-    assert lw.name_to_kind(model)["box"] is lw.Kind.STATIC
+    assert nn.name_to_kind(model)["box"] is nn.Kind.STATIC
 
 
 def test_it_can_be_said_to_be_data(box):
@@ -120,9 +120,9 @@ def test_what_is_filled_later_is_found(box):
 def test_objects_that_are_no_trees_keep_it_as_a_value(box):
     """With an array in it, and not without, in lists as well."""
     cls, _ = box
-    obj = lw.Object()
+    obj = nn.Object()
     obj.boxes = [cls(np.ones(2)), cls(1), "x"]
-    assert lw.to_flat_state(lw.state(obj)).paths == (("boxes", 0),)
+    assert nn.to_flat_state(nn.state(obj)).paths == (("boxes", 0),)
 
 
 def test_leaves_of_jax_go_through(jax):

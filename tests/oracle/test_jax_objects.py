@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import leafwise as lw
+from leafwise import nn
 from nnx_cases import *  # noqa: F403
 
 
@@ -13,6 +14,12 @@ from nnx_cases import *  # noqa: F403
 def xp(jax):
     """Return jax's numpy, for the cases."""
     return jax.numpy
+
+
+@pytest.fixture
+def tree_util(jax_tree):
+    """Return jax's functions of trees, for the cases."""
+    return jax_tree
 
 
 class Model(lw.Pytree):
@@ -47,7 +54,7 @@ def test_tracers_are_data(jax):
     def build(x):
         model = Model(x)
         assert lw.is_data(x)
-        assert lw.name_to_kind(model) == {"x": lw.Kind.DATA}
+        assert nn.name_to_kind(model) == {"x": nn.Kind.DATA}
         assert lw.tree_leaves(model)[0] is x
         with pytest.raises(lw.KindError, match="dtype float32"):
             Model([x])

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import leafwise as lw
+from leafwise import nn
 from leafwise.integrations import dynamo
 from leafwise.integrations.torch import ravel as torch_ravel
 from strategies import common_trees
@@ -90,7 +91,7 @@ def test_objects_are_trees_in_torch(torch_tree):
     class Model(lw.Pytree):
         def __init__(self):
             self.size = 3
-            self.w = lw.Param(1.0)
+            self.w = nn.Param(1.0)
             self.items = lw.List([lw.data(2.0), "s"])
 
     model = Model()
@@ -356,12 +357,12 @@ def test_the_compiler_inlines_a_warm_treedef(torch):
     assert again[0]["b"].tolist() == [2.0, 2.0]
 
 
-class Scaled(lw.Module):
+class Scaled(nn.Module):
     """An object with something to learn, a counter and a list."""
 
     def __init__(self, weight):
-        self.weight = lw.Param(weight)
-        self.calls = lw.BatchStat(0)
+        self.weight = nn.Param(weight)
+        self.calls = nn.BatchStat(0)
         self.parts = lw.List([weight])
         self.more = lw.Dict(a=weight)
 
@@ -379,11 +380,11 @@ OBJECTS = {
     "appended": lambda model, x: (model.parts.append(x + 1), model.parts.pop())[1],
     "item": lambda model, x: (model.more.update(b=x + 1), model.more.b)[1],
     "mapped": lambda model, x: lw.tree_map(double, model)(x),
-    "cloned": lambda model, x: lw.clone(model)(x),
-    "split and merged": lambda model, x: lw.merge(*lw.split(model))(x),
-    "updated": lambda model, x: (lw.update(model, lw.state(model)), model(x))[1],
-    "state": lambda model, x: lw.state(model).weight.value * x,
-    "variable": lambda model, x: lw.Param(x) * 2,
+    "cloned": lambda model, x: nn.clone(model)(x),
+    "split and merged": lambda model, x: nn.merge(*nn.split(model))(x),
+    "updated": lambda model, x: (nn.update(model, nn.state(model)), model(x))[1],
+    "state": lambda model, x: nn.state(model).weight.value * x,
+    "variable": lambda model, x: nn.Param(x) * 2,
 }
 
 

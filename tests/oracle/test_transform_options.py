@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import leafwise as lw
-from leafwise import integrations
+from leafwise import integrations, nn
 
 
 def model(library, size=2):
@@ -231,7 +231,7 @@ def captured_and_returned(T, library):
     one = model(library)
     for f in (lambda x: one, lambda x: one.w, lambda x: [x, {"k": one}]):
         for transform in (T.jit, T.vmap):
-            with pytest.raises((ValueError, lw.TraceError), match=r"level|captured"):
+            with pytest.raises((ValueError, nn.TraceError), match=r"level|captured"):
                 transform(f)(np.ones(2))
     return True
 
@@ -320,7 +320,7 @@ def plain(found):
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_options_as_in_flax(case, nnx):
     """The same outcome as in Flax NNX, or an error in both."""
-    assert plain(case(integrations, lw)) == plain(case(nnx, nnx))
+    assert plain(case(integrations, nn)) == plain(case(nnx, nnx))
 
 
 # ------------------------------------------------------- where we do more than Flax
@@ -342,7 +342,7 @@ def test_negative_numbers_are_donated(jax):
 
 def test_a_bound_method_carries_its_object(jax):
     """What changes in it is seen, what is changed comes back; in all transforms."""
-    one = model(lw)
+    one = model(nn)
     call, grow = integrations.jit(one.__call__), integrations.jit(one.grow)
     assert call(2.0).tolist() == [2.0, 2.0]
     one.w[...] = jax.numpy.zeros(2)
@@ -363,7 +363,7 @@ def test_a_bound_method_carries_its_object(jax):
 
 def test_objects_that_are_called_and_partials(jax):
     """Their objects are carried, too; whatever else is bound stays as it is."""
-    one, two = model(lw), model(lw)
+    one, two = model(nn), model(nn)
 
     def f(m, mode, x, *, other):
         return (m.w * x if mode == "a" else x) + other.w
@@ -384,9 +384,9 @@ def test_objects_that_are_called_and_partials(jax):
 
 def test_objects_of_axes(jax):
     """A model of axes says for each value how it is mapped; also a cyclic one."""
-    both = lw.Dict(a=model(lw, 3), b=lw.data(jax_ones(2)))
+    both = lw.Dict(a=model(nn, 3), b=lw.data(jax_ones(2)))
     both.me = both
-    axes = lw.clone(both)
+    axes = nn.clone(both)
     axes.a.w.value, axes.b = 0, None
 
     def f(both, x):
@@ -396,15 +396,15 @@ def test_objects_of_axes(jax):
     found = integrations.vmap(f, (axes, 0))(both, jax.numpy.arange(3.0))
     assert found.tolist() == [2.0, 2.0, 2.0]
     assert both.a.w.value.tolist() == [0.0, 1.0, 2.0]
-    state = lw.split(lw.Dict(p=lw.Param(np.arange(3.0)), c=lw.Cache(np.ones(2))))[1]
-    by_kind = lw.State({"p": 0, "c": None})
+    state = nn.split(lw.Dict(p=nn.Param(np.arange(3.0)), c=nn.Cache(np.ones(2))))[1]
+    by_kind = nn.State({"p": 0, "c": None})
     g = integrations.vmap(lambda s: s.p.value * s.c.value.sum(), in_axes=(by_kind,))
     assert g(state).tolist() == [0.0, 2.0, 4.0]
 
 
 def test_errors_about_axes_name_arguments(jax):
     """Nothing in them is known to us only."""
-    one, x = model(lw), jax_ones(2)
+    one, x = model(nn), jax_ones(2)
     cases = [
         (
             lambda: integrations.vmap(lambda a, b: a, (0, {"k": [0]}))(x, {"k": (x,)}),
@@ -455,7 +455,7 @@ def test_errors_about_axes_name_arguments(jax):
 
 def test_errors_about_arguments_name_the_option(jax):
     """An option that names no argument is refused where it is given."""
-    one, jit = model(lw), integrations.jit
+    one, jit = model(nn), integrations.jit
     for options, said in (
         ({"donate_argnums": 3}, "donate_argnums has 3, but the function takes only 2"),
         ({"static_argnums": -3}, "static_argnums has -3, but the function takes only"),
@@ -483,26 +483,26 @@ def test_errors_about_arguments_name_the_option(jax):
     with pytest.raises(TypeError, match="a transform takes a function, got int: 3"):
         jit(3)
     with pytest.raises(ValueError, match="wrt has 1 filters for 2 argnums"):
-        integrations.grad(lambda a, b: a, (0, 1), wrt=(lw.Param,))
+        integrations.grad(lambda a, b: a, (0, 1), wrt=(nn.Param,))
     with pytest.raises(TypeError, match="with has_aux=True the function must return a"):
         integrations.grad(lambda a: a, has_aux=True)(1.0)
 
 
 def test_captured_objects_are_no_copies(jax):
     """Not returned, not put into arguments, not written to by transforms inside."""
-    one, free = model(lw), lw.Dict(x=lw.data(jax_ones(2)))
+    one, free = model(nn), lw.Dict(x=lw.data(jax_ones(2)))
     for f in (lambda m: [free], lambda m: setattr(m, "kid", free)):
-        with pytest.raises(lw.TraceError, match=r"the Dict in .* is captured"):
+        with pytest.raises(nn.TraceError, match=r"the Dict in .* is captured"):
             integrations.jit(f)(one)
     with pytest.raises(
-        lw.TraceError, match=r"the Dict in the result at \['k'\] is capt"
+        nn.TraceError, match=r"the Dict in the result at \['k'\] is capt"
     ):
         integrations.grad(lambda m: (m.w.sum(), {"k": free}), has_aux=True)(one)
     inner = integrations.jit(lambda m, free, x: m.w * free.x * x)
     with pytest.raises(
-        lw.TraceError, match="Cannot mutate Dict from a different trace"
+        nn.TraceError, match="Cannot mutate Dict from a different trace"
     ):
-        jax.jit(lambda x: inner(model(lw), free, x))(1.0)
+        jax.jit(lambda x: inner(model(nn), free, x))(1.0)
     assert isinstance(free.x, jax.Array)
     assert not isinstance(free.x, jax.core.Tracer)
     assert vars(one).keys() == {"w"}
@@ -510,7 +510,7 @@ def test_captured_objects_are_no_copies(jax):
 
 def test_what_leaves_an_argument_is_written_back(jax):
     """An object that the function took out of an argument is still the caller's."""
-    both, other = lw.Dict(a=model(lw), b=model(lw)), lw.Dict()
+    both, other = lw.Dict(a=model(nn), b=model(nn)), lw.Dict()
     a, b = both.a, both.b
 
     def f(both, other):
@@ -525,7 +525,7 @@ def test_what_leaves_an_argument_is_written_back(jax):
 def test_stages_of_a_compiled_function(jax):
     """`trace`, `lower`, `compile` and `eval_shape` take the function's arguments."""
     f = integrations.jit(lambda m, x, k: (m, m.w * x * k), static_argnums=2)
-    one = model(lw)
+    one = model(nn)
     again, shape = f.eval_shape(one, 2.0, 3)
     assert again is not one
     assert (again.w.value.shape, shape.shape) == ((2,), (2,))

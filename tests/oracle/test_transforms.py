@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import leafwise as lw
-from leafwise import integrations
+from leafwise import integrations, nn
 
 
 def layer(library, **attributes):
@@ -129,14 +129,14 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_jit_as_in_flax(case, nnx):
     """The same outcome with `jit` of ours and `nnx.jit`."""
-    assert case(integrations.jit, lw) == case(nnx.jit, nnx)
+    assert case(integrations.jit, nn) == case(nnx.jit, nnx)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_any_transform(case, jax):
     """And with a transform that does nothing, but for tracing once."""
     if case is not retracing:
-        assert case(integrations.share(lambda f: f), lw) == case(integrations.jit, lw)
+        assert case(integrations.share(lambda f: f), nn) == case(integrations.jit, nn)
 
 
 def test_objects_that_are_no_trees(jax):
@@ -160,7 +160,7 @@ def test_objects_that_are_no_trees(jax):
 
 def test_no_tracer_leaks(jax):
     """What is written back is concrete."""
-    one = layer(lw)
+    one = layer(nn)
     with jax.checking_leaks():
         integrations.jit(lambda m: setattr(m, "y", m.w[...] + 1))(one)
     assert isinstance(one.y, jax.Array)
@@ -169,9 +169,9 @@ def test_no_tracer_leaks(jax):
 
 def test_vmap(jax):
     """Changes come back along the axis of the argument; ties are refused."""
-    batched = layer(lw)
+    batched = layer(nn)
     batched.w[...] = jax.numpy.arange(6.0).reshape(3, 2)
-    fixed, x = layer(lw), jax.numpy.ones((2, 3))
+    fixed, x = layer(nn), jax.numpy.ones((2, 3))
 
     def f(batched, fixed, x):
         batched.sum = (batched.w[...] * fixed.w[...]).sum() + x.sum()
@@ -194,11 +194,11 @@ def test_vmap(jax):
 def test_value_and_grad(jax):
     """Gradients by filter, changes written back, whatever is beside the number."""
 
-    class Model(lw.Module):
+    class Model(nn.Module):
         def __init__(self):
-            self.w = lw.Param(jax.numpy.ones(2))
+            self.w = nn.Param(jax.numpy.ones(2))
             self.tied = self.w
-            self.calls = lw.BatchStat(0)
+            self.calls = nn.BatchStat(0)
 
         def __call__(self, x):
             self.calls[...] += 1
@@ -212,25 +212,25 @@ def test_value_and_grad(jax):
 
     (value, y), gradients = integrations.value_and_grad(loss, has_aux=True)(model, x)
     assert (float(value), y.tolist()) == (5.0, [1.0, 2.0])
-    assert lw.to_flat_state(gradients).paths == (("w",),)
+    assert nn.to_flat_state(gradients).paths == (("w",),)
     assert gradients.w.value.tolist() == [2.0, 8.0]
     assert int(model.calls.value) == 1
-    by_p = integrations.grad(loss, wrt=lw.Perturbation, has_aux=True)
+    by_p = integrations.grad(loss, wrt=nn.Perturbation, has_aux=True)
     assert by_p(model, x)[0].p.value.tolist() == [2.0, 4.0]
     assert int(model.calls.value) == 2
     jitted = integrations.jit(integrations.grad(lambda m, x: loss(m, x)[0]))
     assert jitted(model, x).w.value.tolist() == [2.0, 8.0]
     assert int(model.calls.value) == 3
     with pytest.raises(ValueError, match=r"OfType\(Cache\) means no value of"):
-        integrations.grad(loss, wrt=lw.Cache)(model, x)
+        integrations.grad(loss, wrt=nn.Cache)(model, x)
 
 
 def test_gradients_of_several_arguments(jax):
     """Objects by filter, anything else whole; what is tied has one gradient."""
     jnp = jax.numpy
-    model = lw.Dict(w=lw.Param(jnp.ones(2)), scale=lw.Cache(jnp.ones(2)))
+    model = lw.Dict(w=nn.Param(jnp.ones(2)), scale=nn.Cache(jnp.ones(2)))
     batch = {"x": jnp.arange(2.0), "more": [jnp.ones(2), None]}
-    state = lw.state(lw.Dict(p=lw.Perturbation(jnp.zeros(2))))
+    state = nn.state(lw.Dict(p=nn.Perturbation(jnp.zeros(2))))
 
     def loss(model, batch, state, power):
         inside = model.w * model.scale * batch["x"] + batch["more"][0] + state.p
@@ -239,17 +239,17 @@ def test_gradients_of_several_arguments(jax):
     args = model, batch, state, 2.0
     both = integrations.grad(loss, argnums=(0, 1, 2, -1))
     of_model, of_batch, of_state, of_power = both(*args)
-    assert lw.to_flat_state(of_model).paths == (("w",),)
+    assert nn.to_flat_state(of_model).paths == (("w",),)
     assert of_model.w.value.tolist() == [0.0, 4.0]
     assert of_batch["x"].tolist() == [2.0, 4.0]
     assert lw.tree_structure(of_batch) == lw.tree_structure(batch)
-    assert type(of_state.p) is lw.Perturbation
+    assert type(of_state.p) is nn.Perturbation
     assert of_state.p.value.tolist() == [2.0, 4.0]
     assert float(of_power) == pytest.approx(4 * np.log(2))
-    by_filters = integrations.grad(loss, argnums=(0, 3), wrt=(lw.Cache, ...))
+    by_filters = integrations.grad(loss, argnums=(0, 3), wrt=(nn.Cache, ...))
     assert by_filters(*args)[0].scale.value.tolist() == [0.0, 4.0]
 
-    tied = lw.Param(jnp.ones(1))
+    tied = nn.Param(jnp.ones(1))
     two = integrations.grad(lambda a, b: (a[0] * b["k"]).sum(), argnums=(0, 1))
     for gradient in (two([tied], {"k": tied})[0][0], two([tied], {"k": tied})[1]["k"]):
         assert gradient.value.tolist() == [2.0]

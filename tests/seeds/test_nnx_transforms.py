@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-import leafwise as lw
-from leafwise import integrations
+from leafwise import nn as nnx
 
 
 @pytest.fixture
@@ -38,9 +37,9 @@ def test_a_module_under_plain_jit(jax, models):
 def test_changing_what_was_captured(jax):
     """A transformed function may not change an object that it has not been given."""
 
-    class Foo(lw.Pytree):
+    class Foo(nnx.Pytree):
         def __init__(self):
-            self.count = lw.data(0)
+            self.count = nnx.data(0)
 
     foo = Foo()
 
@@ -49,17 +48,19 @@ def test_changing_what_was_captured(jax):
         foo.count += 1
         return n
 
-    with pytest.raises(lw.TraceError, match=r"Foo\.count from a different trace level"):
+    with pytest.raises(
+        nnx.TraceError, match=r"Foo\.count from a different trace level"
+    ):
         increment(jax.numpy.arange(5))
     assert foo.count == 0
 
 
-class Shared(lw.Pytree):
+class Shared(nnx.Pytree):
     def __init__(self, xp):
         self.x = xp.array(1.0)
 
 
-class Parent(lw.Pytree):
+class Parent(nnx.Pytree):
     def __init__(self, xp):
         self.left = Shared(xp)
         self.right = self.left
@@ -83,16 +84,16 @@ def test_plain_jit_loses_sharing(jax):
 def test_split_merge_and_update_keep_sharing(jax):
     """The structure is static, the state has what is shared once."""
     m, inside = Parent(jax.numpy), []
-    graphdef, state = lw.split(m)
+    graphdef, state = nnx.split(m)
 
     @jax.jit
     def f(graphdef, state):
-        m = lw.merge(graphdef, state)
+        m = nnx.merge(graphdef, state)
         inside.append(m.left is m.right)
-        return lw.state(m)
+        return nnx.state(m)
 
     state = f(graphdef, state)
-    lw.update(m, state)
+    nnx.update(m, state)
     assert inside == [True]
     assert m.left is m.right
     assert repr(state) == (
@@ -108,7 +109,7 @@ def test_our_jit_keeps_sharing(jax):
     """Before, inside and after, the two names are one object."""
     m, inside = Parent(jax.numpy), []
 
-    @integrations.jit
+    @nnx.jit
     def f(m):
         inside.append(m.left is m.right)
         return m
@@ -126,11 +127,11 @@ class Store:
         self.b = xp.array(3)
 
 
-class Off(Store, lw.Pytree, pytree=False):
+class Off(Store, nnx.Pytree, pytree=False):
     pass
 
 
-class Never(Store, lw.Object):
+class Never(Store, nnx.Object):
     pass
 
 
@@ -139,14 +140,14 @@ def test_jit_on_what_is_no_pytree(cls, jax):
     """It is a leaf to jax, and can be changed under our `jit`."""
     foo = cls(jax.numpy)
 
-    @integrations.jit
+    @nnx.jit
     def double(foo):
         foo.a = [x * 2 for x in foo.a]
         foo.b *= 2
 
     double(foo)
     assert [int(x) for x in (*foo.a, foo.b)] == [2, 4, 6]
-    assert repr(lw.state(foo)) == (
+    assert repr(nnx.state(foo)) == (
         "State({\n"
         "  'a': {\n"
         "    0: Array(2, dtype=int32, weak_type=True),\n"
@@ -163,15 +164,15 @@ def test_sown_intermediates(compiled, jax, models):
     """Each block's mean is popped under the path of the block."""
     model = models.MLP(3, 20, models.Rngs(0))
     x = jax.numpy.ones((10, 20))
-    call = integrations.jit(type(model).__call__) if compiled else type(model).__call__
+    call = nnx.jit(type(model).__call__) if compiled else type(model).__call__
     y = call(model, x)
-    found = lw.pop(model, lw.Intermediate)
+    found = nnx.pop(model, nnx.Intermediate)
     assert [*found.blocks] == [0, 1, 2]
     last = found.blocks[2].y_mean
-    assert type(last) is lw.Intermediate
+    assert type(last) is nnx.Intermediate
     assert type(last.value) is tuple
     np.testing.assert_allclose(last.value[0], np.mean(y), rtol=1e-5)
-    assert lw.to_flat_state(lw.state(model, lw.Intermediate)).paths == ()
+    assert nnx.to_flat_state(nnx.state(model, nnx.Intermediate)).paths == ()
     assert int(model.blocks[0].dropout.rngs.count) == 6  # three kernels, three masks
     assert float(model.blocks[0].bn.var.value[0]) < 1.0
 
@@ -180,17 +181,17 @@ def test_training_with_perturbations(jax, optax, models):
     """Gradients for the parameters train the model; one for an intermediate is seen."""
     rngs = models.Rngs(0)
     model = models.Perturbed(rngs)
-    optimizer = models.Optimizer(model, optax.sgd(1e-1), lw.Param)
+    optimizer = models.Optimizer(model, optax.sgd(1e-1), nnx.Param)
     x, y = jax.random.uniform(rngs(), (1, 2)), jax.random.uniform(rngs(), (1, 4))
     model(x)
-    assert str(lw.state(model, lw.Perturbation)) == (
+    assert str(nnx.state(model, nnx.Perturbation)) == (
         "State({\n"
         "  'xgrad': Perturbation( # 3 (12 B)\n"
         "    value=Array([[0., 0., 0.]], dtype=float32)\n"
         "  )\n"
         "})"
     )
-    train_step = integrations.jit(models.train_step)
+    train_step = nnx.jit(models.train_step)
 
     def inner_gradient(model):
         """Return the gradient at the intermediate, worked out by hand."""
@@ -202,35 +203,9 @@ def test_training_with_perturbations(jax, optax, models):
         expected = inner_gradient(model)
         before = np.mean((np.asarray(model(x)) - y) ** 2)
         loss, inner = train_step(model, optimizer, x, y)
-        assert type(inner.xgrad) is lw.Perturbation
+        assert type(inner.xgrad) is nnx.Perturbation
         np.testing.assert_allclose(inner.xgrad.value, expected, rtol=1e-5)
         np.testing.assert_allclose(loss, before, rtol=1e-5)
         losses.append(float(loss))
     assert losses[0] > losses[1] > losses[2]
     assert model.xgrad.value.tolist() == [[0.0, 0.0, 0.0]]
-
-
-@pytest.mark.parametrize(
-    ("axes", "whole"),
-    [
-        ((None, 0), (None, {"k1": 0, "k2": 0})),
-        ((None, {"k1": None, "k2": 0}), None),
-        ((0, {"k1": 0, "k2": 0}), None),
-    ],
-)
-def test_axes_of_the_jax_note_under_both_vmaps(axes, whole, jax):
-    """A prefix of axes means the same to `jax.vmap` and to the one for NumPy."""
-    from leafwise.integrations.numpy import vmap
-
-    def f(x, d):
-        return x + d["k1"] + d["k2"].sum()
-
-    mapped = np.arange(3.0)
-    first = mapped if axes[0] == 0 else 1.0
-    k1 = 2.0 if axes[1] == {"k1": None, "k2": 0} else mapped * 2
-    args = first, {"k1": k1, "k2": np.ones((3, 2))}
-    results = [vmap(f, axes)(*args), jax.vmap(f, axes)(*args)]
-    if whole is not None:
-        results += [vmap(f, whole)(*args), jax.vmap(f, whole)(*args)]
-    for result in results:
-        np.testing.assert_allclose(result, results[0], rtol=1e-6)

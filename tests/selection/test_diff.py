@@ -107,7 +107,7 @@ def test_records_and_their_text(case):
     assert alike(diff.apply(a), b)
     assert alike(diff.invert().apply(b), a)
     assert bool(diff) is True
-    assert isinstance(diff[0], lw.Change)
+    assert isinstance(diff[0], lw.selection.Change)
 
 
 def test_the_order_of_an_ordered_dict():
@@ -245,11 +245,11 @@ def test_the_error_of_a_test():
     """It shows the differences only, twenty at most."""
     a = {"same": [1] * 50, "x": 1, "many": [0] * 25}
     b = {"same": [1] * 50, "x": 2, "many": [1] * 25}
-    lw.assert_trees_equal(a, copy.deepcopy(a))
-    lw.assert_trees_equal(a, b, ignore=["x", "many"])
-    lw.assert_trees_equal(1.0, 1.1, rtol=0.2)
+    lw.selection.assert_trees_equal(a, copy.deepcopy(a))
+    lw.selection.assert_trees_equal(a, b, ignore=["x", "many"])
+    lw.selection.assert_trees_equal(1.0, 1.1, rtol=0.2)
     with pytest.raises(AssertionError) as caught:
-        lw.assert_trees_equal(a, b)
+        lw.selection.assert_trees_equal(a, b)
     lines = str(caught.value).splitlines()
     assert lines[:3] == [
         "the trees differ in 26 places (actual -> expected):",

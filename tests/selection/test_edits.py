@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from leafwise import nn
 from strategies import every_tree
 
 
@@ -85,7 +86,7 @@ def test_many_edits_are_as_one_after_another(tree, data):
     for number, path in enumerate(chosen):
         expected = lw.at(expected)[path].set(number)
     edits = {path: number for number, path in enumerate(chosen)}
-    assert lw.tree_equal(lw.tree_update(tree, edits), expected)
+    assert lw.tree_equal(lw.selection.tree_update(tree, edits), expected)
 
 
 EDITABLE = {
@@ -105,13 +106,13 @@ def test_mappings(kind):
     more = lw.at(tree)["in.c"].insert(3)["in"]
     assert [*more] == ["b", "a", "c"]
     assert more["c"] == 3
-    renamed = lw.tree_rename(tree, "in.b", "z")["in"]
+    renamed = lw.selection.tree_rename(tree, "in.b", "z")["in"]
     assert dict(renamed) == {"z": 1, "a": 2}
     if kind != "Dict":
         assert [*renamed] == ["z", "a"]
     assert len(lw.tree_leaves(renamed)) == 2
     swapped = (
-        lw.tree_rename(tree, "in.*", {"a": "b", "b": "a"}.get)
+        lw.selection.tree_rename(tree, "in.*", {"a": "b", "b": "a"}.get)
         if kind != "Dict"
         else None
     )
@@ -120,7 +121,7 @@ def test_mappings(kind):
         assert renamed.default_factory is list
     for edit in (
         lambda: lw.at(tree)["in.b"].insert(5),
-        lambda: lw.tree_rename(tree, "in.b", "a"),
+        lambda: lw.selection.tree_rename(tree, "in.b", "a"),
     ):
         with pytest.raises(
             lw.EditError, match=r"there is something at \['in'\]\['.'\] al"
@@ -142,7 +143,7 @@ def test_sequences(made):
     with pytest.raises(lw.EditError, match=r"\['in'\] has 4 items, so position 5 is"):
         lw.at(tree)["in[5]"].insert(9)
     with pytest.raises(lw.EditError, match=r"positions at \['in'\] cannot be renamed"):
-        lw.tree_rename(tree, "in[0]", "x")
+        lw.selection.tree_rename(tree, "in[0]", "x")
     with pytest.raises(lw.EditError, match="does not say where to insert"):
         lw.at(tree)["in[0:1]"].insert(9)
 
@@ -162,7 +163,7 @@ def test_objects():
     assert (bigger["out"].size, model["out"].size) == (4, 3)
     assert lw.tree_leaves(bigger) == [1, 2]
     assert bigger["out"].w is model["out"].w
-    renamed = lw.tree_rename(model, "out.w", "kernel")
+    renamed = lw.selection.tree_rename(model, "out.w", "kernel")
     assert lw.tree_leaves(renamed) == [1, 2]
     assert not hasattr(renamed["out"], "w")
     more = lw.at(model)["out.bias"].insert(lw.data(0))
@@ -193,7 +194,7 @@ def test_dataclasses_and_named_tuples():
     }.items():
         for edit in (
             lw.at(tree)[pattern].delete,
-            lambda pattern=pattern: lw.tree_rename(tree, pattern, "z"),
+            lambda pattern=pattern: lw.selection.tree_rename(tree, pattern, "z"),
         ):
             with pytest.raises(lw.EditError) as caught:
                 edit()
@@ -217,10 +218,10 @@ def test_overlaps():
         ("", "b"): "the root can only be replaced, and alone",
     }.items():
         with pytest.raises(lw.EditError) as caught:
-            lw.tree_update(tree, dict.fromkeys(edits, 0))
+            lw.selection.tree_update(tree, dict.fromkeys(edits, 0))
         assert str(caught.value).startswith(text)
     assert tree == {"a": {"w": 1}, "b": 2}
-    assert lw.tree_update(tree, {"": 5}) == 5
+    assert lw.selection.tree_update(tree, {"": 5}) == 5
     with pytest.raises(lw.EditError, match="the root can only be replaced"):
         lw.at(tree)[""].delete()
 
@@ -259,22 +260,22 @@ def test_functions_that_fail():
         lw.at({"a": [1, 0]})["a[*]"].apply(lambda x: 1 / x)
     assert caught.value.__notes__ == ["at key path ['a'][1]"]
     with pytest.raises(ZeroDivisionError) as caught:
-        lw.tree_update({"a": [1, 0]}, {"a[1]": lambda x: 1 / x})
+        lw.selection.tree_update({"a": [1, 0]}, {"a[1]": lambda x: 1 / x})
     assert caught.value.__notes__ == ["at key path ['a'][1]"]
 
 
 def test_moving():
     """Across containers; the target is said of the tree without the source."""
     tree = {"a": [1, 2, 3], "b": {}}
-    assert lw.tree_move(tree, "a[0]", "a[2]") == {"a": [2, 3, 1], "b": {}}
-    assert lw.tree_move(tree, "a", "b.a") == {"b": {"a": [1, 2, 3]}}
-    assert lw.tree_move(tree, "b", "a[0]") == {"a": [{}, 1, 2, 3]}
+    assert lw.selection.tree_move(tree, "a[0]", "a[2]") == {"a": [2, 3, 1], "b": {}}
+    assert lw.selection.tree_move(tree, "a", "b.a") == {"b": {"a": [1, 2, 3]}}
+    assert lw.selection.tree_move(tree, "b", "a[0]") == {"a": [{}, 1, 2, 3]}
     with pytest.raises(
         lw.PathError, match=r"nothing is meant by 'a\.x': the dict at the"
     ):
-        lw.tree_move(tree, "a", "a.x")
+        lw.selection.tree_move(tree, "a", "a.x")
     with pytest.raises(lw.EditError, match="there is something at"):
-        lw.tree_move(tree, "a[0]", "b")
+        lw.selection.tree_move(tree, "a[0]", "b")
     assert tree == {"a": [1, 2, 3], "b": {}}
 
 
@@ -282,62 +283,65 @@ def test_pointing():
     """`tree_at` with one node, several, the root, shared and empty ones, None."""
     shared = [1]
     tree = {"a": shared, "b": shared, "c": None, "d": (), "p": Point(1, 2)}
-    assert lw.tree_at(lambda t: t["a"], tree, 0) == {**tree, "a": 0}
-    assert lw.tree_at(lambda t: (t["a"][0], t["p"].y), tree, (8, 9)) == {
+    assert lw.selection.tree_at(lambda t: t["a"], tree, 0) == {**tree, "a": 0}
+    assert lw.selection.tree_at(lambda t: (t["a"][0], t["p"].y), tree, (8, 9)) == {
         **tree,
         "a": [8],
         "p": Point(1, 9),
     }
-    assert lw.tree_at(lambda t: t, tree, 3) == 3
-    assert lw.tree_at(lambda t: t["c"], tree, 3)["c"] == 3
-    assert lw.tree_at(lambda t: t["d"], tree, 3)["d"] == 3
-    assert lw.tree_at(lambda t: t["p"], tree, replace_fn=sum)["p"] == 3
-    assert lw.tree_at(lambda t: t["p"], tree, (3,))["p"] == (3,)
-    assert lw.tree_at(lambda t: [t["a"]], tree, ["x"])["a"] == "x"
+    assert lw.selection.tree_at(lambda t: t, tree, 3) == 3
+    assert lw.selection.tree_at(lambda t: t["c"], tree, 3)["c"] == 3
+    assert lw.selection.tree_at(lambda t: t["d"], tree, 3)["d"] == 3
+    assert lw.selection.tree_at(lambda t: t["p"], tree, replace_fn=sum)["p"] == 3
+    assert lw.selection.tree_at(lambda t: t["p"], tree, (3,))["p"] == (3,)
+    assert lw.selection.tree_at(lambda t: [t["a"]], tree, ["x"])["a"] == "x"
     with pytest.raises(lw.EditError, match=r"item 1 \(list\) is not in the tree"):
-        lw.tree_at(lambda t: (t["a"], [1]), tree, (1, 2))
+        lw.selection.tree_at(lambda t: (t["a"], [1]), tree, (1, 2))
     with pytest.raises(lw.EditError, match="two edits are for"):
-        lw.tree_at(lambda t: (t["a"], t["a"]), tree, (1, 2))
+        lw.selection.tree_at(lambda t: (t["a"], t["a"]), tree, (1, 2))
     with pytest.raises(lw.EditError, match="another one is for what is inside"):
-        lw.tree_at(lambda t: (t["a"], t["a"][0]), tree, (1, 2))
+        lw.selection.tree_at(lambda t: (t["a"], t["a"][0]), tree, (1, 2))
     with pytest.raises(ValueError, match="returns 2 places, and there are 3 values"):
-        lw.tree_at(lambda t: (t["a"], t["b"]), tree, (1, 2, 3))
+        lw.selection.tree_at(lambda t: (t["a"], t["b"]), tree, (1, 2, 3))
     for options in ({}, {"replace": 1, "replace_fn": str}):
         with pytest.raises(TypeError, match="either replace or replace_fn"):
-            lw.tree_at(lambda t: t["a"], tree, **options)
+            lw.selection.tree_at(lambda t: t["a"], tree, **options)
 
 
 def test_pointing_at_empty_tuples():
     """Each is a node of its own, though to Python they are one object."""
     tree = {"d": (), "e": [(), 1], "f": Point((), ())}
-    assert lw.tree_at(lambda t: t["d"], tree, 1) == {**tree, "d": 1}
-    assert lw.tree_at(lambda t: t["e"][0], tree, 2)["e"] == [2, 1]
-    assert lw.tree_at(lambda t: (t["f"].y, t["d"]), tree, (3, 4)) == {
+    assert lw.selection.tree_at(lambda t: t["d"], tree, 1) == {**tree, "d": 1}
+    assert lw.selection.tree_at(lambda t: t["e"][0], tree, 2)["e"] == [2, 1]
+    assert lw.selection.tree_at(lambda t: (t["f"].y, t["d"]), tree, (3, 4)) == {
         "d": 4,
         "e": [(), 1],
         "f": Point((), 3),
     }
-    assert lw.tree_at(lambda t: t["d"], tree, replace_fn=lambda x: x)["d"] is tree["d"]
-    assert lw.tree_at(lambda t: t, (), 5) == 5
-    assert lw.tree_at(lambda t: (), tree, ()) is tree
-    assert lw.tree_at(lambda t: [*t["d"]], tree, []) is tree
-    assert lw.tree_at(lambda t: t["d"], tree, 1, is_leaf=list)["d"] == 1
+    assert (
+        lw.selection.tree_at(lambda t: t["d"], tree, replace_fn=lambda x: x)["d"]
+        is tree["d"]
+    )
+    assert lw.selection.tree_at(lambda t: t, (), 5) == 5
+    assert lw.selection.tree_at(lambda t: (), tree, ()) is tree
+    assert lw.selection.tree_at(lambda t: [*t["d"]], tree, []) is tree
+    assert lw.selection.tree_at(lambda t: t["d"], tree, 1, is_leaf=list)["d"] == 1
     options = {"is_leaf": lambda path, _: len(path) == 1, "is_leaf_takes_path": True}
-    assert lw.tree_at(lambda t: t["d"], tree, 1, **options)["d"] == 1
+    assert lw.selection.tree_at(lambda t: t["d"], tree, 1, **options)["d"] == 1
 
 
 def test_pointing_asks_is_leaf_of_the_tree_alone():
     """Not of what stands for its leaves while `where` runs."""
     tree = {"a": [1, 2], "b": 3}
     only = {"is_leaf": lambda x: isinstance(x, list) and x[0] + 1 > 1}
-    assert lw.tree_at(lambda t: t["a"], tree, 0, **only) == {"a": 0, "b": 3}
+    assert lw.selection.tree_at(lambda t: t["a"], tree, 0, **only) == {"a": 0, "b": 3}
 
 
 def test_pointing_at_one_object_in_two_places_is_an_error():
     """Where a class gives the same object back, there is no telling."""
-    mask = lw.Masked(1)
+    mask = lw.selection.Masked(1)
     with pytest.raises(lw.EditError) as caught:
-        lw.tree_at(lambda t: t["a"], {"a": mask, "b": mask}, 2)
+        lw.selection.tree_at(lambda t: t["a"], {"a": mask, "b": mask}, 2)
     assert str(caught.value) == ("what where returns (Masked) stands at ['a'], ['b']")
 
 
@@ -423,7 +427,7 @@ class Plain(lw.Pytree):
         (OrderedDict(a=1), "@b"),
         (Plain(), "['b']"),
         (Plain(), "[0]"),
-        (lw.Param([1]), "[0]"),
+        (nn.Param([1]), "[0]"),
         (Layer(1), "['b']"),
     ],
     ids=str,
@@ -437,4 +441,4 @@ def test_inserting_under_a_key_of_another_kind(tree, where):
 def test_an_override_that_adds_a_name_to_a_list():
     """It is refused with the place."""
     with pytest.raises(lw.EditError, match=r"^override '\+a\.b=1': nothing .* \['a'\]"):
-        lw.override({"a": [1]}, "+a.b=1")
+        lw.selection.override({"a": [1]}, "+a.b=1")

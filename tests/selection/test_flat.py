@@ -43,7 +43,7 @@ def same(a: Any, b: Any) -> bool:
 def flat_or(tree: Any, why: str, **options: Any) -> dict[str, Any] | None:
     """Return a flat table, or None if it is refused for a reason."""
     try:
-        return lw.to_flat(tree, **options)
+        return lw.selection.to_flat(tree, **options)
     except lw.EditError as error:
         if why not in str(error):
             raise
@@ -56,9 +56,9 @@ def flat_or(tree: Any, why: str, **options: Any) -> dict[str, Any] | None:
 @given(PLAIN, SEPARATORS)
 def test_back_from_flat(tree, sep):
     """Any dicts with text keys and lists come back, in the order they had."""
-    flat = lw.to_flat(tree, sep)
-    assert same(lw.from_flat(flat, sep=sep), tree)
-    assert same(lw.from_flat([*flat.items()][::-1], tree, sep=sep), tree)
+    flat = lw.selection.to_flat(tree, sep)
+    assert same(lw.selection.from_flat(flat, sep=sep), tree)
+    assert same(lw.selection.from_flat([*flat.items()][::-1], tree, sep=sep), tree)
     size = len(lw.tree_leaves(tree, none_is_leaf=True))
     assert len(flat) >= size
 
@@ -70,7 +70,7 @@ def test_any_tree_comes_back_with_one_like_it(tree, sep):
     if flat is None:
         return
     blank = lw.tree_map(lambda _: None, tree)
-    again = lw.from_flat(flat, blank, sep=sep)
+    again = lw.selection.from_flat(flat, blank, sep=sep)
     assert lw.tree_structure(again) == lw.tree_structure(tree)
     assert all(map(lambda a, b: a is b, lw.tree_leaves(again), lw.tree_leaves(tree)))
 
@@ -79,7 +79,7 @@ def test_any_tree_comes_back_with_one_like_it(tree, sep):
 def test_strict_tables_are_lossless_or_refused(tree):
     """There is no tree that comes back as another one."""
     flat = flat_or(tree, " would come back as something else; ")
-    assert flat is None or same(lw.from_flat(flat), tree)
+    assert flat is None or same(lw.selection.from_flat(flat), tree)
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def test_strict_tables_are_lossless_or_refused(tree):
 )
 def test_names(tree, flat):
     """As people write them; what could be taken for something else is quoted."""
-    assert lw.to_flat(tree) == flat
-    assert lw.from_flat(flat) == tree
+    assert lw.selection.to_flat(tree) == flat
+    assert lw.selection.from_flat(flat) == tree
 
 
 @pytest.mark.parametrize(
@@ -117,12 +117,14 @@ def test_names(tree, flat):
 def test_what_would_not_come_back_is_refused(tree, what):
     """With its place and the way out."""
     with pytest.raises(lw.EditError) as error:
-        lw.to_flat(tree)
+        lw.selection.to_flat(tree)
     assert str(error.value) == (
         f"{what} would come back as something else; with strict=False, from_flat needs "
         "a tree like this one"
     )
-    assert same(lw.from_flat(lw.to_flat(tree, strict=False), tree), tree)
+    assert same(
+        lw.selection.from_flat(lw.selection.to_flat(tree, strict=False), tree), tree
+    )
 
 
 def test_leaves_of_one_name_are_refused():
@@ -138,7 +140,7 @@ def test_leaves_of_one_name_are_refused():
         lambda _, children: Both(*children),
     )
     with pytest.raises(lw.EditError) as error:
-        lw.to_flat([Both(1, 2)], strict=False)
+        lw.selection.to_flat([Both(1, 2)], strict=False)
     assert str(error.value) == "two leaves have the name '[0].x', one at [0].x"
 
 
@@ -171,7 +173,7 @@ def test_leaves_of_one_name_are_refused():
 def test_names_that_make_no_tree(items, error, text):
     """Each with the name."""
     with pytest.raises(error) as raised:
-        lw.from_flat(items)
+        lw.selection.from_flat(items)
     assert str(raised.value) == text
 
 
@@ -179,9 +181,9 @@ def test_separators_and_arguments():
     """A separator that names could not be told apart by is refused."""
     for sep in ("", "[", "a'"):
         with pytest.raises(ValueError, match="a separator has no quotes or brackets"):
-            lw.to_flat({}, sep)
+            lw.selection.to_flat({}, sep)
     with pytest.raises(TypeError, match="partial=True needs a tree to compare with"):
-        lw.from_flat({}, partial=True)
+        lw.selection.from_flat({}, partial=True)
 
 
 def test_partial_restore_with_a_report():
@@ -198,7 +200,7 @@ def test_partial_restore_with_a_report():
         "head.scale": [1, 2],
         "old": 5,
     }
-    tree, report = lw.from_flat(saved, like, partial=True)
+    tree, report = lw.selection.from_flat(saved, like, partial=True)
     assert report == (
         ("enc.weight.w",),
         ("extra",),
@@ -210,7 +212,7 @@ def test_partial_restore_with_a_report():
     assert tree["enc"].weight["b"] is like["enc"].weight["b"]
     assert tree["head"] is like["head"]
     with pytest.raises(lw.EditError) as error:
-        lw.from_flat(saved, like)
+        lw.selection.from_flat(saved, like)
     assert str(error.value) == (
         "the items do not fit the tree: missing: 'extra'; extra: 'old'; changed: "
         "'enc.weight.b', 'head.w', 'head.scale'; partial=True takes what fits"
@@ -223,23 +225,28 @@ def test_renaming():
     saved = {"enc.fc": 1, "enc.ln": 2, "blocks[0]": 3, "blocks[1]": 4, "step": 5}
     table = {"enc": "encoder", "enc.fc": "encoder.dense", "enc.ln": "encoder.norm"}
     rename = table | {"blocks": "layers", "step": None}
-    tree = lw.from_flat(saved, like, rename=rename)
+    tree = lw.selection.from_flat(saved, like, rename=rename)
     assert tree == {"encoder": {"dense": 1, "norm": 2}, "layers": [3, 4]}
-    tree = lw.from_flat({"model.a": 1, "modelling": 2}, rename={"model": ""})
+    tree = lw.selection.from_flat({"model.a": 1, "modelling": 2}, rename={"model": ""})
     assert tree == {"a": 1, "modelling": 2}
-    assert lw.from_flat({"A": 1, "B": 2}, rename=str.lower) == {"a": 1, "b": 2}
+    assert lw.selection.from_flat({"A": 1, "B": 2}, rename=str.lower) == {
+        "a": 1,
+        "b": 2,
+    }
     with pytest.raises(lw.EditError, match="two items have the name 'a'"):
-        lw.from_flat({"A": 1, "a": 2}, rename=str.lower)
+        lw.selection.from_flat({"A": 1, "a": 2}, rename=str.lower)
 
 
 def test_objects_and_leaves():
     """Objects come back as they are; `is_leaf` decides what has a name."""
     model = Model([1, 2], 3)
-    flat = lw.to_flat(model, strict=False)
+    flat = lw.selection.to_flat(model, strict=False)
     assert flat == {"weight[0]": 1, "weight[1]": 2}
-    again = lw.from_flat({"weight[0]": 5, "weight[1]": 6}, model)
+    again = lw.selection.from_flat({"weight[0]": 5, "weight[1]": 6}, model)
     assert (again.weight, again.width, model.weight) == ([5, 6], 3, [1, 2])
-    lists = lw.to_flat({"a": [1], "b": 2}, is_leaf=lambda x: isinstance(x, list))
+    lists = lw.selection.to_flat(
+        {"a": [1], "b": 2}, is_leaf=lambda x: isinstance(x, list)
+    )
     assert lists == {"a": [1], "b": 2}
 
 
@@ -249,10 +256,12 @@ def test_deep_and_cyclic_trees():
     tree: Any = 1
     for _ in range(20_000):
         tree = [tree]
-    ((name, leaf),) = lw.to_flat(tree).items()
+    ((name, leaf),) = lw.selection.to_flat(tree).items()
     assert (name, leaf) == ("[0]" * 20_000, 1)
-    assert lw.tree_structure(lw.from_flat({name: leaf})) == lw.tree_structure(tree)
+    assert lw.tree_structure(lw.selection.from_flat({name: leaf})) == lw.tree_structure(
+        tree
+    )
     cyclic: Any = {}
     cyclic["self"] = cyclic
     with pytest.raises(lw.CycleError):
-        lw.to_flat(cyclic)
+        lw.selection.to_flat(cyclic)

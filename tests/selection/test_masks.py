@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from leafwise import nn
 from strategies import every_tree
 
 
-class Model(lw.Module):
+class Model(nn.Module):
     """A model that can be called, as models can."""
 
     def __init__(self, w: Any, b: Any) -> None:
@@ -60,7 +61,6 @@ MASK = Pair(True, False)
 PAIR = Pair(1, 2)
 USES = {
     "get": (lambda ns, t, m: ns.at(t)[m].get(), [1]),
-    "select": (lambda ns, t, m: ns.select(t, m).get(), [1]),
     "set": (lambda ns, t, m: ns.at(t)[m].set(0.0), (0.0, 2)),
     "chain": (lambda ns, t, m: ns.at([t])["[0]"][m].get(), [1]),
     "selector": (lambda ns, t, m: ns.at(t)[ns.selector(m)].get(), [1]),
@@ -85,7 +85,7 @@ def plain(value):
 @pytest.mark.parametrize("cls", [Pair, Local])
 def test_a_node_is_a_mask_even_if_it_can_be_called(use, cls):
     """In the namespace in which it is a node, wherever it is given."""
-    ns = space if cls is Local else lw
+    ns = space if cls is Local else lw.namespace("")
     run, expected = USES[use]
     found = run(ns, cls(1, 2), cls(True, False))
     if use == "partition":
@@ -98,9 +98,9 @@ def test_a_node_is_a_mask_even_if_it_can_be_called(use, cls):
 def test_masks_as_keys_of_labels_and_of_edits():
     """Where selectors are the keys of a table, masks that can be hashed."""
     model, mask = Model(1, 2), Model(True, False)
-    labels = lw.tree_labels(model, {mask: "on"}, default="off")
+    labels = lw.selection.tree_labels(model, {mask: "on"}, default="off")
     assert (labels.w, labels.b) == ("on", "off")
-    edited = lw.tree_update(model, {mask: lambda x: x + 10})
+    edited = lw.selection.tree_update(model, {mask: lambda x: x + 10})
     assert (edited.w, edited.b) == (11, 2)
     merged = lw.tree_merge(model, Model(3, 4), rules={mask: "base"})
     assert (merged.w, merged.b) == (1, 4)
@@ -118,9 +118,9 @@ def test_the_mask_of_a_selection_selects_the_same():
 @given(every_tree(), st.sampled_from(["**", "*", "**.x", "[0]", int, str]))
 def test_masks_mean_the_leaves_that_they_were_made_of(tree, what):
     """For every sort of node."""
-    chosen = lw.select(tree, what, missing_ok=True)
+    chosen = lw.at(tree, missing_ok=True)[what]
     mask = chosen.mask()
-    again = lw.select(tree, mask, missing_ok=True).mask()
+    again = lw.at(tree, missing_ok=True)[mask].mask()
     assert lw.tree_structure(again) == lw.tree_structure(mask)
     assert lw.tree_leaves(again) == lw.tree_leaves(mask)
     kept, rest = lw.tree_partition(tree, mask, missing_ok=True)
@@ -155,7 +155,7 @@ TREE = {"enc": {"w": 1, "bias": 2.5}, "head": {"w": 3, "bias": 4.5}, "n": 5}
         ({"enc": lambda x: x > 2, "head": False, "n": True}, ["enc.bias", "n"]),
         ({"enc": float, "head": (lambda x: x < 4), "n": False}, ["enc.bias", "head.w"]),
         (
-            {"enc": lw.selector("w"), "head": re.compile("bias"), "n": False},
+            {"enc": lw.selection.selector("w"), "head": re.compile("bias"), "n": False},
             ["enc.w", "head.bias"],
         ),
         ({"enc": {"w": Asks(), "bias": Asks()}, "head": True, "n": partial(max, 0)},
@@ -166,8 +166,8 @@ TREE = {"enc": {"w": 1, "bias": 2.5}, "head": {"w": 3, "bias": 4.5}, "n": 5}
 )  # fmt: skip
 def test_bools_predicates_types_and_selectors_in_one_tree(spec, means):
     """Each says what is meant at its place and below; paths are those from the root."""
-    expected = [lw.select(TREE, one).paths()[0] for one in means]
-    assert lw.select(TREE, spec).paths() == expected
+    expected = [lw.at(TREE)[one].paths()[0] for one in means]
+    assert lw.at(TREE)[spec].paths() == expected
 
 
 def test_predicates_see_the_path_from_the_root():
@@ -200,18 +200,23 @@ def test_a_node_with_something_else_in_it_is_no_selector():
     )
     for wrong in ({"a": "b"}, {"a": 1}, 1.5, np.array([True]), [1, True]):
         with pytest.raises(TypeError, match="a selector is a pattern, "):
-            lw.selector(wrong)
+            lw.selection.selector(wrong)
     with pytest.raises(TypeError, match="a selector is a pattern, "):
-        lw.selector(space.tree_map(lambda x: 3, Local(1, 2)), namespace="masks")
+        lw.selection.selector(
+            space.tree_map(lambda x: 3, Local(1, 2)), namespace="masks"
+        )
 
 
 def test_nodes_are_values_and_functions_are_called():
     """In a table of edits, too."""
     tree = {"a": 1, "b": 2}
-    assert lw.tree_update(tree, {"a": PAIR, "b": Asks()}) == {"a": PAIR, "b": True}
+    assert lw.selection.tree_update(tree, {"a": PAIR, "b": Asks()}) == {
+        "a": PAIR,
+        "b": True,
+    }
     local = Local(1, 2)
     assert space.tree_update(tree, {"a": local})["a"] is local
-    assert lw.tree_update(tree, {"a": local})["a"] is True
+    assert lw.selection.tree_update(tree, {"a": local})["a"] is True
 
 
 def test_a_mask_that_does_not_fit_is_an_error():
@@ -252,8 +257,10 @@ def test_leaves_that_a_predicate_with_paths_makes():
     assert lw.at(tree, **options)["a"]["**"].get() == [[1], 2]
     assert lw.at(tree, **options)[list].get() == [[[1], [2]]]
     assert lw.at(tree, **options)["a"][lambda x: True].set(0) == {"a": [0, [0]]}
-    assert lw.to_flat(tree, **options) == {"a[0]": [1], "a[1][0]": 2}
-    added = lw.tree_map_outer(lambda x, y: x + y, tree, {"a": [[3], [4]]}, **options)
+    assert lw.selection.to_flat(tree, **options) == {"a[0]": [1], "a[1][0]": 2}
+    added = lw.selection.tree_map_outer(
+        lambda x, y: x + y, tree, {"a": [[3], [4]]}, **options
+    )
     assert added == {"a": [[1, 3], [6]]}
 
 

@@ -178,7 +178,7 @@ def test_mappings_of_every_sort_get_other_keys_with_the_same_values():
     def last(x, y):
         return lw.DELETE if y is lw.MISSING else y
 
-    assert lw.tree_map_outer(last, {"a": True}, {"b": True}) == {"b": True}
+    assert lw.selection.tree_map_outer(last, {"a": True}, {"b": True}) == {"b": True}
 
 
 def test_sorts_of_mappings_and_sequences_stay():
@@ -354,7 +354,7 @@ def test_deep_and_cyclic_trees():
     one["self"] = one
     two: Any = {}
     two["self"] = two
-    for function in (lw.tree_merge, lw.tree_zip_outer):
+    for function in (lw.tree_merge, lw.selection.tree_zip_outer):
         with pytest.raises(lw.CycleError):
             function(one, two)
 
@@ -366,7 +366,7 @@ def test_deep_and_cyclic_trees():
 def test_zip_has_every_key_of_all(trees):
     """At each path a tuple of what each tree has there."""
     assume(any(lw.tree_leaves(tree) for tree in trees))
-    zipped = lw.tree_zip_outer(*trees)
+    zipped = lw.selection.tree_zip_outer(*trees)
     rows = lw.tree_leaves_with_path(zipped, is_leaf=lambda x: isinstance(x, tuple))
     tables = [dict(lw.tree_leaves_with_path(tree)) for tree in trees]
     assert {path for path, _ in rows} == {path for table in tables for path in table}
@@ -378,14 +378,14 @@ def test_zip_has_every_key_of_all(trees):
 @given(every_tree())
 def test_trees_of_one_structure_map_as_ever(tree):
     """Where nothing is missing it is a map."""
-    pair = lw.tree_map_outer(lambda x, y: [x, y], tree, tree)
+    pair = lw.selection.tree_map_outer(lambda x, y: [x, y], tree, tree)
     assert lw.tree_equal(pair, lw.tree_map(lambda x, y: [x, y], tree, tree))
 
 
 def test_functions_are_called_in_order_with_what_is_missing():
     """From the first key to the last, depth first."""
     calls: list[Any] = []
-    lw.tree_map_outer(
+    lw.selection.tree_map_outer(
         lambda *row: calls.append(row),
         {"a": {"x": 1}, "b": 2},
         {"b": 3, "a": {"y": 4}},
@@ -400,26 +400,28 @@ def test_functions_are_called_in_order_with_what_is_missing():
 def test_what_is_beside_another_sort_is_an_error():
     """With the place."""
     with pytest.raises(lw.EditError) as error:
-        lw.tree_zip_outer({"a": [1]}, {}, {"a": {"x": 1}})
+        lw.selection.tree_zip_outer({"a": [1]}, {}, {"a": {"x": 1}})
     assert str(error.value) == "at ['a'] a list and a dict do not fit together"
     with pytest.raises(lw.EditError) as error:
-        lw.tree_zip_outer([1], [[2]])
+        lw.selection.tree_zip_outer([1], [[2]])
     assert str(error.value) == "at [0] the leaf 1 and a list do not fit together"
     with pytest.raises(TypeError, match="one tree or more"):
-        lw.tree_zip_outer()
+        lw.selection.tree_zip_outer()
     with pytest.raises(ValueError, match="no") as raised:
-        lw.tree_map_outer(lambda _: int("no"), {"a": 1})
+        lw.selection.tree_map_outer(lambda _: int("no"), {"a": 1})
     assert raised.value.__notes__ == ["at key path ['a']"]
 
 
 def test_leaves_are_what_is_said():
     """`is_leaf` and the None modes are as everywhere; unknown mappings are leaves."""
     trees = [{"a": [1]}, {"a": [2], "n": None}]
-    assert lw.tree_zip_outer(*trees, is_leaf=lambda x: isinstance(x, list)) == {
+    assert lw.selection.tree_zip_outer(
+        *trees, is_leaf=lambda x: isinstance(x, list)
+    ) == {
         "a": ([1], [2]),
         "n": None,
     }
-    zipped = lw.tree_zip_outer(*trees, none_is_leaf=True)
+    zipped = lw.selection.tree_zip_outer(*trees, none_is_leaf=True)
     assert zipped == {"a": [(1, 2)], "n": (lw.MISSING, None)}
     proxy = MappingProxyType({"x": 1})
     assert lw.tree_merge({"a": proxy}, {"a": 2}) == {"a": 2}

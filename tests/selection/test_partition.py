@@ -25,7 +25,7 @@ def test_parts_are_the_tree(tree, selectors):
     assert lw.tree_structure(again) == lw.tree_structure(tree)
     leaves = lw.tree_leaves(tree)
     assert all(map(lambda a, b: a is b, lw.tree_leaves(again), leaves))
-    masks = [lw.select(tree, s, missing_ok=True).mask() for s in selectors]
+    masks = [lw.at(tree, missing_ok=True)[s].mask() for s in selectors]
     for place, leaf in enumerate(leaves):
         flags = [lw.tree_leaves(mask)[place] for mask in masks]
         expected = flags.index(True) if True in flags else len(selectors)
@@ -37,16 +37,16 @@ def test_parts_are_the_tree(tree, selectors):
 @given(every_tree())
 def test_groups_are_the_tree(tree):
     """Groups by a function, and by a tree of labels, are parts."""
-    groups = lw.tree_group_by(tree, type)
+    groups = lw.selection.tree_group_by(tree, type)
     if groups:
         assert lw.tree_equal(lw.tree_combine(*groups.values()), tree)
     if not callable(tree):
         labels = lw.tree_map(lambda leaf: type(leaf).__name__, tree)
         names = [cls.__name__ for cls in groups]
-        assert [*lw.tree_group_by(tree, labels)] == names
-    masked = lw.tree_mask(tree, "**", missing_ok=True)
+        assert [*lw.selection.tree_group_by(tree, labels)] == names
+    masked = lw.selection.tree_mask(tree, "**", missing_ok=True)
     assert lw.tree_leaves(masked) == []
-    assert lw.tree_equal(lw.tree_unmask(masked), tree)
+    assert lw.tree_equal(lw.selection.tree_unmask(masked), tree)
 
 
 def test_none_is_a_value():
@@ -75,31 +75,40 @@ def test_labels():
     """The first rule that means a leaf counts; a leaf without a rule is an error."""
     tree = {"enc": {"w": 1, "bias": 2}, "head": {"w": 3}}
     rules = {re.compile("bias"): "none", "head": "fast", "**": "slow"}
-    labels = lw.tree_labels(tree, rules)
+    labels = lw.selection.tree_labels(tree, rules)
     assert labels == {"enc": {"w": "slow", "bias": "none"}, "head": {"w": "fast"}}
-    assert lw.tree_group_by(tree, labels)["fast"]["head"] == {"w": 3}
-    assert [*lw.tree_group_by(tree, {"enc": "x", "head": "y"})] == ["x", "y"]
+    assert lw.selection.tree_group_by(tree, labels)["fast"]["head"] == {"w": 3}
+    assert [*lw.selection.tree_group_by(tree, {"enc": "x", "head": "y"})] == ["x", "y"]
     with pytest.raises(lw.EditError, match=r"^no rule is for the leaf at \['head'\]"):
-        lw.tree_labels(tree, {"enc": 1})
+        lw.selection.tree_labels(tree, {"enc": 1})
     with pytest.raises(lw.StructureError):
-        lw.tree_group_by(tree, {"enc": "x"})
+        lw.selection.tree_group_by(tree, {"enc": "x"})
 
 
 def test_filtering():
     """What is not meant becomes the filler; nothing meant is an error."""
     tree = [1, "a", (2.5,)]
-    assert lw.tree_filter(tree, (int, float)) == [1, lw.MISSING, (2.5,)]
-    assert lw.tree_filter(tree, "[2]", fill=0) == [0, 0, (2.5,)]
+    assert lw.selection.tree_filter(tree, (int, float)) == [1, lw.MISSING, (2.5,)]
+    assert lw.selection.tree_filter(tree, "[2]", fill=0) == [0, 0, (2.5,)]
     with pytest.raises(lw.PathError, match="nothing is meant by 'of type bytes'"):
-        lw.tree_filter(tree, bytes)
-    assert lw.tree_filter(tree, bytes, missing_ok=True, fill=0) == [0, 0, (0,)]
+        lw.selection.tree_filter(tree, bytes)
+    assert lw.selection.tree_filter(tree, bytes, missing_ok=True, fill=0) == [
+        0,
+        0,
+        (0,),
+    ]
 
 
 def test_masked_leaves():
     """Maps leave them alone; they print with a hash sign, compare and hash by value."""
-    masked = lw.tree_mask({"a": 1, "b": "text"}, str)
+    masked = lw.selection.tree_mask({"a": 1, "b": "text"}, str)
     assert repr(masked) == "{'a': 1, 'b': #'text'}"
-    assert lw.tree_map(lambda x: x + 1, masked) == {"a": 2, "b": lw.Masked("text")}
-    assert hash(lw.Masked(1)) == hash(lw.Masked(1))
-    assert lw.Masked(1) != lw.Masked(2)
-    assert lw.tree_structure(lw.Masked(1)) != lw.tree_structure(lw.Masked(2))
+    assert lw.tree_map(lambda x: x + 1, masked) == {
+        "a": 2,
+        "b": lw.selection.Masked("text"),
+    }
+    assert hash(lw.selection.Masked(1)) == hash(lw.selection.Masked(1))
+    assert lw.selection.Masked(1) != lw.selection.Masked(2)
+    assert lw.tree_structure(lw.selection.Masked(1)) != lw.tree_structure(
+        lw.selection.Masked(2)
+    )

@@ -77,11 +77,11 @@ TABLE = {
 @pytest.mark.parametrize("pattern", TABLE)
 def test_what_a_pattern_means(pattern):
     """The paths of the places, in leaf order."""
-    found = lw.select(CONFIG, pattern, missing_ok=True).paths()
+    found = lw.at(CONFIG, missing_ok=True)[pattern].paths()
     assert sorted(map(str, found)) == sorted(TABLE[pattern])
     for path in found:
-        assert lw.select(CONFIG, path).paths() == [path]
-        assert lw.select(CONFIG, str(path)).paths() == [path]
+        assert lw.at(CONFIG)[path].paths() == [path]
+        assert lw.at(CONFIG)[str(path)].paths() == [path]
 
 
 def test_other_containers():
@@ -92,11 +92,11 @@ def test_other_containers():
         lw.List([lw.data(5), "s"]),
         lw.Dict(k=lw.data(6), s="s"),
     ]
-    assert lw.select(tree, "[0][-1]").get() == 2
-    assert lw.select(tree, "[1].*").get() == [3, 4]
-    assert lw.select(tree, "[2][0]").get() == 5
-    assert lw.select(tree, "[3].k").get() == 6
-    assert lw.select(tree, "[3]['k']").get() == 6
+    assert lw.at(tree)["[0][-1]"].get() == 2
+    assert lw.at(tree)["[1].*"].get() == [3, 4]
+    assert lw.at(tree)["[2][0]"].get() == 5
+    assert lw.at(tree)["[3].k"].get() == 6
+    assert lw.at(tree)["[3]['k']"].get() == 6
 
 
 ERRORS = {
@@ -130,7 +130,7 @@ def test_errors_point_to_the_place(text):
     """The message ends with the text and a caret."""
     why, place = ERRORS[text]
     with pytest.raises(lw.PathError) as caught:
-        lw.selector(text)
+        lw.selection.selector(text)
     assert str(caught.value) == f"not a pattern: {why}\n  {text}\n  {' ' * place}^"
 
 
@@ -153,7 +153,7 @@ MANY = "9" * 5000
 def test_a_number_of_too_many_digits_is_refused(text):
     """Python itself refuses to read it; the error is that of any other pattern."""
     with pytest.raises(lw.PathError) as caught:
-        lw.selector(text)
+        lw.selection.selector(text)
     assert str(caught.value).startswith("not a pattern: this number has too many digit")
 
 
@@ -170,11 +170,11 @@ def test_any_brackets_are_a_pattern_or_an_error(text):
 def test_any_text_is_a_pattern_or_an_error(text):
     """Nothing but `PathError` is raised, whatever stands in the text."""
     try:
-        selector = lw.selector(text)
+        selector = lw.selection.selector(text)
     except lw.PathError as error:
         assert str(error).startswith("not a pattern: ")  # noqa: PT017  # one of two
     else:
-        found = lw.select(CONFIG, selector, missing_ok=True).paths()
+        found = lw.at(CONFIG, missing_ok=True)[selector].paths()
         assert len(found) == len(set(found))
 
 
@@ -182,8 +182,8 @@ def test_any_text_is_a_pattern_or_an_error(text):
 def test_each_path_means_its_place(tree):
     """A path, as an object or as text, means what it leads to."""
     for path, leaf in lw.tree_leaves_with_path(tree):
-        assert [place.value for place in lw.select(tree, path).places()] == [leaf]
-    everything = lw.select(tree, "**", missing_ok=True)
+        assert [place.value for place in lw.at(tree)[path].places()] == [leaf]
+    everything = lw.at(tree, missing_ok=True)["**"]
     assert everything.paths() == lw.tree_paths(tree)
     assert all(map(lambda a, b: a is b, everything.get(), lw.tree_leaves(tree)))
 
@@ -198,9 +198,9 @@ def test_a_key_that_is_a_sort_of_str_is_meant_by_its_text():
     path = lw.tree_paths(tree)[0]
     assert str(path) == "['x']['a']"
     for where in (path, str(path), "x.a", lw.KeyPath.parse(str(path)), "x['b','a']"):
-        assert (path, 1) in lw.select(tree, where).items()
+        assert (path, 1) in lw.at(tree)[where].items()
     assert lw.at(tree)["x['a']"].set(5) == {"x": {"a": 5, "b": 2}}
-    assert lw.select({True: 1}, "[1]", missing_ok=True).count() == 0
+    assert lw.at({True: 1}, missing_ok=True)["[1]"].count() == 0
 
 
 def test_the_text_of_a_key_with_nan_means_its_place():
@@ -209,15 +209,15 @@ def test_the_text_of_a_key_with_nan_means_its_place():
     keys = [nan, (nan, 1), (nan, 2), complex(nan, 1), complex(1, nan), ("banana",)]
     tree = {key: place for place, key in enumerate(keys)}
     for path, leaf in lw.tree_leaves_with_path(tree):
-        assert lw.select(tree, str(path)).get() == leaf
-        assert lw.select(tree, path).get() == leaf
+        assert lw.at(tree)[str(path)].get() == leaf
+        assert lw.at(tree)[path].get() == leaf
 
 
 def test_what_else_may_be_a_selector():
     """Regular expressions, types, predicates, trees of bools, several, positions."""
 
     def paths(what):
-        return [str(path) for path in lw.select(CONFIG["layers"], what).paths()]
+        return [str(path) for path in lw.at(CONFIG["layers"])[what].paths()]
 
     assert paths(re.compile(r"0\].*b")) == ["[0]['bias']"]
     assert paths(dict) == ["[0]", "[1]", "[2]"]
@@ -228,23 +228,23 @@ def test_what_else_may_be_a_selector():
     assert paths(["[1]", "[0].w"]) == ["[1]", "[0]['w']"]
     assert paths(2) == ["[2]"]
     assert paths(lw.KeyPath.parse("[2]['w']")) == ["[2]['w']"]
-    assert lw.select(CONFIG, Linear).get() == [CONFIG["model"]]
+    assert lw.at(CONFIG)[Linear].get() == [CONFIG["model"]]
     with pytest.raises(
         TypeError, match=r"a selector is a pattern, .* got float with 1\.5"
     ):
-        lw.selector(1.5)
+        lw.selection.selector(1.5)
 
 
 def test_predicates_by_their_arguments():
     """Two arguments without defaults are path and leaf."""
     tree = {"a": 1, "b": 2}
-    assert lw.select(tree, lambda path, leaf: str(path) == "['b']").get() == [2]
-    assert lw.select(tree, lambda leaf, least=2: leaf >= least).get() == [2]
+    assert lw.at(tree)[lambda path, leaf: str(path) == "['b']"].get() == [2]
+    assert lw.at(tree)[lambda leaf, least=2: leaf >= least].get() == [2]
 
 
 def region(tree, selector):
     """Return the leaves below the targets, by brute force."""
-    tops = lw.select(tree, selector, missing_ok=True).paths()
+    tops = lw.at(tree, missing_ok=True)[selector].paths()
     paths = lw.tree_paths(tree)
     return [any(path[: len(top)] == top for top in tops) for path in paths]
 
@@ -265,7 +265,7 @@ SELECTORS = st.sampled_from(
         dict,
         tuple,
     ]
-).map(lw.selector)
+).map(lw.selection.selector)
 
 
 @given(trees(), SELECTORS, SELECTORS)
@@ -277,7 +277,7 @@ def test_joined_selectors(tree, a, b):
     assert region(tree, a & b) == both
     assert region(tree, a | b) == either
     assert region(tree, ~a) == [not x for x in first]
-    mask = lw.select(tree, a, missing_ok=True).mask()
+    mask = lw.at(tree, missing_ok=True)[a].mask()
     assert lw.tree_leaves(mask) == first
     assert region(tree, "**") == [True] * len(first)
 
@@ -294,16 +294,16 @@ def test_nothing_is_an_error_that_helps():
         "['point'].y, ['point'].x, ['optim']['wd'], ['optim']['lr']",
     }.items():
         with pytest.raises(lw.PathError) as caught:
-            lw.select(CONFIG, pattern).get()
+            lw.at(CONFIG)[pattern].get()
         assert str(caught.value) == f"nothing is meant by {pattern!r}: {text}"
     with pytest.raises(lw.PathError, match="the dict at the root is empty"):
-        lw.select({}, "a").get()
+        lw.at({})["a"].get()
     with pytest.raises(
         lw.PathError, match=r"'of type bytes': the tree has 16 leaves, and"
     ):
-        lw.select(CONFIG, bytes).get()
-    assert lw.select(CONFIG, "optim.rl", missing_ok=True).count() == 0
-    assert lw.select(CONFIG, "optim.rl", missing_ok=True).get(None) is None
+        lw.at(CONFIG)[bytes].get()
+    assert lw.at(CONFIG, missing_ok=True)["optim.rl"].count() == 0
+    assert lw.at(CONFIG, missing_ok=True)["optim.rl"].get(None) is None
 
 
 @pytest.mark.slow
@@ -312,26 +312,26 @@ def test_cycles_and_depth():
     knot = {"a": [1]}
     knot["a"].append(knot)
     with pytest.raises(lw.CycleError, match=r"the root stands again at \['a'\]\[1\]"):
-        lw.select(knot, "**.a").get()
-    assert lw.select(knot, "a[1].a[0]").get() == 1
+        lw.at(knot)["**.a"].get()
+    assert lw.at(knot)["a[1].a[0]"].get() == 1
     deep = 1
     for _ in range(100_000):
         deep = [deep]
-    ((path, leaf),) = lw.select(deep, "**").items()
+    ((path, leaf),) = lw.at(deep)["**"].items()
     assert (len(path), leaf) == (100_000, 1)
-    assert lw.select(deep, path).get() == 1
+    assert lw.at(deep)[path].get() == 1
 
 
 def test_leaves_as_one_says():
     """`is_leaf`, `none_is_leaf` and the namespace count."""
     tree = {"a": (1, None)}
-    assert lw.select(tree, "**", is_leaf=tuple).get() == [(1, None)]
-    assert lw.select(tree, "**", none_is_leaf=True).get() == [1, None]
-    assert lw.select(tree, "a[0]", is_leaf=tuple, missing_ok=True).count() == 0
+    assert lw.at(tree, is_leaf=tuple)["**"].get() == [(1, None)]
+    assert lw.at(tree, none_is_leaf=True)["**"].get() == [1, None]
+    assert lw.at(tree, is_leaf=tuple, missing_ok=True)["a[0]"].count() == 0
     space = lw.namespace("selecting", dict_order="insertion")
     tree = {"b": 1, "a": 2}
-    assert space.select(tree, "*").get() == [1, 2]
-    assert lw.select(tree, "*").get() == [2, 1]
+    assert space.at(tree)["*"].get() == [1, 2]
+    assert lw.at(tree)["*"].get() == [2, 1]
 
 
 def test_a_place_that_two_selectors_lead_to_in_two_ways_is_there_once():
@@ -370,29 +370,29 @@ def test_wildcards_are_matched_without_trying_everything():
     assert matcher("*a" * 50 + "*")(letters)
     assert not matcher("*a?" * 50 + "*b")(letters)
     tree = {letters: 1, letters + "b": 2}
-    assert lw.select(tree, "*a" * 50 + "*b").get() == [2]
-    assert lw.select(tree, "{" + "*a" * 50 + "*b,c}").get() == [2]
+    assert lw.at(tree)["*a" * 50 + "*b"].get() == [2]
+    assert lw.at(tree)["{" + "*a" * 50 + "*b,c}"].get() == [2]
 
 
 def test_brackets_and_deep_patterns_are_read_and_found_in_reasonable_time():
     """Neither spaces in brackets nor many `**` multiply."""
     spaces = " " * 3000
     with pytest.raises(lw.PathError, match="this is no literal"):
-        lw.selector(f"[{spaces}:{spaces}:{spaces}x]")
+        lw.selection.selector(f"[{spaces}:{spaces}:{spaces}x]")
     tree = 1
     for _ in range(300):
         tree = {"a": tree, "b": 0}
-    assert lw.select(tree, ".**.a" * 30 + ".**.c", missing_ok=True).count() == 0
-    assert lw.select(tree, ".**.a" * 30).count() == 271
+    assert lw.at(tree, missing_ok=True)[".**.a" * 30 + ".**.c"].count() == 0
+    assert lw.at(tree)[".**.a" * 30].count() == 271
 
 
 def test_a_key_that_has_no_text_is_like_no_name():
     """Wildcards are for names; a key is not an error because it cannot be printed."""
     tree = {10**5000: 1, "ab": 2, "a\nb": 3}
-    assert lw.select(tree, "a*").get() == [3, 2]
-    assert lw.select(tree, "?b").get() == [2]
-    assert lw.select(tree, "*").count() == 3
-    assert lw.select(tree, "*.x", missing_ok=True).count() == 0
+    assert lw.at(tree)["a*"].get() == [3, 2]
+    assert lw.at(tree)["?b"].get() == [2]
+    assert lw.at(tree)["*"].count() == 3
+    assert lw.at(tree, missing_ok=True)["*.x"].count() == 0
 
 
 # ------------------------------------------- beside a matcher that tries everything
@@ -460,4 +460,4 @@ def test_patterns_mean_what_a_search_of_all_places_finds(tree, chosen):
         for keys, node in every_place(tree)
         if matches(steps, keys) and (steps[-1] is not DEEP or isinstance(node, int))
     ]
-    assert lw.select(tree, text, missing_ok=True).paths() == expected
+    assert lw.at(tree, missing_ok=True)[text].paths() == expected

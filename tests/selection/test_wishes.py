@@ -44,15 +44,20 @@ def test_wish_8_names_that_are_unambiguous_and_come_back():
         {"Ünïcode key": {"with 'quotes'": [None]}},
     ):
         for sep in (".", "/", "~"):
-            assert lw.from_flat(lw.to_flat(tree, sep), sep=sep) == tree
+            assert (
+                lw.selection.from_flat(lw.selection.to_flat(tree, sep), sep=sep) == tree
+            )
         for path, leaf in lw.tree_leaves_with_path(tree):
             assert lw.KeyPath.parse(str(path)) == path
             assert lw.at(tree)[str(path)].get() == leaf
     mixed = {1: "int", "1": "text"}
     with pytest.raises(lw.EditError, match="the key 1 of the dict at the root would"):
-        lw.to_flat(mixed)
-    assert lw.to_flat(mixed, strict=False) == {"[1]": "int", "1": "text"}
-    assert lw.from_flat(lw.to_flat(mixed, strict=False), mixed) == mixed
+        lw.selection.to_flat(mixed)
+    assert lw.selection.to_flat(mixed, strict=False) == {"[1]": "int", "1": "text"}
+    assert (
+        lw.selection.from_flat(lw.selection.to_flat(mixed, strict=False), mixed)
+        == mixed
+    )
 
 
 def test_wish_9_surgery_at_a_path():
@@ -61,18 +66,20 @@ def test_wish_9_surgery_at_a_path():
     assert bigger["encoder"][1] == Pair(9.0, 4.0)
     assert bigger["head"] is MODEL["head"]
     assert lw.at(MODEL)["head.units"].get() == 3
-    edited = lw.tree_update(MODEL, {"**.bias": 0.0, "head.units": lambda n: n + 1})
+    edited = lw.selection.tree_update(
+        MODEL, {"**.bias": 0.0, "head.units": lambda n: n + 1}
+    )
     assert (edited["encoder"][0].bias, edited["head"].bias) == (0.0, 0.0)
     assert (edited["head"].units, MODEL["head"].units) == (4, 3)
     config = {"lr": 0.1, "optim": {"steps": [1, 3]}}
     assert lw.at(config)["optim.steps[1]"].insert(2)["optim"]["steps"] == [1, 2, 3]
     assert lw.at(config)["optim.steps[0]"].delete()["optim"]["steps"] == [3]
-    assert lw.tree_move(config, "lr", "optim.lr") == {
+    assert lw.selection.tree_move(config, "lr", "optim.lr") == {
         "optim": {"steps": [1, 3], "lr": 0.1}
     }
-    assert lw.tree_rename(config, "lr", "rate")["rate"] == 0.1
+    assert lw.selection.tree_rename(config, "lr", "rate")["rate"] == 0.1
     with pytest.raises(lw.EditError, match=r"stands at \[0\], \[1\]|two edits are for"):
-        lw.tree_at(lambda m: (m[0], m[0]), [1, 2], (8, 9))
+        lw.selection.tree_at(lambda m: (m[0], m[0]), [1, 2], (8, 9))
     with pytest.raises(lw.PathError) as error:
         lw.at(MODEL)["head.wieght"].get()
     assert str(error.value) == (
@@ -91,13 +98,13 @@ def test_wish_10_groups_by_path_type_or_predicate():
     assert rest["head"].weight == 5.0
     again = lw.tree_combine(biases, encoder, rest)
     assert lw.tree_leaves(again) == lw.tree_leaves(MODEL)
-    labels = lw.tree_labels(
+    labels = lw.selection.tree_labels(
         MODEL, {"**.bias": "no decay", "head": "fast"}, default="all"
     )
     assert lw.tree_leaves(labels) == [
         "all", "no decay", "all", "no decay", "no decay", "fast",
     ]  # fmt: skip
-    assert lw.select(MODEL, lambda leaf: leaf > 4).get() == [6.0, 5.0]
+    assert lw.at(MODEL)[lambda leaf: leaf > 4].get() == [6.0, 5.0]
 
 
 def test_wish_15_joins_and_merges_by_place():
@@ -115,7 +122,9 @@ def test_wish_15_joins_and_merges_by_place():
     }
     with pytest.raises(lw.EditError, match=r"at \['model'\] the leaf 1 is laid over"):
         lw.tree_merge(base, {"model": 1})
-    total = lw.tree_map_outer(lambda *xs: sum(xs), {"a": 1}, {"a": 2, "b": 3}, fill=0)
+    total = lw.selection.tree_map_outer(
+        lambda *xs: sum(xs), {"a": 1}, {"a": 2, "b": 3}, fill=0
+    )
     assert total == {"a": 3, "b": 3}
 
 
@@ -127,7 +136,7 @@ def test_wish_19_structure_that_drifted():
         "step": 10,
     }
     model = {"encoder": [Pair(np.zeros(2), np.zeros(2))], "new": 0.5}
-    restored, report = lw.from_flat(
+    restored, report = lw.selection.from_flat(
         saved, model, rename={"enc": "encoder"}, partial=True
     )
     assert isinstance(restored["encoder"][0], Pair)
@@ -154,7 +163,7 @@ def test_wish_20_what_differs():
     assert not lw.tree_diff(diff.apply(old), new, rtol=1e-6)
     assert not lw.tree_diff(old, new, rtol=1e-6, ignore=["model", "opt.wd"])
     with pytest.raises(AssertionError) as error:
-        lw.assert_trees_equal(old["opt"], new["opt"])
+        lw.selection.assert_trees_equal(old["opt"], new["opt"])
     assert str(error.value) == (
         "the trees differ in 2 places (actual -> expected):\n"
         "  ~ ['lr']: 0.1 -> 0.100000001\n  + ['wd']: 0"
@@ -179,9 +188,9 @@ def test_wish_36_config_trees():
     """Plain containers in and out, flat names, overrides, adapters for other types."""
     config = {"db": {"host": "a", "ports": [1, 2]}, "debug": False}
     before = copy.deepcopy(config)
-    made = lw.override(config, ["db.ports[1]=8080", "debug=yes"])
+    made = lw.selection.override(config, ["db.ports[1]=8080", "debug=yes"])
     assert made == {"db": {"host": "a", "ports": [1, 8080]}, "debug": True}
-    assert lw.to_flat(made) == {
+    assert lw.selection.to_flat(made) == {
         "db.host": "a",
         "db.ports[0]": 1,
         "db.ports[1]": 8080,

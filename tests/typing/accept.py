@@ -3,6 +3,7 @@
 from typing import Any, assert_type
 
 import leafwise as lw
+from leafwise import nn
 from leafwise.typing import PyTree
 
 
@@ -39,24 +40,27 @@ class Kind:
 
 assert_type(Kind(), Kind)
 
-assert_type(lw.select({"a": 1}, "a").paths(), list[lw.KeyPath])
-assert_type(lw.select({"a": 1}, "**").count(), int)
+assert_type(lw.at({"a": 1})["a"].paths(), list[lw.KeyPath])
+assert_type(lw.at({"a": 1})["**"].count(), int)
 assert_type(lw.tree_diff(1, 2)[0], Any)
-assert_type(lw.to_flat({"a": 1}), dict[str, Any])
-assert_type(lw.from_flat({"a": 1}, {"a": 0}, partial=True), tuple[Any, lw.FlatReport])
+assert_type(lw.selection.to_flat({"a": 1}), dict[str, Any])
+assert_type(
+    lw.selection.from_flat({"a": 1}, {"a": 0}, partial=True),
+    tuple[Any, lw.selection.FlatReport],
+)
 
 
-class Layer(lw.Module):
+class Layer(nn.Module):
     def __init__(self) -> None:
-        self.weight = lw.Param(0.5)
-        self.count: lw.BatchStat[int] = lw.BatchStat(0)
+        self.weight = nn.Param(0.5)
+        self.count: nn.BatchStat[int] = nn.BatchStat(0)
 
 
 layer = Layer()
 assert_type(layer.weight.value, float)
 assert_type(layer.count.get_value(), int)
-graphdef, params, rest = lw.split(layer, lw.Param, ...)
-assert_type(graphdef, lw.GraphDef[Layer])
-assert_type(lw.merge(graphdef, params, rest), Layer)
-bare: lw.Param = lw.Param()
-typed: lw.State[str, lw.Param[float]] = lw.State()
+graphdef, params, rest = nn.split(layer, nn.Param, ...)
+assert_type(graphdef, nn.GraphDef[Layer])
+assert_type(nn.merge(graphdef, params, rest), Layer)
+bare: nn.Param = nn.Param()
+typed: nn.State[str, nn.Param[float]] = nn.State()

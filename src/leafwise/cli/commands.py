@@ -19,10 +19,10 @@ from ..integrations.formats import Document, dump, json_default
 from ..ops.map import tree_leaves, tree_leaves_with_path, tree_map, tree_structure
 from ..ops.visit import DELETE
 from ..selection.diff import tree_diff
-from ..selection.edit import select
+from ..selection.edit import at
 from ..selection.flat import to_flat
 from ..selection.merge import tree_merge
-from ..selection.override import guess, override
+from ..selection.overrides import guess, override
 from ..selection.pattern import selector
 from .files import Unreadable, encoding, read, read_all
 
@@ -107,7 +107,7 @@ def _rows(options: argparse.Namespace, tree: Any) -> list[tuple[Any, Any]]:
     """Return paths and values of all leaves, or of what the selectors match."""
     if not options.selectors:
         return tree_leaves_with_path(tree, none_is_leaf=True)
-    return select(tree, options.selectors, none_is_leaf=True).items()
+    return at(tree, none_is_leaf=True)[options.selectors].items()
 
 
 # ---------------------------------------------------------------------------- reading
@@ -150,7 +150,7 @@ def paths(options: argparse.Namespace) -> Report:
 def get(options: argparse.Namespace) -> Report:
     """Print the value at a selector, or a line for each of several matches."""
     chosen = selector(options.selector)
-    rows = select(_tree(options), chosen, none_is_leaf=True).items()
+    rows = at(_tree(options), none_is_leaf=True)[chosen].items()
     if chosen.means_one:
         ((_, value),) = rows
         if isinstance(value, str) and not options.json:

@@ -6,11 +6,12 @@ somebody else has imported one.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
+
+from ..lazy import later
 
 
-if TYPE_CHECKING:  # what is loaded when it is first asked for
+if TYPE_CHECKING:
     from .adopting import adopt as adopt
     from .adopting import treedef_from as treedef_from
     from .adopting import treedef_to as treedef_to
@@ -28,37 +29,20 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .transforms import value_and_grad as value_and_grad
     from .transforms import vmap as vmap
 
-_HOMES = {
-    "adopt": "adopting",
-    "treedef_from": "adopting",
-    "treedef_to": "adopting",
-    "Status": "bridge",
-    "enable": "bridge",
-    "status": "bridge",
-    "register_attrs": "libraries",
-    "register_mapping": "libraries",
-    "register_model": "libraries",
-    "register_sequence": "libraries",
-    "support": "libraries",
-    "share": "sharing",
-    "grad": "transforms",
-    "jit": "transforms",
-    "value_and_grad": "transforms",
-    "vmap": "transforms",
+
+_HOMES: Final = {
+    "adopting": "adopt treedef_from treedef_to",
+    "bridge": "Status enable status",
+    "libraries": (
+        "register_attrs register_mapping register_model register_sequence support"
+    ),
+    "sharing": "share",
+    "transforms": "grad jit value_and_grad vmap",
 }
+"""The modules that are loaded when one of their names is first asked for."""
 
-
-def __getattr__(name: str) -> Any:
-    """Load a name that was not needed so far (PEP 562)."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__, _HOMES)
 
 
 __all__ = [

@@ -17,7 +17,7 @@ from ..core.node import Rule
 from ..core.registered import AuxKeyedRule
 from ..core.registry import GLOBAL, add_adopter
 from ..core.treedef import PyTreeDef
-from ..objects.checks import foreign
+from ..nn.checks import foreign
 from ..ops.map import tree_structure
 from .optree import NAMESPACE
 

@@ -89,11 +89,11 @@ def _skip_writers(module: ModuleType) -> None:
 
 _PACKAGE: Final = __name__.partition(".")[0]
 _WRITERS: Final = (
-    "objects.containers",
-    "objects.instance",
-    "objects.pytree",
-    "objects.state",
-    "objects.variables",
+    "nn.containers",
+    "nn.instance",
+    "nn.pytree",
+    "nn.states",
+    "nn.variables",
 )
 _pending: Final[dict[str, Callable[[ModuleType], None]]] = {
     "ops.map": _substitute,

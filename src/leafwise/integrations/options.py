@@ -19,10 +19,10 @@ from ..core.explain import describe
 from ..core.keypath import KeyPath
 from ..core.registry import current
 from ..errors import StructureError
-from ..objects.arrays import DataNode
-from ..objects.graphdef import parts_of
-from ..objects.sizes import rule_of
-from ..objects.variables import Variable
+from ..nn.arrays import DataNode
+from ..nn.graphs import parts_of
+from ..nn.sizes import rule_of
+from ..nn.variables import Variable
 
 
 __all__ = [

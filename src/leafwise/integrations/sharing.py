@@ -20,12 +20,12 @@ from ..core.registered import StaticRule
 from ..core.registry import GLOBAL, install
 from ..core.safely import Frozen
 from ..errors import TraceError
-from ..objects.arrays import DataNode
-from ..objects.graphdef import GraphDef, Taken, build, take
-from ..objects.state import unlink
-from ..objects.statics import digest, same
-from ..objects.trace import check, levels
-from ..objects.variables import Variable
+from ..nn.arrays import DataNode
+from ..nn.graphs import GraphDef, Taken, build, take
+from ..nn.states import unlink
+from ..nn.statics import digest, same
+from ..nn.trace import check, levels
+from ..nn.variables import Variable
 from .options import ARGS, KWARGS, RESULT, Call, Groups, Option, Path, Which, named
 
 
@@ -346,7 +346,7 @@ def _refuse_captured(
                 "grad, vmap, ...), and only a copy of it could come back.\n"
                 "Do one of these:\n"
                 "  1. pass the object to the function as an argument\n"
-                "  2. return its values, or a copy: leafwise.clone(...)"
+                "  2. return its values, or a copy: leafwise.nn.clone(...)"
             )
 
 

@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 from ..core.auxdata import clip
 from ..core.safely import shown
 from ..kinds import Kind
-from ..objects.filters import Filter, judge, predicate
-from ..objects.graphdef import GraphDef, Taken, build, kinds_of, take
-from ..objects.state import from_flat_state, unlink
-from ..objects.variable_types import Param
-from ..objects.variables import Variable
+from ..nn.filters import Filter, judge, predicate
+from ..nn.graphs import GraphDef, Taken, build, kinds_of, take
+from ..nn.states import from_flat_state, unlink
+from ..nn.variable_types import Param
+from ..nn.variables import Variable
 from ..ops.map import tree_leaves
 from .options import Call, Groups, Names, Numbers, Option, Places, Roots, Which, named
 from .sharing import (
@@ -81,9 +81,10 @@ def jit(
 
     Example:
         >>> import leafwise as lw
+        >>> from leafwise import nn
         >>> import pytest
         >>> jax = pytest.importorskip("jax")
-        >>> counter = lw.Dict(count=lw.Variable(0))
+        >>> counter = lw.Dict(count=nn.Variable(0))
         >>> @lw.integrations.jit(static_argnames="by")
         ... def step(counter, by):
         ...     counter.count[...] += by
@@ -228,9 +229,10 @@ class Stage:
 
     Example:
         >>> import leafwise as lw
+        >>> from leafwise import nn
         >>> import pytest
         >>> jnp = pytest.importorskip("jax.numpy")
-        >>> counter = lw.Dict(count=lw.Variable(jnp.zeros(())))
+        >>> counter = lw.Dict(count=nn.Variable(jnp.zeros(())))
         >>> @lw.integrations.jit
         ... def step(counter):
         ...     counter.count[...] += 1
@@ -304,9 +306,10 @@ def vmap(
 
     Example:
         >>> import leafwise as lw
+        >>> from leafwise import nn
         >>> import pytest
         >>> jnp = pytest.importorskip("jax.numpy")
-        >>> layers = lw.Dict(w=lw.Param(jnp.arange(3.0)))
+        >>> layers = lw.Dict(w=nn.Param(jnp.arange(3.0)))
         >>> times = lw.integrations.vmap(lambda l, x: l.w * x["k"], (0, {"k": None}))
         >>> times(layers, {"k": 2.0}).tolist()
         [0.0, 2.0, 4.0]
@@ -465,9 +468,9 @@ def value_and_grad(
             it, a decorator is returned.
         argnums: The position of the argument that is differentiated, or of several.
         wrt: Which values of an object are differentiated, see
-            :mod:`leafwise.filters`; one filter for all arguments, or a tuple with one
-            for each. Frozen parameters are not. Of an argument without objects, such as
-            an array or a `State`, all is.
+            :mod:`leafwise.nn.filters`; one filter for all arguments, or a tuple with
+            one for each. Frozen parameters are not. Of an argument without objects,
+            such as an array or a `State`, all is.
         has_aux: Whether the function returns something beside the number.
         holomorphic: Whether the function is promised to be holomorphic.
         allow_int: Whether to differentiate by integers, which is trivial.
@@ -483,9 +486,10 @@ def value_and_grad(
 
     Example:
         >>> import leafwise as lw
+        >>> from leafwise import nn
         >>> import pytest
         >>> jnp = pytest.importorskip("jax.numpy")
-        >>> model = lw.Dict(w=lw.Param(jnp.ones(2)), offset=lw.data(3.0))
+        >>> model = lw.Dict(w=nn.Param(jnp.ones(2)), offset=lw.data(3.0))
         >>> loss = lambda model, x: (model.w * x).sum() + model.offset
         >>> value, gradients = lw.integrations.value_and_grad(loss)(model, jnp.ones(2))
         >>> float(value), gradients.w.value.tolist(), [*gradients]
@@ -650,9 +654,10 @@ def grad(
 
     Example:
         >>> import leafwise as lw
+        >>> from leafwise import nn
         >>> import pytest
         >>> jnp = pytest.importorskip("jax.numpy")
-        >>> model = lw.Dict(w=lw.Param(jnp.ones(2)), offset=lw.data(3.0))
+        >>> model = lw.Dict(w=nn.Param(jnp.ones(2)), offset=lw.data(3.0))
         >>> gradients = lw.integrations.grad(lambda m: (m.w ** 2).sum())(model)
         >>> gradients.w.value.tolist()
         [2.0, 2.0]

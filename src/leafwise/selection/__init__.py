@@ -1,1 +1,96 @@
-"""Places in trees: naming, editing, comparing and merging what stands there."""
+"""Selections: places in trees, and what is done with them.
+
+Owns the language of patterns, edits, partitions, diffs, merges and flat names. The most
+general of it is in `leafwise` itself; the names here are loaded when they are first
+asked for.
+
+    >>> import leafwise as lw
+    >>> lw.selection.override({"lr": 0.1}, ["lr=0.2"])
+    {'lr': 0.2}
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ..lazy import later
+
+
+if TYPE_CHECKING:
+    from .diff import Change as Change
+    from .diff import TreeDiff as TreeDiff
+    from .diff import assert_trees_equal as assert_trees_equal
+    from .diff import tree_diff as tree_diff
+    from .edit import Selection as Selection
+    from .edit import at as at
+    from .edit import tree_at as tree_at
+    from .edit import tree_move as tree_move
+    from .edit import tree_rename as tree_rename
+    from .edit import tree_update as tree_update
+    from .flat import FlatReport as FlatReport
+    from .flat import from_flat as from_flat
+    from .flat import to_flat as to_flat
+    from .join import tree_map_outer as tree_map_outer
+    from .join import tree_zip_outer as tree_zip_outer
+    from .merge import tree_merge as tree_merge
+    from .overrides import override as override
+    from .partition import Masked as Masked
+    from .partition import tree_combine as tree_combine
+    from .partition import tree_filter as tree_filter
+    from .partition import tree_group_by as tree_group_by
+    from .partition import tree_labels as tree_labels
+    from .partition import tree_mask as tree_mask
+    from .partition import tree_partition as tree_partition
+    from .partition import tree_unmask as tree_unmask
+    from .pattern import Selector as Selector
+    from .pattern import selector as selector
+
+
+_HOMES: Final = {
+    "diff": "Change TreeDiff assert_trees_equal tree_diff",
+    "edit": "Selection at tree_at tree_move tree_rename tree_update",
+    "flat": "FlatReport from_flat to_flat",
+    "join": "tree_map_outer tree_zip_outer",
+    "merge": "tree_merge",
+    "overrides": "override",
+    "partition": (
+        "Masked tree_combine tree_filter tree_group_by tree_labels tree_mask "
+        "tree_partition tree_unmask"
+    ),
+    "pattern": "Selector selector",
+}
+"""The modules that are loaded when one of their names is first asked for."""
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__, _HOMES)
+
+
+__all__ = [
+    "Change",
+    "FlatReport",
+    "Masked",
+    "Selection",
+    "Selector",
+    "TreeDiff",
+    "assert_trees_equal",
+    "at",
+    "from_flat",
+    "override",
+    "selector",
+    "to_flat",
+    "tree_at",
+    "tree_combine",
+    "tree_diff",
+    "tree_filter",
+    "tree_group_by",
+    "tree_labels",
+    "tree_map_outer",
+    "tree_mask",
+    "tree_merge",
+    "tree_move",
+    "tree_partition",
+    "tree_rename",
+    "tree_unmask",
+    "tree_update",
+    "tree_zip_outer",
+]

@@ -557,7 +557,7 @@ def assert_trees_equal(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.assert_trees_equal({"a": [1, 2]}, {"a": [1, 3]})
+        >>> lw.selection.assert_trees_equal({"a": [1, 2]}, {"a": [1, 3]})
         Traceback (most recent call last):
         ...
         AssertionError: the trees differ in 1 place (actual -> expected):

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Selection",
     "at",
-    "select",
     "tree_at",
     "tree_move",
     "tree_rename",
@@ -47,7 +46,7 @@ __all__ = [
 
 
 class Selection:
-    """Places in a tree, to be read or edited; `at` and `select` make one.
+    """Places in a tree, to be read or edited; `at` makes one.
 
     A selector in brackets goes on from there: `at(tree)["layers"][0]["w"]`.
 
@@ -371,38 +370,6 @@ def at(
     return _At(tree, context, missing_ok)
 
 
-def select(
-    tree: Any,
-    what: Any,
-    *,
-    missing_ok: bool = False,
-    is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
-    none_is_leaf: bool = False,
-    namespace: str = GLOBAL,
-) -> Selection:
-    """Return the places that a selector means; the same as `at(tree)[what]`.
-
-    Args:
-        tree: Any tree.
-        what: A selector; see `selector`.
-        missing_ok: Whether it may mean nothing.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
-
-    Raises:
-        PathError: The text is no pattern; or, when the places are asked for, there are
-            none.
-
-    Example:
-        >>> import leafwise as lw
-        >>> lw.select({"a": 1.5, "b": [2, 2.5]}, float).get()
-        [1.5, 2.5]
-    """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    return _At(tree, context, missing_ok)[what]
-
-
 # ----------------------------------------------- many edits at once, moves and names
 
 
@@ -434,7 +401,7 @@ def tree_update(
     Example:
         >>> import leafwise as lw
         >>> config = {"optim": {"lr": 0.1, "steps": 100}, "name": "a"}
-        >>> lw.tree_update(config, {"**.lr": lambda lr: lr / 10, "name": "b"})
+        >>> lw.selection.tree_update(config, {"**.lr": lambda lr: lr / 10, "name": "b"})
         {'optim': {'lr': 0.01, 'steps': 100}, 'name': 'b'}
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
@@ -471,7 +438,8 @@ def tree_move(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_move({"lr": 0.1, "optim": {"steps": 100}}, "lr", "optim.lr")
+        >>> config = {"lr": 0.1, "optim": {"steps": 100}}
+        >>> lw.selection.tree_move(config, "lr", "optim.lr")
         {'optim': {'steps': 100, 'lr': 0.1}}
     """
     options: Any = {"none_is_leaf": none_is_leaf, "namespace": namespace}
@@ -504,9 +472,10 @@ def tree_rename(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_rename({"a": {"kernel": 1}, "b": {"kernel": 2}}, "**.kernel", "w")
+        >>> model = {"a": {"kernel": 1}, "b": {"kernel": 2}}
+        >>> lw.selection.tree_rename(model, "**.kernel", "w")
         {'a': {'w': 1}, 'b': {'w': 2}}
-        >>> lw.tree_rename({"Lr": 1, "Wd": 2}, "*", str.lower)
+        >>> lw.selection.tree_rename({"Lr": 1, "Wd": 2}, "*", str.lower)
         {'lr': 1, 'wd': 2}
     """
     context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)
@@ -580,9 +549,9 @@ def tree_at(
     Example:
         >>> import leafwise as lw
         >>> model = {"layers": [{"w": 1}, {"w": 3}]}
-        >>> lw.tree_at(lambda m: m["layers"][1]["w"], model, 5)
+        >>> lw.selection.tree_at(lambda m: m["layers"][1]["w"], model, 5)
         {'layers': [{'w': 1}, {'w': 5}]}
-        >>> lw.tree_at(lambda m: m["layers"], model, replace_fn=len)
+        >>> lw.selection.tree_at(lambda m: m["layers"], model, replace_fn=len)
         {'layers': 2}
 
     The idea is that of `equinox.tree_at`.

@@ -138,9 +138,10 @@ def to_flat(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.to_flat({"optim": {"lr": 0.1, "betas": [0.9, 0.99]}, "a.b": {}})
+        >>> config = {"optim": {"lr": 0.1, "betas": [0.9, 0.99]}, "a.b": {}}
+        >>> lw.selection.to_flat(config)
         {'optim.lr': 0.1, 'optim.betas[0]': 0.9, 'optim.betas[1]': 0.99, "['a.b']": {}}
-        >>> lw.to_flat({"size": (1, 2)})
+        >>> lw.selection.to_flat({"size": (1, 2)})
         Traceback (most recent call last):
         ...
         leafwise.errors.EditError: the tuple at ['size'] would come back as something \
@@ -223,7 +224,7 @@ class FlatReport(NamedTuple):
     Example:
         >>> import leafwise as lw
         >>> like = {"a": 0, "b": 0}
-        >>> tree, report = lw.from_flat({"a": 1, "c": 2}, like, partial=True)
+        >>> tree, report = lw.selection.from_flat({"a": 1, "c": 2}, like, partial=True)
         >>> tree
         {'a': 1, 'b': 0}
         >>> report
@@ -304,12 +305,13 @@ def from_flat(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.from_flat({"optim.lr": 0.1, "sizes[0]": 1, "sizes[1]": 2})
+        >>> lw.selection.from_flat({"optim.lr": 0.1, "sizes[0]": 1, "sizes[1]": 2})
         {'optim': {'lr': 0.1}, 'sizes': [1, 2]}
-        >>> lw.from_flat({"enc.w": 1, "step": 7}, {"encoder": {"w": 0}, "step": 0},
+        >>> like = {"encoder": {"w": 0}, "step": 0}
+        >>> lw.selection.from_flat({"enc.w": 1, "step": 7}, like,
         ...     rename={"enc": "encoder"})
         {'encoder': {'w': 1}, 'step': 7}
-        >>> lw.from_flat({"a.w": 1, "a.c": 2}, {"a": {"w": 0, "b": 0}})
+        >>> lw.selection.from_flat({"a.w": 1, "a.c": 2}, {"a": {"w": 0, "b": 0}})
         Traceback (most recent call last):
         ...
         leafwise.errors.EditError: the items do not fit the tree: missing: 'a.b'; \

@@ -450,8 +450,8 @@ def tree_map_outer(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_map_outer(lambda x, y: x + y, {"a": 1, "b": [2]}, {"b": [3, 4]},
-        ...     fill=0)
+        >>> lw.selection.tree_map_outer(lambda x, y: x + y, {"a": 1, "b": [2]},
+        ...     {"b": [3, 4]}, fill=0)
         {'a': 1, 'b': [5, 4]}
     """
     if not trees:
@@ -536,7 +536,7 @@ def tree_zip_outer(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_zip_outer({"a": 1, "b": 2}, {"b": 3, "c": 4})
+        >>> lw.selection.tree_zip_outer({"a": 1, "b": 2}, {"b": 3, "c": 4})
         {'a': (1, MISSING), 'b': (2, 3), 'c': (MISSING, 4)}
     """
     return tree_map_outer(

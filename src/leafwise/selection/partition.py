@@ -197,7 +197,7 @@ def tree_filter(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_filter({"w": 1.5, "n": 3}, float, fill=None)
+        >>> lw.selection.tree_filter({"w": 1.5, "n": 3}, float, fill=None)
         {'w': 1.5, 'n': None}
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
@@ -235,7 +235,7 @@ def tree_labels(
         >>> import leafwise as lw
         >>> model = {"layers": [{"w": 1, "bias": 2}], "head": {"w": 3}}
         >>> rules = {"**.bias": "no decay", "layers": "slow"}
-        >>> lw.tree_labels(model, rules, default="fast")
+        >>> lw.selection.tree_labels(model, rules, default="fast")
         {'layers': [{'w': 'slow', 'bias': 'no decay'}], 'head': {'w': 'fast'}}
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
@@ -276,7 +276,7 @@ def tree_group_by(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_group_by({"a": 1, "b": 2.5, "c": 3}, type)[int]
+        >>> lw.selection.tree_group_by({"a": 1, "b": 2.5, "c": 3}, type)[int]
         {'a': 1, 'b': MISSING, 'c': 3}
     """
     context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)
@@ -305,7 +305,7 @@ class Masked:
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_leaves([1, lw.Masked(2)])
+        >>> lw.tree_leaves([1, lw.selection.Masked(2)])
         [1]
     """
 
@@ -358,10 +358,10 @@ def tree_mask(
 
     Example:
         >>> import leafwise as lw
-        >>> masked = lw.tree_mask({"w": 1.5, "name": "a"}, "name")
+        >>> masked = lw.selection.tree_mask({"w": 1.5, "name": "a"}, "name")
         >>> masked
         {'w': 1.5, 'name': #'a'}
-        >>> lw.tree_unmask(lw.tree_map(lambda x: x * 2, masked))
+        >>> lw.selection.tree_unmask(lw.tree_map(lambda x: x * 2, masked))
         {'w': 3.0, 'name': 'a'}
 
     The idea is that of `sepes.tree_mask`.
@@ -387,7 +387,7 @@ def tree_unmask(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_unmask([lw.Masked(1), 2])
+        >>> lw.selection.tree_unmask([lw.selection.Masked(1), 2])
         [1, 2]
     """
     context = context_of(Masked, none_is_leaf=none_is_leaf, namespace=namespace)

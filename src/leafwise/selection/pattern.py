@@ -65,9 +65,9 @@ class Selector:
     Example:
         >>> import leafwise as lw
         >>> tree = {"a": {"w": 1, "b": 2}, "c": {"w": 3}}
-        >>> lw.select(tree, lw.selector("**.w") & "a").get()
+        >>> lw.at(tree)[lw.selection.selector("**.w") & "a"].get()
         [1]
-        >>> lw.select(tree, ~lw.selector("a")).get()
+        >>> lw.at(tree)[~lw.selection.selector("a")].get()
         [3]
     """
 
@@ -371,11 +371,11 @@ def selector(what: Any, *, namespace: str = GLOBAL) -> Selector:
     Example:
         >>> import leafwise as lw
         >>> config = {"optim": {"lr": 0.1, "steps": 100}, "name": "run"}
-        >>> lw.select(config, lw.selector("**.s*") | str).items()
+        >>> lw.at(config)[lw.selection.selector("**.s*") | str].items()
         [(KeyPath((DictKey(key='optim'), DictKey(key='steps'))), 100), \
 (KeyPath((DictKey(key='name'),)), 'run')]
-        >>> large = lw.selector({"optim": lambda x: x > 1, "name": False})
-        >>> lw.select(config, large).get()
+        >>> large = lw.selection.selector({"optim": lambda x: x > 1, "name": False})
+        >>> lw.at(config)[large].get()
         [100]
     """
     made = read_selector(what, view_of(namespace))

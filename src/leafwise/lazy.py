@@ -1,0 +1,66 @@
+"""Names of a module that are loaded when they are first asked for (PEP 562).
+
+Owns the look-up; which name stands where is said by the module that has the names, once
+for it in a table, and once for type checkers, as imports under `TYPE_CHECKING`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+__all__ = ["homes", "later"]
+
+
+def homes(table: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return for each name of a table its module, and its name there.
+
+    Args:
+        table: By relative module, the names that are loaded from it, in one string;
+            `short=long` renames one.
+
+    Example:
+        >>> homes({"ops.fold": "tree_all sum=tree_sum"})
+        {'tree_all': ('ops.fold', 'tree_all'), 'sum': ('ops.fold', 'tree_sum')}
+    """
+    found = {}
+    for module, names in table.items():
+        for entry in names.split():
+            name, _, original = entry.partition("=")
+            found[name] = (module, original or name)
+    return found
+
+
+def later(
+    module: str, table: Mapping[str, str], submodules: str = ""
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the `__getattr__` and `__dir__` of a module with lazy names.
+
+    Args:
+        module: The name of the module.
+        table: See `homes`; modules are relative to the module's package.
+        submodules: The submodules that are attributes, too.
+    """
+    found = homes(table)
+    rooms = submodules.split()
+    owner = sys.modules[module]
+    package = owner.__spec__.parent if owner.__spec__ else module
+
+    def load(name: str) -> Any:
+        if name in rooms:
+            return import_module(f".{name}", package)
+        if name not in found:
+            text = f"module {module!r} has no attribute {name!r}"
+            raise AttributeError(text, name=name, obj=owner)
+        home, original = found[name]
+        value = getattr(import_module(f".{home}", package), original)
+        vars(owner)[name] = value
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(owner), *found, *rooms})
+
+    return load, names

@@ -1,0 +1,236 @@
+"""Classes that are trees, and NNX's and PAX's world around them.
+
+All names of both, as far as leafwise has them: modules, variables, kinds, states and
+filters, so that `from leafwise import nn as nnx` runs what was written for `flax.nnx`.
+Names are loaded when they are first asked for. No framework is imported here: what an
+array is, is asked of those that are loaded.
+
+    >>> from leafwise import nn
+    >>> class Linear(nn.Module):
+    ...     def __init__(self, weight):
+    ...         self.weight = nn.Param(weight)
+    >>> graphdef, state = nn.split(Linear(0.5))
+    >>> nn.merge(graphdef, state).weight.value
+    0.5
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ..lazy import later
+
+
+if TYPE_CHECKING:
+    from ..dataclasses import dataclass as dataclass
+    from ..errors import SharedError as SharedError
+    from ..errors import TraceError as TraceError
+    from ..integrations.transforms import grad as grad
+    from ..integrations.transforms import jit as jit
+    from ..integrations.transforms import value_and_grad as value_and_grad
+    from ..integrations.transforms import vmap as vmap
+    from ..kinds import Data as Data
+    from ..kinds import Kind as Kind
+    from ..kinds import Static as Static
+    from ..kinds import data as data
+    from ..kinds import field as field
+    from ..kinds import parameter as parameter
+    from ..kinds import state_value as state_value
+    from ..kinds import static as static
+    from . import filters as filters
+    from .arrays import is_data as is_data
+    from .arrays import register_data_type as register_data_type
+    from .capturing import capture as capture
+    from .change import clone as clone
+    from .change import pop as pop
+    from .change import update as update
+    from .containers import Dict as Dict
+    from .containers import List as List
+    from .containers import Sequential as Sequential
+    from .filters import All as All
+    from .filters import Any as Any
+    from .filters import Everything as Everything
+    from .filters import Not as Not
+    from .filters import Nothing as Nothing
+    from .filters import OfKind as OfKind
+    from .filters import OfType as OfType
+    from .filters import PathContains as PathContains
+    from .filters import PathIn as PathIn
+    from .filters import WithTag as WithTag
+    from .freezing import freeze as freeze
+    from .freezing import unfreeze as unfreeze
+    from .graph import graphdef as graphdef
+    from .graph import merge as merge
+    from .graph import split as split
+    from .graph import state as state
+    from .graphs import GraphDef as GraphDef
+    from .module import Module as Module
+    from .pytree import Object as Object
+    from .pytree import Pytree as Pytree
+    from .pytree import check_pytree as check_pytree
+    from .pytree import name_to_kind as name_to_kind
+    from .roam import call as call
+    from .roam import eval as eval
+    from .roam import iter_children as iter_children
+    from .roam import iter_graph as iter_graph
+    from .roam import iter_modules as iter_modules
+    from .roam import recursive_map as recursive_map
+    from .roam import set_attributes as set_attributes
+    from .roam import set_metadata as set_metadata
+    from .roam import train as train
+    from .roam import with_attributes as with_attributes
+    from .sharing import find_duplicates as find_duplicates
+    from .sharing import tree_check as tree_check
+    from .states import FlatState as FlatState
+    from .states import State as State
+    from .states import diff_state as diff_state
+    from .states import filter_state as filter_state
+    from .states import from_flat_state as from_flat_state
+    from .states import map_state as map_state
+    from .states import merge_state as merge_state
+    from .states import replace_by_pure_dict as replace_by_pure_dict
+    from .states import restore_int_paths as restore_int_paths
+    from .states import split_state as split_state
+    from .states import to_flat_state as to_flat_state
+    from .states import to_pure_dict as to_pure_dict
+    from .surgery import replace as replace
+    from .surgery import select_kind as select_kind
+    from .surgery import summary as summary
+    from .surgery import update_kind as update_kind
+    from .trace import unsafe_mutation as unsafe_mutation
+    from .variable_types import BatchStat as BatchStat
+    from .variable_types import Cache as Cache
+    from .variable_types import Intermediate as Intermediate
+    from .variable_types import Param as Param
+    from .variable_types import Perturbation as Perturbation
+    from .variable_types import register_variable_name as register_variable_name
+    from .variable_types import variable_type as variable_type
+    from .variables import Variable as Variable
+
+
+_HOMES: Final = {
+    ".dataclasses": "dataclass",
+    ".errors": "SharedError TraceError",
+    ".integrations.transforms": "grad jit value_and_grad vmap",
+    ".kinds": "Data Kind Static data field parameter state_value static",
+    "arrays": "is_data register_data_type",
+    "capturing": "capture",
+    "change": "clone pop update",
+    "containers": "Dict List Sequential",
+    "filters": (
+        "All Any Everything Not Nothing OfKind OfType PathContains PathIn WithTag"
+    ),
+    "freezing": "freeze unfreeze",
+    "graph": "graphdef merge split state",
+    "graphs": "GraphDef",
+    "module": "Module",
+    "pytree": "Object Pytree check_pytree name_to_kind",
+    "roam": (
+        "call eval iter_children iter_graph iter_modules recursive_map "
+        "set_attributes set_metadata train with_attributes"
+    ),
+    "sharing": "find_duplicates tree_check",
+    "states": (
+        "FlatState State diff_state filter_state from_flat_state map_state "
+        "merge_state replace_by_pure_dict restore_int_paths split_state "
+        "to_flat_state to_pure_dict"
+    ),
+    "surgery": "replace select_kind summary update_kind",
+    "trace": "unsafe_mutation",
+    "variable_types": (
+        "BatchStat Cache Intermediate Param Perturbation register_variable_name "
+        "variable_type"
+    ),
+    "variables": "Variable",
+}
+"""The modules that are loaded when one of their names is first asked for."""
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__, _HOMES, "filters")
+
+
+__all__ = [
+    "All",
+    "Any",
+    "BatchStat",
+    "Cache",
+    "Data",
+    "Dict",
+    "Everything",
+    "FlatState",
+    "GraphDef",
+    "Intermediate",
+    "Kind",
+    "List",
+    "Module",
+    "Not",
+    "Nothing",
+    "Object",
+    "OfKind",
+    "OfType",
+    "Param",
+    "PathContains",
+    "PathIn",
+    "Perturbation",
+    "Pytree",
+    "Sequential",
+    "SharedError",
+    "State",
+    "Static",
+    "TraceError",
+    "Variable",
+    "WithTag",
+    "call",
+    "capture",
+    "check_pytree",
+    "clone",
+    "data",
+    "dataclass",
+    "diff_state",
+    "eval",
+    "field",
+    "filter_state",
+    "find_duplicates",
+    "freeze",
+    "from_flat_state",
+    "grad",
+    "graphdef",
+    "is_data",
+    "iter_children",
+    "iter_graph",
+    "iter_modules",
+    "jit",
+    "map_state",
+    "merge",
+    "merge_state",
+    "name_to_kind",
+    "parameter",
+    "pop",
+    "recursive_map",
+    "register_data_type",
+    "register_variable_name",
+    "replace",
+    "replace_by_pure_dict",
+    "restore_int_paths",
+    "select_kind",
+    "set_attributes",
+    "set_metadata",
+    "split",
+    "split_state",
+    "state",
+    "state_value",
+    "static",
+    "summary",
+    "to_flat_state",
+    "to_pure_dict",
+    "train",
+    "tree_check",
+    "unfreeze",
+    "unsafe_mutation",
+    "update",
+    "update_kind",
+    "value_and_grad",
+    "variable_type",
+    "vmap",
+    "with_attributes",
+]

@@ -1,0 +1,486 @@
+"""`List`, `Dict` and `Sequential`: containers that know which items are data.
+
+Each item has a kind of its own, like an attribute, and keeps it when it moves. Items
+are kept apart from attributes, so that no key can be the name of a method.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    MutableSequence,
+    Sequence,
+)
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
+
+from ..core.auxdata import described
+from ..core.keys import DictKey, SequenceKey
+from ..core.safely import shown
+from ..core.serial import read_value, write_value
+from ..kinds import Kind
+from ..show.text import Block
+from .items import Container, Positions, positions
+from .layout import Anatomy, Family, Layout, OwnLayout, layout_of
+from .node import read_statics, write_statics
+from .statics import Statics
+from .trace import check
+
+
+__all__ = ["Dict", "List", "Sequential"]
+
+T = TypeVar("T")
+_STATIC: Final = Kind.STATIC
+_FEW: Final = 256
+_put: Final = object.__setattr__
+
+
+class List(Container, MutableSequence[T], Generic[T]):
+    """A list whose items are data or static, each as an attribute would be.
+
+    Arrays and other data are children, all else is static; `data(...)` and
+    `static(...)` around an item say otherwise. An item keeps its kind where it goes:
+    inserting and deleting move values and kinds together.
+
+    Args:
+        items: The items.
+
+    Raises:
+        KindError: An item holds data and would be static.
+        IndexError: A position is out of bounds.
+        TypeError: A position is no integer.
+        ValueError: A slice is assigned another number of items than it has.
+
+    Example:
+        >>> import leafwise as lw
+        >>> layers = lw.List([lw.data(1.0), "tanh"])
+        >>> layers.insert(0, lw.data(0.5))
+        >>> [(str(path), leaf) for path, leaf in lw.tree_leaves_with_path(layers)]
+        [('[0]', 0.5), ('[1]', 1.0)]
+        >>> layers[:]
+        [0.5, 1.0, 'tanh']
+
+    The idea is that of `flax.nnx.List`.
+    """
+
+    __slots__ = ("_leafwise_item_kinds", "_leafwise_items")
+
+    _leafwise_item_key = SequenceKey
+
+    if TYPE_CHECKING:
+        _leafwise_items: list[Any]
+        _leafwise_item_kinds: list[Kind]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Make a list without items."""
+        made = super().__new__(cls, *args, **kwargs)
+        _put(made, "_leafwise_items", [])
+        _put(made, "_leafwise_item_kinds", [])
+        return made
+
+    def __init__(self, items: Iterable[T] = ()) -> None:
+        self.extend(items)
+
+    def __len__(self) -> int:
+        return len(self._leafwise_items)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._leafwise_items)
+
+    def append(self, value: T) -> None:
+        """Add an item at the end."""
+        self.insert(len(self), value)
+
+    def insert(self, index: int, value: T) -> None:
+        """Add an item before a position; all behind it keep their kinds."""
+        check(self, f"[{index}]")
+        place = slice(operator.index(index), None).indices(len(self))[0]
+        bare, kind = self._leafwise_decide(place, value, None)
+        self._leafwise_items.insert(place, bare)
+        self._leafwise_item_kinds.insert(place, kind)
+
+    def reverse(self) -> None:
+        """Turn the order of the items around, each with its kind."""
+        check(self, "")
+        self._leafwise_items.reverse()
+        self._leafwise_item_kinds.reverse()
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return self._leafwise_items[index]
+        return self._leafwise_items[self._place(index)]
+
+    @overload
+    def __setitem__(self, index: int, value: T) -> None: ...
+
+    @overload
+    def __setitem__(self, index: slice, value: Iterable[T]) -> None: ...
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        check(self, f"[{index}]")
+        if isinstance(index, slice):
+            places = range(*index.indices(len(self)))
+            values = [*value]
+            if len(values) != len(places):
+                raise ValueError(
+                    f"Length mismatch: {len(values)} items for a slice of "
+                    f"{len(places)}; use del and insert to change the length"
+                )
+        else:
+            places, values = [self._place(index)], [value]  # type: ignore[assignment]  # both are sequences
+        kinds = self._leafwise_item_kinds
+        decided = [
+            self._leafwise_decide(place, item, kinds[place])
+            for place, item in zip(places, values, strict=True)
+        ]
+        for place, (bare, kind) in zip(places, decided, strict=True):
+            self._leafwise_items[place] = bare
+            kinds[place] = kind
+
+    def __delitem__(self, index: int | slice) -> None:
+        check(self, f"[{index}]")
+        place = index if isinstance(index, slice) else self._place(index)
+        del self._leafwise_items[place]
+        del self._leafwise_item_kinds[place]
+
+    def _place(self, index: Any) -> int:
+        """Return a position counted from the start."""
+        try:
+            place = operator.index(index)
+        except TypeError:
+            raise TypeError(
+                f"{type(self).__name__} takes integers and slices, "
+                f"got {described(index)}"
+            ) from None
+        size = len(self)
+        if not -size <= place < size:
+            raise IndexError(
+                f"position {place} is out of bounds for a {type(self).__name__} of "
+                f"{size} items"
+            )
+        return place + size if place < 0 else place
+
+    def _leafwise_take(self) -> tuple[Sequence[Any], Statics]:
+        anatomy: Any = positions(self._leafwise_item_kinds)
+        items = self._leafwise_items
+        return anatomy.children(items), Statics(anatomy, anatomy.statics(items))
+
+    def _leafwise_put(self, aux: Any, children: Sequence[Any]) -> None:
+        anatomy = aux.anatomy
+        items: list[Any] = [*children]
+        for place, value in zip(anatomy.static, aux.values, strict=True):
+            items.insert(place, value)
+        _put(self, "_leafwise_items", items)
+        _put(self, "_leafwise_item_kinds", [*anatomy.kinds])
+
+    def _leafwise_check(self, key: Any, value: Any) -> None:
+        if not isinstance(key, int):
+            super()._leafwise_check(key, value)
+        elif key == len(self):
+            self._leafwise_decide(key, value, None)
+        else:
+            place = self._place(key)
+            self._leafwise_decide(place, value, self._leafwise_item_kinds[place])
+
+    def _leafwise_store(self, key: Any, value: Any) -> Any:
+        if not isinstance(key, int):
+            return super()._leafwise_store(key, value)
+        items, kinds = self._leafwise_items, self._leafwise_item_kinds
+        place = slice(key, key + 1)
+        before = items[place], kinds[place]
+        if key == len(items):
+            self.append(value)
+        else:
+            self[key] = value
+
+        def take_back() -> None:
+            items[place], kinds[place] = before
+
+        return take_back
+
+    @classmethod
+    def _leafwise_write_items(cls, aux: Any) -> Any:
+        return [[*aux.anatomy.mark], [*map(write_value, aux.seen)]]
+
+    @classmethod
+    def _leafwise_read_items(cls, written: Any) -> Statics:
+        mark, values = written
+        anatomy: Any = Positions(tuple(mark))
+        if len(anatomy.static) != len(values):
+            raise ValueError("as many values as there are static items")
+        return Statics(anatomy, tuple(map(read_value, values)))
+
+    def _leafwise_recheck_items(self) -> None:
+        kinds = self._leafwise_item_kinds
+        for place, value in enumerate([*self._leafwise_items]):
+            kinds[place] = self._leafwise_recheck(place, value, kinds[place])
+
+    def __getstate__(self) -> Any:
+        items, kinds = [*self._leafwise_items], [*self._leafwise_item_kinds]
+        return super().__getstate__(), items, kinds
+
+    def __setstate__(self, state: Any) -> None:
+        attributes, items, kinds = state
+        _put(self, "__dict__", attributes)
+        _put(self, "_leafwise_items", items)
+        _put(self, "_leafwise_item_kinds", kinds)
+
+    def _leafwise_block(self, *, nested: bool) -> Block:
+        items = [("", value) for value in self._leafwise_items]
+        rest = super()._leafwise_block(nested=nested).items
+        return Block(f"{type(self).__name__}([", [*items, *rest], "])")
+
+
+class Sequential(List[Any]):
+    """A list of functions that is a function: each gets what the one before gave.
+
+    A tuple is handed on as positional arguments, a dict as keywords. Without
+    functions it returns what it gets.
+
+    Args:
+        *functions: The functions; a `Pytree` among them is data.
+
+    Raises:
+        TypeError: An item cannot be called.
+
+    Example:
+        >>> from leafwise import nn
+        >>> chain = nn.Sequential(lambda x: (x, x + 1), lambda a, b: a * b)
+        >>> chain(3)
+        12
+
+    The idea is that of `flax.nnx.Sequential`.
+    """
+
+    def __init__(self, *functions: Any) -> None:
+        super().__init__(functions)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the functions, one after another."""
+        result: Any = _handed_back(args, kwargs)
+        for place, function in enumerate(self):
+            if not callable(function):
+                raise TypeError(
+                    f"item {place} of {type(self).__name__} cannot be called: it is "
+                    f"{type(function).__name__}"
+                )
+            result = function(*args, **kwargs)
+            args, kwargs = (result,), {}
+            if type(result) is tuple:
+                args = result
+            elif type(result) is dict:
+                args, kwargs = (), result
+        return result
+
+
+def _handed_back(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return what a chain without functions returns."""
+    if kwargs and not args:
+        return kwargs
+    return args[0] if len(args) == 1 else args or None
+
+
+# ------------------------------------------------------------------------- Dict
+
+
+class Dict(Container, MutableMapping[str, T], Generic[T]):
+    """A dict whose items are data or static, each as an attribute would be.
+
+    Items are found by key and, where no method has the name, as attributes. Arrays
+    and other data are children, all else is static; `data(...)` and `static(...)`
+    around a value say otherwise.
+
+    Args:
+        *items: A mapping, or pairs of keys and values.
+        **more: Further items.
+
+    Raises:
+        KindError: An item holds data and would be static.
+        KeyError: There is no item of this key.
+        TypeError: A key is no string.
+        AttributeError: An attribute is assigned that is a method.
+
+    Example:
+        >>> import leafwise as lw
+        >>> weights = lw.Dict(keys=lw.data(1.0), name="w")
+        >>> lw.tree_leaves(weights), weights["keys"], weights.name
+        ([1.0], 1.0, 'w')
+        >>> str(lw.tree_paths(weights)[0])
+        "['keys']"
+
+    The idea is that of `flax.nnx.Dict`.
+    """
+
+    __slots__ = ("_leafwise_item_layout", "_leafwise_items")
+
+    _leafwise_item_key = DictKey
+    _leafwise_family: Family
+
+    if TYPE_CHECKING:
+        _leafwise_items: dict[str, Any]
+        _leafwise_item_layout: Layout | OwnLayout
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or NotImplemented
+
+    def __hash__(self) -> int:
+        return object.__hash__(self)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._leafwise_family = Family(cls, cls._leafwise_traits.order, DictKey)
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Make a dict without items."""
+        made = super().__new__(cls, *args, **kwargs)
+        _put(made, "_leafwise_items", {})
+        _put(made, "_leafwise_item_layout", cls._leafwise_family.root)
+        return made
+
+    def __init__(
+        self, *items: Mapping[str, T] | Iterable[tuple[str, T]], **more: T
+    ) -> None:
+        self.update(*items, **more)
+
+    def __len__(self) -> int:
+        return len(self._leafwise_items)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._leafwise_items)
+
+    def __getitem__(self, key: str) -> T:
+        return self._leafwise_items[key]  # type: ignore[no-any-return]  # items are T
+
+    def __setitem__(self, key: str, value: T) -> None:
+        check(self, f"[{shown(key)}]")
+        if not isinstance(key, str):
+            raise TypeError(
+                f"the keys of a {type(self).__name__} are strings, got {described(key)}"
+            )
+        layout = self._leafwise_item_layout
+        known = layout.kinds.get(key)
+        bare, kind = self._leafwise_decide(key, value, known)
+        self._leafwise_items[key] = bare
+        if kind is not known:
+            _put(self, "_leafwise_item_layout", layout.having(key, kind))
+
+    def __delitem__(self, key: str) -> None:
+        check(self, f"[{shown(key)}]")
+        del self._leafwise_items[key]
+        _put(self, "_leafwise_item_layout", self._leafwise_item_layout.lacking(key))
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return object.__getattribute__(self, "_leafwise_items")[name]
+            except (KeyError, AttributeError):
+                raise AttributeError(
+                    f"{type(self).__name__} has no item or attribute {shown(name)}"
+                ) from None
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name.startswith("_"):
+                super().__setattr__(name, value)
+            elif hasattr(type(self), name):
+                raise AttributeError(
+                    f"{shown(name)} is a name that {type(self).__name__} itself uses; "
+                    f"write obj[{shown(name)}] = ... for an item"
+                )
+            else:
+                self[name] = value
+
+        def __delattr__(self, name: str) -> None:
+            if name in self._leafwise_items:
+                del self[name]
+            else:
+                super().__delattr__(name)
+
+    def _leafwise_anatomy(self) -> Anatomy:
+        return self._leafwise_item_layout.fixed.anatomy
+
+    def _leafwise_take(self) -> tuple[Sequence[Any], Statics]:
+        anatomy, items = self._leafwise_anatomy(), self._leafwise_items
+        return anatomy.children(items), Statics(anatomy, anatomy.statics(items))
+
+    def _leafwise_put(self, aux: Statics, children: Sequence[Any]) -> None:
+        anatomy = aux.anatomy
+        values = anatomy.ordered((*children, *aux.values))
+        _put(self, "_leafwise_items", dict(zip(anatomy.names, values, strict=True)))
+        _put(self, "_leafwise_item_layout", anatomy.layout)
+
+    def _leafwise_check(self, key: Any, value: Any) -> None:
+        if key in self._leafwise_layout.kinds:
+            super()._leafwise_check(key, value)
+        else:
+            known = self._leafwise_item_layout.kinds.get(key)
+            self._leafwise_decide(key, value, known)
+
+    def _leafwise_store(self, key: Any, value: Any) -> Any:
+        if key in self._leafwise_layout.kinds:
+            return super()._leafwise_store(key, value)
+        layout, items = self._leafwise_item_layout, self._leafwise_items
+        kind, old = layout.kinds.get(key), items.get(key)
+        self[key] = value
+
+        def take_back() -> None:
+            layout = self._leafwise_item_layout
+            if kind is None:
+                del self[key]
+            else:
+                items[key] = old
+                _put(self, "_leafwise_item_layout", layout.having(key, kind))
+
+        return take_back
+
+    def _leafwise_drop(self, key: Any) -> None:
+        if key in self._leafwise_items:
+            del self[key]
+        else:
+            super()._leafwise_drop(key)
+
+    @classmethod
+    def _leafwise_write_items(cls, aux: Statics) -> Any:
+        return write_statics(aux)
+
+    @classmethod
+    def _leafwise_read_items(cls, written: Any) -> Statics:
+        return read_statics(cls._leafwise_family, written)
+
+    def _leafwise_recheck_items(self) -> None:
+        layout = self._leafwise_item_layout
+        for key, value in [*self._leafwise_items.items()]:
+            kind = self._leafwise_recheck(key, value, layout.kinds[key])
+            if kind is not layout.kinds[key]:
+                layout = layout.having(key, kind)
+        _put(self, "_leafwise_item_layout", layout)
+
+    def __getstate__(self) -> Any:
+        kinds = tuple(self._leafwise_item_layout.kinds.items())
+        return super().__getstate__(), dict(self._leafwise_items), kinds
+
+    def __setstate__(self, state: Any) -> None:
+        attributes, items, kinds = state
+        _put(self, "__dict__", attributes)
+        _put(self, "_leafwise_items", items)
+        layout = layout_of(type(self)._leafwise_family, kinds)
+        _put(self, "_leafwise_item_layout", layout)
+
+    def _leafwise_block(self, *, nested: bool) -> Block:
+        items = [
+            (f"{shown(key)}: ", value) for key, value in self._leafwise_items.items()
+        ]
+        rest = super()._leafwise_block(nested=nested).items
+        return Block(f"{type(self).__name__}({{", [*items, *rest], "})")
+
+
+Dict._leafwise_family = Family(Dict, Dict._leafwise_traits.order, DictKey)

@@ -1,0 +1,514 @@
+"""Graphs as codes: the structure of objects that may share and contain one another.
+
+A graph is taken apart in one walk, by an explicit stack: objects and variables are
+counted as they are met, and where one is met again there is a reference to its number.
+`GraphDef` is what is left without the values. Identity is kept by holding the objects,
+never by their bare ids.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
+
+from ..core.auxdata import clip
+from ..core.builtins import LIST, NAMEDTUPLE, STRUCTSEQ, TUPLE
+from ..core.keypath import KeyPath
+from ..core.node import Rule
+from ..core.registered import StaticRule
+from ..core.registry import GLOBAL, Mode, install
+from ..core.safely import shown
+from ..core.serial import dump, load
+from ..errors import CycleError, SharedError
+from ..kinds import Kind
+from .arrays import DataNode, looks_like_array
+from .checks import holds_data
+from .instance import is_unchecked
+from .sizes import rule_of
+from .states import unlink
+from .statics import Constant, Statics
+from .variables import Metadata, Variable, is_frozen, kind_in, metadata_of
+
+
+__all__ = [
+    "GraphDef",
+    "OnShared",
+    "Taken",
+    "build",
+    "kinds_of",
+    "kinds_of_children",
+    "parts_of",
+    "take",
+]
+
+if TYPE_CHECKING:
+    import typing_extensions
+
+    M = typing_extensions.TypeVar("M", default=Any)
+else:
+    M = TypeVar("M")
+
+OnShared = Literal["error", "warn", "allow"]
+Entry: TypeAlias = tuple[str, Any, int, Any]
+"""`(tag, rule or class, arity or number, aux data)`."""
+
+NODE: Final = "node"
+TREE: Final = "tree"
+VARIABLE: Final = "variable"
+REF: Final = "ref"
+LEAF: Final = "leaf"
+FIXED: Final = "fixed"
+_LEAF: Final[Entry] = (LEAF, None, 0, None)
+_MUTABLE: Final = (list, dict, OrderedDict, defaultdict, deque)
+
+
+class GraphDef(Generic[M]):
+    """The structure of a graph of objects, without its values.
+
+    It says which objects there are, what is static in them, where values belong and
+    where an object stands again. Comparable, hashable, printable, picklable, and
+    generic in the type of the object: `GraphDef[Model]`.
+
+    Attributes:
+        num_leaves: The number of values.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> class Pair(lw.Pytree):
+        ...     def __init__(self):
+        ...         self.left = self.right = lw.List([nn.Param(1.0)])
+        >>> graphdef, state = nn.split(Pair())
+        >>> graphdef
+        GraphDef(Pair(left=List([0]=Param(*)), right=#1))
+    """
+
+    __slots__ = ("_code", "_hash", "num_leaves")
+
+    def __init__(self, code: tuple[Entry, ...]) -> None:
+        self._code = code
+        self._hash: int | None = None
+        self.num_leaves = sum(1 for tag, *_ in code if tag in (LEAF, VARIABLE))
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not GraphDef:
+            return NotImplemented
+        mine, theirs = self._code, other._code
+        return self is other or (
+            len(mine) == len(theirs) and all(map(_same_entry, mine, theirs))
+        )
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(tuple(map(_digest, self._code)))
+        return self._hash
+
+    def __reduce__(self) -> Any:
+        return _read, (tuple(map(_write_entry, self._code)),)
+
+    def __repr__(self) -> str:
+        return f"GraphDef({''.join(_text(self._code))})"
+
+
+def _same_entry(a: Entry, b: Entry) -> bool:
+    if a is b:
+        return True
+    if a[:3] != b[:3]:
+        return False
+    tag, rule, _, aux = a
+    return rule.same_aux(aux, b[3]) if tag in (NODE, TREE) else bool(aux == b[3])
+
+
+def _digest(entry: Entry) -> int:
+    tag, rule, number, aux = entry
+    if tag == VARIABLE:
+        return hash((tag, rule, aux))
+    if tag == FIXED:
+        return hash((tag, aux))
+    return hash((tag, number, rule.hash_aux(aux) if rule is not None else 0))
+
+
+def _write_entry(entry: Entry) -> Entry:
+    """Return an entry in which a rule is named by what pickle can find."""
+    tag, rule, arity, aux = entry
+    if tag == NODE:
+        return tag, rule.cls, arity, aux
+    if tag == TREE:
+        return tag, None, arity, dump(((arity, rule, arity, aux),), arity, _MODE)
+    return entry
+
+
+_MODE: Final = Mode(GLOBAL, False)
+
+
+def _read(entries: tuple[Entry, ...]) -> GraphDef:
+    return GraphDef(tuple(map(_read_entry, entries)))
+
+
+def _read_entry(entry: Entry) -> Entry:
+    tag, cls, arity, aux = entry
+    if tag == NODE:
+        return tag, rule_of(cls), arity, aux
+    if tag == TREE:
+        ((_, rule, arity, aux),), _, _ = load(aux)
+        return tag, rule, arity, aux
+    return entry
+
+
+def _text(code: Sequence[Entry]) -> Iterator[str]:
+    """Yield the pieces of the text of a code."""
+    stack: list[tuple[Iterator[Any], str]] = []
+    for tag, rule, number, aux in code:
+        if stack:
+            yield next(stack[-1][0])
+        if tag in (NODE, TREE):
+            name = _name_of(rule, aux)
+            labels = [f"{key}=".lstrip(".") for key in rule.keys(aux, number)]
+            said = f"{aux!r}" if type(aux) is Statics else ""
+            lead = [", "] * number if said else ["", *[", "] * (number - 1)]
+            pairs = zip(lead, labels, strict=True) if number else ()
+            yield f"{name}({said}"
+            stack.append((iter([f"{a}{b}" for a, b in pairs]), ")"))
+        elif tag == VARIABLE:
+            yield f"{rule.__name__}({', '.join(filter(None, ('*', shown(aux))))})"
+        elif tag == FIXED:
+            yield shown(aux)
+        else:
+            yield "*" if tag == LEAF else f"#{number}"
+        while stack and stack[-1][0].__length_hint__() == 0:  # type: ignore[attr-defined]  # of lists
+            yield stack.pop()[1]
+
+
+def _name_of(rule: Rule, aux: Any) -> str:
+    """Return the name of a node's class; named tuples have it in their aux data."""
+    kept = aux[0] if rule is STRUCTSEQ else aux if rule is NAMEDTUPLE else rule.cls
+    return str(kept.__name__)
+
+
+# ------------------------------------------------------------------ taking apart
+
+
+class Taken:
+    """A graph that was taken apart.
+
+    Attributes:
+        code: One entry for each thing that was met.
+        leaves: The values.
+        links: For each value, its path as a linked list.
+        holders: For each value, the object or container that it stands in.
+        again: For each reference, the number of what stands there, the path as a
+            linked list, and the holder.
+        tracked: What was counted, by number.
+        first: For each of these, its first path as a linked list.
+    """
+
+    __slots__ = ("again", "code", "first", "holders", "leaves", "links", "tracked")
+
+    def __init__(self) -> None:
+        self.code: list[Entry] = []
+        self.leaves: list[Any] = []
+        self.links: list[Any] = []
+        self.holders: list[Any] = []
+        self.again: list[tuple[int, Any, Any]] = []
+        self.tracked: list[Any] = []
+        self.first: list[Any] = []
+
+
+def parts_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
+    """Return the keys of a node's children as names, positions and keys."""
+    if type(aux) is Statics:
+        return aux.anatomy.data
+    if rule is LIST or rule is TUPLE:
+        return range(arity)
+    return [key.entry for key in rule.keys(aux, arity)]
+
+
+def kinds_of_children(aux: Any) -> list[Kind] | None:
+    """Return the kinds of an object's children, None if a node is no object."""
+    if type(aux) is Statics:
+        return _kinds_in(aux)
+    if type(aux) is tuple and len(aux) == 2 and type(aux[1]) is Statics:
+        return _kinds_in(aux[0]) + _kinds_in(aux[1])
+    return None
+
+
+def _kinds_in(aux: Statics) -> list[Kind]:
+    return [aux.anatomy.kind_of(child) for child in aux.anatomy.data]
+
+
+def kinds_of(code: Iterable[Entry]) -> list[Kind]:
+    """Return the kind of each value: that of the attribute of the innermost object."""
+    found: list[Kind] = []
+    stack: list[list[Kind]] = []
+    for tag, rule, number, aux in code:
+        kind = stack[-1].pop() if stack else Kind.DATA
+        if tag == LEAF:
+            found.append(kind)
+        elif tag == VARIABLE:
+            found.append(kind_in(kind, rule, frozen=is_frozen(aux.values)))
+        elif tag in (NODE, TREE):
+            given = kinds_of_children(aux)
+            stack.append([kind] * number if given is None else given[::-1])
+        while stack and not stack[-1]:
+            stack.pop()
+    return found
+
+
+def take(
+    root: Any,
+    *,
+    on_shared: OnShared = "allow",
+    copying: bool = False,
+    keep: tuple[type, ...] = (),
+) -> Taken:
+    """Take a graph apart, each object and each variable once.
+
+    In the plain containers of an object with `pytree=False`, whose attributes nobody
+    marks one by one, only what is data is a value, and what is left of an array of one
+    number; all else is structure, as it is for attributes.
+
+    Args:
+        root: An object, or a container with objects in it.
+        on_shared: What to do where something is met again.
+        copying: Whether containers are counted too, and variables are nodes.
+        keep: Types of what is a value, though it could be taken apart.
+
+    Raises:
+        CycleError: A container contains itself, with no object in between.
+        SharedError: Something is met again, and that is to be an error.
+        ValueError: `on_shared` is unknown.
+    """
+    if on_shared not in ("error", "warn", "allow"):
+        raise ValueError(
+            f"on_shared must be 'error', 'warn' or 'allow', got {clip(on_shared)}"
+        )
+    taken = Taken()
+    code = taken.code
+    seen: dict[int, int] = {}
+    open_: set[int] = set()
+    stack: list[tuple[Any, Any, Any, int]] = [(root, (), None, _MARKED)]
+    while stack:
+        value, link, holder, place = stack.pop()
+        if place == _DONE:
+            open_.discard(id(value))
+            continue
+        cls = type(value)
+        rule = rule_of(cls)
+        if rule is None or (keep and issubclass(cls, keep)):
+            if place == _INSIDE and not copying and not _is_value(value):
+                code.append((FIXED, None, 0, Constant(value)))
+                continue
+            code.append(_LEAF)
+            taken.leaves.append(value)
+            taken.links.append(link)
+            taken.holders.append(holder)
+            continue
+        is_object = issubclass(cls, DataNode) and rule.unflatten_into is not None
+        if is_object or copying:
+            number = seen.get(id(value))
+            if number is not None:
+                if on_shared != "allow":
+                    _complain(on_shared, taken.first[number], link, value)
+                code.append((REF, None, number, None))
+                taken.again.append((number, link, holder))
+                continue
+        is_variable = is_object and not copying and issubclass(cls, Variable)
+        if is_variable:
+            _count(value, link, taken, seen)
+            code.append((VARIABLE, cls, 0, metadata_of(value)))
+            taken.leaves.append(value)
+            taken.links.append(link)
+            taken.holders.append(holder)
+            continue
+        if not is_object and not copying:
+            if id(value) in open_:
+                raise _cycle(link, value)
+            open_.add(id(value))
+            stack.append((value, None, None, _DONE))
+        if is_object:
+            place = _UNCHECKED if is_unchecked(cls) else _MARKED
+        elif place:
+            place = _INSIDE
+        children, aux = rule.flatten(value)
+        arity = len(children)
+        if (is_object or copying) and _is_counted(rule, arity):
+            _count(value, link, taken, seen)
+        code.append((NODE if is_object else TREE, rule, arity, aux))
+        if arity:
+            parts = parts_of(rule, aux, arity)
+            below = [
+                (child, (link, part), value, place)
+                for child, part in zip(children, parts, strict=True)
+            ]
+            below.reverse()
+            stack += below
+    return taken
+
+
+_DONE: Final = -1
+_MARKED: Final = 0
+_UNCHECKED: Final = 1
+_INSIDE: Final = 2
+"""Where a value stands: its holder is done; under an object that marks its attributes;
+right in one that does not; in a container in such a one."""
+
+
+def _is_value(value: Any) -> bool:
+    """Say whether something in a container is a value: data, or a number of numpy."""
+    return looks_like_array(type(value)) or holds_data(value)
+
+
+def _count(value: Any, link: Any, taken: Taken, seen: dict[int, int]) -> None:
+    seen[id(value)] = len(taken.tracked)
+    taken.first.append(link)
+    taken.tracked.append(value)
+
+
+def _is_counted(rule: Rule, arity: int) -> bool:
+    """Say whether a container is one that could stand twice: not None, not ()."""
+    return arity > 0 or rule.unflatten_into is not None or rule.cls in _MUTABLE
+
+
+def _complain(on_shared: OnShared, first: Any, link: Any, value: Any) -> None:
+    paths = unlink(first), unlink(link)
+    text = (
+        f"the {type(value).__name__} at {_shown(paths[0])} stands again at "
+        f"{_shown(paths[1])}"
+    )
+    if on_shared == "error":
+        raise SharedError(text, first=paths[0], again=paths[1])
+    warnings.warn(text, stacklevel=4)
+
+
+def _shown(path: tuple[Any, ...]) -> str:
+    return shown(path) if path else "the root"
+
+
+def _cycle(link: Any, value: Any) -> CycleError:
+    again = unlink(link)
+    return CycleError(
+        f"the {type(value).__name__} at {again} contains itself, with no object in "
+        "between",
+        again=KeyPath(()),
+    )
+
+
+# --------------------------------------------------------------- putting together
+
+
+def build(
+    code: Iterable[Entry],
+    leaves: Iterable[Any],
+    *,
+    copying: bool = False,
+    tracked: list[Any] | None = None,
+    reuse: Mapping[int, Any] = MappingProxyType({}),
+) -> Any:
+    """Put a graph together from its code and its values.
+
+    Args:
+        code: The code.
+        leaves: The values, variables included, in the order of the code.
+        copying: Whether static containers are copied, and containers are counted.
+        tracked: A list that gets what was counted, by number.
+        reuse: By number, objects and variables that are filled anew rather than made.
+
+    Raises:
+        CycleError: A cycle goes through a container that cannot be made empty.
+    """
+    rest = iter(leaves)
+    tracked = [] if tracked is None else tracked
+    stack: list[tuple[Any, list[Any], Rule, int, Any, int]] = []
+    for tag, rule, number, aux in code:
+        if tag == LEAF:
+            value = next(rest)
+        elif tag == VARIABLE:
+            value = next(rest)
+            known = reuse.get(len(tracked))
+            if known is not None:
+                known.update_from_state(value)
+                value = known
+            tracked.append(value)
+        elif tag == FIXED:
+            value = aux.value
+        elif tag == REF:
+            value = tracked[number]
+            if value is _UNMADE:
+                raise CycleError("a cycle goes through a container that is immutable")
+        else:
+            counts = tag == NODE or (copying and _is_counted(rule, number))
+            place = len(tracked) if counts else -1
+            if tag == NODE:
+                known = reuse.get(place)
+                value = object.__new__(rule.cls) if known is None else known
+            else:
+                value = _empty(rule.cls, aux) if copying else _UNMADE
+            if place >= 0:
+                tracked.append(value)
+            kept = _copied(aux) if copying and tag == NODE else aux
+            stack.append((value, [], rule, number, kept, place))
+            if number:
+                continue
+            value = _close(stack, tracked)
+        while stack:
+            stack[-1][1].append(value)
+            if len(stack[-1][1]) < stack[-1][3]:
+                break
+            value = _close(stack, tracked)
+        else:
+            return value
+    raise ValueError("a code without a root")
+
+
+_UNMADE: Final = object()
+
+
+def _empty(cls: type, aux: Any) -> Any:
+    """Return an empty container of a type that can be filled later."""
+    if cls is deque:
+        return deque(maxlen=aux)
+    return cls() if cls in _MUTABLE else _UNMADE
+
+
+def _close(stack: list[Any], tracked: list[Any]) -> Any:
+    """Return the node whose children are complete."""
+    made, children, rule, _, aux, place = stack.pop()
+    value = _finish(made, children, rule, aux)
+    if place >= 0:
+        tracked[place] = value
+    return value
+
+
+def _finish(made: Any, children: list[Any], rule: Rule, aux: Any) -> Any:
+    """Give a node its children."""
+    if made is _UNMADE:
+        return rule.unflatten(aux, children)
+    if rule.unflatten_into is not None:
+        return rule.unflatten_into(made, aux, children)
+    filled = rule.unflatten(aux, children)
+    if rule.cls is defaultdict:
+        made.default_factory = filled.default_factory
+    (made.extend if rule.cls in (list, deque) else made.update)(filled)
+    return made
+
+
+def _copied(aux: Any) -> Any:
+    """Return aux data of an object with copies of what is mutable in it."""
+    if type(aux) is tuple:
+        return tuple(map(_copied, aux))
+    if type(aux) is Metadata:
+        return Metadata(dict(zip(*aux.seen, strict=True)))
+    return Statics(aux.anatomy, aux.seen)
+
+
+install(
+    GraphDef,
+    lambda _where: StaticRule(GraphDef, where=__name__.partition(".")[0]),
+    namespace=GLOBAL,
+    inherit=False,
+    exist_ok=False,
+    bridge=True,
+)

@@ -1,0 +1,435 @@
+"""`Pytree`: the base of classes whose instances are trees.
+
+Owns the class, what its subclasses may say, and how instances are made, copied,
+pickled and printed. What is done to one object is in `instance`, which kind an
+attribute gets is decided in `assign`, how objects are flattened is said in `node`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from abc import ABCMeta
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+
+from ..core.keypath import KeyPath
+from ..core.node import Rule
+from ..core.registry import GLOBAL, announced, install
+from ..core.safely import add_note
+from ..core.walk import unlink
+from ..errors import KindError
+from ..kinds import Kind
+from ..show.text import Block, render
+from .arrays import learned
+from .checks import Found, find_data
+from .instance import (
+    Shell,
+    assign,
+    blank,
+    check,
+    finish,
+    look_through,
+    put,
+    put_layout,
+    reconsider,
+    remember,
+    set_building,
+    set_layout,
+    settle,
+    start,
+    store,
+)
+from .layout import Order
+from .node import object_rule
+from .sizes import tally_text
+from .trace import check as check_level
+from .trace import levels
+from .traits import Traits
+from .variables import Variable, kind_in
+
+
+__all__ = ["Object", "Pytree", "check_pytree", "name_to_kind"]
+
+_STATIC: Final = Kind.STATIC
+_OWN_SLOTS: Final = "_leafwise_"
+
+
+if TYPE_CHECKING:
+    _MetaOfProtocols = ABCMeta
+else:
+    _MetaOfProtocols = type(Protocol)
+
+
+class PytreeMeta(_MetaOfProtocols):
+    """Looks an object through once its outermost `__init__` is done.
+
+    It derives from the metaclass of protocols, so that a class may have one as a base,
+    and behaves as `ABCMeta` itself does: a `Pytree` is never a protocol, and may well
+    be generic.
+    """
+
+    if not TYPE_CHECKING:  # so that type checkers see the signature of `__init__`
+        __new__ = ABCMeta.__new__
+        __init__ = ABCMeta.__init__
+        __instancecheck__ = ABCMeta.__instancecheck__
+        __subclasscheck__ = ABCMeta.__subclasscheck__
+
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            made = super().__call__(*args, **kwargs)
+            if type(made) is cls:
+                finish(made)
+            return made
+
+
+class Pytree(Shell, metaclass=PytreeMeta):
+    """Base of classes whose instances are trees.
+
+    Each attribute has a kind. Arrays, other trees of this sort and what was
+    registered with `register_data_type` become data, which is to say children, when
+    they are assigned; everything else is static, a part of the structure. The first
+    assignment decides, and `data(...)` or `static(...)` around a value, an annotation
+    or a dataclass field says otherwise. A container that holds data cannot be static:
+    wrap it in `data(...)`, or use `List` and `Dict`.
+
+    Flattening gives the data attributes in the order of their names. Rebuilding runs
+    no `__init__` and checks nothing, so leaves may be anything.
+
+    Options of a class, given where it is defined and inherited:
+
+    Args:
+        pytree: False makes instances leaves and switches all checks off.
+        order: `"name"`, or `"insertion"` for children in the order of assignment.
+        strict: False makes a container that holds data become data, where it would
+            be refused otherwise.
+        kind: The kind of an attribute that holds such an instance, `Kind.DATA` if
+            nothing is said.
+
+    Raises:
+        KindError: An attribute cannot have a value; nothing is written then.
+        TypeError: The class has `__slots__`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Linear(lw.Pytree):
+        ...     def __init__(self, size):
+        ...         self.size = size
+        ...         self.weight = lw.data([0.5] * size)
+        >>> layer = Linear(2)
+        >>> lw.tree_structure(layer)
+        PyTreeDef(CustomNode(Linear[size=2], [weight=[*, *]]))
+        >>> lw.tree_map(lambda x: x + 1, layer)
+        Linear(
+          size=2,
+          weight=[1.5, 1.5]
+        )
+
+    The idea is that of `flax.nnx.Pytree`.
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:  # what `_adopt` puts in
+        _leafwise_traits: Traits
+
+    def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
+        """Make an object that has no attributes yet, and knows it."""
+        made = object.__new__(cls)
+        put_layout(made, cls._leafwise_traits.family.root)
+        set_building(made, True)
+        return made
+
+    def __init_subclass__(
+        cls,
+        *,
+        pytree: bool | None = None,
+        order: Order | None = None,
+        strict: bool | None = None,
+        kind: Kind | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init_subclass__(**kwargs)
+        _adopt(cls, pytree=pytree, order=order, strict=strict, kind=kind)
+
+    @classmethod
+    def _leafwise_rule(cls, where: str) -> Rule:
+        """Return the rule by which instances are flattened."""
+
+        def adapt(sub: Any) -> Rule | None:
+            return sub._leafwise_rule(where) if sub._leafwise_traits.pytree else None
+
+        prepare = None if cls._leafwise_traits.pytree else reconsider
+        return object_rule(cls, settle, put_layout, remember, prepare, where, adapt)
+
+    @classmethod
+    def _leafwise_dataclass(cls, options: dict[str, Any]) -> type[Any]:
+        """Make the class a dataclass that keeps its own `repr`."""
+        made = dataclasses.dataclass(cls, **{"repr": False, **options})
+        made._leafwise_traits.forget()
+        _ = made._leafwise_traits.declared
+        return made
+
+    # ------------------------------------------------------------------ attributes
+
+    if not TYPE_CHECKING:  # so that type checkers see which attributes there are
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if levels.token is not None:
+                check_level(self, f".{name}")
+            try:
+                layout = self._leafwise_layout
+            except AttributeError:
+                layout = start(self)
+            kind = layout.kinds.get(name)
+            cls = type(value)
+            if kind is None:
+                if cls in learned.plain:
+                    known = layout.quick.get(name)
+                elif cls in learned.data:
+                    known = layout.quick.get((name, cls))
+                else:
+                    known = None
+                if known is not None:
+                    put(self, name, value)
+                    set_layout(self, known)
+                    return
+            elif cls in (learned.plain if kind is _STATIC else learned.settled):
+                put(self, name, value)
+                return
+            assign(self, name, value)
+
+        def __delattr__(self, name: str) -> None:
+            if levels.token is not None:
+                check_level(self, f".{name}")
+            object.__delattr__(self, name)
+            settle(self)
+
+    def _leafwise_check(self, key: Any, value: Any) -> None:
+        """Refuse a value that an attribute cannot have."""
+        check(self, key, value)
+
+    def _leafwise_store(self, key: Any, value: Any) -> Any:
+        """Assign an attribute; return what takes it back."""
+        return store(self, key, value)
+
+    def _leafwise_drop(self, key: Any) -> None:
+        """Delete an attribute."""
+        delattr(self, key)
+
+    def _leafwise_recheck_items(self) -> None:
+        """Look through what is kept beside the attributes: nothing, here."""
+
+    # ------------------------------------------------------- copying and printing
+
+    def __getstate__(self) -> Any:
+        return dict(settle(self))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if type(self).__reduce__ is not object.__reduce__:
+            return self.__reduce__()
+        state = self.__getstate__()
+        return blank, (type(self), tuple(self._leafwise_layout.kinds.items())), state
+
+    def _leafwise_block(self, *, nested: bool) -> Block:
+        values = settle(self)
+        kinds = self._leafwise_layout.kinds
+        items = [
+            (f"{name}=", value)
+            for name, value in values.items()
+            if not name.startswith("_") or kinds[name].is_data
+        ]
+        return Block(
+            f"{type(self).__name__}(", items, ")", tally_text(self, nested=nested)
+        )
+
+    def __repr__(self) -> str:
+        return render(self)
+
+    def __str__(self) -> str:
+        return render(self, whole=True)
+
+
+# --------------------------------------------------------------------- classes
+
+
+def _adopt(cls: Any, **options: Any) -> None:
+    """Read what a new class says of its objects."""
+    slots = vars(cls).get("__slots__", ())
+    if not all(slot.startswith(_OWN_SLOTS) for slot in _listed(slots)):
+        raise TypeError(
+            f"{cls.__qualname__} has __slots__, but the attributes of a Pytree are "
+            "kept in its __dict__; leave __slots__ (or slots=True) out"
+        )
+    bases = (vars(base).get("_leafwise_traits") for base in cls.__mro__[1:])
+    base = next((traits for traits in bases if traits is not None), None)
+    cls._leafwise_traits = Traits(cls, base, scope=_scope_of(cls), **options)
+    if cls._leafwise_traits.pytree:
+        announced.tell(cls)
+
+
+def _listed(slots: Any) -> Iterable[str]:
+    return (slots,) if isinstance(slots, str) else slots
+
+
+def _scope_of(cls: type) -> Mapping[str, Any]:
+    """Return the local names around a class body whose annotations are text."""
+    texts = vars(cls).get("__annotations__", {}).values()
+    if not any(isinstance(text, str) for text in texts):
+        return {}
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module != "abc" and module.partition(".")[0] != _PACKAGE:
+            return frame.f_locals
+        frame = frame.f_back
+    return {}
+
+
+_PACKAGE: Final = __name__.partition(".")[0]
+
+
+_adopt(Pytree, pytree=None, order=None, strict=None, kind=None)
+install(
+    Pytree,
+    lambda _where: Pytree._leafwise_rule(_PACKAGE),
+    namespace=GLOBAL,
+    inherit=True,
+    exist_ok=False,
+)
+
+
+class Object(Pytree, pytree=False):
+    """Base of classes whose instances are leaves, but known to `split` and `state`.
+
+    The same as a `Pytree` with `pytree=False`, for all that is derived from it.
+
+    Raises:
+        ValueError: A subclass is given `pytree=True`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> class Store(nn.Object):
+        ...     def __init__(self):
+        ...         self.items = [lw.List([]), lw.List([])]
+        >>> lw.all_leaves([Store()])
+        True
+
+    The idea is that of `flax.nnx.Object`.
+    """
+
+    def __init_subclass__(cls, *, pytree: bool | None = None, **kwargs: Any) -> None:
+        if pytree:
+            raise ValueError(
+                f"{cls.__qualname__} is an Object, and an Object is never a node; "
+                "derive it from Pytree instead of giving pytree=True"
+            )
+        super().__init_subclass__(**kwargs)
+
+
+# ------------------------------------------------------------------- functions
+
+
+def name_to_kind(obj: Pytree) -> Mapping[str, Kind]:
+    """Return the kind of each attribute of an object, in order of assignment.
+
+    The mapping is read-only, and stays as it is when the object changes. An attribute
+    is `FROZEN` as long as it holds a variable that is.
+
+    Args:
+        obj: An instance of a `Pytree` class.
+
+    Raises:
+        TypeError: It is none.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> class Model(lw.Pytree):
+        ...     def __init__(self):
+        ...         self.name = "m"
+        ...         self.rate = lw.data(0.1)
+        >>> {name: kind.value for name, kind in nn.name_to_kind(Model()).items()}
+        {'name': 'static', 'rate': 'data'}
+    """
+    _require_pytree("name_to_kind", obj)
+    values = settle(obj)
+    kinds: Mapping[str, Kind] = obj._leafwise_layout.fixed.anatomy.mapping
+    held = {
+        name: kind_in(kinds[name], type(value), frozen=value._leafwise_is_frozen)
+        for name, value in values.items()
+        if isinstance(value, Variable)
+        and (value._leafwise_is_frozen or kinds[name] is Kind.FROZEN)
+    }
+    return MappingProxyType({**kinds, **held}) if held else kinds
+
+
+def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
+    """Look for data in static attributes, and for marks that stand inside values.
+
+    Objects are looked through once when they are made. What was done to their
+    containers since, this function finds.
+
+    Args:
+        obj: An instance of a `Pytree` class.
+        recursive: Whether to go on to the objects inside.
+
+    Raises:
+        KindError: Something was found; the first thing is reported.
+        TypeError: `obj` is no instance of a `Pytree` class.
+
+    Example:
+        >>> import leafwise as lw
+        >>> class Model(lw.Pytree):
+        ...     def __init__(self):
+        ...         self.layers = []
+        >>> model = Model()
+        >>> model.layers.append(Model())
+        >>> try:
+        ...     lw.check_pytree(model)
+        ... except lw.KindError as error:
+        ...     print(error.path)
+        .layers[0]
+
+    The idea is that of `flax.nnx.check_pytree`.
+    """
+    _require_pytree("check_pytree", obj)
+    seen = {id(obj)}
+    stack: list[tuple[Any, Any]] = [(obj, ())]
+    while stack:
+        obj, path = stack.pop()
+        try:
+            settle(obj)
+            look_through(obj)
+        except KindError as error:
+            if path:
+                add_note(error, f"the object stands at {KeyPath(unlink(path))}")
+            raise
+        if recursive:
+            for found in _objects_in(obj):
+                if id(found.value) not in seen:
+                    seen.add(id(found.value))
+                    stack.append((found.value, reduce(_link, found.path, path)))
+
+
+def _link(above: Any, key: Any) -> tuple[Any, Any]:
+    return above, key
+
+
+def _objects_in(obj: Any) -> Iterable[Found]:
+    """Yield the objects that are checked, right below one, with their paths."""
+    rule = type(obj)._leafwise_rule("")
+    children, aux = rule.flatten(obj)
+    for key, child in zip(rule.keys(aux, len(children)), children, strict=True):
+        for path, value in find_data([child]):
+            if isinstance(value, Pytree) and value._leafwise_traits.pytree:
+                yield Found((key, *path[1:]), value)
+
+
+def _require_pytree(what: str, obj: object) -> None:
+    if not isinstance(obj, Pytree):
+        raise TypeError(
+            f"{what} takes an instance of a Pytree class, got {type(obj).__qualname__}"
+        )

@@ -1,0 +1,749 @@
+"""`State`: the values of an object, nested by the names that lead to them.
+
+Owns the mapping, its flat form, its methods, and NNX's functions of the same names. How
+a state is taken out of an object and put back is owned by `graph`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+
+from ..core.auxdata import clip
+from ..core.builtins import DICT
+from ..core.node import Brackets, Rule
+from ..core.registry import GLOBAL, install
+from ..core.safely import printed, shown
+from ..core.suggestions import is_near
+from ..core.values import alike
+from ..show.text import Block, render
+from . import statics
+from .arrays import DataNode
+from .filters import Filter, predicates
+from .variables import Variable
+
+
+__all__ = [
+    "FlatState",
+    "State",
+    "as_state",
+    "diff_state",
+    "divide",
+    "filter_state",
+    "from_flat_state",
+    "left_over",
+    "map_state",
+    "merge_state",
+    "replace_by_pure_dict",
+    "restore_int_paths",
+    "split_state",
+    "stored",
+    "to_flat_state",
+    "to_pure_dict",
+    "unknown",
+    "unlink",
+    "view",
+    "walk_state",
+]
+
+if TYPE_CHECKING:
+    import typing_extensions
+
+    K = typing_extensions.TypeVar("K", default=Any)
+    V = typing_extensions.TypeVar("V", default=Any)
+else:
+    K, V = TypeVar("K"), TypeVar("V")
+
+Path: TypeAlias = tuple[Any, ...]
+_put: Final = object.__setattr__
+
+
+class State(MutableMapping[K, V], DataNode, Generic[K, V]):
+    """Values nested by names, positions and keys: what an object holds.
+
+    A mutable mapping, by items and by attributes. A mapping inside comes as a `State`
+    that shares its storage, so changes through it are seen. As a tree it is like a
+    dict, and its values are children.
+
+    Args:
+        items: A mapping, or pairs; nested mappings are taken as they are.
+
+    Raises:
+        KeyError: There is no such item; the text has the nearest ones.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> state = nn.State({"layers": {0: {"w": 1.0}}, "step": 3})
+        >>> state.layers[0].w = 2.0
+        >>> state
+        State({
+          'layers': {
+            0: {
+              'w': 2.0
+            }
+          },
+          'step': 3
+        })
+        >>> lw.tree_leaves(state)
+        [2.0, 3]
+        >>> state.to_flat_state().paths
+        (('layers', 0, 'w'), ('step',))
+        >>> state.map(lambda path, x: x * 2).split(int, ...)[0].to_pure_dict()
+        {'step': 6}
+
+    The idea is that of `flax.nnx.State`.
+    """
+
+    __slots__ = ("__weakref__", "_leafwise_items")
+
+    _leafwise_items: dict[Any, Any]
+
+    def __init__(
+        self, items: Mapping[Any, Any] | Iterable[tuple[Any, Any]] = ()
+    ) -> None:
+        pairs = items.items() if isinstance(items, Mapping) else items
+        _put(self, "_leafwise_items", {key: stored(value) for key, value in pairs})
+
+    def __getitem__(self, key: Any) -> Any:
+        items = self._leafwise_items
+        if key not in items:
+            raise KeyError(unknown(key, items))
+        value = items[key]
+        return view(value) if type(value) is dict else value
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._leafwise_items[key] = stored(value)
+
+    def __delitem__(self, key: Any) -> None:
+        if key not in self._leafwise_items:
+            raise KeyError(unknown(key, self._leafwise_items))
+        del self._leafwise_items[key]
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._leafwise_items)
+
+    def __len__(self) -> int:
+        return len(self._leafwise_items)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("_leafwise", "__")):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(*error.args) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "__orig_class__":  # typing sets it, and does not mind if it cannot
+            raise AttributeError(name)
+        if hasattr(type(self), name):
+            raise AttributeError(
+                f"{name!r} is a name that State itself uses; write "
+                f"state[{name!r}] = ..."
+            )
+        self[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        try:
+            del self[name]
+        except KeyError as error:
+            raise AttributeError(*error.args) from None
+
+    def to_flat_state(self) -> FlatState[V]:
+        """Return the values by whole paths."""
+        return FlatState(walk_state(self))
+
+    @classmethod
+    def from_flat_state(
+        cls, flat: Mapping[Path, Any] | Iterable[tuple[Path, Any]]
+    ) -> State:
+        """Return a state from values by whole paths.
+
+        Args:
+            flat: A mapping from paths to values, or pairs of these.
+
+        Raises:
+            ValueError: A path leads through a value.
+        """
+        root: dict[Any, Any] = {}
+        for path, value in flat.items() if isinstance(flat, Mapping) else flat:
+            level = root
+            for key in path[:-1]:
+                level = level.setdefault(key, {})
+                if type(level) is not dict:
+                    raise ValueError(f"path {path} leads through a value")
+            if not path or type(level.get(path[-1])) is dict:
+                raise ValueError(f"path {path} leads to no single value")
+            level[path[-1]] = value
+        return view(root)
+
+    def to_pure_dict(self) -> dict[Any, Any]:
+        """Return nested dicts, with bare values in place of variables."""
+        return self.map(lambda _, value: _pure(value))._leafwise_items
+
+    def replace_by_pure_dict(self, pure: Mapping[Any, Any]) -> None:
+        """Set values from nested dicts of bare values, in place.
+
+        Variables stay and get new values. A text such as `"0"`, as checkpoints have it,
+        stands for the position `0` where there is no item of just that key.
+
+        Args:
+            pure: Nested dicts; they need not have all values.
+
+        Raises:
+            ValueError: There is no value at some path; nothing was changed then.
+        """
+        changes = [_change(self._leafwise_items, *item) for item in walk_state(pure)]
+        for holder, key, old, value in changes:
+            if isinstance(old, Variable):
+                old.set_value(value)
+            else:
+                holder[key] = value
+
+    def map(self, function: Callable[[Path, Any], Any]) -> State:
+        """Return a state with the results of a function of path and value."""
+        return from_flat_state(
+            (path, function(path, value)) for path, value in walk_state(self)
+        )
+
+    def filter(self, *filters: Filter) -> Any:
+        """Return the part that a filter selects, or one part for each of several."""
+        parts = divide(walk_state(self), filters, exhaustive=False)
+        made = tuple(map(from_flat_state, parts))
+        return made[0] if len(filters) == 1 else made
+
+    def split(self, *filters: Filter) -> tuple[State, ...]:
+        """Return one part for each filter; together they must select everything."""
+        parts = divide(walk_state(self), filters, exhaustive=True)
+        return tuple(map(from_flat_state, parts))
+
+    def merge(self, *others: Mapping[Any, Any]) -> State:
+        """Return this state and others as one; at the same path the last wins."""
+        merged: dict[Path, Any] = {}
+        for state in (self, *others):
+            merged.update(walk_state(state))
+        return from_flat_state(merged)
+
+    def diff(self, other: Mapping[Any, Any]) -> State:
+        """Return what stands at paths that another state does not have."""
+        known = {_exact(path) for path, _ in walk_state(other)}
+        pairs = walk_state(self)
+        return from_flat_state(pair for pair in pairs if _exact(pair[0]) not in known)
+
+    def __or__(self, other: Mapping[Any, Any]) -> State:
+        return self.merge(other)
+
+    def __sub__(self, other: Mapping[Any, Any]) -> State:
+        return self.diff(other)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, State):
+            return NotImplemented
+        mine, theirs = ([*walk_state(state)] for state in (self, other))
+        if len(mine) != len(theirs):
+            return False
+        known = {_exact(path): value for path, value in theirs}
+        return all(
+            _exact(path) in known and _same_value(value, known[_exact(path)])
+            for path, value in mine
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # it can be changed
+
+    def __copy__(self) -> State:
+        return from_flat_state(dict(walk_state(self)))
+
+    def __reduce__(self) -> Any:
+        return State, (self._leafwise_items,)
+
+    def _leafwise_block(self, *, nested: bool) -> Block:
+        return _block(self._leafwise_items, "State(", ")")
+
+    def __repr__(self) -> str:
+        return render(self)
+
+    def __str__(self) -> str:
+        return render(self, whole=True)
+
+
+class _Level:
+    """A mapping inside a state, for printing."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: dict[Any, Any]) -> None:
+        self.items = items
+
+    def _leafwise_block(self, *, nested: bool) -> Block:
+        return _block(self.items, "", "")
+
+
+def _block(items: dict[Any, Any], opening: str, closing: str) -> Block:
+    pairs = [
+        (f"{shown(key)}: ", _Level(value) if type(value) is dict else value)
+        for key, value in items.items()
+    ]
+    return Block(f"{opening}{{", pairs, f"}}{closing}")
+
+
+def view(items: dict[Any, Any]) -> State:
+    """Return a state that shares its storage with a dict."""
+    made = object.__new__(State)
+    _put(made, "_leafwise_items", items)
+    return made
+
+
+def stored(value: Any) -> Any:
+    """Return a value as it is stored: mappings inside as dicts of their own."""
+    if isinstance(value, State):
+        return value._leafwise_items
+    if not isinstance(value, Mapping) or isinstance(value, DataNode):
+        return value
+    root: dict[Any, Any] = {}
+    stack = [(value, root)]
+    while stack:
+        source, target = stack.pop()
+        for key, item in source.items():
+            if isinstance(item, State):
+                target[key] = item._leafwise_items
+            elif isinstance(item, Mapping) and not isinstance(item, DataNode):
+                target[key] = {}
+                stack.append((item, target[key]))
+            else:
+                target[key] = item
+    return root
+
+
+def unknown(key: Any, known: Mapping[Any, Any]) -> str:
+    """Return what to say of a key that is not there."""
+    near = [
+        other
+        for other in known
+        if printed(other) == printed(key)
+        or (isinstance(other, str) and isinstance(key, str) and is_near(key, other))
+    ]
+    if near:
+        return f"no item {shown(key)}; did you mean {shown(near[0])}?"
+    listed = ", ".join(map(clip, [*known][:5])) or "none"
+    return f"no item {shown(key)}; there are: {listed}"
+
+
+def _exact(path: Path) -> Path:
+    return tuple((type(key), key) for key in path)
+
+
+def _same_value(a: Any, b: Any) -> bool:
+    if isinstance(a, Variable) and type(a) is type(b):
+        if not statics.same(a.get_metadata(), b.get_metadata()):
+            return False
+        a, b = a.get_raw_value(), b.get_raw_value()
+    return alike(a, b, typematch=True)
+
+
+def _pure(value: Any) -> Any:
+    return value.get_raw_value() if isinstance(value, Variable) else value
+
+
+def _change(level: Any, path: Path, value: Any) -> tuple[Any, Any, Any, Any]:
+    """Return where a value goes: the dict, the key in it, what stands there, and it."""
+    holder, last = level, None
+    for place, key in enumerate(path):
+        found = _key_in(level, key)
+        if found is None:
+            known = level if type(level) is dict else {}
+            raise ValueError(f"at {path[: place + 1]}: {unknown(key, known)}")
+        holder, last, level = level, found[0], level[found[0]]
+    if type(level) is dict:
+        raise ValueError(f"at {path}: expected a mapping, got {clip(value)}")
+    return holder, last, level, value
+
+
+def _key_in(level: Any, key: Any) -> tuple[Any] | None:
+    """Return the key of a level that a key stands for, in a tuple."""
+    if type(level) is not dict:
+        return None
+    if key in level:
+        return (key,)
+    number = _number_of(key)
+    return (number,) if number in level else None
+
+
+def _number_of(key: Any) -> Any:
+    """Return the number that a key is in text, else the key."""
+    if isinstance(key, str) and key.isascii() and key.isdecimal():
+        with contextlib.suppress(ValueError):  # it may have too many digits
+            return int(key)
+    return key
+
+
+# -------------------------------------------------------------------- flat forms
+
+
+def walk_state(state: Mapping[Any, Any]) -> Iterator[tuple[Path, Any]]:
+    """Yield the values of a state with their paths, in the order of insertion.
+
+    Raises:
+        TypeError: It is no state, and no mapping; an object is neither.
+    """
+    root = as_state(state)._leafwise_items
+    stack: list[tuple[Any, Any]] = [(root, ())]
+    while stack:
+        value, link = stack.pop()
+        if type(value) is dict:
+            stack += [(value[key], (link, key)) for key in reversed([*value])]
+        else:
+            yield unlink(link), value
+
+
+def unlink(link: Any) -> Path:
+    """Return a linked path as a tuple, from the root on."""
+    keys = []
+    while link:
+        link, key = link
+        keys.append(key)
+    return tuple(reversed(keys))
+
+
+class FlatState(Mapping[Path, V], Generic[V]):
+    """The values of a state by whole paths.
+
+    A mapping from paths to values, in the order of the state; a value that stands at
+    two paths of the state stands at both here, and of two values for one path the
+    later counts.
+
+    Args:
+        items: A mapping from paths to values, or pairs of these.
+
+    Attributes:
+        paths: The paths.
+        leaves: The values, in the same order.
+
+    Example:
+        >>> from leafwise import nn
+        >>> flat = nn.to_flat_state(nn.State({"a": {0: 1.0}, "b": "x"}))
+        >>> flat.paths, flat.leaves
+        ((('a', 0), ('b',)), (1.0, 'x'))
+        >>> [len(part) for part in flat.split(float, ...)]
+        [1, 1]
+    """
+
+    __slots__ = ("_items",)
+
+    def __init__(
+        self, items: Mapping[Path, Any] | Iterable[tuple[Path, Any]] = ()
+    ) -> None:
+        self._items = dict(items)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Return the paths."""
+        return tuple(self._items)
+
+    @property
+    def leaves(self) -> tuple[Any, ...]:
+        """Return the values, in the order of the paths."""
+        return tuple(self._items.values())
+
+    def __getitem__(self, path: Path) -> V:
+        return self._items[path]  # type: ignore[no-any-return]  # a V
+
+    def __iter__(self) -> Iterator[Path]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __repr__(self) -> str:
+        return f"FlatState({shown(self._items)})"
+
+    def split(self, *filters: Filter) -> tuple[FlatState, ...]:
+        """Return one part for each filter; together they must mean everything."""
+        parts = divide(self._items.items(), filters, exhaustive=True)
+        return tuple(map(FlatState, parts))
+
+    def filter(self, *filters: Filter) -> Any:
+        """Return the part that a filter means, or one for each of several."""
+        parts = divide(self._items.items(), filters, exhaustive=False)
+        made = tuple([FlatState(part) for part in parts])
+        return made[0] if len(filters) == 1 else made
+
+    def merge(self, *others: Mapping[Path, Any]) -> FlatState:
+        """Return all values together; later ones win."""
+        merged = dict(self._items)
+        for other in others:
+            merged.update(other)
+        return FlatState(merged)
+
+
+def divide(
+    items: Iterable[tuple[Path, Any]], filters: tuple[Filter, ...], *, exhaustive: bool
+) -> list[list[tuple[Path, Any]]]:
+    """Put each value to the first filter that means it.
+
+    Raises:
+        ValueError: No filter was given, or, if they must be exhaustive, some values
+            are left over.
+        TypeError: One is no filter.
+    """
+    if not filters:
+        raise ValueError("give at least one filter")
+    tests = predicates(filters)
+    parts: list[list[tuple[Path, Any]]] = [[] for _ in tests]
+    rest = []
+    for path, value in items:
+        for test, part in zip(tests, parts, strict=True):
+            if test(path, value):
+                part.append((path, value))
+                break
+        else:
+            rest.append((path, value))
+    if rest and exhaustive:
+        raise ValueError(left_over(rest))
+    return parts
+
+
+def left_over(rest: list[tuple[Path, Any]]) -> str:
+    """Return what to say of values that no filter means."""
+    shown = "\n".join(f"  {path}: {type(value).__name__}" for path, value in rest[:5])
+    more = f"\n  and {len(rest) - 5} more" if len(rest) > 5 else ""
+    return (
+        f"the filters leave {len(rest)} over; add ... as the last filter for the "
+        f"rest:\n{shown}{more}"
+    )
+
+
+# ------------------------------------------------------ under NNX's names
+
+
+def as_state(state: Mapping[Any, Any]) -> State:
+    """Return a state, or nested mappings as one; a state is returned as it is.
+
+    Raises:
+        TypeError: It is neither; an object is not.
+    """
+    if isinstance(state, State):
+        return state
+    root = stored(state)
+    if type(root) is not dict:
+        raise TypeError(
+            "a state or nested mappings are needed, got "
+            f"{type(state).__name__}; leafwise.nn.state gives the state of an object"
+        )
+    return view(root)
+
+
+def to_flat_state(state: Mapping[Any, Any]) -> FlatState:
+    """Return the values of a state by whole paths.
+
+    Args:
+        state: A state, or nested mappings.
+
+    Raises:
+        TypeError: It is an object, or anything else.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.to_flat_state({"a": {0: 1.0}})
+        FlatState({('a', 0): 1.0})
+    """
+    return as_state(state).to_flat_state()
+
+
+def from_flat_state(
+    flat: Mapping[Path, Any] | Iterable[tuple[Path, Any]],
+) -> State:
+    """Return a state from values by whole paths.
+
+    Args:
+        flat: A mapping from paths to values, or pairs of these.
+
+    Raises:
+        ValueError: A path leads through a value.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.from_flat_state({("a", 0): 1.0})["a"]
+        State({
+          0: 1.0
+        })
+    """
+    return State.from_flat_state(flat)
+
+
+def to_pure_dict(state: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return a state as nested dicts, with bare values in place of variables.
+
+    Args:
+        state: A state.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.to_pure_dict(nn.State({"a": {0: nn.Param(1.0)}}))
+        {'a': {0: 1.0}}
+    """
+    return as_state(state).to_pure_dict()
+
+
+def replace_by_pure_dict(state: State, pure: Mapping[Any, Any]) -> None:
+    """Set the values of a state from nested dicts of bare values, in place.
+
+    Variables stay and get new values. A text such as `"0"`, as checkpoints have it,
+    stands for the position `0` where there is no item of just that key.
+
+    Args:
+        state: The state.
+        pure: Nested dicts; they need not have all values.
+
+    Raises:
+        ValueError: There is no value at some path; nothing was changed then.
+
+    Example:
+        >>> from leafwise import nn
+        >>> state = nn.State({"a": {0: nn.Param(1.0)}})
+        >>> nn.replace_by_pure_dict(state, {"a": {"0": 2.0}})
+        >>> state.a[0].value
+        2.0
+    """
+    state.replace_by_pure_dict(pure)
+
+
+def map_state(function: Callable[[Path, Any], Any], state: Mapping[Any, Any]) -> State:
+    """Return a state with the results of a function of path and value.
+
+    Args:
+        function: Called with each path and value.
+        state: The state.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.map_state(lambda path, x: x * 2, {"a": {"b": 1}}).a.b
+        2
+    """
+    return as_state(state).map(function)
+
+
+def filter_state(state: Mapping[Any, Any], *filters: Filter) -> Any:
+    """Return the part of a state that a filter means, or one for each of several.
+
+    Args:
+        state: The state.
+        *filters: One filter or more; see :mod:`leafwise.nn.filters`.
+
+    Raises:
+        ValueError: No filter was given.
+        TypeError: One is no filter.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.filter_state({"a": 1, "b": 2.0}, float)
+        State({
+          'b': 2.0
+        })
+    """
+    return as_state(state).filter(*filters)
+
+
+def split_state(state: Mapping[Any, Any], *filters: Filter) -> tuple[State, ...]:
+    """Return one part of a state for each filter; each value goes to the first.
+
+    Args:
+        state: The state.
+        *filters: One filter or more, which together mean everything.
+
+    Raises:
+        ValueError: Values are left over, or no filter was given.
+        TypeError: One is no filter.
+
+    Example:
+        >>> from leafwise import nn
+        >>> numbers, rest = nn.split_state({"a": 1, "b": "x"}, int, ...)
+        >>> rest.b
+        'x'
+    """
+    return as_state(state).split(*filters)
+
+
+def merge_state(*states: Mapping[Any, Any]) -> State:
+    """Return several states as one; where two have the same path, the later wins.
+
+    Args:
+        *states: The states.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.merge_state({"a": {"x": 1}}, {"a": {"y": 2}}).a.y
+        2
+    """
+    return State().merge(*states)
+
+
+def diff_state(state: Mapping[Any, Any], other: Mapping[Any, Any]) -> State:
+    """Return what a state has at paths that another one has not.
+
+    Args:
+        state: The state.
+        other: The other one.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.diff_state({"a": 1, "b": 2}, {"a": 0})
+        State({
+          'b': 2
+        })
+    """
+    return as_state(state).diff(other)
+
+
+def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return nested dicts in which keys that are numbers in text are numbers.
+
+    Args:
+        pure: Nested dicts, as read from a file.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.restore_int_paths({"layers": {"0": 1.0}})
+        {'layers': {0: 1.0}}
+    """
+    pairs = ((tuple(map(_number_of, path)), value) for path, value in walk_state(pure))
+    return from_flat_state(pairs)._leafwise_items
+
+
+# ------------------------------------------------------------------------- node
+
+
+def _flatten(node: State) -> Any:
+    return DICT.flatten(node._leafwise_items)
+
+
+def _unflatten(aux: Any, children: Any) -> State:
+    return view(DICT.unflatten(aux, children))
+
+
+def _brackets(aux: Any, arity: int) -> Brackets:
+    opening, labels, closing = DICT.brackets(aux, arity)
+    return f"CustomNode(State[{opening}", labels, f"{closing}])"
+
+
+install(
+    State,
+    lambda _where: Rule(
+        cls=State,
+        name="custom",
+        flatten=_flatten,
+        unflatten=_unflatten,
+        keys=DICT.keys,
+        brackets=_brackets,
+        same_aux=DICT.same_aux,
+        hash_aux=DICT.hash_aux,
+        node_data=DICT.node_data,
+        validate=lambda arity, aux: False,
+        where=__name__.partition(".")[0],
+    ),
+    namespace=GLOBAL,
+    inherit=False,
+    exist_ok=False,
+    bridge=True,
+)

@@ -1,0 +1,529 @@
+"""Variables: mutable boxes around values, told apart by their types.
+
+A variable is a node with the one child `value`; its metadata are part of the
+structure. Operators work on the value and give bare values. The types that everybody
+knows are in `variable_types`.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+
+from ..core.keys import GetAttrKey
+from ..core.node import Brackets, Rule
+from ..core.registry import GLOBAL, announced, install
+from ..core.safely import class_name, shown
+from ..core.serial import read_value, write_value
+from ..kinds import Kind
+from ..sentinel import MISSING
+from ..show.text import Block, render
+from .arrays import DataNode
+from .filters import FROZEN
+from .sizes import tally_text
+from .statics import digest, same, snapshots
+from .trace import check, levels
+
+
+__all__ = [
+    "Metadata",
+    "Variable",
+    "is_frozen",
+    "kind_in",
+    "make_variable",
+    "metadata_of",
+]
+
+if TYPE_CHECKING:
+    import typing_extensions
+
+    T = typing_extensions.TypeVar("T", default=Any)
+else:
+    T = TypeVar("T")
+V = TypeVar("V", bound="Variable[Any]")
+
+_SLOTS: Final = ("_leafwise_metadata", "_leafwise_stamp", "_leafwise_value")
+_put: Final = object.__setattr__
+
+
+class Variable(DataNode, Generic[T]):
+    """A mutable box for one value, with metadata; `Variable[T]` holds a `T`.
+
+    Objects that hold the same variable see each other's changes. Operators, indexing
+    and calls work on the value, and `==` compares values; an attribute that the
+    variable does not have is looked for in its metadata, then in the value.
+
+    `v[...] = x` and `v[i] = x` change the value in place. `v += x` is refused, since
+    it could mean either that or putting a bare value in the place of the variable.
+
+    Args:
+        value: The value; of a variable, the value in it.
+        **metadata: Anything; a part of the structure. `frozen=True` lets it count as
+            state, see :func:`~leafwise.nn.freeze`. `on_get_value(variable, value)`
+            and `on_set_value(variable, value)` are called, and return the value that
+            counts, whenever it is read or set.
+
+    Attributes:
+        value: The value.
+        tag: A name for filters; that of the class in the registry of names, or None.
+
+    Raises:
+        AttributeError: An attribute is assigned that is no metadata.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> scale = nn.Param(2.0, unit="m")
+        >>> scale * 3, scale.unit, lw.tree_leaves(scale)
+        (6.0, 'm', [2.0])
+        >>> scale.value = 5.0
+        >>> scale
+        Param( # 1
+          value=5.0,
+          unit='m'
+        )
+
+    The idea is that of `flax.nnx.Variable`.
+    """
+
+    __slots__ = ("__weakref__", *_SLOTS)
+
+    _leafwise_counts: ClassVar[bool] = True
+    _leafwise_is_narrow: ClassVar[bool] = False
+    _leafwise_kind: ClassVar[Kind] = Kind.DATA
+    tag: ClassVar[str | None] = None
+
+    _leafwise_metadata: dict[str, Any]
+    _leafwise_value: Any
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._leafwise_is_narrow = True
+        announced.tell(cls)
+
+    def __init__(self, value: T | Variable[T] = None, **metadata: Any) -> None:  # type: ignore[assignment]  # a box may be empty
+        if isinstance(value, Variable):
+            metadata = {**value._leafwise_metadata, **metadata}
+            value = value._leafwise_value
+        _put(self, "_leafwise_metadata", metadata)
+        _put(self, "_leafwise_value", value)
+        _stamp(self)
+
+    @property
+    def _leafwise_is_frozen(self) -> bool:
+        return is_frozen(self._leafwise_metadata)
+
+    # ------------------------------------------------------------------ the value
+
+    @property
+    def value(self) -> T:
+        """The value, as `get_value` gives it."""
+        return self.get_value()
+
+    @value.setter
+    def value(self, value: T | Variable[T]) -> None:
+        self.set_value(value)
+
+    def get_value(self) -> T:
+        """Return the value. Subclasses may override it."""
+        hook = self._leafwise_metadata.get("on_get_value")
+        value: T = self._leafwise_value
+        return value if hook is None else hook(self, value)
+
+    def set_value(self, value: T | Variable[T]) -> None:
+        """Set the value. Subclasses may override it."""
+        check(self, ".value")
+        if isinstance(value, Variable):
+            value = value.get_value()
+        hook = self._leafwise_metadata.get("on_set_value")
+        _put(self, "_leafwise_value", value if hook is None else hook(self, value))
+
+    def get_raw_value(self) -> T:
+        """Return the value as it is stored, without any hook."""
+        return self._leafwise_value  # type: ignore[no-any-return]  # a T
+
+    # ------------------------------------------------------------------- metadata
+
+    def get_metadata(self, name: str | None = None, default: Any = MISSING) -> Any:
+        """Return all metadata as a new dict, or one piece of it.
+
+        Raises:
+            KeyError: There is no such piece, and no default was given.
+        """
+        if name is None:
+            return dict(self._leafwise_metadata)
+        if default is MISSING:
+            return self._leafwise_metadata[name]
+        return self._leafwise_metadata.get(name, default)
+
+    def set_metadata(self, *args: Any, **metadata: Any) -> None:
+        """Set pieces of metadata: a name and a value, keywords, or a dict of all.
+
+        Raises:
+            TypeError: The arguments are none of these.
+        """
+        check(self, ".set_metadata")
+        known = self._leafwise_metadata
+        if len(args) == 1 and isinstance(args[0], Mapping) and not metadata:
+            _put(self, "_leafwise_metadata", dict(args[0]))
+        elif len(args) == 2 and isinstance(args[0], str) and not metadata:
+            _put(self, "_leafwise_metadata", {**known, args[0]: args[1]})
+        elif not args:
+            _put(self, "_leafwise_metadata", {**known, **metadata})
+        else:
+            raise TypeError(
+                "set_metadata takes a name and a value, keywords, or one dict of all "
+                "metadata"
+            )
+
+    def has_metadata(self, name: str) -> bool:
+        """Say whether there is a piece of metadata of that name."""
+        return name in self._leafwise_metadata
+
+    def del_metadata(self, name: str) -> None:
+        """Delete a piece of metadata.
+
+        Raises:
+            KeyError: There is none of that name.
+        """
+        check(self, f".{name}")
+        rest = dict(self._leafwise_metadata)
+        del rest[name]
+        _put(self, "_leafwise_metadata", rest)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("_leafwise", "__")):
+            raise AttributeError(name)
+        metadata = self._leafwise_metadata
+        return metadata[name] if name in metadata else getattr(self.get_value(), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "value" or hasattr(type(self), name):
+            _put(self, name, value)
+        elif name in self._leafwise_metadata:
+            self.set_metadata(name, value)
+        else:
+            raise AttributeError(
+                f"{type(self).__name__} has no metadata {name!r}; write "
+                f"variable.set_metadata({name}=...) to add some"
+            )
+
+    def __delattr__(self, name: str) -> None:
+        if name not in self._leafwise_metadata:
+            raise AttributeError(f"{type(self).__name__} has no metadata {name!r}")
+        self.del_metadata(name)
+
+    # -------------------------------------------------------------------- copying
+
+    def copy(self: V) -> V:
+        """Return a new variable of the same type, value and metadata."""
+        return self.replace()
+
+    def replace(self: V, value: Any = MISSING, **metadata: Any) -> V:
+        """Return a new variable with another value, or further metadata."""
+        if isinstance(value, Variable):
+            value = value._leafwise_value
+        kept = self._leafwise_value if value is MISSING else value
+        return make_variable(type(self), kept, {**self._leafwise_metadata, **metadata})
+
+    def copy_from(self, other: Variable) -> None:
+        """Take over value and metadata of a variable of the same type.
+
+        Raises:
+            ValueError: It is of another type.
+        """
+        if type(other) is not type(self):
+            raise ValueError(
+                f"cannot copy from {type(other).__name__} to {type(self).__name__}; "
+                "update_from_state takes variables of any type"
+            )
+        self.update_from_state(other)
+
+    def update_from_state(self, other: Variable) -> None:
+        """Take over value and metadata of a variable of any type."""
+        check(self, ".value")
+        _put(self, "_leafwise_value", other._leafwise_value)
+        _put(self, "_leafwise_metadata", dict(other._leafwise_metadata))
+
+    def __copy__(self: V) -> V:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        args = (type(self), None, dict(self._leafwise_metadata))
+        return make_variable, args, (self._leafwise_value,)
+
+    def __setstate__(self, state: Any) -> None:
+        _put(self, "_leafwise_value", state[0])
+
+    # ------------------------------------------------------------------ the content
+
+    def __getitem__(self, key: Any) -> Any:
+        value: Any = self.get_value()
+        return value if key is ... else value[key]
+
+    def __setitem__(self, key: Any, item: Any) -> None:
+        if isinstance(item, Variable):
+            item = item.get_value()
+        if key is ...:
+            self.set_value(item)
+            return
+        value: Any = self.get_value()
+        if hasattr(type(value), "__setitem__") and not hasattr(value, "at"):
+            value[key] = item
+            self.set_value(value)
+        else:
+            self.set_value(value.at[key].set(item))
+
+    def __delitem__(self, key: Any) -> None:
+        value: Any = self.get_value()
+        del value[key]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the value."""
+        function: Any = self.get_value()
+        return function(*args, **kwargs)
+
+    def __iter__(self) -> Iterator[Any]:
+        value: Any = self.get_value()
+        return iter(value)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the value as a NumPy array."""
+        value: Any = self.get_value()
+        if not hasattr(value, "__array__"):
+            value = sys.modules["numpy"].asarray(value)
+        return value.__array__(*args, **kwargs)
+
+    def __jax_array__(self) -> Any:
+        """Return the value, for functions of jax."""
+        return self.get_value()
+
+    def __format__(self, spec: str) -> str:
+        return format(self.get_value(), spec) if spec else str(self)
+
+    __hash__ = None  # type: ignore[assignment]  # equality is that of the values
+
+    def _leafwise_block(self, *, nested: bool) -> Block:
+        metadata = self._leafwise_metadata.items()
+        items = [("value=", self._leafwise_value), *((f"{k}=", v) for k, v in metadata)]
+        comment = tally_text(self, nested=nested, named=False)
+        return Block(f"{type(self).__name__}(", items, ")", comment)
+
+    def __repr__(self) -> str:
+        return render(self)
+
+    def __str__(self) -> str:
+        return render(self, whole=True)
+
+
+def make_variable(cls: type[V], value: Any, metadata: dict[str, Any]) -> V:
+    """Return a variable of a type, without running its `__init__`."""
+    made = object.__new__(cls)
+    _put(made, "_leafwise_metadata", metadata)
+    _put(made, "_leafwise_value", value)
+    _stamp(made)
+    return made
+
+
+def is_frozen(metadata: Mapping[str, Any]) -> bool:
+    """Say whether a variable with some metadata is frozen."""
+    mark = metadata.get(FROZEN)
+    return mark is True
+
+
+def kind_in(attribute: Kind, cls: type[Variable], *, frozen: bool) -> Kind:
+    """Return the kind of a variable that an attribute of some kind holds.
+
+    Args:
+        attribute: The kind of the attribute; `DATA` if there is none. That it was
+            frozen once does not freeze a variable that is assigned to it.
+        cls: The type of the variable.
+        frozen: Whether it is frozen.
+    """
+    if frozen:
+        return Kind.FROZEN
+    if attribute in (Kind.DATA, Kind.MODULE):
+        return cls._leafwise_kind
+    return Kind.PARAMETER if attribute is Kind.FROZEN else attribute
+
+
+def _stamp(variable: Variable) -> None:
+    if levels.token is not None:
+        _put(variable, "_leafwise_stamp", levels.token())
+
+
+# ------------------------------------------------------------------- operators
+
+
+def _bare(value: Any) -> Any:
+    return value.get_value() if isinstance(value, Variable) else value
+
+
+def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Variable, Any], Any]:
+    return lambda self, other: function(self.get_value(), _bare(other))
+
+
+def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Variable, Any], Any]:
+    return lambda self, other: function(_bare(other), self.get_value())
+
+
+def _unary(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, *args: function(self.get_value(), *args)
+
+
+def _in_place(symbol: str) -> Callable[[Variable, Any], Any]:
+    def refuse(self: Variable, _other: Any) -> Any:
+        raise NotImplementedError(
+            f"`variable {symbol}= x` could change the value or replace the variable; "
+            f"write `variable[...] {symbol}= x` for the first"
+        )
+
+    return refuse
+
+
+_ARITHMETIC: Final = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "matmul": "@",
+    "truediv": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "pow": "**",
+    "lshift": "<<",
+    "rshift": ">>",
+    "and": "&",
+    "xor": "^",
+    "or": "|",
+}
+
+
+def _add_operators() -> None:
+    """Give `Variable` the operators, each of which works on the value."""
+    for name, symbol in _ARITHMETIC.items():
+        function = getattr(operator, f"__{name}__")
+        setattr(Variable, f"__{name}__", _binary(function))
+        setattr(Variable, f"__r{name}__", _reflected(function))
+        setattr(Variable, f"__i{name}__", _in_place(symbol))
+    for name in ("eq", "ne", "lt", "le", "gt", "ge", "contains"):
+        setattr(Variable, f"__{name}__", _binary(getattr(operator, f"__{name}__")))
+    for name in ("neg", "pos", "abs", "invert", "index"):
+        setattr(Variable, f"__{name}__", _unary(getattr(operator, f"__{name}__")))
+    for made in (bool, int, float, complex, len, round):
+        setattr(Variable, f"__{made.__name__}__", _unary(made))
+    setattr(Variable, "__divmod__", _binary(divmod))  # noqa: B010  # as those above
+    setattr(Variable, "__rdivmod__", _reflected(divmod))  # noqa: B010  # as above
+    Variable.__hash__ = None  # type: ignore[assignment]  # equality is of values
+
+
+_add_operators()
+
+
+# ------------------------------------------------------------------------- node
+
+
+class Metadata:
+    """The metadata of one variable: aux data of its node.
+
+    Attributes:
+        values: The metadata.
+        seen: The same as pairs sorted by name, as they were at that time.
+    """
+
+    __slots__ = ("seen", "values")
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.values = values
+        names = tuple(sorted(values))
+        self.seen = names, snapshots(tuple([values[name] for name in names]))
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Metadata:
+            return NotImplemented
+        return same_metadata(self, other)
+
+    def __hash__(self) -> int:
+        return digest(self.seen)
+
+    def __repr__(self) -> str:
+        pairs = zip(*self.seen, strict=True)
+        return ", ".join(f"{name}={shown(value)}" for name, value in pairs)
+
+    def __reduce__(self) -> Any:
+        return Metadata, (dict(zip(*self.seen, strict=True)),)
+
+
+def same_metadata(a: Metadata, b: Metadata) -> bool:
+    """Say whether two variables have the same metadata."""
+    return a is b or same(a.seen, b.seen)
+
+
+_KEYS: Final = (GetAttrKey("value"),)
+_NOTHING: Final = Metadata({})
+
+
+def metadata_of(variable: Variable) -> Metadata:
+    """Return the metadata of a variable as aux data."""
+    values = variable._leafwise_metadata
+    return Metadata(values) if values else _NOTHING
+
+
+def _variable_rule(cls: Any, where: str) -> Rule:
+    """Return the rule of a type of variables."""
+
+    def flatten(node: Any) -> tuple[tuple[Any], Metadata]:
+        values = node._leafwise_metadata
+        return (node._leafwise_value,), Metadata(values) if values else _NOTHING
+
+    def fill(node: Any, aux: Metadata, children: Any) -> Any:
+        _put(node, "_leafwise_metadata", dict(aux.values))
+        _put(node, "_leafwise_value", children[0])
+        _stamp(node)
+        return node
+
+    def unflatten(aux: Metadata, children: Any) -> Any:
+        return fill(object.__new__(cls), aux, children)
+
+    def brackets(aux: Metadata, _arity: int) -> Brackets:
+        return f"CustomNode({cls.__name__}[{aux}], [", ["value="], "])"
+
+    return Rule(
+        cls=cls,
+        name="custom",
+        flatten=flatten,
+        unflatten=unflatten,
+        keys=lambda _aux, _arity: _KEYS,
+        brackets=brackets,
+        same_aux=same_metadata,
+        hash_aux=hash,
+        describe=lambda aux, _arity: (
+            f"{class_name(cls)} with "
+            + (f"metadata {aux}" if aux.values else "no metadata")
+        ),
+        node_data=lambda aux: dict(aux.values),
+        validate=lambda arity, aux: arity == 1 and type(aux) is Metadata,
+        where=where,
+        adapt=lambda sub: _variable_rule(sub, where),
+        unflatten_into=fill,
+        codec=(
+            lambda aux: [[*aux.seen[0]], [*map(write_value, aux.seen[1])]],
+            _read_metadata,
+        ),
+    )
+
+
+def _read_metadata(written: Any) -> Metadata:
+    names, values = written
+    return Metadata(dict(zip(names, map(read_value, values), strict=True)))
+
+
+install(
+    Variable,
+    lambda _where: _variable_rule(Variable, __name__.partition(".")[0]),
+    namespace=GLOBAL,
+    inherit=True,
+    exist_ok=False,
+    bridge=True,
+)

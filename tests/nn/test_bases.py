@@ -1,0 +1,257 @@
+"""Classes of trees with protocols, abstract and generic classes as further bases."""
+
+import abc
+import copy
+import dataclasses
+import pickle
+import typing
+
+import numpy as np
+import pytest
+
+import leafwise as lw
+from leafwise import nn
+
+
+T = typing.TypeVar("T")
+BASES = [lw.Pytree, nn.Object, nn.Module, lw.List, lw.Dict, nn.Sequential]
+
+
+class Callable(typing.Protocol):
+    def __call__(self, x): ...
+
+
+@typing.runtime_checkable
+class Sized(typing.Protocol):
+    size: int
+
+    def area(self) -> int:
+        return self.size * self.size
+
+
+class Generic(typing.Protocol[T]):
+    def get(self) -> T: ...
+
+
+class Abstract(abc.ABC):
+    @abc.abstractmethod
+    def area(self): ...
+
+
+class Square(lw.Pytree, Sized):
+    def __init__(self, size):
+        self.size = size
+        self.w = np.ones(1)
+
+
+class First(Sized, lw.Pytree):
+    """The protocol comes first."""
+
+    def __init__(self, size):
+        self.size = lw.data(size)
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("further", [Callable, Sized, Generic, Generic[int]])
+def test_a_protocol_can_be_a_base(base, further):
+    """Whichever comes first; the class makes instances as ever."""
+    for bases in ((base, further), (further, base)):
+
+        class Made(*bases):
+            pass
+
+        made = Made()
+        assert isinstance(made, base)
+        assert lw.tree_structure(made) == lw.tree_structure(Made())
+        assert not getattr(Made, "_is_protocol", False)
+
+
+def test_methods_of_a_protocol_are_inherited():
+    """And the class answers for the protocol, structurally or by its base."""
+    square = Square(3)
+    assert square.area() == 9
+    assert isinstance(square, Sized)
+    assert [str(path) for path in lw.tree_paths(square)] == [".w"]
+    assert [str(path) for path in lw.tree_paths(First(3))] == [".size"]
+    assert First(3).area() == 9
+
+
+def test_checks_run_with_a_protocol_as_base():
+    """Data that got into a static attribute is found when `__init__` is done."""
+
+    class Filled(lw.Pytree, Sized):
+        def __init__(self):
+            self.items = []
+            self.items.append(np.ones(1))
+
+    with pytest.raises(lw.KindError, match=r"Found data in .*Filled\.items"):
+        Filled()
+
+
+def test_copies_and_maps_of_a_class_with_a_protocol():
+    """As of any class of trees."""
+    square = Square(3)
+    for again in (
+        copy.deepcopy(square),
+        pickle.loads(pickle.dumps(square)),
+        lw.tree_map(lambda x: x, square),
+        nn.merge(*nn.split(square)),
+    ):
+        assert again.area() == 9
+        assert lw.tree_structure(again) == lw.tree_structure(square)
+
+
+def test_abstract_methods_must_be_there():
+    """With `ABC` as a base, and without."""
+
+    class Missing(lw.Pytree, Abstract):
+        pass
+
+    class Own(lw.Pytree):
+        @abc.abstractmethod
+        def area(self): ...
+
+    class Whole(nn.Module, Abstract):
+        def area(self):
+            return 1
+
+    for cls in (Missing, Own):
+        with pytest.raises(TypeError, match="abstract"):
+            cls()
+    assert Whole().area() == 1
+
+
+def test_generic_classes():
+    """Subscripted or not, of one's own or of a protocol; dataclasses too."""
+
+    class Box(lw.Pytree, typing.Generic[T]):
+        def __init__(self, content: T):
+            self.content = lw.data(content)
+
+    @lw.dataclass
+    class Field(lw.Pytree, typing.Generic[T]):
+        content: T = lw.data()
+
+    class Sub(Box[int], Generic[int]):
+        pass
+
+    for cls in (Box, Box[int], Field, Field[int], Sub):
+        assert lw.tree_leaves(cls(1.5)) == [1.5]
+        assert "__orig_class__" not in vars(cls(1.5))
+
+
+def test_a_class_can_be_a_virtual_subclass():
+    """Registering with an abstract class works, as does asking."""
+
+    class Plain:
+        pass
+
+    Square.register(Plain)
+    assert isinstance(Plain(), Square)
+    assert not isinstance(1, Square)
+    assert isinstance(Square(1), lw.Pytree)
+
+
+# --------------------------------------------------------------------- subscripts
+
+
+@pytest.mark.parametrize(
+    "cls",
+    [
+        nn.Variable,
+        nn.Param,
+        nn.BatchStat,
+        nn.Cache,
+        nn.Intermediate,
+        nn.Perturbation,
+        nn.GraphDef,
+        nn.FlatState,
+        lw.List,
+        lw.Dict,
+    ],
+)
+def test_a_class_can_say_what_is_in_it(cls):
+    """`Param[float]` is an annotation, and stands for the class."""
+    alias = cls[float]
+    assert typing.get_origin(alias) is cls
+    assert typing.get_args(alias) == (float,)
+
+
+def test_states_say_what_is_in_them():
+    """Keys and values; making one by the alias adds no item."""
+    assert typing.get_args(nn.State[str, nn.Param]) == (str, nn.Param)
+    assert dict(nn.State[str, int]({"a": 1})) == {"a": 1}
+
+
+def test_variables_made_by_a_subscripted_type():
+    """They are of the type itself, and have no metadata of it."""
+    made = nn.Param[float](1.0, unit="m")
+    assert type(made) is nn.Param
+    assert made.get_metadata() == {"unit": "m"}
+    assert lw.tree_structure(made) == lw.tree_structure(nn.Param(2.0, unit="m"))
+
+
+def test_subclasses_of_a_subscripted_type():
+    """A type of one's own over `Variable[...]`, generic or not."""
+
+    class Scale(nn.Variable[float]):
+        pass
+
+    class Table(nn.Param[T]):
+        pass
+
+    assert lw.tree_leaves(Scale(1.0)) == [1.0]
+    assert isinstance(Table[int](1), nn.Param)
+    assert lw.List([Table(1)])._leafwise_item_kinds == [nn.Kind.PARAMETER]
+
+
+class Annotated(lw.Pytree):
+    w: nn.Param[float]
+    stats: "nn.BatchStat[np.ndarray]"
+    maybe: nn.Variable[int] | None
+    inner: lw.List["Annotated"]
+    graph: nn.GraphDef["Annotated"]
+    state: nn.State[str, nn.Param]
+    said: nn.Data[nn.Param[float]]
+
+    def __init__(self):
+        self.w = nn.Param(1.0)
+        self.maybe = None
+        self.said = None
+
+
+@lw.dataclass
+class Record(lw.Pytree):
+    w: nn.Param[float]
+    n: nn.Variable[int] | None = None
+
+
+def test_annotations_of_attributes():
+    """They are read by `typing`, and say nothing of the kind by themselves."""
+    hints = typing.get_type_hints(Annotated)
+    assert hints["w"] == nn.Param[float]
+    assert hints["stats"] == nn.BatchStat[np.ndarray]
+    kinds = nn.name_to_kind(Annotated())
+    assert kinds["w"] is nn.Kind.PARAMETER
+    assert kinds["maybe"] is nn.Kind.STATIC
+    assert kinds["said"] is nn.Kind.DATA
+
+
+def test_fields_of_dataclasses():
+    """The same for fields, whose types stay as they were written."""
+    record = Record(nn.Param(1.0))
+    assert lw.tree_leaves(record) == [1.0]
+    assert [field.type for field in dataclasses.fields(Record)] == [
+        nn.Param[float],
+        nn.Variable[int] | None,
+    ]
+
+
+def test_a_subscripted_type_is_a_filter():
+    """As the type without it."""
+    model = lw.Dict(w=nn.Param(1.0), n=nn.Cache(2))
+    assert [*nn.state(model, nn.Param[float])] == ["w"]
+    assert nn.filters.predicate(nn.Param[int]) == nn.filters.OfType(nn.Param)
+    module = nn.Module()
+    module.sow(nn.Intermediate[float], "seen", 1.0)
+    assert type(module.seen) is nn.Intermediate

@@ -1,0 +1,315 @@
+"""List, Dict and Sequential, requirement by requirement (N16), and mended defects."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import leafwise as lw
+from leafwise import nn
+
+
+ARRAY = np.ones(2)
+
+
+def kinds(container):
+    """Return which items are data, by what the treedef and the leaves say."""
+    return [str(path) for path in lw.tree_paths(container)]
+
+
+# ------------------------------------------------------------------------- List
+
+
+def test_n16_1_what_lists_do():
+    """Length, iteration, negative positions, slices, and errors that name things."""
+    items = lw.List([lw.data(1), lw.static(10), "a"])
+    assert (len(items), [*items], items[-1], items[1:], items[::-1]) == (
+        3,
+        [1, 10, "a"],
+        "a",
+        [10, "a"],
+        ["a", 10, 1],
+    )
+    assert lw.tree_leaves(items) == [1]
+    items[-1] = "b"
+    items[0:2] = [2, 20]
+    assert [*items] == [2, 20, "b"]
+    assert lw.tree_leaves(items) == [2]
+    assert (items.index("b"), items.count(2), 20 in items) == (2, 1, True)
+    with pytest.raises(ValueError, match="Length mismatch: 1 items for a slice of 2"):
+        items[0:2] = [1]
+    with pytest.raises(IndexError, match="position 3 is out of bounds for a List of 3"):
+        items[3]
+    with pytest.raises(IndexError, match="position -4 is out of bounds"):
+        items[-4] = 1
+    with pytest.raises(TypeError, match="takes integers and slices, got str: 'a'"):
+        items["a"]
+    assert [*items] == [2, 20, "b"]
+
+
+def test_n16_1_inserting_is_clamped():
+    """As in a plain list, a position beyond the ends is the end."""
+    items = lw.List()
+    for place in (100, -100, 1):
+        items.insert(place, place)
+    assert [*items] == [-100, 1, 100]
+
+
+def test_n16_1_leaves_come_in_numeric_order():
+    """Item 2 comes before item 11."""
+    items = lw.List([lw.data(i) for i in range(12)])
+    assert lw.tree_leaves(items) == [*range(12)]
+    assert kinds(items)[11] == "[11]"
+
+
+def test_n16_1_a_list_of_arrays_is_no_item():
+    """A plain list with data inside is refused, with its place."""
+    items = lw.List([1])
+    with pytest.raises(lw.KindError) as caught:
+        items.append([ARRAY])
+    assert str(caught.value) == (
+        "Found data in List[1], a list that would be static: List[1][0] is ndarray of "
+        "shape (2,) and dtype float64.\n"
+        "Do one of these:\n"
+        "  1. let the whole list be data:          obj[1] = data(...)\n"
+        "  2. use a container that knows of data:  obj[1] = List(...)\n"
+        "  3. keep what is data out of it:         obj[1] = static(...)"
+    )
+    assert [*items] == [1]
+    with pytest.raises(lw.KindError, match="which is static"):
+        items[0] = ARRAY
+    with pytest.raises(lw.KindError, match="inside the value of List"):
+        lw.List([[lw.data(1)]])
+
+
+def mixed():
+    return lw.List([1, ARRAY, "a"])
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (lambda items: items.insert(0, np.zeros(1)), ["[0]", "[2]"]),
+        (lambda items: items.insert(0, "s"), ["[2]"]),
+        (lambda items: items.pop(0), ["[0]"]),
+        (lambda items: items.pop(), ["[1]"]),
+        (lambda items: items.__delitem__(0), ["[0]"]),
+        (lambda items: items.__delitem__(slice(0, 3, 2)), ["[0]"]),
+        (lambda items: items.__delitem__(slice(None)), []),
+        (lambda items: items.reverse(), ["[1]"]),
+        (lambda items: items.append(lw.data(0)), ["[1]", "[3]"]),
+        (lambda items: items.extend([ARRAY, 1]), ["[1]", "[3]"]),
+        (lambda items: items.__iadd__(["x", ARRAY]), ["[1]", "[4]"]),
+        (lambda items: items.remove(1), ["[0]"]),
+        (lambda items: items.clear(), []),
+        (lambda items: items.__setitem__(0, lw.data(5)), ["[0]", "[1]"]),
+        (lambda items: items.__setitem__(1, lw.static(5)), []),
+        (lambda items: items.__setitem__(slice(0, 2), [7, 7]), ["[1]"]),
+    ],
+)
+def test_f4_kinds_move_along(change, found):
+    """Whatever moves an item, its kind goes with it."""
+    items = mixed()
+    change(items)
+    assert kinds(items) == found
+
+
+def test_a_slice_is_assigned_whole_or_not_at_all():
+    """A refused item in the middle changes nothing."""
+    items = lw.List([lw.data(1), "a", lw.data(3)])
+    with pytest.raises(lw.KindError):
+        items[:] = [10, ARRAY, 30]
+    assert [*items] == [1, "a", 3]
+
+
+def test_lists_have_attributes_too():
+    """A subclass may keep attributes beside its items."""
+
+    class Named(lw.List):
+        def __init__(self, name, *items):
+            super().__init__(items)
+            self.name = name
+            self.scale = lw.data(2.0)
+
+    named = Named("n", ARRAY, 1)
+    assert kinds(named) == [".scale", "[0]"]
+    again = lw.tree_map(lambda x: x * 2, named)
+    assert (type(again), again.name, again.scale, [*again][1]) == (Named, "n", 4.0, 1)
+    assert again[0].tolist() == [2.0, 2.0]
+    assert repr(lw.tree_structure(named)) == (
+        "PyTreeDef(CustomNode(Named[name='n', 1=1], [*, *]))"
+    )
+
+
+def test_treedefs_of_lists():
+    """Kinds, static items and their places are a part of the structure."""
+    base = lw.tree_structure(lw.List([lw.data(1), 2]))
+    assert base == lw.tree_structure(lw.List([lw.data(5), 2]))
+    for other in (
+        lw.List([lw.data(1), 3]),
+        lw.List([2, lw.data(1)]),
+        lw.List([nn.parameter(1), 2]),
+        lw.List([lw.data(1), 2.0]),
+        lw.List([lw.data(1)]),
+    ):
+        assert lw.tree_structure(other) != base
+
+
+# ------------------------------------------------------------------------- Dict
+
+
+def test_n16_2_what_dicts_do():
+    """All ways to make one, items as attributes, and errors that name things."""
+    items = lw.Dict({"a": ARRAY}, b=1)
+    assert lw.Dict([("a", 1)])["a"] == 1
+    assert (len(items), [*items], "a" in items, items.b) == (2, ["a", "b"], True, 1)
+    assert items.setdefault("c", 3) == 3
+    items.d = lw.data(4)
+    assert items["d"] == 4
+    del items.c
+    del items["b"]
+    assert [*items] == ["a", "d"]
+    assert kinds(items) == ["['a']", "['d']"]
+    with pytest.raises(KeyError):
+        items["none"]
+    with pytest.raises(AttributeError, match="Dict has no item or attribute 'none'"):
+        _ = items.none
+    with pytest.raises(AttributeError):
+        del items.none
+    with pytest.raises(TypeError, match="the keys of a Dict are strings, got int: 3"):
+        items[3] = 1
+    with pytest.raises(TypeError, match="strings, got int"):
+        lw.Dict({1: 2})
+
+
+def test_n16_2_items_never_collide_with_methods():
+    """An item may be called as a method is; the method stays one."""
+    items = lw.Dict(keys=lw.data(1), update=2)
+    assert items["keys"] == 1
+    assert [*items.keys()] == ["keys", "update"]
+    with pytest.raises(AttributeError, match="'values' is a name that Dict itself"):
+        items.values = 3
+    assert lw.tree_map(lambda x: x + 1, items)["keys"] == 2
+
+
+def test_dicts_keep_their_order_and_compare_without_it():
+    """As plain dicts do."""
+    one = lw.Dict(b=lw.data(1), a=lw.data(2))
+    other = lw.Dict(a=lw.data(3), b=lw.data(4))
+    assert lw.tree_leaves(one) == [2, 1]
+    assert [*lw.tree_map(str, one)] == ["b", "a"]
+    assert lw.tree_structure(one) == lw.tree_structure(other)
+    assert lw.tree_map(lambda x, y: x + y, one, other)["b"] == 5
+    assert one != lw.Dict(one)
+    assert len({one, one, other}) == 2
+
+
+def test_a_dict_keeps_its_kinds():
+    """An item's kind stays, and is forgotten when it is deleted."""
+    items = lw.Dict(a=lw.data(1))
+    items["a"] = "text"
+    assert lw.tree_leaves(items) == ["text"]
+    del items["a"]
+    items["a"] = "text"
+    assert lw.tree_leaves(items) == []
+    with pytest.raises(lw.KindError, match=r"assign data to Dict\['a'\], which is"):
+        items["a"] = ARRAY
+
+
+# -------------------------------------------------------------------- both, copied
+
+
+class Sub(lw.Dict):
+    """A class that pickle can find."""
+
+
+@pytest.mark.parametrize(
+    "duplicate",
+    [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))],
+)
+@pytest.mark.parametrize(
+    "container",
+    [lw.List([ARRAY, 1, nn.parameter(2)]), lw.Dict(a=ARRAY, b=1), Sub(a=lw.data(1))],
+)
+def test_copies(duplicate, container):
+    """Copies are of the same class, structure and text, and independent."""
+    again = duplicate(container)
+    assert type(again) is type(container)
+    treedef = lw.tree_structure(container)
+    assert lw.tree_structure(again) == treedef
+    assert pickle.loads(pickle.dumps(treedef)) == treedef
+    assert lw.PyTreeDef.from_json(treedef.to_json()) == treedef
+    assert repr(again) == repr(container)
+    again.clear()
+    assert len(container) > 0
+
+
+def test_texts():
+    """One item a line."""
+    assert repr(lw.List([1, lw.List()])) == "List([\n  1,\n  List([])\n])"
+    assert repr(lw.Dict(a=1, b=[2])) == "Dict({\n  'a': 1,\n  'b': [2]\n})"
+
+
+def test_checks_reach_items():
+    """`check_pytree` looks into static items."""
+    items = lw.List([[1]])
+    table = lw.Dict(a=[1])
+    items[0].append(ARRAY)
+    table["a"].append(ARRAY)
+    for container, path in ((items, "[0][1]"), (table, "['a'][1]")):
+        with pytest.raises(lw.KindError) as caught:
+            lw.check_pytree(container)
+        assert str(caught.value.path) == path
+
+
+def test_kinds_of_items_count():
+    """Selecting and freezing by kind reach items."""
+    items = lw.List([nn.parameter(1), lw.data(2)])
+    table = lw.Dict(a=nn.parameter(3), items=items)
+    selected = nn.select_kind(table, nn.Kind.PARAMETER)
+    assert lw.tree_leaves(selected) == [3, 1]
+    frozen = nn.freeze(table)
+    assert lw.tree_leaves(nn.select_kind(frozen, nn.Kind.PARAMETER)) == []
+    assert lw.tree_leaves(nn.select_kind(frozen, nn.Kind.STATE)) == [3, 1]
+    assert lw.tree_structure(nn.unfreeze(frozen)) == lw.tree_structure(table)
+
+
+# -------------------------------------------------------------------- Sequential
+
+
+def test_n16_3_sequential():
+    """Tuples are spread, dicts are keywords, nothing gives back what came."""
+    assert nn.Sequential()() is None
+    assert nn.Sequential()(1) == 1
+    assert nn.Sequential()(1, 2) == (1, 2)
+    assert nn.Sequential()(a=1) == {"a": 1}
+    chain = nn.Sequential(
+        lambda x: (x, x + 1), lambda a, b: {"a": a, "c": b}, lambda a, c: a - c
+    )
+    assert chain(3) == -1
+    with pytest.raises(TypeError, match="item 1 of Sequential cannot be called"):
+        nn.Sequential(abs, 3)(1)
+
+
+def test_sequential_is_a_tree():
+    """Functions are static, trees are data."""
+
+    class Scale(lw.Pytree):
+        def __init__(self, by):
+            self.by = lw.data(by)
+
+        def __call__(self, x):
+            return x * self.by
+
+    chain = nn.Sequential(Scale(2), abs, Scale(3))
+    assert lw.tree_map(lambda x: x + 1, chain)(-1) == 12
+    assert kinds(chain) == ["[0].by", "[2].by"]
+
+
+def test_large_lists():
+    """Many items cost what a list costs, and no more."""
+    items = lw.List(lw.data(i) for i in range(20_000))
+    items.insert(0, "s")
+    assert lw.tree_leaves(items) == [*range(20_000)]
+    assert [*lw.tree_map(lambda x: x, items)][:2] == ["s", 0]

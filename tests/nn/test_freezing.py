@@ -1,0 +1,423 @@
+"""Freezing: one notion for attributes, variables, filters and selections of kinds."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import leafwise as lw
+from leafwise import nn
+
+
+PARAMETER, STATE, FROZEN = nn.Kind.PARAMETER, nn.Kind.STATE, nn.Kind.FROZEN
+
+
+class Layer(nn.Module):
+    """Has a parameter of each sort, and a state of each."""
+
+    def __init__(self, x=0.0):
+        self.register_parameter("bare", x + 0.5)
+        self.register_state("calls", 0)
+        self.w = nn.Param(x + 1.0)
+        self.stat = nn.BatchStat(x + 2.0)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        self.encoder = Layer()
+        self.head = Layer(10.0)
+
+
+class LoRA(nn.Param):
+    pass
+
+
+def of_kind(tree, *kinds):
+    return lw.tree_leaves(nn.select_kind(tree, *kinds))
+
+
+def paths(state):
+    return nn.to_flat_state(state).paths
+
+
+def names(model, *filters):
+    """Return the paths that filters mean, joined by dots."""
+    return [".".join(map(str, path)) for path in paths(nn.state(model, *filters))]
+
+
+# -------------------------------------------------------------- what frozen means
+
+
+def test_frozen_variables_are_not_split_off_as_params():
+    """They go with the rest; all values are still there."""
+    net = Net()
+    frozen = nn.freeze(net)
+    graphdef, params, rest = nn.split(frozen, nn.Param, ...)
+    assert (paths(params), len(paths(rest))) == ((), 8)
+    again = nn.merge(graphdef, params, rest)
+    assert names(nn.unfreeze(again), nn.Param) == ["encoder.w", "head.w"]
+    assert names(net, nn.Param) == ["encoder.w", "head.w"]
+
+
+def test_kinds_and_filters_say_the_same():
+    """Of frozen and other parameters, by kind and by filter, as a tree and a state."""
+    net = Net()
+    net.encoder = nn.freeze(net.encoder)
+    assert of_kind(net, PARAMETER) == [10.5, 11.0]
+    assert of_kind(net, FROZEN) == [0.5, 1.0]
+    assert of_kind(net, STATE) == [0.5, 0, 1.0, 2.0, 0, 12.0]
+    assert names(net, PARAMETER) == ["head.bare", "head.w"]
+    assert names(net, FROZEN) == ["encoder.bare", "encoder.w"]
+    assert len(names(net, STATE)) == 6
+    assert dict(net.encoder.name_to_kind) == {
+        "bare": FROZEN,
+        "calls": STATE,
+        "w": FROZEN,
+        "stat": STATE,
+    }
+
+
+@pytest.mark.parametrize(
+    ("filter", "meant"),
+    [
+        (nn.Param, False),
+        (LoRA, False),
+        (nn.Param[float], False),
+        ("params", False),
+        ([nn.Param, nn.Cache], False),
+        (nn.filters.All(nn.Param, nn.filters.PathContains("w")), False),
+        (nn.filters.Not(nn.Param), True),
+        (nn.Variable, True),
+        (..., True),
+        (nn.filters.PathContains("w"), True),
+        (FROZEN, True),
+        (STATE, True),
+        (PARAMETER, False),
+        (nn.filters.All(FROZEN, nn.filters.PathContains("w")), True),
+        ([PARAMETER, nn.Cache], False),
+        (nn.filters.Not(FROZEN), False),
+    ],
+)
+def test_which_filters_mean_a_frozen_variable(filter, meant):
+    """No type narrower than `Variable` and no tag; in objects and in states."""
+    model = lw.Dict(w=LoRA(1.0))
+    frozen = nn.freeze(model)
+    assert (names(frozen, filter) == ["w"]) == meant
+    state = nn.state(frozen)
+    assert (paths(nn.filter_state(state, filter)) == (("w",),)) == meant
+    assert nn.filters.predicate(filter)(("w",), frozen.w) == meant
+
+
+def test_kinds_of_bare_values_are_those_of_attributes():
+    """In objects; a state does not know them any more."""
+    model = lw.List([nn.parameter([1, 2]), nn.state_value(3), lw.data(4), nn.Param(5)])
+    graphdef, params, states, rest = nn.split(model, PARAMETER, STATE, ...)
+    assert paths(params) == ((0, 0), (0, 1), (3,))
+    assert (paths(states), paths(rest)) == (((1,),), ((2,),))
+    assert nn.merge(graphdef, rest, params, states)[:3] == [[1, 2], 3, 4]
+    assert paths(nn.filter_state(nn.state(model), PARAMETER)) == ((3,),)
+
+
+def test_variables_in_plain_containers_have_the_kind_of_their_type():
+    """Where the attribute says nothing closer; what it says counts otherwise."""
+    model = lw.Dict(
+        listed=lw.data([nn.Param(1), nn.BatchStat(2), 3]),
+        said=nn.state_value(nn.Param(4)),
+        other=nn.parameter(nn.Variable(5)),
+    )
+    assert of_kind(model, PARAMETER) == [1, 5]
+    assert of_kind(model, STATE) == [2, 4]
+    assert of_kind([nn.Param(1), 2], PARAMETER) == [1]
+    assert of_kind(nn.freeze(model), FROZEN) == [1, 5, 4]
+    assert names(nn.freeze(model), nn.Param) == []
+
+
+def test_structure_tells_frozen_from_not():
+    """So a function that was traced for one is not used for the other."""
+    net = Net()
+    frozen = nn.freeze(net)
+    assert lw.tree_structure(frozen) != lw.tree_structure(net)
+    assert nn.graphdef(frozen) != nn.graphdef(net)
+    assert lw.tree_structure(nn.unfreeze(frozen)) == lw.tree_structure(net)
+    assert nn.graphdef(nn.unfreeze(frozen)) == nn.graphdef(net)
+
+
+def test_it_stays_with_what_is_copied():
+    """Copies, pickles, maps, clones, merges."""
+    frozen = nn.freeze(Net())
+    for again in (
+        copy.copy(frozen),
+        copy.deepcopy(frozen),
+        pickle.loads(pickle.dumps(frozen)),
+        lw.tree_map(lambda x: x, frozen),
+        nn.clone(frozen),
+        nn.merge(*nn.split(frozen), copy=True),
+    ):
+        assert of_kind(again, PARAMETER) == []
+        assert lw.tree_structure(again) == lw.tree_structure(frozen)
+    assert nn.Param(1.0, frozen=True)._leafwise_is_frozen
+    assert not nn.freeze(nn.Param(1.0)).replace(2.0, frozen=False)._leafwise_is_frozen
+
+
+def test_an_update_changes_values_not_what_is_frozen():
+    """In either direction, with variables and bare values."""
+    net, frozen = Net(), nn.freeze(Net(), "encoder")
+    for value in (nn.state(net), nn.state(nn.freeze(net))):
+        nn.update(frozen, value)
+        assert names(frozen, FROZEN) == ["encoder.bare", "encoder.w"]
+        nn.update(net, value)
+        assert names(net, FROZEN) == []
+    nn.update(frozen, {"encoder": {"w": 7.0}})
+    assert (frozen.encoder.w.value, names(frozen, nn.Param)) == (7.0, ["head.w"])
+
+
+def test_a_new_variable_in_the_place_of_a_frozen_one_is_not_frozen():
+    """A variable says itself if it is; a bare value is what the attribute is."""
+    layer = nn.freeze(Layer())
+    layer.w = nn.Param(3.0)
+    layer.bare = 4.0
+    assert (names(layer, nn.Param), of_kind(layer, PARAMETER)) == (["w"], [3.0])
+    layer.bare = nn.Param(5.0)
+    assert names(layer, nn.Param) == ["bare", "w"]
+    assert of_kind(layer, PARAMETER) == [5.0, 3.0]
+    assert layer.name_to_kind["bare"] is PARAMETER
+
+
+def test_in_place():
+    """By metadata, with any filter, both ways."""
+    net = Net()
+    nn.set_metadata(net, nn.filters.PathContains("head"), frozen=True)
+    assert names(net, nn.Param) == ["encoder.w"]
+    nn.set_metadata(net, FROZEN, frozen=False)
+    assert names(net, nn.Param) == ["encoder.w", "head.w"]
+
+
+def test_what_is_frozen_can_be_written():
+    """It counts as state: values change, in place and by an update."""
+    layer = nn.freeze(Layer())
+    layer.w[...] += 1
+    layer.bare += 1
+    assert of_kind(layer, FROZEN) == [1.5, 2.0]
+
+
+# ---------------------------------------------------------------------- selections
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "encoder",
+        "encoder.**",
+        "**.w",
+        "encoder.w",
+        "encoder.w.value",
+        "encoder.bare",
+        nn.Param,
+        lw.selection.selector("encoder") & lw.selection.selector(nn.Param),
+        lambda path, leaf: "encoder" in str(path),
+        nn.filters.PathContains("encoder"),
+        nn.filters.OfType(nn.Param),
+        nn.filters.All(nn.filters.PathContains("head"), PARAMETER),
+        PARAMETER,
+    ],
+)
+def test_a_part_is_frozen_and_unfrozen(what):
+    """Just the parameters among what is selected; states are left alone."""
+    net = Net()
+    structure = lw.tree_structure(net)
+    frozen = nn.freeze(net, what)
+    both = ["encoder.bare", "encoder.w", "head.bare", "head.w"]
+    now = names(frozen, FROZEN)
+    assert sorted([*now, *names(frozen, PARAMETER)]) == both
+    expected = {
+        "encoder": both[:2],
+        "encoder.**": both[:2],
+        "**.w": both[1::2],
+        "encoder.w": both[1:2],
+        "encoder.w.value": both[1:2],
+        "encoder.bare": both[:1],
+        nn.Param: both[1::2],
+        nn.filters.PathContains("encoder"): both[:2],
+        nn.filters.OfType(nn.Param): both[1::2],
+        PARAMETER: both,
+    }
+    if what in expected:
+        assert now == expected[what]
+    assert now
+    assert lw.tree_structure(net) == structure
+    assert names(nn.freeze(frozen, what) if what is nn.Param else frozen, FROZEN) == now
+    again = nn.unfreeze(frozen, FROZEN)
+    assert lw.tree_structure(again) == structure
+    assert lw.tree_structure(nn.unfreeze(nn.freeze(net, "**"), "**")) == structure
+
+
+def test_selections():
+    """What `at` and `select` return is taken as well."""
+    net = Net()
+    frozen = nn.freeze(net, lw.at(net)["encoder"]["w"])
+    assert names(frozen, FROZEN) == ["encoder.w"]
+    frozen = nn.freeze(net, lw.at(net)["**.bare"])
+    assert names(frozen, FROZEN) == ["encoder.bare", "head.bare"]
+
+
+def test_freeze_as_a_function_that_is_applied():
+    """To variables and objects at places of a tree; a bare value is refused."""
+    net = Net()
+    frozen = lw.at(net)["**.w"].apply(nn.freeze)
+    assert names(frozen, FROZEN) == ["encoder.w", "head.w"]
+    frozen = lw.at(net)["encoder"].apply(nn.freeze)
+    assert names(frozen, FROZEN) == ["encoder.bare", "encoder.w"]
+    frozen = lw.at(net)[nn.Param].apply(nn.freeze)
+    assert names(frozen, nn.Param) == []
+    assert names(lw.at(frozen)["head.w"].apply(nn.unfreeze), nn.Param) == ["head.w"]
+    with pytest.raises(TypeError) as caught:
+        lw.at(net)["encoder.bare"].apply(nn.freeze)
+    assert str(caught.value) == (
+        "freeze takes an object, a variable or a container with these, got a bare "
+        "float; for an attribute write freeze(obj, 'attribute')"
+    )
+
+
+def test_what_cannot_be_frozen():
+    """Nothing there, no parameter there, or a part of one."""
+    net = Net()
+    net.listed = nn.parameter([1.0, 2.0])
+    with pytest.raises(lw.PathError, match="decoder"):
+        nn.freeze(net, "decoder")
+    with pytest.raises(ValueError, match="there is no parameter to freeze in what"):
+        nn.freeze(net, "**.calls")
+    with pytest.raises(ValueError, match="there is no parameter to unfreeze in what"):
+        nn.unfreeze(net, nn.filters.PathContains("stat"))
+    with pytest.raises(ValueError, match="only a part") as caught:
+        nn.freeze(net, "listed[0]")
+    assert str(caught.value) == (
+        "only a part of the parameter at .listed is selected: 1 of 2 leaves"
+    )
+    assert of_kind(nn.freeze(net, "listed[*]"), FROZEN) == [1.0, 2.0]
+    assert of_kind(nn.freeze(net, "listed"), FROZEN) == [1.0, 2.0]
+    assert nn.freeze([1.0]) == [1.0]
+
+
+def test_parameters_without_leaves():
+    """What comes later is frozen, too."""
+
+    class Optional(nn.Module):
+        def __init__(self):
+            self.register_parameter("bias", None)
+
+    for frozen in (nn.freeze(Optional()), nn.freeze([Optional()], "[0]")[0]):
+        frozen.bias = np.ones(1)
+        assert of_kind(frozen, PARAMETER) == []
+
+
+# ----------------------------------------------------- references, cycles, containers
+
+
+def test_what_stands_twice_is_frozen_in_all_places():
+    """References are kept; a selector may mean any of the places."""
+    weight = nn.Param(1.0)
+    net = lw.Dict(a=weight, b=lw.data([weight]), c=Layer())
+    net.d = lw.data({"again": net.c})
+    for what in ((), ("a",), ("b[0]",), (nn.filters.PathContains("a"),)):
+        frozen = nn.freeze(net, *what)
+        assert frozen.a is frozen.b[0]
+        assert frozen.a._leafwise_is_frozen
+        assert frozen.c is frozen.d["again"]
+        assert (frozen.c.name_to_kind["bare"] is FROZEN) == (what == ())
+    frozen = nn.freeze(net, "d")
+    assert frozen.c.name_to_kind["bare"] is FROZEN
+    assert not weight._leafwise_is_frozen
+    assert net.c.name_to_kind["bare"] is PARAMETER
+
+
+def test_arrays_are_not_copied():
+    """Only objects and containers are new."""
+    array = np.ones(3)
+    net = lw.Dict(a=nn.Param(array), b=nn.parameter(array))
+    frozen = nn.freeze(net)
+    assert frozen.a.value is array
+    assert frozen.b is array
+
+
+def test_cycles():
+    """An object that contains itself is frozen; a selector finds no tree in it."""
+    layer = Layer()
+    layer.me = layer
+    frozen = nn.freeze(layer)
+    assert frozen.me is frozen
+    assert names(frozen, nn.Param) == []
+    assert names(nn.freeze(layer, nn.filters.PathContains("w")), nn.Param) == []
+    with pytest.raises(lw.CycleError):
+        nn.freeze(layer, "**.w")
+
+
+def test_objects_that_are_no_trees():
+    """All that is in them; by a filter, some of it."""
+
+    class Store(nn.Object):
+        def __init__(self):
+            self.layers = [("first", Layer()), ("second", Layer())]
+            self.rate = nn.parameter(0.5)
+
+    frozen = nn.freeze(Store())
+    assert names(frozen, PARAMETER) == []
+    assert frozen.layers[0][0] == "first"
+    assert names(frozen, FROZEN) == [
+        "layers.0.1.bare",
+        "layers.0.1.w",
+        "layers.1.1.bare",
+        "layers.1.1.w",
+        "rate",
+    ]
+    assert names(nn.freeze([Store()], "[0]")[0], PARAMETER) == []
+    partly = nn.freeze(Store(), nn.filters.PathContains(1))
+    assert names(partly, PARAMETER)[-1:] == ["rate"]
+
+
+def test_states_and_containers():
+    """Variables are frozen wherever they stand."""
+    net = Net()
+    frozen = nn.freeze(nn.state(net))
+    assert isinstance(frozen, nn.State)
+    assert paths(nn.filter_state(frozen, nn.Param)) == ()
+    lists = nn.freeze([nn.Param(1), {"a": (nn.Param(2), nn.Cache(3))}])
+    assert of_kind(lists, FROZEN) == [1, 2]
+    assert names(nn.freeze(lists, nn.Variable), FROZEN) == ["0", "1.a.0"]
+
+
+def test_items_of_lists_and_dicts():
+    """An item has a kind of its own."""
+    model = lw.Dict(items=lw.List([nn.parameter(1), nn.Param(2)]), keys=nn.parameter(3))
+    frozen = nn.freeze(model, "items[0]")
+    assert (of_kind(frozen, FROZEN), of_kind(frozen, PARAMETER)) == ([1], [2, 3])
+    frozen = nn.freeze(model, "keys")
+    assert of_kind(frozen, FROZEN) == [3]
+    assert of_kind(nn.freeze(model), PARAMETER) == []
+
+
+def test_trees_in_one_variable():
+    """A variable is frozen as a whole."""
+    box = lw.Dict(w=nn.Param({"a": 1, "b": 2}))
+    assert of_kind(nn.freeze(box, "**.value"), FROZEN) == [1, 2]
+    with pytest.raises(ValueError, match=r"parameter at \['w'\] is selected: 1 of 2"):
+        nn.freeze(box, "**.a")
+
+
+def test_frozen_dataclasses():
+    """A class whose instances refuse changes can be frozen in this sense, too."""
+
+    @lw.dataclass(frozen=True)
+    class Point(lw.Pytree):
+        x: float = nn.parameter()
+
+    assert of_kind(nn.freeze(Point(1.0)), FROZEN) == [1.0]
+
+
+def test_deep_trees():
+    """At any depth, with and without a selector."""
+    tree = nn.Param(1.0)
+    for _ in range(3_000):
+        tree = [tree]
+    assert of_kind(nn.freeze(tree), FROZEN) == [1.0]
+    assert of_kind(nn.freeze(tree, nn.Param), FROZEN) == [1.0]

@@ -1,0 +1,632 @@
+"""Split, merge, update, pop, clone: requirements N11 to N14 and N18.4 to N18.7."""
+
+import copy
+import pickle
+import time
+import warnings
+from collections import OrderedDict, defaultdict, deque
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import leafwise as lw
+from leafwise import nn
+
+
+class Node(lw.Pytree):
+    """Whatever attributes there are."""
+
+    def __init__(self, **attributes):
+        for name, value in attributes.items():
+            setattr(self, name, value)
+
+
+class Off(nn.Object):
+    """The same, and no tree."""
+
+    __init__ = Node.__init__
+
+
+def tied():
+    """Return an object in which one variable and one object stand twice."""
+    weight = nn.Param(np.ones(2))
+    inner = Node(w=weight, name="inner")
+    return Node(a=inner, b=inner, c=lw.data([weight, {"k": inner}]), n=lw.data(3))
+
+
+def knot():
+    """Return an object that contains itself, also through plain containers."""
+    outer = Node(inner=Node(x=lw.data(1)))
+    outer.inner.parent = outer
+    outer.me = outer
+    outer.plain = lw.data([{"up": outer}])
+    return outer
+
+
+# ------------------------------------------------------------------- N11 sharing
+
+
+def test_n11_1_find_duplicates():
+    """All paths of each thing; cycles; a filter; nothing for a tree."""
+    tree = tied()
+    assert nn.find_duplicates(tree) == [
+        [("a",), ("b",), ("c", 1, "k")],
+        [("a", "w"), ("c", 0)],
+    ]
+    assert nn.find_duplicates(tree, only=nn.Param) == [[("a", "w"), ("c", 0)]]
+    self = Node()
+    self.me = self
+    assert nn.find_duplicates(self) == [[(), ("me",)]]
+    assert nn.find_duplicates(Node(a=Node(), b=Node())) == []
+
+
+def test_n11_2_what_counts():
+    """Arrays do; containers on request; numbers and texts do not."""
+    array, row = np.ones(2), [1]
+    tree = {"a": array, "b": [array, row, row, "s", "s", 5, 5, None, None]}
+    assert nn.find_duplicates(tree) == [[("a",), ("b", 0)]]
+    assert nn.find_duplicates(tree, containers=True) == [
+        [("a",), ("b", 0)],
+        [("b", 1), ("b", 2)],
+    ]
+
+
+def test_n11_4_split_merge_update():
+    """One entry for what is shared; identity survives."""
+    tree = tied()
+    graphdef, state = nn.split(tree)
+    assert nn.to_flat_state(state).paths == (("a", "w"), ("n",))
+    merged = nn.merge(graphdef, state)
+    assert merged.a is merged.b is merged.c[1]["k"]
+    assert merged.c[0] is merged.a.w is tree.a.w
+    inner, plain = tree.a, tree.c
+    nn.update(tree, {"a": {"w": np.zeros(2)}, "n": 4})
+    assert tree.a is tree.b is inner
+    assert tree.c is plain
+    assert (inner.w.value.tolist(), tree.n) == ([0.0, 0.0], 4)
+
+
+def test_n11_5_arrays_and_lists_are_not_shared():
+    """An array under two names is two values; so is a plain list."""
+    array, row = np.ones(1), [np.ones(1)]
+    tree = Node(a=array, b=array, c=lw.data(row), d=lw.data(row))
+    merged = nn.merge(*nn.split(tree))
+    assert len(nn.to_flat_state(nn.state(tree))) == 4
+    assert merged.c is not merged.d
+
+
+@pytest.mark.parametrize("make", [tied, knot])
+@pytest.mark.parametrize(
+    "duplicate",
+    [
+        nn.clone,
+        copy.deepcopy,
+        lambda x: pickle.loads(pickle.dumps(x)),
+        lambda x: nn.merge(*nn.split(x)),
+        lambda x: nn.merge(*pickle.loads(pickle.dumps(nn.split(x)))),
+    ],
+)
+def test_n11_7_cycles_and_sharing_survive(make, duplicate):
+    """In every way to copy a graph."""
+    tree = make()
+    again = duplicate(tree)
+    assert again is not tree
+    assert nn.find_duplicates(again) == nn.find_duplicates(tree)
+    assert nn.graphdef(again) == nn.graphdef(tree)
+
+
+def test_on_shared():
+    """What stands twice may be refused, or warned of."""
+    tree = tied()
+    with pytest.raises(nn.SharedError) as caught:
+        nn.split(tree, on_shared="error")
+    assert str(caught.value) == "the Node at ('a',) stands again at ('b',)"
+    with pytest.warns(UserWarning, match="stands again") as found:
+        nn.state(tree, on_shared="warn")
+    assert len(found) == 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nn.state(Node(a=Node()), on_shared="warn")
+    with pytest.raises(ValueError, match="on_shared must be"):
+        nn.split(tree, on_shared="maybe")
+
+
+# ------------------------------------------------------------- N12 what is no tree
+
+
+def test_n12_objects_split():
+    """No checks, and yet split, update and clone work, containers included."""
+    off = Off(a=[np.array(1), np.array(2)], b="hello", late=[])
+    off.b = np.array(3)
+    off.late.append(np.array(4))
+    assert nn.to_flat_state(nn.state(off)).paths == (
+        ("a", 0),
+        ("a", 1),
+        ("b",),
+        ("late", 0),
+    )
+    nn.update(off, {"a": {1: np.array(9)}, "b": np.array(8)})
+    again = nn.clone(off)
+    assert ([int(x) for x in again.a], int(again.b)) == ([1, 9], 8)
+    assert type(again) is Off
+
+
+# ----------------------------------------------------------------- N13 sow, pop
+
+
+def test_n13_1_sow():
+    """By default a growing tuple; functions of one's own; types by name."""
+    module = nn.Module()
+    assert module.sow(nn.Intermediate, "y", 1)
+    module.sow("intermediates", "y", 2)
+    assert module.y.value == (1, 2)
+    for value in (3, 4):
+        module.sow(
+            nn.Cache, "sum", value, init_fn=lambda: 0, reduce_fn=lambda a, b: a + b
+        )
+    assert module.sum.value == 7
+
+
+def test_n13_2_names_that_are_taken():
+    """By a value, a method, a variable of another type."""
+    module = nn.Module()
+    module.z = 3
+    module.w = nn.Param(1)
+    with pytest.raises(
+        ValueError, match="Expected 'z' of Module to be a Variable, got"
+    ):
+        module.sow(nn.Intermediate, "z", 1)
+    with pytest.raises(
+        ValueError, match="'sow' of Module to be a Variable, got method"
+    ):
+        module.sow(nn.Intermediate, "sow", 1)
+    with pytest.raises(ValueError, match="of type 'Intermediate', got 'Param'"):
+        module.sow(nn.Intermediate, "w", 1)
+    with pytest.raises(ValueError, match="no type of variables"):
+        module.sow("nothing", "q", 1)
+
+
+def test_n13_3_pop():
+    """Nested by path; gone with its kind; several filters; not out of lists."""
+    tree = Node(a=Node(y=nn.Intermediate(1), p=nn.Param(2)), d=lw.Dict())
+    tree.d["z"] = nn.Intermediate(3)
+    tree.plain = lw.data({"q": tree.a.y})
+    found = nn.pop(tree, nn.Intermediate)
+    assert nn.to_pure_dict(found) == {"a": {"y": 1}, "d": {"z": 3}}
+    assert "y" not in nn.name_to_kind(tree.a)
+    assert (len(tree.d), tree.plain) == (0, {})
+    assert nn.pop(tree, nn.Intermediate) == nn.State({})
+    params, rest = nn.pop(tree, nn.Param, ...)
+    assert (nn.to_pure_dict(params), rest) == ({"a": {"p": 2}}, nn.State({}))
+    with pytest.raises(ValueError, match="at least one filter"):
+        nn.pop(tree)
+    for items in (
+        lw.List([nn.Param(1)]),
+        [nn.Param(1)],
+        Node(t=lw.data((nn.Param(1),))),
+    ):
+        with pytest.raises(ValueError, match="Cannot pop key 0 at"):
+            nn.pop({"x": nn.Param(0), "items": items}, nn.Param)
+
+
+def test_n13_4_capture():
+    """The result, and what was sown; also from a method, with a state before."""
+
+    class Model(nn.Module):
+        def __call__(self, x):
+            self.sow(nn.Intermediate, "seen", x)
+            return self.half(x)
+
+        def half(self, x):
+            self.sow(nn.Cache, "last", x)
+            return self.perturb("p", x / 2)
+
+    model = Model()
+    out, seen, cache = nn.capture(model, nn.Intermediate, nn.Cache)(3.0)
+    assert (out, nn.to_pure_dict(seen)["seen"]) == (1.5, (3.0,))
+    assert cache.last.value == (3.0,)
+    assert nn.state(model) == nn.State({})
+    model.p = nn.Perturbation(0.0)
+    out, _ = nn.capture(model.half, init={"p": 1.0})(3.0)
+    assert out == 2.5
+    assert model.p.value == 0.0
+
+
+# ------------------------------------------------------------------- N14 perturb
+
+
+def test_n14_perturb():
+    """Zeros at first, then what is stored; trees; types by name."""
+    module = nn.Module()
+    x = np.ones((1, 3), np.float32)
+    assert module.perturb("x", x).tolist() == [[1.0] * 3]
+    assert (module.x.value.dtype, type(module.x)) == (np.float32, nn.Perturbation)
+    module.x[...] += 2
+    assert module.perturb("x", x).tolist() == [[3.0] * 3]
+    value = {"a": 1, "b": (2.5, 1j)}
+    assert module.perturb("t", value, "cache") == value
+    assert type(module.t) is nn.Cache
+    with pytest.raises(ValueError, match="of type 'Perturbation', got 'Cache'"):
+        module.perturb("t", value)
+    with pytest.raises(lw.StructureError):
+        module.perturb("t", {"a": 1}, "cache")
+
+
+# --------------------------------------------------------------- N18 graph functions
+
+
+def test_n18_4_split_by_filters():
+    """Exhaustive or refused; merge in any order; wrong states say where."""
+    tree = Node(a=nn.Param(1), b=nn.Cache(2), c=lw.data(3))
+    graphdef, params, caches, rest = nn.split(tree, nn.Param, nn.Cache, ...)
+    for states in ((params, caches, rest), (rest, params, caches)):
+        again = nn.merge(graphdef, *states)
+        assert (again.a.value, again.b.value, again.c) == (1, 2, 3)
+    with pytest.raises(ValueError, match=r"leave 2 over(.|\n)*\('b',\): Cache"):
+        nn.split(tree, nn.Param)
+    assert [len(part) for part in nn.state(tree, nn.Param, int)] == [1, 1]
+    cases = [
+        ((params, rest), r"no value at \('b',\): no item 'b'"),
+        ((params, caches, rest, {"d": 1}), r"a value at \('d',\), where the"),
+        ((params, caches, rest, rest), r"two states have a value at \('c',\)"),
+        ((params, {"b": nn.Param(2)}, rest), "expected a Cache, got Param"),
+        ((params, {"b": {"x": 1}}, rest), "expected a Cache, got a mapping"),
+        ((params, caches, {"c": nn.Param(1)}), "expected a bare value, got Param"),
+    ]
+    for states, text in cases:
+        with pytest.raises(lw.StructureError, match=text):
+            nn.merge(graphdef, *states)
+    with pytest.raises(TypeError, match="takes a GraphDef first"):
+        nn.merge(params, graphdef)
+    with pytest.raises(TypeError, match="got a bare int"):
+        nn.split(3)
+    with pytest.raises(TypeError, match="got a bare Param"):
+        nn.state(nn.Param(3))
+    with pytest.raises(TypeError, match="a state or nested mappings are needed"):
+        nn.merge(graphdef, 3)
+
+
+def test_n18_5_states_alias_variables():
+    """A state has the variables themselves; `copy` and bare values make new ones."""
+    tree = Node(a=nn.Param(1, note="n"))
+    graphdef, state = nn.split(tree)
+    assert state.a is tree.a
+    assert nn.merge(graphdef, state).a is tree.a
+    assert nn.merge(graphdef, state, copy=True).a is not tree.a
+    fresh = nn.merge(graphdef, {"a": 5}).a
+    assert (type(fresh), fresh.value, fresh.note) == (nn.Param, 5, "n")
+
+
+def test_n18_5_update():
+    """Values, variables of any type, new names; what does not fit says where."""
+    tree = Node(a=nn.Param(1), b=Node(c=lw.data(2)), s="static", l=lw.data([1, (2,)]))
+    variable, inner, row = tree.a, tree.b, tree.l
+    nn.update(tree, {"a": nn.Cache(7, x=1), "b": {"c": 8, "new": np.ones(1)}, "s": "t"})
+    nn.update(tree, {"l": {0: 5}}, {"l": {1: {0: 6}}})
+    assert (variable.value, variable.x, inner.c, tree.s) == (7, 1, 8, "t")
+    assert (tree.l, tree.l is row) == ([5, (6,)], True)
+    assert nn.name_to_kind(inner)["new"].is_data
+    before = nn.to_pure_dict(nn.state(nn.clone(tree)))
+    cases = [
+        ({"b": 3}, lw.StructureError, r"at \('b',\): expected the values of a Node"),
+        ({"a": {"x": 1}}, lw.StructureError, "expected a Param, got a mapping"),
+        ({"b": {"c": {"x": 1}}}, lw.StructureError, "expected a bare value, got a"),
+        ({"z": {"x": 1}}, lw.StructureError, "expected no mapping, got a mapping"),
+        ({"l": {7: 1}}, lw.StructureError, r"no place at \('l', 7\); there are: 0, 1"),
+        ({"l": {1: {3: 1}}}, lw.StructureError, r"no place at \('l', 1, 3\)"),
+        ({"s": np.ones(1)}, lw.KindError, "Cannot assign data to Node.s"),
+    ]
+    for state, error, text in cases:
+        with pytest.raises(error, match=text):
+            nn.update(tree, {"a": 0, "n": nn.Param(1)}, state)
+        assert nn.to_pure_dict(nn.state(tree)).keys() == before.keys()
+        assert nn.to_pure_dict(nn.state(tree))["a"] == 7
+
+
+def test_an_update_that_fails_while_writing_is_taken_back():
+    """Also what was written before the failure, in each sort of place."""
+
+    class Guarded(Node):
+        @property
+        def zz(self):
+            return 1
+
+        @zz.setter
+        def zz(self, value):
+            raise RuntimeError("no")
+
+    items, table = lw.List([lw.data(1)]), lw.Dict(a=lw.data(1))
+    tree = Guarded(
+        p=nn.Param(1, m=1), d=lw.data({"k": 1}), i=items, t=table, q=lw.data(1)
+    )
+    before, text = nn.graphdef(tree), repr(tree)
+    state = {
+        "p": nn.Cache(2),
+        "d": {"k": 2, "new": 3},
+        "i": {0: 2, 1: np.ones(1)},
+        "t": {"a": 2, "b": np.ones(1)},
+        "q": 2,
+        "r": np.ones(1),
+        "zz": 5,
+    }
+    with pytest.raises(RuntimeError):
+        nn.update(tree, state)
+    assert nn.graphdef(tree) == before
+    assert repr(tree) == text
+
+
+def test_n18_6_graphdefs():
+    """Compared by types of statics too, hashable whatever they are, printed."""
+    one, other = Node(s=1, x=lw.data(0)), Node(s=True, x=lw.data(0))
+    assert nn.graphdef(one) != nn.graphdef(other)
+    assert nn.graphdef(one) == nn.graphdef(Node(x=lw.data(5), s=1))
+    assert nn.graphdef(Node(a=nn.Param(1))) != nn.graphdef(Node(a=nn.Param(1, m=1)))
+    assert nn.graphdef(Node(a=nn.Param(1))) != nn.graphdef(Node(a=nn.Cache(1)))
+    listed = nn.graphdef(Node(s=[1]))
+    assert hash(listed) == hash(nn.graphdef(Node(s=[1])))
+    assert (nn.graphdef(one) == 3, nn.graphdef(one).num_leaves) == (False, 1)
+    tree = tied()
+    tree.more = lw.data((1, None, OrderedDict(a=1)))
+    graphdef = nn.graphdef(tree)
+    assert pickle.loads(pickle.dumps(graphdef)) == graphdef
+    assert repr(graphdef) == (
+        "GraphDef(Node(a=Node(name='inner', w=Param(*)), b=#1, c=list([0]=#2, "
+        "[1]=dict(['k']=#1)), more=tuple([0]=*, [1]=NoneType(), "
+        "[2]=OrderedDict(['a']=*)), n=*))"
+    )
+
+
+def test_n18_6_going_through():
+    """Everything once, inner things first; modules; direct children."""
+    tree = tied()
+    found = [(path, type(value).__name__) for path, value in nn.iter_graph(tree)]
+    assert found == [
+        (("a", "w", "value"), "ndarray"),
+        (("a", "w"), "Param"),
+        (("a",), "Node"),
+        (("c", 1), "dict"),
+        (("c",), "list"),
+        (("n",), "int"),
+        ((), "Node"),
+    ]
+    assert [key for key, _ in nn.iter_children(tree)] == ["a", "b"]
+    assert [path for path, _ in nn.iter_graph(knot())][-1] == ()
+
+
+def test_n18_6_recursive_map():
+    """Inner ones first, results in place, the original untouched, sharing kept."""
+    tree = tied()
+    paths = []
+
+    def double(path, value):
+        paths.append(path)
+        return nn.Cache(2) if isinstance(value, nn.Param) else value
+
+    again = nn.recursive_map(double, tree)
+    assert paths == [("a", "w"), ("a",), ()]
+    assert (type(again.a.w), again.a.w is again.c[0], again.a is again.b) == (
+        nn.Cache,
+        True,
+        True,
+    )
+    assert type(tree.a.w) is nn.Param
+    with pytest.raises(TypeError, match="stands in a tuple, which cannot be changed"):
+        nn.recursive_map(double, Node(t=lw.data((nn.Param(1),))))
+
+
+def test_n18_6_attributes_of_many():
+    """By name and filter; missing names, and refused values, change nothing."""
+    tree = Node(a=Node(on=True, x=1), b=Node(on=True), on=True)
+    nn.set_attributes(tree, lambda path, _: path == ("a",), on=False)
+    assert (tree.on, tree.a.on, tree.b.on) == (True, False, True)
+    with pytest.raises(ValueError, match="following attributes: nothing"):
+        nn.set_attributes(tree, on=5, nothing=1)
+    with pytest.raises(lw.KindError):
+        nn.set_attributes(tree, on=5, x=np.ones(1))
+    assert tree.on is True
+    other = nn.with_attributes(tree, Node, on=3)
+    assert (other.b.on, tree.b.on) == (3, True)
+    layers = lw.List([Node(deterministic=True, training=False)])
+    nn.train(layers)
+    assert (layers[0].deterministic, layers[0].training) == (False, True)
+    nn.eval(layers, training=None)
+    assert (layers[0].deterministic, layers[0].training) == (True, None)
+    nn.set_metadata(tree, nn.Param, m=1)
+
+
+def test_n18_6_call():
+    """Methods of what exists as structure and state, by any path."""
+
+    class Counter(nn.Module):
+        def __init__(self):
+            self.n = nn.BatchStat(0)
+
+        def add(self, by):
+            self.n[...] += by
+            return by
+
+    pair = nn.split(lw.Dict(items=lw.List([Counter()])))
+    result, (graphdef, state) = nn.call(pair)["items"][0].add(3)
+    assert (result, nn.to_pure_dict(state)) == (3, {"items": {0: {"n": 3}}})
+    assert nn.to_pure_dict(pair[1]) == {"items": {0: {"n": 0}}}
+    assert graphdef == pair[0]
+
+
+# ---------------------------------------------------------- plain nested containers
+
+
+def test_clone_of_plain_containers():
+    """Ties, cycles and types survive; statics and arrays are copied."""
+    row, array = [1], np.ones(1)
+    tree = {
+        "a": row,
+        "b": (row, defaultdict(list, k=row)),
+        "c": deque([row], maxlen=3),
+        "d": OrderedDict(x=array),
+        "e": array,
+        "n": Node(s=[1], w=nn.Param([row])),
+    }
+    tree["self"] = tree
+    again = nn.clone(tree)
+    assert again["self"] is again
+    assert again["a"] is again["b"][0] is again["b"][1]["k"] is again["c"][0]
+    assert again["a"] is again["n"].w.value[0] is not row
+    assert again["b"][1].default_factory is list
+    assert again["c"].maxlen == 3
+    assert again["n"].s is not tree["n"].s
+    assert again["e"] is not array
+    loop = []
+    loop.append((loop,))
+    assert nn.clone(loop)[0][0] is not loop
+    bad = ([],)
+    bad[0].append(bad)
+    with pytest.raises(lw.CycleError):
+        nn.clone(bad)
+
+
+def test_maps_may_keep_sharing():
+    """`tree_map_shared` maps what is shared once, and shares the results."""
+    weight, row = np.ones(1), [1, 2]
+    tree = {"a": weight, "b": [weight, row], "c": row}
+    calls = []
+
+    def double(x):
+        calls.append(x)
+        return x * 2
+
+    again = lw.tree_map_shared(double, tree)
+    assert again["a"] is again["b"][0]
+    assert again["c"] is again["b"][1]
+    assert len(calls) == 3
+    assert lw.tree_map(double, tree)["c"] is not tree["c"]
+    summed = lw.tree_map_shared(lambda x, y: x + y, tree, tree)
+    assert (summed["c"] is summed["b"][1], summed["c"]) == (True, [2, 4])
+    other = {"a": 1, "b": [1, [1, 1]], "c": [5, 5]}
+    apart = lw.tree_map_shared(lambda x, y: x + y, tree, other)
+    assert (apart["b"][1], apart["c"]) == ([2, 3], [6, 7])
+    parent = Node(l=Node(x=lw.data(1)))
+    parent.r = parent.l
+    mapped = lw.tree_map_shared(lambda x: x + 1, parent)
+    assert (mapped.l is mapped.r, mapped.l.x) == (True, 2)
+    with pytest.raises(lw.StructureError):
+        lw.tree_map_shared(lambda x, y: x, tree, {"a": 1})
+    with pytest.raises(ZeroDivisionError) as caught:
+        lw.tree_map_shared(lambda x: 1 / x, {"k": [1, 0]})
+    assert caught.value.__notes__ == ["at key path ['k'][1]"]
+
+
+def test_tree_check():
+    """Cycles and what stands twice, with both paths."""
+    nn.tree_check({"a": [1, 1, "s", None], "b": (None, np.ones(1))})
+    row, array = [1], np.ones(1)
+    cases = [
+        ([row, row], "the list at (0,) stands again at (1,)"),
+        ([array, {"k": array}], "an array at (0,) stands again at (1, 'k')"),
+        (Node(a=lw.data(row), b=lw.data(row)), "the list at ('a',) stands again at"),
+    ]
+    for tree, text in cases:
+        with pytest.raises(nn.SharedError) as caught:
+            nn.tree_check(tree)
+        assert str(caught.value).startswith(text)
+        nn.tree_check(tree, on_shared="allow")
+    loop = [1]
+    loop.append({"up": loop})
+    with pytest.raises(lw.CycleError, match=r"at the root stands again at \(1, 'up'\)"):
+        nn.tree_check(loop, on_shared="allow")
+    with pytest.raises(lw.CycleError):
+        nn.split({"loop": loop})
+    with pytest.raises(lw.CycleError):
+        nn.find_duplicates(loop)
+
+
+# ---------------------------------------------------------------------- deep and wide
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_gc")
+def test_depth_and_width():
+    """100,000 objects deep, and wide."""
+    deep = None
+    for i in range(100_000):
+        deep = Node(inner=deep, x=lw.data(i)) if deep else Node(x=lw.data(i))
+    wide = lw.List([Node(x=lw.data(i)) for i in range(100_000)])
+    for tree in (deep, wide):
+        graphdef, state = nn.split(tree)
+        assert graphdef.num_leaves == 100_000
+        assert nn.graphdef(nn.merge(graphdef, state)) == graphdef
+        assert nn.graphdef(nn.clone(tree)) == graphdef
+        assert nn.find_duplicates(tree) == []
+        nn.update(tree, state)
+        nn.tree_check(tree)
+    assert nn.merge(graphdef, state)[99_999].x == 99_999
+
+
+def test_a_bad_value_at_one_of_many_paths():
+    """A failing update leaves a thousand values as they were."""
+    tree = lw.List([Node(p=nn.Param(i), q=lw.data(i), s="s") for i in range(1000)])
+    graphdef, before = nn.graphdef(tree), lw.tree_leaves(tree)
+    for bad in ({"s": np.ones(1)}, {"q": {"x": 1}}, {"p": {}}):
+        state = {i: {"p": -1, "q": -1} for i in range(1000)}
+        state[999] |= bad
+        with pytest.raises((lw.KindError, lw.StructureError)):
+            nn.update(tree, state)
+        assert nn.graphdef(tree) == graphdef
+        assert lw.tree_leaves(tree) == before
+
+
+class Pair(NamedTuple):
+    x: object
+    y: object
+
+
+def test_named_tuples_go_by_their_names():
+    """In paths, in states, in filters, and on the way back."""
+    model = lw.Dict(p=lw.data(Pair(nn.Param(1.0), [nn.Param(2.0)])))
+    graphdef, state = nn.split(model)
+    assert nn.to_flat_state(state).paths == (("p", "x"), ("p", "y", 0))
+    assert state.p.x.value == 1.0
+    assert nn.state(model, nn.filters.PathContains("y")).p.y[0].value == 2.0
+    assert (
+        repr(graphdef) == "GraphDef(Dict(['p']=Pair(x=Param(*), y=list([0]=Param(*)))))"
+    )
+    assert nn.merge(graphdef, state).p == model.p
+    nn.update(model, {"p": {"x": 5.0}})
+    assert model.p.x.value == 5.0
+    assert [path for path, _ in nn.iter_graph(model.p)] == [
+        ("x", "value"),
+        ("x",),
+        ("y", 0, "value"),
+        ("y", 0),
+        ("y",),
+        (),
+    ]
+
+
+def test_a_named_tuple_with_bare_values_is_made_anew():
+    """An update by the name of a field puts another tuple in its place."""
+    model = lw.Dict(p=lw.data(Pair(1, 2)))
+    nn.update(model, {"p": {"y": 3}})
+    assert model.p == Pair(1, 3)
+    with pytest.raises(lw.StructureError, match=r"there is no place at \('p', 'z'\)"):
+        nn.update(model, {"p": {"z": 3}})
+
+
+def test_struct_sequences_go_by_their_names():
+    """As named tuples do."""
+    model = lw.Dict(when=lw.data(time.gmtime(0)))
+    assert nn.state(model).when.tm_year == 1970
+    assert "struct_time(tm_year=*" in repr(nn.graphdef(model))
+
+
+def test_a_variable_of_another_class_of_the_same_name_is_told_apart():
+    """Expected one, got another: the text says which."""
+
+    def made(module):
+        return type("Weight", (nn.Variable,), {"__module__": module})
+
+    graphdef, _ = nn.split({"w": made("first")(1)})
+    with pytest.raises(lw.StructureError) as caught:
+        nn.merge(graphdef, nn.State({"w": made("second")(1)}))
+    assert caught.value.expected == "a first.Weight"
+    assert caught.value.actual == "second.Weight"

@@ -1,0 +1,692 @@
+"""What Flax NNX asks of a `Pytree`, requirement by requirement (N4 to N9)."""
+
+import copy
+import dataclasses
+import functools
+import pickle
+
+import numpy as np
+import pytest
+
+import leafwise as lw
+from leafwise import nn
+
+
+def paths(tree):
+    return [str(path) for path in lw.tree_paths(tree)]
+
+
+class Point(lw.Pytree):
+    def __init__(self, **attributes):
+        for name, value in attributes.items():
+            setattr(self, name, value)
+
+
+# ------------------------------------------------------------------ N4 data, static
+
+
+def test_n4_1_subclassing_registers():
+    """No decorator is needed, and keys are attribute names."""
+
+    class Sub(Point):
+        pass
+
+    assert lw.is_registered(Sub)
+    assert lw.tree_leaves_with_path(Sub(x=lw.data(1))) == [((lw.GetAttrKey("x"),), 1)]
+
+
+def test_n4_2_marks_store_the_bare_value():
+    """What is assigned is the value, not the mark."""
+    value = [1, 2]
+    point = Point(x=lw.static(value), y=lw.data(value))
+    assert point.x is value
+    assert point.y is value
+
+
+def test_n4_3_children_come_by_name():
+    """A list that is data is a subtree; attributes are sorted by name."""
+
+    class Linear(lw.Pytree):
+        def __init__(self):
+            self.w = lw.data(1)
+            self.b = lw.data(2)
+
+    tree = Point(layers=lw.data([Linear(), Linear()]))
+    assert paths(tree) == [
+        ".layers[0].b",
+        ".layers[0].w",
+        ".layers[1].b",
+        ".layers[1].w",
+    ]
+
+
+def test_n4_4_equal_whatever_the_order():
+    """Attributes set in another order make an equal treedef, of their own order."""
+    one = Point(a=lw.data(1), s="x", b=lw.data(2))
+    other = Point(b=lw.data(2), a=lw.data(1), s="x")
+    treedefs = [*map(lw.tree_structure, (one, other))]
+    assert treedefs[0] == treedefs[1]
+    assert hash(treedefs[0]) == hash(treedefs[1])
+    assert lw.tree_leaves(other) == [1, 2]
+    assert [*vars(lw.tree_map(str, other))] == ["b", "a", "s"]
+    assert lw.tree_map(lambda x, y: (x, y), one, other).b == (2, 2)
+
+
+@pytest.mark.parametrize("leaf", [None, object(), 0, np.ones(2), [1]])
+def test_n4_5_any_leaf_will_do(leaf):
+    """Rebuilding runs no `__init__` and no check."""
+
+    class Picky(lw.Pytree):
+        def __init__(self, x):
+            assert isinstance(x, float)
+            self.x = lw.data(x)
+
+    treedef = lw.tree_structure(Picky(1.0))
+    assert treedef.unflatten([leaf]).x is leaf
+
+
+# ------------------------------------------------------------------- N5 inference
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.ones(2),
+        np.array(1),
+        np.ma.masked_array([1]),
+        lw.List([]),
+        lw.Dict(),
+        Point(),
+        nn.Object(),
+    ],
+)
+def test_n5_1_data(value):
+    """Arrays, trees and objects are data."""
+    assert lw.is_data(value)
+    assert nn.name_to_kind(Point(x=value))["x"].is_data
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("hello", b"", 42, 1.5, 3j, True, None, ..., slice(2)),
+        *(np.float32(1), np.int64(2), np.dtype("int8")),
+        *(print, len, int, np.ndarray, lambda: 0, (x for x in ())),
+        *([], (), {}, set(), [1, 2.0, 3j], range(3), bytearray(b"x"), memoryview(b"x")),
+    ],
+)
+def test_n5_2_static(value):
+    """Everything else is static, NumPy's scalars and all classes included."""
+    assert not lw.is_data(value)
+    assert nn.name_to_kind(Point(x=value)) == {"x": nn.Kind.STATIC}
+
+
+def test_n5_2_containers_of_data_are_no_data():
+    """A container is not data, even with arrays inside."""
+    assert not lw.is_data([1, 2.0, 3j, np.array(1)])
+
+
+def test_n5_4_registered_types():
+    """`register_data_type` returns the class; subclasses follow on request only."""
+
+    @lw.register_data_type
+    class Mine:
+        pass
+
+    class Sub(Mine):
+        pass
+
+    mine = Mine()
+    assert lw.tree_leaves(Point(a=mine)) == [mine]
+    assert not lw.is_data(Sub())
+    lw.register_data_type(Mine, subclasses=True)
+    assert lw.is_data(Sub())
+
+
+def test_n5_4_a_type_can_be_kept_out():
+    """What looks like an array can be registered as static."""
+
+    class Grid:
+        shape, dtype, __array__ = (2,), "f4", None
+
+    assert lw.is_data(Grid())
+    lw.register_data_type(Grid, data=False)
+    assert not lw.is_data(Grid())
+    with pytest.raises(lw.RegistryError, match="only a class"):
+        lw.register_data_type(3)
+
+
+def test_n5_duck_typing():
+    """An array is told by shape, dtype and a way to hand its memory over."""
+
+    class Shape:
+        shape, dtype = (2,), "f4"
+
+    class Array(Shape):
+        def __dlpack__(self):
+            raise NotImplementedError
+
+    assert not lw.is_data(Shape())
+    assert lw.is_data(Array())
+
+
+# ------------------------------------------------------------- N6 explicit marks
+
+
+def test_n6_1_data_none_waits_for_data():
+    """`data(None)` adds no leaf and lets data come later."""
+    point = Point(bias=lw.data(None), x=lw.data(1.0))
+    assert lw.tree_leaves(point) == [1.0]
+    point.bias = np.array(0.0)
+    assert paths(point) == [".bias", ".x"]
+
+
+def test_n6_2_none_alone_is_static():
+    """Without it, None is static and stays so."""
+    point = Point(f=None)
+    with pytest.raises(lw.KindError, match="Cannot assign data"):
+        point.f = np.array(0.0)
+    assert point.f is None
+
+
+def test_n6_3_data_may_become_none():
+    """Data that is set to None is data still."""
+    point = Point(x=np.ones(1))
+    point.x = None
+    assert nn.name_to_kind(point)["x"].is_data
+    assert lw.tree_leaves(point) == []
+
+
+# ----------------------------------------------------------------- N7 dataclasses
+
+
+def test_n7_2_specifiers_take_the_options_of_fields():
+    """All options of `dataclasses.field` but `metadata` with the same meaning."""
+
+    @lw.dataclass
+    class Full(lw.Pytree):
+        a: int = lw.data(default=1, repr=False, compare=False, hash=False)
+        b: list = lw.static(default_factory=list, kw_only=True, metadata={"unit": "m"})
+        c: int = lw.data(init=False, default_factory=lambda: 3)
+        d: float = nn.parameter(default=0.5)
+
+    full = Full(b=[2])
+    assert lw.tree_leaves(full) == [1, 3, 0.5]
+    assert nn.name_to_kind(full)["d"] is nn.Kind.PARAMETER
+    assert dataclasses.fields(Full)[1].metadata["unit"] == "m"
+    with pytest.raises(TypeError, match="either a single positional argument"):
+        lw.data(1, default=2)
+    with pytest.raises(TypeError, match="either a single positional argument"):
+        lw.static(1, 2)
+    with pytest.raises(ValueError, match="metadata 'static': True disagree"):
+        lw.data(metadata={"static": True})
+    with pytest.raises(ValueError, match=r"pytree_node=False and kind=Kind.DATA"):
+        lw.field(pytree_node=False, kind=nn.Kind.DATA)
+
+
+def test_n7_3_options_of_the_decorator():
+    """Our repr is kept, order and eq work, slots are refused, frozen works."""
+
+    @lw.dataclass(order=True, kw_only=True)
+    class Ordered(lw.Pytree):
+        x: int = lw.data()
+
+    assert Ordered(x=1) < Ordered(x=2)
+    assert Ordered.__hash__ is None
+    assert repr(Ordered(x=1)) == "Ordered(\n  x=1\n)"
+
+    @lw.dataclass(frozen=True)
+    class Frozen(lw.Pytree):
+        x: object = lw.data()
+        y: object
+        name: str = "n"
+
+    frozen = Frozen([1], np.ones(1))
+    assert paths(frozen) == [".x[0]", ".y"]
+    assert lw.tree_map(lambda x: x * 2, frozen).x == [2]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        frozen.x = 3
+    with pytest.raises(TypeError, match="has __slots__"):
+        lw.dataclass(slots=True)(Undecorated)
+
+
+def test_n7_4_metadata_must_be_bool():
+    """The standard decorator with metadata works; anything but a bool is refused."""
+
+    @dataclasses.dataclass
+    class Bar(lw.Pytree):
+        a: int = dataclasses.field(metadata={"static": "yes"})
+
+    with pytest.raises(ValueError, match="expected bool, got str"):
+        Bar(1)
+
+
+def test_n7_5_disagreement():
+    """An annotation and a specifier that disagree are refused at once."""
+    with pytest.raises(ValueError, match="annotated as data and its field is declared"):
+
+        @lw.dataclass
+        class Foo(lw.Pytree):
+            a: nn.Data[int] = lw.static()
+
+    with pytest.raises(ValueError, match="has metadata that disagrees"):
+
+        @lw.dataclass
+        class Bar(lw.Pytree):
+            a: int = dataclasses.field(metadata={"static": True, "pytree_node": True})
+
+
+def test_n7_6_the_tools_of_dataclasses():
+    """`replace`, `asdict`, `fields`, `__post_init__` and inheritance work."""
+
+    @lw.dataclass
+    class Base(lw.Pytree):
+        x: float = lw.data()
+
+    @lw.dataclass
+    class Sub(Base):
+        y: int = 2
+
+        def __post_init__(self):
+            self.z = lw.data(self.y + 1)
+
+    sub = dataclasses.replace(Sub(1.0), x=5.0)
+    assert lw.tree_leaves(sub) == [5.0, 3]
+    assert dataclasses.asdict(sub) == {"x": 5.0, "y": 2}
+    assert [field.name for field in dataclasses.fields(sub)] == ["x", "y"]
+    assert Sub(1.0) == Sub(1.0)
+
+
+def test_n7_7_annotations_of_the_class():
+    """They hold for all instances; a subclass may flip them, an instance, too."""
+
+    class Base(lw.Pytree):
+        x: nn.Data[object]
+        y: nn.Static[object]
+
+    class Flipped(Base):
+        x: nn.Static[object]
+
+    base, flipped = Base(), Flipped()
+    base.x = flipped.x = 1
+    assert lw.tree_leaves([base, flipped]) == [1]
+    base.x = lw.static(2)
+    assert lw.tree_leaves(base) == []
+
+
+def test_n7_8_marked_values_in_a_class_body():
+    """A marked value in the body of a plain class is a default with a kind."""
+
+    class Foo(lw.Pytree):
+        x: int = lw.data(7)
+
+    foo = Foo()
+    assert foo.x == 7
+    foo.x = 8
+    assert lw.tree_leaves(foo) == [8]
+
+    class Bar(lw.Pytree):
+        x: int = lw.data(default=7)
+
+    with pytest.raises(TypeError, match="is no dataclass; decorate it"):
+        Bar()
+
+
+# ------------------------------------------------------------------- N8 stability
+
+
+def test_n8_1_kinds_stay():
+    """Reassigning keeps the kind, a mark changes it."""
+    point = Point(a=np.ones(1), b="s", c=lw.data(3.14))
+    point.a, point.b, point.c = "🤔", lw.data(42), lw.static(0.5)
+    assert lw.tree_leaves_with_path(point) == [
+        ((lw.GetAttrKey("a"),), "🤔"),
+        ((lw.GetAttrKey("b"),), 42),
+    ]
+
+
+def test_n8_2_kinds_belong_to_instances_and_end_with_del():
+    """Another instance knows nothing of it; after `del` it is asked anew."""
+    point = Point(x=lw.data(1))
+    assert nn.name_to_kind(Point(x=1)) == {"x": nn.Kind.STATIC}
+    del point.x
+    assert nn.name_to_kind(point) == {}
+    point.x = 1
+    assert lw.tree_leaves(point) == []
+    with pytest.raises(AttributeError):
+        del point.y
+
+
+def test_n8_3_what_was_smuggled_in():
+    """Attributes set past `__setattr__` get their kinds at the end of `__init__`."""
+
+    class Foo(lw.Pytree):
+        def __init__(self):
+            object.__setattr__(self, "x", np.ones(1))
+            vars(self)["y"] = lw.data(2)
+            vars(self)["z"] = "s"
+
+    foo = Foo()
+    assert lw.tree_leaves(foo)[1:] == [2]
+    assert {name: kind.value for name, kind in nn.name_to_kind(foo).items()} == {
+        "x": "data",
+        "y": "data",
+        "z": "static",
+    }
+    vars(foo)["later"] = np.ones(1)
+    del vars(foo)["z"]
+    assert paths(foo) == [".later", ".x", ".y"]
+
+
+def test_n8_cached_properties_are_no_part():
+    """What a cached property keeps is computed anew by a rebuilt object."""
+
+    class Foo(lw.Pytree):
+        def __init__(self, x):
+            self.x = lw.data(x)
+
+        @functools.cached_property
+        def doubled(self):
+            return self.x * 2
+
+    foo = Foo(2)
+    treedef = lw.tree_structure(foo)
+    assert foo.doubled == 4
+    assert lw.tree_structure(foo) == treedef
+    mapped = lw.tree_map(lambda x: x + 1, foo)
+    assert (mapped.doubled, copy.copy(foo).doubled) == (6, 4)
+    assert "doubled" not in nn.name_to_kind(foo)
+
+
+# --------------------------------------------------------------------- N9 checks
+
+
+def test_n9_4_is_raised_after_the_outermost_init():
+    """`super().__init__()` may leave something that the subclass mends."""
+
+    class Base(lw.Pytree):
+        def __init__(self):
+            self.ls = []
+            self.ls.append(np.ones(1))
+
+    class Mended(Base):
+        def __init__(self):
+            super().__init__()
+            self.ls = lw.data(self.ls)
+
+    assert len(lw.tree_leaves(Mended())) == 1
+    with pytest.raises(lw.KindError):
+        Base()
+
+
+def test_n9_5_declared_static_and_mended_in_init():
+    """Data for a declared name is refused at the end of `__init__` only."""
+
+    class Foo(lw.Pytree):
+        x: nn.Static[object]
+
+        def __init__(self, mend):
+            self.x = np.ones(1)
+            if mend:
+                self.x = "fine"
+
+    assert Foo(mend=True).x == "fine"
+    with pytest.raises(lw.KindError, match="x, which is static"):
+        Foo(mend=False)
+
+
+def test_n9_7_check_pytree():
+    """It repeats the checks, also below; and wants a Pytree."""
+
+    class Foo(lw.Pytree):
+        def __init__(self):
+            self.ls = []
+
+    foo = Foo()
+    outer = Point(inside=lw.data({"k": [foo]}))
+    lw.check_pytree(outer)
+    foo.ls.append(np.ones(1))
+    with pytest.raises(lw.KindError, match="a list that is static") as caught:
+        lw.check_pytree(outer)
+    assert caught.value.__notes__ == ["the object stands at .inside['k'][0]"]
+    lw.check_pytree(outer, recursive=False)
+    with pytest.raises(TypeError, match="takes an instance of a Pytree class, got"):
+        lw.check_pytree([foo])
+    foo.ls[:] = [lw.data(1)]
+    with pytest.raises(lw.KindError, match="inside the value of"):
+        lw.check_pytree(outer)
+
+
+@dataclasses.dataclass
+class Unregistered:
+    inner: object
+
+
+class MyList(list):
+    """A list that trees do not see into."""
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        (Unregistered([np.ones(1)]), ".x.inner[0]"),
+        (functools.partial(print, 1, {"a": np.ones(1)}), ".x[1]['a']"),
+        (functools.partial(print, key=np.ones(1)), ".x['key']"),
+        (MyList([0, np.ones(1)]), ".x[1]"),
+        (({1: (np.ones(1),)},), ".x[0][1][0]"),
+    ],
+)
+def test_n9_8_blind_spots_are_seen(value, path):
+    """Arrays in unregistered dataclasses, partials and subclasses are found."""
+    with pytest.raises(lw.KindError, match=r"Found data in Point\.x") as caught:
+        Point(x=value)
+    assert str(caught.value.path) == path
+
+
+def test_n9_cycles_and_width():
+    """A static value that contains itself is looked through once."""
+    knot = [1]
+    knot.append(knot)
+    many = [[i] for i in range(1000)]
+    many += many
+    assert lw.tree_leaves(Point(knot=knot, many=many)) == []
+    knot.append(np.ones(1))
+    with pytest.raises(lw.KindError):
+        Point(knot=knot)
+
+
+def test_properties_keep_their_own_state():
+    """A property's setter stores what it stores; if it raises, nothing changed."""
+
+    class Foo(lw.Pytree):
+        @property
+        def x(self):
+            return self._x
+
+        @x.setter
+        def x(self, value):
+            if value is None:
+                raise RuntimeError("no")
+            self._x = value
+
+        @property
+        def fixed(self):
+            return 1
+
+    foo = Foo()
+    foo.x = np.ones(1)
+    assert nn.name_to_kind(foo) == {"_x": nn.Kind.DATA}
+    for name, error in (("x", RuntimeError), ("fixed", AttributeError)):
+        with pytest.raises(error):
+            setattr(foo, name, None)
+        with pytest.raises(error):
+            setattr(foo, name, lw.data(None))
+    assert nn.name_to_kind(foo) == {"_x": nn.Kind.DATA}
+    assert foo.x.tolist() == [1.0]
+
+
+# ------------------------------------------------------------- options of classes
+
+
+def test_containers_may_be_data_in_a_class_that_is_not_strict():
+    """`strict=False` makes data of a container that holds data, also later."""
+
+    class Loose(lw.Pytree, strict=False):
+        fixed: nn.Static[object]
+
+        def __init__(self):
+            self.layers = [np.ones(1)]
+            self.grown = []
+            self.grown.append(np.ones(2))
+            self.maybe = None
+
+    loose = Loose()
+    assert paths(loose) == [".grown[0]", ".layers[0]"]
+    loose.maybe = np.ones(1)
+    assert paths(loose) == [".grown[0]", ".layers[0]", ".maybe"]
+    with pytest.raises(lw.KindError):
+        loose.fixed = [np.ones(1)]
+    with pytest.raises(lw.KindError):
+        loose.name = lw.static(np.ones(1))
+
+
+def test_pytree_false_is_inherited():
+    """A subclass of a class that is no node is none, unless it says so."""
+
+    class Off(lw.Pytree, pytree=False):
+        pass
+
+    class Sub(Off):
+        pass
+
+    class On(Off, pytree=True):
+        pass
+
+    assert (lw.tree_is_leaf(Off()), lw.tree_is_leaf(Sub()), lw.tree_is_leaf(On())) == (
+        True,
+        True,
+        False,
+    )
+    with pytest.raises(ValueError, match="an Object is never a node"):
+        type("Bad", (nn.Object,), {}, pytree=True)
+
+
+def test_an_object_in_a_pytree_is_an_opaque_leaf():
+    """An `Object` is data where it stands, and nobody looks inside."""
+    inner = nn.Object()
+    inner.anything = [np.ones(1), lw]
+    assert lw.tree_leaves(Point(x=inner)) == [inner]
+
+
+def test_options_are_checked():
+    """An unknown order is refused when the class is made."""
+    with pytest.raises(ValueError, match="order must be 'name' or 'insertion'"):
+        type("Bad", (lw.Pytree,), {}, order="size")
+
+
+def test_kind_of_a_class():
+    """A class may say which kind its instances are."""
+
+    class Weight(lw.Pytree, kind=nn.Kind.PARAMETER):
+        pass
+
+    assert nn.name_to_kind(Point(w=Weight()))["w"] is nn.Kind.PARAMETER
+
+
+def test_n7_3_a_pytree_is_a_node_everywhere():
+    """So its dataclass takes no namespace."""
+    with pytest.raises(TypeError, match="leave namespace out"):
+        lw.namespace("n7").dataclass(Undecorated)
+
+
+class Undecorated(lw.Pytree):
+    x: int
+
+
+# --------------------------------------------------------------- N15 and copying
+
+
+def test_n15_text():
+    """One attribute a line, in order of assignment; large arrays by shape."""
+    point = Point(
+        b=np.ones((2, 3), np.float32), _hidden=1, a=lw.data(0), _seen=lw.data(2)
+    )
+    text = (
+        "Point(\n"
+        "  b=Array(shape=(2, 3), dtype=dtype('float32')),\n"
+        "  a=[Point(), (1,)],\n"
+        "  _seen=2\n"
+        ")"
+    )
+    with pytest.raises(lw.KindError):
+        point.c = [Point()]
+    point.a = [Point(), (1,)]
+    assert repr(point) == text
+    assert repr(lw.tree_map(lambda x: x, point)) == text
+
+
+def test_n15_text_of_repeated_and_deep_objects():
+    """What was written before, or lies too deep, is three dots."""
+    shared = Point(x=1)
+    assert repr(Point(a=shared, b=shared)) == (
+        "Point(\n  a=Point(\n    x=1\n  ),\n  b=Point(...)\n)"
+    )
+    knot = Point(x=lw.data([]))
+    knot.x.append(knot.x)
+    knot.me = knot
+    assert repr(knot) == "Point(\n  x=[[...]],\n  me=Point(...)\n)"
+    deep = Point()
+    for _ in range(100_000):
+        deep = Point(inner=deep)
+    assert repr(deep).count("Point(") == 51
+
+
+@pytest.mark.parametrize(
+    "duplicate",
+    [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x)), nn.replace],
+)
+def test_n18_7_copies(duplicate):
+    """Copies have their own kinds, the same treedef and their own attributes."""
+    point = Picklable(a=lw.data([1]), s=[2])
+    again = duplicate(point)
+    assert type(again) is Picklable
+    assert lw.tree_structure(again) == lw.tree_structure(point)
+    assert [*vars(again)] == ["a", "s"]
+    again.b = lw.data(3)
+    again.s = lw.data(2)
+    assert nn.name_to_kind(point) == {"a": nn.Kind.DATA, "s": nn.Kind.STATIC}
+    assert (again == point, point == point, len({again, point})) == (False, True, 2)
+
+
+class Picklable(Point):
+    """A class that pickle can find."""
+
+
+def test_users_may_choose_what_is_pickled():
+    """`__getstate__` and `__reduce__` of a class are used."""
+
+    class Small(Point):
+        def __getstate__(self):
+            return {"x": self.x}
+
+    small = copy.copy(Small(x=lw.data(1), cache=lw.data(2)))
+    assert lw.tree_leaves(small) == [1]
+
+    class Other(Point):
+        def __reduce__(self):
+            return dict, ()
+
+    assert copy.copy(Other(x=1)) == {}
+
+
+def test_replace():
+    """A copy with other values, checked as assignments are; statics included."""
+    point = Point(size=3, x=lw.data(1))
+    other = nn.replace(point, size=4, x=2)
+    assert (other.size, other.x, point.size, point.x) == (4, 2, 3, 1)
+    with pytest.raises(AttributeError, match=r"did you mean .size."):
+        nn.replace(point, sise=4)
+    with pytest.raises(lw.KindError):
+        nn.replace(point, size=np.ones(1))
+    with pytest.raises(TypeError):
+        nn.replace([], x=1)

@@ -1,0 +1,182 @@
+"""Threads and finalizers that register types while objects are built."""
+
+from itertools import count
+
+import leafwise as lw
+from interrupts import at_once, interrupted, run_apart
+from leafwise import nn
+
+
+FILES = tuple(f"nn/{name}.py" for name in ("arrays", "assign", "instance"))
+
+
+def test_text_stays_static_while_a_data_type_is_registered():
+    """Wherever the registration comes in between; also for all objects after it."""
+    for at in count():
+
+        class Model(lw.Pytree):
+            pass
+
+        fresh = type("Fresh", (), {})
+        lw.register_data_type(type("Other", (), {}))  # all is to be learned anew
+        model = Model()
+
+        def register(fresh=fresh):
+            lw.register_data_type(fresh)
+
+        with interrupted(register, at, FILES) as done:
+            model.name = "text"
+            assert not lw.is_data("text")
+        again = Model()
+        again.name = "other"
+        assert lw.tree_leaves([model, again]) == []
+        model.name = "more"
+        assert lw.tree_leaves(model) == []
+        if not done:
+            break
+    assert at > 50
+
+
+def test_a_class_is_data_once_it_is_registered():
+    """What another thread found out just before does not outlast the registration."""
+    for at in count():
+
+        class Model(lw.Pytree):
+            pass
+
+        late = type("Late", (), {})
+        lw.register_data_type(type("Other", (), {}))  # all is to be learned anew
+        model = Model()
+
+        def register(late=late):
+            lw.register_data_type(late)
+
+        with interrupted(register, at, FILES) as done:
+            model.value = late()
+        lw.register_data_type(late)
+        assert lw.is_data(late())
+        again = Model()
+        again.value = value = late()
+        assert lw.tree_leaves(again) == [value]
+        if not done:
+            break
+    assert at > 50
+
+
+def test_a_class_is_no_data_once_that_is_registered():
+    """The same the other way: what looked like data is static from then on."""
+
+    class Known(lw.Pytree):
+        pass
+
+    for at in count():
+        late = type("Late", (), {})
+        lw.register_data_type(late)
+        model = Known()
+
+        def drop(late=late):
+            lw.register_data_type(late, data=False)
+
+        with interrupted(drop, at, FILES) as done:
+            model.value = late()
+        drop()
+        again, text = Known(), Known()
+        again.value, text.value = late(), "text"
+        assert lw.tree_leaves([again, text]) == []
+        if not done:
+            break
+    assert at > 20
+
+
+def test_threads_that_build_objects_while_types_are_registered():
+    """A number of rounds, not a time."""
+
+    class Model(lw.Pytree):
+        pass
+
+    def build():
+        for number in range(300):
+            model = Model()
+            model.name, model.size, model.data = "text", number, lw.data(number)
+            assert lw.tree_leaves(model) == [number]
+
+    def register():
+        for _ in range(300):
+            lw.register_data_type(type("Fresh", (), {}))
+
+    assert at_once(build, build, build, register) == []
+
+
+def test_a_name_of_variables_has_one_type():
+    """Several threads may ask for a name that nobody has."""
+    for number in range(30):
+        made = []
+        name = f"kind_{number}"
+
+        def ask(made=made, name=name):
+            made.append(nn.variable_type(name, allow_register=True))
+
+        assert at_once(ask, ask, ask, ask) == []
+        assert len({*made}) == 1
+        assert made[0] is nn.variable_type(name)
+        assert made[0].tag == name
+
+
+def test_a_name_of_variables_that_is_taken_meanwhile():
+    """Whoever comes second is refused."""
+    for at in count():
+        mine, other = (type(name, (nn.Variable,), {}) for name in ("Mine", "Other"))
+        outcome = []
+
+        def register(cls, at=at, outcome=outcome):
+            try:
+                nn.register_variable_name(f"taken_{at}", cls)
+                outcome.append(cls)
+            except ValueError:
+                pass
+
+        with interrupted(
+            lambda other=other, register=register: register(other),
+            at,
+            ("nn/variable_types.py",),
+        ) as done:
+            register(mine)
+        assert outcome == [nn.variable_type(f"taken_{at}")]
+        if not done:
+            break
+    assert at > 10
+
+
+def test_objects_that_are_no_nodes_have_one_rule():
+    """Whoever asks first makes it."""
+    for at in count():
+        cls = type("Quiet", (lw.Pytree,), {}, pytree=False)
+        traits = cls._leafwise_traits
+        inner = []
+        files = ("nn/traits.py",)
+        with interrupted(lambda: inner.append(traits.rule), at, files) as done:  # noqa: B023
+            rule = traits.rule
+        assert inner == [rule] * len(done)
+        assert traits.rule is rule
+        if not done:
+            break
+    assert at > 5
+
+
+def test_all_who_watch_levels_are_asked():
+    """Also where one begins while another one does."""
+    code = """
+from leafwise.nn import trace
+
+def first():
+    if not begun:
+        begun.append(True)
+        trace.watch(lambda: 2)
+    return 1
+
+begun = []
+trace.watch(first)
+assert sorted(trace.levels.token()) == [1, 2]
+assert trace.levels.base == trace.levels.token()
+"""
+    run_apart(code)

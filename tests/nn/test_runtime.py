@@ -1,0 +1,180 @@
+"""Objects in threads, in fresh processes, deep and wide, and what a layout shares."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import leafwise as lw
+from interrupts import at_once
+from leafwise import nn
+
+
+def run(code):
+    """Run code in a fresh process and return what it prints."""
+    return subprocess.check_output([sys.executable, "-c", code], text=True).strip()
+
+
+def test_a_class_made_before_numpy_is_imported():
+    """Arrays are known as soon as there can be any."""
+    code = """
+import sys, leafwise as lw
+class Model(lw.Pytree):
+    def __init__(self, x):
+        self.x = x
+assert "numpy" not in sys.modules
+early = Model(1)
+import numpy as np
+print(len(lw.tree_leaves(Model(np.ones(2)))), len(lw.tree_leaves(early)))
+"""
+    assert run(code) == "1 0"
+
+
+def test_types_of_a_module_that_is_half_imported(tmp_path):
+    """What a type is not yet known to be is asked again."""
+    (tmp_path / "half.py").write_text(
+        "import leafwise as lw\n"
+        "class Array:\n    pass\n"
+        "early = lw.is_data(Array())\n"
+        "class Model(lw.Pytree):\n"
+        "    def __init__(self, x):\n        self.x = x\n"
+        "Model(Array())\n"
+        "Array.shape, Array.dtype, Array.__array__ = (), 'f4', None\n"
+    )
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import half; "
+        "import leafwise as lw; print(half.early, lw.is_data(half.Array()))"
+    )
+    assert run(code) == "False True"
+
+
+def test_threads():
+    """Two threads build and change objects while a third defines classes."""
+
+    class Shared(lw.Pytree):
+        pass
+
+    def often(work):
+        return lambda: [work() for _ in range(40)]
+
+    def build(salt):
+        obj = Shared()
+        for i in range(20):
+            setattr(obj, f"a{(i * salt) % 23}", np.ones(1) if i % 2 else i)
+        treedef = lw.tree_structure(obj)
+        assert lw.tree_structure(lw.tree_map(lambda x: x, obj)) == treedef
+        for name in [*vars(obj)][::2]:
+            delattr(obj, name)
+        assert len(nn.name_to_kind(obj)) == len(vars(obj)) == 10
+
+    def define():
+        made = type("Made", (lw.Pytree,), {"__annotations__": {"x": nn.Data[int]}})()
+        made.x = 1
+        assert lw.tree_leaves(made) == [1]
+        lw.register_data_type(type("Mine", (), {}))
+
+    works = [lambda: build(3), lambda: build(7), define]
+    assert at_once(*map(often, works)) == []
+
+
+def test_objects_that_were_built_alike_share_a_layout():
+    """Also when rebuilt; another kind is another layout."""
+
+    class Point(lw.Pytree):
+        def __init__(self):
+            self.x = lw.data(1)
+            self.s = "s"
+
+    one, other = Point(), Point()
+    assert one._leafwise_layout is other._leafwise_layout
+    assert lw.tree_map(str, one)._leafwise_layout is one._leafwise_layout
+    one.s = lw.data("s")
+    assert one._leafwise_layout is not other._leafwise_layout
+
+
+@pytest.mark.slow
+def test_very_many_attributes():
+    """An object of 100,000 attributes costs no square of it."""
+    wide = lw.Pytree()
+    for i in range(100_000):
+        setattr(wide, f"a{i}", lw.data(i) if i % 2 else i)
+    before = nn.name_to_kind(wide)
+    assert len(lw.tree_leaves(wide)) == 50_000
+    again = lw.tree_map(lambda x: -x, wide)
+    assert (again.a99999, again.a99998) == (-99_999, 99_998)
+    again.more = wide.more = lw.data(1)
+    assert lw.tree_structure(again) == lw.tree_structure(wide)
+    assert len(before) == 100_000
+    del wide.more
+    assert nn.name_to_kind(wide) == before
+
+
+def test_very_many_layouts():
+    """Objects whose attributes never repeat stop sharing, and stay right."""
+
+    class Bag(lw.Pytree):
+        pass
+
+    bags = []
+    for i in range(1500):
+        bag = Bag()
+        setattr(bag, f"x{i}", lw.data(i))
+        bag.y = lw.data(0)
+        bags.append(bag)
+    assert lw.tree_leaves(bags) == [leaf for i in range(1500) for leaf in (i, 0)]
+    assert Bag._leafwise_traits.family.count <= 1000
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_gc")
+def test_deep_objects():
+    """A chain of 100,000 objects flattens, maps, compares and is checked."""
+
+    class Link(lw.Pytree):
+        def __init__(self, inner, x):
+            self.inner = lw.data(inner)
+            self.x = lw.data(x)
+
+    chain = None
+    for i in range(100_000):
+        chain = Link(chain, i)
+    leaves, treedef = lw.tree_flatten(chain)
+    assert leaves == [*range(100_000)]
+    assert lw.tree_structure(lw.tree_map(lambda x: x + 1, chain)) == treedef
+    lw.check_pytree(chain)
+    assert len(lw.tree_leaves(nn.select_kind(chain, nn.Kind.DATA))) == 100_000
+    assert len(nn.summary(chain).splitlines()) == 51
+
+
+def test_generic_classes():
+    """Subscripted classes make objects of the class itself."""
+    items = lw.List[int]([1])
+    assert lw.tree_structure(items) == lw.tree_structure(lw.List([1]))
+
+
+def test_constructors_that_return_something_else():
+    """A `__new__` of its own may return what it likes."""
+
+    class Maybe(lw.Pytree):
+        def __new__(cls, x):
+            return super().__new__(cls, x) if x else None
+
+        def __init__(self, x):
+            self.x = lw.data(x)
+
+    assert Maybe(0) is None
+    assert lw.tree_leaves(Maybe(2)) == [2]
+
+
+def test_a_registration_of_ones_own_wins():
+    """A subclass may be registered by functions, globally or in a namespace."""
+    shapes = lw.namespace("objects-of-ones-own")
+
+    class Own(lw.Pytree):
+        def __init__(self, x):
+            self.x = lw.data(x)
+
+    shapes.register_leaf(Own)
+    assert shapes.tree_leaves(Own([1])) != [1]
+    assert lw.tree_leaves(Own([1])) == [1]

@@ -1,0 +1,192 @@
+"""Filters and states, requirement by requirement (N18.1 to N18.3)."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import leafwise as lw
+from leafwise import nn
+from leafwise.nn import filters
+
+
+PARAM, CACHE = nn.Param(1), nn.Cache(2)
+
+
+@pytest.mark.parametrize(
+    ("filter", "found", "text"),
+    [
+        (nn.Param, (True, False), "OfType(Param)"),
+        ("cache", (False, True), "WithTag('cache')"),
+        (..., (True, True), "Everything()"),
+        (True, (True, True), "Everything()"),
+        (None, (False, False), "Nothing()"),
+        (False, (False, False), "Nothing()"),
+        ([nn.Param, "cache"], (True, True), "Any(OfType(Param), WithTag('cache'))"),
+        ((), (False, False), "Any()"),
+        (filters.Not(nn.Param), (False, True), "Not(OfType(Param))"),
+        (filters.All(nn.Variable, "cache"), (False, True), None),
+        (filters.PathContains("a"), (True, True), "PathContains('a')"),
+        (filters.PathContains(0), (False, False), "PathContains(0)"),
+        (filters.PathIn(("a",), ("b", 0)), (True, True), "PathIn(('a',), ('b', 0))"),
+    ],
+)
+def test_n18_3_filters(filter, found, text):
+    """Each form, what it means, and how it prints, compares and hashes."""
+    meant = filters.predicate(filter)
+    assert (meant(("a",), PARAM), meant(("a",), CACHE)) == found
+    assert text is None or repr(meant) == text
+    assert meant == filters.predicate(filter)
+    assert hash(meant) == hash(filters.predicate(filter))
+    assert pickle.loads(pickle.dumps(meant)) == meant
+
+
+def test_n18_3_bad_filters():
+    """A bad filter is named; what comes after `...` would get nothing."""
+    with pytest.raises(TypeError, match=r"no filter: 3 \(int\)"):
+        filters.predicate(3)
+    with pytest.raises(TypeError, match="no filter"):
+        nn.state(lw.List(), {"a": 1})
+    with pytest.raises(ValueError, match="means everything, so those after it"):
+        nn.split(lw.List(), ..., nn.Param)
+    assert filters.PathIn(("a",)) != filters.PathIn(("b",))
+    assert filters.PathContains(1) != filters.PathContains("1")
+
+
+def make():
+    return nn.State({"a": {0: nn.Param(1.0), "x": 2}, "b": 3})
+
+
+def test_n18_1_a_nested_mapping():
+    """Items and attributes; mappings inside share their storage."""
+    state = make()
+    inner = state["a"]
+    inner.x = 5
+    inner["new"] = {"deep": 1}
+    assert (state.a.x, state.a.new.deep, len(state), [*state]) == (5, 1, 2, ["a", "b"])
+    del state.a.new
+    del state["b"]
+    assert [*state] == ["a"]
+    with pytest.raises(KeyError, match="no item 'c'; there are: 'a'"):
+        state["c"]
+    with pytest.raises(KeyError, match="no item '0'; did you mean 0"):
+        state.a["0"]
+    with pytest.raises(AttributeError, match="no item 'nothing'"):
+        _ = state.nothing
+    with pytest.raises(KeyError):
+        del state["c"]
+    with pytest.raises(AttributeError):
+        del state.c
+    with pytest.raises(AttributeError, match="a name that State itself uses"):
+        state.items = 1
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(state)
+
+
+def test_n18_1_operators():
+    """Union, difference, equality by value and type."""
+    state = make()
+    assert (state | {"a": {"x": 9}, "c": 1}).a.x == 9
+    assert (state - {"a": {"x": 0}}) == nn.State({"a": {0: nn.Param(1.0)}, "b": 3})
+    assert state == make()
+    for other in ({"a": {0: nn.Param(2.0), "x": 2}, "b": 3}, {"b": 3}, {}):
+        assert state != nn.State(other)
+    assert state != nn.State({"a": {0: nn.Cache(1.0), "x": 2}, "b": 3})
+    assert nn.State({"a": 1}) != nn.State({"a": True})
+    assert nn.State({0: 1}) != nn.State({"0": 1})
+    assert nn.State({"a": np.ones(2)}) == nn.State({"a": np.ones(2)})
+    assert (state == {"a": 1}) is False
+
+
+def test_n18_1_as_a_tree():
+    """Sorted keys, also of mixed types; rebuilt as a state."""
+    state = nn.State({"b": 1, 0: 2, "a": {"y": 3, 1: 4}})
+    leaves, treedef = lw.tree_flatten(state)
+    assert lw.tree_map(lambda x: x * 2, state) == nn.State(
+        {"b": 2, 0: 4, "a": {"y": 6, 1: 8}}
+    )
+    assert [*treedef.unflatten(leaves)] == ["b", 0, "a"]
+    assert pickle.loads(pickle.dumps(state)) == state
+    again = copy.copy(state)
+    again.a.y = 0
+    assert state.a.y == 3
+    assert copy.deepcopy(make()) == make()
+
+
+def test_n18_2_functions():
+    """Flat and pure forms, filtering, splitting, mapping, merging."""
+    state = make()
+    flat = nn.to_flat_state(state)
+    assert flat.paths == (("a", 0), ("a", "x"), ("b",))
+    assert (len(flat), flat[("b",)], flat.leaves[2]) == (3, 3, 3)
+    assert nn.from_flat_state(flat) == state
+    assert flat.filter(int).leaves == (2, 3)
+    assert flat.merge({("b",): 4})["b",] == 4
+    assert [len(part) for part in flat.split(nn.Param, ...)] == [1, 2]
+    assert nn.to_pure_dict(state) == {"a": {0: 1.0, "x": 2}, "b": 3}
+    assert nn.filter_state(state, nn.Param) == nn.State({"a": {0: nn.Param(1.0)}})
+    numbers, rest = nn.split_state(state, int, ...)
+    assert nn.merge_state(rest, numbers) == state
+    with pytest.raises(ValueError, match=r"leave 1 over; .*\n  \('a', 0\): Param"):
+        nn.split_state(state, int)
+    with pytest.raises(ValueError, match="at least one filter"):
+        nn.filter_state(state)
+    assert nn.map_state(lambda path, _: path, state).a.x == ("a", "x")
+    for bad in ({("a",): 1, ("a", "b"): 2}, {("a", "b"): 2, ("a",): 1}, {(): 1}):
+        with pytest.raises(ValueError, match="path"):
+            nn.from_flat_state(bad)
+
+
+def test_n18_2_pure_dicts_and_back():
+    """Checkpoints have texts for positions; a stranger is refused, and nothing set."""
+    state = make()
+    nn.replace_by_pure_dict(state, {"a": {"0": 7.0}, "b": 8})
+    assert (state.a[0].value, state.b) == (7.0, 8)
+    with pytest.raises(ValueError, match=r"at \('a', 'y'\): no item 'y'"):
+        nn.replace_by_pure_dict(state, {"b": 0, "a": {"y": 1}})
+    with pytest.raises(ValueError, match="expected a mapping, got 5"):
+        nn.replace_by_pure_dict(state, {"b": 0, "a": 5})
+    assert state.b == 8
+    assert nn.restore_int_paths({"a": {"0": 1, "x1": 2}}) == {"a": {0: 1, "x1": 2}}
+    odd = {"9" * 5000: 1, "\N{ARABIC-INDIC DIGIT ONE}": 2, "\N{SUPERSCRIPT TWO}": 3}
+    assert nn.restore_int_paths(odd) == odd
+    both = nn.State({0: 1, "0": 2})
+    assert nn.to_pure_dict(both) == {0: 1, "0": 2}
+    nn.replace_by_pure_dict(both, {"0": 5})
+    assert (both[0], both["0"]) == (1, 5)
+
+
+def test_texts():
+    """Nested by braces, integers without quotes; nothing at all on one line."""
+    assert repr(make()) == (
+        "State({\n"
+        "  'a': {\n"
+        "    0: Param( # 1\n"
+        "      value=1.0\n"
+        "    ),\n"
+        "    'x': 2\n"
+        "  },\n"
+        "  'b': 3\n"
+        "})"
+    )
+    assert repr(nn.State()) == "State({})"
+
+
+def test_methods_of_states_are_the_functions():
+    """What NNX has as functions are methods; each gives the same."""
+    state = nn.State({"a": {0: nn.Param(1.0)}, "b": 2})
+    flat = state.to_flat_state()
+    assert flat == nn.to_flat_state(state)
+    assert nn.State.from_flat_state(flat) == nn.from_flat_state(flat) == state
+    assert state.to_pure_dict() == nn.to_pure_dict(state) == {"a": {0: 1.0}, "b": 2}
+    doubled = state.map(lambda path, value: value * 2)
+    assert doubled == nn.map_state(lambda path, value: value * 2, state)
+    assert state.filter(nn.Param) == nn.filter_state(state, nn.Param)
+    assert state.split(int, ...) == nn.split_state(state, int, ...)
+    assert state.merge({"c": 3}) == nn.merge_state(state, {"c": 3}) == state | {"c": 3}
+    assert state.diff({"b": 0}) == nn.diff_state(state, {"b": 0}) == state - {"b": 0}
+    state.replace_by_pure_dict({"a": {"0": 5.0}})
+    assert state.a[0].value == 5.0
+    with pytest.raises(AttributeError, match="State itself uses"):
+        state.filter = 1

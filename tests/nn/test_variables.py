@@ -1,0 +1,218 @@
+"""Variables, requirement by requirement (N17)."""
+
+import copy
+import operator
+import pickle
+
+import numpy as np
+import pytest
+
+import leafwise as lw
+from leafwise import nn
+
+
+BINARY = [
+    *(operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv),
+    *(operator.mod, operator.pow, operator.lt, operator.le, operator.gt, operator.ge),
+    *(operator.eq, operator.ne, divmod),
+]
+
+
+@pytest.mark.parametrize("function", BINARY)
+def test_n17_1_operators_give_bare_values(function):
+    """On both sides, and between two variables."""
+    seven, three = nn.Param(7), nn.Variable(3)
+    expected = function(7, 3)
+    for a, b in ((seven, 3), (7, three), (seven, three)):
+        found = function(a, b)
+        assert type(found) is type(expected)
+        assert found == expected
+
+
+@pytest.mark.parametrize("function", [operator.and_, operator.or_, operator.xor])
+def test_n17_1_operators_on_bits(function):
+    """Also reflected."""
+    assert function(nn.Param(6), 3) == function(6, nn.Param(3)) == function(6, 3)
+    assert operator.lshift(nn.Param(1), 2) == 4
+    assert operator.rshift(nn.Param(4), 2) == 1
+
+
+def test_n17_1_other_operators():
+    """Unary ones, conversions, and what containers do."""
+    box = nn.Param(-3)
+    assert (-box, +box, abs(box), ~box, bool(box), int(box), float(box)) == (
+        *(3, -3, 3, 2, True, -3),
+        -3.0,
+    )
+    assert (complex(box), round(nn.Param(1.26), 1), [0, 1, 2][nn.Param(1)]) == (
+        -3 + 0j,
+        1.3,
+        1,
+    )
+    words = nn.Variable(["a", "b"])
+    assert (len(words), [*words], "a" in words, words[1]) == (2, ["a", "b"], True, "b")
+    assert (nn.Variable(np.eye(2)) @ nn.Variable(np.ones(2))).tolist() == [1.0, 1.0]
+    assert nn.Variable(len)("abc") == 3
+    assert f"{nn.Variable(1.5):.2f}" == "1.50"
+    assert np.asarray(nn.Variable(np.ones(2))).tolist() == [1.0, 1.0]
+    assert np.asarray(nn.Variable(3), np.float32).dtype == np.float32
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(box)
+
+
+def test_n17_1_attributes_fall_through():
+    """Metadata first, then the value; what nobody has is an AttributeError."""
+    box = nn.Param(np.ones((2, 3)), note="n")
+    assert (box.shape, box.note, box.T.shape, nn.Variable("a").upper()) == (
+        (2, 3),
+        "n",
+        (3, 2),
+        "A",
+    )
+    with pytest.raises(AttributeError):
+        _ = box.nothing
+
+
+def test_n17_2_in_place():
+    """Items and the whole value change in place; `+=` on the variable is refused."""
+    array = np.zeros(2)
+    box = nn.Param(array)
+    box[0] = nn.Param(5.0)
+    assert array.tolist() == [5.0, 0.0]
+    box[...] = 3
+    box[...] += 1
+    assert (box.value, box[...]) == (4, 4)
+    table = nn.Variable({"a": 1})
+    table["b"] = 2
+    del table["a"]
+    assert table.value == {"b": 2}
+    for name in ("iadd", "isub", "imul", "ior"):
+        with pytest.raises(NotImplementedError, match=r"write `variable\[...\]"):
+            getattr(operator, name)(box, 1)
+
+
+def test_n17_2_hooks():
+    """By metadata, and by overriding in a subclass."""
+    box = nn.Param(1, on_get_value=lambda _, v: v * 10, on_set_value=lambda _, v: v + 1)
+    box.value = 2
+    assert (box.value, box.get_raw_value(), box + 0) == (30, 3, 30)
+
+    class Clipped(nn.Variable):
+        def set_value(self, value):
+            super().set_value(min(value, 1))
+
+    clipped = Clipped(0)
+    clipped.value = nn.Param(5)
+    clipped[...] += 0
+    assert clipped.value == 1
+
+
+def test_n17_3_metadata():
+    """Get, set, delete, in all forms; a stranger is refused."""
+    box = nn.Param(1, a=1)
+    assert box.get_metadata() == {"a": 1}
+    assert (box.get_metadata("a"), box.get_metadata("b", 7)) == (1, 7)
+    with pytest.raises(KeyError):
+        box.get_metadata("b")
+    box.set_metadata("b", 2)
+    box.set_metadata(c=3)
+    box.a = 9
+    assert box.get_metadata() == {"a": 9, "b": 2, "c": 3}
+    box.del_metadata("a")
+    del box.b
+    assert (box.has_metadata("a"), box.has_metadata("c")) == (False, True)
+    box.set_metadata({"only": 1})
+    assert box.get_metadata() == {"only": 1}
+    with pytest.raises(AttributeError, match=r"set_metadata\(new=...\)"):
+        box.new = 1
+    with pytest.raises(AttributeError, match="has no metadata 'new'"):
+        del box.new
+    with pytest.raises(TypeError, match="takes a name and a value"):
+        box.set_metadata(1)
+
+
+def test_n17_4_copies():
+    """Copies are independent; types matter for `copy_from` only."""
+    box = nn.Param([1], a=1)
+    other = box.replace(5, b=2)
+    assert (other.value, other.get_metadata(), type(other)) == (
+        5,
+        {"a": 1, "b": 2},
+        nn.Param,
+    )
+    again = copy.copy(box)
+    again.set_metadata(a=2)
+    assert box.a == 1
+    assert copy.deepcopy(box).value is not box.value
+    assert pickle.loads(pickle.dumps(box)).get_metadata() == {"a": 1}
+    box.copy_from(nn.Param(7))
+    assert (box.value, box.get_metadata()) == (7, {})
+    with pytest.raises(ValueError, match="cannot copy from Cache to Param"):
+        box.copy_from(nn.Cache(1))
+    box.update_from_state(nn.Cache(8, x=1))
+    assert (box.value, box.x) == (8, 1)
+    assert nn.Cache(nn.Param(3, y=1)).get_metadata() == {"y": 1}
+
+
+def test_n17_5_types_by_name():
+    """The known names, new ones, and one that belongs to another type."""
+    for name in ("params", "batch_stats", "cache", "intermediates", "perturbations"):
+        assert nn.variable_type(name).tag == name
+    with pytest.raises(ValueError, match="no type of variables is named 'nothing'"):
+        nn.variable_type("nothing")
+    made = nn.variable_type("masks_of_test", allow_register=True)
+    assert nn.variable_type("masks_of_test") is made
+    assert issubclass(made, nn.Variable)
+    with pytest.raises(ValueError, match="belongs to"):
+        nn.register_variable_name("params", made)
+    assert issubclass(nn.Perturbation, nn.Intermediate)
+
+
+def test_n17_6_variables_are_nodes():
+    """One child, `value`; metadata are a part of the structure."""
+    box = nn.Param(np.ones(1), b=1, a=2)
+    assert [str(path) for path in lw.tree_paths([box])] == ["[0].value"]
+    treedef = lw.tree_structure(box)
+    assert treedef == lw.tree_structure(nn.Param(0, a=2, b=1))
+    assert repr(lw.tree_structure(nn.Param(0, a=2))) == (
+        "PyTreeDef(CustomNode(Param[a=2], [value=*]))"
+    )
+    for other in (nn.Param(0), nn.Cache(0, a=2, b=1), nn.Param(0, a=2, b=True)):
+        assert lw.tree_structure(other) != treedef
+    assert pickle.loads(pickle.dumps(treedef)) == treedef
+    assert lw.PyTreeDef.from_json(treedef.to_json()) == treedef
+    doubled = lw.tree_map(lambda x: x * 2, box)
+    assert (type(doubled), doubled.value.tolist(), doubled.a) == (nn.Param, [2.0], 2)
+
+
+def test_kinds_of_variables():
+    """An attribute that holds one has the kind that goes with its type."""
+    module = nn.Module()
+    module.w, module.s, module.i = nn.Param(1), nn.BatchStat(2), nn.Intermediate(3)
+    assert [kind.name for kind in module.name_to_kind.values()] == [
+        "PARAMETER",
+        "STATE",
+        "DATA",
+    ]
+    assert lw.tree_leaves(nn.select_kind(module, nn.Kind.PARAMETER)) == [1]
+
+
+def test_n15_text():
+    """Numbers and bytes beside the name; large arrays whole in `str` only."""
+    box = nn.Param(np.zeros((2, 3), np.float32), meta="x")
+    assert repr(box) == (
+        "Param( # 6 (24 B)\n"
+        "  value=Array(shape=(2, 3), dtype=dtype('float32')),\n"
+        "  meta='x'\n"
+        ")"
+    )
+    assert str(box).splitlines()[1:3] == [
+        "  value=array([[0., 0., 0.],",
+        "         [0., 0., 0.]], dtype=float32),",
+    ]
+    module = nn.Module()
+    module.w = nn.Param(np.zeros(1500, np.float32))
+    module.c = nn.Cache(np.zeros(10, np.int8))
+    assert repr(module).splitlines()[0] == (
+        "Module( # Cache: 10 (10 B), Param: 1,500 (6.0 KB), Total: 1,510 (6.0 KB)"
+    )

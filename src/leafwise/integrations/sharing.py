@@ -50,7 +50,7 @@ Static: TypeAlias = "dict[tuple[Any, ...], Any]"
 
 
 def has_objects(value: Any) -> bool:
-    """Say whether a value is, or contains, objects or variables."""
+    """Return whether a value is, or contains, objects or variables."""
     return bool(take([value]).tracked)
 
 
@@ -226,7 +226,7 @@ class Ran(NamedTuple):
     """What came out of a function.
 
     Attributes:
-        bare: What is not taken apart.
+        bare: What is not flattened.
         outline: The outline of the rest.
         values: Its values, in lists.
         name: Takes the number of a list and a position in it, says in words where the
@@ -250,14 +250,14 @@ def run(
     groups: Groups = ONE_GROUP,
     split_result: Callable[[Any], tuple[Any, Any]] | None = None,
 ) -> Ran:
-    """Run a function on objects that are put together for it.
+    """Run a function on objects that are unflattened for it.
 
     Args:
         call: The function; it takes what it is bound to before the arguments.
         graphdef: The structure of `(args, kwargs, held)`.
         leaves: Its values.
         groups: The lists that values are put into.
-        split_result: Takes what the function returns, returns what is not taken apart
+        split_result: Takes what the function returns, returns what is not flattened
             and the rest; by default nothing and all of it.
     """
     fresh = [leaf.copy() if isinstance(leaf, Variable) else leaf for leaf in leaves]
@@ -330,7 +330,7 @@ def _take_again(tracked: list[Any], roots: list[int], result: Any) -> Taken:
 def _refuse_captured(
     taken: Taken, known: dict[int, int], name_of: Callable[[Any], str]
 ) -> None:
-    """Refuse objects from outside of the transform that are no arguments.
+    """Refuse objects from outside of the transform that are not arguments.
 
     Raises:
         TraceError: There is one; only a copy of it could come back.
@@ -369,7 +369,7 @@ def put_back(found: tuple[Outline, list[list[Any]]], taken: Taken | None = None)
 
     Args:
         found: The outline of what came out, and its values.
-        taken: What the caller's arguments were taken apart into; without it the
+        taken: What the caller's arguments were flattened into; without it the
             objects are left alone, and the result has new ones.
     """
     outline, values = found

@@ -126,7 +126,7 @@ def jit(
 
 
 class _Plan:
-    """How the calls of a function are split for jax, and put together inside."""
+    """How the calls of a function are split for jax, and unflattened inside."""
 
     __slots__ = ("call", "donated", "groups", "held", "is_sharded", "static")
 
@@ -159,7 +159,7 @@ class _Plan:
     def split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Taken, tuple[Any, ...]]:
-        """Return what a call was taken apart into, and the arguments of `run`."""
+        """Return what a call was flattened into, and the arguments of `run`."""
         static, args, kwargs = take_static(self.static, args, kwargs)
         roots = args, kwargs, self.held
         taken = take(roots)
@@ -298,7 +298,7 @@ def vmap(
         see `share`.
 
     Raises:
-        StructureError: The axes are no prefix of the arguments or results.
+        StructureError: The axes are not a prefix of the arguments or results.
         TypeError: An axis is neither an int nor None.
         ValueError: An object stands in two arguments with different axes; the mapped
             axes have different sizes, or there are none; what has no axis is not the
@@ -533,7 +533,7 @@ def _pair(result: Any) -> tuple[Any, Any]:
     """Return what a function with `has_aux` returns.
 
     Raises:
-        TypeError: It is no pair.
+        TypeError: It is not a pair.
     """
     if not isinstance(result, tuple) or len(result) != 2:
         raise TypeError(

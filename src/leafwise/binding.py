@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from .core.registry import DictOrder, declare_namespace
+from .lazy import homes
 
 
 __all__ = ["Namespace", "namespace"]
@@ -48,7 +49,7 @@ _HOMES: Final = {
     "ops.transpose": "tree_transpose_map tree_transpose_map_with_path tree_unzip",
     "ops.visit": "tree_visit tree_walk",
     "selection.diff": "assert_trees_equal tree_diff",
-    "selection.edit": "at select tree_at tree_move tree_rename tree_update",
+    "selection.edit": "at tree_at tree_move tree_rename tree_update",
     "selection.flat": "from_flat to_flat",
     "selection.join": "tree_map_outer tree_zip_outer",
     "selection.merge": "tree_merge",
@@ -61,10 +62,7 @@ _HOMES: Final = {
 }
 """The functions that take a namespace, by the module that defines them."""
 
-_ALIASES: Final = {"tree_broadcast": "tree_broadcast_prefix"}
-_BOUND: Final = {
-    name: module for module, names in _HOMES.items() for name in names.split()
-} | dict.fromkeys(_ALIASES, "ops.prefix")
+_BOUND: Final = homes(_HOMES)
 
 
 class Namespace:
@@ -98,8 +96,7 @@ class Namespace:
                 name=attribute,
                 obj=self,
             )
-        module = import_module(f".{home}", __package__)
-        function = getattr(module, _ALIASES.get(attribute, attribute))
+        function = getattr(import_module(f".{home[0]}", __package__), attribute)
         bound = functools.partial(function, namespace=self.name)
         functools.update_wrapper(bound, function)
         return vars(self).setdefault(attribute, bound)

@@ -94,7 +94,7 @@ def test_it_is_edited():
     assert lw.at(TREE)["a[1].c"].set(4) == proxy(b=1, a=[2, proxy(c=4)])
     assert lw.at(TREE)["b"].delete() == proxy(a=[2, proxy(c=3)])
     assert lw.at(TREE)["z"].insert(9) == proxy(b=1, a=[2, proxy(c=3)], z=9)
-    assert [*lw.tree_rename(TREE, "b", "x")] == ["x", "a"]
+    assert [*lw.selection.tree_rename(TREE, "b", "x")] == ["x", "a"]
     assert type(lw.at(TREE)["b"].set(0)) is MappingProxyType
     deleted = lw.tree_visit(TREE, lambda x, path, _: lw.DELETE if x == 1 else x)
     assert deleted == proxy(a=[2, proxy(c=3)])
@@ -115,9 +115,9 @@ def test_it_is_compared_and_merged():
 
 def test_it_has_flat_keys():
     """To flat keys and back, into the same types."""
-    flat = lw.to_flat(TREE, strict=False)
+    flat = lw.selection.to_flat(TREE, strict=False)
     assert flat == {"b": 1, "a[0]": 2, "a[1].c": 3}
-    assert lw.from_flat(flat, like=TREE) == TREE
+    assert lw.selection.from_flat(flat, like=TREE) == TREE
 
 
 def test_its_treedef_is_written_down():

@@ -131,8 +131,8 @@ def test_errors_of_vmap_name_arguments_and_options():
         (
             lambda: vmap(lambda a, b: a, in_axes=(0, {"k": [0]}))(x, {"k": (x,)}),
             "in_axes[1] is not a prefix of argument 1, in 1 place:\n  at ['k']: "
-            "expected list of length 1, got tuple of length 1\nhint: a list and a tuple "
-            "are different nodes; convert one of them",
+            "expected list of length 1, got tuple of length 1\nhint: a list and a "
+            "tuple are different nodes; convert one of them",
         ),
         (
             lambda: vmap(lambda a, b: a, in_axes=(0,))(x, x),
@@ -141,8 +141,8 @@ def test_errors_of_vmap_name_arguments_and_options():
         (
             lambda: vmap(lambda a: [a], out_axes=(0,))(x),
             "out_axes is not a prefix of the result, in 1 place:\n  at the root: "
-            "expected tuple of length 1, got list of length 1\nhint: a list and a tuple "
-            "are different nodes; convert one of them",
+            "expected tuple of length 1, got list of length 1\nhint: a list and a "
+            "tuple are different nodes; convert one of them",
         ),
         (
             lambda: vmap(lambda a: a, in_axes=(1,))(x),

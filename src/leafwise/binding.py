@@ -36,8 +36,8 @@ _HOMES: Final = {
     ),
     "ops.map": (
         "tree_flatten tree_flatten_with_path tree_iter tree_leaves "
-        "tree_leaves_with_path tree_map tree_map_ tree_map_only tree_map_with_path "
-        "tree_map_shared tree_map_with_path_ tree_paths tree_replace_nones "
+        "tree_leaves_with_path tree_map tree_map_ tree_map_only tree_map_shared "
+        "tree_map_with_path tree_map_with_path_ tree_paths tree_replace_nones "
         "tree_structure"
     ),
     "ops.parallel": "tree_gather",

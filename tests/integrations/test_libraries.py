@@ -180,9 +180,9 @@ def test_registering_one_class():
         pass
 
     assert type(APP.tree_map(abs, Sub(a=-1))) is Sub
-    with pytest.raises(lw.RegistryError, match="int is no subclass of Mapping"):
+    with pytest.raises(lw.RegistryError, match="int is not a subclass of Mapping"):
         register_mapping(int)
-    with pytest.raises(lw.RegistryError, match="int is no subclass of Sequence"):
+    with pytest.raises(lw.RegistryError, match="int is not a subclass of Sequence"):
         register_sequence(int)
     with pytest.raises(ValueError, match="no support for 'yaml'; there is for: 'omeg"):
         support("mappings", "yaml")

@@ -56,7 +56,9 @@ def test_what_does_not_fit():
         unravel(vector[:2])
     with pytest.raises(TypeError, match=r"leaf at \['a'\] do not go into int64"):
         unravel(vector + 0.5)
-    with pytest.raises(TypeError, match=r"leaf at \['x'\]\[0\] is no number .*: str"):
+    with pytest.raises(
+        TypeError, match=r"leaf at \['x'\]\[0\] is neither a number .*: str"
+    ):
         ravel({"x": ["text"]})
 
 
@@ -128,9 +130,9 @@ def test_errors_of_vmap_name_arguments_and_options():
     cases = [
         (
             lambda: vmap(lambda a, b: a, in_axes=(0, {"k": [0]}))(x, {"k": (x,)}),
-            "in_axes[1] is no prefix of argument 1, in 1 place:\n  at ['k']: expected "
-            "list of length 1, got tuple of length 1\nhint: a list and a tuple are "
-            "different nodes; convert one of them",
+            "in_axes[1] is not a prefix of argument 1, in 1 place:\n  at ['k']: "
+            "expected list of length 1, got tuple of length 1\nhint: a list and a "
+            "tuple are different nodes; convert one of them",
         ),
         (
             lambda: vmap(lambda a, b: a, in_axes=(0,))(x, x),
@@ -138,9 +140,9 @@ def test_errors_of_vmap_name_arguments_and_options():
         ),
         (
             lambda: vmap(lambda a: [a], out_axes=(0,))(x),
-            "out_axes is no prefix of the result, in 1 place:\n  at the root: expected "
-            "tuple of length 1, got list of length 1\nhint: a list and a tuple are "
-            "different nodes; convert one of them",
+            "out_axes is not a prefix of the result, in 1 place:\n  at the root: "
+            "expected tuple of length 1, got list of length 1\nhint: a list and a "
+            "tuple are different nodes; convert one of them",
         ),
         (
             lambda: vmap(lambda a: a, in_axes=(1,))(x),

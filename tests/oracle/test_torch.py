@@ -9,6 +9,7 @@ import csv
 import dataclasses
 import functools
 import importlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -245,9 +246,12 @@ assert compiled(box) == 2 and compiled(box) == 3 and box.x == 3, box
 def test_the_compiler_meets_a_cold_engine(order, torch):
     """The first use of all may be in a compiled function, in a fresh process."""
     first, second = order
+    is_on = hasattr(lw, "engine") and os.environ.get("LEAFWISE_ENGINE") != "0"
+    if not is_on and "torch" not in first:
+        pytest.skip("without the engine nothing notices the first tree")
     code = COLD.format(first=first, second=second)
     told = subprocess.check_output([sys.executable, "-c", code], text=True)
-    assert told == f"{hasattr(lw, 'engine')}\n"
+    assert told == "True\n"
 
 
 def test_the_compiler_is_not_asked_again(torch):

@@ -163,7 +163,7 @@ def write(lines: Iterable[str]) -> None:
         lines: The lines, without their ends.
 
     Raises:
-        Unreadable: They cannot be written. A closed pipe is no error.
+        Unreadable: They cannot be written. A closed pipe is not an error.
     """
     out = sys.stdout
     if out is None:

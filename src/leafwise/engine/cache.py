@@ -386,7 +386,9 @@ class Engine:
         if hooks.begin is not None:
             hooks.begin()
             hooks.begin = None
-        if _is_traced() or not lock.acquire(blocking=False):
+        if "torch._dynamo" in sys.modules and _is_traced():
+            return
+        if not lock.acquire(blocking=False):
             return
         try:
             if cache is None:
@@ -514,7 +516,7 @@ class Engine:
         """Give a treedef the runner of its structure, and return it."""
         runner: Runner = reference
         lock = self._lock
-        if _is_traced():
+        if "torch._dynamo" in sys.modules and _is_traced():
             return runner
         if treedef._code and lock.acquire(blocking=False):
             try:
@@ -542,8 +544,6 @@ class Engine:
 
 def _is_traced() -> bool:
     """Return whether torch's compiler is tracing this call; it cannot trace locks."""
-    if "torch._dynamo" not in sys.modules:
-        return False
     traced: bool = sys.modules["torch"].compiler.is_compiling()
     return traced
 

@@ -185,7 +185,7 @@ class Status(NamedTuple):
 
 
 def status() -> dict[str, Status]:
-    """Say which classes are registered in which framework, and why others are not.
+    """Return which classes are registered in which framework, and why others are not.
 
     Example:
         >>> from leafwise.integrations import bridge

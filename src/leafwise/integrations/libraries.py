@@ -104,7 +104,7 @@ def register_mapping(
         exist_ok: Whether to replace an earlier registration.
 
     Raises:
-        RegistryError: It is no mapping class, or as `register_pytree_node`.
+        RegistryError: It is not a mapping class, or as `register_pytree_node`.
 
     Example:
         >>> import leafwise as lw
@@ -116,7 +116,7 @@ def register_mapping(
     """
     check_class(cls)
     if not issubclass(cls, Mapping):
-        raise RegistryError(f"{cls.__qualname__} is no subclass of Mapping")
+        raise RegistryError(f"{cls.__qualname__} is not a subclass of Mapping")
     rule_of = functools.partial(_MappingRule, build=build)
     return _install(rule_of, cls, namespace, inherit, exist_ok)
 
@@ -140,7 +140,7 @@ def register_sequence(
         exist_ok: Whether to replace an earlier registration.
 
     Raises:
-        RegistryError: It is no sequence class, or as `register_pytree_node`.
+        RegistryError: It is not a sequence class, or as `register_pytree_node`.
 
     Example:
         >>> import leafwise as lw
@@ -152,7 +152,7 @@ def register_sequence(
     """
     check_class(cls)
     if not issubclass(cls, Sequence):
-        raise RegistryError(f"{cls.__qualname__} is no subclass of Sequence")
+        raise RegistryError(f"{cls.__qualname__} is not a subclass of Sequence")
     rule_of = functools.partial(_SequenceRule, build=build)
     return _install(rule_of, cls, namespace, inherit, exist_ok)
 
@@ -172,7 +172,7 @@ def register_attrs(
         exist_ok: Whether to replace an earlier registration.
 
     Raises:
-        RegistryError: It is no class of attrs, or as `register_pytree_node`.
+        RegistryError: It is not an attrs class, or as `register_pytree_node`.
 
     Example:
         >>> import leafwise as lw
@@ -180,11 +180,11 @@ def register_attrs(
         ...     lw.integrations.register_attrs(int)
         ... except lw.RegistryError as error:
         ...     print(error)
-        int is no class of attrs
+        int is not an attrs class
     """
     check_class(cls)
     if _attrs_rule(cls) is None:
-        raise RegistryError(f"{cls.__qualname__} is no class of attrs")
+        raise RegistryError(f"{cls.__qualname__} is not an attrs class")
     return _install(_attrs_rule, cls, namespace, inherit, exist_ok)
 
 
@@ -203,7 +203,7 @@ def register_model(
         exist_ok: Whether to replace an earlier registration.
 
     Raises:
-        RegistryError: It is no model of pydantic 2, or as `register_pytree_node`.
+        RegistryError: It is not a model of pydantic 2, or as `register_pytree_node`.
 
     Example:
         >>> import leafwise as lw
@@ -211,11 +211,11 @@ def register_model(
         ...     lw.integrations.register_model(int)
         ... except lw.RegistryError as error:
         ...     print(error)
-        int is no pydantic model
+        int is not a pydantic model
     """
     check_class(cls)
     if not hasattr(cls, "model_fields") or not hasattr(cls, "__pydantic_validator__"):
-        raise RegistryError(f"{cls.__qualname__} is no pydantic model")
+        raise RegistryError(f"{cls.__qualname__} is not a pydantic model")
     return _install(_model_rule, cls, namespace, inherit, exist_ok)
 
 
@@ -421,7 +421,7 @@ class _Config:
 
     Attributes:
         cls: Its class.
-        whole: Its content, if that is no table or list: None, missing, interpolated.
+        whole: Its content, if that is not a table or list: None, missing, interpolated.
         metadata: Its own metadata: types and flags.
     """
 
@@ -435,7 +435,7 @@ class _Config:
 
 
 class _ConfigRule(ItemsRule):
-    """Configs of OmegaConf; one that is no table or list has no items."""
+    """Configs of OmegaConf; one that is not a table or list has no items."""
 
     def items(self, node: Any) -> Any:
         content = node._content

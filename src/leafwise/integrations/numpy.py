@@ -70,7 +70,7 @@ def _numbers(path: KeyPath, leaf: Any) -> Any:
     array = np.asarray(leaf)
     if array.dtype.kind not in "biufc":
         raise TypeError(
-            f"the leaf at {path.where()} is no number and no array of numbers: "
+            f"the leaf at {path.where()} is neither a number nor an array of numbers: "
             f"{type(leaf).__name__}"
         )
     return array
@@ -133,7 +133,7 @@ def vmap(
         A function of the same arguments, with one more axis.
 
     Raises:
-        StructureError: The axes are no prefix of the arguments or results.
+        StructureError: The axes are not a prefix of the arguments or results.
         TypeError: `in_axes` is neither an int, None, nor a tuple; an axis is neither an
             int nor None.
         ValueError: The mapped axes have different sizes, or there is none; an array has
@@ -181,7 +181,7 @@ def _axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[A
     """Return an axis for each leaf of a call.
 
     Raises:
-        StructureError: The axes are no prefix of the arguments.
+        StructureError: The axes are not a prefix of the arguments.
     """
     of_kwargs = broadcast_prefix(0, kwargs, none_is_leaf=True)
     if not isinstance(in_axes, tuple):
@@ -200,7 +200,7 @@ def _spread(name: str, axes: Any, what: str, tree: Any) -> list[Any]:
     """Return an axis for each leaf of a tree.
 
     Raises:
-        StructureError: The axes are no prefix of it.
+        StructureError: The axes are not a prefix of it.
         TypeError: One is neither an int nor None.
     """
     for axis in tree_leaves(axes):
@@ -211,7 +211,7 @@ def _spread(name: str, axes: Any, what: str, tree: Any) -> list[Any]:
             )
     found = prefix_errors(axes, tree, none_is_leaf=True)
     if found:
-        raise mismatch_error(found, subject=f"{name} is no prefix of {what}")
+        raise mismatch_error(found, subject=f"{name} is not a prefix of {what}")
     return broadcast_prefix(axes, tree, none_is_leaf=True)
 
 

@@ -56,7 +56,7 @@ _ANY: Final = object()
 
 
 def named(path: Path, roots: Sequence[Any] = ()) -> str:
-    """Say in words where a value stands.
+    """Return in words where a value stands.
 
     Args:
         path: Its path.
@@ -114,7 +114,7 @@ class Which:
         names: What `..._argnames` is.
 
     Raises:
-        TypeError: They are no numbers, or no names.
+        TypeError: They are not numbers, or not names.
         ValueError: The function has no such argument.
     """
 
@@ -150,7 +150,7 @@ class Which:
         return bool(self.numbers or self.names)
 
     def means(self, path: Path, count: int) -> bool:
-        """Say whether an argument is meant.
+        """Return whether an argument is meant.
 
         Args:
             path: The path of something in it.
@@ -267,7 +267,7 @@ class Option:
             start: The path of that.
 
         Raises:
-            StructureError: The option is no prefix of it.
+            StructureError: The option is not a prefix of it.
         """
         return [path for path, _ in _leaves(self.name, self.spec, value, start)]
 
@@ -322,7 +322,7 @@ def _parts(value: Any) -> dict[Any, Any]:
 def _misfit(name: str, spec: Any, value: Any) -> StructureError:
     expected, actual = (describe(tree, current.view) for tree in (spec, value))
     return StructureError(
-        f"{name} is no prefix of what it is for: expected {expected}, got {actual}",
+        f"{name} is not a prefix of what it is for: expected {expected}, got {actual}",
         expected=expected,
         actual=actual,
     )

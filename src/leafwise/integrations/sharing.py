@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from ..core.auxdata import clip
 from ..core.node import Rule
@@ -36,6 +36,7 @@ __all__ = [
     "Ran",
     "dressed",
     "has_objects",
+    "in_lists",
     "put_back",
     "put_static",
     "run",
@@ -44,11 +45,12 @@ __all__ = [
     "unbind",
 ]
 
+T = TypeVar("T")
 Static: TypeAlias = "dict[tuple[Any, ...], Any]"
 
 
 def has_objects(value: Any) -> bool:
-    """Say whether a value is, or contains, objects or variables."""
+    """Return whether a value is, or contains, objects or variables."""
     return bool(take([value]).tracked)
 
 
@@ -224,7 +226,7 @@ class Ran(NamedTuple):
     """What came out of a function.
 
     Attributes:
-        bare: What is not taken apart.
+        bare: What is not flattened.
         outline: The outline of the rest.
         values: Its values, in lists.
         name: Takes the number of a list and a position in it, says in words where the
@@ -248,14 +250,14 @@ def run(
     groups: Groups = ONE_GROUP,
     split_result: Callable[[Any], tuple[Any, Any]] | None = None,
 ) -> Ran:
-    """Run a function on objects that are put together for it.
+    """Run a function on objects that are unflattened for it.
 
     Args:
         call: The function; it takes what it is bound to before the arguments.
         graphdef: The structure of `(args, kwargs, held)`.
         leaves: Its values.
         groups: The lists that values are put into.
-        split_result: Takes what the function returns, returns what is not taken apart
+        split_result: Takes what the function returns, returns what is not flattened
             and the rest; by default nothing and all of it.
     """
     fresh = [leaf.copy() if isinstance(leaf, Variable) else leaf for leaf in leaves]
@@ -280,20 +282,26 @@ def run(
 
     everything = (*roots, result)
     _refuse_captured(after, known, lambda link: named(place_of(link), everything))
-    numbers = []
+    paths = [*map(place_of, after.links)]
+    numbers = [
+        (group_of_result if path[0] == RESULT else group_of_call)(path)
+        for path in paths
+    ]
     count = len(groups.inputs) + len(groups.outputs)
-    values: list[list[Any]] = [[] for _ in range(count)]
-    places: list[list[Path]] = [[] for _ in range(count)]
-    for link, leaf in zip(after.links, after.leaves, strict=True):
-        place = place_of(link)
-        number = (group_of_result if place[0] == RESULT else group_of_call)(place)
-        numbers.append(number)
-        values[number].append(leaf)
-        places[number].append(place)
+    values = in_lists(after.leaves, numbers, count)
+    places = in_lists(paths, numbers, count)
     outline = Outline(GraphDef(tuple(after.code)), links, tuple(numbers))
     return Ran(
         bare, outline, values, lambda number, n: named(places[number][n], everything)
     )
+
+
+def in_lists(values: Iterable[T], numbers: Iterable[int], count: int) -> list[list[T]]:
+    """Return values in lists, by the number of the list that each is put into."""
+    lists: list[list[T]] = [[] for _ in range(count)]
+    for number, value in zip(numbers, values, strict=True):
+        lists[number].append(value)
+    return lists
 
 
 def _outermost(paths: list[Path]) -> list[int]:
@@ -322,7 +330,7 @@ def _take_again(tracked: list[Any], roots: list[int], result: Any) -> Taken:
 def _refuse_captured(
     taken: Taken, known: dict[int, int], name_of: Callable[[Any], str]
 ) -> None:
-    """Refuse objects from outside of the transform that are no arguments.
+    """Refuse objects from outside of the transform that are not arguments.
 
     Raises:
         TraceError: There is one; only a copy of it could come back.
@@ -361,7 +369,7 @@ def put_back(found: tuple[Outline, list[list[Any]]], taken: Taken | None = None)
 
     Args:
         found: The outline of what came out, and its values.
-        taken: What the caller's arguments were taken apart into; without it the
+        taken: What the caller's arguments were flattened into; without it the
             objects are left alone, and the result has new ones.
     """
     outline, values = found

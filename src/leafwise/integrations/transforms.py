@@ -18,7 +18,16 @@ from ..nn.variable_types import Param
 from ..nn.variables import Variable
 from ..ops.map import tree_leaves
 from .options import Call, Groups, Names, Numbers, Option, Places, Roots, Which, named
-from .sharing import Fixed, dressed, put_back, put_static, run, take_static, unbind
+from .sharing import (
+    Fixed,
+    dressed,
+    in_lists,
+    put_back,
+    put_static,
+    run,
+    take_static,
+    unbind,
+)
 
 
 __all__ = ["Stage", "grad", "jit", "value_and_grad", "vmap"]
@@ -100,27 +109,24 @@ def jit(
     static = Which("static", function, static_argnums, static_argnames)
     donated = Which("donate", function, donate_argnums, donate_argnames)
     static.refuse_common(donated)
-    groups = Groups(
-        Option("in_shardings", static.leave_out(in_shardings)),
-        Option("out_shardings", out_shardings),
-        may_lack=static.numbers,
-    )
+    ins = Option("in_shardings", static.leave_out(in_shardings))
+    outs = Option("out_shardings", out_shardings)
+    groups = Groups(ins, outs, may_lack=static.numbers)
     plan = _Plan(function, static, donated, groups)
-    jax = importlib.import_module("jax")
-    transformed = jax.jit(plan.run, **plan.options(), **options)
+    compile_ = importlib.import_module("jax").jit
+    transformed = compile_(plan.run, **plan.options(), **options)
 
     @shape
     def compiled(*args: Any, **kwargs: Any) -> Any:
         taken, inputs = plan.split(args, kwargs)
         return put_back(transformed(*inputs), taken)
 
-    for name, more in _stages(plan, transformed).items():
-        setattr(compiled, name, more)
+    vars(compiled).update(_stages(plan, transformed))
     return compiled
 
 
 class _Plan:
-    """How the calls of a function are split for jax, and put together inside."""
+    """How the calls of a function are split for jax, and unflattened inside."""
 
     __slots__ = ("call", "donated", "groups", "held", "is_sharded", "static")
 
@@ -153,7 +159,7 @@ class _Plan:
     def split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Taken, tuple[Any, ...]]:
-        """Return what a call was taken apart into, and the arguments of `run`."""
+        """Return what a call was flattened into, and the arguments of `run`."""
         static, args, kwargs = take_static(self.static, args, kwargs)
         roots = args, kwargs, self.held
         taken = take(roots)
@@ -168,7 +174,7 @@ class _Plan:
             group_of(path) + half * self.donated.means(path, len(args))
             for path in paths
         )
-        lists = _in_lists(taken.leaves, order, 2 * half)
+        lists = in_lists(taken.leaves, order, 2 * half)
         return taken, (graphdef, Fixed(order, static), *lists)
 
     def run(
@@ -187,13 +193,6 @@ class _Plan:
 
         ran = run(call, graphdef, leaves, self.groups)
         return ran.outline, ran.values
-
-
-def _in_lists(leaves: list[Any], order: Iterable[int], count: int) -> list[list[Any]]:
-    lists: list[list[Any]] = [[] for _ in range(count)]
-    for number, leaf in zip(order, leaves, strict=True):
-        lists[number].append(leaf)
-    return lists
 
 
 def _in_order(lists: Iterable[list[Any]], order: Iterable[int]) -> list[Any]:
@@ -299,7 +298,7 @@ def vmap(
         see `share`.
 
     Raises:
-        StructureError: The axes are no prefix of the arguments or results.
+        StructureError: The axes are not a prefix of the arguments or results.
         TypeError: An axis is neither an int nor None.
         ValueError: An object stands in two arguments with different axes; the mapped
             axes have different sizes, or there are none; what has no axis is not the
@@ -379,7 +378,7 @@ def _mapped(call: Call, roots: Roots, groups: Groups, names: dict[str, Any]) -> 
         out_axes=(None, [*groups.inputs, *groups.outputs]),
         **names,
     )
-    lists = _in_lists(taken.leaves, order, len(groups.inputs))
+    lists = in_lists(taken.leaves, order, len(groups.inputs))
     try:
         found = transformed(GraphDef(tuple(taken.code)), lists)
     except ValueError as error:
@@ -534,7 +533,7 @@ def _pair(result: Any) -> tuple[Any, Any]:
     """Return what a function with `has_aux` returns.
 
     Raises:
-        TypeError: It is no pair.
+        TypeError: It is not a pair.
     """
     if not isinstance(result, tuple) or len(result) != 2:
         raise TypeError(

@@ -110,7 +110,7 @@ class _Writer:
         return _block_parts(describe(value, nested=depth > 0), depth)
 
     def plain(self, value: Any, depth: int) -> Iterable[tuple[Any, int]]:
-        """Return the parts of what is no object of ours."""
+        """Return the parts of what is not an object of ours."""
         brackets = _BRACKETS.get(type(value))
         if brackets is None or not value:
             text = self.short(value).replace("\n", f"\n{_STEP * depth}")

@@ -1,0 +1,125 @@
+"""What the source may grow to: modules, functions, the tree library as a whole.
+
+Lines of code are those with code on them: neither blank, nor a comment, nor part of a
+docstring.
+"""
+
+import ast
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import leafwise as lw
+
+
+SOURCE = Path(inspect.getfile(lw)).parent
+MODULES = sorted(SOURCE.rglob("*.py"))
+TREES = {"core", "engine", "ops", ""}
+"""The packages of the tree library proper; the empty one is the top level."""
+
+MAX_LINES = 900
+MAX_FUNCTION = 40
+MAX_MODULES = 110  # to come down to 57
+MAX_TREES = 8650  # to come down to 7000
+LONG = {
+    "core: _make_flattener",
+    "core: _make_flattener.visit",
+    "core: _walk",
+    "nn: _container_rule",
+    "nn: _owners",
+    "nn: build",
+    "nn: object_rule",
+    "nn: take",
+}
+"""The functions that are longer than allowed: a list that only gets shorter."""
+
+
+def package_of(path):
+    """Return the name of the package that a module is in, empty for the top level."""
+    return "".join(path.relative_to(SOURCE).parts[:-1])
+
+
+def code_lines(text):
+    """Return the numbers of the lines with code, and the syntax tree."""
+    tree = ast.parse(text)
+    docs = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Expr(ast.Constant(str())):
+                docs.update(range(node.lineno, node.end_lineno + 1))
+    found = {
+        number
+        for number, line in enumerate(text.splitlines(), 1)
+        if number not in docs and line.strip() and not line.lstrip().startswith("#")
+    }
+    return found, tree
+
+
+def functions(node, name=""):
+    """Yield the functions below a node of the syntax tree, with qualified names."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            inner = f"{name}.{child.name}" if name else child.name
+            if not isinstance(child, ast.ClassDef):
+                yield inner, child
+            yield from functions(child, inner)
+        else:
+            yield from functions(child, name)
+
+
+def read(path):
+    """Return the text of a module."""
+    return path.read_text(encoding="utf-8")
+
+
+def test_lines_of_code_are_counted():
+    """Not blanks, comments, docstrings; a string that is used counts."""
+    text = '"""Doc."""\n\n# why\ndef f():\n    """Doc\n    more."""\n'
+    text += '    return """\nx"""\n'
+    found, tree = code_lines(text)
+    assert found == {4, 7, 8}
+    assert [name for name, _ in functions(tree)] == ["f"]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_modules_are_small_and_say_what_they_own(path):
+    """Each module has a docstring and at most 900 lines."""
+    text = read(path)
+    assert ast.get_docstring(ast.parse(text))
+    assert len(text.splitlines()) <= MAX_LINES
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_functions_are_short(path):
+    """A function has at most 40 lines of code, unless the list above has it."""
+    lines, tree = code_lines(read(path))
+    long = {
+        f"{package_of(path)}: {name}"
+        for name, node in functions(tree)
+        if len(lines.intersection(range(node.lineno, node.end_lineno + 1)))
+        > MAX_FUNCTION
+    }
+    assert long <= LONG
+
+
+def test_there_are_few_modules():
+    """In all, with those that make a folder a package."""
+    assert len(MODULES) <= MAX_MODULES
+
+
+def test_the_tree_library_is_small():
+    """Core, engine, operations and the top level together."""
+    sizes = [len(code_lines(read(p))[0]) for p in MODULES if package_of(p) in TREES]
+    assert sum(sizes) <= MAX_TREES
+
+
+def test_the_page_on_the_architecture_names_files_that_exist():
+    """Relative to the package, or to the root of the repository."""
+    root = SOURCE.parents[1]
+    page = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = {*re.findall(r"\b[\w/]+/\w+\.(?:py|md)\b", page)} - {"integrations/NAME.py"}
+    assert len(named) > 15
+    missing = [n for n in named if not any((r / n).exists() for r in (SOURCE, root))]
+    assert missing == []

@@ -1,0 +1,74 @@
+"""What torch's compiler traces: run as plain Python, it gives what it stands in for."""
+
+import pytest
+from hypothesis import given
+
+import leafwise as lw
+from leafwise.core.keys import key_order
+from leafwise.core.walk import leaf_paths
+from leafwise.integrations import dynamo
+from leafwise.ops.context import context_of
+from strategies import common_trees
+
+
+@given(tree=common_trees())
+def test_flattening_and_unflattening(tree):
+    """The same leaves, equal treedefs, the same order of keys in what is rebuilt."""
+    leaves, treedef = dynamo._flatten(tree)
+    expected, structure = lw.tree_flatten(tree)
+    assert [*map(id, leaves)] == [*map(id, expected)]
+    assert treedef == structure
+    again = dynamo._build(treedef, range(len(leaves)))
+    assert repr(again) == repr(lw.tree_unflatten(structure, range(len(leaves))))
+
+
+@given(tree=common_trees())
+def test_paths(tree):
+    """The paths of all leaves."""
+    treedef = lw.tree_structure(tree)
+    ours = dynamo._leaf_paths(treedef._code, treedef.num_leaves)
+    assert ours == leaf_paths(treedef._code, treedef.num_leaves)
+
+
+@pytest.mark.parametrize(
+    "is_leaf", [None, tuple, (tuple, list), lambda x: isinstance(x, dict)]
+)
+@given(tree=common_trees())
+def test_stopping_early(is_leaf, tree):
+    """By a type, by types, by a predicate; further trees have to fit."""
+    ours = dynamo._context_of(is_leaf)
+    expected = context_of(is_leaf)
+    assert ours.flatten(tree)[0] == expected.flatten(tree)[0]
+    for context in (ours, expected):
+        columns, _ = context.columns(tree, (tree,), with_paths=True)
+        assert columns[1] == columns[2]
+        assert [path(tree) for path in columns[0]] == columns[1]
+    assert type(ours.plain) is type(ours)
+
+
+def test_paths_in_a_predicate():
+    """It gets the path of each node."""
+    seen = []
+
+    def stop(path, _node):
+        seen.append(str(path))
+        return False
+
+    with_path = {"is_leaf_takes_path": True}
+    assert dynamo._flatten([[1]], lambda path, node: type(node) is int, **with_path)
+    context = dynamo._context_of(stop, takes_path=True)
+    assert context.stops_at([1]) is False
+    assert seen == [""]
+
+
+@pytest.mark.parametrize("keys", [("b", "a"), ("a", "b"), (2, "a", 1), (), (1j, 2j)])
+def test_orders_of_keys(keys):
+    """From insertion order to leaf order and back."""
+    ours, expected = dynamo._key_order(keys), key_order(keys)
+    assert (ours is None) == (expected is None)
+    if expected is None:
+        return
+    assert ours.is_structure == expected.is_structure
+    for order in (ours, expected):
+        assert tuple(order.scatter(order.gather(keys))) == keys
+    assert tuple(ours.gather(keys)) == tuple(expected.gather(keys))

@@ -19,10 +19,10 @@ from ..core.node import Rule
 from ..core.registered import StaticRule
 from ..core.registry import GLOBAL, install
 from ..core.safely import Frozen
+from ..core.walk import unlink
 from ..errors import TraceError
 from ..nn.arrays import DataNode
 from ..nn.graphs import GraphDef, Taken, build, take
-from ..nn.states import unlink
 from ..nn.statics import digest, same
 from ..nn.trace import check, levels
 from ..nn.variables import Variable

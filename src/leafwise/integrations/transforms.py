@@ -10,10 +10,11 @@ from typing import Any, TypeAlias
 
 from ..core.auxdata import clip
 from ..core.safely import shown
+from ..core.walk import unlink
 from ..kinds import Kind
 from ..nn.filters import Filter, judge, predicate
 from ..nn.graphs import GraphDef, Taken, build, kinds_of, take
-from ..nn.states import from_flat_state, unlink
+from ..nn.states import from_flat_state
 from ..nn.variable_types import Param
 from ..nn.variables import Variable
 from ..ops.map import tree_leaves

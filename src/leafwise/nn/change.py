@@ -14,14 +14,14 @@ from typing import Any, Final, TypeVar
 from ..core.auxdata import clip
 from ..core.node import Rule
 from ..core.safely import shown
+from ..core.walk import unlink
 from ..errors import StructureError
 from ..sentinel import MISSING
 from .arrays import DataNode
 from .filters import FROZEN, Filter
 from .graph import joined, nested, require_whole, select, take_whole, wrong
-from .graphs import build, parts_of, take
-from .sizes import rule_of
-from .states import unlink
+from .graphs import build, take
+from .traverse import keys_of, rule_of
 from .variables import Variable, make_variable
 
 
@@ -80,7 +80,7 @@ class _Rebuilt:
         self.rule: Rule = rule
         self.old = old
         self.children = [*children]
-        self.parts = [*parts_of(rule, self.aux, len(children))]
+        self.parts = [*keys_of(rule, self.aux, len(children))]
         self.holder = holder
         self.key = key
 
@@ -99,7 +99,7 @@ class _Plan:
             value, level, link, holder, key = stack.pop()
             rule: Any = rule_of(type(value))
             children, aux = rule.flatten(value)
-            parts = parts_of(rule, aux, len(children))
+            parts = keys_of(rule, aux, len(children))
             known = dict(zip(parts, children, strict=True))
             target: Any = value
             if not _can_change(value):

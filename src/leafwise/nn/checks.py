@@ -23,6 +23,7 @@ from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import current, namespaces, view_of
 from ..core.safely import class_name, printed, shown
+from ..core.walk import unlink
 from ..errors import KindError
 from ..kinds import Marked
 from .arrays import learned, sort
@@ -123,28 +124,20 @@ def _search(
         wanted: Says of any other value whether it is wanted.
     """
     seen = {id(value)}
-    stack: list[tuple[Any, Any, Any]] = [(value, None, None)]  # value, key, link
+    stack: list[tuple[Any, Any]] = [(value, ())]
     while stack:
-        value, _, _ = link = stack.pop()
+        value, link = stack.pop()
         held, keys = _inside(value)
         if boring.issuperset(map(type, held)):
             continue
         deeper = []
         for key, child in zip(keys(), held, strict=True):
             if wanted(child):
-                yield Found(_path_of((child, key, link)), child)
+                yield Found(unlink((link, key)), child)
             elif sort(child, holds_others) == "container" and id(child) not in seen:
                 seen.add(id(child))
-                deeper.append((child, key, link))
+                deeper.append((child, (link, key)))
         stack += reversed(deeper)
-
-
-def _path_of(link: Any) -> tuple[Any, ...]:
-    keys = []
-    while link[2] is not None:
-        keys.append(link[1])
-        link = link[2]
-    return tuple(reversed(keys))
 
 
 def find_data(value: Any) -> Iterator[Found]:

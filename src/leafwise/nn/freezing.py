@@ -19,9 +19,9 @@ from ..selection.edit import Selection, at
 from ..selection.pattern import Region
 from ..sentinel import MISSING
 from .filters import FROZEN, is_filter, judge, predicate
-from .graphs import build, kinds_of_children, parts_of, take
+from .graphs import build, kinds_of_children, take
 from .pytree import Pytree
-from .sizes import rule_of
+from .traverse import keys_of, rule_of
 from .variables import Variable, kind_in
 
 
@@ -254,7 +254,7 @@ def _owners(
             owners.append(owner)
         children, aux = rule.flatten(value)
         kinds = kinds_of_children(aux)
-        parts = parts_of(rule, aux, len(children))
+        parts = keys_of(rule, aux, len(children))
         below = []
         for place, (key, part, child) in enumerate(
             zip(rule.keys(aux, len(children)), parts, children, strict=True)

@@ -10,6 +10,7 @@ from typing import Any, overload
 
 from ..core.auxdata import clip
 from ..core.values import type_names
+from ..core.walk import unlink
 from ..errors import StructureError
 from ..sentinel import MISSING
 from .filters import Filter, judge, needs_kind, needs_path, predicates
@@ -25,12 +26,12 @@ from .graphs import (
     OnShared,
     Taken,
     build,
+    keys_of,
     kinds_of,
-    parts_of,
     take,
 )
-from .sizes import rule_of
-from .states import State, left_over, stored, unknown, unlink, view
+from .states import State, left_over, stored, unknown, view
+from .traverse import rule_of
 from .variables import Variable, make_variable
 
 
@@ -307,7 +308,7 @@ def _leaves_for(graphdef: GraphDef, level: Any) -> list[Any]:
                 slot = {}
             elif type(slot) is not dict:
                 raise wrong(link, f"the values of a {rule.cls.__name__}", slot)
-            stack.append((iter(parts_of(rule, aux, number)), slot, 0, link))
+            stack.append((iter(keys_of(rule, aux, number)), slot, 0, link))
         elif tag == VARIABLE:
             leaves.append(_variable_for(rule, aux, slot, link, level))
         elif tag == LEAF:
@@ -380,6 +381,6 @@ def _paths(graphdef: GraphDef) -> Iterable[tuple[Any, ...]]:
         if tag not in (FIXED, REF):
             yield unlink(link)
         if tag in (NODE, TREE):
-            stack.append((iter(parts_of(rule, aux, number)), link))
+            stack.append((iter(keys_of(rule, aux, number)), link))
         while stack and not stack[-1][0].__length_hint__():
             stack.pop()

@@ -15,21 +15,21 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from ..core.auxdata import clip
-from ..core.builtins import LIST, NAMEDTUPLE, STRUCTSEQ, TUPLE
+from ..core.builtins import NAMEDTUPLE, STRUCTSEQ
 from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.registered import StaticRule
 from ..core.registry import GLOBAL, Mode, install
 from ..core.safely import shown
 from ..core.serial import dump, load
+from ..core.walk import unlink
 from ..errors import CycleError, SharedError
 from ..kinds import Kind
 from .arrays import DataNode, looks_like_array
 from .checks import holds_data
 from .instance import is_unchecked
-from .sizes import rule_of
-from .states import unlink
 from .statics import Constant, Statics
+from .traverse import keys_of, rule_of
 from .variables import Metadata, Variable, is_frozen, kind_in, metadata_of
 
 
@@ -38,9 +38,11 @@ __all__ = [
     "OnShared",
     "Taken",
     "build",
+    "can_be_shared",
+    "check_choice",
     "kinds_of",
     "kinds_of_children",
-    "parts_of",
+    "report_shared",
     "take",
 ]
 
@@ -216,14 +218,11 @@ class Taken:
         self.tracked: list[Any] = []
         self.first: list[Any] = []
 
-
-def parts_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
-    """Return the keys of a node's children as names, positions and keys."""
-    if type(aux) is Statics:
-        return aux.anatomy.data
-    if rule is LIST or rule is TUPLE:
-        return range(arity)
-    return [key.entry for key in rule.keys(aux, arity)]
+    def add_value(self, value: Any, link: Any, holder: Any) -> None:
+        """Add a value, its path and the object or container that it stands in."""
+        self.leaves.append(value)
+        self.links.append(link)
+        self.holders.append(holder)
 
 
 def kinds_of_children(aux: Any) -> list[Kind] | None:
@@ -281,53 +280,68 @@ def take(
         SharedError: Something is met again, and that is to be an error.
         ValueError: `on_shared` is unknown.
     """
-    if on_shared not in ("error", "warn", "allow"):
-        raise ValueError(
-            f"on_shared must be 'error', 'warn' or 'allow', got {clip(on_shared)}"
-        )
+    check_choice(on_shared)
     taken = Taken()
     code = taken.code
-    seen: dict[int, int] = {}
-    open_: set[int] = set()
+    walk = _Flattening(taken, on_shared, copying)
     stack: list[tuple[Any, Any, Any, int]] = [(root, (), None, _MARKED)]
     while stack:
         value, link, holder, place = stack.pop()
         if place == _DONE:
-            open_.discard(id(value))
+            walk.entered.discard(id(value))
             continue
         cls = type(value)
         rule = rule_of(cls)
-        if rule is None or (keep and issubclass(cls, keep)):
-            if place == _INSIDE and not copying and not _is_value(value):
-                code.append((FIXED, None, 0, Constant(value)))
-                continue
+        if rule is not None and not (keep and issubclass(cls, keep)):
+            stack += walk.enter(rule, value, link, holder, place)
+        elif place == _INSIDE and not copying and not _is_value(value):
+            code.append((FIXED, None, 0, Constant(value)))
+        else:
             code.append(_LEAF)
-            taken.leaves.append(value)
-            taken.links.append(link)
-            taken.holders.append(holder)
-            continue
+            taken.add_value(value, link, holder)
+    return taken
+
+
+class _Flattening:
+    """What is known while a graph is flattened.
+
+    Attributes:
+        taken: What was flattened so far.
+        entered: The ids of the containers around.
+    """
+
+    __slots__ = ("_copying", "_on_shared", "_seen", "entered", "taken")
+
+    def __init__(self, taken: Taken, on_shared: OnShared, copying: bool) -> None:
+        self.taken = taken
+        self.entered: set[int] = set()
+        self._on_shared = on_shared
+        self._copying = copying
+        self._seen: dict[int, int] = {}
+
+    def enter(
+        self, rule: Rule, value: Any, link: Any, holder: Any, place: int
+    ) -> list[tuple[Any, Any, Any, int]]:
+        """Add a node to the code; return what comes next, the last child first."""
+        cls = type(value)
+        taken, copying = self.taken, self._copying
         is_object = issubclass(cls, DataNode) and rule.unflatten_into is not None
         if is_object or copying:
-            number = seen.get(id(value))
+            number = self._seen.get(id(value))
             if number is not None:
-                if on_shared != "allow":
-                    _complain(on_shared, taken.first[number], link, value)
-                code.append((REF, None, number, None))
-                taken.again.append((number, link, holder))
-                continue
-        is_variable = is_object and not copying and issubclass(cls, Variable)
-        if is_variable:
-            _count(value, link, taken, seen)
-            code.append((VARIABLE, cls, 0, metadata_of(value)))
-            taken.leaves.append(value)
-            taken.links.append(link)
-            taken.holders.append(holder)
-            continue
+                self._refer(number, value, link, holder)
+                return []
+        if is_object and not copying and issubclass(cls, Variable):
+            self._count(value, link)
+            taken.code.append((VARIABLE, cls, 0, metadata_of(value)))
+            taken.add_value(value, link, holder)
+            return []
+        later: list[tuple[Any, Any, Any, int]] = []
         if not is_object and not copying:
-            if id(value) in open_:
+            if id(value) in self.entered:
                 raise _cycle(link, value)
-            open_.add(id(value))
-            stack.append((value, None, None, _DONE))
+            self.entered.add(id(value))
+            later.append((value, None, None, _DONE))
         if is_object:
             place = _UNCHECKED if is_unchecked(cls) else _MARKED
         elif place:
@@ -335,17 +349,26 @@ def take(
         children, aux = rule.flatten(value)
         arity = len(children)
         if (is_object or copying) and _is_counted(rule, arity):
-            _count(value, link, taken, seen)
-        code.append((NODE if is_object else TREE, rule, arity, aux))
-        if arity:
-            parts = parts_of(rule, aux, arity)
-            below = [
-                (child, (link, part), value, place)
-                for child, part in zip(children, parts, strict=True)
-            ]
-            below.reverse()
-            stack += below
-    return taken
+            self._count(value, link)
+        taken.code.append((NODE if is_object else TREE, rule, arity, aux))
+        keys = keys_of(rule, aux, arity) if arity else ()
+        for child, key in zip(reversed(children), reversed(keys), strict=True):
+            later.append((child, (link, key), value, place))
+        return later
+
+    def _refer(self, number: int, value: Any, link: Any, holder: Any) -> None:
+        """Add a reference to something that was met before."""
+        if self._on_shared != "allow":
+            first = self.taken.first[number]
+            report_shared(self._on_shared, first, link, value, stacklevel=6)
+        self.taken.code.append((REF, None, number, None))
+        self.taken.again.append((number, link, holder))
+
+    def _count(self, value: Any, link: Any) -> None:
+        """Give a number to an object, a variable or a container."""
+        self._seen[id(value)] = len(self.taken.tracked)
+        self.taken.first.append(link)
+        self.taken.tracked.append(value)
 
 
 _DONE: Final = -1
@@ -361,26 +384,35 @@ def _is_value(value: Any) -> bool:
     return looks_like_array(type(value)) or holds_data(value)
 
 
-def _count(value: Any, link: Any, taken: Taken, seen: dict[int, int]) -> None:
-    seen[id(value)] = len(taken.tracked)
-    taken.first.append(link)
-    taken.tracked.append(value)
-
-
 def _is_counted(rule: Rule, arity: int) -> bool:
     """Say whether a container is one that could stand twice: not None, not ()."""
     return arity > 0 or rule.unflatten_into is not None or rule.cls in _MUTABLE
 
 
-def _complain(on_shared: OnShared, first: Any, link: Any, value: Any) -> None:
+def can_be_shared(value: Any) -> bool:
+    """Return whether a node is one that can stand twice: not None, not ()."""
+    rule = rule_of(type(value))
+    return rule is not None and _is_counted(rule, len(rule.flatten(value)[0]))
+
+
+def check_choice(on_shared: OnShared) -> None:
+    """Raise a ValueError unless `on_shared` is one of the known choices."""
+    if on_shared not in ("error", "warn", "allow"):
+        raise ValueError(
+            f"on_shared must be 'error', 'warn' or 'allow', got {clip(on_shared)}"
+        )
+
+
+def report_shared(
+    on_shared: OnShared, first: Any, link: Any, value: Any, stacklevel: int = 3
+) -> None:
+    """Raise an error, or warn, about something that stands in two places."""
     paths = unlink(first), unlink(link)
-    text = (
-        f"the {type(value).__name__} at {_shown(paths[0])} stands again at "
-        f"{_shown(paths[1])}"
-    )
+    what = f"the {type(value).__name__}" if rule_of(type(value)) else "an array"
+    text = f"{what} at {_shown(paths[0])} stands again at {_shown(paths[1])}"
     if on_shared == "error":
         raise SharedError(text, first=paths[0], again=paths[1])
-    warnings.warn(text, stacklevel=4)
+    warnings.warn(text, stacklevel=stacklevel)
 
 
 def _shown(path: tuple[Any, ...]) -> str:

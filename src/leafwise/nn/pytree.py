@@ -44,10 +44,10 @@ from .instance import (
 )
 from .layout import Order
 from .node import object_rule
-from .sizes import tally_text
 from .trace import check as check_level
 from .trace import levels
 from .traits import Traits
+from .traverse import tally_text
 from .variables import Variable, kind_in
 
 

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar
 
 from ..core.auxdata import clip
+from ..core.walk import unlink
 from .arrays import DataNode
 from .change import clone, write
 from .filters import Filter, predicate
 from .graph import merge, split
 from .module import Module
 from .pytree import Pytree
-from .sharing import below, is_node
-from .sizes import rule_of
-from .states import unlink
+from .sharing import is_node
+from .traverse import LEAF, LEAVE, below, traverse
 from .variables import Variable
 
 
@@ -65,25 +65,15 @@ def iter_graph(tree: Any) -> Iterator[tuple[Path, Any]]:
 
     The idea is that of `flax.nnx.iter_graph`.
     """
-    for link, value in _roam(tree):
+    for link, value in _inside_out(tree):
         yield unlink(link), value
 
 
-def _roam(tree: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield everything with linked paths, inner things first."""
-    seen: dict[int, Any] = {}
-    stack: list[tuple[Any, Any, bool]] = [(tree, (), False)]
-    while stack:
-        value, link, done = stack.pop()
-        if done or rule_of(type(value)) is None:
+def _inside_out(tree: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield everything once with linked paths, inner things first; leaves each time."""
+    for event, link, value in traverse(tree):
+        if event is LEAVE or event is LEAF:
             yield link, value
-            continue
-        if id(value) in seen:
-            continue
-        seen[id(value)] = value
-        stack.append((value, link, True))
-        inside = below(value)
-        stack += [(child, (link, part), False) for part, child in reversed(inside)]
 
 
 def iter_modules(tree: Any) -> Iterator[tuple[Path, Module]]:
@@ -108,7 +98,7 @@ def iter_modules(tree: Any) -> Iterator[tuple[Path, Module]]:
 
     The idea is that of `flax.nnx.iter_modules`.
     """
-    for link, value in _roam(tree):
+    for link, value in _inside_out(tree):
         if isinstance(value, Module):
             yield unlink(link), value
 
@@ -161,7 +151,7 @@ def recursive_map(function: Callable[[Path, Any], Any], tree: T) -> T:
     copied = clone(tree)
     results: dict[int, Any] = {}
     kept: list[Any] = []
-    for link, value in [*_roam(copied)]:
+    for link, value in [*_inside_out(copied)]:
         for part, child in below(value):
             if id(child) in results and results[id(child)] is not child:
                 if not isinstance(value, list | dict | DataNode):
@@ -212,7 +202,7 @@ def set_attributes(
     meant = predicate(filters or ...)
     steps = []
     missing = {*attributes}
-    for link, value in _roam(tree):
+    for link, value in _inside_out(tree):
         if not isinstance(value, Pytree) or not meant(unlink(link), value):
             continue
         for name, new in attributes.items():
@@ -246,7 +236,7 @@ def set_metadata(tree: Any, only: Filter = ..., /, **metadata: Any) -> None:
         'm'
     """
     meant = predicate(only)
-    for link, value in _roam(tree):
+    for link, value in _inside_out(tree):
         if isinstance(value, Variable) and meant(unlink(link), value):
             value.set_metadata(**metadata)
 

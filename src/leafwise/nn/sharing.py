@@ -4,28 +4,19 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from ..errors import CycleError, SharedError
+from ..core.walk import unlink
+from ..errors import CycleError
 from .arrays import is_data
 from .filters import Filter, predicate
-from .graphs import OnShared, parts_of, take
+from .graphs import OnShared, can_be_shared, check_choice, report_shared
 from .pytree import Pytree
-from .sizes import rule_of
-from .states import unlink
+from .traverse import AGAIN, CYCLE, ENTER, LEAF, LEAVE, traverse
 from .variables import Variable
 
 
-__all__ = ["below", "find_duplicates", "is_node", "tree_check"]
+__all__ = ["find_duplicates", "is_node", "tree_check"]
 
 Path: TypeAlias = tuple[Any, ...]
-
-
-def below(value: Any) -> list[tuple[Any, Any]]:
-    """Return the children of a value with their names, positions or keys."""
-    rule = rule_of(type(value))
-    if rule is None:
-        return []
-    children, aux = rule.flatten(value)
-    return [*zip(parts_of(rule, aux, len(children)), children, strict=True)]
 
 
 def is_node(value: Any) -> bool:
@@ -59,39 +50,22 @@ def find_duplicates(
     """
     meant = predicate(only)
     found: dict[int, tuple[Any, list[Any]]] = {}
-    open_: set[int] = set()
-    stack: list[tuple[Any, Any, bool]] = [(tree, (), False)]
-    while stack:
-        value, link, done = stack.pop()
-        if done:
-            open_.discard(id(value))
-            continue
-        rule = rule_of(type(value))
-        counts = is_node(value) or (
-            is_data(value) if rule is None else containers and value is not None
-        )
-        if counts:
-            links = found.setdefault(id(value), (value, []))[1]
-            links.append(link)
-            if len(links) > 1:
-                continue
-        elif rule is not None:
-            if id(value) in open_:
-                raise _contains_itself(value, link)
-            open_.add(id(value))
-            stack.append((value, link, True))
-        inside = below(value)
-        stack += [(child, (link, part), False) for part, child in reversed(inside)]
+
+    def counts(value: Any) -> bool:
+        return is_node(value) or (containers and value is not None)
+
+    for event, link, value in traverse(tree, revisit=lambda value: not counts(value)):
+        if event is CYCLE and not counts(value):
+            path = unlink(link)
+            raise CycleError(f"the {type(value).__name__} at {path} contains itself")
+        if event is not LEAVE and (is_data if event is LEAF else counts)(value):
+            found.setdefault(id(value), (value, []))[1].append(link)
     several = ((value, links) for value, links in found.values() if len(links) > 1)
     return [
         [unlink(link) for link in links]
         for value, links in several
         if meant(unlink(links[0]), value)
     ]
-
-
-def _contains_itself(value: Any, link: Any) -> CycleError:
-    return CycleError(f"the {type(value).__name__} at {unlink(link)} contains itself")
 
 
 def tree_check(tree: Any, *, on_shared: OnShared = "error") -> None:
@@ -115,32 +89,26 @@ def tree_check(tree: Any, *, on_shared: OnShared = "error") -> None:
         ...
         leafwise.errors.SharedError: the list at ('a',) stands again at ('b',)
     """
-    open_: dict[int, Any] = {}
-    stack: list[tuple[Any, Any, bool]] = [(tree, (), False)]
-    finished: set[int] = set()
-    while stack:
-        value, link, done = stack.pop()
-        if done:
-            del open_[id(value)]
-            finished.add(id(value))
-            continue
-        if id(value) in open_:
-            first, again = unlink(open_[id(value)]), unlink(link)
-            raise CycleError(
-                f"the {type(value).__name__} at {first or 'the root'} stands again at "
-                f"{again}, inside itself"
-            )
-        if rule_of(type(value)) is None or id(value) in finished:
-            continue
-        open_[id(value)] = link
-        stack.append((value, link, True))
-        inside = below(value)
-        stack += [(child, (link, part), False) for part, child in reversed(inside)]
+    check_choice(on_shared)
+    first: dict[int, tuple[Any, Any]] = {}  # paths and values, which must not go
+    again: list[tuple[Any, Any]] = []
+    arrays: list[tuple[Any, Any]] = []
+    for event, link, value in traverse(tree):
+        if event is CYCLE:
+            raise _inside_itself(first[id(value)][0], link, value)
+        if event is AGAIN and can_be_shared(value):
+            again.append((link, value))
+        elif event is LEAF and id(value) in first:
+            arrays.append((link, value))
+        elif event is ENTER or (event is LEAF and is_data(value)):
+            first.setdefault(id(value), (link, value))
     if on_shared != "allow":
-        take(tree, on_shared=on_shared, copying=True)
-        for paths in find_duplicates(tree):
-            raise SharedError(
-                f"an array at {paths[0]} stands again at {paths[1]}",
-                first=paths[0],
-                again=paths[1],
-            )
+        for link, value in again + arrays:
+            report_shared(on_shared, first[id(value)][0], link, value)
+
+
+def _inside_itself(first: Any, again: Any, value: Any) -> CycleError:
+    return CycleError(
+        f"the {type(value).__name__} at {unlink(first) or 'the root'} stands again at "
+        f"{unlink(again)}, inside itself"
+    )

@@ -32,7 +32,7 @@ from .graphs import (
 )
 from .instance import assign
 from .pytree import Pytree, name_to_kind
-from .sizes import bytes_text, size_of
+from .traverse import bytes_text, size_of
 from .variables import Metadata, Variable, is_frozen, kind_in
 
 

@@ -22,9 +22,9 @@ from ..sentinel import MISSING
 from ..show.text import Block, render
 from .arrays import DataNode
 from .filters import FROZEN
-from .sizes import tally_text
 from .statics import digest, same, snapshots
 from .trace import check, levels
+from .traverse import tally_text
 
 
 __all__ = [

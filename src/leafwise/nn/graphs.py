@@ -281,9 +281,8 @@ def take(
         ValueError: `on_shared` is unknown.
     """
     check_choice(on_shared)
-    taken = Taken()
-    code = taken.code
-    walk = _Flattening(taken, on_shared, copying)
+    walk = _Flattening(on_shared, copying)
+    code = walk.code
     stack: list[tuple[Any, Any, Any, int]] = [(root, (), None, _MARKED)]
     while stack:
         value, link, holder, place = stack.pop()
@@ -298,22 +297,21 @@ def take(
             code.append((FIXED, None, 0, Constant(value)))
         else:
             code.append(_LEAF)
-            taken.add_value(value, link, holder)
-    return taken
+            walk.add_value(value, link, holder)
+    return walk
 
 
-class _Flattening:
-    """What is known while a graph is flattened.
+class _Flattening(Taken):
+    """A graph that is being flattened.
 
     Attributes:
-        taken: What was flattened so far.
         entered: The ids of the containers around.
     """
 
-    __slots__ = ("_copying", "_on_shared", "_seen", "entered", "taken")
+    __slots__ = ("_copying", "_on_shared", "_seen", "entered")
 
-    def __init__(self, taken: Taken, on_shared: OnShared, copying: bool) -> None:
-        self.taken = taken
+    def __init__(self, on_shared: OnShared, copying: bool) -> None:
+        super().__init__()
         self.entered: set[int] = set()
         self._on_shared = on_shared
         self._copying = copying
@@ -324,7 +322,7 @@ class _Flattening:
     ) -> list[tuple[Any, Any, Any, int]]:
         """Add a node to the code; return what comes next, the last child first."""
         cls = type(value)
-        taken, copying = self.taken, self._copying
+        copying = self._copying
         is_object = issubclass(cls, DataNode) and rule.unflatten_into is not None
         if is_object or copying:
             number = self._seen.get(id(value))
@@ -333,8 +331,8 @@ class _Flattening:
                 return []
         if is_object and not copying and issubclass(cls, Variable):
             self._count(value, link)
-            taken.code.append((VARIABLE, cls, 0, metadata_of(value)))
-            taken.add_value(value, link, holder)
+            self.code.append((VARIABLE, cls, 0, metadata_of(value)))
+            self.add_value(value, link, holder)
             return []
         later: list[tuple[Any, Any, Any, int]] = []
         if not is_object and not copying:
@@ -350,25 +348,26 @@ class _Flattening:
         arity = len(children)
         if (is_object or copying) and _is_counted(rule, arity):
             self._count(value, link)
-        taken.code.append((NODE if is_object else TREE, rule, arity, aux))
-        keys = keys_of(rule, aux, arity) if arity else ()
-        for child, key in zip(reversed(children), reversed(keys), strict=True):
-            later.append((child, (link, key), value, place))
+        self.code.append((NODE if is_object else TREE, rule, arity, aux))
+        if arity:
+            keys = keys_of(rule, aux, arity)
+            pairs = zip(reversed(children), reversed(keys), strict=True)
+            later += [(child, (link, key), value, place) for child, key in pairs]
         return later
 
     def _refer(self, number: int, value: Any, link: Any, holder: Any) -> None:
         """Add a reference to something that was met before."""
         if self._on_shared != "allow":
-            first = self.taken.first[number]
+            first = self.first[number]
             report_shared(self._on_shared, first, link, value, stacklevel=6)
-        self.taken.code.append((REF, None, number, None))
-        self.taken.again.append((number, link, holder))
+        self.code.append((REF, None, number, None))
+        self.again.append((number, link, holder))
 
     def _count(self, value: Any, link: Any) -> None:
         """Give a number to an object, a variable or a container."""
-        self._seen[id(value)] = len(self.taken.tracked)
-        self.taken.first.append(link)
-        self.taken.tracked.append(value)
+        self._seen[id(value)] = len(self.tracked)
+        self.first.append(link)
+        self.tracked.append(value)
 
 
 _DONE: Final = -1

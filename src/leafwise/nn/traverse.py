@@ -121,7 +121,9 @@ def traverse(
         if is_done:
             entered.discard(id(value))
             yield LEAVE, link, value
-        elif rule_of(type(value)) is None:
+            continue
+        rule = rule_of(type(value))
+        if rule is None:
             yield LEAF, link, value
         elif id(value) in entered:
             yield CYCLE, link, value
@@ -132,8 +134,10 @@ def traverse(
             entered.add(id(value))
             yield ENTER, link, value
             stack.append((value, link, True))
-            children = reversed(below(value))
-            stack += [(child, (link, key), False) for key, child in children]
+            children, aux = rule.flatten(value)
+            keys = keys_of(rule, aux, len(children))
+            pairs = zip(reversed(children), reversed(keys), strict=True)
+            stack += [(child, (link, key), False) for child, key in pairs]
 
 
 # ------------------------------------------------------------------------ counting

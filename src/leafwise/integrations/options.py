@@ -19,7 +19,7 @@ from ..core.explain import describe
 from ..core.keypath import KeyPath
 from ..core.registry import current
 from ..errors import StructureError
-from ..nn.arrays import DataNode
+from ..nn.checks import DataNode
 from ..nn.traverse import keys_of, rule_of
 from ..nn.variables import Variable
 

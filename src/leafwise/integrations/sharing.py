@@ -21,9 +21,9 @@ from ..core.registry import GLOBAL, install
 from ..core.safely import Frozen
 from ..core.walk import unlink
 from ..errors import TraceError
-from ..nn.arrays import DataNode
-from ..nn.graphs import GraphDef, Taken, build, take
-from ..nn.statics import digest, same
+from ..nn.checks import DataNode
+from ..nn.graph import GraphDef, Taken, build, take
+from ..nn.spec import digest, same
 from ..nn.trace import check, levels
 from ..nn.variables import Variable
 from .options import ARGS, KWARGS, RESULT, Call, Groups, Option, Path, Which, named

@@ -13,10 +13,9 @@ from ..core.safely import shown
 from ..core.walk import unlink
 from ..kinds import Kind
 from ..nn.filters import Filter, judge, predicate
-from ..nn.graphs import GraphDef, Taken, build, kinds_of, take
+from ..nn.graph import GraphDef, Taken, build, kinds_of, take
 from ..nn.states import from_flat_state
-from ..nn.variable_types import Param
-from ..nn.variables import Variable
+from ..nn.variables import Param, Variable
 from ..ops.map import tree_leaves
 from .options import Call, Groups, Names, Numbers, Option, Places, Roots, Which, named
 from .sharing import Fixed, dressed, put_back, put_static, run, take_static, unbind

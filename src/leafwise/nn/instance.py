@@ -1,44 +1,184 @@
-"""One object: how its attributes get their kinds, and keep them.
+"""One object: how its attributes get and keep their kinds, and how it is flattened.
 
-Owns what every object has beside its attributes, its layout, and what is done to it:
-assigning, putting the layout right after others wrote to the `__dict__`, looking it
-through, making it anew from a pickle.
+Owns the decision about an assignment, what is kept with an object, and the rule by
+which it is a node.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from ..core.keys import GetAttrKey
+from ..core.node import Brackets, Rule, Shaped
 from ..core.runner import hooks
+from ..core.safely import class_name
+from ..core.serial import read_value, write_value
 from ..kinds import Kind, Marked
-from .arrays import DataNode, learned
-from .assign import Attribute, decide, recheck
-from .layout import Layout, OwnLayout, layout_of
-from .statics import Statics
+from .checks import (
+    DataNode,
+    Found,
+    data_after_init,
+    data_in_container,
+    data_on_static,
+    find_data,
+    find_marks,
+    holds_others,
+    learned,
+    sort,
+    static_mark_on_data,
+    stray_marks,
+)
+from .spec import (
+    Anatomy,
+    Family,
+    Layout,
+    OwnLayout,
+    Statics,
+    Traits,
+    layout_of,
+    same_statics,
+    statics_for,
+)
 from .trace import levels
 
 
 __all__ = [
+    "Attribute",
     "Shell",
     "assign",
     "blank",
     "check",
+    "decide",
     "finish",
     "is_unchecked",
     "look_through",
+    "object_rule",
     "put",
     "put_layout",
+    "read_statics",
+    "recheck",
     "reconsider",
     "remember",
     "set_building",
     "set_layout",
     "settle",
     "start",
+    "statics_of",
     "store",
+    "write_statics",
 ]
 
-_STATIC: Final = Kind.STATIC
+_STATIC = Kind.STATIC
+
+
+class Attribute(NamedTuple):
+    """What is known of an attribute before it is assigned.
+
+    Attributes:
+        traits: Those of the object's class.
+        name: The name.
+        kind: The kind that it has, None if it is not there yet.
+        building: Whether the object's `__init__` is still running.
+        keyed: What makes a key of the name; an attribute, or an item.
+    """
+
+    traits: Traits
+    name: Any
+    kind: Kind | None
+    building: bool
+    keyed: Callable[[Any], Any] = GetAttrKey
+
+    @property
+    def key(self) -> Any:
+        """The key under which the attribute stands."""
+        return self.keyed(self.name)
+
+    @property
+    def declared(self) -> Kind | None:
+        """The kind that the class declares."""
+        is_item = self.keyed is not GetAttrKey
+        return None if is_item else self.traits.declared.get(self.name)
+
+
+def decide(attribute: Attribute, value: Any, mark: Kind | None) -> Kind:
+    """Return the kind that an attribute gets with a value.
+
+    Args:
+        attribute: The attribute.
+        value: The value, without its mark.
+        mark: What stood around it.
+
+    Raises:
+        KindError: It cannot have this value.
+    """
+    traits = attribute.traits
+    found = sort(value, holds_others)
+    if traits.pytree:
+        _refuse_marks(attribute, value, found)
+    if mark is not None:
+        if mark is _STATIC and traits.pytree and _holds_data(value, found):
+            raise static_mark_on_data(traits.cls, attribute.key, value)
+        return mark
+    declared = attribute.declared
+    known = attribute.kind or declared
+    if known is not None and known is not _STATIC:
+        return known
+    if not _holds_data(value, found):
+        return _STATIC
+    if not traits.pytree or (known is None and found == "data"):
+        return _kind_of_value(value)
+    if declared is not _STATIC and not traits.strict:
+        return _kind_of_value(value)
+    if found == "container":
+        raise data_in_container(traits.cls, attribute.key, value)
+    if attribute.kind is None and attribute.building:
+        return _STATIC  # `recheck` refuses it, if it is still there
+    is_declared = declared is _STATIC
+    raise data_on_static(traits.cls, attribute.key, value, declared=is_declared)
+
+
+def recheck(attribute: Attribute, value: Any) -> Kind:
+    """Look through an attribute that is there, and return its kind.
+
+    Raises:
+        KindError: It is static and holds data, or has marks inside.
+    """
+    traits, kind = attribute.traits, attribute.kind or _STATIC
+    found = sort(value, holds_others)
+    _refuse_marks(attribute, value, found)
+    if kind is not _STATIC or not _holds_data(value, found):
+        return kind
+    if not traits.strict and attribute.declared is not _STATIC:
+        return _kind_of_value(value)
+    raise data_after_init(traits.cls, attribute.key, value)
+
+
+def _refuse_marks(attribute: Attribute, value: Any, found: str) -> None:
+    """Refuse marks that do not stand around what is assigned."""
+    cls = attribute.traits.cls
+    if type(value) is Marked:
+        raise stray_marks(cls, attribute.key, Found((), value))
+    if found == "container":
+        for mark in find_marks(value):
+            raise stray_marks(cls, attribute.key, mark)
+
+
+def _holds_data(value: Any, found: str) -> bool:
+    if found == "container":
+        return next(find_data(value), None) is not None
+    return found == "data"
+
+
+def _kind_of_value(value: Any) -> Kind:
+    """Return the kind that an undeclared attribute gets with data in it."""
+    cls = type(value)
+    traits = getattr(cls, "_leafwise_traits", None)
+    if isinstance(traits, Traits):
+        return traits.kind
+    return getattr(cls, "_leafwise_kind", Kind.DATA)
+
+
 put: Final = object.__setattr__
 
 
@@ -261,3 +401,146 @@ def blank(cls: Any, kinds: Iterable[tuple[str, Kind]]) -> Any:
     made = object.__new__(cls)
     put_layout(made, layout_of(cls._leafwise_traits.family, kinds))
     return made
+
+
+def object_rule(
+    cls: Any,
+    settle: Callable[[Any], Any],
+    put_layout: Callable[[Any, Any], None],
+    remember: Callable[[Any, Statics], None],
+    reconsider: Callable[[Any], None] | None,
+    where: str,
+    adapt: Callable[[type], Rule | None],
+) -> Rule:
+    """Return the rule of a class.
+
+    Args:
+        cls: The class.
+        settle: Takes an object whose attributes are not those of its layout,
+            because somebody wrote to its `__dict__`; puts the layout right and
+            returns the attributes that count.
+        put_layout: Gives a new object its layout.
+        remember: Told of aux data that holds as long as an object's static values are
+            the same ones.
+        reconsider: Called with an object before it is taken apart, if nobody checks
+            its attributes, to find out what is data in it by now.
+        where: File and line that registered the class.
+        adapt: Makes the rule of a subclass.
+    """
+    new = object.__new__
+    put_attributes = attributes_slot(cls).__set__
+
+    def flatten(node: Any) -> tuple[Sequence[Any], Statics]:
+        try:
+            layout = node._leafwise_layout
+            read = layout.read
+            if read is not None and hooks.reader is not None:
+                found: tuple[Sequence[Any], Statics] | None = read(node)
+                if found is not None:
+                    return found
+            values = node.__dict__
+            anatomy = layout.fixed.anatomy
+            if len(values) == len(anatomy.names):
+                children = anatomy.children(values)
+                aux = statics_for(anatomy, anatomy.statics(values))
+                if hooks.reader is not None and aux.is_lasting:
+                    remember(node, aux)
+                return children, aux
+        except (AttributeError, KeyError):
+            pass
+        values = settle(node)
+        anatomy = node._leafwise_layout.fixed.anatomy
+        return anatomy.children(values), statics_for(anatomy, anatomy.statics(values))
+
+    def flatten_unchecked(node: Any) -> tuple[Sequence[Any], Statics]:
+        if reconsider is not None:
+            reconsider(node)
+        return flatten(node)
+
+    def fill(node: Any, aux: Statics, children: Any) -> Any:
+        anatomy = aux.anatomy
+        values = anatomy.ordered((*children, *aux.values))
+        put_attributes(node, dict(zip(anatomy.names, values, strict=True)))
+        put_layout(node, anatomy.layout)
+        return node
+
+    def unflatten(aux: Statics, children: Any) -> Any:
+        return fill(new(cls), aux, children)
+
+    return Rule(
+        cls=cls,
+        name="custom",
+        flatten=flatten if reconsider is None else flatten_unchecked,
+        unflatten=unflatten,
+        keys=lambda aux, _arity: aux.anatomy.keys,
+        brackets=_brackets(cls.__name__),
+        same_aux=same_statics,
+        hash_aux=hash,
+        describe=lambda aux, _arity: f"{class_name(cls)} with {aux.words()}",
+        node_data=lambda aux: dict(zip(aux.anatomy.static, aux.seen, strict=True)),
+        validate=lambda arity, aux: _fits(cls, arity, aux),
+        where=where,
+        adapt=adapt,
+        codec=(
+            write_statics,
+            lambda written: read_statics(cls._leafwise_traits.family, written),
+        ),
+        unflatten_into=fill,
+        form=Shaped("_leafwise_layout", new, put_attributes, put_layout, statics_of),
+    )
+
+
+def attributes_slot(cls: type) -> Any:
+    """Return the descriptor through which the `__dict__` of an object is set."""
+    return next(
+        vars(base)["__dict__"] for base in cls.__mro__ if "__dict__" in vars(base)
+    )
+
+
+def statics_of(layout: Any, values: tuple[Any, ...]) -> Statics:
+    """Return aux data for static values in the order of the layout's anatomy."""
+    return Statics(layout.anatomy, values)
+
+
+def write_statics(aux: Statics) -> Any:
+    """Return aux data as what JSON can hold."""
+    kinds = aux.anatomy.layout.kinds.items()
+    return [
+        [[name, kind.value] for name, kind in kinds],
+        [*map(write_value, aux.seen)],
+    ]
+
+
+def read_statics(family: Family, written: Any) -> Statics:
+    """Return aux data from what JSON held.
+
+    Raises:
+        ValueError: It is malformed.
+    """
+    named, values = written
+    kinds = [(name, Kind(kind)) for name, kind in named]
+    if not all(type(name) is str for name, _ in kinds):
+        raise ValueError("an attribute has no name")
+    anatomy = layout_of(family, kinds).fixed.anatomy
+    if len(anatomy.names) != len(kinds) or len(anatomy.static) != len(values):
+        raise ValueError("as many values as there are static attributes")
+    return Statics(anatomy, tuple(map(read_value, values)))
+
+
+def _fits(cls: type, arity: int, aux: Any) -> bool:
+    return (
+        type(aux) is Statics
+        and type(aux.anatomy) is Anatomy
+        and aux.anatomy.layout.family.cls is cls
+        and len(aux.anatomy.data) == arity
+    )
+
+
+def _brackets(name: str) -> Callable[[Any, int], Brackets]:
+    """Print a node as jax prints a custom one, with the names of its children."""
+
+    def brackets(aux: Statics, _arity: int) -> Brackets:
+        labels = [f"{child}=" for child in aux.anatomy.data]
+        return f"CustomNode({name}[{aux}], [", labels, "])"
+
+    return brackets

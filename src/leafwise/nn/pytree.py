@@ -2,7 +2,7 @@
 
 Owns the class, what its subclasses may say, and how instances are made, copied,
 pickled and printed. What is done to one object is in `instance`, which kind an
-attribute gets is decided in `assign`, how objects are flattened is said in `node`.
+attribute gets and how objects are flattened is owned by `instance`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from ..core.walk import unlink
 from ..errors import KindError
 from ..kinds import Kind
 from ..show.text import Block, render
-from .arrays import learned
-from .checks import Found, find_data
+from .checks import Found, find_data, learned
 from .instance import (
     Shell,
     assign,
@@ -32,6 +31,7 @@ from .instance import (
     check,
     finish,
     look_through,
+    object_rule,
     put,
     put_layout,
     reconsider,
@@ -42,11 +42,9 @@ from .instance import (
     start,
     store,
 )
-from .layout import Order
-from .node import object_rule
+from .spec import Order, Traits
 from .trace import check as check_level
 from .trace import levels
-from .traits import Traits
 from .traverse import tally_text
 from .variables import Variable, kind_in
 

@@ -19,8 +19,8 @@ from ..core.suggestions import is_near
 from ..core.values import alike
 from ..core.walk import unlink
 from ..show.text import Block, render
-from . import statics
-from .arrays import DataNode
+from . import spec
+from .checks import DataNode
 from .filters import Filter, predicates
 from .variables import Variable
 
@@ -336,7 +336,7 @@ def _exact(path: Path) -> Path:
 
 def _same_value(a: Any, b: Any) -> bool:
     if isinstance(a, Variable) and type(a) is type(b):
-        if not statics.same(a.get_metadata(), b.get_metadata()):
+        if not spec.same(a.get_metadata(), b.get_metadata()):
             return False
         a, b = a.get_raw_value(), b.get_raw_value()
     return alike(a, b, typematch=True)

@@ -13,8 +13,8 @@ from ..core.auxdata import is_array_like
 from ..core.builtins import LIST, TUPLE
 from ..core.node import Rule
 from ..core.registry import current
-from .arrays import DataNode
-from .statics import Statics
+from .checks import DataNode
+from .spec import Statics
 
 
 __all__ = [

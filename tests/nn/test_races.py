@@ -151,13 +151,13 @@ def test_objects_that_are_no_nodes_have_one_rule():
     """Whoever asks first makes it."""
     for at in count():
         cls = type("Quiet", (lw.Pytree,), {}, pytree=False)
-        traits = cls._leafwise_traits
+        spec = cls._leafwise_spec
         inner = []
         files = ("nn/spec.py",)
-        with interrupted(lambda: inner.append(traits.rule), at, files) as done:  # noqa: B023
-            rule = traits.rule
+        with interrupted(lambda: inner.append(spec.rule), at, files) as done:  # noqa: B023
+            rule = spec.rule
         assert inner == [rule] * len(done)
-        assert traits.rule is rule
+        assert spec.rule is rule
         if not done:
             break
     assert at > 5

@@ -32,11 +32,11 @@ from .graph import (
     REF,
     TREE,
     VARIABLE,
-    Taken,
-    build,
+    FlatGraph,
+    flatten_graph,
     kinds_of,
     kinds_of_children,
-    take,
+    unflatten_graph,
 )
 from .instance import assign
 from .pytree import Pytree, name_to_kind
@@ -258,7 +258,7 @@ def summary(tree: Any) -> str:
         │   └── [1]: Layer  parameter: 2, state: 1
         └── .tied: Layer    as .layers[0]
     """
-    lines = _lines(take(tree))
+    lines = _lines(flatten_graph(tree))
     for line in reversed(lines):
         if line.above is not None:
             line.above.add(line.counts)
@@ -319,13 +319,13 @@ class _Open(NamedTuple):
     line: _Line
 
 
-def _lines(taken: Taken) -> list[_Line]:
+def _lines(flat: FlatGraph) -> list[_Line]:
     """Return a line for each object, and for the root if it is no bare value."""
     lines: list[_Line] = []
     first: list[tuple[Any, type]] = []  # path and class of what is counted, by number
-    values = zip(taken.leaves, kinds_of(taken.code), strict=True)
+    values = zip(flat.leaves, kinds_of(flat.code), strict=True)
     stack: list[_Open] = []
-    for tag, rule, number, aux in taken.code:
+    for tag, rule, number, aux in flat.code:
         path: Any = ()
         local: Any = ()
         line: _Line | None = None
@@ -441,8 +441,8 @@ def _changed(tree: T, what: Any, change: Callable[[_Owner], bool], name: str) ->
             f"{type(tree).__name__}; for an attribute write {name}(obj, 'attribute')"
         )
     resolve, meant = _reading(tree, what)
-    taken = take(tree, copying=True)
-    fresh: T = build(taken.code, taken.leaves, copying=True)
+    flat = flatten_graph(tree, copying=True)
+    fresh: T = unflatten_graph(flat.code, flat.leaves, copying=True)
     chosen = [*_chosen(fresh, resolve, meant)]
     found = [change(owner) for owner in chosen]
     if what is not MISSING and not any(found):
@@ -587,19 +587,26 @@ def _owners(
             owner = _Owner(value, None, value, kind, keys, names)
             owner.whole = meant(owner, (keys, names), value)
             owners.append(owner)
-        children, aux = rule.flatten(value)
-        kinds = kinds_of_children(aux)
-        parts = keys_of(rule, aux, len(children))
         below = []
-        for place, (key, part, child) in enumerate(
-            zip(rule.keys(aux, len(children)), parts, children, strict=True)
-        ):
-            held, link = owner, ((keys, key), (names, part))
-            if kinds is not None:
-                held = _Owner(value, part, child, kinds[place], *link)
+        for link, child, of_kind in _children(rule, value, keys, names):
+            held = owner
+            if of_kind is not None:
+                held = _Owner(value, link[1][1], child, of_kind, *link)
                 if not isinstance(child, Variable):
                     held.whole = meant(held, link, child)
                     owners.append(held)
             below.append((child, *link, held))
         stack += reversed(below)
     return owners
+
+
+def _children(
+    rule: Rule, value: Any, keys: Any, names: Any
+) -> Iterator[tuple[tuple[Any, Any], Any, Kind | None]]:
+    """Yield for each child its two linked paths, itself, and its kind in an object."""
+    children, aux = rule.flatten(value)
+    kinds: Any = kinds_of_children(aux) or [None] * len(children)
+    parts = keys_of(rule, aux, len(children))
+    known = rule.keys(aux, len(children))
+    for key, part, child, kind in zip(known, parts, children, kinds, strict=True):
+        yield ((keys, key), (names, part)), child, kind

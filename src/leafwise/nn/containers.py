@@ -30,11 +30,11 @@ from .checks import learned
 from .instance import Attribute, decide, read_statics, recheck, write_statics
 from .pytree import Pytree
 from .spec import (
-    Anatomy,
     Family,
+    FieldLayout,
     Layout,
     OwnLayout,
-    Statics,
+    StaticMetadata,
     layout_of,
     picker,
     same_statics,
@@ -64,7 +64,7 @@ def _container_rule(cls: Any, base: Any) -> Rule:
         return (*children, *items) if children else items, (aux, more)
 
     def fill(node: Any, aux: Any, children: Any) -> Any:
-        start = len(aux[0].anatomy.data)
+        start = len(aux[0].field_layout.data)
         base.unflatten_into(node, aux[0], children[:start])
         node._leafwise_put(aux[1], children[start:])
         return node
@@ -73,7 +73,7 @@ def _container_rule(cls: Any, base: Any) -> Rule:
         return fill(object.__new__(cls), aux, children)
 
     def keys(aux: Any, _arity: int) -> Sequence[Any]:
-        return (*aux[0].anatomy.keys, *aux[1].anatomy.keys)
+        return (*aux[0].field_layout.keys, *aux[1].field_layout.keys)
 
     def brackets(aux: Any, _arity: int) -> Brackets:
         inside = ", ".join(filter(None, map(repr, aux)))
@@ -88,20 +88,27 @@ def _container_rule(cls: Any, base: Any) -> Rule:
         brackets=brackets,
         same_aux=_same_pairs,
         hash_aux=hash,
-        describe=lambda aux, _arity: (
-            f"{class_name(cls)} with items: {aux[1].words()}; "
-            f"attributes: {aux[0].words()}"
-        ),
+        describe=functools.partial(_described, cls),
         validate=lambda arity, aux: _fits(base, arity, aux),
         where=base.where,
         adapt=base.adapt,
         unflatten_into=fill,
-        codec=(
-            lambda aux: [write_statics(aux[0]), cls._leafwise_write_items(aux[1])],
-            lambda written: (
-                base.codec[1](written[0]),
-                cls._leafwise_read_items(written[1]),
-            ),
+        codec=_codec(cls, base),
+    )
+
+
+def _described(cls: Any, aux: Any, _arity: int) -> str:
+    items, attributes = aux[1].describe(), aux[0].describe()
+    return f"{class_name(cls)} with items: {items}; attributes: {attributes}"
+
+
+def _codec(cls: Any, base: Any) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """Return what writes and reads the aux data: attributes, then items."""
+    return (
+        lambda aux: [write_statics(aux[0]), cls._leafwise_write_items(aux[1])],
+        lambda written: (
+            base.codec[1](written[0]),
+            cls._leafwise_read_items(written[1]),
         ),
     )
 
@@ -111,9 +118,9 @@ def _same_pairs(a: Any, b: Any) -> bool:
 
 
 def _fits(base: Rule, arity: int, aux: Any) -> bool:
-    if type(aux) is not tuple or len(aux) != 2 or type(aux[1]) is not Statics:
+    if type(aux) is not tuple or len(aux) != 2 or type(aux[1]) is not StaticMetadata:
         return False
-    items = len(aux[1].anatomy.data)
+    items = len(aux[1].field_layout.data)
     return items <= arity and base.validate(arity - items, aux[0])
 
 
@@ -122,9 +129,11 @@ class Container(Pytree):
 
     if TYPE_CHECKING:
 
-        def _leafwise_take(self) -> tuple[Sequence[Any], Statics]: ...
+        def _leafwise_take(self) -> tuple[Sequence[Any], StaticMetadata]: ...
 
-        def _leafwise_put(self, aux: Statics, children: Sequence[Any]) -> None: ...
+        def _leafwise_put(
+            self, aux: StaticMetadata, children: Sequence[Any]
+        ) -> None: ...
 
     _leafwise_item_key: Callable[[Any], Any]
 
@@ -140,7 +149,7 @@ class Container(Pytree):
         if type(value) is Marked:
             mark, value = value.kind, value.value
         key = type(self)._leafwise_item_key
-        attribute = Attribute(self._leafwise_traits, name, kind, True, key)
+        attribute = Attribute(self._leafwise_spec, name, kind, True, key)
         return value, decide(attribute, value, mark)
 
     def _leafwise_recheck(self, name: Any, value: Any, kind: Kind) -> Kind:
@@ -148,11 +157,11 @@ class Container(Pytree):
         if type(value) in (learned.plain if kind is _STATIC else learned.settled):
             return kind
         key = type(self)._leafwise_item_key
-        return recheck(Attribute(self._leafwise_traits, name, kind, False, key), value)
+        return recheck(Attribute(self._leafwise_spec, name, kind, False, key), value)
 
 
 class Positions:
-    """How the items of a `List` come apart: an `Anatomy` for positions.
+    """How the items of a `List` come apart: an `FieldLayout` for positions.
 
     Attributes:
         kinds: The kind of each item.
@@ -332,18 +341,18 @@ class List(Container, MutableSequence[T], Generic[T]):
             )
         return place + size if place < 0 else place
 
-    def _leafwise_take(self) -> tuple[Sequence[Any], Statics]:
-        anatomy: Any = positions(self._leafwise_item_kinds)
+    def _leafwise_take(self) -> tuple[Sequence[Any], StaticMetadata]:
+        fields: Any = positions(self._leafwise_item_kinds)
         items = self._leafwise_items
-        return anatomy.children(items), Statics(anatomy, anatomy.statics(items))
+        return fields.children(items), StaticMetadata(fields, fields.statics(items))
 
     def _leafwise_put(self, aux: Any, children: Sequence[Any]) -> None:
-        anatomy = aux.anatomy
+        fields = aux.field_layout
         items: list[Any] = [*children]
-        for place, value in zip(anatomy.static, aux.values, strict=True):
+        for place, value in zip(fields.static, aux.values, strict=True):
             items.insert(place, value)
         _put(self, "_leafwise_items", items)
-        _put(self, "_leafwise_item_kinds", [*anatomy.kinds])
+        _put(self, "_leafwise_item_kinds", [*fields.kinds])
 
     def _leafwise_check(self, key: Any, value: Any) -> None:
         if not isinstance(key, int):
@@ -372,15 +381,15 @@ class List(Container, MutableSequence[T], Generic[T]):
 
     @classmethod
     def _leafwise_write_items(cls, aux: Any) -> Any:
-        return [[*aux.anatomy.mark], [*map(write_value, aux.seen)]]
+        return [[*aux.field_layout.mark], [*map(write_value, aux.seen)]]
 
     @classmethod
-    def _leafwise_read_items(cls, written: Any) -> Statics:
+    def _leafwise_read_items(cls, written: Any) -> StaticMetadata:
         mark, values = written
-        anatomy: Any = Positions(tuple(mark))
-        if len(anatomy.static) != len(values):
+        fields: Any = Positions(tuple(mark))
+        if len(fields.static) != len(values):
             raise ValueError("as many values as there are static items")
-        return Statics(anatomy, tuple(map(read_value, values)))
+        return StaticMetadata(fields, tuple(map(read_value, values)))
 
     def _leafwise_recheck_items(self) -> None:
         kinds = self._leafwise_item_kinds
@@ -500,7 +509,7 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls._leafwise_family = Family(cls, cls._leafwise_traits.order, DictKey)
+        cls._leafwise_family = Family(cls, cls._leafwise_spec.order, DictKey)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make a dict without items."""
@@ -568,18 +577,18 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
             else:
                 super().__delattr__(name)
 
-    def _leafwise_anatomy(self) -> Anatomy:
-        return self._leafwise_item_layout.fixed.anatomy
+    def _leafwise_fields(self) -> FieldLayout:
+        return self._leafwise_item_layout.fixed.field_layout
 
-    def _leafwise_take(self) -> tuple[Sequence[Any], Statics]:
-        anatomy, items = self._leafwise_anatomy(), self._leafwise_items
-        return anatomy.children(items), Statics(anatomy, anatomy.statics(items))
+    def _leafwise_take(self) -> tuple[Sequence[Any], StaticMetadata]:
+        fields, items = self._leafwise_fields(), self._leafwise_items
+        return fields.children(items), StaticMetadata(fields, fields.statics(items))
 
-    def _leafwise_put(self, aux: Statics, children: Sequence[Any]) -> None:
-        anatomy = aux.anatomy
-        values = anatomy.ordered((*children, *aux.values))
-        _put(self, "_leafwise_items", dict(zip(anatomy.names, values, strict=True)))
-        _put(self, "_leafwise_item_layout", anatomy.layout)
+    def _leafwise_put(self, aux: StaticMetadata, children: Sequence[Any]) -> None:
+        fields = aux.field_layout
+        values = fields.ordered((*children, *aux.values))
+        _put(self, "_leafwise_items", dict(zip(fields.names, values, strict=True)))
+        _put(self, "_leafwise_item_layout", fields.layout)
 
     def _leafwise_check(self, key: Any, value: Any) -> None:
         if key in self._leafwise_layout.kinds:
@@ -612,11 +621,11 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
             super()._leafwise_drop(key)
 
     @classmethod
-    def _leafwise_write_items(cls, aux: Statics) -> Any:
+    def _leafwise_write_items(cls, aux: StaticMetadata) -> Any:
         return write_statics(aux)
 
     @classmethod
-    def _leafwise_read_items(cls, written: Any) -> Statics:
+    def _leafwise_read_items(cls, written: Any) -> StaticMetadata:
         return read_statics(cls._leafwise_family, written)
 
     def _leafwise_recheck_items(self) -> None:
@@ -646,4 +655,4 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
         return Block(f"{type(self).__name__}({{", [*items, *rest], "})")
 
 
-Dict._leafwise_family = Family(Dict, Dict._leafwise_traits.order, DictKey)
+Dict._leafwise_family = Family(Dict, Dict._leafwise_spec.order, DictKey)

@@ -27,13 +27,13 @@ from .graph import (
     REF,
     TREE,
     VARIABLE,
+    FlatGraph,
     GraphDef,
     M,
     OnShared,
-    Taken,
-    build,
+    flatten_graph,
     kinds_of,
-    take,
+    unflatten_graph,
 )
 from .states import State, left_over, stored, unknown, view
 from .traverse import keys_of, rule_of
@@ -118,13 +118,13 @@ def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
 
     The idea is that of `flax.nnx.split`.
     """
-    taken = take_whole(node, on_shared)
-    chosen, rest = select(taken, filters or (...,))
+    flat = flatten_whole(node, on_shared)
+    chosen, rest = select(flat, filters or (...,))
     if rest:
         raise ValueError(
-            left_over([(unlink(taken.links[i]), taken.leaves[i]) for i in rest])
+            left_over([(unlink(flat.links[i]), flat.leaves[i]) for i in rest])
         )
-    return GraphDef(tuple(taken.code)), *(nested(taken, places) for places in chosen)
+    return GraphDef(tuple(flat.code)), *(nested(flat, places) for places in chosen)
 
 
 def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
@@ -153,9 +153,9 @@ def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
 
     The idea is that of `flax.nnx.state`.
     """
-    taken = take_whole(node, on_shared)
-    chosen, _ = select(taken, filters or (...,))
-    states = [nested(taken, places) for places in chosen]
+    flat = flatten_whole(node, on_shared)
+    chosen, _ = select(flat, filters or (...,))
+    states = [nested(flat, places) for places in chosen]
     return tuple(states) if len(states) > 1 else states[0]
 
 
@@ -175,13 +175,13 @@ def graphdef(node: M) -> GraphDef[M]:
         >>> nn.graphdef(one) == nn.graphdef(other)
         True
     """
-    return GraphDef(tuple(take_whole(node, "allow").code))
+    return GraphDef(tuple(flatten_whole(node, "allow").code))
 
 
-def take_whole(node: Any, on_shared: OnShared) -> Taken:
+def flatten_whole(node: Any, on_shared: OnShared) -> FlatGraph:
     """Take a graph apart whose root is no bare value."""
     require_whole(node)
-    return take(node, on_shared=on_shared)
+    return flatten_graph(node, on_shared=on_shared)
 
 
 def require_whole(node: Any) -> None:
@@ -197,15 +197,15 @@ def require_whole(node: Any) -> None:
         )
 
 
-def select(taken: Taken, filters: Sequence[Filter]) -> tuple[Selected, list[int]]:
+def select(flat: FlatGraph, filters: Sequence[Filter]) -> tuple[Selected, list[int]]:
     """Return the places of the values for each filter, and those of the rest."""
     tests = predicates(filters)
     chosen: Selected = [[] for _ in tests]
     rest: list[int] = []
     look = any(map(needs_path, tests))
-    kinds = kinds_of(taken.code) if any(map(needs_kind, tests)) else None
-    for place, value in enumerate(taken.leaves):
-        path = unlink(taken.links[place]) if look else ()
+    kinds = kinds_of(flat.code) if any(map(needs_kind, tests)) else None
+    for place, value in enumerate(flat.leaves):
+        path = unlink(flat.links[place]) if look else ()
         for test, places in zip(tests, chosen, strict=True):
             if (
                 test(path, value)
@@ -219,12 +219,12 @@ def select(taken: Taken, filters: Sequence[Filter]) -> tuple[Selected, list[int]
     return chosen, rest
 
 
-def nested(taken: Taken, places: Iterable[int]) -> State:
+def nested(flat: FlatGraph, places: Iterable[int]) -> State:
     """Return values as nested dicts; each level is made once."""
     root: dict[Any, Any] = {}
     levels: dict[int, dict[Any, Any]] = {id(()): root}
     for place in places:
-        link, key = taken.links[place]
+        link, key = flat.links[place]
         missing = []
         while link and id(link) not in levels:
             missing.append(link)
@@ -233,7 +233,7 @@ def nested(taken: Taken, places: Iterable[int]) -> State:
         for inner in reversed(missing):
             level = level.setdefault(inner[1], {})
             levels[id(inner)] = level
-        level[key] = taken.leaves[place]
+        level[key] = flat.leaves[place]
     return view(root)
 
 
@@ -269,7 +269,7 @@ def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False)
     leaves = _leaves_for(graphdef, level)
     if copy:
         leaves = [x.copy() if isinstance(x, Variable) else x for x in leaves]
-    made: M = build(graphdef._code, leaves)
+    made: M = unflatten_graph(graphdef._code, leaves)
     return made
 
 
@@ -618,16 +618,16 @@ def pop(node: Any, *filters: Filter) -> Any:
     """
     if not filters:
         raise ValueError("pop takes at least one filter: what to take out")
-    taken = take_whole(node, "allow")
-    chosen, _ = select(taken, filters)
+    flat = flatten_whole(node, "allow")
+    chosen, _ = select(flat, filters)
     places = {place for part in chosen for place in part}
-    popped = {id(taken.leaves[place]) for place in places}
-    found = [(taken.holders[place], taken.links[place]) for place in places]
+    popped = {id(flat.leaves[place]) for place in places}
+    found = [(flat.holders[place], flat.links[place]) for place in places]
     found += [
         (holder, link)
-        for number, link, holder in taken.again
-        if id(taken.tracked[number]) in popped
-        and isinstance(taken.tracked[number], Variable)
+        for number, link, holder in flat.again
+        if id(flat.tracked[number]) in popped
+        and isinstance(flat.tracked[number], Variable)
     ]
     for holder, link in found:
         if not isinstance(holder, dict) and not _drops(holder, link[1]):
@@ -636,7 +636,7 @@ def pop(node: Any, *filters: Filter) -> Any:
                 f"Cannot pop key {shown(path[-1])} at {path}: it stands in a "
                 f"{type(holder).__name__}"
             )
-    states = [nested(taken, part) for part in chosen]
+    states = [nested(flat, part) for part in chosen]
     for holder, link in found:
         if isinstance(holder, dict):
             del holder[link[1]]
@@ -674,9 +674,9 @@ def clone(tree: T, *, variables: bool = True) -> T:
 
     The idea is that of `flax.nnx.clone`.
     """
-    taken = take(tree, copying=True, keep=() if variables else (Variable,))
-    leaves = map(_copied_leaf, taken.leaves) if variables else taken.leaves
-    made: T = build(taken.code, leaves, copying=True)
+    flat = flatten_graph(tree, copying=True, keep=() if variables else (Variable,))
+    leaves = map(_copied_leaf, flat.leaves) if variables else flat.leaves
+    made: T = unflatten_graph(flat.code, leaves, copying=True)
     return made
 
 

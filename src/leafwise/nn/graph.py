@@ -1,6 +1,6 @@
 """Graphs as codes: the structure of objects that may share and contain one another.
 
-A graph is taken apart in one walk, by an explicit stack: objects and variables are
+A graph is flattened in one walk, by an explicit stack: objects and variables are
 counted as they are met, and where one is met again there is a reference to its number.
 `GraphDef` is what is left without the values. Identity is kept by holding the objects,
 never by their bare ids.
@@ -27,22 +27,22 @@ from ..errors import CycleError, SharedError
 from ..kinds import Kind
 from .checks import DataNode, holds_data, looks_like_array
 from .instance import is_unchecked
-from .spec import Constant, Statics
+from .spec import Constant, StaticMetadata
 from .traverse import keys_of, rule_of
 from .variables import Metadata, Variable, is_frozen, kind_in, metadata_of
 
 
 __all__ = [
+    "FlatGraph",
     "GraphDef",
     "OnShared",
-    "Taken",
-    "build",
     "can_be_shared",
     "check_choice",
+    "flatten_graph",
     "kinds_of",
     "kinds_of_children",
     "report_shared",
-    "take",
+    "unflatten_graph",
 ]
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _text(code: Sequence[Entry]) -> Iterator[str]:
         if tag in (NODE, TREE):
             name = _name_of(rule, aux)
             labels = [f"{key}=".lstrip(".") for key in rule.keys(aux, number)]
-            said = f"{aux!r}" if type(aux) is Statics else ""
+            said = f"{aux!r}" if type(aux) is StaticMetadata else ""
             lead = [", "] * number if said else ["", *[", "] * (number - 1)]
             pairs = zip(lead, labels, strict=True) if number else ()
             yield f"{name}({said}"
@@ -189,11 +189,11 @@ def _name_of(rule: Rule, aux: Any) -> str:
     return str(kept.__name__)
 
 
-# ------------------------------------------------------------------ taking apart
+# ------------------------------------------------------------------- flattening
 
 
-class Taken:
-    """A graph that was taken apart.
+class FlatGraph:
+    """A graph that was flattened.
 
     Attributes:
         code: One entry for each thing that was met.
@@ -226,15 +226,15 @@ class Taken:
 
 def kinds_of_children(aux: Any) -> list[Kind] | None:
     """Return the kinds of an object's children, None if a node is no object."""
-    if type(aux) is Statics:
+    if type(aux) is StaticMetadata:
         return _kinds_in(aux)
-    if type(aux) is tuple and len(aux) == 2 and type(aux[1]) is Statics:
+    if type(aux) is tuple and len(aux) == 2 and type(aux[1]) is StaticMetadata:
         return _kinds_in(aux[0]) + _kinds_in(aux[1])
     return None
 
 
-def _kinds_in(aux: Statics) -> list[Kind]:
-    return [aux.anatomy.kind_of(child) for child in aux.anatomy.data]
+def _kinds_in(aux: StaticMetadata) -> list[Kind]:
+    return [aux.field_layout.kind_of(child) for child in aux.field_layout.data]
 
 
 def kinds_of(code: Iterable[Entry]) -> list[Kind]:
@@ -255,14 +255,14 @@ def kinds_of(code: Iterable[Entry]) -> list[Kind]:
     return found
 
 
-def take(
+def flatten_graph(
     root: Any,
     *,
     on_shared: OnShared = "allow",
     copying: bool = False,
     keep: tuple[type, ...] = (),
-) -> Taken:
-    """Take a graph apart, each object and each variable once.
+) -> FlatGraph:
+    """Flatten a graph: take each object and each variable once.
 
     In the plain containers of an object with `pytree=False`, whose attributes nobody
     marks one by one, only what is data is a value, and what is left of an array of one
@@ -272,7 +272,7 @@ def take(
         root: An object, or a container with objects in it.
         on_shared: What to do where something is met again.
         copying: Whether containers are counted too, and variables are nodes.
-        keep: Types of what is a value, though it could be taken apart.
+        keep: Types of what is a value, though it could be flattened.
 
     Raises:
         CycleError: A container contains itself, with no object in between.
@@ -300,7 +300,7 @@ def take(
     return walk
 
 
-class _Flattening(Taken):
+class _Flattening(FlatGraph):
     """A graph that is being flattened.
 
     Attributes:
@@ -318,7 +318,7 @@ class _Flattening(Taken):
 
     def enter(
         self, rule: Rule, value: Any, link: Any, holder: Any, place: int
-    ) -> list[tuple[Any, Any, Any, int]]:
+    ) -> Sequence[tuple[Any, Any, Any, int]]:
         """Add a node to the code; return what comes next, the last child first."""
         cls = type(value)
         copying = self._copying
@@ -327,12 +327,14 @@ class _Flattening(Taken):
             number = self._seen.get(id(value))
             if number is not None:
                 self._refer(number, value, link, holder)
-                return []
+                return ()
         if is_object and not copying and issubclass(cls, Variable):
             self._count(value, link)
             self.code.append((VARIABLE, cls, 0, metadata_of(value)))
-            self.add_value(value, link, holder)
-            return []
+            self.leaves.append(value)
+            self.links.append(link)
+            self.holders.append(holder)
+            return ()
         later: list[tuple[Any, Any, Any, int]] = []
         if not is_object and not copying:
             if id(value) in self.entered:
@@ -426,10 +428,10 @@ def _cycle(link: Any, value: Any) -> CycleError:
     )
 
 
-# --------------------------------------------------------------- putting together
+# ----------------------------------------------------------------- unflattening
 
 
-def build(
+def unflatten_graph(
     code: Iterable[Entry],
     leaves: Iterable[Any],
     *,
@@ -437,7 +439,7 @@ def build(
     tracked: list[Any] | None = None,
     reuse: Mapping[int, Any] = MappingProxyType({}),
 ) -> Any:
-    """Put a graph together from its code and its values.
+    """Unflatten a graph: return it, made of its code and its values.
 
     Args:
         code: The code.
@@ -456,24 +458,14 @@ def build(
         if tag == LEAF:
             value = next(rest)
         elif tag == VARIABLE:
-            value = next(rest)
-            known = reuse.get(len(tracked))
-            if known is not None:
-                known.update_from_state(value)
-                value = known
-            tracked.append(value)
-        elif tag == FIXED:
-            value = aux.value
-        elif tag == REF:
-            value = tracked[number]
-            if value is _UNMADE:
-                raise CycleError("a cycle goes through a container that is immutable")
+            value = _refilled(next(rest), tracked, reuse)
+        elif tag == FIXED or tag == REF:
+            value = aux.value if tag == FIXED else _made_before(tracked[number])
         else:
             counts = tag == NODE or (copying and _is_counted(rule, number))
             place = len(tracked) if counts else -1
             if tag == NODE:
-                known = reuse.get(place)
-                value = object.__new__(rule.cls) if known is None else known
+                value = _unfilled(rule.cls, reuse.get(place))
             else:
                 value = _empty(rule.cls, aux) if copying else _UNMADE
             if place >= 0:
@@ -491,6 +483,27 @@ def build(
         else:
             return value
     raise ValueError("a code without a root")
+
+
+def _made_before(value: Any) -> Any:
+    if value is _UNMADE:
+        raise CycleError("a cycle goes through a container that is immutable")
+    return value
+
+
+def _unfilled(cls: type, known: Any) -> Any:
+    """Return a new object, or the one that is filled anew."""
+    return object.__new__(cls) if known is None else known
+
+
+def _refilled(value: Any, tracked: list[Any], reuse: Mapping[int, Any]) -> Any:
+    """Return a variable, or the one that takes its values and is kept."""
+    known = reuse.get(len(tracked))
+    if known is not None:
+        known.update_from_state(value)
+        value = known
+    tracked.append(value)
+    return value
 
 
 _UNMADE: Final = object()
@@ -531,7 +544,7 @@ def _copied(aux: Any) -> Any:
         return tuple(map(_copied, aux))
     if type(aux) is Metadata:
         return Metadata(dict(zip(*aux.seen, strict=True)))
-    return Statics(aux.anatomy, aux.seen)
+    return StaticMetadata(aux.field_layout, aux.seen)
 
 
 install(

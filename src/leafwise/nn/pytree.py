@@ -42,7 +42,7 @@ from .instance import (
     start,
     store,
 )
-from .spec import Order, Traits
+from .spec import ClassSpec, Order
 from .trace import check as check_level
 from .trace import levels
 from .traverse import tally_text
@@ -130,12 +130,12 @@ class Pytree(Shell, metaclass=PytreeMeta):
     __slots__ = ()
 
     if TYPE_CHECKING:  # what `_adopt` puts in
-        _leafwise_traits: Traits
+        _leafwise_spec: ClassSpec
 
     def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
         """Make an object that has no attributes yet, and knows it."""
         made = object.__new__(cls)
-        put_layout(made, cls._leafwise_traits.family.root)
+        put_layout(made, cls._leafwise_spec.family.root)
         set_building(made, True)
         return made
 
@@ -156,17 +156,17 @@ class Pytree(Shell, metaclass=PytreeMeta):
         """Return the rule by which instances are flattened."""
 
         def adapt(sub: Any) -> Rule | None:
-            return sub._leafwise_rule(where) if sub._leafwise_traits.pytree else None
+            return sub._leafwise_rule(where) if sub._leafwise_spec.pytree else None
 
-        prepare = None if cls._leafwise_traits.pytree else reconsider
+        prepare = None if cls._leafwise_spec.pytree else reconsider
         return object_rule(cls, settle, put_layout, remember, prepare, where, adapt)
 
     @classmethod
     def _leafwise_dataclass(cls, options: dict[str, Any]) -> type[Any]:
         """Make the class a dataclass that keeps its own `repr`."""
         made = dataclasses.dataclass(cls, **{"repr": False, **options})
-        made._leafwise_traits.forget()
-        _ = made._leafwise_traits.declared
+        made._leafwise_spec.forget()
+        _ = made._leafwise_spec.declared
         return made
 
     # ------------------------------------------------------------------ attributes
@@ -260,10 +260,10 @@ def _adopt(cls: Any, **options: Any) -> None:
             f"{cls.__qualname__} has __slots__, but the attributes of a Pytree are "
             "kept in its __dict__; leave __slots__ (or slots=True) out"
         )
-    bases = (vars(base).get("_leafwise_traits") for base in cls.__mro__[1:])
-    base = next((traits for traits in bases if traits is not None), None)
-    cls._leafwise_traits = Traits(cls, base, scope=_scope_of(cls), **options)
-    if cls._leafwise_traits.pytree:
+    bases = (vars(base).get("_leafwise_spec") for base in cls.__mro__[1:])
+    base = next((spec for spec in bases if spec is not None), None)
+    cls._leafwise_spec = ClassSpec(cls, base, scope=_scope_of(cls), **options)
+    if cls._leafwise_spec.pytree:
         announced.tell(cls)
 
 
@@ -354,7 +354,7 @@ def name_to_kind(obj: Pytree) -> Mapping[str, Kind]:
     """
     _require_pytree("name_to_kind", obj)
     values = settle(obj)
-    kinds: Mapping[str, Kind] = obj._leafwise_layout.fixed.anatomy.mapping
+    kinds: Mapping[str, Kind] = obj._leafwise_layout.fixed.field_layout.mapping
     held = {
         name: kind_in(kinds[name], type(value), frozen=value._leafwise_is_frozen)
         for name, value in values.items()
@@ -422,7 +422,7 @@ def _objects_in(obj: Any) -> Iterable[Found]:
     children, aux = rule.flatten(obj)
     for key, child in zip(rule.keys(aux, len(children)), children, strict=True):
         for path, value in find_data([child]):
-            if isinstance(value, Pytree) and value._leafwise_traits.pytree:
+            if isinstance(value, Pytree) and value._leafwise_spec.pytree:
                 yield Found((key, *path[1:]), value)
 
 

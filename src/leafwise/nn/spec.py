@@ -28,14 +28,14 @@ from ..kinds import KIND, Data, Kind, Marked, Static
 
 
 __all__ = [
-    "Anatomy",
+    "ClassSpec",
     "Constant",
     "Family",
+    "FieldLayout",
     "Layout",
     "Order",
     "OwnLayout",
-    "Statics",
-    "Traits",
+    "StaticMetadata",
     "digest",
     "layout_of",
     "picker",
@@ -79,7 +79,7 @@ class Family:
 
 def _family(cls: Any, items: bool) -> Family:
     """Find the family of the attributes of a class, or that of its items."""
-    return cls._leafwise_family if items else cls._leafwise_traits.family  # type: ignore[no-any-return]  # set where the class is made
+    return cls._leafwise_family if items else cls._leafwise_spec.family  # type: ignore[no-any-return]  # set where the class is made
 
 
 class Layout:
@@ -101,7 +101,7 @@ class Layout:
     def __init__(self, family: Family, kinds: dict[str, Kind]) -> None:
         self.family = family
         self.kinds = kinds
-        self._anatomy: Anatomy | None = None
+        self._anatomy: FieldLayout | None = None
         self._next: dict[tuple[str, str | None], Layout] = {}
         self.quick: dict[Any, Layout] = {}
         self.read: Callable[[Any], tuple[tuple[Any, ...], Any] | None] | None = None
@@ -113,11 +113,11 @@ class Layout:
         return self
 
     @property
-    def anatomy(self) -> Anatomy:
+    def field_layout(self) -> FieldLayout:
         """Return what is to be known for flattening."""
         made = self._anatomy
         if made is None:
-            made = self._anatomy = Anatomy(self)
+            made = self._anatomy = FieldLayout(self)
         return made
 
     def having(self, name: str, kind: Kind) -> Layout | OwnLayout:
@@ -192,7 +192,7 @@ def layout_of(family: Family, kinds: Iterable[tuple[str, Kind]]) -> Layout | Own
     return layout
 
 
-class Anatomy:
+class FieldLayout:
     """How objects of one layout come apart.
 
     Attributes:
@@ -201,7 +201,7 @@ class Anatomy:
         data: The names of the children, in leaf order.
         static: The names of the rest, sorted.
         keys: The key of each child.
-        mark: What two anatomies share if objects of both have the same children
+        mark: What two field layouts share if objects of both have the same children
             and the same static attributes, in whatever order they came.
         children: Takes the attributes of an object, returns its children.
         statics: Takes the attributes of an object, returns its static values.
@@ -260,8 +260,8 @@ class Anatomy:
         return _anatomy, (layout.family, tuple(layout.kinds.items()))
 
 
-def _anatomy(family: Family, kinds: Iterable[tuple[str, Kind]]) -> Anatomy:
-    return layout_of(family, kinds).fixed.anatomy
+def _anatomy(family: Family, kinds: Iterable[tuple[str, Kind]]) -> FieldLayout:
+    return layout_of(family, kinds).fixed.field_layout
 
 
 def picker(keys: Iterable[Any]) -> Callable[[Any], tuple[Any, ...]]:
@@ -278,53 +278,53 @@ _UNCHANGING: Final = _SCALARS | {BuiltinFunctionType, FunctionType, type}
 _MAX_DEPTH: Final = 100
 
 
-class Statics:
+class StaticMetadata:
     """The static part of one object: aux data of its node.
 
     Attributes:
-        anatomy: How the object comes apart.
-        values: Its static values, in the order of `anatomy.static`.
+        field_layout: Which fields the object has, and of which kind.
+        values: Its static values, in the order of `field_layout.static`.
         seen: The same, as they were at that time.
     """
 
-    __slots__ = ("anatomy", "seen", "values")
+    __slots__ = ("field_layout", "seen", "values")
 
-    def __init__(self, anatomy: Anatomy, values: tuple[Any, ...]) -> None:
-        self.anatomy = anatomy
+    def __init__(self, fields: FieldLayout, values: tuple[Any, ...]) -> None:
+        self.field_layout = fields
         self.values = values
         self.seen = snapshots(values)
 
     def __eq__(self, other: object) -> bool:
-        if type(other) is not Statics:
+        if type(other) is not StaticMetadata:
             return NotImplemented
         return same_statics(self, other)
 
     def __hash__(self) -> int:
-        return hash((self.anatomy.mark, digest(self.seen)))
+        return hash((self.field_layout.mark, digest(self.seen)))
 
     @property
     def is_lasting(self) -> bool:
         """Whether an object with the same values, one by one, has this static part."""
         return self.seen is self.values
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Say in words what the object has, as errors do."""
-        anatomy = self.anatomy
-        kinds = ((child, anatomy.kind_of(child)) for child in anatomy.data)
+        fields = self.field_layout
+        kinds = ((child, fields.kind_of(child)) for child in fields.data)
         data = [
             f"{child}" if kind is Kind.DATA else f"{child} ({kind.value})"
             for child, kind in kinds
         ]
         parts = [f"data {', '.join(data)}"] if data else []
-        if anatomy.static:
+        if fields.static:
             parts.append(f"static {self!r}")
         return "; ".join(parts) or "no attributes"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Statics, (self.anatomy, self.seen)
+        return StaticMetadata, (self.field_layout, self.seen)
 
     def __repr__(self) -> str:
-        pairs = zip(self.anatomy.static, self.seen, strict=True)
+        pairs = zip(self.field_layout.static, self.seen, strict=True)
         return ", ".join(f"{name}={shown(value)}" for name, value in pairs)
 
 
@@ -357,26 +357,26 @@ class Constant:
         return repr(self.seen)
 
 
-def statics_for(anatomy: Anatomy, values: tuple[Any, ...]) -> Statics:
+def statics_for(fields: FieldLayout, values: tuple[Any, ...]) -> StaticMetadata:
     """Return the static part of an object; the last one made, if it is just that.
 
     Numbers and texts that are identical need no look inside, and objects that were
     built alike often share them.
     """
-    last = anatomy.last
+    last = fields.last
     if last is not None and all(map(is_, last.values, values)):
-        return last  # type: ignore[no-any-return]  # as many values, by the anatomy
-    made = Statics(anatomy, values)
+        return last  # type: ignore[no-any-return]  # as many values, by the fields
+    made = StaticMetadata(fields, values)
     if _SCALARS.issuperset(map(type, values)):
-        anatomy.last = made
+        fields.last = made
     return made
 
 
-def same_statics(a: Statics, b: Statics) -> bool:
+def same_statics(a: StaticMetadata, b: StaticMetadata) -> bool:
     """Say whether two objects have the same attributes and the same static part."""
     if a is b:
         return True
-    mine, other = a.anatomy, b.anatomy
+    mine, other = a.field_layout, b.field_layout
     return (mine is other or mine.mark == other.mark) and same(a.seen, b.seen)
 
 
@@ -498,7 +498,7 @@ _ORDERS: Final = ("name", "insertion")
 _BY_NAME: Final = {"Data": Kind.DATA, "Static": Kind.STATIC}
 
 
-class Traits:
+class ClassSpec:
     """What holds for all objects of one class.
 
     Attributes:
@@ -529,7 +529,7 @@ class Traits:
     def __init__(
         self,
         cls: type,
-        base: Traits | None,
+        base: ClassSpec | None,
         *,
         pytree: bool | None,
         order: Order | None,
@@ -584,9 +584,9 @@ class Traits:
     def _read(self) -> dict[str, Kind]:
         declared: dict[str, Kind] = {}
         for base in reversed(self.cls.__mro__):
-            traits = vars(base).get("_leafwise_traits")
-            if isinstance(traits, Traits):
-                declared |= traits._own()
+            spec = vars(base).get("_leafwise_spec")
+            if isinstance(spec, ClassSpec):
+                declared |= spec._own()
         return declared
 
     def _own(self) -> dict[str, Kind]:

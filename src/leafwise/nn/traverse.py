@@ -14,7 +14,7 @@ from ..core.builtins import LIST, TUPLE
 from ..core.node import Rule
 from ..core.registry import current
 from .checks import DataNode
-from .spec import Statics
+from .spec import StaticMetadata
 
 
 __all__ = [
@@ -41,8 +41,8 @@ def rule_of(cls: Any) -> Rule | None:
     """Return the rule of a type, also of objects that are no nodes of trees."""
     rule = current.view.rules.get(cls) or current.view.resolve(cls)
     if rule is None and issubclass(cls, DataNode):
-        traits = getattr(cls, "_leafwise_traits", None)
-        return None if traits is None else traits.rule
+        spec = getattr(cls, "_leafwise_spec", None)
+        return None if spec is None else spec.rule
     return rule
 
 
@@ -75,8 +75,8 @@ def bytes_text(count: int) -> str:
 
 def keys_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
     """Return the keys of a node's children as names, positions and keys."""
-    if type(aux) is Statics:
-        return aux.anatomy.data
+    if type(aux) is StaticMetadata:
+        return aux.field_layout.data
     if rule is LIST or rule is TUPLE:
         return range(arity)
     return [key.entry for key in rule.keys(aux, arity)]

@@ -459,7 +459,7 @@ def unflatten_graph(
             value = next(rest)
         elif tag == VARIABLE:
             value = _refilled(next(rest), tracked, reuse)
-        elif tag == FIXED or tag == REF:
+        elif tag in (FIXED, REF):
             value = aux.value if tag == FIXED else _made_before(tracked[number])
         else:
             counts = tag == NODE or (copying and _is_counted(rule, number))

@@ -434,7 +434,7 @@ def unfreeze(tree: T, selector: Any = MISSING, /) -> T:
 
 
 def _changed(tree: T, what: Any, change: Callable[[_Owner], bool], name: str) -> T:
-    """Return a tree in which the parameters that are meant are changed."""
+    """Return a tree in which the selected parameters are changed."""
     if rule_of(type(tree)) is None:
         raise TypeError(
             f"{name} takes an object, a variable or a container with these, got a bare "
@@ -491,8 +491,8 @@ class _Owner:
         keys: Its path, a linked list of keys.
         names: The same of names, positions and keys.
         leaves: How many leaves it has.
-        chosen: How many of them are meant.
-        whole: Whether it is meant as a whole.
+        chosen: How many of them are selected.
+        whole: Whether it is selected as a whole.
     """
 
     __slots__ = (
@@ -521,7 +521,7 @@ class _Owner:
 
 
 def _reading(tree: Any, what: Any) -> tuple[Callable[[Any], Rule | None] | None, Meant]:
-    """Return how far to look into a tree, and what says of something if it is meant.
+    """Return how far to look into a tree, and what tells whether something is selected.
 
     A selector looks at the tree, and at each place where something stands; all else
     looks at the graph, where each thing stands once, and at objects that are no trees.
@@ -544,10 +544,10 @@ def _reading(tree: Any, what: Any) -> tuple[Callable[[Any], Rule | None] | None,
 def _chosen(
     tree: Any, resolve: Callable[[Any], Rule | None] | None, meant: Meant
 ) -> Iterator[_Owner]:
-    """Yield what is meant as a whole.
+    """Yield what is selected as a whole.
 
     Raises:
-        ValueError: Only a part of something is meant.
+        ValueError: Only a part of something is selected.
     """
     for owner in _owners(tree, resolve, meant):
         if owner.whole or (owner.leaves and owner.chosen == owner.leaves):
@@ -562,7 +562,7 @@ def _chosen(
 def _owners(
     tree: Any, resolve: Callable[[Any], Rule | None] | None, meant: Meant
 ) -> list[_Owner]:
-    """Return what has a kind of its own, with how much of it is meant."""
+    """Return what has a kind of its own, with how much of it is selected."""
     owners: list[_Owner] = []
     none = _Owner(None, None, None, Kind.DATA, (), ())
     seen: dict[int, Any] = {}

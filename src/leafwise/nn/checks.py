@@ -88,7 +88,7 @@ class DataNode:
 
 
 def is_data(value: Any) -> bool:
-    """Say whether a value that is assigned to an attribute makes it data.
+    """Return whether a value that is assigned to an attribute makes it data.
 
     Arrays, our own classes (`Pytree` and what builds on it) and types registered
     with `register_data_type` do; all else is static, containers of arrays included.
@@ -171,7 +171,7 @@ def sort(value: Any, holds_others: Callable[[Any], bool]) -> str:
 
 
 def _classify(value: Any) -> tuple[bool, bool]:
-    """Say whether a value is data, and whether that holds for its whole type."""
+    """Return whether a value is data, and whether that holds for its whole type."""
     cls = type(value)
     if cls is Marked:
         return False, False
@@ -212,7 +212,7 @@ _IS: Final = (
 
 
 def looks_like_array(cls: type) -> bool:
-    """Say whether a type has what arrays have, be it for one number only."""
+    """Return whether a type has what arrays have, be it for one number only."""
     return (
         hasattr(cls, "shape")
         and hasattr(cls, "dtype")
@@ -224,7 +224,7 @@ def looks_like_array(cls: type) -> bool:
 
 
 def _is_loaded(cls: type) -> bool:
-    """Say whether the package of a type is loaded, and not only half of it."""
+    """Return whether the package of a type is loaded, and not only half of it."""
     package = sys.modules.get(cls.__module__.partition(".")[0])
     return not getattr(getattr(package, "__spec__", None), "_initializing", False)
 
@@ -233,7 +233,7 @@ _SEQUENCES: Final = (list, tuple, set, frozenset, deque, UserList)
 _HOLDERS: Final = (*_SEQUENCES, Mapping, functools.partial, types.SimpleNamespace)
 
 Apart = Callable[[Any], tuple[Sequence[Any], Sequence[Any]]]
-"""Takes a value apart one level deep: returns what it holds, and the keys of it."""
+"""Flattens a value one level deep: returns what it holds, and the keys."""
 
 foreign: Final[list[Callable[[Any], tuple[str, Apart] | None]]] = []
 """Functions that say of a value which framework knows it as a node, and how."""
@@ -255,7 +255,7 @@ class Found(NamedTuple):
 
 
 def holds_others(value: Any) -> bool:
-    """Say whether a value that is no data is of a type that could hold some."""
+    """Return whether a value that is no data is of a type that could hold some."""
     cls = type(value)
     if issubclass(cls, _HOLDERS):
         return True
@@ -274,7 +274,7 @@ def _rule_of(cls: type) -> Rule | None:
 
 
 def framework_of(value: Any) -> tuple[str, Apart] | None:
-    """Return the framework that knows a value as a node, and how it comes apart."""
+    """Return the framework that knows a value as a node, and how it is flattened."""
     return next(filter(None, (find(value) for find in foreign)), None)
 
 
@@ -344,7 +344,7 @@ def find_data(value: Any) -> Iterator[Found]:
 
 
 def holds_data(value: Any) -> bool:
-    """Say whether a value is data, or has some inside."""
+    """Return whether a value is data, or has some inside."""
     found = sort(value, holds_others)
     if found == "container":
         return next(find_data(value), None) is not None
@@ -496,7 +496,7 @@ def _refusal(
 
 
 def _others(value: Any) -> str:
-    """Say how much more there is."""
+    """Return how much more there is, as text."""
     if _is_data(value):
         return ""
     more = sum(1 for _ in find_data(value)) - 1

@@ -161,7 +161,7 @@ class Container(Pytree):
 
 
 class Positions:
-    """How the items of a `List` come apart: an `FieldLayout` for positions.
+    """How the items of a `List` are flattened: a `FieldLayout` for positions.
 
     Attributes:
         kinds: The kind of each item.
@@ -201,7 +201,7 @@ _known_positions = functools.lru_cache(maxsize=256)(Positions)
 
 
 def positions(kinds: Sequence[Kind]) -> Positions:
-    """Return how a list of items of these kinds comes apart."""
+    """Return how a list of items of these kinds is flattened."""
     mark = tuple([kind._value_ for kind in kinds])
     return _known_positions(mark) if len(mark) <= _FEW else Positions(mark)
 

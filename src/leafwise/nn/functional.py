@@ -78,7 +78,7 @@ def split(node: Any, *filters: Filter, on_shared: OnShared = ...) -> Any: ...
 
 
 def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
-    """Take an object apart into its structure and its values.
+    """Split an object into its structure and its values.
 
     Each object and each variable counts once, however many names it has. The states
     hold the variables of the object themselves.
@@ -96,7 +96,7 @@ def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
     Raises:
         CycleError: A container contains itself, with no object in between.
         SharedError: An object stands again, and that is to be an error.
-        TypeError: `node` is a bare value, or a filter is none.
+        TypeError: `node` is a bare value, or something is not a filter.
         ValueError: The filters leave values over.
 
     Example:
@@ -179,7 +179,7 @@ def graphdef(node: M) -> GraphDef[M]:
 
 
 def flatten_whole(node: Any, on_shared: OnShared) -> FlatGraph:
-    """Take a graph apart whose root is no bare value."""
+    """Flatten a graph whose root is not a bare value."""
     require_whole(node)
     return flatten_graph(node, on_shared=on_shared)
 
@@ -603,7 +603,7 @@ def pop(node: Any, *filters: Filter) -> Any:
     Raises:
         ValueError: No filter was given, or a value stands in a list or another place
             that cannot be taken away; nothing is changed then.
-        TypeError: `node` is a bare value, or a filter is none.
+        TypeError: `node` is a bare value, or something is not a filter.
 
     Example:
         >>> import leafwise as lw

@@ -380,12 +380,12 @@ right in one that does not; in a container in such a one."""
 
 
 def _is_value(value: Any) -> bool:
-    """Say whether something in a container is a value: data, or a number of numpy."""
+    """Return whether something in a container is a value: data, or a number of numpy."""
     return looks_like_array(type(value)) or holds_data(value)
 
 
 def _is_counted(rule: Rule, arity: int) -> bool:
-    """Say whether a container is one that could stand twice: not None, not ()."""
+    """Return whether a container is one that could stand twice: not None, not ()."""
     return arity > 0 or rule.unflatten_into is not None or rule.cls in _MUTABLE
 
 

@@ -273,7 +273,7 @@ def _remember(before: Layout | OwnLayout, after: Layout | OwnLayout, step: Any) 
 
 
 def _is_kept_elsewhere(cls: type, name: str) -> bool:
-    """Say whether the class has a property, or the like, of this name."""
+    """Return whether the class has a property, or the like, of this name."""
     if name == "__orig_class__":  # typing sets it, and does not mind if it cannot
         raise AttributeError(name)
     for base in cls.__mro__:
@@ -389,7 +389,7 @@ def reconsider(obj: Any) -> None:
 
 
 def is_unchecked(cls: type) -> bool:
-    """Say whether nobody checks the attributes of a class's objects."""
+    """Return whether nobody checks the attributes of a class's objects."""
     spec = getattr(cls, "_leafwise_spec", None)
     return spec is not None and not spec.pytree
 

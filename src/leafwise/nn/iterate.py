@@ -40,7 +40,7 @@ Path: TypeAlias = tuple[Any, ...]
 
 
 def is_node(value: Any) -> bool:
-    """Say whether a value is an object or a variable."""
+    """Return whether a value is an object or a variable."""
     return isinstance(value, Pytree | Variable)
 
 
@@ -249,7 +249,7 @@ def set_attributes(
 
     Args:
         tree: An object, or a container with objects in it.
-        *filters: Which objects are meant; none given means all.
+        *filters: Which objects; all without a filter.
         raise_if_not_found: Whether each attribute must be found at least once.
         **attributes: The values, by name.
 
@@ -295,7 +295,7 @@ def set_metadata(tree: Any, only: Filter = ..., /, **metadata: Any) -> None:
 
     Args:
         tree: An object, or a container with objects in it.
-        only: Which variables are meant.
+        only: Which variables.
         **metadata: The metadata, by name.
 
     Example:
@@ -374,7 +374,7 @@ def with_attributes(tree: T, *filters: Filter, **attributes: Any) -> T:
 
     Args:
         tree: An object, or a container with objects in it; it is not changed.
-        *filters: Which objects are meant; none given means all.
+        *filters: Which objects; all without a filter.
         **attributes: The values, by name.
 
     Raises:

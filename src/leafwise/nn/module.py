@@ -323,7 +323,7 @@ def capture(
         state for each type.
 
     Raises:
-        TypeError: There is no module, or a type is none.
+        TypeError: There is no module, or something is not a type of variables.
         ValueError: Nothing has the name of a type.
         StructureError: `init` has a value where there is no module; the function is
             not called then.

@@ -1,8 +1,8 @@
 """`Pytree`: the base of classes whose instances are trees.
 
 Owns the class, what its subclasses may say, and how instances are made, copied,
-pickled and printed. What is done to one object is in `instance`, which kind an
-attribute gets and how objects are flattened is owned by `instance`.
+pickled and printed. What is done to one object, which kind an attribute gets
+and how objects are flattened is owned by `instance`.
 """
 
 from __future__ import annotations
@@ -340,7 +340,7 @@ def name_to_kind(obj: Pytree) -> Mapping[str, Kind]:
         obj: An instance of a `Pytree` class.
 
     Raises:
-        TypeError: It is none.
+        TypeError: `obj` is no instance of a `Pytree` class.
 
     Example:
         >>> import leafwise as lw

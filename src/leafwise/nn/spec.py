@@ -193,7 +193,7 @@ def layout_of(family: Family, kinds: Iterable[tuple[str, Kind]]) -> Layout | Own
 
 
 class FieldLayout:
-    """How objects of one layout come apart.
+    """How objects of one layout are flattened.
 
     Attributes:
         layout: The layout.
@@ -373,7 +373,7 @@ def statics_for(fields: FieldLayout, values: tuple[Any, ...]) -> StaticMetadata:
 
 
 def same_statics(a: StaticMetadata, b: StaticMetadata) -> bool:
-    """Say whether two objects have the same attributes and the same static part."""
+    """Return whether two objects have the same attributes and the same static part."""
     if a is b:
         return True
     mine, other = a.field_layout, b.field_layout
@@ -418,7 +418,7 @@ def _snapshot(value: Any, copies: dict[int, Any], depth: int) -> Any:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Say whether two static values are the same. Never raises."""
+    """Return whether two static values are the same. Never raises."""
     if a is b:
         return True
     try:
@@ -562,7 +562,7 @@ class ClassSpec:
 
     @property
     def rule(self) -> Any:
-        """The rule by which objects come apart, whether they are nodes or not."""
+        """The rule by which objects are flattened, whether they are nodes or not."""
         made = self._made
         if "rule" not in made:  # another thread's may come first, and is the rule then
             made.setdefault("rule", self.cls._leafwise_rule(""))  # type: ignore[attr-defined]  # a Pytree

@@ -2,7 +2,7 @@
 
 A variable is a node with the one child `value`; its metadata are part of the
 structure. Operators work on the value and give bare values. The types that everybody
-knows are in `variable_types`.
+knows stand at the end.
 """
 
 from __future__ import annotations
@@ -186,14 +186,14 @@ class Variable(DataNode, Generic[T]):
             )
 
     def has_metadata(self, name: str) -> bool:
-        """Say whether there is a piece of metadata of that name."""
+        """Return whether there is a piece of metadata of that name."""
         return name in self._leafwise_metadata
 
     def del_metadata(self, name: str) -> None:
         """Delete a piece of metadata.
 
         Raises:
-            KeyError: There is none of that name.
+            KeyError: There is no metadata of that name.
         """
         check(self, f".{name}")
         rest = dict(self._leafwise_metadata)
@@ -335,7 +335,7 @@ def make_variable(cls: type[V], value: Any, metadata: dict[str, Any]) -> V:
 
 
 def is_frozen(metadata: Mapping[str, Any]) -> bool:
-    """Say whether a variable with some metadata is frozen."""
+    """Return whether a variable with some metadata is frozen."""
     mark = metadata.get(FROZEN)
     return mark is True
 
@@ -344,7 +344,7 @@ def kind_in(attribute: Kind, cls: type[Variable], *, frozen: bool) -> Kind:
     """Return the kind of a variable that an attribute of some kind holds.
 
     Args:
-        attribute: The kind of the attribute; `DATA` if there is none. That it was
+        attribute: The kind of the attribute; `DATA` without one. That it was
             frozen once does not freeze a variable that is assigned to it.
         cls: The type of the variable.
         frozen: Whether it is frozen.
@@ -463,7 +463,7 @@ class Metadata:
 
 
 def same_metadata(a: Metadata, b: Metadata) -> bool:
-    """Say whether two variables have the same metadata."""
+    """Return whether two variables have the same metadata."""
     return a is b or same(a.seen, b.seen)
 
 

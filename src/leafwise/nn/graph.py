@@ -380,7 +380,7 @@ right in one that does not; in a container in such a one."""
 
 
 def _is_value(value: Any) -> bool:
-    """Return whether something in a container is a value: data, or a number of numpy."""
+    """Return whether something in a container is a value: data, or of numpy."""
     return looks_like_array(type(value)) or holds_data(value)
 
 

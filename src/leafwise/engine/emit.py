@@ -225,18 +225,18 @@ def reader_after(meetings: int) -> Callable[[Any, str], _Reader | None]:
         if shape.sights < meetings:
             return None
         try:
-            return _make_reader(shape.anatomy, memory)
+            return _make_reader(shape.field_layout, memory)
         except RecursionError:  # the caller is deep in a stack of its own
             return None
 
     return offer
 
 
-def _make_reader(anatomy: Any, memory: str) -> _Reader:
+def _make_reader(field_layout: Any, memory: str) -> _Reader:
     """Return a function that flattens objects of a shape, or returns None.
 
     Args:
-        anatomy: The anatomy of the shape; see `Shaped`.
+        field_layout: The field layout of the shape; see `Shaped`.
         memory: The attribute in which an object keeps its aux data of the last time.
 
     Returns:
@@ -246,12 +246,12 @@ def _make_reader(anatomy: Any, memory: str) -> _Reader:
     text = Text()
     data, static = (
         [f"values[{text.constant(name)}]" for name in names]
-        for names in (anatomy.data, anatomy.static)
+        for names in (field_layout.data, field_layout.static)
     )
     same = [f"{value} is known[{place}]" for place, value in enumerate(static)]
     expected = [
-        f"aux.anatomy is {text.constant(anatomy)}",
-        f"len(values) == {len(anatomy.names)}",
+        f"aux.field_layout is {text.constant(field_layout)}",
+        f"len(values) == {len(field_layout.names)}",
     ]
     text.lines += [
         "def read(node):",

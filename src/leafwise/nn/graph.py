@@ -308,7 +308,7 @@ class _Flattening(FlatGraph):
     def __init__(self, on_shared: OnShared, copying: bool) -> None:
         super().__init__()
         self.entered: set[int] = set()
-        self._on_shared = on_shared
+        self._on_shared: OnShared = on_shared
         self._copying = copying
         self._seen: dict[int, int] = {}
 

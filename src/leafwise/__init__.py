@@ -114,7 +114,6 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .dataclasses import dataclass as dataclass
     from .kinds import data as data
     from .kinds import field as field
-    from .kinds import parameter as parameter
     from .kinds import static as static
     from .nn.checks import is_data as is_data
     from .nn.checks import register_data_type as register_data_type
@@ -125,7 +124,6 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .selection.diff import tree_diff as tree_diff
     from .selection.edit import at as at
     from .selection.merge import tree_merge as tree_merge
-    from .selection.overrides import override as override
     from .selection.partition import tree_combine as tree_combine
     from .selection.partition import tree_partition as tree_partition
 
@@ -159,14 +157,13 @@ _HOMES: Final = {
     "core.fields": "register_dataclass",
     "core.serial": "register_codec",
     "dataclasses": "dataclass",
-    "kinds": "data field parameter static",
+    "kinds": "data field static",
     "nn.checks": "is_data register_data_type",
     "nn.containers": "Dict List",
     "nn.pytree": "Pytree check_pytree",
     "selection.diff": "tree_diff",
     "selection.edit": "at",
     "selection.merge": "tree_merge",
-    "selection.overrides": "override",
     "selection.partition": "tree_combine tree_partition",
 }
 """The modules that are loaded when one of their names is first asked for."""
@@ -217,9 +214,7 @@ __all__ = [
     "lookup",
     "namespace",
     "namespaces",
-    "override",
     "parallel",
-    "parameter",
     "prefix_errors",
     "register_codec",
     "register_data_type",

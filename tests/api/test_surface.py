@@ -85,7 +85,6 @@ def test_what_two_rooms_have_is_one_thing():
         "dataclass",
         "field",
         "is_data",
-        "parameter",
         "register_data_type",
         "static",
     }

@@ -297,8 +297,8 @@ class EditError(LeafwiseError, ValueError):
         >>> lw.at({"size": (1, 2)})["size[0]"].delete()
         Traceback (most recent call last):
         ...
-        leafwise.errors.EditError: the tuple at ['size'] has as many children as its \
-class says: its children can be set, but none can be deleted, inserted or renamed
+        leafwise.errors.EditError: the tuple at ['size'] has a fixed number of \
+children: they can be set, but not deleted, inserted or renamed
     """
 
     def __init__(self, message: str, *, path: tuple[Any, ...] | None = None) -> None:

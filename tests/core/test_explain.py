@@ -199,7 +199,7 @@ def test_strict_names_what_is_deeper():
         [
             "tree 1 does not have the structure of the first tree, in 1 place:",
             "  at [1]: expected a leaf, got tuple of length 2",
-            "hint: strict=True takes no tree that is deeper than the first",
+            "hint: strict=True accepts no tree that is deeper than the first",
         ]
     )
     assert lw.tree_map(lambda x, y: y, [1, 2], [1, (2, 3)]) == [1, (2, 3)]

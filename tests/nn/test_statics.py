@@ -185,8 +185,8 @@ def test_differences_are_told():
 def test_objects_are_explained():
     """Also those that are leaves."""
     assert lw.explain_leaf(Point()) == (
-        "a node: Point follows Pytree, which was registered globally at leafwise"
+        "a node: Point inherits from Pytree, which was registered globally at leafwise"
     )
     assert lw.explain_leaf(nn.Object()) == (
-        "a leaf: Object is a subclass of Pytree that chose to be one"
+        "a leaf: Object is a subclass of Pytree that opted to be a leaf"
     )

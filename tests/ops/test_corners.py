@@ -60,7 +60,8 @@ def test_explaining_an_inherited_registration():
     lw.register_static(Base, inherit=True)
     local = "test_explaining_an_inherited_registration.<locals>."
     assert lw.explain_leaf(Sub()).startswith(
-        f"a node: {local}Sub follows {local}Base, which was registered globally at "
+        f"a node: {local}Sub inherits from {local}Base, which was registered globally "
+        "at "
     )
 
 

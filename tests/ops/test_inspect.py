@@ -219,7 +219,7 @@ def test_a_leaf_cannot_be_taken_apart(value, options, shown):
     """The leaf is shown, clipped, with its type."""
     with pytest.raises(lw.StructureError) as caught:
         lw.tree_flatten_one_level(value, **options)
-    assert str(caught.value) == f"a leaf has no children to take apart: {shown}"
+    assert str(caught.value) == f"a leaf has no children to flatten: {shown}"
     assert lw.tree_children(value, **options) == []
 
 
@@ -374,7 +374,7 @@ def test_explaining_options():
         "a leaf: none_is_leaf=True was given"
     )
     for stop in (int, (int, str), lambda x: True):
-        assert lw.explain_leaf(1, stop) == "a leaf: is_leaf says so"
+        assert lw.explain_leaf(1, stop) == "a leaf: is_leaf matches it"
     assert lw.explain_leaf([1], int) == "a node: list is a built-in node type"
 
 

@@ -199,6 +199,9 @@ WALKS = [
     *("tree_map, strict", "tree_map_shared", "tree_map_shared, strict"),
     *("tree_map_with_path", "tree_broadcast_prefix", "tree_broadcast_common"),
     *("prefix_errors", "equality_errors", "tree_equal", "tree_unzip", "tree_mask"),
+    *("tree_diff", "tree_map_outer", "tree_zip_outer", "to_flat", "from_flat"),
+    *("tree_partition", "tree_filter", "tree_labels", "tree_update"),
+    *("at", "at, places", "at, types"),
 ]
 
 
@@ -256,7 +259,7 @@ def test_a_strict_map_takes_what_is_a_leaf_for_the_predicate(is_leaf):
         assert str(error.value) == (
             "tree 1 does not have the structure of the first tree, in 1 place:\n"
             "  at ['b']: expected a leaf, got tuple of length 1\n"
-            "hint: strict=True takes no tree that is deeper than the first"
+            "hint: strict=True accepts no tree that is deeper than the first"
         )
     with pytest.raises(lw.StructureError):
         lw.tree_map_shared(row, one, other, strict=True)

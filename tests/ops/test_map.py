@@ -545,7 +545,7 @@ def test_strict_refuses_deeper_trees(function):
     text = (
         "tree 1 does not have the structure of the first tree, in 1 place:\n"
         "  at [1]: expected a leaf, got list of length 1\n"
-        "hint: strict=True takes no tree that is deeper than the first"
+        "hint: strict=True accepts no tree that is deeper than the first"
     )
     called = []
     failed = failure(
@@ -563,7 +563,7 @@ def test_strict_with_bare_leaves_and_none():
     assert failure(lw.tree_map, max, 1, None, strict=True)[1] == (
         "tree 1 does not have the structure of the first tree, in 1 place:\n"
         "  at the root: expected a leaf, got None\n"
-        "hint: strict=True takes no tree that is deeper than the first"
+        "hint: strict=True accepts no tree that is deeper than the first"
     )
     pair = lw.tree_map(lambda x, y: (x, y), 1, None, strict=True, none_is_leaf=True)
     assert pair == (1, None)

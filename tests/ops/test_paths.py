@@ -170,7 +170,7 @@ def test_map_with_path_over_several_trees():
     assert str(caught.value) == (
         "tree 1 does not have the structure of the first tree, in 1 place:\n"
         "  at ['a']: expected a leaf, got list of length 1\n"
-        "hint: strict=True takes no tree that is deeper than the first"
+        "hint: strict=True accepts no tree that is deeper than the first"
     )
 
 

@@ -121,7 +121,7 @@ def test_deleting_where_it_cannot_be():
         lw.tree_visit(TREE, drop)
     assert str(error.value) == (
         "a child of the Point at ['a'] cannot be deleted: only lists, tuples, deques "
-        "and dicts have a changing number of children"
+        "and dicts can change their number of children"
     )
     with pytest.raises(lw.StructureError, match="the root of a tree cannot be"):
         lw.tree_visit(3, drop)
@@ -136,7 +136,7 @@ def test_deep_trees_and_cycles():
     assert sum(1 for _ in lw.tree_walk(tree)) == 5001
     knot = [1]
     knot.append(knot)
-    with pytest.raises(lw.CycleError, match=r"\[1\] leads back up"):
+    with pytest.raises(lw.CycleError, match=r"\[1\] is its own ancestor"):
         lw.tree_visit(knot)
     with pytest.raises(lw.CycleError):
         [*lw.tree_walk(knot)]

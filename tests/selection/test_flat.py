@@ -78,7 +78,7 @@ def test_any_tree_comes_back_with_one_like_it(tree, sep):
 @given(every_tree())
 def test_strict_tables_are_lossless_or_refused(tree):
     """There is no tree that comes back as another one."""
-    flat = flat_or(tree, " would come back as something else; ")
+    flat = flat_or(tree, "from_flat could not restore ")
     assert flat is None or same(lw.selection.from_flat(flat), tree)
 
 
@@ -119,8 +119,8 @@ def test_what_would_not_come_back_is_refused(tree, what):
     with pytest.raises(lw.EditError) as error:
         lw.selection.to_flat(tree)
     assert str(error.value) == (
-        f"{what} would come back as something else; with strict=False, from_flat needs "
-        "a tree like this one"
+        f"from_flat could not restore {what}; pass strict=False if it will be given a "
+        "tree like this one"
     )
     assert same(
         lw.selection.from_flat(lw.selection.to_flat(tree, strict=False), tree), tree
@@ -141,16 +141,19 @@ def test_leaves_of_one_name_are_refused():
     )
     with pytest.raises(lw.EditError) as error:
         lw.selection.to_flat([Both(1, 2)], strict=False)
-    assert str(error.value) == "two leaves have the name '[0].x', one at [0].x"
+    assert str(error.value) == "two leaves have the name '[0].x'; one is at [0].x"
 
 
 @pytest.mark.parametrize(
     ("items", "error", "text"),
     [
-        ({"a": 1, "a.b": 2}, lw.EditError, "'a.b' is inside of what is a value itself"),
+        (
+            {"a": 1, "a.b": 2}, lw.EditError,
+            "'a.b' is below a name that has a value itself",
+        ),
         (
             {"a.b": 2, "a": 1}, lw.EditError,
-            "'a' is a value, and there is something inside of it",
+            "'a' has a value, and so have names below it",
         ),
         (
             {"a[0]": 1, "a[2]": 2}, lw.EditError,
@@ -158,16 +161,19 @@ def test_leaves_of_one_name_are_refused():
         ),
         (
             {"a[0]": 1, "a.b": 2}, lw.EditError,
-            "names and positions are mixed in one place: 0, 'b'",
+            "names and positions are mixed at one level: 0, 'b'",
         ),
         ([("a", 1), ("a", 2)], lw.EditError, "two items have the name 'a'"),
         (
             {"a[1.5]": 1}, lw.PathError,
-            "'a[1.5]' has the key 1.5, and without `like` a key is text, or a position",
+            "'a[1.5]' has the key 1.5; without `like`, keys are strings or positions",
         ),
-        ({"a..b": 1}, lw.PathError, "'a..b' has an empty key at 2; it is written ['']"),
-        ({"a[0": 1}, lw.PathError, "'a[0': the [ at 1 is not closed"),
-        ({"a[0]b": 1}, lw.PathError, "'a[0]b': '.' or [ is missing at 4"),
+        (
+            {"a..b": 1}, lw.PathError,
+            "'a..b' has an empty key at character 2; write it as ['']",
+        ),
+        ({"a[0": 1}, lw.PathError, "'a[0': the [ at character 1 is not closed"),
+        ({"a[0]b": 1}, lw.PathError, "'a[0]b': expected '.' or [ at character 4"),
     ],
 )  # fmt: skip
 def test_names_that_make_no_tree(items, error, text):
@@ -180,7 +186,9 @@ def test_names_that_make_no_tree(items, error, text):
 def test_separators_and_arguments():
     """A separator that names could not be told apart by is refused."""
     for sep in ("", "[", "a'"):
-        with pytest.raises(ValueError, match="a separator has no quotes or brackets"):
+        with pytest.raises(
+            ValueError, match="a separator is not empty and has no quotes or brackets"
+        ):
             lw.selection.to_flat({}, sep)
     with pytest.raises(TypeError, match="partial=True needs a tree to compare with"):
         lw.selection.from_flat({}, partial=True)
@@ -214,8 +222,8 @@ def test_partial_restore_with_a_report():
     with pytest.raises(lw.EditError) as error:
         lw.selection.from_flat(saved, like)
     assert str(error.value) == (
-        "the items do not fit the tree: missing: 'extra'; extra: 'old'; changed: "
-        "'enc.weight.b', 'head.w', 'head.scale'; partial=True takes what fits"
+        "the items do not match the tree: missing: 'extra'; extra: 'old'; changed: "
+        "'enc.weight.b', 'head.w', 'head.scale'; partial=True takes what matches"
     )
 
 

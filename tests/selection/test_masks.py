@@ -194,9 +194,9 @@ def test_a_node_with_something_else_in_it_is_no_selector():
         lw.at(PAIR)[Pair(1.5, True)]
     assert str(caught.value) == (
         "a selector is a pattern, a KeyPath, a regular expression, a type, a "
-        "predicate, or a tree of bools and predicates; got Pair with 1.5 in it; a Pair "
-        "is a node, and so read as such a tree, not as a predicate: give a function "
-        "that calls it"
+        "predicate, or a tree of bools and predicates; got Pair that contains 1.5; "
+        "Pair is a node type, so this is read as such a tree and not as a predicate: "
+        "pass a function that calls it"
     )
     for wrong in ({"a": "b"}, {"a": 1}, 1.5, np.array([True]), [1, True]):
         with pytest.raises(TypeError, match="a selector is a pattern, "):

@@ -1,4 +1,4 @@
-"""Trees laid over one another, and side by side."""
+"""Trees merged into one another, and joined side by side."""
 
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from types import MappingProxyType
@@ -32,7 +32,7 @@ class Model(lw.Pytree):
 
 @given(every_tree())
 def test_a_tree_laid_over_itself_is_itself(tree):
-    """So is a tree that nothing, or nothing new, is laid over: the same object."""
+    """So is a tree that nothing, or nothing new, is merged into: the same object."""
     assert lw.tree_merge(tree, tree) is tree
     assert lw.tree_merge(tree) is tree
 
@@ -227,8 +227,8 @@ def test_objects_are_joined_attribute_by_attribute():
     with pytest.raises(lw.EditError) as error:
         lw.tree_merge([base], [overlay], lists="index")
     assert str(error.value) == (
-        "at [0] a Model is laid over a Model with other children; a rule for the "
-        'place, "overlay" or "base", can say which of them wins'
+        "cannot merge a Model onto a Model with other children at [0]; a rule for this "
+        'path, "overlay" or "base", decides which one wins'
     )
     assert lw.tree_merge(base, overlay, rules={"": "overlay"}) is overlay
 
@@ -291,34 +291,34 @@ def test_rules_hold_between_all_overlays():
     [
         (
             {"a": {"b": 1}}, {"a": 3}, {},
-            "at ['a'] the leaf 3 is laid over a dict; a rule for the place, "
-            '"overlay" or "base", can say which of them wins',
+            "cannot merge the leaf 3 onto a dict at ['a']; a rule for this path, "
+            '"overlay" or "base", decides which one wins',
         ),
         (
             {"a": 3}, {"a": {"b": 1}}, {},
-            "at ['a'] a dict is laid over the leaf 3; a rule for the place, "
-            '"overlay" or "base", can say which of them wins',
+            "cannot merge a dict onto the leaf 3 at ['a']; a rule for this path, "
+            '"overlay" or "base", decides which one wins',
         ),
         (
             {"a": {"b": 1}}, {"a": [1]}, {},
-            "at ['a'] a list is laid over a dict; a rule for the place, \"overlay\" or "
-            '"base", can say which of them wins',
+            "cannot merge a list onto a dict at ['a']; a rule for this path, "
+            '"overlay" or "base", decides which one wins',
         ),
-        ({"a": [1]}, {"a": [2]}, {"conflict": "error"}, "at ['a'] [1] and [2] differ"),
-        ({"a": 1}, {"a": True}, {"conflict": "error"}, "at ['a'] 1 and True differ"),
+        ({"a": [1]}, {"a": [2]}, {"conflict": "error"}, "[1] and [2] differ at ['a']"),
+        ({"a": 1}, {"a": True}, {"conflict": "error"}, "1 and True differ at ['a']"),
         (
             [Layer(1)], [Layer(1, "x")], {"conflict": "error", "lists": "index"},
-            "at [0] the static parts of two Layer differ",
+            "the static fields of two Layer nodes differ at [0]",
         ),
         (
             Layer(1), Layer(lw.DELETE), {},
-            ".weight cannot be deleted: the node there has as many children as its "
-            "class says",
+            ".weight cannot be deleted: its parent has a fixed number of "
+            "children",
         ),
         (
             {}, {"a": (1, lw.DELETE)}, {},
-            "in ['a']: the tuple at the root has as many children as its class says: "
-            "its children can be set, but none can be deleted, inserted or renamed",
+            "in ['a']: the tuple at the root has a fixed number of children: "
+            "they can be set, but not deleted, inserted or renamed",
         ),
         ({"a": 1}, lw.DELETE, {}, "the root cannot be deleted"),
     ],
@@ -333,9 +333,11 @@ def test_what_does_not_fit_is_an_error(base, overlay, words, text):
 
 def test_words_that_are_none_are_refused():
     """Before anything is merged, also in rules that mean nothing."""
-    with pytest.raises(ValueError, match="'union' is none of 'outer', 'left'"):
+    with pytest.raises(ValueError, match="'union' is not one of 'outer', 'left'"):
         lw.tree_merge({}, {}, join="union")
-    with pytest.raises(ValueError, match=r"a rule is one of 'outer', .* got 'append'"):
+    with pytest.raises(
+        ValueError, match=r"a rule must be one of 'outer', .* got 'append'"
+    ):
         lw.tree_merge({}, rules={"nowhere": "append"})
 
 
@@ -397,15 +399,34 @@ def test_functions_are_called_in_order_with_what_is_missing():
     ]  # fmt: skip
 
 
+def test_rules_call_their_functions_in_order():
+    """From the first key to the last, depth first, as a map does."""
+    calls: list[Any] = []
+    lw.tree_merge(
+        {"a": {"x": [1]}, "b": 2, "c": {"d": 3}},
+        {"c": {"d": 6}, "b": 5, "a": {"x": [4]}},
+        lists="index",
+        rules={"**": lambda *pair: calls.append(pair)},
+    )
+    assert calls == [(1, 4), (2, 5), (3, 6)]
+
+
 def test_what_is_beside_another_sort_is_an_error():
     """With the place."""
     with pytest.raises(lw.EditError) as error:
         lw.selection.tree_zip_outer({"a": [1]}, {}, {"a": {"x": 1}})
-    assert str(error.value) == "at ['a'] a list and a dict do not fit together"
+    assert str(error.value) == "cannot join a list and a dict at ['a']"
     with pytest.raises(lw.EditError) as error:
         lw.selection.tree_zip_outer([1], [[2]])
-    assert str(error.value) == "at [0] the leaf 1 and a list do not fit together"
-    with pytest.raises(TypeError, match="one tree or more"):
+    assert str(error.value) == "cannot join the leaf 1 and a list at [0]"
+    with pytest.raises(lw.EditError, match="the leaf \\[1\\] and a dict at"):
+        lw.selection.tree_zip_outer(
+            {"a": [1]},
+            {"a": {"x": 1}},
+            is_leaf=lambda path, x: len(path) == 1 and isinstance(x, list),
+            is_leaf_takes_path=True,
+        )
+    with pytest.raises(TypeError, match="at least one tree"):
         lw.selection.tree_zip_outer()
     with pytest.raises(ValueError, match="no") as raised:
         lw.selection.tree_map_outer(lambda _: int("no"), {"a": 1})
@@ -428,7 +449,7 @@ def test_leaves_are_what_is_said():
 
 
 def test_two_classes_of_one_name_that_do_not_fit_are_told_apart():
-    """The error does not say that a class is laid over itself."""
+    """The error does not say that a class cannot be merged onto itself."""
     one, other = (
         lw.dataclass(type("Pair", (), {"__annotations__": {"x": int}, "__module__": m}))
         for m in ("first", "second")
@@ -436,5 +457,5 @@ def test_two_classes_of_one_name_that_do_not_fit_are_told_apart():
     with pytest.raises(lw.EditError) as caught:
         lw.tree_merge({"a": one(1)}, {"a": other(1)})
     assert str(caught.value).startswith(
-        "at ['a'] a Pair (second.Pair) is laid over a Pair (first.Pair); a rule"
+        "cannot merge a Pair (second.Pair) onto a Pair (first.Pair) at ['a']; a rule"
     )

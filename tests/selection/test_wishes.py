@@ -51,7 +51,7 @@ def test_wish_8_names_that_are_unambiguous_and_come_back():
             assert lw.KeyPath.parse(str(path)) == path
             assert lw.at(tree)[str(path)].get() == leaf
     mixed = {1: "int", "1": "text"}
-    with pytest.raises(lw.EditError, match="the key 1 of the dict at the root would"):
+    with pytest.raises(lw.EditError, match="could not restore the key 1 of the dict"):
         lw.selection.to_flat(mixed)
     assert lw.selection.to_flat(mixed, strict=False) == {"[1]": "int", "1": "text"}
     assert (
@@ -78,13 +78,12 @@ def test_wish_9_surgery_at_a_path():
         "optim": {"steps": [1, 3], "lr": 0.1}
     }
     assert lw.selection.tree_rename(config, "lr", "rate")["rate"] == 0.1
-    with pytest.raises(lw.EditError, match=r"stands at \[0\], \[1\]|two edits are for"):
+    with pytest.raises(lw.EditError, match=r"at several places: \[0\], \[1\]|twice"):
         lw.selection.tree_at(lambda m: (m[0], m[0]), [1, 2], (8, 9))
     with pytest.raises(lw.PathError) as error:
         lw.at(MODEL)["head.wieght"].get()
     assert str(error.value) == (
-        "nothing is meant by 'head.wieght': the Dense at ['head'] has .weight, .bias, "
-        ".units"
+        "no match for 'head.wieght': the Dense at ['head'] has .weight, .bias, .units"
     )
 
 
@@ -120,7 +119,7 @@ def test_wish_15_joins_and_merges_by_place():
         "seed": 0,
         "extra": True,
     }
-    with pytest.raises(lw.EditError, match=r"at \['model'\] the leaf 1 is laid over"):
+    with pytest.raises(lw.EditError, match="cannot merge the leaf 1 onto"):
         lw.tree_merge(base, {"model": 1})
     total = lw.selection.tree_map_outer(
         lambda *xs: sum(xs), {"a": 1}, {"a": 2, "b": 3}, fill=0

@@ -151,7 +151,7 @@ def get(options: argparse.Namespace) -> Report:
     """Print the value at a selector, or a line for each of several matches."""
     chosen = selector(options.selector)
     rows = at(_tree(options), none_is_leaf=True)[chosen].items()
-    if chosen.means_one:
+    if chosen.is_single:
         ((_, value),) = rows
         if isinstance(value, str) and not options.json:
             return Report([value])

@@ -86,7 +86,7 @@ class Rule:
     is_fixed: bool = False
     pairs_by_key: bool = False
     adapt: Callable[[type], Rule | None] | None = None
-    unflatten_into: Callable[[Any, Any, Any], Any] | None = None
+    unflatten_into: Any = None
     codec: tuple[Callable[[Any], Any], Callable[[Any], Any]] | None = None
     form: Fields | Shaped | Functions | None = None
     derived: WeakValueDictionary[type, Rule]
@@ -101,32 +101,32 @@ class Rule:
 
     # ------------------------------------------------------ flattening, unflattening
 
-    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+    def flatten(self, node: Any, /) -> tuple[Sequence[Any], Any]:
         """Return the children and the aux data of a node.
 
         The children are a list or tuple that nobody else changes.
         """
         raise NotImplementedError
 
-    def unflatten(self, aux: Any, children: Any) -> Any:
+    def unflatten(self, aux: Any, children: Any, /) -> Any:
         """Return a node with these children, a list that it may keep."""
         raise NotImplementedError
 
-    def keys(self, _aux: Any, arity: int) -> Sequence[Any]:
+    def keys(self, _aux: Any, arity: int, /) -> Sequence[Any]:
         """Return a key for each child; by default they have no names."""
         return tuple(map(FlattenedIndexKey, range(arity)))
 
-    def class_of(self, _aux: Any) -> type:
+    def class_of(self, _aux: Any, /) -> type:
         """Return the class of a node, which is its own where classes share a rule."""
         return self.cls
 
-    def empty(self, _aux: Any) -> Any:
+    def empty(self, _aux: Any, /) -> Any:
         """Return an empty node for `unflatten_into`, None if there cannot be one."""
         return None
 
     # --------------------------------------------------------------------- matching
 
-    def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
+    def match(self, aux: Any, arity: int, node: Any, /) -> Sequence[Any] | None:
         """Return the children of another node, None if it does not match.
 
         They come in the order of the node that has this aux data. By default a node
@@ -139,64 +139,64 @@ class Rule:
             return children
         return None
 
-    def match_aux(self, aux: Any, other: Any) -> bool:
+    def match_aux(self, aux: Any, other: Any, /) -> bool:
         """Return whether nodes of two aux data match, as `match` does."""
         return self.same_aux(aux, other)
 
-    def matched_aux(self, aux: Any, _node: Any) -> Any:
+    def matched_aux(self, aux: Any, _node: Any, /) -> Any:
         """Return the aux data of a node that matches one with this aux data."""
         return aux
 
-    def same_aux(self, a: Any, b: Any) -> bool:
+    def same_aux(self, a: Any, b: Any, /) -> bool:
         """Return whether two pieces of aux data are the same. Never raises."""
         return auxdata.same(a, b)
 
-    def hash_aux(self, aux: Any) -> int:
+    def hash_aux(self, aux: Any, /) -> int:
         """Return a hash that agrees with `same_aux`. Never raises."""
         return auxdata.digest(aux)
 
     # ------------------------------------------------------------------------ items
 
-    def items(self, node: Any) -> Any:
+    def items(self, node: Any, /) -> Any:
         """Return the items of a node, in the node's own order.
 
         A dict if `is_mapping`, a list if `is_sequence`; the caller may change it.
         """
         raise NotImplementedError
 
-    def rest(self, _node: Any) -> Any:
+    def rest(self, _node: Any, /) -> Any:
         """Return what a node is beside its items."""
         return None
 
-    def same_rest(self, a: Any, b: Any) -> bool:
+    def same_rest(self, a: Any, b: Any, /) -> bool:
         """Return whether two nodes are the same beside their items."""
         return auxdata.same(a, b)
 
-    def from_items(self, rest: Any, items: Any) -> Any:
+    def from_items(self, rest: Any, items: Any, /) -> Any:
         """Return a node with these items, which it may keep."""
         raise NotImplementedError
 
-    def order_keys(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
+    def order_keys(self, keys: tuple[Any, ...], /) -> tuple[Any, ...]:
         """Return the keys of a mapping's items in leaf order."""
         return leaf_order(keys, key_order(keys))
 
     # ------------------------------------------------------------------ descriptions
 
-    def brackets(self, aux: Any, _arity: int) -> Brackets:
+    def brackets(self, aux: Any, _arity: int, /) -> Brackets:
         """Return what a treedef prints around the children."""
         return bracketed(class_name(self.cls, qualified=False), self.node_data(aux))
 
-    def node_data(self, aux: Any) -> Any:
+    def node_data(self, aux: Any, /) -> Any:
         """Return what `PyTreeDef.node_data` shows of the aux data."""
         return aux
 
-    def describe(self, aux: Any, arity: int) -> str:
+    def describe(self, aux: Any, arity: int, /) -> str:
         """Return in words what a node is, for messages."""
         data = self.node_data(aux)
         said = "" if data is None else f" and aux data {auxdata.clip(data)}"
         return f"{class_name(self.cls)} with {count_of_children(arity)}{said}"
 
-    def contrast(self, _aux: Any, _other: Any) -> tuple[str, str] | str | None:
+    def contrast(self, _aux: Any, _other: Any, /) -> tuple[str, str] | str | None:
         """Return what differs between aux data of two nodes that are described alike.
 
         What one and what the other has, one sentence about both, or None to compare
@@ -211,17 +211,17 @@ class Rule:
         scope = f"in namespace {self.namespace!r} " if self.namespace else ""
         return f"registered {scope}at {self.where}"
 
-    def hint(self, _node: Any) -> str:
+    def hint(self, _node: Any, /) -> str:
         """Return what to do about another node where one of this type is expected."""
         return ""
 
     # ----------------------------------------------------------------- serialization
 
-    def dump_aux(self, aux: Any) -> Any:
+    def dump_aux(self, aux: Any, /) -> Any:
         """Return aux data as a pickled treedef has it."""
         return aux
 
-    def load_aux(self, arity: int, state: Any) -> Any:
+    def load_aux(self, arity: int, state: Any, /) -> Any:
         """Return aux data from what `dump_aux` gave.
 
         Raises:
@@ -230,11 +230,11 @@ class Rule:
         require(self.validate(arity, state), "wrong number of children or values")
         return state
 
-    def validate(self, _arity: int, _aux: Any) -> bool:
+    def validate(self, _arity: int, _aux: Any, /) -> bool:
         """Return whether aux data of foreign origin could be that of a node."""
         return True
 
-    def aux_to_json(self, state: Any, write: Any) -> Any:
+    def aux_to_json(self, state: Any, write: Any, /) -> Any:
         """Return what `dump_aux` gave as what `json.dumps` takes.
 
         Args:
@@ -246,7 +246,7 @@ class Rule:
         codec = write.codec(self)
         return write.value(state) if codec is None else ["codec", codec[0](state)]
 
-    def aux_from_json(self, written: Any, read: Any) -> Any:
+    def aux_from_json(self, written: Any, read: Any, /) -> Any:
         """Return what `aux_to_json` wrote, with the functions of `read` likewise."""
         if type(written) is not list or written[:1] != ["codec"]:
             return read.value(written)

@@ -61,7 +61,7 @@ class FunctionRule(Rule):
     ) -> None:
         super().__init__(cls, form=Functions(flatten, unflatten), **given)
 
-    form: Functions
+    form: Any
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         return _checked(self.cls, self.form.flatten(node))

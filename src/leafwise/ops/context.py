@@ -163,7 +163,7 @@ class Context:
                 other,
                 self.view,
                 lambda path, node: self.stops_at(node, path),
-                "strict=True takes no tree that is deeper than the first",
+                "strict=True accepts no tree that is deeper than the first",
             )
         if column is None or found:
             raise mismatch_error(

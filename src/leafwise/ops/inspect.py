@@ -147,7 +147,7 @@ def tree_flatten_one_level(
     rule = context.view.resolve(type(tree))
     if rule is None or context.stops_at(tree):
         raise StructureError(
-            f"a leaf has no children to take apart: {clip(tree)} "
+            f"a leaf has no children to flatten: {clip(tree)} "
             f"({class_name(type(tree))})"
         )
     children, aux = rule.flatten(tree)
@@ -330,7 +330,7 @@ are registered'
     cls = type(tree)
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     if context.stops_at(tree):
-        return "a leaf: is_leaf says so"
+        return "a leaf: is_leaf matches it"
     view = context.view
     rule = view.resolve(cls)
     if rule is None:
@@ -343,7 +343,7 @@ are registered'
     name = class_name(cls)
     if view.registered(cls) is None:
         base = next(b for b in cls.__mro__[1:] if view.registered(b) is not None)
-        name = f"{name} follows {class_name(base)}, which"
+        name = f"{name} inherits from {class_name(base)}, which"
     return f"a node: {name} was registered {scope} at {rule.where}"
 
 
@@ -359,7 +359,9 @@ def _why_leaf(cls: type, view: View, none_is_leaf: bool) -> str:
     for base in cls.__mro__[1:]:
         rule = view.registered(base)
         if rule is not None and rule.adapt is not None and not rule.adapt(cls):
-            return f"{name} is a subclass of {_other(base, cls)} that chose to be one"
+            return (
+                f"{name} is a subclass of {_other(base, cls)} that opted to be a leaf"
+            )
         if base in BUILTINS or rule is not None:
             return (
                 f"{name} is a subclass of {_other(base, cls)}, and subclasses are "

@@ -206,8 +206,8 @@ async def tree_gather(
         if isinstance(leaves[place], CoroutineType):
             where = leaf_paths(treedef._code, len(leaves))[place].where()
             raise TypeError(
-                f"the result at {where} is a coroutine that nobody waits for: submit a "
-                "function that is not async, or gather the coroutine itself"
+                f"the result at {where} is a coroutine that was never awaited: submit "
+                "a function that is not async, or gather the coroutine itself"
             )
     return treedef.unflatten(leaves)
 

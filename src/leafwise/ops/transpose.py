@@ -143,8 +143,8 @@ def _deeper(inner: PyTreeDef, part: Any, context: Context) -> list[Difference]:
         part,
         context.view,
         lambda path, node: context.stops_at(node, path),
-        "the inner structure is that of the first one; give it as a treedef, and "
-        "anything may stand at its leaves",
+        "the inner structure is that of the first one; pass it as a treedef to allow "
+        "anything at its leaves",
     )
 
 
@@ -152,7 +152,7 @@ def _inner_of(outer: PyTreeDef, parts: list[Any], context: Context) -> PyTreeDef
     if not parts:
         raise StructureError(
             f"{clip(outer)} has no leaves, so the inner structure cannot be taken "
-            "from them; give it as a treedef"
+            "from the first one; pass it as a treedef"
         )
     return context.flatten(parts[0])[1]
 

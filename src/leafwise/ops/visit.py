@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..core.keypath import KeyPath
 from ..core.node import Rule
-from ..core.registry import GLOBAL, View
+from ..core.registry import GLOBAL
 from ..core.safely import type_name
-from ..core.walk import flatten
 from ..errors import CycleError, StructureError
 from .context import Context, context_of
 
@@ -94,7 +93,7 @@ class _Frame:
             kind = type_name(self.node)
             raise StructureError(
                 f"a child of the {kind} at {path.where()} cannot be deleted: only "
-                "lists, tuples, deques and dicts have a changing number of children",
+                "lists, tuples, deques and dicts can change their number of children",
                 path=path,
             )
         kept = [child for child in self.done if child is not DELETE]
@@ -221,11 +220,9 @@ class _Visiting:
             or self.context.stops_at(node, path)
         ):
             return self._ask(self.leave, node, path)
-        if id(node) in self.on_path:
-            raise CycleError(f"the tree contains itself: {path.where()} leads back up")
+        _enter(node, path, self.on_path)
         if put > self.most_put:
             self._check_depth(path)
-        self.on_path.add(id(node))
         self.frames.append(_Frame(node, key, rule, put))
         return _BELOW
 
@@ -236,14 +233,14 @@ class _Visiting:
             CycleError: It does, or the tree contains itself.
         """
         if not self.knows_depth:
-            self.most_put += _depth(self.tree, self.context.view)
+            self.most_put += _depth(self.tree, self.context.plain)
             self.knows_depth = True
             return
         raise CycleError(
-            f"the visit would never end: below {path[:_SHOWN].where()}, enter has put "
-            f"{self.most_put + 1} new nodes one below the other, and what it returns "
-            "is visited as well; to replace a node without visiting what replaces it, "
-            "return SKIP from enter and the new node from leave"
+            f"the visit would never end: below {path[:_SHOWN].where()}, enter has "
+            f"nested {self.most_put + 1} new nodes, and what it returns is visited as "
+            "well; to replace a node without visiting what replaces it, return SKIP "
+            "from enter and the new node from leave"
         )
 
     def _depart(self, frame: _Frame) -> Any:
@@ -271,19 +268,32 @@ _MOST_PUT: Final = 1000
 _SHOWN: Final = 3
 
 
-def _depth(tree: Any, view: View) -> int:
+def _enter(node: Any, path: KeyPath, on_path: set[int]) -> None:
+    """Add a node to those between the root and where a walk is.
+
+    Raises:
+        CycleError: It is one of them already.
+    """
+    if id(node) in on_path:
+        raise CycleError(
+            f"the tree contains itself: {path.where()} is its own ancestor"
+        )
+    on_path.add(id(node))
+
+
+def _depth(tree: Any, context: Context) -> int:
     """Return how many nodes stand one below the other in a tree.
 
     Raises:
         CycleError: The tree contains itself.
     """
-    below: list[int] = []
-    for run, _, arity, _ in flatten(tree, view)[1]:
-        below += [0] * run
-        children = below[len(below) - arity :]
-        del below[len(below) - arity :]
-        below.append(1 + max(children, default=0))
-    return max(below, default=0)
+    leaves, treedef = context.flatten(tree)
+    depth: int = treedef.walk(
+        leaves,
+        lambda _cls, _aux, depths: 1 + max(depths, default=0),
+        lambda _leaf: 0,
+    )
+    return depth
 
 
 def tree_walk(
@@ -331,10 +341,7 @@ def tree_walk(
         if rule is None:
             yield KeyPath(keys), node
             continue
-        if id(node) in on_path:
-            where = KeyPath(keys).where()
-            raise CycleError(f"the tree contains itself: {where} leads back up")
-        on_path.add(id(node))
+        _enter(node, KeyPath(keys), on_path)
         if not bottom_up:
             yield KeyPath(keys), node
         children, aux = rule.flatten(node)

@@ -189,7 +189,7 @@ class TreeDiff(Sequence[Change]):
             >>> diff.apply({"a": 1, "b": 9})
             Traceback (most recent call last):
             ...
-            leafwise.errors.EditError: at ['b'] there is 9, not 2
+            leafwise.errors.EditError: expected 2 at ['b'], found 9
         """
         for change in self._changes:
             if change.kind != "added":
@@ -241,8 +241,8 @@ def _expect(change: Change, tree: Any, context: Context, values: Values) -> None
         change.before, found, context, values, change.path
     ):
         raise EditError(
-            f"at {change.path.where()} there is {clip(found)}, "
-            f"not {clip(change.before)}",
+            f"expected {clip(change.before)} at {change.path.where()}, "
+            f"found {clip(found)}",
             path=change.path,
         )
 

@@ -132,7 +132,7 @@ class Selection:
             >>> lw.at(tree)["b"].get(default=0)
             0
         """
-        if not all(part.means_one for part in self._selectors):
+        if not all(part.is_single for part in self._selectors):
             return [place.value for place in self.places()]
         if default is MISSING:
             return self.one()
@@ -154,7 +154,7 @@ class Selection:
         """
         places = self.places()
         if len(places) != 1:
-            raise PathError(f"one place is wanted, {_told(places)}")
+            raise PathError(f"expected one match, found {_told(places)}")
         return places[0].value
 
     def paths(self) -> list[KeyPath]:
@@ -283,13 +283,13 @@ class Selection:
         node, rule = place.value, self._context.rule_of(place.value, place.path)
         if rule is None:
             raise EditError(
-                f"nothing can be inserted into the leaf at {place.path.where()}",
+                f"cannot insert into the leaf at {place.path.where()}",
                 path=place.path,
             )
         key = key_for(node, rule, wanted)
         if key is None:
             raise EditError(
-                f"nothing can be inserted at {str(wanted)!r} into the "
+                f"cannot insert at {str(wanted)!r} into the "
                 f"{type(node).__name__} at {place.path.where()}",
                 path=place.path,
             )
@@ -298,8 +298,8 @@ class Selection:
             index = key.idx + size if key.idx < 0 else key.idx
             if not 0 <= index <= size:
                 raise EditError(
-                    f"{place.path.where()} has {size} item{'s' * (size != 1)}, so "
-                    f"position {key.idx} is none to insert at",
+                    f"cannot insert at position {key.idx}: {place.path.where()} has "
+                    f"{size} item{'s' * (size != 1)}",
                     path=place.path,
                 )
             return SequenceKey(index)
@@ -309,10 +309,10 @@ class Selection:
 def _told(places: Sequence[Place]) -> str:
     """Say how many places there are, and where."""
     if not places:
-        return "and nothing is meant"
+        return "none"
     shown = ", ".join(place.path.where() for place in places[:5])
     more = f" and {len(places) - 5} more" if len(places) > 5 else ""
-    return f"and {len(places)} are meant: {shown}{more}"
+    return f"{len(places)}: {shown}{more}"
 
 
 # ------------------------------------------------------------------------ functions
@@ -361,7 +361,7 @@ def at(
         >>> lw.at(model)["layers[-1].bais"].get()
         Traceback (most recent call last):
         ...
-        leafwise.errors.PathError: nothing is meant by 'layers[-1].bais': the dict at \
+        leafwise.errors.PathError: no match for 'layers[-1].bais': the dict at \
 ['layers'][1] has ['bias'], ['w']
 
     The idea is that of `sepes.at` and of `penzai.select`.
@@ -482,7 +482,7 @@ def tree_rename(
 
     def renamed(path: KeyPath) -> Rename:
         if not path:
-            raise EditError("the root has no name", path=path)
+            raise EditError("the root has no key to rename", path=path)
         old = path[-1].entry
         return Rename(name(old) if is_function(name, context.view) else name)
 
@@ -568,7 +568,7 @@ def tree_at(
         new = [*replace] if several else [replace]
     if len(new) != len(meant):
         raise ValueError(
-            f"where returns {len(meant)} places, and there are {len(new)} values"
+            f"where returned {len(meant)} places, but there are {len(new)} values"
         )
     edits = [*zip(meant, map(Set, new), strict=True)]
     return rebuild(tree, edits, context)
@@ -587,9 +587,9 @@ def _pointed_at(
     for number, one in enumerate(pointed if several else [pointed]):
         found = known.get(id(one), [])
         if len(found) != 1:
-            which = "what where returns" + (f", item {number}" if several else "")
+            which = f"item {number} of the" if several else "the"
             places = ", ".join(path.where() for path in found[:3])
-            stands = f"stands at {places}" if found else "is not in the tree"
-            raise EditError(f"{which} ({type_name(one)}) {stands}")
+            wrong = f"is at several places: {places}" if found else "is not in the tree"
+            raise EditError(f"{which} result of where ({type_name(one)}) {wrong}")
         paths.append(found[0])
     return paths, several

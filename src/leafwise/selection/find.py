@@ -301,7 +301,7 @@ def _plain(name: str, text: str, start: int) -> Step:
         return Step("*", _any)
     if "**" in name:
         place = start + name.index("**")
-        raise _error(text, place, "** is a step of its own, between dots")
+        raise _error(text, place, "** must be a step of its own, between dots")
     if _is_glob(name):
         return Step(name, _like(name))
     _check_digits(name, text, start)
@@ -337,7 +337,7 @@ def _braces(text: str, start: int) -> tuple[Step, int]:
         if any(letter in "[].{@" for letter in name):
             raise _error(text, start, "braces hold names, separated by commas")
         if "**" in name:
-            raise _error(text, start, "** is a step of its own, between dots")
+            raise _error(text, start, "** must be a step of its own, between dots")
         _check_digits(name, text, start)
     tests = [_like(name) if _is_glob(name) else _named(name) for name in names]
     return Step(text[start : end + 1], _one_of(tests)), end + 1
@@ -373,7 +373,7 @@ _FLAT: Final = "<flat index "
 def _flat_index(text: str, start: int, end: int) -> int:
     digits = text[start:end]
     if not _is_number(digits):
-        raise _error(text, start, "a flat index is a number")
+        raise _error(text, start, "a flat index must be a number")
     _check_digits(digits, text, start)
     return int(digits)
 

@@ -34,7 +34,9 @@ _QUOTES: Final = "[]'\""
 
 def _checked(sep: str) -> str:
     if not sep or any(letter in _QUOTES for letter in sep):
-        raise ValueError(f"a separator has no quotes or brackets, got {clip(sep)}")
+        raise ValueError(
+            f"a separator is not empty and has no quotes or brackets, got {clip(sep)}"
+        )
     return sep
 
 
@@ -69,20 +71,22 @@ def _parts(name: str, sep: str) -> Iterator[Any]:
             key = parse_literal(name[place + 1 : end])
             if type(key) not in (int, str):
                 raise PathError(
-                    f"{name!r} has the key {clip(key)}, and without `like` a key is "
-                    "text, or a position"
+                    f"{name!r} has the key {clip(key)}; without `like`, keys are "
+                    "strings or positions"
                 )
             yield key
             place = end + 1
             continue
         if place:
             if not name.startswith(sep, place):
-                raise PathError(f"{name!r}: {sep!r} or [ is missing at {place}")
+                raise PathError(f"{name!r}: expected {sep!r} or [ at character {place}")
             place += len(sep)
         ends = (name.find(mark, place) for mark in (sep, "["))
         end = min((end for end in ends if end >= 0), default=len(name))
         if end == place:
-            raise PathError(f"{name!r} has an empty key at {place}; it is written ['']")
+            raise PathError(
+                f"{name!r} has an empty key at character {place}; write it as ['']"
+            )
         yield name[place:end]
         place = end
 
@@ -93,7 +97,7 @@ def _closing(name: str, start: int) -> int:
         place = end_of_quote(name, place)
     end = name.find("]", place) if place > 0 else -1
     if end < 0:
-        raise PathError(f"{name!r}: the [ at {start} is not closed")
+        raise PathError(f"{name!r}: the [ at character {start} is not closed")
     return end
 
 
@@ -144,15 +148,15 @@ def to_flat(
         >>> lw.selection.to_flat({"size": (1, 2)})
         Traceback (most recent call last):
         ...
-        leafwise.errors.EditError: the tuple at ['size'] would come back as something \
-else; with strict=False, from_flat needs a tree like this one
+        leafwise.errors.EditError: from_flat could not restore the tuple at ['size']; \
+pass strict=False if it will be given a tree like this one
     """
     context = context_of(is_leaf, is_leaf_takes_path, True, namespace)
     flat: dict[str, Any] = {}
     for row in _rows(tree, _checked(sep), context, strict=strict):
         if row.name in flat:
             raise EditError(
-                f"two leaves have the name {row.name!r}, one at {row.path.where()}",
+                f"two leaves have the name {row.name!r}; one is at {row.path.where()}",
                 path=row.path,
             )
         flat[row.name] = row.value
@@ -202,8 +206,8 @@ def _children(
 def _refused(link: Any, what: str) -> EditError:
     path = KeyPath(unlink(link))
     return EditError(
-        f"{what} at {path.where()} would come back as something else; with "
-        "strict=False, from_flat needs a tree like this one",
+        f"from_flat could not restore {what} at {path.where()}; pass strict=False if "
+        "it will be given a tree like this one",
         path=path,
     )
 
@@ -314,8 +318,8 @@ def from_flat(
         >>> lw.selection.from_flat({"a.w": 1, "a.c": 2}, {"a": {"w": 0, "b": 0}})
         Traceback (most recent call last):
         ...
-        leafwise.errors.EditError: the items do not fit the tree: missing: 'a.b'; \
-extra: 'a.c'; partial=True takes what fits
+        leafwise.errors.EditError: the items do not match the tree: missing: 'a.b'; \
+extra: 'a.c'; partial=True takes what matches
     """
     table = _table(items, _renaming(rename, _checked(sep)))
     if like is _NO_TREE:
@@ -327,7 +331,7 @@ extra: 'a.c'; partial=True takes what fits
     if partial:
         return tree, report
     if report.missing or report.extra or report.changed:
-        raise EditError(f"the items do not fit the tree: {_told(report)}")
+        raise EditError(f"the items do not match the tree: {_told(report)}")
     return tree
 
 
@@ -380,10 +384,10 @@ def _grown(table: Mapping[str, Any], sep: str) -> Any:
         for key in keys[:-1]:
             below = branch.setdefault(key, _Branch())
             if type(below) is not _Branch:
-                raise EditError(f"{name!r} is inside of what is a value itself")
+                raise EditError(f"{name!r} is below a name that has a value itself")
             branch = below
         if keys[-1] in branch:
-            raise EditError(f"{name!r} is a value, and there is something inside of it")
+            raise EditError(f"{name!r} has a value, and so have names below it")
         branch[keys[-1]] = value
     if not root:
         return {}
@@ -409,7 +413,7 @@ def _container(children: dict[Any, Any], table: Mapping[str, Any]) -> Any:
         return children
     if any(type(key) is str for key in children):
         shown = ", ".join(map(clip, [*children][:4]))
-        raise EditError(f"names and positions are mixed in one place: {shown}")
+        raise EditError(f"names and positions are mixed at one level: {shown}")
     for place in range(len(children)):
         if place not in children:
             shown = ", ".join(map(str, sorted(children)[:4]))
@@ -459,4 +463,4 @@ def _told(report: FlatReport) -> str:
         if names:
             more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
             told.append(f"{what}: {', '.join(map(repr, names[:_SHOWN]))}{more}")
-    return f"{'; '.join(told)}; partial=True takes what fits"
+    return f"{'; '.join(told)}; partial=True takes what matches"

@@ -12,6 +12,7 @@ from collections.abc import (
     Callable,
     Collection,
     Iterable,
+    Iterator,
     Mapping,
     MutableMapping,
     MutableSequence,
@@ -47,17 +48,17 @@ __all__ = [
     "by_shape",
     "called",
     "extended",
-    "finished",
     "is_items",
     "is_mapping",
     "items_like",
     "items_of",
+    "join",
     "mapping_like",
-    "root_joint",
     "shown",
     "table_of",
     "tree_map_outer",
     "tree_zip_outer",
+    "with_article",
 ]
 
 Make: TypeAlias = Callable[[Sequence[Any], Sequence[Any]], Any]
@@ -91,10 +92,6 @@ class Parts:
         self.columns = columns
         self.make = make
         self.is_fixed = is_fixed
-
-    def row(self, slot: int) -> list[Any]:
-        """Return what each node has at a key."""
-        return [column[slot] for column in self.columns]
 
 
 class Joint:
@@ -157,8 +154,8 @@ class Joint:
             gone = next(n for n, x in enumerate(values) if x is MISSING)
             path = self.path_to(gone)
             raise EditError(
-                f"{path.where()} cannot be deleted: the node there has as many "
-                "children as its class says",
+                f"{path.where()} cannot be deleted: its parent has a fixed number of "
+                "children",
                 path=path,
             )
         return parts.make([keys[n] for n in there], [values[n] for n in there])
@@ -178,31 +175,57 @@ class Spot:
         """The path to it."""
         return self.joint.path_to(self.slot)
 
+    @property
+    def link(self) -> Any:
+        """The path to it, as a linked list."""
+        return self.joint.link_to(self.slot)
+
 
 def _same(key: Any) -> Any:
     return key
 
 
-def root_joint(*trees: Any) -> Joint:
-    """Return what holds the root alone."""
-    return Joint(
-        Parts([None], _same, [*zip(trees)], lambda _, values: values[0]), None, 0
-    )
-
-
-def finished(joints: Sequence[Joint]) -> Any:
-    """Make all nodes, those farthest down first, and return what the first one holds.
+def join(
+    trees: Sequence[Any],
+    context: Context,
+    settle: Callable[[Joint, Any], Iterator[tuple[Joint, Any]]],
+    state: Any = None,
+) -> Any:
+    """Return trees joined into one; `MISSING` if nothing of them remains.
 
     Args:
-        joints: Each after the one above it.
+        trees: The trees.
+        context: What is a leaf.
+        settle: Takes a joint and a state; sets the values of the children that are
+            settled, and yields a joint and a state for each child that is to be joined
+            in turn. It goes on when all below such a child is settled, so that places
+            are settled in leaf order.
+        state: The state for the joint that holds the root.
 
     Raises:
+        CycleError: A tree contains itself.
         EditError: A child is missing that a node must have.
     """
-    for joint in joints[:0:-1]:
+    root = Joint(
+        Parts([None], _same, [*zip(trees)], lambda _, values: values[0]), None, 0
+    )
+    joints = [root]
+    stack = [settle(root, state)]
+    check_cycles = CycleCheck(context, *trees)
+    while stack:
+        opened = next(stack[-1], None)
+        if opened is None:
+            stack.pop()
+            continue
+        joint, state = opened
+        if joint.depth == DEPTH_IN_DOUBT:
+            check_cycles()
+        joints.append(joint)
+        stack.append(settle(joint, state))
+    for joint in joints[:0:-1]:  # those farthest down first
         above: Any = joint.above
         above.values[joint.slot] = joint.made()
-    return joints[0].values[0]
+    return root.values[0]
 
 
 def called(f: Callable[..., Any], values: Sequence[Any], spot: Spot) -> Any:
@@ -211,11 +234,16 @@ def called(f: Callable[..., Any], values: Sequence[Any], spot: Spot) -> Any:
     return MISSING if found is DELETE else found
 
 
-def shown(node: Any, context: Context) -> str:
-    """Say what a node or leaf is, for messages."""
-    if context.rule_of(node) is None:
+def shown(node: Any, context: Context, link: Any = ()) -> str:
+    """Describe a node or leaf in a message."""
+    if context.rule_of(node, link) is None:
         return f"the leaf {clip(node)}"
-    return f"a {type_name(node)}"
+    return with_article(type_name(node))
+
+
+def with_article(name: str) -> str:
+    """Return the name of a class after "a" or "an"."""
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
 
 
 # --------------------------------------------------------------------- sorts of nodes
@@ -455,25 +483,20 @@ def tree_map_outer(
         {'a': 1, 'b': [5, 4]}
     """
     if not trees:
-        raise TypeError("tree_map_outer takes one tree or more")
+        raise TypeError("tree_map_outer takes at least one tree")
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    joints = [root_joint(*trees)]
-    todo: list[tuple[Joint, int]] = [(joints[0], 0)]
-    check_cycles = CycleCheck(context, *trees)
-    while todo:
-        joint, slot = todo.pop()
-        row, spot = joint.parts.row(slot), Spot(joint, slot)
-        parts = _beside(spot, row, context)
-        if parts is None:
-            filled = [fill if value is MISSING else value for value in row]
-            joint.values[slot] = called(f, filled, spot)
-            continue
-        opened = Joint(parts, joint, slot)
-        if opened.depth == DEPTH_IN_DOUBT:
-            check_cycles()
-        joints.append(opened)
-        todo += [(opened, below) for below in reversed(range(len(parts.keys)))]
-    return finished(joints)
+
+    def settle(joint: Joint, _state: None) -> Iterator[tuple[Joint, None]]:
+        for slot, row in enumerate(zip(*joint.parts.columns, strict=True)):
+            spot = Spot(joint, slot)
+            parts = _beside(spot, row, context)
+            if parts is None:
+                filled = [fill if value is MISSING else value for value in row]
+                joint.values[slot] = called(f, filled, spot)
+            else:
+                yield Joint(parts, joint, slot), None
+
+    return join(trees, context, settle)
 
 
 def _beside(spot: Spot, row: Sequence[Any], context: Context) -> Parts | None:
@@ -483,7 +506,7 @@ def _beside(spot: Spot, row: Sequence[Any], context: Context) -> Parts | None:
         EditError: It does not fit together.
     """
     nodes = [value for value in row if value is not MISSING]
-    link = spot.joint.link_to(spot.slot)
+    link = () if context.stop is None else spot.link
     found = [context.rule_of(node, link) for node in nodes]
     rules = [rule for rule in found if rule is not None]
     if not rules:
@@ -491,8 +514,10 @@ def _beside(spot: Spot, row: Sequence[Any], context: Context) -> Parts | None:
     parts = _joined(nodes, rules) if len(rules) == len(nodes) else None
     if parts is None:
         path = spot.path
-        sorts = " and ".join(dict.fromkeys(shown(node, context) for node in nodes))
-        raise EditError(f"at {path.where()} {sorts} do not fit together", path=path)
+        sorts = " and ".join(
+            dict.fromkeys(shown(node, context, link) for node in nodes)
+        )
+        raise EditError(f"cannot join {sorts} at {path.where()}", path=path)
     if len(nodes) < len(row):
         nothing = [MISSING] * len(parts.keys)
         there = iter(parts.columns)

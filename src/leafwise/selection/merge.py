@@ -6,7 +6,7 @@ joined key by key, other nodes of one sort child by child.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ..core.auxdata import clip
@@ -21,7 +21,7 @@ from ..ops.context import Context, context_of
 from ..ops.visit import DELETE
 from ..sentinel import MISSING
 from .diff import differ
-from .find import DEEP, DEPTH_IN_DOUBT, CycleCheck, find
+from .find import DEEP, find
 from .join import (
     Joint,
     Parts,
@@ -31,10 +31,9 @@ from .join import (
     by_shape,
     called,
     extended,
-    finished,
     is_items,
     is_mapping,
-    root_joint,
+    join,
     shown,
 )
 from .pattern import read_selector
@@ -91,7 +90,7 @@ class _Policy:
         else:
             known = ", ".join(map(repr, (*JOINS, *LISTS, *CONFLICTS)))
             raise ValueError(
-                f"a rule is one of {known}, or a function; got {clip(rule)}"
+                f"a rule must be one of {known}, or a function; got {clip(rule)}"
             )
         return made
 
@@ -175,15 +174,17 @@ def tree_merge(
         >>> lw.tree_merge(base, {"optim": 3})
         Traceback (most recent call last):
         ...
-        leafwise.errors.EditError: at ['optim'] the leaf 3 is laid over a dict; a rule \
-for the place, "overlay" or "base", can say which of them wins
+        leafwise.errors.EditError: cannot merge the leaf 3 onto a dict at ['optim']; a \
+rule for this path, "overlay" or "base", decides which one wins
         >>> lw.tree_merge(base, {"optim": 3}, rules={"optim": "overlay"})
         {'optim': 3, 'tags': ['a']}
     """
     policy = _Policy("outer", "replace", "overlay")
     for word, known in ((join, JOINS), (lists, LISTS), (conflict, CONFLICTS)):
         if word not in known:
-            raise ValueError(f"{clip(word)} is none of {', '.join(map(repr, known))}")
+            raise ValueError(
+                f"{clip(word)} is not one of {', '.join(map(repr, known))}"
+            )
         policy = policy.changed(word)
     policy.decides = False
     for rule in (rules or {}).values():
@@ -220,31 +221,28 @@ class _Merging:
 
     def run(self, policy: _Policy, rules: _Rules | None) -> Any:
         """Return the merged tree; MISSING if all of it was deleted."""
-        root = root_joint(*self.trees)
-        joints = [root]
-        todo: list[tuple[Joint, _Policy, _Rules | None]] = [(root, policy, rules)]
-        check_cycles = CycleCheck(self.context, *self.trees)
-        while todo:
-            joint, policy, rules = todo.pop()
-            if joint.depth == DEPTH_IN_DOUBT:
-                check_cycles()
-            rows = zip(*joint.parts.columns, strict=True)
-            keeps = rules is None and policy.join in ("outer", "left")
-            for slot, (below, above) in enumerate(rows):
-                if below is above or (above is MISSING and keeps):
-                    joint.values[slot] = below
-                    continue
-                here, inner = policy, rules
-                if rules is not None:
-                    inner = rules if joint is root else rules.at(joint, slot)
-                    here = policy if inner is None else inner.applied(policy)
-                found = self.settled(Spot(joint, slot), below, above, here)
-                if type(found) is Parts:
-                    joints.append(Joint(found, joint, slot))
-                    todo.append((joints[-1], here.below(), inner))
-                else:
-                    joint.values[slot] = found
-        return finished(joints)
+        return join(self.trees, self.context, self.settle, (policy, rules))
+
+    def settle(
+        self, joint: Joint, state: tuple[_Policy, _Rules | None]
+    ) -> Iterator[tuple[Joint, Any]]:
+        """Settle the children of a joint, by a policy and the rules from there on."""
+        policy, rules = state
+        rows = zip(*joint.parts.columns, strict=True)
+        keeps = rules is None and policy.join in ("outer", "left")
+        for slot, (below, above) in enumerate(rows):
+            if below is above or (above is MISSING and keeps):
+                joint.values[slot] = below
+                continue
+            here, inner = policy, rules
+            if rules is not None:
+                inner = rules if joint.above is None else rules.at(joint, slot)
+                here = policy if inner is None else inner.applied(policy)
+            found = self.settled(Spot(joint, slot), below, above, here)
+            if type(found) is Parts:
+                yield Joint(found, joint, slot), (here.below(), inner)
+            else:
+                joint.values[slot] = found
 
     def settled(self, spot: Spot, below: Any, above: Any, policy: _Policy) -> Any:
         """Return what stands at a place in the end; or the parts to be joined."""
@@ -302,7 +300,7 @@ class _Merging:
         path = spot.path
         if differ(below, above, self.context, Values(), path):
             raise EditError(
-                f"at {path.where()} {clip(below)} and {clip(above)} differ", path=path
+                f"{clip(below)} and {clip(above)} differ at {path.where()}", path=path
             )
         return below
 
@@ -335,8 +333,8 @@ def _picker(spot: Spot, rule: Rule, policy: _Policy) -> Callable[[Sequence[Any]]
             return above
         path = spot.path
         raise EditError(
-            f"at {path.where()} the static parts of two "
-            f"{class_name(rule.cls, qualified=False)} differ",
+            f"the static fields of two {class_name(rule.cls, qualified=False)} nodes "
+            f"differ at {path.where()}",
             path=path,
         )
 
@@ -351,7 +349,7 @@ def _misfit(spot: Spot, below: Any, above: Any, context: Context) -> EditError:
     other = " with other children" if type(below) is type(above) else ""
     path = spot.path
     return EditError(
-        f"at {path.where()} {over} is laid over {under}{other}; a rule for the place, "
-        '"overlay" or "base", can say which of them wins',
+        f"cannot merge {over} onto {under}{other} at {path.where()}; a rule for this "
+        'path, "overlay" or "base", decides which one wins',
         path=path,
     )

@@ -21,7 +21,15 @@ from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
 from .edit import Selection
 from .find import Place, Step, find, parse
-from .join import is_items, is_mapping, items_like, items_of, mapping_like, table_of
+from .join import (
+    is_items,
+    is_mapping,
+    items_like,
+    items_of,
+    mapping_like,
+    table_of,
+    with_article,
+)
 from .pattern import Selector, along, require, selector
 from .rebuild import Set, rebuild
 
@@ -96,7 +104,7 @@ def _applied(tree: Any, text: str, context: Context) -> Any:
     try:
         there = require(meant, tree, context)
     except PathError as error:
-        if not meant.means_one:
+        if not meant.is_single:
             raise
         raise PathError(f"{error}; use +{text} to add it") from None
     return _replaced(tree, there, value, context)
@@ -144,7 +152,7 @@ def _added(tree: Any, where: str, text: str, context: Context) -> Any:
                 return rebuild(tree, [(h.path, Set(made)) for h in holders], context)
             there = along(steps[: count + 1])
             return _selection(tree, there, context).insert(value)
-    raise EditError("the root exists already, name what to add: +name=value")
+    raise EditError("the root already exists; name what to add: +name=value")
 
 
 def _name(step: Step) -> str:
@@ -173,17 +181,13 @@ def _cast(place: Place, text: str, context: Context) -> Any:
     except EditError:
         raise
     except Exception as error:  # whatever the type of a leaf says of the text
-        name, shown = type_name(old), clip(old)
+        where, name, shown = path.where(), type_name(old), clip(old)
         raise EditError(
-            f"{clip(text)} is not {_a(name)}; the value at {path.where()} is {shown}"
+            f"{clip(text)} is not {with_article(name)}; the value at {where} is {shown}"
             if rule is None
-            else f"{clip(text)} cannot replace the {name} at {path.where()}, {shown}",
+            else f"{clip(text)} cannot replace the {name} at {where}, {shown}",
             path=path,
         ) from error
-
-
-def _a(name: str) -> str:
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
 
 
 _NULL: Final = ("null", "None")

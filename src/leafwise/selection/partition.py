@@ -246,7 +246,7 @@ def tree_labels(
     for path in treedef.paths():
         label = next((name for region, name in pairs if path in region), default)
         if label is MISSING:
-            raise EditError(f"no rule is for the leaf at {path.where()}", path=path)
+            raise EditError(f"no rule matches the leaf at {path.where()}", path=path)
         labels.append(label)
     return treedef.unflatten(labels)
 

@@ -59,7 +59,7 @@ class Selector:
 
     Attributes:
         text: What it is, in words or as it was written.
-        means_one: Whether it means one place at most, by its form.
+        is_single: Whether it means one place at most, by its form.
         namespace: Where to look classes up in what it is joined with.
 
     Example:
@@ -71,19 +71,19 @@ class Selector:
         [3]
     """
 
-    __slots__ = ("means_one", "namespace", "text")
+    __slots__ = ("is_single", "namespace", "text")
 
     def __init__(
-        self, text: str, *, means_one: bool = False, namespace: str = GLOBAL
+        self, text: str, *, is_single: bool = False, namespace: str = GLOBAL
     ) -> None:
         self.text = text
-        self.means_one = means_one
+        self.is_single = is_single
         self.namespace = namespace
 
     @property
     def is_level(self) -> bool:
         """Whether all targets are equally deep, so that none is inside another."""
-        return self.means_one
+        return self.is_single
 
     def targets(self, tree: Any, context: Context) -> list[Place]:
         """Return the targets in a tree."""
@@ -95,9 +95,11 @@ class Selector:
         Raises:
             EditError: The selector does not end in one key.
         """
-        raise EditError(f"{self.text!r} does not say where to insert: give a path")
+        raise EditError(
+            f"cannot insert at {self.text!r}: its last step is not a single key"
+        )
 
-    def there_is(self, start: Place, context: Context) -> str:
+    def explain_miss(self, start: Place, context: Context) -> str:
         """Say what there is below a place where the selector means nothing.
 
         Args:
@@ -105,7 +107,7 @@ class Selector:
             context: The context below it.
         """
         leaves, _ = context.flatten(start.value)
-        return f"the tree has {_count(len(leaves))}, and it means none"
+        return f"the tree has {_count(len(leaves))}, and none of them matches"
 
     def __and__(self, other: Any) -> Selector:
         return _Both(self, self._beside(other))
@@ -137,7 +139,7 @@ class _Path(Selector):
     __slots__ = ("steps",)
 
     def __init__(self, text: str, steps: Sequence[Step]) -> None:
-        super().__init__(text, means_one=all(step.key is not None for step in steps))
+        super().__init__(text, is_single=all(step.key is not None for step in steps))
         self.steps = steps
 
     @property
@@ -153,7 +155,7 @@ class _Path(Selector):
             return super().split_last()
         return _Path(self.text, self.steps[:-1]), self.steps[-1].key
 
-    def there_is(self, start: Place, context: Context) -> str:
+    def explain_miss(self, start: Place, context: Context) -> str:
         if DEEP in self.steps:
             treedef = context.flatten(start.value)[1]
             return _nearest_leaves(self.text, treedef)
@@ -510,13 +512,13 @@ def _no_selector(what: Any, wrong: Any) -> TypeError:
     hint = ""
     if callable(what):
         hint = (
-            f"; a {name} is a node, and so read as such a tree, not as a predicate: "
-            "give a function that calls it"
+            f"; {name} is a node type, so this is read as such a tree and not as a "
+            "predicate: pass a function that calls it"
         )
+    got = clip(what) if wrong is what else f"{name} that contains {clip(wrong)}"
     return TypeError(
         "a selector is a pattern, a KeyPath, a regular expression, a type, a "
-        f"predicate, or a tree of bools and predicates; got {name} with {clip(wrong)} "
-        f"in it{hint}"
+        f"predicate, or a tree of bools and predicates; got {got}{hint}"
     )
 
 
@@ -542,8 +544,8 @@ def fail(what: Selector, start: Place, context: Context) -> Any:
     Raises:
         PathError: Always.
     """
-    there_is = what.there_is(start, context.below(start.path))
-    raise PathError(f"nothing is meant by {what.text!r}: {there_is}")
+    reason = what.explain_miss(start, context.below(start.path))
+    raise PathError(f"no match for {what.text!r}: {reason}")
 
 
 def follow(start: Place, what: Selector, context: Context) -> list[Place]:
@@ -564,7 +566,8 @@ def _nearest_leaves(text: str, treedef: PyTreeDef) -> str:
     names = {_last_name(path): path for path in reversed(paths[:_SEARCHED])}
     near = nearest(last, names)[:_SHOWN]
     shown = brief(str(names[name]) or "the root" for name in near)
-    return f"the tree has {_count(len(paths))}; nearest are {shown or 'none'}"
+    nearest_ = f"; nearest: {shown}" if shown else ""
+    return f"the tree has {_count(len(paths))}{nearest_}"
 
 
 def _last_name(path: KeyPath) -> str:
@@ -575,7 +578,7 @@ def _nearest_keys(text: str, place: Place, context: Context) -> str:
     node, where = place.value, (context.root + place.path).where()
     rule = context.rule_of(node, place.path)
     if rule is None:
-        return f"at {where} there is a leaf: {clip(node)}"
+        return f"{where} is a leaf: {clip(node)}"
     keys = [printed(key) for key in keys_of(node, rule)]
     keys += [f".{name}" for name in static_names(node, rule)]
     kind = type_name(node)

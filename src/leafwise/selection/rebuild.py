@@ -112,7 +112,9 @@ def rebuild(tree: Any, edits: Iterable[tuple[KeyPath, Edit]], context: Context) 
     for path, edit in listed:
         if not path:
             if len(listed) > 1 or type(edit) is not Set:
-                raise EditError("the root can only be replaced, and alone", path=path)
+                raise EditError(
+                    "the root can only be replaced, by a single edit", path=path
+                )
             return edit.value
     if len(listed) == 1:
         return _one_carried_out(tree, *listed[0], context)
@@ -156,7 +158,7 @@ def _trie_of(edits: Iterable[tuple[KeyPath, Edit]]) -> _Trie:
         key = path[-1]
         known = trie.edits.setdefault(key, [])
         if type(edit) is not Insert and _replaces(known):
-            raise EditError(f"two edits are for {path.where()}", path=path)
+            raise EditError(f"cannot edit {path.where()} twice", path=path)
         if type(edit) is not Insert and key in trie.below:
             raise _overlap(path, path)
         known.append(edit)
@@ -168,10 +170,9 @@ def _replaces(edits: list[Edit] | None) -> bool:
 
 
 def _overlap(outer: KeyPath, inner: KeyPath) -> EditError:
-    what = f", such as {inner.where()}" if len(inner) > len(outer) else ""
+    what = inner.where() if len(inner) > len(outer) else "something"
     return EditError(
-        f"an edit is for {outer.where()}, and another one is for what is inside{what}",
-        path=outer,
+        f"cannot edit both {outer.where()} and {what} inside it", path=outer
     )
 
 
@@ -365,8 +366,8 @@ def _reshaped(link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -
 
 
 _REFUSED: Final = (
-    "at {where} has as many children as its class says: its children can be "
-    "set, but none can be deleted, inserted or renamed"
+    "at {where} has a fixed number of children: they can be set, but not deleted, "
+    "inserted or renamed"
 )
 
 
@@ -415,7 +416,7 @@ def _put(link: Any, made: Any, key: Any, value: Any) -> None:
 
 def _exists(link: Any, key: Any) -> EditError:
     there = KeyPath((*unlink(link), key))
-    return EditError(f"there is something at {there.where()} already", path=there)
+    return EditError(f"{there.where()} already exists", path=there)
 
 
 def key_for(node: Any, rule: Rule, wanted: Any) -> Any:

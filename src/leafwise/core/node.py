@@ -284,8 +284,8 @@ class BoundRule(Rule):
 
     __slots__ = ("flatten", "unflatten")
 
-    flatten: Callable[[Any], tuple[Sequence[Any], Any]]  # type: ignore[assignment]  # no methods
-    unflatten: Callable[[Any, Any], Any]  # type: ignore[assignment]
+    flatten: Callable[[Any], tuple[Sequence[Any], Any]]
+    unflatten: Callable[[Any, Any], Any]
 
 
 def bracketed(name: str, data: Any) -> Brackets:

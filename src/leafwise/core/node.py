@@ -284,8 +284,8 @@ class BoundRule(Rule):
 
     __slots__ = ("flatten", "unflatten")
 
-    flatten: Callable[[Any], tuple[Sequence[Any], Any]]
-    unflatten: Callable[[Any, Any], Any]
+    flatten: Any  # pyright: ignore[reportIncompatibleMethodOverride]  # a slot
+    unflatten: Any  # pyright: ignore[reportIncompatibleMethodOverride]  # a slot
 
 
 def bracketed(name: str, data: Any) -> Brackets:

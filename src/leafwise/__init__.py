@@ -116,8 +116,8 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .kinds import field as field
     from .kinds import parameter as parameter
     from .kinds import static as static
-    from .nn.arrays import is_data as is_data
-    from .nn.arrays import register_data_type as register_data_type
+    from .nn.checks import is_data as is_data
+    from .nn.checks import register_data_type as register_data_type
     from .nn.containers import Dict as Dict
     from .nn.containers import List as List
     from .nn.pytree import Pytree as Pytree
@@ -160,7 +160,7 @@ _HOMES: Final = {
     "core.serial": "register_codec",
     "dataclasses": "dataclass",
     "kinds": "data field parameter static",
-    "nn.arrays": "is_data register_data_type",
+    "nn.checks": "is_data register_data_type",
     "nn.containers": "Dict List",
     "nn.pytree": "Pytree check_pytree",
     "selection.diff": "tree_diff",

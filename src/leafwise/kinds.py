@@ -60,12 +60,12 @@ class Kind(enum.Enum):
 
     @property
     def is_data(self) -> bool:
-        """Say whether attributes of this kind are children."""
+        """Return whether attributes of this kind are children."""
         return self is not Kind.STATIC
 
 
 COUNT_AS_STATE: Final = frozenset({Kind.STATE, Kind.FROZEN})
-"""What is meant where somebody asks for state."""
+"""The kinds that count as state."""
 
 Data: TypeAlias = Annotated[T, Kind.DATA]
 """As an annotation in a class body, says that an attribute is data."""
@@ -114,7 +114,7 @@ def field(
     metadata: Mapping[Any, Any] | None = None,
     **options: Any,
 ) -> Any:
-    """Declare a dataclass field and say whether it is a child.
+    """Declare a dataclass field, and whether it is a child.
 
     Args:
         pytree_node: True for a child, False for aux data. Left out, the field of
@@ -206,7 +206,7 @@ def data(**options: Any) -> Any: ...
 
 
 def data(*value: Any, **options: Any) -> Any:
-    """Say that an attribute is data, a child of its object.
+    """Declare that an attribute is data, a child of its object.
 
     Around a value that is assigned to an attribute of a `Pytree`, or without a
     value as the specifier of a dataclass field.
@@ -253,7 +253,7 @@ def static(**options: Any) -> Any: ...
 
 
 def static(*value: Any, **options: Any) -> Any:
-    """Say that an attribute is static, a part of its object's structure.
+    """Declare that an attribute is static, a part of its object's structure.
 
     Around a value that is assigned to an attribute of a `Pytree`, or without a
     value as the specifier of a dataclass field.
@@ -293,7 +293,7 @@ def parameter(**options: Any) -> Any: ...
 
 
 def parameter(*value: Any, **options: Any) -> Any:
-    """Say that an attribute is a parameter: data that is trained.
+    """Declare that an attribute is a parameter: data that is trained.
 
     Args:
         *value: The value that is assigned.
@@ -323,7 +323,7 @@ def state_value(**options: Any) -> Any: ...
 
 
 def state_value(*value: Any, **options: Any) -> Any:
-    """Say that an attribute is state: data that changes, but is not trained.
+    """Declare that an attribute is state: data that changes, but is not trained.
 
     Args:
         *value: The value that is assigned.

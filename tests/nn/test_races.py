@@ -7,7 +7,7 @@ from interrupts import at_once, interrupted, run_apart
 from leafwise import nn
 
 
-FILES = tuple(f"nn/{name}.py" for name in ("arrays", "assign", "instance"))
+FILES = tuple(f"nn/{name}.py" for name in ("checks", "instance"))
 
 
 def test_text_stays_static_while_a_data_type_is_registered():
@@ -138,7 +138,7 @@ def test_a_name_of_variables_that_is_taken_meanwhile():
         with interrupted(
             lambda other=other, register=register: register(other),
             at,
-            ("nn/variable_types.py",),
+            ("nn/variables.py",),
         ) as done:
             register(mine)
         assert outcome == [nn.variable_type(f"taken_{at}")]
@@ -151,13 +151,13 @@ def test_objects_that_are_no_nodes_have_one_rule():
     """Whoever asks first makes it."""
     for at in count():
         cls = type("Quiet", (lw.Pytree,), {}, pytree=False)
-        traits = cls._leafwise_traits
+        spec = cls._leafwise_spec
         inner = []
-        files = ("nn/traits.py",)
-        with interrupted(lambda: inner.append(traits.rule), at, files) as done:  # noqa: B023
-            rule = traits.rule
+        files = ("nn/spec.py",)
+        with interrupted(lambda: inner.append(spec.rule), at, files) as done:  # noqa: B023
+            rule = spec.rule
         assert inner == [rule] * len(done)
-        assert traits.rule is rule
+        assert spec.rule is rule
         if not done:
             break
     assert at > 5

@@ -123,7 +123,7 @@ def test_very_many_layouts():
         bag.y = lw.data(0)
         bags.append(bag)
     assert lw.tree_leaves(bags) == [leaf for i in range(1500) for leaf in (i, 0)]
-    assert Bag._leafwise_traits.family.count <= 1000
+    assert Bag._leafwise_spec.family.count <= 1000
 
 
 @pytest.mark.slow

@@ -120,7 +120,7 @@ class Part:
         self.cls: type = rule.class_of(aux)
         self.varies = varies
         self.aux: Any = None if varies else aux
-        self.shape: Any = aux.anatomy if kind == "shaped" else None
+        self.shape: Any = aux.field_layout if kind == "shaped" else None
         self.runs = runs
         self.arity = sum(count for _, count in runs)
         self.uses = 0
@@ -219,7 +219,7 @@ def _identity(kind: str, aux: Any) -> Hashable:
     if kind in ("list", "tuple", "none"):
         return None
     if kind == "shaped":
-        return aux.anatomy, exact_key(aux.values)
+        return aux.field_layout, exact_key(aux.values)
     if kind in ("dict", "defaultdict"):  # their order follows from their keys
         keys = aux[0]
         if _ALL_STR.issuperset(map(type, keys)):
@@ -238,7 +238,7 @@ def _identify(rule: Rule, aux: Any) -> tuple[str, Hashable]:
         return kind, _identity(kind, aux)
     except (NotInertError, RecursionError):
         if kind == "shaped":
-            return kind, _Varies((_READ_ANEW, aux.anatomy))
+            return kind, _Varies((_READ_ANEW, aux.field_layout))
         known = kind if kind in ("record", "custom") else "called"
         return known, _Varies((_READ_ANEW, rule.class_of(aux)))
 

@@ -28,18 +28,18 @@ def reader_after(sights: int) -> Callable[[Any, str], Reader | None]:
         if shape.sights < sights:
             return None
         try:
-            return make_reader(shape.anatomy, memory)
+            return make_reader(shape.field_layout, memory)
         except RecursionError:  # the caller is deep in a stack of its own
             return None
 
     return offer
 
 
-def make_reader(anatomy: Any, memory: str) -> Reader:
+def make_reader(field_layout: Any, memory: str) -> Reader:
     """Return a function that takes objects of a shape apart, or gives None.
 
     Args:
-        anatomy: The anatomy of the shape; see `Shaped`.
+        field_layout: The field_layout of the shape; see `Shaped`.
         memory: The attribute in which an object keeps its aux data of the last time.
 
     Returns:
@@ -49,7 +49,7 @@ def make_reader(anatomy: Any, memory: str) -> Reader:
     text = Text()
     data, static = (
         [f"values[{text.constant(name)}]" for name in names]
-        for names in (anatomy.data, anatomy.static)
+        for names in (field_layout.data, field_layout.static)
     )
     same = [f"{value} is known[{place}]" for place, value in enumerate(static)]
     text.add("def read(node):")
@@ -60,8 +60,8 @@ def make_reader(anatomy: Any, memory: str) -> Reader:
     text.add(f"aux = node.{memory}")
     text.add("known = aux.values")
     expected = [
-        f"aux.anatomy is {text.constant(anatomy)}",
-        f"len(values) == {len(anatomy.names)}",
+        f"aux.field_layout is {text.constant(field_layout)}",
+        f"len(values) == {len(field_layout.names)}",
     ]
     text.add(f"if {' and '.join(expected + same)}:")
     text.deeper()

@@ -19,9 +19,8 @@ from ..core.explain import describe
 from ..core.keypath import KeyPath
 from ..core.registry import current
 from ..errors import StructureError
-from ..nn.arrays import DataNode
-from ..nn.graphs import parts_of
-from ..nn.sizes import rule_of
+from ..nn.checks import DataNode
+from ..nn.traverse import keys_of, rule_of
 from ..nn.variables import Variable
 
 
@@ -88,7 +87,7 @@ def _keys(value: Any, parts: Path) -> list[Any]:
     for part in parts:
         rule = rule_of(type(value))
         children, aux = ((), None) if rule is None else rule.flatten(value)
-        known = [*parts_of(rule, aux, len(children))] if rule is not None else []
+        known = [*keys_of(rule, aux, len(children))] if rule is not None else []
         if rule is None or part not in known:
             break
         place = known.index(part)
@@ -292,7 +291,7 @@ def _leaves(
                 continue
             seen.add(id(spec))
         children, aux = rule.flatten(spec)
-        parts = parts_of(rule, aux, len(children))
+        parts = keys_of(rule, aux, len(children))
         if value is _ANY:
             below = dict.fromkeys(parts, _ANY)
         else:
@@ -316,7 +315,7 @@ def _parts(value: Any) -> dict[Any, Any]:
     if rule is None:
         return {}
     children, aux = rule.flatten(value)
-    return dict(zip(parts_of(rule, aux, len(children)), children, strict=True))
+    return dict(zip(keys_of(rule, aux, len(children)), children, strict=True))
 
 
 def _misfit(name: str, spec: Any, value: Any) -> StructureError:

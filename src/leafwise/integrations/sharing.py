@@ -19,11 +19,11 @@ from ..core.node import Rule
 from ..core.registered import StaticRule
 from ..core.registry import GLOBAL, install
 from ..core.safely import Frozen
+from ..core.walk import unlink
 from ..errors import TraceError
-from ..nn.arrays import DataNode
-from ..nn.graphs import GraphDef, Taken, build, take
-from ..nn.states import unlink
-from ..nn.statics import digest, same
+from ..nn.checks import DataNode
+from ..nn.graph import FlatGraph, GraphDef, flatten_graph, unflatten_graph
+from ..nn.spec import digest, same
 from ..nn.trace import check, levels
 from ..nn.variables import Variable
 from .options import ARGS, KWARGS, RESULT, Call, Groups, Option, Path, Which, named
@@ -49,7 +49,7 @@ Static: TypeAlias = "dict[tuple[Any, ...], Any]"
 
 def has_objects(value: Any) -> bool:
     """Say whether a value is, or contains, objects or variables."""
-    return bool(take([value]).tracked)
+    return bool(flatten_graph([value]).tracked)
 
 
 def dressed(function: Call) -> Callable[[Call], Call]:
@@ -98,16 +98,16 @@ def _unbind_partial(function: functools.partial[Any]) -> tuple[Call, Any]:
         *enumerate(function.args),
         *function.keywords.items(),
     ]
-    taken = [name for name, value in pairs if has_objects(value)]
+    flat = [name for name, value in pairs if has_objects(value)]
     known: dict[Any, Any] = dict(pairs)
     count = len(function.args)
 
     def call(held: Any, *args: Any, **kwargs: Any) -> Any:
-        now = known | dict(zip(taken, held[1], strict=True))
+        now = known | dict(zip(flat, held[1], strict=True))
         first = [now.pop(place) for place in range(count)]
         return inner(held[0], *first, *args, **{**now, **kwargs})
 
-    return call, (inside, [known[name] for name in taken])
+    return call, (inside, [known[name] for name in flat])
 
 
 # ---------------------------------------------------------------- static arguments
@@ -259,8 +259,8 @@ def run(
             and the rest; by default nothing and all of it.
     """
     fresh = [leaf.copy() if isinstance(leaf, Variable) else leaf for leaf in leaves]
-    roots = args, kwargs, held = build(graphdef._code, fresh)
-    before = take(roots)
+    roots = args, kwargs, held = unflatten_graph(graphdef._code, fresh)
+    before = flatten_graph(roots)
     owners = [*map(unlink, before.first)]
     group_of_call = groups.of_call(roots)
     result = call(held, *args, **kwargs)
@@ -306,21 +306,23 @@ def _outermost(paths: list[Path]) -> list[int]:
     ]
 
 
-def _take_again(tracked: list[Any], roots: list[int], result: Any) -> Taken:
+def _take_again(tracked: list[Any], roots: list[int], result: Any) -> FlatGraph:
     """Take the objects of the arguments, by number, and the result apart.
 
     Also those that do not stand in another one any more: they are the caller's.
     """
-    taken = take(({number: tracked[number] for number in roots}, result))
-    reached = {*map(id, taken.tracked)}
+    flat = flatten_graph(({number: tracked[number] for number in roots}, result))
+    reached = {*map(id, flat.tracked)}
     lost = [number for number, obj in enumerate(tracked) if id(obj) not in reached]
     if not lost:
-        return taken
-    return take(({number: tracked[number] for number in (*roots, *lost)}, result))
+        return flat
+    return flatten_graph(
+        ({number: tracked[number] for number in (*roots, *lost)}, result)
+    )
 
 
 def _refuse_captured(
-    taken: Taken, known: dict[int, int], name_of: Callable[[Any], str]
+    flat: FlatGraph, known: dict[int, int], name_of: Callable[[Any], str]
 ) -> None:
     """Refuse objects from outside of the transform that are no arguments.
 
@@ -330,7 +332,7 @@ def _refuse_captured(
     if levels.token is None:
         return
     level, base = levels.token(), levels.base
-    for obj, link in zip(taken.tracked, taken.first, strict=True):
+    for obj, link in zip(flat.tracked, flat.first, strict=True):
         if id(obj) not in known and getattr(obj, "_leafwise_stamp", base) != level:
             raise TraceError(
                 f"the {type(obj).__qualname__} in {name_of(link)} is captured: "
@@ -356,7 +358,9 @@ def _check_levels(objects: Iterable[Any]) -> None:
             check(obj, "")
 
 
-def put_back(found: tuple[Outline, list[list[Any]]], taken: Taken | None = None) -> Any:
+def put_back(
+    found: tuple[Outline, list[list[Any]]], flat: FlatGraph | None = None
+) -> Any:
     """Fill the caller's objects with what came out, and return the result.
 
     Args:
@@ -367,11 +371,11 @@ def put_back(found: tuple[Outline, list[list[Any]]], taken: Taken | None = None)
     outline, values = found
     rests = [*map(iter, values)]
     leaves = [next(rests[number]) for number in outline.groups]
-    tracked = [] if taken is None else taken.tracked
+    tracked = [] if flat is None else flat.tracked
     links = outline.links if tracked else ()
     reuse = {number: tracked[old] for number, old in links}
     _check_levels(reuse.values())
-    return build(outline.graphdef._code, leaves, reuse=reuse)[1]
+    return unflatten_graph(outline.graphdef._code, leaves, reuse=reuse)[1]
 
 
 def share(
@@ -414,9 +418,9 @@ def share(
 
         @dressed(function)
         def shared(*args: Any, **kwargs: Any) -> Any:
-            taken = take((args, kwargs, held))
-            graphdef = GraphDef(tuple(taken.code))
-            return put_back(transformed(graphdef, taken.leaves), taken)
+            flat = flatten_graph((args, kwargs, held))
+            graphdef = GraphDef(tuple(flat.code))
+            return put_back(transformed(graphdef, flat.leaves), flat)
 
         return shared
 

@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 
 from ..core.auxdata import clip
 from ..core.safely import shown
+from ..core.walk import unlink
 from ..kinds import Kind
 from ..nn.filters import Filter, judge, predicate
-from ..nn.graphs import GraphDef, Taken, build, kinds_of, take
-from ..nn.states import from_flat_state, unlink
-from ..nn.variable_types import Param
-from ..nn.variables import Variable
+from ..nn.graph import FlatGraph, GraphDef, flatten_graph, kinds_of, unflatten_graph
+from ..nn.states import from_flat_state
+from ..nn.variables import Param, Variable
 from ..ops.map import tree_leaves
 from .options import Call, Groups, Names, Numbers, Option, Places, Roots, Which, named
 from .sharing import Fixed, dressed, put_back, put_static, run, take_static, unbind
@@ -111,8 +111,8 @@ def jit(
 
     @shape
     def compiled(*args: Any, **kwargs: Any) -> Any:
-        taken, inputs = plan.split(args, kwargs)
-        return put_back(transformed(*inputs), taken)
+        flat, inputs = plan.split(args, kwargs)
+        return put_back(transformed(*inputs), flat)
 
     for name, more in _stages(plan, transformed).items():
         setattr(compiled, name, more)
@@ -152,24 +152,24 @@ class _Plan:
 
     def split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Taken, tuple[Any, ...]]:
+    ) -> tuple[FlatGraph, tuple[Any, ...]]:
         """Return what a call was taken apart into, and the arguments of `run`."""
         static, args, kwargs = take_static(self.static, args, kwargs)
         roots = args, kwargs, self.held
-        taken = take(roots)
-        graphdef = GraphDef(tuple(taken.code))
+        flat = flatten_graph(roots)
+        graphdef = GraphDef(tuple(flat.code))
         if not self.donated and not self.is_sharded:
             fixed = Fixed(None, static) if static else None
-            return taken, (graphdef, fixed, taken.leaves)
+            return flat, (graphdef, fixed, flat.leaves)
         group_of = self.groups.of_call(roots)
-        paths = [*map(unlink, taken.links)]
+        paths = [*map(unlink, flat.links)]
         half = len(self.groups.inputs)
         order = tuple(
             group_of(path) + half * self.donated.means(path, len(args))
             for path in paths
         )
-        lists = _in_lists(taken.leaves, order, 2 * half)
-        return taken, (graphdef, Fixed(order, static), *lists)
+        lists = _in_lists(flat.leaves, order, 2 * half)
+        return flat, (graphdef, Fixed(order, static), *lists)
 
     def run(
         self, graphdef: GraphDef, fixed: Fixed | None, /, *lists: list[Any]
@@ -262,8 +262,8 @@ class Stage:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call what was compiled, as the function is called."""
-        taken, inputs = self._plan.split(args, kwargs)
-        return put_back(self._stage(*inputs), taken)
+        flat, inputs = self._plan.split(args, kwargs)
+        return put_back(self._stage(*inputs), flat)
 
 
 # ------------------------------------------------------------------------- vmap
@@ -361,11 +361,11 @@ def _mapped(call: Call, roots: Roots, groups: Groups, names: dict[str, Any]) -> 
     """Return the result of a mapped function, and write back what it changed."""
     jax = importlib.import_module("jax")
     places = groups.of_call(roots)
-    taken = take(roots)
-    order = [places(unlink(link)) for link in taken.links]
+    flat = flatten_graph(roots)
+    order = [places(unlink(link)) for link in flat.links]
     axes = [groups.inputs[number] for number in order]
-    _refuse_mixed(taken, roots, groups, places)
-    _check_axes(taken, roots, axes, names["axis_size"])
+    _refuse_mixed(flat, roots, groups, places)
+    _check_axes(flat, roots, axes, names["axis_size"])
     names_of: list[Callable[[int, int], str]] = []
 
     def pure(graphdef: GraphDef, lists: list[list[Any]]) -> Any:
@@ -379,9 +379,9 @@ def _mapped(call: Call, roots: Roots, groups: Groups, names: dict[str, Any]) -> 
         out_axes=(None, [*groups.inputs, *groups.outputs]),
         **names,
     )
-    lists = _in_lists(taken.leaves, order, len(groups.inputs))
+    lists = _in_lists(flat.leaves, order, len(groups.inputs))
     try:
-        found = transformed(GraphDef(tuple(taken.code)), lists)
+        found = transformed(GraphDef(tuple(flat.code)), lists)
     except ValueError as error:
         place = _OUT_AXES.search(str(error))
         if place is None or "None but" not in str(error):
@@ -392,16 +392,18 @@ def _mapped(call: Call, roots: Roots, groups: Groups, names: dict[str, Any]) -> 
             f"{names_of[-1](number, position)} is not the same for all that is "
             f"mapped, but it has no axis in {option}"
         ) from error
-    return put_back(found, taken)
+    return put_back(found, flat)
 
 
 _OUT_AXES = re.compile(r"out_axes\[1\]\[(\d+)\]\[(\d+)\]")
 
 
-def _refuse_mixed(taken: Taken, roots: Roots, groups: Groups, places: Places) -> None:
+def _refuse_mixed(
+    flat: FlatGraph, roots: Roots, groups: Groups, places: Places
+) -> None:
     """Refuse an object that stands in two places with different axes."""
-    for number, link, _ in taken.again:
-        paths = unlink(taken.first[number]), unlink(link)
+    for number, link, _ in flat.again:
+        paths = unlink(flat.first[number]), unlink(link)
         found = [
             {rest: groups.inputs[n] for rest, n in places.below(path).items()}
             for path in paths
@@ -412,7 +414,7 @@ def _refuse_mixed(taken: Taken, roots: Roots, groups: Groups, places: Places) ->
                 for path, axes in zip(paths, found, strict=True)
             )
             raise ValueError(
-                f"the {type(taken.tracked[number]).__name__} at {first} is the one at "
+                f"the {type(flat.tracked[number]).__name__} at {first} is the one at "
                 f"{again}, and can only be mapped in one way"
             )
 
@@ -422,11 +424,11 @@ def _said(axes: dict[Any, Any]) -> str:
 
 
 def _check_axes(
-    taken: Taken, roots: Roots, axes: list[Any], axis_size: int | None
+    flat: FlatGraph, roots: Roots, axes: list[Any], axis_size: int | None
 ) -> None:
     """Refuse arrays without the axis that is mapped, and axes of different sizes."""
     first, size = "axis_size", axis_size
-    for link, leaf, axis in zip(taken.links, taken.leaves, axes, strict=True):
+    for link, leaf, axis in zip(flat.links, flat.leaves, axes, strict=True):
         if axis is None:
             continue
         raw = leaf.get_raw_value() if isinstance(leaf, Variable) else leaf
@@ -554,9 +556,9 @@ def _differentiated(
     """Return the number, what is beside it, and the gradients; write back changes."""
     jax = importlib.import_module("jax")
     args = roots[0]
-    taken = take(roots)
-    graphdef = GraphDef(tuple(taken.code))
-    targets = [_target(taken, args, number, meant) for number, meant in pairs]
+    flat = flatten_graph(roots)
+    graphdef = GraphDef(tuple(flat.code))
+    targets = [_target(flat, args, number, meant) for number, meant in pairs]
     if len({number % len(args) for number, _ in pairs}) != len(pairs):
         raise ValueError("an argument stands in argnums twice")
     chosen = [*dict.fromkeys(place for places, _ in targets for place in places)]
@@ -568,9 +570,9 @@ def _differentiated(
         ran = run(call, graphdef, leaves, split_result=split_result)
         return ran.bare, (ran.outline, ran.values)
 
-    wanted = [taken.leaves[place] for place in chosen]
-    (value, rest), found = jax.value_and_grad(pure, **options)(wanted, taken.leaves)
-    aux = put_back(rest, taken)
+    wanted = [flat.leaves[place] for place in chosen]
+    (value, rest), found = jax.value_and_grad(pure, **options)(wanted, flat.leaves)
+    aux = put_back(rest, flat)
     by_place = dict(zip(chosen, found, strict=True))
     gradients = tuple(
         together([by_place[place] for place in places]) for places, together in targets
@@ -582,7 +584,10 @@ Target = tuple[list[int], Callable[[list[Any]], Any]]
 
 
 def _target(
-    taken: Taken, args: tuple[Any, ...], number: int, meant: Callable[[Any, Any], bool]
+    flat: FlatGraph,
+    args: tuple[Any, ...],
+    number: int,
+    meant: Callable[[Any, Any], bool],
 ) -> Target:
     """Return which values are differentiated for an argument.
 
@@ -592,17 +597,17 @@ def _target(
     if not -len(args) <= number < len(args):
         raise ValueError(f"argnums has {number}, but there are {len(args)} arguments")
     number %= len(args)
-    alone = take([args[number]])
+    alone = flatten_graph([args[number]])
     if all(isinstance(obj, Variable) for obj in alone.tracked):
-        return _whole(taken, alone, number)
-    paths = [unlink(link) for link in taken.links]
-    kinds = kinds_of(taken.code)
+        return _whole(flat, alone, number)
+    paths = [unlink(link) for link in flat.links]
+    kinds = kinds_of(flat.code)
     places = [
         place
         for place, path in enumerate(paths)
         if path[:2] == (0, number)
         and kinds[place] is not Kind.FROZEN
-        and judge(meant, path[2:], taken.leaves[place], kinds[place])
+        and judge(meant, path[2:], flat.leaves[place], kinds[place])
     ]
     if not places:
         frozen = sum(
@@ -617,17 +622,17 @@ def _target(
     return places, lambda found: from_flat_state(zip(names, found, strict=True))
 
 
-def _whole(taken: Taken, alone: Taken, number: int) -> Target:
+def _whole(flat: FlatGraph, alone: FlatGraph, number: int) -> Target:
     """Return all values of an argument without objects; its gradient is like it."""
-    by_path = {unlink(link): place for place, link in enumerate(taken.links)}
-    by_id = {id(leaf): place for place, leaf in enumerate(taken.leaves)}
+    by_path = {unlink(link): place for place, link in enumerate(flat.links)}
+    by_id = {id(leaf): place for place, leaf in enumerate(flat.leaves)}
     places = [
         by_id[id(leaf)]
         if isinstance(leaf, Variable)
         else by_path[0, number, *unlink(link)[1:]]
         for leaf, link in zip(alone.leaves, alone.links, strict=True)
     ]
-    return places, lambda found: build(alone.code, found)[0]
+    return places, lambda found: unflatten_graph(alone.code, found)[0]
 
 
 def grad(

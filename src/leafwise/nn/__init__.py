@@ -38,12 +38,14 @@ if TYPE_CHECKING:
     from ..kinds import state_value as state_value
     from ..kinds import static as static
     from . import filters as filters
-    from .arrays import is_data as is_data
-    from .arrays import register_data_type as register_data_type
-    from .capturing import capture as capture
-    from .change import clone as clone
-    from .change import pop as pop
-    from .change import update as update
+    from .by_kind import freeze as freeze
+    from .by_kind import replace as replace
+    from .by_kind import select_kind as select_kind
+    from .by_kind import summary as summary
+    from .by_kind import unfreeze as unfreeze
+    from .by_kind import update_kind as update_kind
+    from .checks import is_data as is_data
+    from .checks import register_data_type as register_data_type
     from .containers import Dict as Dict
     from .containers import List as List
     from .containers import Sequential as Sequential
@@ -57,30 +59,32 @@ if TYPE_CHECKING:
     from .filters import PathContains as PathContains
     from .filters import PathIn as PathIn
     from .filters import WithTag as WithTag
-    from .freezing import freeze as freeze
-    from .freezing import unfreeze as unfreeze
-    from .graph import graphdef as graphdef
-    from .graph import merge as merge
-    from .graph import split as split
-    from .graph import state as state
-    from .graphs import GraphDef as GraphDef
+    from .functional import clone as clone
+    from .functional import graphdef as graphdef
+    from .functional import merge as merge
+    from .functional import pop as pop
+    from .functional import split as split
+    from .functional import state as state
+    from .functional import update as update
+    from .graph import GraphDef as GraphDef
+    from .iterate import call as call
+    from .iterate import eval as eval
+    from .iterate import find_duplicates as find_duplicates
+    from .iterate import iter_children as iter_children
+    from .iterate import iter_graph as iter_graph
+    from .iterate import recursive_map as recursive_map
+    from .iterate import set_attributes as set_attributes
+    from .iterate import set_metadata as set_metadata
+    from .iterate import train as train
+    from .iterate import tree_check as tree_check
+    from .iterate import with_attributes as with_attributes
     from .module import Module as Module
+    from .module import capture as capture
+    from .module import iter_modules as iter_modules
     from .pytree import Object as Object
     from .pytree import Pytree as Pytree
     from .pytree import check_pytree as check_pytree
     from .pytree import name_to_kind as name_to_kind
-    from .roam import call as call
-    from .roam import eval as eval
-    from .roam import iter_children as iter_children
-    from .roam import iter_graph as iter_graph
-    from .roam import iter_modules as iter_modules
-    from .roam import recursive_map as recursive_map
-    from .roam import set_attributes as set_attributes
-    from .roam import set_metadata as set_metadata
-    from .roam import train as train
-    from .roam import with_attributes as with_attributes
-    from .sharing import find_duplicates as find_duplicates
-    from .sharing import tree_check as tree_check
     from .states import FlatState as FlatState
     from .states import State as State
     from .states import diff_state as diff_state
@@ -93,19 +97,15 @@ if TYPE_CHECKING:
     from .states import split_state as split_state
     from .states import to_flat_state as to_flat_state
     from .states import to_pure_dict as to_pure_dict
-    from .surgery import replace as replace
-    from .surgery import select_kind as select_kind
-    from .surgery import summary as summary
-    from .surgery import update_kind as update_kind
     from .trace import unsafe_mutation as unsafe_mutation
-    from .variable_types import BatchStat as BatchStat
-    from .variable_types import Cache as Cache
-    from .variable_types import Intermediate as Intermediate
-    from .variable_types import Param as Param
-    from .variable_types import Perturbation as Perturbation
-    from .variable_types import register_variable_name as register_variable_name
-    from .variable_types import variable_type as variable_type
+    from .variables import BatchStat as BatchStat
+    from .variables import Cache as Cache
+    from .variables import Intermediate as Intermediate
+    from .variables import Param as Param
+    from .variables import Perturbation as Perturbation
     from .variables import Variable as Variable
+    from .variables import register_variable_name as register_variable_name
+    from .variables import variable_type as variable_type
 
 
 _HOMES: Final = {
@@ -113,35 +113,31 @@ _HOMES: Final = {
     ".errors": "SharedError TraceError",
     ".integrations.transforms": "grad jit value_and_grad vmap",
     ".kinds": "Data Kind Static data field parameter state_value static",
-    "arrays": "is_data register_data_type",
-    "capturing": "capture",
-    "change": "clone pop update",
+    "by_kind": "freeze replace select_kind summary unfreeze update_kind",
+    "checks": "is_data register_data_type",
     "containers": "Dict List Sequential",
     "filters": (
         "All Any Everything Not Nothing OfKind OfType PathContains PathIn WithTag"
     ),
-    "freezing": "freeze unfreeze",
-    "graph": "graphdef merge split state",
-    "graphs": "GraphDef",
-    "module": "Module",
-    "pytree": "Object Pytree check_pytree name_to_kind",
-    "roam": (
-        "call eval iter_children iter_graph iter_modules recursive_map "
-        "set_attributes set_metadata train with_attributes"
+    "functional": "clone graphdef merge pop split state update",
+    "graph": "GraphDef",
+    "iterate": (
+        "call eval find_duplicates iter_children iter_graph "
+        "recursive_map set_attributes set_metadata train tree_check "
+        "with_attributes"
     ),
-    "sharing": "find_duplicates tree_check",
+    "module": "Module capture iter_modules",
+    "pytree": "Object Pytree check_pytree name_to_kind",
     "states": (
         "FlatState State diff_state filter_state from_flat_state map_state "
         "merge_state replace_by_pure_dict restore_int_paths split_state "
         "to_flat_state to_pure_dict"
     ),
-    "surgery": "replace select_kind summary update_kind",
     "trace": "unsafe_mutation",
-    "variable_types": (
-        "BatchStat Cache Intermediate Param Perturbation register_variable_name "
-        "variable_type"
+    "variables": (
+        "BatchStat Cache Intermediate Param Perturbation Variable "
+        "register_variable_name variable_type"
     ),
-    "variables": "Variable",
 }
 """The modules that are loaded when one of their names is first asked for."""
 

@@ -1,40 +1,239 @@
-"""Checks: no data where only structure should be.
+"""Checks: what is data, and no data where only structure should be.
 
-Owns the walk through static values in search of data and of stray marks, and the
-texts of what is found. The walk goes through what trees are made of, here, in any
-namespace or in a framework that is loaded, and through what they cannot see into:
-unregistered dataclasses and attrs classes, `functools.partial`, simple namespaces,
-subclasses of the built-in containers. It visits each container once and takes values
-whose types are all settled in one go.
+Owns the one question behind every inferred status, what is learned of types on the way,
+the walk through static values in search of data and of stray marks, and the texts of
+what is found. The walk goes through what trees are made of, here, in any namespace or
+in a framework that is loaded, and through what they cannot see into: unregistered
+dataclasses and attrs classes, `functools.partial`, simple namespaces, subclasses of the
+built-in containers.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 import types
 from collections import UserList, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from ..core.auxdata import clip, is_array_like
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
-from ..core.registry import current, namespaces, view_of
+from ..core.registry import check_class, current, namespaces, on_change, view_of
 from ..core.safely import class_name, printed, shown
+from ..core.walk import unlink
 from ..errors import KindError
 from ..kinds import Marked
-from .arrays import learned, sort
 
 
-__all__ = ["Found", "find_data", "find_marks", "foreign", "holds_data", "holds_others"]
+__all__ = [
+    "DataNode",
+    "Found",
+    "find_data",
+    "find_marks",
+    "foreign",
+    "holds_data",
+    "holds_others",
+    "is_data",
+    "learned",
+    "looks_like_array",
+    "register_data_type",
+    "sort",
+]
+
+C = TypeVar("C", bound=type)
+
+_MAX_TYPES: Final = 4096
+
+
+class _Learned:
+    """What is known of types, all of which is dropped as soon as it may be wrong.
+
+    The sets are replaced, never cleared: whoever classifies a value notes down the
+    answer in the sets that were there before, so that an answer from before a
+    registration is lost with them.
+
+    Attributes:
+        plain: Types known to be no data, whose instances hold no other values.
+        data: Types known to be data.
+        settled: All of both.
+    """
+
+    __slots__ = ("data", "plain", "settled")
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget all of it."""
+        self.plain: set[type] = set()
+        self.data: set[type] = set()
+        self.settled: set[type] = set()
+
+
+learned: Final = _Learned()
+"""What is known of the types that were met so far."""
+
+_exact: Final[dict[type, bool]] = {}
+_with_subclasses: Final[dict[type, bool]] = {}
+
+
+class DataNode:
+    """Base of our own classes whose instances are data wherever they stand."""
+
+    __slots__ = ()
+
+
+def is_data(value: Any) -> bool:
+    """Return whether a value that is assigned to an attribute makes it data.
+
+    Arrays, our own classes (`Pytree` and what builds on it) and types registered
+    with `register_data_type` do; all else is static, containers of arrays included.
+
+    Args:
+        value: Anything.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.is_data(lw.List([])), lw.is_data([]), lw.is_data(42), lw.is_data("a")
+        (True, False, False, False)
+
+    The idea is that of `flax.nnx.is_data`.
+    """
+    cls = type(value)
+    if cls in learned.data:
+        return True
+    return cls not in learned.plain and _classify(value)[0]
+
+
+def register_data_type(cls: C, *, subclasses: bool = False, data: bool = True) -> C:
+    """Say that instances of a class are data.
+
+    Args:
+        cls: The class.
+        subclasses: Whether that holds for subclasses, too; the nearest base counts.
+        data: False says the opposite: that they are static, though they look like
+            arrays.
+
+    Returns:
+        The class, so that this can be a decorator.
+
+    Raises:
+        RegistryError: Not a class, or a built-in node type.
+
+    Example:
+        >>> import leafwise as lw
+        >>> @lw.register_data_type
+        ... class Celsius(float): ...
+        >>> lw.is_data(Celsius(20)), lw.is_data(20.0)
+        (True, False)
+
+    The idea is that of `flax.nnx.register_data_type`.
+    """
+    check_class(cls)
+    (_with_subclasses if subclasses else _exact)[cls] = data
+    learned.forget()
+    return cls
+
+
+on_change.append(learned.forget)
+
+
+def sort(value: Any, holds_others: Callable[[Any], bool]) -> str:
+    """Return `"data"`, `"plain"` or `"container"`, and remember it for the type.
+
+    Args:
+        value: Anything.
+        holds_others: Says of a value that is no data whether values of its type
+            hold others that could be.
+    """
+    cls = type(value)
+    plain, known, settled = learned.plain, learned.data, learned.settled
+    if cls in plain:
+        return "plain"
+    if cls in known:
+        return "data"
+    data, lasting = _classify(value)
+    if not data and holds_others(value):
+        return "container"
+    if lasting:
+        if len(settled) > _MAX_TYPES:
+            learned.forget()
+        (known if data else plain).add(cls)
+        settled.add(cls)
+    return "data" if data else "plain"
+
+
+# ------------------------------------------------------------------ the decision
+
+
+def _classify(value: Any) -> tuple[bool, bool]:
+    """Return whether a value is data, and whether that holds for its whole type."""
+    cls = type(value)
+    if cls is Marked:
+        return False, False
+    if cls in _exact:
+        return _exact[cls], True
+    for base in cls.__mro__:
+        if base in _with_subclasses:
+            return _with_subclasses[base], True
+    if issubclass(cls, DataNode):
+        return True, True
+    if cls.__module__ == "builtins" or issubclass(cls, type):
+        return False, True
+    for module, name, data in _IS:
+        known = getattr(sys.modules.get(module), name, None)
+        if isinstance(known, type) and isinstance(value, known):
+            return data, known in cls.__mro__
+    return looks_like_array(cls), _is_loaded(cls)
+
+
+_IS: Final = (
+    ("jax.core", "Tracer", True),
+    ("jax", "Array", True),
+    ("jax", "Ref", True),
+    ("jax.core", "Ref", True),
+    ("jax", "ShapeDtypeStruct", False),
+    ("numpy", "ndarray", True),
+    ("numpy", "generic", False),
+    ("torch", "Tensor", True),
+    ("tensorflow", "Tensor", True),
+    ("tensorflow", "Variable", True),
+    ("cupy", "ndarray", True),
+    ("mlx.core", "array", True),
+    ("pandas", "DataFrame", False),
+    ("pandas", "Series", False),
+    ("pandas", "Index", False),
+)
+"""Classes by module and name, and whether their instances are data."""
+
+
+def looks_like_array(cls: type) -> bool:
+    """Return whether a type has what arrays have, be it for one number only."""
+    return (
+        hasattr(cls, "shape")
+        and hasattr(cls, "dtype")
+        and any(
+            hasattr(cls, name)
+            for name in ("__array_namespace__", "__dlpack__", "__array__")
+        )
+    )
+
+
+def _is_loaded(cls: type) -> bool:
+    """Return whether the package of a type is loaded, and not only half of it."""
+    package = sys.modules.get(cls.__module__.partition(".")[0])
+    return not getattr(getattr(package, "__spec__", None), "_initializing", False)
+
 
 _SEQUENCES: Final = (list, tuple, set, frozenset, deque, UserList)
 _HOLDERS: Final = (*_SEQUENCES, Mapping, functools.partial, types.SimpleNamespace)
 
 Apart = Callable[[Any], tuple[Sequence[Any], Sequence[Any]]]
-"""Takes a value apart one level deep: returns what it holds, and the keys of it."""
+"""Flattens a value one level deep: returns what it holds, and the keys."""
 
 foreign: Final[list[Callable[[Any], tuple[str, Apart] | None]]] = []
 """Functions that say of a value which framework knows it as a node, and how."""
@@ -56,7 +255,7 @@ class Found(NamedTuple):
 
 
 def holds_others(value: Any) -> bool:
-    """Say whether a value that is no data is of a type that could hold some."""
+    """Return whether a value that is no data is of a type that could hold some."""
     cls = type(value)
     if issubclass(cls, _HOLDERS):
         return True
@@ -75,7 +274,7 @@ def _rule_of(cls: type) -> Rule | None:
 
 
 def framework_of(value: Any) -> tuple[str, Apart] | None:
-    """Return the framework that knows a value as a node, and how it comes apart."""
+    """Return the framework that knows a value as a node, and how it is flattened."""
     return next(filter(None, (find(value) for find in foreign)), None)
 
 
@@ -123,28 +322,20 @@ def _search(
         wanted: Says of any other value whether it is wanted.
     """
     seen = {id(value)}
-    stack: list[tuple[Any, Any, Any]] = [(value, None, None)]  # value, key, link
+    stack: list[tuple[Any, Any]] = [(value, ())]
     while stack:
-        value, _, _ = link = stack.pop()
+        value, link = stack.pop()
         held, keys = _inside(value)
         if boring.issuperset(map(type, held)):
             continue
         deeper = []
         for key, child in zip(keys(), held, strict=True):
             if wanted(child):
-                yield Found(_path_of((child, key, link)), child)
+                yield Found(unlink((link, key)), child)
             elif sort(child, holds_others) == "container" and id(child) not in seen:
                 seen.add(id(child))
-                deeper.append((child, key, link))
+                deeper.append((child, (link, key)))
         stack += reversed(deeper)
-
-
-def _path_of(link: Any) -> tuple[Any, ...]:
-    keys = []
-    while link[2] is not None:
-        keys.append(link[1])
-        link = link[2]
-    return tuple(reversed(keys))
 
 
 def find_data(value: Any) -> Iterator[Found]:
@@ -153,7 +344,7 @@ def find_data(value: Any) -> Iterator[Found]:
 
 
 def holds_data(value: Any) -> bool:
-    """Say whether a value is data, or has some inside."""
+    """Return whether a value is data, or has some inside."""
     found = sort(value, holds_others)
     if found == "container":
         return next(find_data(value), None) is not None
@@ -305,7 +496,7 @@ def _refusal(
 
 
 def _others(value: Any) -> str:
-    """Say how much more there is."""
+    """Return how much more there is, as text."""
     if _is_data(value):
         return ""
     more = sum(1 for _ in find_data(value)) - 1

@@ -1,13 +1,15 @@
 """`List`, `Dict` and `Sequential`: containers that know which items are data.
 
-Each item has a kind of its own, like an attribute, and keeps it when it moves. Items
-are kept apart from attributes, so that no key can be the name of a method.
+Owns what a container keeps beside its attributes, each item with a kind of its own, and
+the methods of lists and dicts on it.
 """
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import (
+    Callable,
     Iterable,
     Iterator,
     Mapping,
@@ -19,22 +21,192 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
 
 from ..core.auxdata import described
 from ..core.keys import DictKey, SequenceKey
-from ..core.safely import shown
+from ..core.node import Brackets, Rule
+from ..core.safely import class_name, shown
 from ..core.serial import read_value, write_value
-from ..kinds import Kind
+from ..kinds import Kind, Marked
 from ..show.text import Block
-from .items import Container, Positions, positions
-from .layout import Anatomy, Family, Layout, OwnLayout, layout_of
-from .node import read_statics, write_statics
-from .statics import Statics
+from .checks import learned
+from .instance import Attribute, decide, read_statics, recheck, write_statics
+from .pytree import Pytree
+from .spec import (
+    Family,
+    FieldLayout,
+    Layout,
+    OwnLayout,
+    StaticMetadata,
+    layout_of,
+    picker,
+    same_statics,
+)
 from .trace import check
 
 
-__all__ = ["Dict", "List", "Sequential"]
+__all__ = [
+    "Container",
+    "Dict",
+    "List",
+    "Positions",
+    "Sequential",
+    "positions",
+]
 
-T = TypeVar("T")
 _STATIC: Final = Kind.STATIC
 _FEW: Final = 256
+
+
+def _container_rule(cls: Any, base: Any) -> Rule:
+    """Return the rule of a class whose objects have items beside attributes."""
+
+    def flatten(node: Any) -> tuple[Sequence[Any], Any]:
+        children, aux = base.flatten(node)
+        items, more = node._leafwise_take()
+        return (*children, *items) if children else items, (aux, more)
+
+    def fill(node: Any, aux: Any, children: Any) -> Any:
+        start = len(aux[0].field_layout.data)
+        base.unflatten_into(node, aux[0], children[:start])
+        node._leafwise_put(aux[1], children[start:])
+        return node
+
+    def unflatten(aux: Any, children: Any) -> Any:
+        return fill(object.__new__(cls), aux, children)
+
+    def keys(aux: Any, _arity: int) -> Sequence[Any]:
+        return (*aux[0].field_layout.keys, *aux[1].field_layout.keys)
+
+    def brackets(aux: Any, _arity: int) -> Brackets:
+        inside = ", ".join(filter(None, map(repr, aux)))
+        return f"CustomNode({cls.__name__}[{inside}], [", None, "])"
+
+    return Rule(
+        cls=cls,
+        name="custom",
+        flatten=flatten,
+        unflatten=unflatten,
+        keys=keys,
+        brackets=brackets,
+        same_aux=_same_pairs,
+        hash_aux=hash,
+        describe=functools.partial(_described, cls),
+        validate=lambda arity, aux: _fits(base, arity, aux),
+        where=base.where,
+        adapt=base.adapt,
+        unflatten_into=fill,
+        codec=_codec(cls, base),
+    )
+
+
+def _described(cls: Any, aux: Any, _arity: int) -> str:
+    items, attributes = aux[1].describe(), aux[0].describe()
+    return f"{class_name(cls)} with items: {items}; attributes: {attributes}"
+
+
+def _codec(cls: Any, base: Any) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """Return what writes and reads the aux data: attributes, then items."""
+    return (
+        lambda aux: [write_statics(aux[0]), cls._leafwise_write_items(aux[1])],
+        lambda written: (
+            base.codec[1](written[0]),
+            cls._leafwise_read_items(written[1]),
+        ),
+    )
+
+
+def _same_pairs(a: Any, b: Any) -> bool:
+    return same_statics(a[0], b[0]) and same_statics(a[1], b[1])
+
+
+def _fits(base: Rule, arity: int, aux: Any) -> bool:
+    if type(aux) is not tuple or len(aux) != 2 or type(aux[1]) is not StaticMetadata:
+        return False
+    items = len(aux[1].field_layout.data)
+    return items <= arity and base.validate(arity - items, aux[0])
+
+
+class Container(Pytree):
+    """Base of objects with items beside their attributes."""
+
+    if TYPE_CHECKING:
+
+        def _leafwise_take(self) -> tuple[Sequence[Any], StaticMetadata]: ...
+
+        def _leafwise_put(
+            self, aux: StaticMetadata, children: Sequence[Any]
+        ) -> None: ...
+
+    _leafwise_item_key: Callable[[Any], Any]
+
+    @classmethod
+    def _leafwise_rule(cls, where: str) -> Rule:
+        return _container_rule(cls, super()._leafwise_rule(where))
+
+    def _leafwise_decide(
+        self, name: Any, value: Any, kind: Kind | None
+    ) -> tuple[Any, Kind]:
+        """Return an item without its mark, and the kind that it gets."""
+        mark = None
+        if type(value) is Marked:
+            mark, value = value.kind, value.value
+        key = type(self)._leafwise_item_key
+        attribute = Attribute(self._leafwise_spec, name, kind, True, key)
+        return value, decide(attribute, value, mark)
+
+    def _leafwise_recheck(self, name: Any, value: Any, kind: Kind) -> Kind:
+        """Look through an item that is there; return its kind."""
+        if type(value) in (learned.plain if kind is _STATIC else learned.settled):
+            return kind
+        key = type(self)._leafwise_item_key
+        return recheck(Attribute(self._leafwise_spec, name, kind, False, key), value)
+
+
+class Positions:
+    """How the items of a `List` are flattened: a `FieldLayout` for positions.
+
+    Attributes:
+        kinds: The kind of each item.
+        data: The positions of the children.
+        static: The positions of the rest.
+        keys: The key of each child.
+        mark: What two of them share if they are the same.
+        children: Takes the items, returns the children.
+        statics: Takes the items, returns the rest.
+    """
+
+    __slots__ = ("children", "data", "kinds", "mark", "static", "statics")
+
+    def __init__(self, mark: tuple[str, ...]) -> None:
+        self.mark = mark
+        self.kinds = tuple(map(_KINDS.__getitem__, mark))
+        self.data = tuple(i for i, kind in enumerate(mark) if kind != "static")
+        self.static = tuple(i for i, kind in enumerate(mark) if kind == "static")
+        self.children = picker(self.data) if self.static else tuple
+        self.statics = picker(self.static)
+
+    @property
+    def keys(self) -> tuple[Any, ...]:
+        """The key of each child."""
+        return tuple(map(SequenceKey, self.data))
+
+    def kind_of(self, place: int) -> Kind:
+        """Return the kind of an item."""
+        return self.kinds[place]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Positions, (self.mark,)
+
+
+_KINDS: Final = {kind._value_: kind for kind in Kind}
+_known_positions = functools.lru_cache(maxsize=256)(Positions)
+
+
+def positions(kinds: Sequence[Kind]) -> Positions:
+    """Return how a list of items of these kinds is flattened."""
+    mark = tuple([kind._value_ for kind in kinds])
+    return _known_positions(mark) if len(mark) <= _FEW else Positions(mark)
+
+
+T = TypeVar("T")
 _put: Final = object.__setattr__
 
 
@@ -169,18 +341,18 @@ class List(Container, MutableSequence[T], Generic[T]):
             )
         return place + size if place < 0 else place
 
-    def _leafwise_take(self) -> tuple[Sequence[Any], Statics]:
-        anatomy: Any = positions(self._leafwise_item_kinds)
+    def _leafwise_take(self) -> tuple[Sequence[Any], StaticMetadata]:
+        fields: Any = positions(self._leafwise_item_kinds)
         items = self._leafwise_items
-        return anatomy.children(items), Statics(anatomy, anatomy.statics(items))
+        return fields.children(items), StaticMetadata(fields, fields.statics(items))
 
     def _leafwise_put(self, aux: Any, children: Sequence[Any]) -> None:
-        anatomy = aux.anatomy
+        fields = aux.field_layout
         items: list[Any] = [*children]
-        for place, value in zip(anatomy.static, aux.values, strict=True):
+        for place, value in zip(fields.static, aux.values, strict=True):
             items.insert(place, value)
         _put(self, "_leafwise_items", items)
-        _put(self, "_leafwise_item_kinds", [*anatomy.kinds])
+        _put(self, "_leafwise_item_kinds", [*fields.kinds])
 
     def _leafwise_check(self, key: Any, value: Any) -> None:
         if not isinstance(key, int):
@@ -209,15 +381,15 @@ class List(Container, MutableSequence[T], Generic[T]):
 
     @classmethod
     def _leafwise_write_items(cls, aux: Any) -> Any:
-        return [[*aux.anatomy.mark], [*map(write_value, aux.seen)]]
+        return [[*aux.field_layout.mark], [*map(write_value, aux.seen)]]
 
     @classmethod
-    def _leafwise_read_items(cls, written: Any) -> Statics:
+    def _leafwise_read_items(cls, written: Any) -> StaticMetadata:
         mark, values = written
-        anatomy: Any = Positions(tuple(mark))
-        if len(anatomy.static) != len(values):
+        fields: Any = Positions(tuple(mark))
+        if len(fields.static) != len(values):
             raise ValueError("as many values as there are static items")
-        return Statics(anatomy, tuple(map(read_value, values)))
+        return StaticMetadata(fields, tuple(map(read_value, values)))
 
     def _leafwise_recheck_items(self) -> None:
         kinds = self._leafwise_item_kinds
@@ -337,7 +509,7 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls._leafwise_family = Family(cls, cls._leafwise_traits.order, DictKey)
+        cls._leafwise_family = Family(cls, cls._leafwise_spec.order, DictKey)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make a dict without items."""
@@ -405,18 +577,18 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
             else:
                 super().__delattr__(name)
 
-    def _leafwise_anatomy(self) -> Anatomy:
-        return self._leafwise_item_layout.fixed.anatomy
+    def _leafwise_fields(self) -> FieldLayout:
+        return self._leafwise_item_layout.fixed.field_layout
 
-    def _leafwise_take(self) -> tuple[Sequence[Any], Statics]:
-        anatomy, items = self._leafwise_anatomy(), self._leafwise_items
-        return anatomy.children(items), Statics(anatomy, anatomy.statics(items))
+    def _leafwise_take(self) -> tuple[Sequence[Any], StaticMetadata]:
+        fields, items = self._leafwise_fields(), self._leafwise_items
+        return fields.children(items), StaticMetadata(fields, fields.statics(items))
 
-    def _leafwise_put(self, aux: Statics, children: Sequence[Any]) -> None:
-        anatomy = aux.anatomy
-        values = anatomy.ordered((*children, *aux.values))
-        _put(self, "_leafwise_items", dict(zip(anatomy.names, values, strict=True)))
-        _put(self, "_leafwise_item_layout", anatomy.layout)
+    def _leafwise_put(self, aux: StaticMetadata, children: Sequence[Any]) -> None:
+        fields = aux.field_layout
+        values = fields.ordered((*children, *aux.values))
+        _put(self, "_leafwise_items", dict(zip(fields.names, values, strict=True)))
+        _put(self, "_leafwise_item_layout", fields.layout)
 
     def _leafwise_check(self, key: Any, value: Any) -> None:
         if key in self._leafwise_layout.kinds:
@@ -449,11 +621,11 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
             super()._leafwise_drop(key)
 
     @classmethod
-    def _leafwise_write_items(cls, aux: Statics) -> Any:
+    def _leafwise_write_items(cls, aux: StaticMetadata) -> Any:
         return write_statics(aux)
 
     @classmethod
-    def _leafwise_read_items(cls, written: Any) -> Statics:
+    def _leafwise_read_items(cls, written: Any) -> StaticMetadata:
         return read_statics(cls._leafwise_family, written)
 
     def _leafwise_recheck_items(self) -> None:
@@ -483,4 +655,4 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
         return Block(f"{type(self).__name__}({{", [*items, *rest], "})")
 
 
-Dict._leafwise_family = Family(Dict, Dict._leafwise_traits.order, DictKey)
+Dict._leafwise_family = Family(Dict, Dict._leafwise_spec.order, DictKey)

@@ -1,4 +1,4 @@
-"""Filters: which of the values in an object are meant.
+"""Filters: they select values of an object.
 
 A filter is a type, a text, a `Kind`, a bool, `...`, None, a function of path and value,
 a list of filters (any of them), or one of the classes here, which are compared, hashed
@@ -53,7 +53,7 @@ class _Filter(Frozen):
     needs_kind = False
 
     def __call__(self, path: Path, value: AnyValue) -> bool:
-        """Say whether a value at a path is meant."""
+        """Return whether the filter selects a value at a path."""
         raise NotImplementedError
 
     def judge(self, path: Path, value: AnyValue, kind: Kind) -> bool:
@@ -85,7 +85,7 @@ class Everything(_Filter):
     __slots__ = ()
 
     def __call__(self, path: Path, value: AnyValue) -> bool:
-        """Say whether it is meant."""
+        """Return whether the filter selects it."""
         return True
 
 
@@ -101,14 +101,14 @@ class Nothing(_Filter):
     __slots__ = ()
 
     def __call__(self, path: Path, value: AnyValue) -> bool:
-        """Say whether it is meant."""
+        """Return whether the filter selects it."""
         return False
 
 
 class OfType(_Filter):
     """Means values of a type; also written as the type.
 
-    A frozen variable is meant by `Variable`, but by no narrower type.
+    `Variable` selects a frozen variable; no narrower type does.
 
     Args:
         type: The type.
@@ -128,7 +128,7 @@ class OfType(_Filter):
         self._set(type)
 
     def __call__(self, path: Path, value: AnyValue) -> bool:
-        """Say whether it is meant."""
+        """Return whether the filter selects it."""
         if not isinstance(value, self.type):
             return False
         is_narrow = getattr(self.type, "_leafwise_is_narrow", False)
@@ -164,13 +164,13 @@ class OfKind(_Filter):
         self._set(kind)
 
     def __call__(self, path: Path, value: AnyValue) -> bool:
-        """Say whether it is meant."""
+        """Return whether the filter selects it."""
         own = getattr(type(value), "_leafwise_kind", Kind.DATA)
         frozen = getattr(value, "_leafwise_is_frozen", False)
         return self.judge(path, value, Kind.FROZEN if frozen else own)
 
     def judge(self, path: Path, value: AnyValue, kind: Kind) -> bool:
-        """Say whether a value of a kind is meant."""
+        """Return whether the filter selects a value of a kind."""
         return kind in COUNT_AS_STATE if self.kind is Kind.STATE else kind is self.kind
 
 
@@ -197,7 +197,7 @@ class WithTag(_Filter):
         self._set(tag)
 
     def __call__(self, path: Path, value: AnyValue) -> bool:
-        """Say whether it is meant."""
+        """Return whether the filter selects it."""
         if getattr(value, "_leafwise_is_frozen", False):
             return False
         return bool(getattr(value, "tag", None) == self.tag)
@@ -226,7 +226,7 @@ class PathContains(_Filter):
         self._set(key)
 
     def __call__(self, path: Path, value: AnyValue) -> bool:
-        """Say whether it is meant."""
+        """Return whether the filter selects it."""
         key = self.key
         return any(type(part) is type(key) and part == key for part in path)
 
@@ -254,7 +254,7 @@ class PathIn(_Filter):
         self._set(frozenset(tuple(path) for path in paths))
 
     def __call__(self, path: Path, value: AnyValue) -> bool:
-        """Say whether it is meant."""
+        """Return whether the filter selects it."""
         return path in self.paths
 
     def __reduce__(self) -> tuple[AnyValue, ...]:
@@ -307,11 +307,11 @@ class Any(_Compound):
     __slots__ = ()
 
     def __call__(self, path: Path, value: AnyValue) -> bool:
-        """Say whether it is meant."""
+        """Return whether the filter selects it."""
         return any(meant(path, value) for meant in self.filters)
 
     def judge(self, path: Path, value: AnyValue, kind: Kind) -> bool:
-        """Say whether a value of a kind is meant."""
+        """Return whether the filter selects a value of a kind."""
         return any(judge(meant, path, value, kind) for meant in self.filters)
 
 
@@ -331,11 +331,11 @@ class All(_Compound):
     __slots__ = ()
 
     def __call__(self, path: Path, value: AnyValue) -> bool:
-        """Say whether it is meant."""
+        """Return whether the filter selects it."""
         return all(meant(path, value) for meant in self.filters)
 
     def judge(self, path: Path, value: AnyValue, kind: Kind) -> bool:
-        """Say whether a value of a kind is meant."""
+        """Return whether the filter selects a value of a kind."""
         return all(judge(meant, path, value, kind) for meant in self.filters)
 
 
@@ -357,11 +357,11 @@ class Not(_Compound):
         super().__init__(filter)
 
     def __call__(self, path: Path, value: AnyValue) -> bool:
-        """Say whether it is meant."""
+        """Return whether the filter selects it."""
         return not self.filters[0](path, value)
 
     def judge(self, path: Path, value: AnyValue, kind: Kind) -> bool:
-        """Say whether a value of a kind is meant."""
+        """Return whether the filter selects a value of a kind."""
         return not judge(self.filters[0], path, value, kind)
 
 
@@ -372,7 +372,7 @@ def predicate(filter: Filter) -> Callable[[Path, AnyValue], bool]:
         filter: A filter in any form.
 
     Raises:
-        TypeError: It is none.
+        TypeError: It is not a filter.
 
     Example:
         >>> from leafwise import nn
@@ -403,7 +403,7 @@ def predicate(filter: Filter) -> Callable[[Path, AnyValue], bool]:
 
 
 def is_filter(value: AnyValue) -> bool:
-    """Say whether a value is a filter and could be nothing else."""
+    """Return whether a value is a filter and could be nothing else."""
     return isinstance(value, _Filter | Kind)
 
 
@@ -415,12 +415,12 @@ def judge(meant: AnyValue, path: Path, value: AnyValue, kind: Kind) -> bool:
 
 
 def needs_kind(meant: AnyValue) -> bool:
-    """Say whether a predicate looks at kinds."""
+    """Return whether a predicate looks at kinds."""
     return bool(getattr(meant, "needs_kind", False))
 
 
 def needs_path(meant: AnyValue) -> bool:
-    """Say whether a predicate looks at paths; a function may."""
+    """Return whether a predicate looks at paths; a function may."""
     return bool(getattr(meant, "needs_path", True))
 
 

@@ -1,385 +1,557 @@
-"""Split and merge: an object as structure and state, and back.
+"""Graphs as codes: the structure of objects that may share and contain one another.
 
-Sharing and cycles survive, for objects and variables.
+A graph is flattened in one walk, by an explicit stack: objects and variables are
+counted as they are met, and where one is met again there is a reference to its number.
+`GraphDef` is what is left without the values. Identity is kept by holding the objects,
+never by their bare ids.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, overload
+import warnings
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 from ..core.auxdata import clip
-from ..core.values import type_names
-from ..errors import StructureError
-from ..sentinel import MISSING
-from .filters import Filter, judge, needs_kind, needs_path, predicates
-from .graphs import (
-    FIXED,
-    LEAF,
-    NODE,
-    REF,
-    TREE,
-    VARIABLE,
-    GraphDef,
-    M,
-    OnShared,
-    Taken,
-    build,
-    kinds_of,
-    parts_of,
-    take,
-)
-from .sizes import rule_of
-from .states import State, left_over, stored, unknown, unlink, view
-from .variables import Variable, make_variable
+from ..core.builtins import NAMEDTUPLE, STRUCTSEQ
+from ..core.keypath import KeyPath
+from ..core.node import Rule
+from ..core.registered import StaticRule
+from ..core.registry import GLOBAL, Mode, install
+from ..core.safely import shown
+from ..core.serial import dump, load
+from ..core.walk import unlink
+from ..errors import CycleError, SharedError
+from ..kinds import Kind
+from .checks import DataNode, holds_data, looks_like_array
+from .instance import is_unchecked
+from .spec import Constant, StaticMetadata
+from .traverse import keys_of, rule_of
+from .variables import Metadata, Variable, is_frozen, kind_in, metadata_of
 
 
-__all__ = ["graphdef", "merge", "split", "state"]
+__all__ = [
+    "FlatGraph",
+    "GraphDef",
+    "OnShared",
+    "can_be_shared",
+    "check_choice",
+    "flatten_graph",
+    "kinds_of",
+    "kinds_of_children",
+    "report_shared",
+    "unflatten_graph",
+]
 
-Selected = list[list[int]]
+if TYPE_CHECKING:
+    import typing_extensions
+
+    M = typing_extensions.TypeVar("M", default=Any)
+else:
+    M = TypeVar("M")
+
+OnShared = Literal["error", "warn", "allow"]
+Entry: TypeAlias = tuple[str, Any, int, Any]
+"""`(tag, rule or class, arity or number, aux data)`."""
+
+NODE: Final = "node"
+TREE: Final = "tree"
+VARIABLE: Final = "variable"
+REF: Final = "ref"
+LEAF: Final = "leaf"
+FIXED: Final = "fixed"
+_LEAF: Final[Entry] = (LEAF, None, 0, None)
+_MUTABLE: Final = (list, dict, OrderedDict, defaultdict, deque)
 
 
-# ------------------------------------------------------------------ split, state
+class GraphDef(Generic[M]):
+    """The structure of a graph of objects, without its values.
+
+    It says which objects there are, what is static in them, where values belong and
+    where an object stands again. Comparable, hashable, printable, picklable, and
+    generic in the type of the object: `GraphDef[Model]`.
+
+    Attributes:
+        num_leaves: The number of values.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> class Pair(lw.Pytree):
+        ...     def __init__(self):
+        ...         self.left = self.right = lw.List([nn.Param(1.0)])
+        >>> graphdef, state = nn.split(Pair())
+        >>> graphdef
+        GraphDef(Pair(left=List([0]=Param(*)), right=#1))
+    """
+
+    __slots__ = ("_code", "_hash", "num_leaves")
+
+    def __init__(self, code: tuple[Entry, ...]) -> None:
+        self._code = code
+        self._hash: int | None = None
+        self.num_leaves = sum(1 for tag, *_ in code if tag in (LEAF, VARIABLE))
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not GraphDef:
+            return NotImplemented
+        mine, theirs = self._code, other._code
+        return self is other or (
+            len(mine) == len(theirs) and all(map(_same_entry, mine, theirs))
+        )
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(tuple(map(_digest, self._code)))
+        return self._hash
+
+    def __reduce__(self) -> Any:
+        return _read, (tuple(map(_write_entry, self._code)),)
+
+    def __repr__(self) -> str:
+        return f"GraphDef({''.join(_text(self._code))})"
 
 
-@overload
-def split(node: M, /, *, on_shared: OnShared = ...) -> tuple[GraphDef[M], State]: ...
+def _same_entry(a: Entry, b: Entry) -> bool:
+    if a is b:
+        return True
+    if a[:3] != b[:3]:
+        return False
+    tag, rule, _, aux = a
+    return rule.same_aux(aux, b[3]) if tag in (NODE, TREE) else bool(aux == b[3])
 
 
-@overload
-def split(
-    node: M, first: Filter, /, *, on_shared: OnShared = ...
-) -> tuple[GraphDef[M], State]: ...
+def _digest(entry: Entry) -> int:
+    tag, rule, number, aux = entry
+    if tag == VARIABLE:
+        return hash((tag, rule, aux))
+    if tag == FIXED:
+        return hash((tag, aux))
+    return hash((tag, number, rule.hash_aux(aux) if rule is not None else 0))
 
 
-@overload
-def split(
-    node: M, first: Filter, second: Filter, /, *, on_shared: OnShared = ...
-) -> tuple[GraphDef[M], State, State]: ...
+def _write_entry(entry: Entry) -> Entry:
+    """Return an entry in which a rule is named by what pickle can find."""
+    tag, rule, arity, aux = entry
+    if tag == NODE:
+        return tag, rule.cls, arity, aux
+    if tag == TREE:
+        return tag, None, arity, dump(((arity, rule, arity, aux),), arity, _MODE)
+    return entry
 
 
-@overload
-def split(node: Any, *filters: Filter, on_shared: OnShared = ...) -> Any: ...
+_MODE: Final = Mode(GLOBAL, False)
 
 
-def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
-    """Take an object apart into its structure and its values.
+def _read(entries: tuple[Entry, ...]) -> GraphDef:
+    return GraphDef(tuple(map(_read_entry, entries)))
 
-    Each object and each variable counts once, however many names it has. The states
-    hold the variables of the object themselves.
+
+def _read_entry(entry: Entry) -> Entry:
+    tag, cls, arity, aux = entry
+    if tag == NODE:
+        return tag, rule_of(cls), arity, aux
+    if tag == TREE:
+        ((_, rule, arity, aux),), _, _ = load(aux)
+        return tag, rule, arity, aux
+    return entry
+
+
+def _text(code: Sequence[Entry]) -> Iterator[str]:
+    """Yield the pieces of the text of a code."""
+    stack: list[tuple[Iterator[Any], str]] = []
+    for tag, rule, number, aux in code:
+        if stack:
+            yield next(stack[-1][0])
+        if tag in (NODE, TREE):
+            name = _name_of(rule, aux)
+            labels = [f"{key}=".lstrip(".") for key in rule.keys(aux, number)]
+            said = f"{aux!r}" if type(aux) is StaticMetadata else ""
+            lead = [", "] * number if said else ["", *[", "] * (number - 1)]
+            pairs = zip(lead, labels, strict=True) if number else ()
+            yield f"{name}({said}"
+            stack.append((iter([f"{a}{b}" for a, b in pairs]), ")"))
+        elif tag == VARIABLE:
+            yield f"{rule.__name__}({', '.join(filter(None, ('*', shown(aux))))})"
+        elif tag == FIXED:
+            yield shown(aux)
+        else:
+            yield "*" if tag == LEAF else f"#{number}"
+        while stack and stack[-1][0].__length_hint__() == 0:  # type: ignore[attr-defined]  # of lists
+            yield stack.pop()[1]
+
+
+def _name_of(rule: Rule, aux: Any) -> str:
+    """Return the name of a node's class; named tuples have it in their aux data."""
+    kept = aux[0] if rule is STRUCTSEQ else aux if rule is NAMEDTUPLE else rule.cls
+    return str(kept.__name__)
+
+
+# ------------------------------------------------------------------- flattening
+
+
+class FlatGraph:
+    """A graph that was flattened.
+
+    Attributes:
+        code: One entry for each thing that was met.
+        leaves: The values.
+        links: For each value, its path as a linked list.
+        holders: For each value, the object or container that it stands in.
+        again: For each reference, the number of what stands there, the path as a
+            linked list, and the holder.
+        tracked: What was counted, by number.
+        first: For each of these, its first path as a linked list.
+    """
+
+    __slots__ = ("again", "code", "first", "holders", "leaves", "links", "tracked")
+
+    def __init__(self) -> None:
+        self.code: list[Entry] = []
+        self.leaves: list[Any] = []
+        self.links: list[Any] = []
+        self.holders: list[Any] = []
+        self.again: list[tuple[int, Any, Any]] = []
+        self.tracked: list[Any] = []
+        self.first: list[Any] = []
+
+    def add_value(self, value: Any, link: Any, holder: Any) -> None:
+        """Add a value, its path and the object or container that it stands in."""
+        self.leaves.append(value)
+        self.links.append(link)
+        self.holders.append(holder)
+
+
+def kinds_of_children(aux: Any) -> list[Kind] | None:
+    """Return the kinds of an object's children, None if a node is no object."""
+    if type(aux) is StaticMetadata:
+        return _kinds_in(aux)
+    if type(aux) is tuple and len(aux) == 2 and type(aux[1]) is StaticMetadata:
+        return _kinds_in(aux[0]) + _kinds_in(aux[1])
+    return None
+
+
+def _kinds_in(aux: StaticMetadata) -> list[Kind]:
+    return [aux.field_layout.kind_of(child) for child in aux.field_layout.data]
+
+
+def kinds_of(code: Iterable[Entry]) -> list[Kind]:
+    """Return the kind of each value: that of the attribute of the innermost object."""
+    found: list[Kind] = []
+    stack: list[list[Kind]] = []
+    for tag, rule, number, aux in code:
+        kind = stack[-1].pop() if stack else Kind.DATA
+        if tag == LEAF:
+            found.append(kind)
+        elif tag == VARIABLE:
+            found.append(kind_in(kind, rule, frozen=is_frozen(aux.values)))
+        elif tag in (NODE, TREE):
+            given = kinds_of_children(aux)
+            stack.append([kind] * number if given is None else given[::-1])
+        while stack and not stack[-1]:
+            stack.pop()
+    return found
+
+
+def flatten_graph(
+    root: Any,
+    *,
+    on_shared: OnShared = "allow",
+    copying: bool = False,
+    keep: tuple[type, ...] = (),
+) -> FlatGraph:
+    """Flatten a graph: take each object and each variable once.
+
+    In the plain containers of an object with `pytree=False`, whose attributes nobody
+    marks one by one, only what is data is a value, and what is left of an array of one
+    number; all else is structure, as it is for attributes.
 
     Args:
-        node: An object, or a container with objects in it.
-        *filters: What goes into which state; each value goes to the first that means
-            it. Without filters there is one state.
-        on_shared: What to do where an object stands again: `"allow"`, `"warn"` or
-            `"error"`.
-
-    Returns:
-        The structure, and as many states as filters, at least one.
+        root: An object, or a container with objects in it.
+        on_shared: What to do where something is met again.
+        copying: Whether containers are counted too, and variables are nodes.
+        keep: Types of what is a value, though it could be flattened.
 
     Raises:
         CycleError: A container contains itself, with no object in between.
-        SharedError: An object stands again, and that is to be an error.
-        TypeError: `node` is a bare value, or a filter is none.
-        ValueError: The filters leave values over.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise import nn
-        >>> class Model(lw.Pytree):
-        ...     def __init__(self):
-        ...         self.weight = nn.Param(0.5)
-        ...         self.calls = nn.BatchStat(0)
-        >>> graphdef, params, rest = nn.split(Model(), nn.Param, ...)
-        >>> rest
-        State({
-          'calls': BatchStat( # 1
-            value=0
-          )
-        })
-        >>> nn.merge(graphdef, params, rest).weight.value
-        0.5
-
-    The idea is that of `flax.nnx.split`.
+        SharedError: Something is met again, and that is to be an error.
+        ValueError: `on_shared` is unknown.
     """
-    taken = take_whole(node, on_shared)
-    chosen, rest = select(taken, filters or (...,))
-    if rest:
-        raise ValueError(
-            left_over([(unlink(taken.links[i]), taken.leaves[i]) for i in rest])
-        )
-    return GraphDef(tuple(taken.code)), *(nested(taken, places) for places in chosen)
-
-
-def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
-    """Return the values of an object.
-
-    Args:
-        node: An object, or a container with objects in it.
-        *filters: What is wanted; None given means everything.
-        on_shared: What to do where an object stands again.
-
-    Returns:
-        A state, or a tuple of as many states as filters if there are several.
-
-    Raises:
-        CycleError, SharedError, TypeError: As `split`.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise import nn
-        >>> nn.state(lw.List([nn.Param(1.0), lw.data(2)]), nn.Param)
-        State({
-          0: Param( # 1
-            value=1.0
-          )
-        })
-
-    The idea is that of `flax.nnx.state`.
-    """
-    taken = take_whole(node, on_shared)
-    chosen, _ = select(taken, filters or (...,))
-    states = [nested(taken, places) for places in chosen]
-    return tuple(states) if len(states) > 1 else states[0]
-
-
-def graphdef(node: M) -> GraphDef[M]:
-    """Return the structure of an object, without its values.
-
-    Args:
-        node: An object, or a container with objects in it.
-
-    Raises:
-        CycleError, TypeError: As `split`.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise import nn
-        >>> one, other = lw.List([nn.Param(1.0)]), lw.List([nn.Param(2.0)])
-        >>> nn.graphdef(one) == nn.graphdef(other)
-        True
-    """
-    return GraphDef(tuple(take_whole(node, "allow").code))
-
-
-def take_whole(node: Any, on_shared: OnShared) -> Taken:
-    """Take a graph apart whose root is no bare value."""
-    require_whole(node)
-    return take(node, on_shared=on_shared)
-
-
-def require_whole(node: Any) -> None:
-    """Refuse a bare value, and a bare variable.
-
-    Raises:
-        TypeError: It is one.
-    """
-    if rule_of(type(node)) is None or isinstance(node, Variable):
-        raise TypeError(
-            "an object or a container with objects is needed, got a bare "
-            f"{type(node).__name__}"
-        )
-
-
-def select(taken: Taken, filters: Sequence[Filter]) -> tuple[Selected, list[int]]:
-    """Return the places of the values for each filter, and those of the rest."""
-    tests = predicates(filters)
-    chosen: Selected = [[] for _ in tests]
-    rest: list[int] = []
-    look = any(map(needs_path, tests))
-    kinds = kinds_of(taken.code) if any(map(needs_kind, tests)) else None
-    for place, value in enumerate(taken.leaves):
-        path = unlink(taken.links[place]) if look else ()
-        for test, places in zip(tests, chosen, strict=True):
-            if (
-                test(path, value)
-                if kinds is None
-                else judge(test, path, value, kinds[place])
-            ):
-                places.append(place)
-                break
-        else:
-            rest.append(place)
-    return chosen, rest
-
-
-def nested(taken: Taken, places: Iterable[int]) -> State:
-    """Return values as nested dicts; each level is made once."""
-    root: dict[Any, Any] = {}
-    levels: dict[int, dict[Any, Any]] = {id(()): root}
-    for place in places:
-        link, key = taken.links[place]
-        missing = []
-        while link and id(link) not in levels:
-            missing.append(link)
-            link = link[0]
-        level = levels[id(link)] if link else root
-        for inner in reversed(missing):
-            level = level.setdefault(inner[1], {})
-            levels[id(inner)] = level
-        level[key] = taken.leaves[place]
-    return view(root)
-
-
-# ------------------------------------------------------------------------ merge
-
-
-def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False) -> M:
-    """Put an object together from its structure and its values.
-
-    Args:
-        graphdef: The structure.
-        *states: The values, in any order; no two may have the same path. A bare
-            value in the place of a variable is put into a new one.
-        copy: Whether variables are copied, rather than taken over.
-
-    Raises:
-        StructureError: A value is missing, there is one too many, or it is of
-            another sort than the structure says.
-        TypeError: There is no structure.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise import nn
-        >>> graphdef, state = nn.split(lw.List([nn.Param(1.0)]))
-        >>> nn.merge(graphdef, {0: 5.0})[0].value
-        5.0
-
-    The idea is that of `flax.nnx.merge`.
-    """
-    if not isinstance(graphdef, GraphDef):
-        raise TypeError(f"merge takes a GraphDef first, got {type(graphdef).__name__}")
-    level = joined(states)
-    leaves = _leaves_for(graphdef, level)
-    if copy:
-        leaves = [x.copy() if isinstance(x, Variable) else x for x in leaves]
-    made: M = build(graphdef._code, leaves)
-    return made
-
-
-def _items(state: Mapping[Any, Any]) -> dict[Any, Any]:
-    if not isinstance(state, Mapping):
-        raise TypeError(f"a state or nested mappings are needed, got {clip(state)}")
-    items: dict[Any, Any] = stored(state)
-    return items
-
-
-def joined(states: Sequence[Mapping[Any, Any]], *, later_wins: bool = False) -> Any:
-    """Return several states as one nested dict.
-
-    Raises:
-        StructureError: Two have a value at the same path.
-    """
-    if len(states) == 1:
-        return _items(states[0])
-    root: dict[Any, Any] = {}
-    stack: list[tuple[Any, Any, Any]] = [(_items(s), root, ()) for s in states]
-    stack.reverse()
+    check_choice(on_shared)
+    walk = _Flattening(on_shared, copying)
+    code = walk.code
+    stack: list[tuple[Any, Any, Any, int]] = [(root, (), None, _MARKED)]
     while stack:
-        source, target, link = stack.pop()
-        for key, value in source.items():
-            if type(value) is dict and type(target.setdefault(key, {})) is dict:
-                stack.append((value, target[key], (link, key)))
-            elif key in target and not later_wins:
-                path = unlink((link, key))
-                raise StructureError(f"two states have a value at {path}", path=path)
-            else:
-                target[key] = value
-    return root
+        value, link, holder, place = stack.pop()
+        if place == _DONE:
+            walk.entered.discard(id(value))
+            continue
+        cls = type(value)
+        rule = rule_of(cls)
+        if rule is not None and not (keep and issubclass(cls, keep)):
+            stack += walk.enter(rule, value, link, holder, place)
+        elif place == _INSIDE and not copying and not _is_value(value):
+            code.append((FIXED, None, 0, Constant(value)))
+        else:
+            code.append(_LEAF)
+            walk.add_value(value, link, holder)
+    return walk
 
 
-def _leaves_for(graphdef: GraphDef, level: Any) -> list[Any]:
-    """Return the values that a structure needs, in its order, from nested dicts."""
-    leaves: list[Any] = []
-    stack: list[tuple[Any, Any, int, Any]] = []  # parts, level, used, link
-    for tag, rule, number, aux in graphdef._code:
-        link: Any = ()
-        slot = level
-        if stack:
-            parts, level, used, above = stack.pop()
-            key = next(parts)
-            link = (above, key)
-            slot = MISSING if tag in (FIXED, REF) else level.get(key, MISSING)
-            stack.append((parts, level, used + (slot is not MISSING), above))
-        if tag in (NODE, TREE):
-            if slot is MISSING:
-                slot = {}
-            elif type(slot) is not dict:
-                raise wrong(link, f"the values of a {rule.cls.__name__}", slot)
-            stack.append((iter(parts_of(rule, aux, number)), slot, 0, link))
+class _Flattening(FlatGraph):
+    """A graph that is being flattened.
+
+    Attributes:
+        entered: The ids of the containers around.
+    """
+
+    __slots__ = ("_copying", "_on_shared", "_seen", "entered")
+
+    def __init__(self, on_shared: OnShared, copying: bool) -> None:
+        super().__init__()
+        self.entered: set[int] = set()
+        self._on_shared: OnShared = on_shared
+        self._copying = copying
+        self._seen: dict[int, int] = {}
+
+    def enter(
+        self, rule: Rule, value: Any, link: Any, holder: Any, place: int
+    ) -> Sequence[tuple[Any, Any, Any, int]]:
+        """Add a node to the code; return what comes next, the last child first."""
+        cls = type(value)
+        copying = self._copying
+        is_object = issubclass(cls, DataNode) and rule.unflatten_into is not None
+        if is_object or copying:
+            number = self._seen.get(id(value))
+            if number is not None:
+                self._refer(number, value, link, holder)
+                return ()
+        if is_object and not copying and issubclass(cls, Variable):
+            self._count(value, link)
+            self.code.append((VARIABLE, cls, 0, metadata_of(value)))
+            self.leaves.append(value)
+            self.links.append(link)
+            self.holders.append(holder)
+            return ()
+        later: list[tuple[Any, Any, Any, int]] = []
+        if not is_object and not copying:
+            if id(value) in self.entered:
+                raise _cycle(link, value)
+            self.entered.add(id(value))
+            later.append((value, None, None, _DONE))
+        if is_object:
+            place = _UNCHECKED if is_unchecked(cls) else _MARKED
+        elif place:
+            place = _INSIDE
+        children, aux = rule.flatten(value)
+        arity = len(children)
+        if (is_object or copying) and _is_counted(rule, arity):
+            self._count(value, link)
+        self.code.append((NODE if is_object else TREE, rule, arity, aux))
+        if arity:
+            keys = keys_of(rule, aux, arity)
+            pairs = zip(reversed(children), reversed(keys), strict=True)
+            later += [(child, (link, key), value, place) for child, key in pairs]
+        return later
+
+    def _refer(self, number: int, value: Any, link: Any, holder: Any) -> None:
+        """Add a reference to something that was met before."""
+        if self._on_shared != "allow":
+            first = self.first[number]
+            report_shared(self._on_shared, first, link, value, stacklevel=6)
+        self.code.append((REF, None, number, None))
+        self.again.append((number, link, holder))
+
+    def _count(self, value: Any, link: Any) -> None:
+        """Give a number to an object, a variable or a container."""
+        self._seen[id(value)] = len(self.tracked)
+        self.first.append(link)
+        self.tracked.append(value)
+
+
+_DONE: Final = -1
+_MARKED: Final = 0
+_UNCHECKED: Final = 1
+_INSIDE: Final = 2
+"""Where a value stands: its holder is done; under an object that marks its attributes;
+right in one that does not; in a container in such a one."""
+
+
+def _is_value(value: Any) -> bool:
+    """Return whether something in a container is a value: data, or of numpy."""
+    return looks_like_array(type(value)) or holds_data(value)
+
+
+def _is_counted(rule: Rule, arity: int) -> bool:
+    """Return whether a container is one that could stand twice: not None, not ()."""
+    return arity > 0 or rule.unflatten_into is not None or rule.cls in _MUTABLE
+
+
+def can_be_shared(value: Any) -> bool:
+    """Return whether a node is one that can stand twice: not None, not ()."""
+    rule = rule_of(type(value))
+    return rule is not None and _is_counted(rule, len(rule.flatten(value)[0]))
+
+
+def check_choice(on_shared: OnShared) -> None:
+    """Raise a ValueError unless `on_shared` is one of the known choices."""
+    if on_shared not in ("error", "warn", "allow"):
+        raise ValueError(
+            f"on_shared must be 'error', 'warn' or 'allow', got {clip(on_shared)}"
+        )
+
+
+def report_shared(
+    on_shared: OnShared, first: Any, link: Any, value: Any, stacklevel: int = 3
+) -> None:
+    """Raise an error, or warn, about something that stands in two places."""
+    paths = unlink(first), unlink(link)
+    what = f"the {type(value).__name__}" if rule_of(type(value)) else "an array"
+    text = f"{what} at {_shown(paths[0])} stands again at {_shown(paths[1])}"
+    if on_shared == "error":
+        raise SharedError(text, first=paths[0], again=paths[1])
+    warnings.warn(text, stacklevel=stacklevel)
+
+
+def _shown(path: tuple[Any, ...]) -> str:
+    return shown(path) if path else "the root"
+
+
+def _cycle(link: Any, value: Any) -> CycleError:
+    again = unlink(link)
+    return CycleError(
+        f"the {type(value).__name__} at {again} contains itself, with no object in "
+        "between",
+        again=KeyPath(()),
+    )
+
+
+# ----------------------------------------------------------------- unflattening
+
+
+def unflatten_graph(
+    code: Iterable[Entry],
+    leaves: Iterable[Any],
+    *,
+    copying: bool = False,
+    tracked: list[Any] | None = None,
+    reuse: Mapping[int, Any] = MappingProxyType({}),
+) -> Any:
+    """Unflatten a graph: return it, made of its code and its values.
+
+    Args:
+        code: The code.
+        leaves: The values, variables included, in the order of the code.
+        copying: Whether static containers are copied, and containers are counted.
+        tracked: A list that gets what was counted, by number.
+        reuse: By number, objects and variables that are filled anew rather than made.
+
+    Raises:
+        CycleError: A cycle goes through a container that cannot be made empty.
+    """
+    rest = iter(leaves)
+    tracked = [] if tracked is None else tracked
+    stack: list[tuple[Any, list[Any], Rule, int, Any, int]] = []
+    for tag, rule, number, aux in code:
+        if tag == LEAF:
+            value = next(rest)
         elif tag == VARIABLE:
-            leaves.append(_variable_for(rule, aux, slot, link, level))
-        elif tag == LEAF:
-            if slot is MISSING:
-                raise _missing(link, level)
-            if type(slot) is dict or isinstance(slot, Variable):
-                raise wrong(link, "a bare value", slot)
-            leaves.append(slot)
-        while stack and not stack[-1][0].__length_hint__():
-            _, level, used, above = stack.pop()
-            if len(level) != used:
-                raise _extra(graphdef, above, level)
-    return leaves
+            value = _refilled(next(rest), tracked, reuse)
+        elif tag in (FIXED, REF):
+            value = aux.value if tag == FIXED else _made_before(tracked[number])
+        else:
+            counts = tag == NODE or (copying and _is_counted(rule, number))
+            place = len(tracked) if counts else -1
+            if tag == NODE:
+                value = _unfilled(rule.cls, reuse.get(place))
+            else:
+                value = _empty(rule.cls, aux) if copying else _UNMADE
+            if place >= 0:
+                tracked.append(value)
+            kept = _copied(aux) if copying and tag == NODE else aux
+            stack.append((value, [], rule, number, kept, place))
+            if number:
+                continue
+            value = _close(stack, tracked)
+        while stack:
+            stack[-1][1].append(value)
+            if len(stack[-1][1]) < stack[-1][3]:
+                break
+            value = _close(stack, tracked)
+        else:
+            return value
+    raise ValueError("a code without a root")
 
 
-def _variable_for(cls: Any, aux: Any, slot: Any, link: Any, level: Any) -> Variable:
-    if slot is MISSING:
-        raise _missing(link, level)
-    if isinstance(slot, Variable):
-        if type(slot) is not cls:
-            expected, what = type_names(cls, type(slot))
-            raise wrong(link, f"a {expected}", slot, what)
-        return slot
-    if type(slot) is dict:
-        raise wrong(link, f"a {cls.__name__}", slot)
-    made: Variable = make_variable(cls, slot, dict(aux.values))
+def _made_before(value: Any) -> Any:
+    if value is _UNMADE:
+        raise CycleError("a cycle goes through a container that is immutable")
+    return value
+
+
+def _unfilled(cls: type, known: Any) -> Any:
+    """Return a new object, or the one that is filled anew."""
+    return object.__new__(cls) if known is None else known
+
+
+def _refilled(value: Any, tracked: list[Any], reuse: Mapping[int, Any]) -> Any:
+    """Return a variable, or the one that takes its values and is kept."""
+    known = reuse.get(len(tracked))
+    if known is not None:
+        known.update_from_state(value)
+        value = known
+    tracked.append(value)
+    return value
+
+
+_UNMADE: Final = object()
+
+
+def _empty(cls: type, aux: Any) -> Any:
+    """Return an empty container of a type that can be filled later."""
+    if cls is deque:
+        return deque(maxlen=aux)
+    return cls() if cls in _MUTABLE else _UNMADE
+
+
+def _close(stack: list[Any], tracked: list[Any]) -> Any:
+    """Return the node whose children are complete."""
+    made, children, rule, _, aux, place = stack.pop()
+    value = _finish(made, children, rule, aux)
+    if place >= 0:
+        tracked[place] = value
+    return value
+
+
+def _finish(made: Any, children: list[Any], rule: Rule, aux: Any) -> Any:
+    """Give a node its children."""
+    if made is _UNMADE:
+        return rule.unflatten(aux, children)
+    if rule.unflatten_into is not None:
+        return rule.unflatten_into(made, aux, children)
+    filled = rule.unflatten(aux, children)
+    if rule.cls is defaultdict:
+        made.default_factory = filled.default_factory
+    (made.extend if rule.cls in (list, deque) else made.update)(filled)
     return made
 
 
-def _missing(link: Any, level: Any) -> StructureError:
-    path = unlink(link)
-    known = level if type(level) is dict else {}
-    return StructureError(
-        f"the state has no value at {path}: {unknown(path[-1], known)}", path=path
-    )
+def _copied(aux: Any) -> Any:
+    """Return aux data of an object with copies of what is mutable in it."""
+    if type(aux) is tuple:
+        return tuple(map(_copied, aux))
+    if type(aux) is Metadata:
+        return Metadata(dict(zip(*aux.seen, strict=True)))
+    return StaticMetadata(aux.field_layout, aux.seen)
 
 
-def wrong(link: Any, expected: str, found: Any, what: str = "") -> StructureError:
-    """Return the error for something of another sort than is expected."""
-    path = unlink(link)
-    if not what:
-        what = "a mapping" if type(found) is dict else type(found).__name__
-    return StructureError(
-        f"at {path}: expected {expected}, got {what}",
-        path=path,
-        expected=expected,
-        actual=what,
-    )
-
-
-def _extra(graphdef: GraphDef, link: Any, level: dict[Any, Any]) -> StructureError:
-    """Return the error for values that no place of the structure takes."""
-    wanted = {*_paths(graphdef)}
-    above = unlink(link)
-    extra = [key for key in level if (*above, key) not in wanted]
-    path = (*above, *extra[:1])
-    return StructureError(
-        f"the state has a value at {path}, where the structure has none", path=path
-    )
-
-
-def _paths(graphdef: GraphDef) -> Iterable[tuple[Any, ...]]:
-    """Yield the paths at which a structure has something of its own."""
-    stack: list[tuple[Any, Any]] = []
-    for tag, rule, number, aux in graphdef._code:
-        link: Any = ()
-        if stack:
-            parts, above = stack[-1]
-            link = (above, next(parts))
-        if tag not in (FIXED, REF):
-            yield unlink(link)
-        if tag in (NODE, TREE):
-            stack.append((iter(parts_of(rule, aux, number)), link))
-        while stack and not stack[-1][0].__length_hint__():
-            stack.pop()
+install(
+    GraphDef,
+    lambda _where: StaticRule(GraphDef, where=__name__.partition(".")[0]),
+    namespace=GLOBAL,
+    inherit=False,
+    exist_ok=False,
+    bridge=True,
+)

@@ -1,44 +1,184 @@
-"""One object: how its attributes get their kinds, and keep them.
+"""One object: how its attributes get and keep their kinds, and how it is flattened.
 
-Owns what every object has beside its attributes, its layout, and what is done to it:
-assigning, putting the layout right after others wrote to the `__dict__`, looking it
-through, making it anew from a pickle.
+Owns the decision about an assignment, what is kept with an object, and the rule by
+which it is a node.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from ..core.keys import GetAttrKey
+from ..core.node import Brackets, Rule, Shaped
 from ..core.runner import hooks
+from ..core.safely import class_name
+from ..core.serial import read_value, write_value
 from ..kinds import Kind, Marked
-from .arrays import DataNode, learned
-from .assign import Attribute, decide, recheck
-from .layout import Layout, OwnLayout, layout_of
-from .statics import Statics
+from .checks import (
+    DataNode,
+    Found,
+    data_after_init,
+    data_in_container,
+    data_on_static,
+    find_data,
+    find_marks,
+    holds_others,
+    learned,
+    sort,
+    static_mark_on_data,
+    stray_marks,
+)
+from .spec import (
+    ClassSpec,
+    Family,
+    FieldLayout,
+    Layout,
+    OwnLayout,
+    StaticMetadata,
+    layout_of,
+    same_statics,
+    statics_for,
+)
 from .trace import levels
 
 
 __all__ = [
+    "Attribute",
     "Shell",
     "assign",
     "blank",
     "check",
+    "decide",
     "finish",
     "is_unchecked",
     "look_through",
+    "object_rule",
     "put",
     "put_layout",
+    "read_statics",
+    "recheck",
     "reconsider",
     "remember",
     "set_building",
     "set_layout",
     "settle",
     "start",
+    "statics_of",
     "store",
+    "write_statics",
 ]
 
-_STATIC: Final = Kind.STATIC
+_STATIC = Kind.STATIC
+
+
+class Attribute(NamedTuple):
+    """What is known of an attribute before it is assigned.
+
+    Attributes:
+        spec: Those of the object's class.
+        name: The name.
+        kind: The kind that it has, None if it is not there yet.
+        building: Whether the object's `__init__` is still running.
+        keyed: What makes a key of the name; an attribute, or an item.
+    """
+
+    spec: ClassSpec
+    name: Any
+    kind: Kind | None
+    building: bool
+    keyed: Callable[[Any], Any] = GetAttrKey
+
+    @property
+    def key(self) -> Any:
+        """The key under which the attribute stands."""
+        return self.keyed(self.name)
+
+    @property
+    def declared(self) -> Kind | None:
+        """The kind that the class declares."""
+        is_item = self.keyed is not GetAttrKey
+        return None if is_item else self.spec.declared.get(self.name)
+
+
+def decide(attribute: Attribute, value: Any, mark: Kind | None) -> Kind:
+    """Return the kind that an attribute gets with a value.
+
+    Args:
+        attribute: The attribute.
+        value: The value, without its mark.
+        mark: What stood around it.
+
+    Raises:
+        KindError: It cannot have this value.
+    """
+    spec = attribute.spec
+    found = sort(value, holds_others)
+    if spec.pytree:
+        _refuse_marks(attribute, value, found)
+    if mark is not None:
+        if mark is _STATIC and spec.pytree and _holds_data(value, found):
+            raise static_mark_on_data(spec.cls, attribute.key, value)
+        return mark
+    declared = attribute.declared
+    known = attribute.kind or declared
+    if known is not None and known is not _STATIC:
+        return known
+    if not _holds_data(value, found):
+        return _STATIC
+    if not spec.pytree or (known is None and found == "data"):
+        return _kind_of_value(value)
+    if declared is not _STATIC and not spec.strict:
+        return _kind_of_value(value)
+    if found == "container":
+        raise data_in_container(spec.cls, attribute.key, value)
+    if attribute.kind is None and attribute.building:
+        return _STATIC  # `recheck` refuses it, if it is still there
+    is_declared = declared is _STATIC
+    raise data_on_static(spec.cls, attribute.key, value, declared=is_declared)
+
+
+def recheck(attribute: Attribute, value: Any) -> Kind:
+    """Look through an attribute that is there, and return its kind.
+
+    Raises:
+        KindError: It is static and holds data, or has marks inside.
+    """
+    spec, kind = attribute.spec, attribute.kind or _STATIC
+    found = sort(value, holds_others)
+    _refuse_marks(attribute, value, found)
+    if kind is not _STATIC or not _holds_data(value, found):
+        return kind
+    if not spec.strict and attribute.declared is not _STATIC:
+        return _kind_of_value(value)
+    raise data_after_init(spec.cls, attribute.key, value)
+
+
+def _refuse_marks(attribute: Attribute, value: Any, found: str) -> None:
+    """Refuse marks that do not stand around what is assigned."""
+    cls = attribute.spec.cls
+    if type(value) is Marked:
+        raise stray_marks(cls, attribute.key, Found((), value))
+    if found == "container":
+        for mark in find_marks(value):
+            raise stray_marks(cls, attribute.key, mark)
+
+
+def _holds_data(value: Any, found: str) -> bool:
+    if found == "container":
+        return next(find_data(value), None) is not None
+    return found == "data"
+
+
+def _kind_of_value(value: Any) -> Kind:
+    """Return the kind that an undeclared attribute gets with data in it."""
+    cls = type(value)
+    spec = getattr(cls, "_leafwise_spec", None)
+    if isinstance(spec, ClassSpec):
+        return spec.kind
+    return getattr(cls, "_leafwise_kind", Kind.DATA)
+
+
 put: Final = object.__setattr__
 
 
@@ -72,7 +212,7 @@ def put_layout(obj: Any, layout: Layout | OwnLayout) -> None:
         set_stamp(obj, levels.token())
 
 
-def remember(obj: Any, aux: Statics) -> None:
+def remember(obj: Any, aux: StaticMetadata) -> None:
     """Let an object keep its aux data, and its layout learn to read it fast."""
     set_statics(obj, aux)
     layout = obj._leafwise_layout
@@ -83,7 +223,7 @@ def remember(obj: Any, aux: Statics) -> None:
 
 def start(obj: Any) -> Layout:
     """Give an object that was made without our `__new__` its first layout."""
-    layout: Layout = type(obj)._leafwise_traits.family.root
+    layout: Layout = type(obj)._leafwise_spec.family.root
     set_layout(obj, layout)
     return layout
 
@@ -103,7 +243,7 @@ def assign(obj: Any, name: str, value: Any) -> None:
         put(obj, name, value)
         return
     building = getattr(obj, "_leafwise_building", False)
-    attribute = Attribute(cls._leafwise_traits, name, known, building)
+    attribute = Attribute(cls._leafwise_spec, name, known, building)
     plain, data = learned.plain, learned.data
     kind = decide(attribute, value, mark)
     put(obj, name, value)
@@ -133,7 +273,7 @@ def _remember(before: Layout | OwnLayout, after: Layout | OwnLayout, step: Any) 
 
 
 def _is_kept_elsewhere(cls: type, name: str) -> bool:
-    """Say whether the class has a property, or the like, of this name."""
+    """Return whether the class has a property, or the like, of this name."""
     if name == "__orig_class__":  # typing sets it, and does not mind if it cannot
         raise AttributeError(name)
     for base in cls.__mro__:
@@ -150,7 +290,7 @@ def settle(obj: Any) -> Mapping[str, Any]:
         The attributes that count: all but the values of cached properties.
     """
     values: dict[str, Any] = obj.__dict__
-    traits = type(obj)._leafwise_traits
+    spec = type(obj)._leafwise_spec
     try:
         layout = obj._leafwise_layout
     except AttributeError:
@@ -158,7 +298,7 @@ def settle(obj: Any) -> Mapping[str, Any]:
     for name in [name for name in layout.kinds if name not in values]:
         layout = layout.lacking(name)
     for name in [name for name in values if name not in layout.kinds]:
-        if name not in traits.hidden:
+        if name not in spec.hidden:
             layout = layout.having(name, _infer(obj, name, values))
     set_layout(obj, layout)
     if len(values) == len(layout.kinds):
@@ -172,8 +312,8 @@ def _infer(obj: Any, name: str, values: dict[str, Any]) -> Kind:
     if type(value) is Marked:
         mark, value = value.kind, value.value
         values[name] = value
-    traits = type(obj)._leafwise_traits
-    return decide(Attribute(traits, name, None, building=True), value, mark)
+    spec = type(obj)._leafwise_spec
+    return decide(Attribute(spec, name, None, building=True), value, mark)
 
 
 def finish(obj: Any) -> None:
@@ -182,14 +322,14 @@ def finish(obj: Any) -> None:
     values = obj.__dict__
     if len(values) != len(obj._leafwise_layout.kinds):
         settle(obj)
-    traits = type(obj)._leafwise_traits
-    if traits.pytree and (traits.declared or values):
+    spec = type(obj)._leafwise_spec
+    if spec.pytree and (spec.declared or values):
         look_through(obj)
 
 
 def look_through(obj: Any) -> None:
     """Look through the attributes of an object, and then through its items."""
-    traits = type(obj)._leafwise_traits
+    spec = type(obj)._leafwise_spec
     layout = before = obj._leafwise_layout
     values = obj.__dict__
     kinds = layout.kinds
@@ -197,7 +337,7 @@ def look_through(obj: Any) -> None:
         value, kind = values[name], kinds.get(name)
         if kind is None or (kind is not _STATIC and type(value) in learned.settled):
             continue
-        now = recheck(Attribute(traits, name, kind, building=False), value)
+        now = recheck(Attribute(spec, name, kind, building=False), value)
         if now is not kind:
             layout = layout.having(name, now)
     if layout is not before:
@@ -214,9 +354,7 @@ def check(obj: Any, name: Any, value: Any) -> None:
     cls = type(obj)
     known = obj._leafwise_layout.kinds.get(name)
     if known is not None or not _is_kept_elsewhere(cls, name):
-        decide(
-            Attribute(cls._leafwise_traits, name, known, building=False), value, None
-        )
+        decide(Attribute(cls._leafwise_spec, name, known, building=False), value, None)
 
 
 def store(obj: Any, name: Any, value: Any) -> Callable[[], None]:
@@ -239,25 +377,193 @@ def store(obj: Any, name: Any, value: Any) -> Callable[[], None]:
 
 def reconsider(obj: Any) -> None:
     """Let what is static in an unchecked object be data, if it holds some by now."""
-    traits = type(obj)._leafwise_traits
+    spec = type(obj)._leafwise_spec
     settle(obj)
     layout = obj._leafwise_layout
     for name, kind in [*layout.kinds.items()]:
         value = vars(obj)[name]
         if kind is _STATIC and type(value) not in learned.plain:
-            attribute = Attribute(traits, name, None, building=False)
+            attribute = Attribute(spec, name, None, building=False)
             layout = layout.having(name, decide(attribute, value, None))
     set_layout(obj, layout)
 
 
 def is_unchecked(cls: type) -> bool:
-    """Say whether nobody checks the attributes of a class's objects."""
-    traits = getattr(cls, "_leafwise_traits", None)
-    return traits is not None and not traits.pytree
+    """Return whether nobody checks the attributes of a class's objects."""
+    spec = getattr(cls, "_leafwise_spec", None)
+    return spec is not None and not spec.pytree
 
 
 def blank(cls: Any, kinds: Iterable[tuple[str, Kind]]) -> Any:
     """Return an object without values that knows the kinds they will have."""
     made = object.__new__(cls)
-    put_layout(made, layout_of(cls._leafwise_traits.family, kinds))
+    put_layout(made, layout_of(cls._leafwise_spec.family, kinds))
     return made
+
+
+Flatten = Callable[[Any], tuple[Sequence[Any], StaticMetadata]]
+
+
+def _flattener(
+    settle: Callable[[Any], Any],
+    remember: Callable[[Any, StaticMetadata], None],
+    reconsider: Callable[[Any], None] | None,
+) -> Flatten:
+    """Return the function that flattens the objects of a class; see `object_rule`."""
+
+    def flatten(node: Any) -> tuple[Sequence[Any], StaticMetadata]:
+        try:
+            layout = node._leafwise_layout
+            read = layout.read
+            if read is not None and hooks.reader is not None:
+                found: tuple[Sequence[Any], StaticMetadata] | None = read(node)
+                if found is not None:
+                    return found
+            values = node.__dict__
+            fields = layout.fixed.field_layout
+            if len(values) == len(fields.names):
+                children = fields.children(values)
+                aux = statics_for(fields, fields.statics(values))
+                if hooks.reader is not None and aux.is_lasting:
+                    remember(node, aux)
+                return children, aux
+        except (AttributeError, KeyError):
+            pass
+        values = settle(node)
+        fields = node._leafwise_layout.fixed.field_layout
+        return fields.children(values), statics_for(fields, fields.statics(values))
+
+    if reconsider is None:
+        return flatten
+    first = reconsider
+
+    def flatten_unchecked(node: Any) -> tuple[Sequence[Any], StaticMetadata]:
+        first(node)
+        return flatten(node)
+
+    return flatten_unchecked
+
+
+def _filler(
+    put_attributes: Callable[[Any, Any], None], put_layout: Callable[[Any, Any], None]
+) -> Callable[[Any, StaticMetadata, Any], Any]:
+    """Return the function that gives a new object its attributes and layout."""
+
+    def fill(node: Any, aux: StaticMetadata, children: Any) -> Any:
+        fields = aux.field_layout
+        values = fields.ordered((*children, *aux.values))
+        put_attributes(node, dict(zip(fields.names, values, strict=True)))
+        put_layout(node, fields.layout)
+        return node
+
+    return fill
+
+
+def object_rule(
+    cls: Any,
+    settle: Callable[[Any], Any],
+    put_layout: Callable[[Any, Any], None],
+    remember: Callable[[Any, StaticMetadata], None],
+    reconsider: Callable[[Any], None] | None,
+    where: str,
+    adapt: Callable[[type], Rule | None],
+) -> Rule:
+    """Return the rule of a class.
+
+    Args:
+        cls: The class.
+        settle: Takes an object whose attributes are not those of its layout,
+            because somebody wrote to its `__dict__`; puts the layout right and
+            returns the attributes that count.
+        put_layout: Gives a new object its layout.
+        remember: Told of aux data that holds as long as an object's static values are
+            the same ones.
+        reconsider: Called with an object before it is flattened, if nobody checks
+            its attributes, to find out what is data in it by now.
+        where: File and line that registered the class.
+        adapt: Makes the rule of a subclass.
+    """
+    new = object.__new__
+    put_attributes = attributes_slot(cls).__set__
+    fill = _filler(put_attributes, put_layout)
+
+    def unflatten(aux: StaticMetadata, children: Any) -> Any:
+        return fill(new(cls), aux, children)
+
+    return Rule(
+        cls=cls,
+        name="custom",
+        flatten=_flattener(settle, remember, reconsider),
+        unflatten=unflatten,
+        keys=lambda aux, _arity: aux.field_layout.keys,
+        brackets=_brackets(cls.__name__),
+        same_aux=same_statics,
+        hash_aux=hash,
+        describe=lambda aux, _arity: f"{class_name(cls)} with {aux.describe()}",
+        node_data=lambda aux: dict(zip(aux.field_layout.static, aux.seen, strict=True)),
+        validate=lambda arity, aux: _fits(cls, arity, aux),
+        where=where,
+        adapt=adapt,
+        codec=(
+            write_statics,
+            lambda written: read_statics(cls._leafwise_spec.family, written),
+        ),
+        unflatten_into=fill,
+        form=Shaped("_leafwise_layout", new, put_attributes, put_layout, statics_of),
+    )
+
+
+def attributes_slot(cls: type) -> Any:
+    """Return the descriptor through which the `__dict__` of an object is set."""
+    return next(
+        vars(base)["__dict__"] for base in cls.__mro__ if "__dict__" in vars(base)
+    )
+
+
+def statics_of(layout: Any, values: tuple[Any, ...]) -> StaticMetadata:
+    """Return aux data for static values in the order of the layout's fields."""
+    return StaticMetadata(layout.field_layout, values)
+
+
+def write_statics(aux: StaticMetadata) -> Any:
+    """Return aux data as what JSON can hold."""
+    kinds = aux.field_layout.layout.kinds.items()
+    return [
+        [[name, kind.value] for name, kind in kinds],
+        [*map(write_value, aux.seen)],
+    ]
+
+
+def read_statics(family: Family, written: Any) -> StaticMetadata:
+    """Return aux data from what JSON held.
+
+    Raises:
+        ValueError: It is malformed.
+    """
+    named, values = written
+    kinds = [(name, Kind(kind)) for name, kind in named]
+    if not all(type(name) is str for name, _ in kinds):
+        raise ValueError("an attribute has no name")
+    fields = layout_of(family, kinds).fixed.field_layout
+    if len(fields.names) != len(kinds) or len(fields.static) != len(values):
+        raise ValueError("as many values as there are static attributes")
+    return StaticMetadata(fields, tuple(map(read_value, values)))
+
+
+def _fits(cls: type, arity: int, aux: Any) -> bool:
+    return (
+        type(aux) is StaticMetadata
+        and type(aux.field_layout) is FieldLayout
+        and aux.field_layout.layout.family.cls is cls
+        and len(aux.field_layout.data) == arity
+    )
+
+
+def _brackets(name: str) -> Callable[[Any, int], Brackets]:
+    """Print a node as jax prints a custom one, with the names of its children."""
+
+    def brackets(aux: StaticMetadata, _arity: int) -> Brackets:
+        labels = [f"{child}=" for child in aux.field_layout.data]
+        return f"CustomNode({name}[{aux}], [", labels, "])"
+
+    return brackets

@@ -1,8 +1,8 @@
 """`Pytree`: the base of classes whose instances are trees.
 
 Owns the class, what its subclasses may say, and how instances are made, copied,
-pickled and printed. What is done to one object is in `instance`, which kind an
-attribute gets is decided in `assign`, how objects are flattened is said in `node`.
+pickled and printed. What is done to one object, which kind an attribute gets
+and how objects are flattened is owned by `instance`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from ..core.walk import unlink
 from ..errors import KindError
 from ..kinds import Kind
 from ..show.text import Block, render
-from .arrays import learned
-from .checks import Found, find_data
+from .checks import Found, find_data, learned
 from .instance import (
     Shell,
     assign,
@@ -32,6 +31,7 @@ from .instance import (
     check,
     finish,
     look_through,
+    object_rule,
     put,
     put_layout,
     reconsider,
@@ -42,12 +42,10 @@ from .instance import (
     start,
     store,
 )
-from .layout import Order
-from .node import object_rule
-from .sizes import tally_text
+from .spec import ClassSpec, Order
 from .trace import check as check_level
 from .trace import levels
-from .traits import Traits
+from .traverse import tally_text
 from .variables import Variable, kind_in
 
 
@@ -132,12 +130,12 @@ class Pytree(Shell, metaclass=PytreeMeta):
     __slots__ = ()
 
     if TYPE_CHECKING:  # what `_adopt` puts in
-        _leafwise_traits: Traits
+        _leafwise_spec: ClassSpec
 
     def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
         """Make an object that has no attributes yet, and knows it."""
         made = object.__new__(cls)
-        put_layout(made, cls._leafwise_traits.family.root)
+        put_layout(made, cls._leafwise_spec.family.root)
         set_building(made, True)
         return made
 
@@ -158,17 +156,17 @@ class Pytree(Shell, metaclass=PytreeMeta):
         """Return the rule by which instances are flattened."""
 
         def adapt(sub: Any) -> Rule | None:
-            return sub._leafwise_rule(where) if sub._leafwise_traits.pytree else None
+            return sub._leafwise_rule(where) if sub._leafwise_spec.pytree else None
 
-        prepare = None if cls._leafwise_traits.pytree else reconsider
+        prepare = None if cls._leafwise_spec.pytree else reconsider
         return object_rule(cls, settle, put_layout, remember, prepare, where, adapt)
 
     @classmethod
     def _leafwise_dataclass(cls, options: dict[str, Any]) -> type[Any]:
         """Make the class a dataclass that keeps its own `repr`."""
         made = dataclasses.dataclass(cls, **{"repr": False, **options})
-        made._leafwise_traits.forget()
-        _ = made._leafwise_traits.declared
+        made._leafwise_spec.forget()
+        _ = made._leafwise_spec.declared
         return made
 
     # ------------------------------------------------------------------ attributes
@@ -262,10 +260,10 @@ def _adopt(cls: Any, **options: Any) -> None:
             f"{cls.__qualname__} has __slots__, but the attributes of a Pytree are "
             "kept in its __dict__; leave __slots__ (or slots=True) out"
         )
-    bases = (vars(base).get("_leafwise_traits") for base in cls.__mro__[1:])
-    base = next((traits for traits in bases if traits is not None), None)
-    cls._leafwise_traits = Traits(cls, base, scope=_scope_of(cls), **options)
-    if cls._leafwise_traits.pytree:
+    bases = (vars(base).get("_leafwise_spec") for base in cls.__mro__[1:])
+    base = next((spec for spec in bases if spec is not None), None)
+    cls._leafwise_spec = ClassSpec(cls, base, scope=_scope_of(cls), **options)
+    if cls._leafwise_spec.pytree:
         announced.tell(cls)
 
 
@@ -342,7 +340,7 @@ def name_to_kind(obj: Pytree) -> Mapping[str, Kind]:
         obj: An instance of a `Pytree` class.
 
     Raises:
-        TypeError: It is none.
+        TypeError: `obj` is no instance of a `Pytree` class.
 
     Example:
         >>> import leafwise as lw
@@ -356,7 +354,7 @@ def name_to_kind(obj: Pytree) -> Mapping[str, Kind]:
     """
     _require_pytree("name_to_kind", obj)
     values = settle(obj)
-    kinds: Mapping[str, Kind] = obj._leafwise_layout.fixed.anatomy.mapping
+    kinds: Mapping[str, Kind] = obj._leafwise_layout.fixed.field_layout.mapping
     held = {
         name: kind_in(kinds[name], type(value), frozen=value._leafwise_is_frozen)
         for name, value in values.items()
@@ -424,7 +422,7 @@ def _objects_in(obj: Any) -> Iterable[Found]:
     children, aux = rule.flatten(obj)
     for key, child in zip(rule.keys(aux, len(children)), children, strict=True):
         for path, value in find_data([child]):
-            if isinstance(value, Pytree) and value._leafwise_traits.pytree:
+            if isinstance(value, Pytree) and value._leafwise_spec.pytree:
                 yield Found((key, *path[1:]), value)
 
 

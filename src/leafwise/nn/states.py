@@ -17,9 +17,10 @@ from ..core.registry import GLOBAL, install
 from ..core.safely import printed, shown
 from ..core.suggestions import is_near
 from ..core.values import alike
+from ..core.walk import unlink
 from ..show.text import Block, render
-from . import statics
-from .arrays import DataNode
+from . import spec
+from .checks import DataNode
 from .filters import Filter, predicates
 from .variables import Variable
 
@@ -42,7 +43,6 @@ __all__ = [
     "to_flat_state",
     "to_pure_dict",
     "unknown",
-    "unlink",
     "view",
     "walk_state",
 ]
@@ -336,7 +336,7 @@ def _exact(path: Path) -> Path:
 
 def _same_value(a: Any, b: Any) -> bool:
     if isinstance(a, Variable) and type(a) is type(b):
-        if not statics.same(a.get_metadata(), b.get_metadata()):
+        if not spec.same(a.get_metadata(), b.get_metadata()):
             return False
         a, b = a.get_raw_value(), b.get_raw_value()
     return alike(a, b, typematch=True)
@@ -395,15 +395,6 @@ def walk_state(state: Mapping[Any, Any]) -> Iterator[tuple[Path, Any]]:
             stack += [(value[key], (link, key)) for key in reversed([*value])]
         else:
             yield unlink(link), value
-
-
-def unlink(link: Any) -> Path:
-    """Return a linked path as a tuple, from the root on."""
-    keys = []
-    while link:
-        link, key = link
-        keys.append(key)
-    return tuple(reversed(keys))
 
 
 class FlatState(Mapping[Path, V], Generic[V]):

@@ -2,7 +2,7 @@
 
 A variable is a node with the one child `value`; its metadata are part of the
 structure. Operators work on the value and give bare values. The types that everybody
-knows are in `variable_types`.
+knows stand at the end.
 """
 
 from __future__ import annotations
@@ -20,20 +20,27 @@ from ..core.serial import read_value, write_value
 from ..kinds import Kind
 from ..sentinel import MISSING
 from ..show.text import Block, render
-from .arrays import DataNode
+from .checks import DataNode
 from .filters import FROZEN
-from .sizes import tally_text
-from .statics import digest, same, snapshots
+from .spec import digest, same, snapshots
 from .trace import check, levels
+from .traverse import tally_text
 
 
 __all__ = [
+    "BatchStat",
+    "Cache",
+    "Intermediate",
     "Metadata",
+    "Param",
+    "Perturbation",
     "Variable",
     "is_frozen",
     "kind_in",
     "make_variable",
     "metadata_of",
+    "register_variable_name",
+    "variable_type",
 ]
 
 if TYPE_CHECKING:
@@ -179,14 +186,14 @@ class Variable(DataNode, Generic[T]):
             )
 
     def has_metadata(self, name: str) -> bool:
-        """Say whether there is a piece of metadata of that name."""
+        """Return whether there is a piece of metadata of that name."""
         return name in self._leafwise_metadata
 
     def del_metadata(self, name: str) -> None:
         """Delete a piece of metadata.
 
         Raises:
-            KeyError: There is none of that name.
+            KeyError: There is no metadata of that name.
         """
         check(self, f".{name}")
         rest = dict(self._leafwise_metadata)
@@ -328,7 +335,7 @@ def make_variable(cls: type[V], value: Any, metadata: dict[str, Any]) -> V:
 
 
 def is_frozen(metadata: Mapping[str, Any]) -> bool:
-    """Say whether a variable with some metadata is frozen."""
+    """Return whether a variable with some metadata is frozen."""
     mark = metadata.get(FROZEN)
     return mark is True
 
@@ -337,7 +344,7 @@ def kind_in(attribute: Kind, cls: type[Variable], *, frozen: bool) -> Kind:
     """Return the kind of a variable that an attribute of some kind holds.
 
     Args:
-        attribute: The kind of the attribute; `DATA` if there is none. That it was
+        attribute: The kind of the attribute; `DATA` without one. That it was
             frozen once does not freeze a variable that is assigned to it.
         cls: The type of the variable.
         frozen: Whether it is frozen.
@@ -456,7 +463,7 @@ class Metadata:
 
 
 def same_metadata(a: Metadata, b: Metadata) -> bool:
-    """Say whether two variables have the same metadata."""
+    """Return whether two variables have the same metadata."""
     return a is b or same(a.seen, b.seen)
 
 
@@ -527,3 +534,139 @@ install(
     exist_ok=False,
     bridge=True,
 )
+
+
+class Param(Variable[T]):
+    """A variable that is trained.
+
+    Example:
+        >>> from leafwise import nn
+        >>> class Layer(nn.Module):
+        ...     def __init__(self):
+        ...         self.weight = nn.Param(0.5)
+        >>> Layer().name_to_kind["weight"].name
+        'PARAMETER'
+    """
+
+    __slots__ = ()
+    _leafwise_kind = Kind.PARAMETER
+
+
+class BatchStat(Variable[T]):
+    """A variable that holds a running statistic.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.BatchStat(0.0).tag
+        'batch_stats'
+    """
+
+    __slots__ = ()
+    _leafwise_kind = Kind.STATE
+
+
+class Cache(Variable[T]):
+    """A variable that holds what was computed before.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.Cache([1]).tag
+        'cache'
+    """
+
+    __slots__ = ()
+    _leafwise_kind = Kind.STATE
+
+
+class Intermediate(Variable[T]):
+    """A variable that holds what came up on the way, as `Module.sow` stores it.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.Intermediate((1.0,)).tag
+        'intermediates'
+    """
+
+    __slots__ = ()
+
+
+class Perturbation(Intermediate[T]):
+    """A variable that is added to a value, to get the gradient there.
+
+    Example:
+        >>> from leafwise import nn
+        >>> isinstance(nn.Perturbation(0.0), nn.Intermediate)
+        True
+    """
+
+    __slots__ = ()
+
+
+_types: Final[dict[str, type[Variable]]] = {}
+
+
+def register_variable_name(
+    name: str, cls: type[V], *, exist_ok: bool = False
+) -> type[V]:
+    """Give a type of variables a name, which is then its `tag`.
+
+    Args:
+        name: The name.
+        cls: The type.
+        exist_ok: Whether the name may go from another type to this one.
+
+    Returns:
+        The type.
+
+    Raises:
+        ValueError: The name belongs to another type.
+
+    Example:
+        >>> from leafwise import nn
+        >>> class Mask(nn.Variable): ...
+        >>> _ = nn.register_variable_name("masks", Mask)
+        >>> nn.variable_type("masks").__name__, Mask(1).tag
+        ('Mask', 'masks')
+    """
+    known = _types.setdefault(name, cls)  # in one step: another thread may ask, too
+    if known is not cls:
+        if not exist_ok:
+            raise ValueError(f"the name {name!r} belongs to {known!r} already")
+        _types[name] = cls
+    cls.tag = name
+    return cls
+
+
+def variable_type(name: str, *, allow_register: bool = False) -> type[Variable]:
+    """Return the type of variables that has a name.
+
+    Args:
+        name: The name.
+        allow_register: Whether to make a type of an unknown name.
+
+    Raises:
+        ValueError: Nothing has that name.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.variable_type("params").__name__
+        'Param'
+    """
+    if name not in _types:
+        if not allow_register:
+            known = ", ".join(map(repr, _types))
+            raise ValueError(f"no type of variables is named {name!r}; known: {known}")
+        body = {"__slots__": (), "tag": name}
+        made = type(name.title().replace("_", ""), (Variable,), body)
+        return _types.setdefault(name, made)
+    return _types[name]
+
+
+for _name, _cls in (
+    ("params", Param),
+    ("batch_stats", BatchStat),
+    ("cache", Cache),
+    ("intermediates", Intermediate),
+    ("perturbations", Perturbation),
+):
+    register_variable_name(_name, _cls)

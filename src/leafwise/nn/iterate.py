@@ -1,42 +1,140 @@
-"""Going through objects: list them, find what stands twice, change many at once.
+"""Iterating over objects: list them, find what stands twice, change many at once.
 
-Each object is met once, whatever refers to it. Paths are tuples of names, positions
-and keys.
+Each object is met once, whatever refers to it. Paths are tuples of names, positions and
+keys.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from ..core.auxdata import clip
-from .arrays import DataNode
-from .change import clone, write
+from ..core.walk import unlink
+from ..errors import CycleError
+from .checks import DataNode, is_data
 from .filters import Filter, predicate
-from .graph import merge, split
-from .module import Module
+from .functional import clone, merge, split, write
+from .graph import OnShared, can_be_shared, check_choice, report_shared
 from .pytree import Pytree
-from .sharing import below, is_node
-from .sizes import rule_of
-from .states import unlink
+from .traverse import AGAIN, CYCLE, ENTER, LEAF, LEAVE, below, traverse
 from .variables import Variable
 
 
 __all__ = [
     "call",
     "eval",
+    "find_duplicates",
+    "is_node",
     "iter_children",
     "iter_graph",
-    "iter_modules",
     "recursive_map",
     "set_attributes",
     "set_metadata",
     "train",
+    "tree_check",
     "with_attributes",
 ]
 
+Path: TypeAlias = tuple[Any, ...]
+
+
+def is_node(value: Any) -> bool:
+    """Return whether a value is an object or a variable."""
+    return isinstance(value, Pytree | Variable)
+
+
+def find_duplicates(
+    tree: Any, *, only: Filter = ..., containers: bool = False
+) -> list[list[Path]]:
+    """Return the paths of what stands in several places.
+
+    Objects, variables and arrays count, by identity. What is below something that
+    was met before is not reported again.
+
+    Args:
+        tree: An object, or nested containers.
+        only: A filter for what is to be reported.
+        containers: Whether plain containers count, too.
+
+    Returns:
+        A list of paths for each thing that has more than one.
+
+    Example:
+        >>> from leafwise import nn
+        >>> weight = nn.Param(0.5)
+        >>> nn.find_duplicates({"in": weight, "out": [weight]})
+        [[('in',), ('out', 0)]]
+
+    The idea is that of `flax.nnx.find_duplicates`.
+    """
+    meant = predicate(only)
+    found: dict[int, tuple[Any, list[Any]]] = {}
+
+    def counts(value: Any) -> bool:
+        return is_node(value) or (containers and value is not None)
+
+    for event, link, value in traverse(tree, revisit=lambda value: not counts(value)):
+        if event is CYCLE and not counts(value):
+            path = unlink(link)
+            raise CycleError(f"the {type(value).__name__} at {path} contains itself")
+        if event is not LEAVE and (is_data if event is LEAF else counts)(value):
+            found.setdefault(id(value), (value, []))[1].append(link)
+    several = ((value, links) for value, links in found.values() if len(links) > 1)
+    return [
+        [unlink(link) for link in links]
+        for value, links in several
+        if meant(unlink(links[0]), value)
+    ]
+
+
+def tree_check(tree: Any, *, on_shared: OnShared = "error") -> None:
+    """Check that nested containers are a tree: no cycles, nothing twice.
+
+    Args:
+        tree: An object, or nested containers.
+        on_shared: What to do where a container, an object, a variable or an array
+            stands again: `"error"`, `"warn"` or `"allow"`; a cycle is always an error.
+
+    Raises:
+        CycleError: Something contains itself.
+        SharedError: Something stands again.
+
+    Example:
+        >>> from leafwise import nn
+        >>> row = [1, 2]
+        >>> nn.tree_check({"a": row, "b": [3]})
+        >>> nn.tree_check({"a": row, "b": row})
+        Traceback (most recent call last):
+        ...
+        leafwise.errors.SharedError: the list at ('a',) stands again at ('b',)
+    """
+    check_choice(on_shared)
+    first: dict[int, tuple[Any, Any]] = {}  # paths and values, which must not go
+    again: list[tuple[Any, Any]] = []
+    arrays: list[tuple[Any, Any]] = []
+    for event, link, value in traverse(tree):
+        if event is CYCLE:
+            raise _inside_itself(first[id(value)][0], link, value)
+        if event is AGAIN and can_be_shared(value):
+            again.append((link, value))
+        elif event is LEAF and id(value) in first:
+            arrays.append((link, value))
+        elif event is ENTER or (event is LEAF and is_data(value)):
+            first.setdefault(id(value), (link, value))
+    if on_shared != "allow":
+        for link, value in again + arrays:
+            report_shared(on_shared, first[id(value)][0], link, value)
+
+
+def _inside_itself(first: Any, again: Any, value: Any) -> CycleError:
+    return CycleError(
+        f"the {type(value).__name__} at {unlink(first) or 'the root'} stands again at "
+        f"{unlink(again)}, inside itself"
+    )
+
+
 T = TypeVar("T")
-Path = tuple[Any, ...]
 
 
 # --------------------------------------------------------------------- iterating
@@ -65,52 +163,15 @@ def iter_graph(tree: Any) -> Iterator[tuple[Path, Any]]:
 
     The idea is that of `flax.nnx.iter_graph`.
     """
-    for link, value in _roam(tree):
+    for link, value in _inside_out(tree):
         yield unlink(link), value
 
 
-def _roam(tree: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield everything with linked paths, inner things first."""
-    seen: dict[int, Any] = {}
-    stack: list[tuple[Any, Any, bool]] = [(tree, (), False)]
-    while stack:
-        value, link, done = stack.pop()
-        if done or rule_of(type(value)) is None:
+def _inside_out(tree: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield everything once with linked paths, inner things first; leaves each time."""
+    for event, link, value in traverse(tree):
+        if event is LEAVE or event is LEAF:
             yield link, value
-            continue
-        if id(value) in seen:
-            continue
-        seen[id(value)] = value
-        stack.append((value, link, True))
-        inside = below(value)
-        stack += [(child, (link, part), False) for part, child in reversed(inside)]
-
-
-def iter_modules(tree: Any) -> Iterator[tuple[Path, Module]]:
-    """Yield the modules in a tree with their paths, those inside others first.
-
-    A module that stands in several places comes once.
-
-    Args:
-        tree: A tree.
-
-    Yields:
-        The path, a tuple of names, positions and keys, and the module.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise import nn
-        >>> class Block(nn.Module):
-        ...     def __init__(self, *inner):
-        ...         self.inner = lw.List(inner)
-        >>> [path for path, _ in nn.iter_modules(Block(Block(), Block()))]
-        [('inner', 0), ('inner', 1), ()]
-
-    The idea is that of `flax.nnx.iter_modules`.
-    """
-    for link, value in _roam(tree):
-        if isinstance(value, Module):
-            yield unlink(link), value
 
 
 def iter_children(node: Any) -> Iterator[tuple[Any, Any]]:
@@ -161,7 +222,7 @@ def recursive_map(function: Callable[[Path, Any], Any], tree: T) -> T:
     copied = clone(tree)
     results: dict[int, Any] = {}
     kept: list[Any] = []
-    for link, value in [*_roam(copied)]:
+    for link, value in [*_inside_out(copied)]:
         for part, child in below(value):
             if id(child) in results and results[id(child)] is not child:
                 if not isinstance(value, list | dict | DataNode):
@@ -188,7 +249,7 @@ def set_attributes(
 
     Args:
         tree: An object, or a container with objects in it.
-        *filters: Which objects are meant; none given means all.
+        *filters: Which objects; all without a filter.
         raise_if_not_found: Whether each attribute must be found at least once.
         **attributes: The values, by name.
 
@@ -212,7 +273,7 @@ def set_attributes(
     meant = predicate(filters or ...)
     steps = []
     missing = {*attributes}
-    for link, value in _roam(tree):
+    for link, value in _inside_out(tree):
         if not isinstance(value, Pytree) or not meant(unlink(link), value):
             continue
         for name, new in attributes.items():
@@ -234,7 +295,7 @@ def set_metadata(tree: Any, only: Filter = ..., /, **metadata: Any) -> None:
 
     Args:
         tree: An object, or a container with objects in it.
-        only: Which variables are meant.
+        only: Which variables.
         **metadata: The metadata, by name.
 
     Example:
@@ -246,7 +307,7 @@ def set_metadata(tree: Any, only: Filter = ..., /, **metadata: Any) -> None:
         'm'
     """
     meant = predicate(only)
-    for link, value in _roam(tree):
+    for link, value in _inside_out(tree):
         if isinstance(value, Variable) and meant(unlink(link), value):
             value.set_metadata(**metadata)
 
@@ -313,7 +374,7 @@ def with_attributes(tree: T, *filters: Filter, **attributes: Any) -> T:
 
     Args:
         tree: An object, or a container with objects in it; it is not changed.
-        *filters: Which objects are meant; none given means all.
+        *filters: Which objects; all without a filter.
         **attributes: The values, by name.
 
     Raises:

@@ -1,0 +1,687 @@
+"""Split and merge, update, pop and clone: an object as structure and state, and back.
+
+Sharing and cycles survive, for objects and variables. What changes an object checks
+everything before it writes anything, and takes back what it wrote if that fails.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar, overload
+
+from ..core.auxdata import clip
+from ..core.node import Rule
+from ..core.safely import shown
+from ..core.values import type_names
+from ..core.walk import unlink
+from ..errors import StructureError
+from ..sentinel import MISSING
+from .checks import DataNode
+from .filters import FROZEN, Filter, judge, needs_kind, needs_path, predicates
+from .graph import (
+    FIXED,
+    LEAF,
+    NODE,
+    REF,
+    TREE,
+    VARIABLE,
+    FlatGraph,
+    GraphDef,
+    M,
+    OnShared,
+    flatten_graph,
+    kinds_of,
+    unflatten_graph,
+)
+from .states import State, left_over, stored, unknown, view
+from .traverse import keys_of, rule_of
+from .variables import Variable, make_variable
+
+
+__all__ = [
+    "clone",
+    "graphdef",
+    "merge",
+    "pop",
+    "split",
+    "state",
+    "update",
+    "write",
+]
+
+Selected = list[list[int]]
+
+
+# ------------------------------------------------------------------ split, state
+
+
+@overload
+def split(node: M, /, *, on_shared: OnShared = ...) -> tuple[GraphDef[M], State]: ...
+
+
+@overload
+def split(
+    node: M, first: Filter, /, *, on_shared: OnShared = ...
+) -> tuple[GraphDef[M], State]: ...
+
+
+@overload
+def split(
+    node: M, first: Filter, second: Filter, /, *, on_shared: OnShared = ...
+) -> tuple[GraphDef[M], State, State]: ...
+
+
+@overload
+def split(node: Any, *filters: Filter, on_shared: OnShared = ...) -> Any: ...
+
+
+def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
+    """Split an object into its structure and its values.
+
+    Each object and each variable counts once, however many names it has. The states
+    hold the variables of the object themselves.
+
+    Args:
+        node: An object, or a container with objects in it.
+        *filters: What goes into which state; each value goes to the first that means
+            it. Without filters there is one state.
+        on_shared: What to do where an object stands again: `"allow"`, `"warn"` or
+            `"error"`.
+
+    Returns:
+        The structure, and as many states as filters, at least one.
+
+    Raises:
+        CycleError: A container contains itself, with no object in between.
+        SharedError: An object stands again, and that is to be an error.
+        TypeError: `node` is a bare value, or something is not a filter.
+        ValueError: The filters leave values over.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> class Model(lw.Pytree):
+        ...     def __init__(self):
+        ...         self.weight = nn.Param(0.5)
+        ...         self.calls = nn.BatchStat(0)
+        >>> graphdef, params, rest = nn.split(Model(), nn.Param, ...)
+        >>> rest
+        State({
+          'calls': BatchStat( # 1
+            value=0
+          )
+        })
+        >>> nn.merge(graphdef, params, rest).weight.value
+        0.5
+
+    The idea is that of `flax.nnx.split`.
+    """
+    flat = flatten_whole(node, on_shared)
+    chosen, rest = select(flat, filters or (...,))
+    if rest:
+        raise ValueError(
+            left_over([(unlink(flat.links[i]), flat.leaves[i]) for i in rest])
+        )
+    return GraphDef(tuple(flat.code)), *(nested(flat, places) for places in chosen)
+
+
+def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
+    """Return the values of an object.
+
+    Args:
+        node: An object, or a container with objects in it.
+        *filters: What is wanted; None given means everything.
+        on_shared: What to do where an object stands again.
+
+    Returns:
+        A state, or a tuple of as many states as filters if there are several.
+
+    Raises:
+        CycleError, SharedError, TypeError: As `split`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> nn.state(lw.List([nn.Param(1.0), lw.data(2)]), nn.Param)
+        State({
+          0: Param( # 1
+            value=1.0
+          )
+        })
+
+    The idea is that of `flax.nnx.state`.
+    """
+    flat = flatten_whole(node, on_shared)
+    chosen, _ = select(flat, filters or (...,))
+    states = [nested(flat, places) for places in chosen]
+    return tuple(states) if len(states) > 1 else states[0]
+
+
+def graphdef(node: M) -> GraphDef[M]:
+    """Return the structure of an object, without its values.
+
+    Args:
+        node: An object, or a container with objects in it.
+
+    Raises:
+        CycleError, TypeError: As `split`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> one, other = lw.List([nn.Param(1.0)]), lw.List([nn.Param(2.0)])
+        >>> nn.graphdef(one) == nn.graphdef(other)
+        True
+    """
+    return GraphDef(tuple(flatten_whole(node, "allow").code))
+
+
+def flatten_whole(node: Any, on_shared: OnShared) -> FlatGraph:
+    """Flatten a graph whose root is not a bare value."""
+    require_whole(node)
+    return flatten_graph(node, on_shared=on_shared)
+
+
+def require_whole(node: Any) -> None:
+    """Refuse a bare value, and a bare variable.
+
+    Raises:
+        TypeError: It is one.
+    """
+    if rule_of(type(node)) is None or isinstance(node, Variable):
+        raise TypeError(
+            "an object or a container with objects is needed, got a bare "
+            f"{type(node).__name__}"
+        )
+
+
+def select(flat: FlatGraph, filters: Sequence[Filter]) -> tuple[Selected, list[int]]:
+    """Return the places of the values for each filter, and those of the rest."""
+    tests = predicates(filters)
+    chosen: Selected = [[] for _ in tests]
+    rest: list[int] = []
+    look = any(map(needs_path, tests))
+    kinds = kinds_of(flat.code) if any(map(needs_kind, tests)) else None
+    for place, value in enumerate(flat.leaves):
+        path = unlink(flat.links[place]) if look else ()
+        for test, places in zip(tests, chosen, strict=True):
+            if (
+                test(path, value)
+                if kinds is None
+                else judge(test, path, value, kinds[place])
+            ):
+                places.append(place)
+                break
+        else:
+            rest.append(place)
+    return chosen, rest
+
+
+def nested(flat: FlatGraph, places: Iterable[int]) -> State:
+    """Return values as nested dicts; each level is made once."""
+    root: dict[Any, Any] = {}
+    levels: dict[int, dict[Any, Any]] = {id(()): root}
+    for place in places:
+        link, key = flat.links[place]
+        missing = []
+        while link and id(link) not in levels:
+            missing.append(link)
+            link = link[0]
+        level = levels[id(link)] if link else root
+        for inner in reversed(missing):
+            level = level.setdefault(inner[1], {})
+            levels[id(inner)] = level
+        level[key] = flat.leaves[place]
+    return view(root)
+
+
+# ------------------------------------------------------------------------ merge
+
+
+def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False) -> M:
+    """Put an object together from its structure and its values.
+
+    Args:
+        graphdef: The structure.
+        *states: The values, in any order; no two may have the same path. A bare
+            value in the place of a variable is put into a new one.
+        copy: Whether variables are copied, rather than taken over.
+
+    Raises:
+        StructureError: A value is missing, there is one too many, or it is of
+            another sort than the structure says.
+        TypeError: There is no structure.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> graphdef, state = nn.split(lw.List([nn.Param(1.0)]))
+        >>> nn.merge(graphdef, {0: 5.0})[0].value
+        5.0
+
+    The idea is that of `flax.nnx.merge`.
+    """
+    if not isinstance(graphdef, GraphDef):
+        raise TypeError(f"merge takes a GraphDef first, got {type(graphdef).__name__}")
+    level = joined(states)
+    leaves = _leaves_for(graphdef, level)
+    if copy:
+        leaves = [x.copy() if isinstance(x, Variable) else x for x in leaves]
+    made: M = unflatten_graph(graphdef._code, leaves)
+    return made
+
+
+def _items(state: Mapping[Any, Any]) -> dict[Any, Any]:
+    if not isinstance(state, Mapping):
+        raise TypeError(f"a state or nested mappings are needed, got {clip(state)}")
+    items: dict[Any, Any] = stored(state)
+    return items
+
+
+def joined(states: Sequence[Mapping[Any, Any]], *, later_wins: bool = False) -> Any:
+    """Return several states as one nested dict.
+
+    Raises:
+        StructureError: Two have a value at the same path.
+    """
+    if len(states) == 1:
+        return _items(states[0])
+    root: dict[Any, Any] = {}
+    stack: list[tuple[Any, Any, Any]] = [(_items(s), root, ()) for s in states]
+    stack.reverse()
+    while stack:
+        source, target, link = stack.pop()
+        for key, value in source.items():
+            if type(value) is dict and type(target.setdefault(key, {})) is dict:
+                stack.append((value, target[key], (link, key)))
+            elif key in target and not later_wins:
+                path = unlink((link, key))
+                raise StructureError(f"two states have a value at {path}", path=path)
+            else:
+                target[key] = value
+    return root
+
+
+def _leaves_for(graphdef: GraphDef, level: Any) -> list[Any]:
+    """Return the values that a structure needs, in its order, from nested dicts."""
+    leaves: list[Any] = []
+    stack: list[tuple[Any, Any, int, Any]] = []  # parts, level, used, link
+    for tag, rule, number, aux in graphdef._code:
+        link: Any = ()
+        slot = level
+        if stack:
+            parts, level, used, above = stack.pop()
+            key = next(parts)
+            link = (above, key)
+            slot = MISSING if tag in (FIXED, REF) else level.get(key, MISSING)
+            stack.append((parts, level, used + (slot is not MISSING), above))
+        if tag in (NODE, TREE):
+            if slot is MISSING:
+                slot = {}
+            elif type(slot) is not dict:
+                raise wrong(link, f"the values of a {rule.cls.__name__}", slot)
+            stack.append((iter(keys_of(rule, aux, number)), slot, 0, link))
+        elif tag == VARIABLE:
+            leaves.append(_variable_for(rule, aux, slot, link, level))
+        elif tag == LEAF:
+            if slot is MISSING:
+                raise _missing(link, level)
+            if type(slot) is dict or isinstance(slot, Variable):
+                raise wrong(link, "a bare value", slot)
+            leaves.append(slot)
+        while stack and not stack[-1][0].__length_hint__():
+            _, level, used, above = stack.pop()
+            if len(level) != used:
+                raise _extra(graphdef, above, level)
+    return leaves
+
+
+def _variable_for(cls: Any, aux: Any, slot: Any, link: Any, level: Any) -> Variable:
+    if slot is MISSING:
+        raise _missing(link, level)
+    if isinstance(slot, Variable):
+        if type(slot) is not cls:
+            expected, what = type_names(cls, type(slot))
+            raise wrong(link, f"a {expected}", slot, what)
+        return slot
+    if type(slot) is dict:
+        raise wrong(link, f"a {cls.__name__}", slot)
+    made: Variable = make_variable(cls, slot, dict(aux.values))
+    return made
+
+
+def _missing(link: Any, level: Any) -> StructureError:
+    path = unlink(link)
+    known = level if type(level) is dict else {}
+    return StructureError(
+        f"the state has no value at {path}: {unknown(path[-1], known)}", path=path
+    )
+
+
+def wrong(link: Any, expected: str, found: Any, what: str = "") -> StructureError:
+    """Return the error for something of another sort than is expected."""
+    path = unlink(link)
+    if not what:
+        what = "a mapping" if type(found) is dict else type(found).__name__
+    return StructureError(
+        f"at {path}: expected {expected}, got {what}",
+        path=path,
+        expected=expected,
+        actual=what,
+    )
+
+
+def _extra(graphdef: GraphDef, link: Any, level: dict[Any, Any]) -> StructureError:
+    """Return the error for values that no place of the structure takes."""
+    wanted = {*_paths(graphdef)}
+    above = unlink(link)
+    extra = [key for key in level if (*above, key) not in wanted]
+    path = (*above, *extra[:1])
+    return StructureError(
+        f"the state has a value at {path}, where the structure has none", path=path
+    )
+
+
+def _paths(graphdef: GraphDef) -> Iterable[tuple[Any, ...]]:
+    """Yield the paths at which a structure has something of its own."""
+    stack: list[tuple[Any, Any]] = []
+    for tag, rule, number, aux in graphdef._code:
+        link: Any = ()
+        if stack:
+            parts, above = stack[-1]
+            link = (above, next(parts))
+        if tag not in (FIXED, REF):
+            yield unlink(link)
+        if tag in (NODE, TREE):
+            stack.append((iter(keys_of(rule, aux, number)), link))
+        while stack and not stack[-1][0].__length_hint__():
+            stack.pop()
+
+
+T = TypeVar("T")
+_CHANGEABLE: Final = (list, dict, OrderedDict, defaultdict, deque)
+
+
+# ----------------------------------------------------------------------- update
+
+
+def update(node: Any, *states: Mapping[Any, Any]) -> None:
+    """Write values into an object, in place.
+
+    Objects and variables stay the same, and what shares them sees the change; what is
+    frozen stays frozen. A name that the object does not have becomes a new attribute,
+    by the usual rules.
+
+    Args:
+        node: The object.
+        *states: The values, all of them or some; later ones win.
+
+    Raises:
+        StructureError: A value stands where an object is, or the other way round, or
+            there is no such place.
+        KindError: An attribute cannot have a value.
+
+    Nothing is changed if anything is raised.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> model = lw.List([nn.Param(1.0), lw.data(2)])
+        >>> weight = model[0]
+        >>> nn.update(model, {0: 5.0, 1: 6})
+        >>> weight.value, model[1]
+        (5.0, 6)
+
+    The idea is that of `flax.nnx.update`.
+    """
+    require_whole(node)
+    plan = _Plan()
+    plan.read(node, joined(states, later_wins=True))
+    plan.carry_out()
+
+
+class _Rebuilt:
+    """A container that cannot be changed, and what takes its place."""
+
+    __slots__ = ("aux", "children", "holder", "key", "old", "parts", "rule")
+
+    def __init__(self, old: Any, holder: Any, key: Any) -> None:
+        rule: Any = rule_of(type(old))
+        children, self.aux = rule.flatten(old)
+        self.rule: Rule = rule
+        self.old = old
+        self.children = [*children]
+        self.parts = [*keys_of(rule, self.aux, len(children))]
+        self.holder = holder
+        self.key = key
+
+
+class _Plan:
+    """What an update will write, worked out before anything is written."""
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[Any, Any, Any]] = []  # holder, key, value
+        self.rebuilt: list[_Rebuilt] = []
+
+    def read(self, node: Any, level: Any) -> None:
+        """Work out the steps that bring values into an object."""
+        stack: list[tuple[Any, Any, Any, Any, Any]] = [(node, level, (), None, None)]
+        while stack:
+            value, level, link, holder, key = stack.pop()
+            rule: Any = rule_of(type(value))
+            children, aux = rule.flatten(value)
+            parts = keys_of(rule, aux, len(children))
+            known = dict(zip(parts, children, strict=True))
+            target: Any = value
+            if not _can_change(value):
+                target = _Rebuilt(value, holder, key)
+                self.rebuilt.append(target)
+            for part, new in level.items():
+                below = (link, part)
+                child = known.get(part, MISSING)
+                if child is MISSING or rule_of(type(child)) is None:
+                    self.set(target, part, new, below, exists=child is not MISSING)
+                elif isinstance(child, Variable):
+                    if type(new) is dict:
+                        raise wrong(below, f"a {type(child).__name__}", new)
+                    self.steps.append((child, None, new))
+                elif type(new) is dict:
+                    stack.append((child, new, below, target, part))
+                elif child is None:
+                    self.set(target, part, new, below, exists=True)
+                else:
+                    raise wrong(below, f"the values of a {type(child).__name__}", new)
+
+    def set(
+        self, holder: Any, key: Any, value: Any, link: Any, *, exists: bool
+    ) -> None:
+        """Plan to put a value where there is a bare one, or none."""
+        if type(value) is dict:
+            raise wrong(link, "a bare value" if exists else "no mapping", value)
+        if isinstance(holder, _Rebuilt):
+            if key not in holder.parts:
+                raise _missing_place(link, holder.parts)
+            holder.children[holder.parts.index(key)] = value
+            return
+        check = getattr(type(holder), "_leafwise_check", None)
+        if check is not None:
+            check(holder, key, value)
+        elif not exists and not isinstance(holder, dict):
+            raise _missing_place(link, range(len(holder)))
+        self.steps.append((holder, key, value))
+
+    def carry_out(self) -> None:
+        """Write everything, or nothing."""
+        for made in reversed(self.rebuilt):
+            value = made.rule.unflatten(made.aux, made.children)
+            if made.holder is None:
+                raise StructureError(f"a {type(made.old).__name__} cannot be changed")
+            if isinstance(made.holder, _Rebuilt):
+                place = made.holder.parts.index(made.key)
+                made.holder.children[place] = value
+            else:
+                self.steps.append((made.holder, made.key, value))
+        undo: list[Callable[[], None]] = []
+        try:
+            for holder, key, value in self.steps:
+                undo.append(write(holder, key, value))
+        except BaseException:
+            for take_back in reversed(undo):
+                take_back()
+            raise
+
+
+def _missing_place(link: Any, parts: Iterable[Any]) -> StructureError:
+    path = unlink(link)
+    there = ", ".join(map(clip, [*parts][:5])) or "nothing"
+    return StructureError(f"there is no place at {path}; there are: {there}", path=path)
+
+
+def _can_change(value: Any) -> bool:
+    return type(value) in _CHANGEABLE or isinstance(value, DataNode)
+
+
+def write(holder: Any, key: Any, value: Any) -> Callable[[], None]:
+    """Write one value; return what takes it back."""
+    if isinstance(holder, Variable):
+        before = holder.get_raw_value(), holder.get_metadata()
+        if isinstance(value, Variable):
+            holder.update_from_state(_frozen_as(holder, value))
+        else:
+            holder.set_value(value)
+        return lambda: holder.update_from_state(
+            make_variable(Variable, before[0], before[1])
+        )
+    store = getattr(type(holder), "_leafwise_store", None)
+    if store is not None:
+        return store(holder, key, value)  # type: ignore[no-any-return]  # what undoes it
+    old = MISSING
+    if not isinstance(holder, dict) or key in holder:
+        old = holder[key]
+    holder[key] = value
+
+    def take_back() -> None:
+        if old is MISSING:
+            del holder[key]
+        else:
+            holder[key] = old
+
+    return take_back
+
+
+def _frozen_as(holder: Variable, value: Variable) -> Variable:
+    """Return a variable with the mark of another one that says if it is frozen."""
+    frozen = holder._leafwise_is_frozen
+    if frozen == value._leafwise_is_frozen:
+        return value
+    metadata = value.get_metadata()
+    metadata.pop(FROZEN, None)
+    if frozen:
+        metadata[FROZEN] = True
+    return make_variable(Variable, value.get_raw_value(), metadata)
+
+
+# -------------------------------------------------------------------------- pop
+
+
+def pop(node: Any, *filters: Filter) -> Any:
+    """Take values out of an object, and return them.
+
+    What is popped is gone from the object, under all its names, and so is its kind:
+    no value is left that a filter means. The state has a shared variable once, at the
+    path at which it is met first.
+
+    Args:
+        node: The object.
+        *filters: What to take out.
+
+    Returns:
+        A state, or a tuple of as many states as filters if there are several.
+
+    Raises:
+        ValueError: No filter was given, or a value stands in a list or another place
+            that cannot be taken away; nothing is changed then.
+        TypeError: `node` is a bare value, or something is not a filter.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> model = lw.Dict(w=nn.Param(1.0), seen=nn.Intermediate(3))
+        >>> nn.pop(model, nn.Intermediate).seen.value
+        3
+        >>> [*model]
+        ['w']
+
+    The idea is that of `flax.nnx.pop`.
+    """
+    if not filters:
+        raise ValueError("pop takes at least one filter: what to take out")
+    flat = flatten_whole(node, "allow")
+    chosen, _ = select(flat, filters)
+    places = {place for part in chosen for place in part}
+    popped = {id(flat.leaves[place]) for place in places}
+    found = [(flat.holders[place], flat.links[place]) for place in places]
+    found += [
+        (holder, link)
+        for number, link, holder in flat.again
+        if id(flat.tracked[number]) in popped
+        and isinstance(flat.tracked[number], Variable)
+    ]
+    for holder, link in found:
+        if not isinstance(holder, dict) and not _drops(holder, link[1]):
+            path = unlink(link)
+            raise ValueError(
+                f"Cannot pop key {shown(path[-1])} at {path}: it stands in a "
+                f"{type(holder).__name__}"
+            )
+    states = [nested(flat, part) for part in chosen]
+    for holder, link in found:
+        if isinstance(holder, dict):
+            del holder[link[1]]
+        else:
+            holder._leafwise_drop(link[1])
+    return tuple(states) if len(states) > 1 else states[0]
+
+
+def _drops(holder: Any, key: Any) -> bool:
+    return isinstance(key, str) and hasattr(holder, "_leafwise_drop")
+
+
+# ------------------------------------------------------------------------ clone
+
+
+def clone(tree: T, *, variables: bool = True) -> T:
+    """Return a copy of an object or a nested container, sharing and cycles included.
+
+    What was one object stays one, also plain lists and dicts. Containers that are
+    static are copied too, and arrays of numpy; other values are not.
+
+    Args:
+        tree: An object, or nested containers.
+        variables: Whether variables are copied, rather than taken over.
+
+    Raises:
+        CycleError: A cycle goes through a container that cannot be changed.
+
+    Example:
+        >>> from leafwise import nn
+        >>> row = [1, 2]
+        >>> copied = nn.clone({"a": row, "b": row})
+        >>> copied["a"] is copied["b"], copied["a"] is row
+        (True, False)
+
+    The idea is that of `flax.nnx.clone`.
+    """
+    flat = flatten_graph(tree, copying=True, keep=() if variables else (Variable,))
+    leaves = map(_copied_leaf, flat.leaves) if variables else flat.leaves
+    made: T = unflatten_graph(flat.code, leaves, copying=True)
+    return made
+
+
+def _copied_leaf(leaf: Any) -> Any:
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and type(leaf) is numpy.ndarray:
+        return leaf.copy()
+    return bytearray(leaf) if type(leaf) is bytearray else leaf

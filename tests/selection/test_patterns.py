@@ -297,7 +297,7 @@ def test_nothing_is_an_error_that_helps():
     with pytest.raises(lw.PathError, match="the dict at the root is empty"):
         lw.at({})["a"].get()
     with pytest.raises(
-        lw.PathError, match=r"'of type bytes': the tree has 16 leaves, and"
+        lw.PathError, match=r"'of type bytes': the tree has 16 leaves, no"
     ):
         lw.at(CONFIG)[bytes].get()
     assert lw.at(CONFIG, missing_ok=True)["optim.rl"].count() == 0

@@ -106,7 +106,7 @@ class Selector:
             context: The context below it.
         """
         leaves, _ = context.flatten(start.value)
-        return f"the tree has {_count(len(leaves))}, and none of them matches"
+        return f"the tree has {_count(len(leaves))}, no match among them"
 
     def __and__(self, other: Any) -> Selector:
         return _Both(self, self._beside(other))

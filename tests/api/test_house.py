@@ -21,17 +21,12 @@ TREES = {"core", "engine", "ops", ""}
 
 MAX_LINES = 900
 MAX_FUNCTION = 40
-MAX_MODULES = 110  # to come down to 57
+MAX_MODULES = 95  # to come down to 57
 MAX_TREES = 8650  # to come down to 7000
 LONG = {
     "core: _make_flattener",
     "core: _make_flattener.visit",
     "core: _walk",
-    "nn: _container_rule",
-    "nn: _owners",
-    "nn: build",
-    "nn: object_rule",
-    "nn: take",
 }
 """The functions that are longer than allowed: a list that only gets shorter."""
 

@@ -721,7 +721,7 @@ class NamedTupleRule(_FamilyRule):
     """Named tuples. The aux data is the class."""
 
     name = family = "namedtuple"
-    unflatten = staticmethod(tuple.__new__)
+    unflatten: Any = staticmethod(tuple.__new__)
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         return tuple(node), type(node)

@@ -284,9 +284,6 @@ class BoundRule(Rule):
 
     __slots__ = ("flatten", "unflatten")
 
-    flatten: Callable[[Any], tuple[Sequence[Any], Any]]
-    unflatten: Callable[[Any, Any], Any]
-
 
 def bracketed(name: str, data: Any) -> Brackets:
     """Return the brackets of a node as jax prints a custom one."""

@@ -463,8 +463,7 @@ def unflatten_graph(
             if tag == NODE:
                 value = _unfilled(rule.cls, reuse.get(place))
             else:
-                empty = rule.empty(aux) if copying else None
-                value = _UNMADE if empty is None else empty
+                value = _empty(rule, aux) if copying else _UNMADE
             if place >= 0:
                 tracked.append(value)
             kept = _copied(aux) if copying and tag == NODE else aux
@@ -486,6 +485,12 @@ def _made_before(value: Any) -> Any:
     if value is _UNMADE:
         raise CycleError("a cycle goes through a container that is immutable")
     return value
+
+
+def _empty(rule: Rule, aux: Any) -> Any:
+    """Return an empty container that can be filled later, if there can be one."""
+    empty = rule.empty(aux)
+    return _UNMADE if empty is None else empty
 
 
 def _unfilled(cls: type, known: Any) -> Any:

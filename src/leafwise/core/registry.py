@@ -285,20 +285,22 @@ class _State:
             self.views[mode] = View(mode, (layers[GLOBAL],))
 
 
-_state = _State({GLOBAL: EMPTY})
-
-
 class _Current:
-    """Where the view of a plain call is read in one step."""
+    """The snapshot that holds now, the only one that anything keeps.
 
-    __slots__ = ("view",)
+    Attributes:
+        state: The snapshot.
+        view: Its view of the global registry with None as a node, in one step.
+    """
+
+    __slots__ = ("state", "view")
 
     def __init__(self) -> None:
-        self.view = _state.views[GLOBAL, False]
+        self.state = _State({GLOBAL: EMPTY})
+        self.view = self.state.views[GLOBAL, False]
 
 
 current: Final = _Current()
-"""Its `view` is that of the global registry with None as a node."""
 
 
 def view_of(namespace: str = GLOBAL, none_is_leaf: bool = False) -> View:
@@ -308,14 +310,14 @@ def view_of(namespace: str = GLOBAL, none_is_leaf: bool = False) -> View:
         NamespaceError: Nobody declared the namespace or registered in it.
     """
     try:
-        view = _state.views.get((namespace, none_is_leaf))
+        view = current.state.views.get((namespace, none_is_leaf))
     except TypeError:
         view = None
     return _make_view(namespace, none_is_leaf) if view is None else view
 
 
 def _make_view(namespace: str, none_is_leaf: bool) -> View:
-    state = _state
+    state = current.state
     layer = state.layers.get(namespace) if isinstance(namespace, str) else None
     if layer is None:
         del state  # see `_decide`
@@ -328,7 +330,7 @@ def _make_view(namespace: str, none_is_leaf: bool) -> View:
 def _unknown_namespace(namespace: object) -> str:
     if not isinstance(namespace, str):
         return f"a namespace is a string, got {described(namespace)}"
-    known = [shown(name) for name in _state.layers if name]
+    known = [shown(name) for name in current.state.layers if name]
     return (
         f"no namespace {shown(namespace)} was declared; register a class in it or call "
         f"leafwise.namespace({shown(namespace)}) first"
@@ -343,12 +345,12 @@ def namespaces() -> tuple[str, ...]:
         >>> lw.namespaces()[0]
         ''
     """
-    return tuple(_state.layers)
+    return tuple(current.state.layers)
 
 
 def layers() -> Mapping[str, Layer]:
     """Return the registrations of all namespaces, as they are now."""
-    return _state.layers
+    return current.state.layers
 
 
 on_change: Final[list[Callable[[], None]]] = []
@@ -395,7 +397,7 @@ announced: Final = _Announced()
 
 def _newest() -> _State:
     """Return the last snapshot, whether it is in place yet or not."""
-    state = _state
+    state = current.state
     while state.following:
         state = state.following["next"]
     return state
@@ -443,15 +445,14 @@ def _publish() -> None:
     Only a few stores are made under the lock, and nothing is let go of, whose
     finalizer might wait for somebody who waits for the lock.
     """
-    global _state
-    before = _state, current.view
+    before = current.state, current.view
     newest = None
     while newest is None or newest.following:
         newest = _newest()
         view = newest.views[GLOBAL, False]
         with _guard.lock:
             if not newest.following:
-                _state = newest
+                current.state = newest
                 current.view = view
     for tell in on_change:
         tell()
@@ -466,7 +467,7 @@ def _repair() -> None:
 
 
 _guard: Final = Guard(_repair)
-_state.told = True
+current.state.told = True
 
 
 def declare_namespace(name: str, dict_order: DictOrder | None = None) -> None:
@@ -726,7 +727,7 @@ def registered_class(module: str, qualname: str, namespace: str) -> type:
         RegistryError: There is no such class in the namespace or the global registry.
     """
     check_namespace(namespace)
-    layers = [_state.layers.get(name, EMPTY) for name in (namespace, GLOBAL)]
+    layers = [current.state.layers.get(name, EMPTY) for name in (namespace, GLOBAL)]
     for classes in (
         *(layer.rules for layer in layers),
         *(_below(layer.inherited) for layer in layers),

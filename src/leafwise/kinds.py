@@ -7,7 +7,6 @@ who read them: `dataclasses` for plain dataclasses, `objects` for `Pytree`s.
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, TypeAlias, TypeVar, overload
@@ -150,6 +149,8 @@ def field(
         raise ValueError(f"kind={kind} and {said[-1][0]} disagree")
     if said:
         known["pytree_node"] = said[0][1]
+    import dataclasses  # and with it inspect
+
     return dataclasses.field(metadata=known, **options)
 
 

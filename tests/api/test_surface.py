@@ -132,6 +132,8 @@ LATER = {
     "serial": "json",
     "linecache": "tokenize",
     "dataclasses": "dataclasses",
+    "inspect": "inspect",
+    "tomllib": "tomllib",
     "integrations": "leafwise.integrations",
 }
 """What is imported where it is needed first, since it brings much with it."""
@@ -157,7 +159,7 @@ def test_an_import_brings_little_with_it():
     """What is not needed to flatten and map is loaded when it is."""
     code = "import sys, leafwise; print(*sys.modules)"
     loaded = subprocess.check_output([sys.executable, "-c", code], text=True).split()
-    heavy = {*LATER.values(), "inspect", "typing_extensions"}
+    heavy = {*LATER.values(), "typing_extensions"}
     assert not heavy & {*loaded}
 
 

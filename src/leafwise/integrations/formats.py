@@ -11,7 +11,6 @@ from __future__ import annotations
 import importlib
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from datetime import date, time
 from typing import Any, Final, NamedTuple
@@ -395,6 +394,8 @@ def _refuse_colliding_names(tree: Any) -> None:
 
 
 def _read_toml(text: str) -> Document:
+    import tomllib  # and with it datetime
+
     return Document(tomllib.loads(text), "toml")
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
@@ -459,14 +458,15 @@ def _predicate(what: Callable[..., object]) -> Selector:
 def _takes_path(what: Callable[..., object]) -> bool:
     """Return whether a predicate needs two arguments, path and leaf."""
     try:
+        import inspect  # and with it ast, dis and tokenize
+
         parameters = inspect.signature(what).parameters.values()
     except (TypeError, ValueError):
         return False
-    positional = (p for p in parameters if p.kind in (p.POSITIONAL_ONLY, _BY_PLACE))
+    positional = (
+        p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    )
     return sum(p.default is p.empty for p in positional) >= 2
-
-
-_BY_PLACE: Final = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 def _mask(what: Any, view: View) -> Selector:

@@ -252,7 +252,7 @@ def told(value: Any) -> Any:
     kind = type(value)
     if isinstance(value, lw.Partial):
         return "Partial", told(value.args), told(value.keywords)
-    if kind in (list, tuple, deque, Pair, Other):
+    if isinstance(value, list | tuple | deque):
         return kind.__name__, getattr(value, "maxlen", 0), [*map(told, value)]
     if kind in (dict, OrderedDict, defaultdict):
         pairs = [(told(key), told(item)) for key, item in value.items()]

@@ -1,18 +1,20 @@
 """Names for annotations: `PyTree[T]`, what functions take, and what they return.
 
-Owns aliases only. The package itself reads it only when it is type-checked, so that
-`import leafwise` stays cheap: write `from leafwise.typing import PyTree`. The classes
-of results are loaded when they are first asked for.
+Owns `PyTree` and the place where these names are found. Nothing in the package imports
+it, so that `import leafwise` stays cheap: write `from leafwise.typing import PyTree`.
+The classes of results are loaded when they are first asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import UnionType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from typing_extensions import TypeAliasType
 
+from .core.aliases import FlattenFunc as FlattenFunc
+from .core.aliases import IsLeaf as IsLeaf
+from .core.aliases import UnflattenFunc as UnflattenFunc
 from .lazy import later
 
 
@@ -60,14 +62,3 @@ PyTree = TypeAliasType(
 An annotation for people and type checkers. Classes that you register are trees
 too, which no type system can express; annotate them by their own name.
 """
-
-IsLeaf: TypeAlias = "Callable[..., object] | type | UnionType | tuple[type, ...] | None"
-"""What `is_leaf` takes: a predicate on nodes, a type, or several types."""
-
-FlattenFunc: TypeAlias = Callable[
-    [Any], "tuple[Iterable[Any], Any] | tuple[Iterable[Any], Any, Iterable[Any]]"
-]
-"""Takes a node, returns `(children, aux_data)` or `(children, aux_data, keys)`."""
-
-UnflattenFunc: TypeAlias = Callable[[Any, "tuple[Any, ...]"], Any]
-"""Takes `(aux_data, children)`, returns a node."""

@@ -21,7 +21,7 @@ TREES = {"core", "engine", "ops", ""}
 
 MAX_LINES = 900
 MAX_FUNCTION = 40
-MAX_MODULES = 95  # to come down to 57
+MAX_MODULES = 96  # to come down to 57
 MAX_TREES = 8650  # to come down to 7000
 LONG = {
     "core: _make_flattener",

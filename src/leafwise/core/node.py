@@ -19,7 +19,7 @@ from .safely import Frozen, class_name, shown
 
 
 if TYPE_CHECKING:
-    from ..typing import FlattenFunc, UnflattenFunc
+    from .aliases import FlattenFunc, UnflattenFunc
 
 __all__ = [
     "BoundRule",

@@ -18,7 +18,7 @@ from .safely import class_name
 
 
 if TYPE_CHECKING:
-    from ..typing import FlattenFunc, UnflattenFunc
+    from .aliases import FlattenFunc, UnflattenFunc
 
 __all__ = [
     "register_leaf",

@@ -27,7 +27,7 @@ from .safely import Frozen, class_name, printed
 
 
 if TYPE_CHECKING:
-    from ..typing import FlattenFunc, UnflattenFunc
+    from .aliases import FlattenFunc, UnflattenFunc
 
 __all__ = [
     "AuxKeyedRule",

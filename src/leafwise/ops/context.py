@@ -24,7 +24,7 @@ from ..core.walk import ROOT, PathPredicate, Predicate, flatten, unlink
 
 
 if TYPE_CHECKING:
-    from ..typing import IsLeaf
+    from ..core.aliases import IsLeaf
 
 __all__ = [
     "Context",

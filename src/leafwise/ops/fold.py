@@ -16,7 +16,7 @@ from .map import tree_leaves
 
 
 if TYPE_CHECKING:
-    from ..typing import IsLeaf
+    from ..core.aliases import IsLeaf
 
 __all__ = [
     "tree_all",

@@ -21,7 +21,7 @@ from .map import tree_flatten
 
 
 if TYPE_CHECKING:
-    from ..typing import IsLeaf
+    from ..core.aliases import IsLeaf
 
 __all__ = [
     "OneLevel",

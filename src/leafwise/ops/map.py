@@ -32,7 +32,7 @@ from .context import Context, context_of, plain_context, predicate
 
 
 if TYPE_CHECKING:
-    from ..typing import IsLeaf
+    from ..core.aliases import IsLeaf
 
 __all__ = [
     "tree_flatten",

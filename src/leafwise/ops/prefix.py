@@ -20,7 +20,7 @@ from .context import Context, context_of
 
 
 if TYPE_CHECKING:
-    from ..typing import IsLeaf
+    from ..core.aliases import IsLeaf
 
 __all__ = [
     "broadcast_common",

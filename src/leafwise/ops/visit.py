@@ -19,7 +19,7 @@ from .context import Context, context_of
 
 
 if TYPE_CHECKING:
-    from ..typing import IsLeaf
+    from ..core.aliases import IsLeaf
 
 __all__ = ["DELETE", "SKIP", "STOP", "Visit", "tree_visit", "tree_walk"]
 

@@ -33,7 +33,7 @@ from .rebuild import Delete, Edit, Insert, Rename, Set, key_for, rebuild
 
 
 if TYPE_CHECKING:
-    from ..typing import IsLeaf
+    from ..core.aliases import IsLeaf
 
 __all__ = [
     "Selection",

@@ -22,7 +22,7 @@ from .rebuild import Set, rebuild
 
 
 if TYPE_CHECKING:
-    from ..typing import IsLeaf
+    from ..core.aliases import IsLeaf
 
 __all__ = ["FlatReport", "from_flat", "to_flat"]
 

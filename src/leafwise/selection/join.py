@@ -37,7 +37,7 @@ from .find import DEPTH_IN_DOUBT, CycleCheck, call_at, has_kinds, keys_of
 
 
 if TYPE_CHECKING:
-    from ..typing import IsLeaf
+    from ..core.aliases import IsLeaf
 
 __all__ = [
     "Joint",

@@ -23,7 +23,7 @@ from .pattern import Region, is_function, read_selector, require
 
 
 if TYPE_CHECKING:
-    from ..typing import IsLeaf
+    from ..core.aliases import IsLeaf
 
 __all__ = [
     "Masked",

@@ -69,7 +69,7 @@ def _number(node: ast.expr) -> Any:
     a `repr` it means a number whose real part is a positive zero.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The node is not a number.
     """
     match node:
         case ast.UnaryOp(ast.USub(), ast.Constant() | ast.Name() as operand):

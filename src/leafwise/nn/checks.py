@@ -110,7 +110,7 @@ def is_data(value: Any) -> bool:
 
 
 def register_data_type(cls: C, *, subclasses: bool = False, data: bool = True) -> C:
-    """Say that instances of a class are data.
+    """Register a class whose instances are data.
 
     Args:
         cls: The class.

@@ -57,7 +57,7 @@ class _Filter(Frozen):
         raise NotImplementedError
 
     def judge(self, path: Path, value: AnyValue, kind: Kind) -> bool:
-        """Say the same of a value whose kind is known."""
+        """Return the same for a value whose kind is known."""
         return self(path, value)
 
     def __repr__(self) -> str:

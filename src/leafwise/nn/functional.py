@@ -85,7 +85,7 @@ def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
         node: An object, or a container with objects in it.
         *filters: What goes into which state; each value goes to the first that means
             it. Without filters there is one state.
-        on_shared: What to do where an object stands again: `"allow"`, `"warn"` or
+        on_shared: What to do where an object occurs again: `"allow"`, `"warn"` or
             `"error"`.
 
     Returns:
@@ -93,7 +93,7 @@ def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
 
     Raises:
         CycleError: A container contains itself, with no object in between.
-        SharedError: An object stands again, and that is to be an error.
+        SharedError: An object occurs again, and `on_shared` is `"error"`.
         TypeError: `node` is a bare value, or something is not a filter.
         ValueError: The filters leave values over.
 
@@ -131,7 +131,7 @@ def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
     Args:
         node: An object, or a container with objects in it.
         *filters: What is wanted; None given means everything.
-        on_shared: What to do where an object stands again.
+        on_shared: What to do where an object occurs again.
 
     Returns:
         A state, or a tuple of as many states as filters if there are several.

@@ -67,7 +67,7 @@ class GraphDef(Generic[M]):
     """The structure of a graph of objects, without its values.
 
     It says which objects there are, what is static in them, where values belong and
-    where an object stands again. Comparable, hashable, printable, picklable, and
+    where an object occurs again. Comparable, hashable, printable, picklable, and
     generic in the type of the object: `GraphDef[Model]`.
 
     Attributes:

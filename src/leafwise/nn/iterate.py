@@ -94,11 +94,11 @@ def tree_check(tree: Any, *, on_shared: OnShared = "error") -> None:
     Args:
         tree: An object, or nested containers.
         on_shared: What to do where a container, an object, a variable or an array
-            stands again: `"error"`, `"warn"` or `"allow"`; a cycle is always an error.
+            occurs again: `"error"`, `"warn"` or `"allow"`; a cycle is always an error.
 
     Raises:
         CycleError: Something contains itself.
-        SharedError: Something stands again.
+        SharedError: Something occurs again.
 
     Example:
         >>> from leafwise import nn

@@ -308,7 +308,7 @@ class StaticMetadata:
         return self.seen is self.values
 
     def describe(self) -> str:
-        """Say in words what the object has, as errors do."""
+        """Return in words what the object has, for errors."""
         fields = self.field_layout
         kinds = ((child, fields.kind_of(child)) for child in fields.data)
         data = [

@@ -216,7 +216,7 @@ def graph(name: str, ours: Any, theirs: Any) -> Callable[[], Functions]:
         function = getattr(library, name)
         return lambda: function(obj)
 
-    return lambda: {"leafwise": make(lw, ours), "flax": make(nnx, theirs)}
+    return lambda: {"leafwise": make(nn, ours), "flax": make(nnx, theirs)}
 
 
 def graphs() -> Iterator[tuple[str, Callable[[], Functions]]]:
@@ -263,7 +263,7 @@ def calling(make: Callable[..., Any], model: Any) -> Callable[[], Any]:
 def sharing_jit() -> Functions:
     """Call a function compiled by each library's own `jit`."""
     return {
-        "leafwise": calling(lw.integrations.jit, layers(lw, nn.Param)),
+        "leafwise": calling(lw.integrations.jit, layers(nn, nn.Param)),
         "flax": calling(nnx.jit, layers(nnx, nnx.Param)),
         "plain": calling(jax.jit, as_dict()),
     }
@@ -275,7 +275,7 @@ def jax_jit(kind: str) -> Callable[[], Functions]:
     def make() -> Functions:
         ours, theirs = (
             layers(library, getattr(library, kind, lambda array: array))
-            for library in (lw, nnx)
+            for library in (nn, nnx)
         )
         return {
             "leafwise": calling(jax.jit, ours),

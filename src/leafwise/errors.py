@@ -157,12 +157,12 @@ class FlattenError(LeafwiseError, TypeError):
         >>> import leafwise as lw
         >>> class Bad: ...
         >>> _ = lw.register_pytree_node(Bad, lambda b: 3, lambda aux, kids: Bad())
-        >>> lw.tree_leaves([Bad()])
-        Traceback (most recent call last):
-        ...
-        leafwise.errors.FlattenError: the flatten function of Bad must return a tuple \
-(children, aux_data) or (children, aux_data, keys), got int: 3
-        at key path [0]
+        >>> try:
+        ...     lw.tree_leaves([Bad()])
+        ... except lw.FlattenError as error:
+        ...     print(error, *error.__notes__)
+        the flatten function of Bad must return a tuple (children, aux_data) or \
+(children, aux_data, keys), got int: 3 at key path [0]
     """
 
     def __init__(self, message: str, *, path: tuple[Any, ...] | None = None) -> None:

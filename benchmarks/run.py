@@ -17,10 +17,8 @@ from __future__ import annotations
 import argparse
 import gc
 import importlib.util
-import os
 import platform
 import statistics
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -127,23 +125,6 @@ def row(
     return title, name, statistics.median(ours) * 1e6, ratios
 
 
-def import_time() -> str:
-    """Say how long `import leafwise` takes in fresh interpreters.
-
-    With bytecode cached, as it is once a package is installed. What else runs on
-    the machine can only add to it, so the least of the samples counts.
-    """
-    code = (
-        "import time; t = time.perf_counter(); import leafwise; "
-        "print(time.perf_counter() - t)"
-    )
-    command = [sys.executable, "-c", code]
-    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    samples = [float(subprocess.check_output(command, env=env)) for _ in range(20)]
-    least, middle = min(samples), statistics.median(samples)
-    return f"`import leafwise`: {least * 1e3:.0f} ms ({middle * 1e3:.0f} in the median)"
-
-
 def table(results: list[Any], others: list[str]) -> Iterator[str]:
     """Yield the lines of a Markdown table, the geometric means last."""
     yield "| tree | operation | leafwise, µs | " + " | ".join(others) + " |"
@@ -214,9 +195,8 @@ def main() -> int:
     lines = list(table(results, [*installed, "limit"]))
     print(*lines[-len(OPERATIONS) - 1 :], sep="\n")
     print(*targets(results), sep="\n")
-    notes = [*other_regimes(quick=options.quick), import_time()]
-    print(f"budget of the import: 30 ms; {platform.python_implementation()}", end=" ")
-    print(platform.python_version())
+    notes = [*other_regimes(quick=options.quick)]
+    print(platform.python_implementation(), platform.python_version())
     if options.write:
         listed = "\n".join(f"- {note}" for note in notes)
         note = f"CPython {platform.python_version()}.\n\n{listed}"

@@ -11,14 +11,14 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from ..core.auxdata import text
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
-from ..core.registered import AuxKeyedRule
+from ..core.register import AuxKeyedRule
 from ..core.registry import GLOBAL, add_adopter
 from ..core.treedef import PyTreeDef
 from ..nn.checks import foreign
 from ..ops.map import tree_structure
+from ..safely import printed as text
 from .optree import NAMESPACE
 
 

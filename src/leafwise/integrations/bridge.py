@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 
 from ..core.node import Rule
 from ..core.registry import announced, lookup
-from ..core.safely import Guard, shown
+from ..safely import Guard, shown
 from .finder import after_import, is_enabled, is_loading, watch_compiler
 
 

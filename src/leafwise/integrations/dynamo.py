@@ -30,7 +30,7 @@ from .finder import after_import, is_loading
 
 
 if TYPE_CHECKING:
-    from ..core.aliases import IsLeaf
+    from ..core.node import IsLeaf
 
 __all__ = ["let_compiler_trace"]
 

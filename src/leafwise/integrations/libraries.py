@@ -20,13 +20,12 @@ from collections.abc import (
 )
 from typing import Any, Final, TypeVar
 
-from ..core.auxdata import clip
 from ..core.keys import GetAttrKey
 from ..core.node import Rule
-from ..core.registered import DataclassRule, FunctionRule, ItemsRule
+from ..core.register import DataclassRule, FunctionRule, ItemsRule
 from ..core.registry import GLOBAL, add_adopter, check_class, install
-from ..core.safely import add_note, class_name
 from ..errors import RegistryError
+from ..safely import add_note, class_name, clip
 
 
 __all__ = [

@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import index
 from typing import Any, Final, TypeAlias
 
-from ..core.auxdata import clip
-from ..core.explain import describe
 from ..core.keypath import KeyPath
+from ..core.matching import describe
 from ..core.registry import current
 from ..errors import StructureError
 from ..nn.checks import DataNode
 from ..nn.traverse import keys_of, rule_of
 from ..nn.variables import Variable
+from ..safely import clip
 
 
 __all__ = [

@@ -14,11 +14,9 @@ from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from ..core.auxdata import clip
 from ..core.node import Rule
-from ..core.registered import StaticRule
+from ..core.register import StaticRule
 from ..core.registry import GLOBAL, install
-from ..core.safely import Frozen
 from ..core.walk import unlink
 from ..errors import TraceError
 from ..nn.checks import DataNode
@@ -26,6 +24,7 @@ from ..nn.graph import FlatGraph, GraphDef, flatten_graph, unflatten_graph
 from ..nn.spec import digest, same
 from ..nn.trace import check, levels
 from ..nn.variables import Variable
+from ..safely import Frozen, clip
 from .options import ARGS, KWARGS, RESULT, Call, Groups, Option, Path, Which, named
 
 

@@ -15,14 +15,13 @@ from typing import Any, Final, NamedTuple, TypeVar
 from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.registry import current
-from ..core.suggestions import nearest
 from ..core.treedef import PyTreeDef
 from ..core.walk import unlink
 from ..kinds import COUNT_AS_STATE, Kind, Marked
 from ..ops.map import tree_flatten, tree_leaves
+from ..safely import MISSING, nearest
 from ..selection.edit import Selection, at
 from ..selection.pattern import Region
-from ..sentinel import MISSING
 from ..show.text import Row, draw, options
 from .filters import FROZEN, is_filter, judge, predicate
 from .graph import (

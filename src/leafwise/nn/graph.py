@@ -13,16 +13,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
-from ..core.auxdata import clip
 from ..core.keypath import KeyPath
 from ..core.node import Rule
-from ..core.registered import StaticRule
+from ..core.register import StaticRule
 from ..core.registry import GLOBAL, Mode, install
-from ..core.safely import shown
 from ..core.serial import dump, load
 from ..core.walk import unlink
 from ..errors import CycleError, SharedError
 from ..kinds import Kind
+from ..safely import clip, shown
 from .checks import DataNode, holds_data, looks_like_array
 from .instance import is_unchecked
 from .spec import Constant, StaticMetadata

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from ..core.keys import GetAttrKey
 from ..core.node import BoundRule, Brackets, Rule, Shaped
 from ..core.runner import hooks
-from ..core.safely import class_name
 from ..core.serial import read_value, write_value
 from ..kinds import Kind, Marked
+from ..safely import class_name
 from .checks import (
     DataNode,
     Found,

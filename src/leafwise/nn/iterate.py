@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias, TypeVar
 
-from ..core.auxdata import clip
 from ..core.walk import unlink
 from ..errors import CycleError
+from ..safely import clip
 from .checks import DataNode, is_data
 from .filters import Filter, predicate
 from .functional import clone, merge, split, write

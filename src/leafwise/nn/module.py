@@ -13,8 +13,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias, get_origin
 
-from ..core.values import type_names
 from ..core.walk import unlink
+from ..equality.leaves import type_names
 from ..errors import StructureError
 from ..kinds import Kind, Marked
 from ..ops.map import tree_map

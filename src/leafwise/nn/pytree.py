@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.registry import GLOBAL, announced, install
-from ..core.safely import add_note
 from ..core.walk import unlink
 from ..errors import KindError
 from ..kinds import Kind
+from ..safely import add_note
 from ..show.text import Block, render
 from .checks import Found, find_data, learned
 from .instance import (

@@ -13,8 +13,8 @@ from _thread import _local, allocate_lock, start_new_thread
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..core.safely import Guard
 from ..errors import TraceError
+from ..safely import Guard
 
 
 __all__ = ["check", "levels", "unsafe_mutation", "watch"]

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from ..core.auxdata import is_array_like
 from ..core.node import Rule
 from ..core.registry import current
+from ..equality.exact import is_array_like
 from .checks import DataNode
 from .spec import StaticMetadata
 

@@ -18,10 +18,10 @@ from ..core.node import Rule
 from ..core.register import StaticRule
 from ..core.registry import GLOBAL, install
 from ..core.walk import unlink
+from ..equality import exact
 from ..errors import TraceError
 from ..nn.checks import DataNode
 from ..nn.graph import FlatGraph, GraphDef, flatten_graph, unflatten_graph
-from ..nn.spec import digest, same
 from ..nn.trace import check, levels
 from ..nn.variables import Variable
 from ..safely import Frozen, clip
@@ -131,10 +131,12 @@ class Fixed:
     def __eq__(self, other: object) -> bool:
         if type(other) is not Fixed:
             return NotImplemented
-        return self.order == other.order and same(self.static, other.static)
+        return self.order == other.order and exact.same(
+            self.static, other.static, typed=True
+        )
 
     def __hash__(self) -> int:
-        return hash((self.order, digest(self.static)))
+        return hash((self.order, exact.digest(self.static, typed=True)))
 
 
 def take_static(

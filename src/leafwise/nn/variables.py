@@ -16,12 +16,13 @@ from ..core.keys import GetAttrKey
 from ..core.node import BoundRule, Brackets, Rule
 from ..core.registry import GLOBAL, announced, install
 from ..core.serial import read_value, write_value
+from ..equality import exact
 from ..kinds import Kind
 from ..safely import MISSING, class_name, shown
 from ..show.text import Block, render
 from .checks import DataNode
 from .filters import FROZEN
-from .spec import digest, same, snapshots
+from .spec import snapshots
 from .trace import check, levels
 from .traverse import tally_text
 
@@ -451,7 +452,7 @@ class Metadata:
         return same_metadata(self, other)
 
     def __hash__(self) -> int:
-        return digest(self.seen)
+        return exact.digest(self.seen, typed=True)
 
     def __repr__(self) -> str:
         pairs = zip(*self.seen, strict=True)
@@ -463,7 +464,7 @@ class Metadata:
 
 def same_metadata(a: Metadata, b: Metadata) -> bool:
     """Return whether two variables have the same metadata."""
-    return a is b or same(a.seen, b.seen)
+    return a is b or exact.same(a.seen, b.seen, typed=True)
 
 
 _KEYS: Final = (GetAttrKey("value"),)

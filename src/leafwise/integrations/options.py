@@ -20,7 +20,7 @@ from ..core.keypath import KeyPath
 from ..core.registry import current
 from ..errors import StructureError
 from ..nn.checks import DataNode
-from ..nn.traverse import keys_of, rule_of
+from ..nn.instance import keys_of, rule_of
 from ..nn.variables import Variable
 
 

@@ -21,10 +21,9 @@ from ..core.registry import GLOBAL, install
 from ..core.safely import Frozen
 from ..core.walk import unlink
 from ..errors import TraceError
-from ..nn.checks import DataNode
+from ..nn.checks import DataNode, check_level, levels
 from ..nn.graph import FlatGraph, GraphDef, flatten_graph, unflatten_graph
 from ..nn.spec import digest, same
-from ..nn.trace import check, levels
 from ..nn.variables import Variable
 from .options import ARGS, KWARGS, RESULT, Call, Groups, Option, Path, Which, named
 
@@ -363,7 +362,7 @@ def _check_levels(objects: Iterable[Any]) -> None:
     level, base = levels.token(), levels.base
     for obj in objects:
         if getattr(obj, "_leafwise_stamp", base) != level:
-            check(obj, "")
+            check_level(obj, "")
 
 
 def put_back(

@@ -139,13 +139,15 @@ except ImportError:  # all that it does, it only does faster
 
 def _tell_frameworks() -> None:
     """Begin to wait for frameworks: the first class for them was announced."""
-    from .integrations import bridge  # noqa: F401, PLC0415  # it listens from now on
+    from .integrations import bridge  # noqa: PLC0415
+
+    bridge.listen()
 
 
 def _tell_compiler() -> None:
     """Begin to wait for torch's compiler: the engine meets its first tree."""
     # a statement, since the compiler runs it for real where it is tracing already
-    from .integrations import finder  # noqa: F401, PLC0415
+    from .integrations import bridge  # noqa: F401, PLC0415
 
 
 _announced.begin, _hooks.begin = _tell_frameworks, _tell_compiler

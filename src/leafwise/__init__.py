@@ -100,7 +100,7 @@ from .ops.visit import SKIP as SKIP
 from .ops.visit import STOP as STOP
 from .ops.visit import tree_visit as tree_visit
 from .ops.visit import tree_walk as tree_walk
-from .sentinel import MISSING as MISSING
+from .safely import MISSING as MISSING
 
 
 if TYPE_CHECKING:  # what is loaded when it is first asked for
@@ -109,9 +109,9 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from . import selection as selection
     from . import typing as typing
     from .binding import namespace as namespace
-    from .core.fields import register_dataclass as register_dataclass
     from .core.serial import register_codec as register_codec
     from .dataclasses import dataclass as dataclass
+    from .dataclasses import register_dataclass as register_dataclass
     from .kinds import data as data
     from .kinds import field as field
     from .kinds import static as static
@@ -156,9 +156,8 @@ if "torch" in sys.modules:
 
 _HOMES: Final = {
     "binding": "namespace",
-    "core.fields": "register_dataclass",
     "core.serial": "register_codec",
-    "dataclasses": "dataclass",
+    "dataclasses": "dataclass register_dataclass",
     "kinds": "data field static",
     "nn.checks": "is_data register_data_type",
     "nn.containers": "Dict List",

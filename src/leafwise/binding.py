@@ -18,14 +18,13 @@ from .lazy import homes
 __all__ = ["Namespace", "namespace"]
 
 _HOMES: Final = {
-    "core.fields": "register_dataclass",
     "core.serial": "register_codec",
     "core.register": (
         "register_leaf register_pytree_node register_pytree_node_class "
         "register_pytree_with_keys register_pytree_with_keys_class register_static"
     ),
     "core.registry": "is_registered lookup unregister_pytree_node",
-    "dataclasses": "dataclass",
+    "dataclasses": "dataclass register_dataclass",
     "ops.fold": (
         "tree_all tree_any tree_max tree_min tree_reduce tree_reduce_associative "
         "tree_sum"

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..core.registry import GLOBAL
-from ..sentinel import MISSING, Missing
+from ..safely import MISSING, Missing
 from .map import tree_leaves
 
 
 if TYPE_CHECKING:
-    from ..core.aliases import IsLeaf
+    from ..core.node import IsLeaf
 
 __all__ = [
     "tree_all",

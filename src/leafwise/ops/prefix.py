@@ -12,7 +12,7 @@ from collections.abc import Callable
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
-from ..core.explain import Difference, differences, mismatch_error, suffix_clashes
+from ..core.matching import Difference, differences, mismatch_error, suffix_clashes
 from ..core.registry import GLOBAL, View
 from ..core.treedef import PyTreeDef
 from ..core.walk import Code, flatten_up_to, map_leaves, rebuild
@@ -20,7 +20,7 @@ from .context import Context, context_of
 
 
 if TYPE_CHECKING:
-    from ..core.aliases import IsLeaf
+    from ..core.node import IsLeaf
 
 __all__ = [
     "broadcast_common",

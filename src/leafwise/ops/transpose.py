@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..core.auxdata import clip, described
-from ..core.explain import Difference, deeper, differences, mismatch_error
 from ..core.keypath import KeyPath
+from ..core.matching import Difference, deeper, differences, mismatch_error
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef, joined_mode
 from ..core.walk import map_leaves
 from ..errors import StructureError
+from ..safely import clip, described
 from .context import Context, context_of, stopping_context
 
 
 if TYPE_CHECKING:
-    from ..core.aliases import IsLeaf
+    from ..core.node import IsLeaf
 
 __all__ = [
     "tree_transpose",

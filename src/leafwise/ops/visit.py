@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.registry import GLOBAL
-from ..core.safely import type_name
 from ..errors import CycleError, StructureError
+from ..safely import type_name
 from .context import Context, context_of
 
 
 if TYPE_CHECKING:
-    from ..core.aliases import IsLeaf
+    from ..core.node import IsLeaf
 
 __all__ = ["DELETE", "SKIP", "STOP", "Visit", "tree_visit", "tree_walk"]
 

@@ -9,20 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, overload
 
-from ..core.auxdata import clip
 from ..core.keypath import KeyPath, end_of_quote, parse_literal
 from ..core.keys import DictKey, GetAttrKey, SequenceKey, literal
 from ..core.registry import GLOBAL
-from ..core.safely import printed, shown, type_name
 from ..core.walk import unlink
 from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
+from ..safely import clip, printed, shown, type_name
 from .find import DEPTH_IN_DOUBT, CycleCheck, keys_of
 from .rebuild import Set, rebuild
 
 
 if TYPE_CHECKING:
-    from ..core.aliases import IsLeaf
+    from ..core.node import IsLeaf
 
 __all__ = ["FlatReport", "from_flat", "to_flat"]
 

@@ -21,23 +21,21 @@ from collections.abc import (
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ..core.auxdata import clip
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import GLOBAL, lookup
-from ..core.safely import type_name
 from ..core.walk import locate, unlink
 from ..errors import EditError
 from ..kinds import Kind, Marked
 from ..ops.context import Context, context_of
 from ..ops.visit import DELETE
-from ..sentinel import MISSING
+from ..safely import MISSING, clip, type_name
 from .find import DEPTH_IN_DOUBT, CycleCheck, call_at, has_kinds, keys_of
 
 
 if TYPE_CHECKING:
-    from ..core.aliases import IsLeaf
+    from ..core.node import IsLeaf
 
 __all__ = [
     "Joint",

@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ..core.auxdata import clip
 from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.registry import GLOBAL
-from ..core.safely import class_name, printed
-from ..core.values import Values, type_names
 from ..core.walk import flatten
+from ..equality.leaves import Values, type_names
 from ..errors import EditError
 from ..ops.context import Context, context_of
 from ..ops.visit import DELETE
-from ..sentinel import MISSING
+from ..safely import MISSING, class_name, clip, printed
 from .diff import differ
 from .find import DEEP, find
 from .join import (

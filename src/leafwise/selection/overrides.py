@@ -12,13 +12,12 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from ..core.auxdata import clip
 from ..core.keypath import end_of_quote, parse_literal
 from ..core.node import Rule
 from ..core.registry import GLOBAL
-from ..core.safely import type_name
 from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
+from ..safely import clip, type_name
 from .edit import Selection
 from .find import Place, Step, find, parse
 from .join import (

@@ -18,7 +18,7 @@ from ..core.keypath import KeyPath
 from ..core.treedef import PyTreeDef
 from ..errors import StructureError
 from ..ops.map import tree_flatten, tree_flatten_with_path, tree_leaves
-from ..ops.prefix import broadcast_prefix, prefix_errors
+from ..ops.reshape import broadcast_prefix, prefix_errors
 
 
 __all__ = ["ravel", "vmap"]

@@ -17,7 +17,7 @@ from ..core.safely import shown
 from ..core.treedef import PyTreeDef
 from ..errors import EditError
 from ..ops.context import Context, context_of
-from ..ops.prefix import broadcast_prefix
+from ..ops.reshape import broadcast_prefix
 from ..sentinel import MISSING
 from .pattern import Region, is_function, read_selector, require
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .core.matching import Difference as Difference
     from .core.node import Rule as Rule
     from .ops.inspect import OneLevel as OneLevel
-    from .ops.visit import Visit as Visit
+    from .ops.traversal import Visit as Visit
 
 
 __all__ = [
@@ -43,7 +43,7 @@ _HOMES: Final = {
     "core.matching": "Difference",
     "core.node": "Rule",
     "ops.inspect": "OneLevel",
-    "ops.visit": "Visit",
+    "ops.traversal": "Visit",
 }
 """The modules that are loaded when one of their names is first asked for."""
 

@@ -17,7 +17,7 @@ from ..core.matching import mismatch_error
 from ..core.treedef import PyTreeDef
 from ..errors import StructureError
 from ..ops.map import tree_flatten, tree_flatten_with_path, tree_leaves
-from ..ops.prefix import broadcast_prefix, prefix_errors
+from ..ops.reshape import broadcast_prefix, prefix_errors
 from ..safely import clip
 
 

@@ -16,11 +16,19 @@ from ..nn.states import from_flat_state
 from ..nn.variables import Param, Variable
 from ..ops.map import tree_leaves
 from ..safely import clip, shown
-from .options import Call, Groups, Names, Numbers, Option, Places, Roots, Which, named
 from .sharing import (
+    Call,
     Fixed,
+    Groups,
+    Names,
+    Numbers,
+    Option,
+    Places,
+    Roots,
+    Which,
     dressed,
     in_lists,
+    named,
     put_back,
     put_static,
     run,

@@ -31,9 +31,8 @@ from ..errors import EditError
 from ..ops.context import Context, context_of
 from ..safely import MISSING, Frozen, clip, shown
 from .find import DEPTH_IN_DOUBT, CycleCheck, keys_of, static_names
-from .join import items_of, table_of
 from .pattern import read_selector
-from .rebuild import Delete, Edit, Insert, Set, at_places, rebuild
+from .rebuild import Delete, Edit, Insert, Set, at_places, items_of, rebuild, table_of
 
 
 __all__ = ["Change", "TreeDiff", "assert_trees_equal", "tree_diff"]

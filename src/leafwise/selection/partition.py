@@ -16,7 +16,7 @@ from ..core.treedef import PyTreeDef
 from ..equality import exact
 from ..errors import EditError
 from ..ops.context import Context, context_of
-from ..ops.prefix import broadcast_prefix
+from ..ops.reshape import broadcast_prefix
 from ..safely import MISSING, shown
 from .pattern import Region, is_function, read_selector, require
 

@@ -45,6 +45,7 @@ __all__ = [
     "require",
     "selector",
     "unique",
+    "with_article",
 ]
 
 
@@ -588,3 +589,8 @@ def _nearest_keys(text: str, place: Place, context: Context) -> str:
 
 def _count(number: int) -> str:
     return "one leaf" if number == 1 else f"{number} leaves"
+
+
+def with_article(name: str) -> str:
+    """Return the name of a class after "a" or "an"."""
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"

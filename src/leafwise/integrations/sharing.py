@@ -24,9 +24,8 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from ..core.keypath import KeyPath
 from ..core.matching import describe
-from ..core.node import Rule
 from ..core.register import StaticRule
-from ..core.registry import GLOBAL, current, install
+from ..core.registry import current, install
 from ..core.walk import unlink
 from ..equality import exact
 from ..errors import StructureError, TraceError
@@ -842,16 +841,5 @@ def share(
     return decorate
 
 
-def _make_rule(cls: type, _where: str) -> Rule:
-    return StaticRule(cls, where=__name__.partition(".")[0])
-
-
 for _node in (Fixed, Outline):
-    install(
-        _node,
-        functools.partial(_make_rule, _node),
-        namespace=GLOBAL,
-        inherit=False,
-        exist_ok=False,
-        bridge=True,
-    )
+    install(_node, StaticRule, bridge=True, where=__name__.partition(".")[0])

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from ..core.builtins import DICT
 from ..core.node import Brackets, Rule
-from ..core.registry import GLOBAL, install
+from ..core.registry import install
 from ..core.walk import unlink
 from ..equality import exact
 from ..equality.leaves import alike
@@ -739,11 +739,4 @@ class _StateRule(Rule):
         return False
 
 
-install(
-    State,
-    lambda _where: _StateRule(State, where=__name__.partition(".")[0]),
-    namespace=GLOBAL,
-    inherit=False,
-    exist_ok=False,
-    bridge=True,
-)
+install(State, _StateRule, bridge=True, where=__name__.partition(".")[0])

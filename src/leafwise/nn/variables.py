@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from ..core.keys import GetAttrKey
 from ..core.node import BoundRule, Brackets, Rule
-from ..core.registry import GLOBAL, announced, install
+from ..core.registry import announced, install
 from ..core.serial import read_value, write_value
 from ..equality import exact
 from ..kinds import Kind
@@ -476,7 +476,7 @@ def metadata_of(variable: Variable) -> Metadata:
     return Metadata(values) if values else _NOTHING
 
 
-def _variable_rule(cls: Any, where: str) -> Rule:
+def _variable_rule(cls: Any, **given: Any) -> Rule:
     """Return the rule of a type of variables."""
 
     def flatten(node: Any) -> tuple[tuple[Any], Metadata]:
@@ -497,9 +497,8 @@ def _variable_rule(cls: Any, where: str) -> Rule:
         flatten=flatten,
         unflatten=unflatten,
         unflatten_into=fill,
-        where=where,
-        adapt=lambda sub: _variable_rule(sub, where),
         codec=(_write_metadata, _read_metadata),
+        **given,
     )
 
 
@@ -538,14 +537,8 @@ def _read_metadata(written: Any) -> Metadata:
     return Metadata(dict(zip(names, map(read_value, values), strict=True)))
 
 
-install(
-    Variable,
-    lambda _where: _variable_rule(Variable, __name__.partition(".")[0]),
-    namespace=GLOBAL,
-    inherit=True,
-    exist_ok=False,
-    bridge=True,
-)
+_PACKAGE: Final = __name__.partition(".")[0]
+install(Variable, _variable_rule, inherit=True, bridge=True, where=_PACKAGE)
 
 
 class Param(Variable[T]):

@@ -687,6 +687,10 @@ class _FamilyRule(Rule):
 
     family: str
 
+    def class_of(self, aux: Any) -> type:
+        cls: type = aux[0]
+        return cls
+
     def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
         cls: Any = self.class_of(aux)
         return tuple(node) if type(node) is cls and len(node) == arity else None
@@ -770,10 +774,6 @@ class OpenNamedTupleRule(_FamilyRule):
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
         return _namedtuple_keys(aux[0], arity)
 
-    def class_of(self, aux: Any) -> type:
-        cls: type = aux[0]
-        return cls
-
     def load_aux(self, arity: int, state: Any) -> Any:
         cls, attributes = state
         _check_namedtuple(arity, cls)
@@ -801,10 +801,6 @@ class StructSequenceRule(_FamilyRule):
         named = cls.n_sequence_fields - cls.n_unnamed_fields
         names = _structseq_names(cls)[:named]
         return (*map(GetAttrKey, names), *sequence_keys(arity)[named:])
-
-    def class_of(self, aux: Any) -> type:
-        cls: type = aux[0]
-        return cls
 
     def load_aux(self, arity: int, state: Any) -> Any:
         cls, hidden = state

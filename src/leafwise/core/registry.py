@@ -609,12 +609,15 @@ def install(
     return cls
 
 
+def _scope(namespace: str) -> str:
+    return f"namespace {shown(namespace)}" if namespace else "the global registry"
+
+
 def _duplicate(cls: type, rule: Rule | None, namespace: str) -> str:
-    scope = f"namespace {shown(namespace)}" if namespace else "the global registry"
     origin = f" at {rule.where}" if rule is not None else " as a leaf"
     return (
-        f"{class_name(cls)} is registered in {scope} already{origin}; pass "
-        "exist_ok=True to replace that registration"
+        f"{class_name(cls)} is registered in {_scope(namespace)} already{origin}; "
+        "pass exist_ok=True to replace that registration"
     )
 
 
@@ -681,9 +684,7 @@ def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
     def drop(layer: Layer | None) -> Layer:
         layer = layer or EMPTY
         if cls not in layer.rules:
-            scope = (
-                f"namespace {shown(namespace)}" if namespace else "the global registry"
-            )
+            scope = _scope(namespace)
             raise RegistryError(f"{class_name(cls)} is not registered in {scope}")
         rules = {known: rule for known, rule in layer.rules.items() if known is not cls}
         inherited = layer.inherited - {cls}

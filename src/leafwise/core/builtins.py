@@ -362,12 +362,6 @@ class SequenceRule(Rule):
     def load_aux(self, _arity: int, state: Any) -> Any:
         require(state is None, "it must be None")
 
-    def aux_to_json(self, state: Any, _write: Any) -> Any:
-        return state
-
-    def aux_from_json(self, written: Any, _read: Any) -> Any:
-        return written
-
 
 _CONVERT = "a list and a tuple are different nodes; convert one of them"
 
@@ -506,12 +500,6 @@ class NoneRule(Rule):
         require(
             state is None and arity == 0, "it must have neither children nor aux data"
         )
-
-    def aux_to_json(self, state: Any, _write: Any) -> Any:
-        return state
-
-    def aux_from_json(self, written: Any, _read: Any) -> Any:
-        return written
 
 
 # ------------------------------------------------------------------ Partial

@@ -614,19 +614,16 @@ def register_pytree_with_keys_class(
     return _by_protocol(cls, (_KEYED,), namespace, inherit, exist_ok, bridge)
 
 
-def _by_protocol(
-    cls: Any,
-    protocols: Sequence[tuple[str, str]],
-    namespace: str,
-    inherit: bool,
-    exist_ok: bool,
-    bridge: bool,
-) -> Any:
-    """Register a class by the first protocol that it has, or return a decorator."""
+def _by_protocol(cls: Any, protocols: Sequence[tuple[str, str]], *how: Any) -> Any:
+    """Register a class by the first protocol that it has, or return a decorator.
+
+    Args:
+        cls: The class, None for a decorator.
+        protocols: Names of the methods that flatten and unflatten.
+        *how: What `install` takes beside a class and its rule.
+    """
     if cls is None:
-        return lambda cls: _by_protocol(
-            cls, protocols, namespace, inherit, exist_ok, bridge
-        )
+        return lambda cls: _by_protocol(cls, protocols, *how)
     check_class(cls)
     flatten_name, unflatten_name = _find_protocol(cls, protocols)
     kind = KeyedRule if protocols == (_KEYED,) else FunctionRule
@@ -635,7 +632,7 @@ def _by_protocol(
         unflatten = getattr(of, unflatten_name)
         return kind(of, lambda node: getattr(node, flatten_name)(), unflatten, **given)
 
-    return install(cls, make, namespace, inherit, exist_ok, bridge)
+    return install(cls, make, *how)
 
 
 def _find_protocol(cls: type, protocols: Sequence[tuple[str, str]]) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from .node import Rule
 from .walk import Code, Step, iter_steps
 
 
-__all__ = ["Steps", "align", "common_suffix", "coverage", "is_prefix"]
+__all__ = ["Steps", "align", "common_suffix", "is_prefix"]
 
 
 class Steps:
@@ -134,36 +134,3 @@ def common_suffix(a: Code, b: Code) -> Iterator[Step] | None:
             backwards.append(first.steps[i])
             stack += pairs
     return reversed(backwards)
-
-
-def coverage(prefix: Code, full: Code) -> list[int] | None:
-    """Return how many leaves of a structure each leaf of a prefix covers.
-
-    None if it is no prefix, or if its nodes are not the very same ones: a prefix
-    may pair with nodes of other kinds, whose leaves stand in another order.
-    """
-    counts: list[int] = []
-    rest = iter_steps(full, backwards=True)
-    for step in iter_steps(prefix, backwards=True):
-        if step is None:
-            counts.append(_leaves_of_next(rest))
-        elif not _same_step(step, next(rest)):
-            return None
-    counts.reverse()
-    return counts
-
-
-def _same_step(step: Any, other: Any) -> bool:
-    if other is None or step[0] is not other[0] or step[1] != other[1]:
-        return False
-    return bool(step[0].same_aux(step[2], other[2]))
-
-
-def _leaves_of_next(steps: Iterator[Step]) -> int:
-    """Take one subtree off the steps of a structure, and count its leaves."""
-    subtrees, leaves = 1, 0
-    while subtrees:
-        step = next(steps)
-        subtrees += -1 if step is None else step[1] - 1
-        leaves += step is None
-    return leaves

@@ -29,8 +29,18 @@ from .explain import (
 )
 from .keypath import KeyPath
 from .registry import GLOBAL, Mode, View, view_of
-from .runner import Runner, hooks, leaf, reference
-from .walk import Code, Step, flatten, iter_steps, map_leaves, pack
+from .walk import (
+    Code,
+    Runner,
+    Step,
+    flatten,
+    hooks,
+    iter_steps,
+    leaf,
+    map_leaves,
+    pack,
+    reference,
+)
 
 
 __all__ = [

@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any, Final
 from ..core.keypath import KeyPath
 from ..core.keys import KeyOrder, find_order, key_order
 from ..core.registry import GLOBAL, View, view_of
-from ..core.runner import leaf as leaf_runner
-from ..core.runner import reference
 from ..core.treedef import PyTreeDef
-from ..core.walk import ROOT, Code, Step, leaf_paths, rebuild
+from ..core.walk import ROOT, Code, Step, leaf_paths, rebuild, reference
+from ..core.walk import leaf as leaf_runner
 from ..ops.context import Context, context_of, predicate, stopping_context
 from ..ops.map import tree_flatten, tree_unflatten
 from .finder import after_import, is_loading

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.keys import GetAttrKey
 from ..core.node import BoundRule, Brackets, Rule, Shaped
-from ..core.runner import hooks
 from ..core.safely import class_name
 from ..core.serial import read_value, write_value
+from ..core.walk import hooks
 from ..kinds import Kind, Marked
 from .checks import (
     DataNode,

@@ -18,9 +18,8 @@ from ..core.keypath import KeyPath
 from ..core.keys import DictKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import GLOBAL, View, current, view_of
-from ..core.runner import hooks
 from ..core.treedef import PyTreeDef, make_treedef
-from ..core.walk import ROOT, PathPredicate, Predicate, flatten, unlink
+from ..core.walk import ROOT, PathPredicate, Predicate, flatten, hooks, unlink
 
 
 if TYPE_CHECKING:

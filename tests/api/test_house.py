@@ -18,6 +18,8 @@ SOURCE = Path(inspect.getfile(lw)).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 TREES = {"core", "engine", "ops", ""}
 """The packages of the tree library proper; the empty one is the top level."""
+NO_TREES = {"cli"}
+"""Modules of the top level that are not part of it."""
 
 MAX_LINES = 900
 MAX_FUNCTION = 40
@@ -106,7 +108,8 @@ def test_there_are_few_modules():
 
 def test_the_tree_library_is_small():
     """Core, engine, operations and the top level together."""
-    sizes = [len(code_lines(read(p))[0]) for p in MODULES if package_of(p) in TREES]
+    parts = [p for p in MODULES if package_of(p) in TREES and p.stem not in NO_TREES]
+    sizes = [len(code_lines(read(path))[0]) for path in parts]
     assert sum(sizes) <= MAX_TREES
 
 

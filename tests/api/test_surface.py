@@ -136,6 +136,9 @@ LATER = {
     "inspect": "inspect",
     "tomllib": "tomllib",
     "integrations": "leafwise.integrations",
+    "json": "json",
+    "selection.merge": "leafwise.selection",
+    "selection.overrides": "leafwise.selection",
 }
 """What is imported where it is needed first, since it brings much with it."""
 

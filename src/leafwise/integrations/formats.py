@@ -11,8 +11,8 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator
-from datetime import date, time
 from typing import Any, Final, NamedTuple
 
 from ..core.auxdata import clip
@@ -365,8 +365,9 @@ def json_default(value: Any) -> str:
         >>> json_default(date(2026, 11, 21))
         '2026-11-21'
     """
-    if isinstance(value, date | time):  # a datetime is a date, too
-        return value.isoformat()
+    datetime = sys.modules.get("datetime")  # loaded if there is a date at all
+    if datetime is not None and isinstance(value, datetime.date | datetime.time):
+        return str(value.isoformat())
     raise TypeError(f"not {_a(value)}")
 
 

@@ -252,6 +252,7 @@ class Framework:
         if not self.begun:
             self.begun = True
             ways.begin(module)
+            _module_of("libraries")  # objects ask it what a framework knows
         rule = lookup(cls)
         if rule is None:
             self.done[cls] = "its instances are leaves"

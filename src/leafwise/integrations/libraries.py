@@ -728,8 +728,8 @@ def _known_in_torch(torch: Any, value: Any) -> OneLevel | None:
 
 _LEVELS: Final[dict[str, Callable[[Any, Any], OneLevel | None]]] = {
     "jax": _known_in_jax,
+    "torch": _known_in_torch,  # before optree, which torch may register its classes in
     "optree": _known_in_optree,
-    "torch": _known_in_torch,
 }
 
 foreign.append(_known_elsewhere)

@@ -26,7 +26,7 @@ from .core.keypath import KeyPath
 from .core.keys import DictKey, SequenceKey
 from .errors import LeafwiseError
 from .ops.map import tree_leaves, tree_leaves_with_path, tree_map, tree_structure
-from .ops.visit import DELETE
+from .ops.traversal import DELETE
 
 
 if TYPE_CHECKING:
@@ -385,7 +385,7 @@ def merge(options: argparse.Namespace) -> Report:
     base, *overlays = read_all(options.files, options.format)
     trees = [document.tree for document in overlays]
     if options.delete is not None:
-        from .selection.overrides import guess
+        from .selection.names import guess
 
         trees = [_with_marks(tree, guess(options.delete)) for tree in trees]
     rules = dict(_rule(text) for text in options.rule)

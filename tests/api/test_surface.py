@@ -138,7 +138,7 @@ LATER = {
     "integrations": "leafwise.integrations",
     "json": "json",
     "selection.merge": "leafwise.selection",
-    "selection.overrides": "leafwise.selection",
+    "selection.names": "leafwise.selection",
 }
 """What is imported where it is needed first, since it brings much with it."""
 

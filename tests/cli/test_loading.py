@@ -36,7 +36,7 @@ HEAVY = {"ast", "dataclasses", "datetime", "inspect", "pathlib", "tomllib", "yam
         (["--version"], set()),
         (["show"], {*TEXT}),
         (["paths"], {*TEXT}),
-        (["flat"], {*TEXT, "leafwise.selection.flat"}),
+        (["flat"], {*TEXT, "leafwise.selection.names"}),
         (["show", "a"], {*TEXT, "leafwise.selection.edit"}),
         (["get", "a"], {*TEXT, "leafwise.selection.edit"}),
         (["diff", "FILE"], {*TEXT, "leafwise.selection.diff"}),

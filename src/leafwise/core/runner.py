@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from .algebra import coverage
 from .keypath import KeyPath
+from .matching import coverage
 from .walk import flatten_up_to, leaf_paths, rebuild
 
 

@@ -23,12 +23,12 @@ from types import FrameType
 from typing import Any, TypeAlias
 
 from ..errors import CycleError, FlattenError
+from ..safely import add_note, type_name
 from .builtins import DICT, LIST, TUPLE
 from .keypath import KeyPath
 from .keys import are_plain, key_order, known_orders
 from .node import Rule
 from .registry import View
-from .safely import add_note, type_name
 
 
 __all__ = [

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
-from ..nn.trace import watch
+from ..nn.checks import watch
 from ..ops.map import tree_flatten
 
 

@@ -22,21 +22,19 @@ from operator import index
 from types import FunctionType, MethodType
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from ..core.auxdata import clip
-from ..core.explain import describe
 from ..core.keypath import KeyPath
+from ..core.matching import describe
 from ..core.node import Rule
-from ..core.registered import StaticRule
+from ..core.register import StaticRule
 from ..core.registry import GLOBAL, current, install
-from ..core.safely import Frozen
 from ..core.walk import unlink
 from ..errors import StructureError, TraceError
-from ..nn.checks import DataNode
+from ..nn.checks import DataNode, check_level, levels
 from ..nn.graph import FlatGraph, GraphDef, flatten_graph, unflatten_graph
+from ..nn.instance import keys_of, rule_of
 from ..nn.spec import digest, same
-from ..nn.trace import check, levels
-from ..nn.traverse import keys_of, rule_of
 from ..nn.variables import Variable
+from ..safely import Frozen, clip
 
 
 __all__ = [
@@ -93,7 +91,6 @@ def named(path: Path, roots: Sequence[Any] = ()) -> str:
             far as they are known; the path is shown as a key path then.
 
     Example:
-        >>> from leafwise.integrations.options import named
         >>> named((0, 1, "k"), [(1, {"k": 2}), {}])
         "argument 1 at ['k']"
     """
@@ -771,7 +768,7 @@ def _check_levels(objects: Iterable[Any]) -> None:
     level, base = levels.token(), levels.base
     for obj in objects:
         if getattr(obj, "_leafwise_stamp", base) != level:
-            check(obj, "")
+            check_level(obj, "")
 
 
 def put_back(

@@ -30,7 +30,7 @@ from ..ops.map import tree_flatten, tree_flatten_with_path, tree_unflatten
 
 
 if TYPE_CHECKING:
-    from ..core.aliases import IsLeaf
+    from ..core.node import IsLeaf
     from .bridge import Aux, Node
 
 __all__ = [

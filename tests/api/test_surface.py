@@ -130,6 +130,7 @@ def test_importing_needs_nothing_but_the_standard_library():
 
 LATER = {
     "literals": "ast",
+    "core.literals": "ast",
     "serial": "json",
     "linecache": "tokenize",
     "dataclasses": "dataclasses",

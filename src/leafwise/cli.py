@@ -27,6 +27,7 @@ from .core.keys import DictKey, SequenceKey
 from .errors import LeafwiseError
 from .ops.map import tree_leaves, tree_leaves_with_path, tree_map, tree_structure
 from .ops.traversal import DELETE
+from .safely import type_name
 
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def _told(above: Sequence[Any], again: Any) -> str:
     path = [_key_of(node, child) for node, child in pairwise([*above, again])]
     depth = next(depth for depth, node in enumerate(above) if node is again)
     first, second = KeyPath(path[:depth]), KeyPath(path)
-    kind = type(again).__name__
+    kind = type_name(again)
     return f"it contains itself: the {kind} at {first.where()} is also at {second}"
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, SequenceKey
 from ..core.walk import unlink
-from ..safely import clip
+from ..safely import clip, type_name
 
 
 __all__ = ["SUFFIXES", "Document", "FormatError", "dump", "json_default", "load"]
@@ -213,7 +213,7 @@ def _a(value: Any) -> str:
     """Return what a value is, in the words of a message."""
     if value is None or isinstance(value, float):
         return "null" if value is None else repr(value)
-    name = type(value).__name__
+    name = type_name(value)
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}, {clip(value)}"
 
 

@@ -36,9 +36,9 @@ from .core.registry import is_registered as is_registered
 from .core.registry import lookup as lookup
 from .core.registry import namespaces as namespaces
 from .core.registry import unregister_pytree_node as unregister_pytree_node
-from .core.runner import hooks as _hooks
 from .core.treedef import PyTreeDef as PyTreeDef
 from .core.treedef import treedef_tuple as treedef_tuple
+from .core.walk import hooks as _hooks
 from .errors import CompareError as CompareError
 from .errors import CycleError as CycleError
 from .errors import EditError as EditError

@@ -31,8 +31,18 @@ from .matching import (
     suffix_clashes,
 )
 from .registry import GLOBAL, Mode, View, view_of
-from .runner import Runner, hooks, leaf, reference
-from .walk import Code, Step, flatten, iter_steps, map_leaves, pack
+from .walk import (
+    Code,
+    Runner,
+    Step,
+    flatten,
+    hooks,
+    iter_steps,
+    leaf,
+    map_leaves,
+    pack,
+    reference,
+)
 
 
 __all__ = [

@@ -17,9 +17,8 @@ from ..core.keys import DictKey, SequenceKey
 from ..core.matching import deeper, differences, mismatch_error
 from ..core.node import Rule
 from ..core.registry import GLOBAL, View, current, view_of
-from ..core.runner import hooks
 from ..core.treedef import PyTreeDef, make_treedef
-from ..core.walk import ROOT, PathPredicate, Predicate, flatten, unlink
+from ..core.walk import ROOT, PathPredicate, Predicate, flatten, hooks, unlink
 from ..safely import described
 
 

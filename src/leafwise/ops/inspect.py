@@ -14,10 +14,15 @@ from ..core.builtins import BUILTINS
 from ..core.registry import GLOBAL, View, namespaces, view_of
 from ..core.safely import class_name, shown, type_name
 from ..core.treedef import PyTreeDef, make_treedef
-from ..core.values import Undecided, Values, cannot_compare, type_names
+from ..core.values import (
+    Undecided,
+    Values,
+    cannot_compare,
+    same_at_sight,
+    type_names,
+)
 from ..errors import StructureError
 from .context import context_of
-from .map import tree_flatten
 
 
 if TYPE_CHECKING:
@@ -237,18 +242,34 @@ def tree_equal(
         >>> lw.tree_equal([1], [1.0]), lw.tree_equal([1], [1.0], typematch=True)
         (True, False)
     """
-    values = Values(
-        typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan, traces=True
-    )
-    options: dict[str, Any] = {
-        "is_leaf_takes_path": is_leaf_takes_path,
-        "none_is_leaf": none_is_leaf,
-        "namespace": namespace,
-    }
-    leaves, treedef = tree_flatten(a, is_leaf, **options)
-    others, other = tree_flatten(b, is_leaf, **options)
-    if treedef != other:
+    values = None
+    if not (rtol == 0.0 == atol and equal_nan is True and typematch is False):
+        values = Values(
+            typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan, traces=True
+        )
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    leaves, treedef = context.flatten(a)
+    others, other = context.flatten(b)
+    if treedef is not other and treedef != other:
         return False
+    if values is None:
+        found = same_at_sight(leaves, others)
+        return (
+            _all_same(treedef, leaves, others, Values(traces=True))
+            if found is None
+            else found
+        )
+    return _all_same(treedef, leaves, others, values)
+
+
+def _all_same(
+    treedef: PyTreeDef, leaves: list[Any], others: list[Any], values: Values
+) -> bool:
+    """Return whether all leaves are the same; a traced bool where that depends.
+
+    Raises:
+        CompareError: Two leaves cannot be compared, before any two differ.
+    """
     ahead = iter(leaves)
     try:
         equal = all(map(values.same, ahead, others))

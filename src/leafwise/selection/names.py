@@ -34,6 +34,7 @@ from .rebuild import (
     items_of,
     mapping_like,
     rebuild,
+    same_items,
     table_of,
 )
 
@@ -739,6 +740,8 @@ def _node_like(old: Any, rule: Rule, new: Any) -> Any:
         table = table_of(old, rule)
         items = new.items()
         values = [_of_type(type(table[k]), x) if k in table else x for k, x in items]
+        if same_items([*new], values, table):
+            return old
         return mapping_like(old, rule, [*new], values, [old])
     if is_items(old, rule) and isinstance(new, list | tuple):
         sorts = {type(item) for item in items_of(old, rule)}

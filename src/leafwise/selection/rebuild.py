@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import (
-    Collection,
     Iterable,
     Mapping,
     MutableMapping,
@@ -46,6 +45,7 @@ __all__ = [
     "key_for",
     "mapping_like",
     "rebuild",
+    "same_items",
     "table_of",
 ]
 
@@ -514,7 +514,7 @@ def mapping_like(
     values: Sequence[Any],
     sources: Sequence[Any],
 ) -> Any:
-    """Return a mapping of the type of a node; the node if it has exactly these items.
+    """Return a mapping of the type of a node.
 
     Args:
         node: The node.
@@ -523,9 +523,6 @@ def mapping_like(
         values: The values.
         sources: The nodes that the items are from.
     """
-    table = table_of(node, rule)
-    if _same_items(keys, values, table, table.values()):
-        return node
     if rule.is_mapping:
         items = dict(zip(keys, values, strict=True))
         return rule.from_items(rule.rest(node), items)
@@ -542,21 +539,18 @@ def mapping_like(
 _EXACT: Final = frozenset({str, int, bool, bytes})
 
 
-def _same_items(
-    keys: Sequence[Any],
-    values: Sequence[Any],
-    old_keys: Collection[Any],
-    old: Iterable[Any],
+def same_items(
+    keys: Sequence[Any], values: Sequence[Any], table: Mapping[Any, Any]
 ) -> bool:
-    """Return whether keys and values are exactly the old ones, in the same order.
+    """Return whether keys and values are exactly those of a table, in the same order.
 
     Comparing values is not enough: None and other shared objects may be under any key.
     A key that is only equal to the old one, as True is to 1, is another key.
     """
     return (
-        len(old_keys) == len(keys)
-        and all(map(_same_key, keys, old_keys))
-        and all(map(is_, values, old))
+        len(table) == len(keys)
+        and all(map(is_, values, table.values()))
+        and (all(map(is_, keys, table)) or all(map(_same_key, keys, table)))
     )
 
 

@@ -8,13 +8,14 @@ beside them, so that depth costs nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
 from .node import Rule
 from .walk import Code, Step, iter_steps
 
 
-__all__ = ["Steps", "align", "common_suffix", "coverage", "is_prefix"]
+__all__ = ["Steps", "align", "common_suffix", "coverage", "covering", "is_prefix"]
 
 
 class Steps:
@@ -151,6 +152,31 @@ def coverage(prefix: Code, full: Code) -> list[int] | None:
             return None
     counts.reverse()
     return counts
+
+
+def covering(prefix: Code, full: Code) -> list[int] | None:
+    """Return for each leaf of a structure which leaf of a prefix covers it.
+
+    None if it is no prefix. Nodes may pair that are not the very same, see `align`.
+    """
+    first, second = Steps(prefix), Steps(full)
+    ours, theirs = (
+        [*accumulate((step is None for step in steps), initial=0)]
+        for steps in (first.steps, second.steps)
+    )
+    found = [0] * theirs[-1]
+    stack = [(first.root, second.root)]
+    while stack:
+        i, j = stack.pop()
+        if first.steps[i] is None:
+            start, end = theirs[second.starts[j]], theirs[j + 1]
+            found[start:end] = [ours[i]] * (end - start)
+            continue
+        pairs = _paired(first, i, second, j)
+        if pairs is None:
+            return None
+        stack += pairs
+    return found
 
 
 def _same_step(step: Any, other: Any) -> bool:

@@ -452,9 +452,6 @@ class DequeRule(SequenceRule):
     def match_aux(self, _aux: Any, _other: Any) -> bool:
         return True
 
-    def matched_aux(self, _aux: Any, node: Any) -> Any:
-        return node.maxlen
-
     def rest(self, node: Any) -> Any:
         return node.maxlen
 

@@ -143,10 +143,6 @@ class Rule:
         """Return whether nodes of two aux data match, as `match` does."""
         return self.same_aux(aux, other)
 
-    def matched_aux(self, aux: Any, node: Any, /) -> Any:
-        """Return the aux data of a node that matches one with this aux data."""
-        return aux
-
     def same_aux(self, a: Any, b: Any, /) -> bool:
         """Return whether two pieces of aux data are the same. Never raises."""
         return auxdata.same(a, b)

@@ -225,7 +225,7 @@ class LinkedPath(KeyPath):
     time and memory by the square of the depth.
     """
 
-    _above: KeyPath | None
+    _above: KeyPath
     _key: Any
     _made: KeyPath | None
 
@@ -245,7 +245,6 @@ class LinkedPath(KeyPath):
                 above = above._above
             start = above._made if type(above) is LinkedPath else above
             self._made = KeyPath((*start, *reversed(keys)))
-            self._above = None
         return self._made
 
     def __reduce__(self) -> Any:

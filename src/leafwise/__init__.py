@@ -36,9 +36,9 @@ from .core.registry import is_registered as is_registered
 from .core.registry import lookup as lookup
 from .core.registry import namespaces as namespaces
 from .core.registry import unregister_pytree_node as unregister_pytree_node
-from .core.runner import hooks as _hooks
 from .core.treedef import PyTreeDef as PyTreeDef
 from .core.treedef import treedef_tuple as treedef_tuple
+from .core.walk import hooks as _hooks
 from .errors import CompareError as CompareError
 from .errors import CycleError as CycleError
 from .errors import EditError as EditError
@@ -100,7 +100,7 @@ from .ops.traversal import tree_reduce_associative as tree_reduce_associative
 from .ops.traversal import tree_sum as tree_sum
 from .ops.traversal import tree_visit as tree_visit
 from .ops.traversal import tree_walk as tree_walk
-from .sentinel import MISSING as MISSING
+from .safely import MISSING as MISSING
 
 
 if TYPE_CHECKING:  # what is loaded when it is first asked for
@@ -109,9 +109,9 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from . import selection as selection
     from . import typing as typing
     from .binding import namespace as namespace
-    from .core.fields import register_dataclass as register_dataclass
     from .core.serial import register_codec as register_codec
     from .dataclasses import dataclass as dataclass
+    from .dataclasses import register_dataclass as register_dataclass
     from .kinds import data as data
     from .kinds import field as field
     from .kinds import static as static
@@ -139,13 +139,15 @@ except ImportError:  # all that it does, it only does faster
 
 def _tell_frameworks() -> None:
     """Begin to wait for frameworks: the first class for them was announced."""
-    from .integrations import bridge  # noqa: F401, PLC0415  # it listens from now on
+    from .integrations import bridge  # noqa: PLC0415
+
+    bridge.listen()
 
 
 def _tell_compiler() -> None:
     """Begin to wait for torch's compiler: the engine meets its first tree."""
     # a statement, since the compiler runs it for real where it is tracing already
-    from .integrations import finder  # noqa: F401, PLC0415
+    from .integrations import bridge  # noqa: F401, PLC0415
 
 
 _announced.begin, _hooks.begin = _tell_frameworks, _tell_compiler
@@ -154,9 +156,8 @@ if "torch" in sys.modules:
 
 _HOMES: Final = {
     "binding": "namespace",
-    "core.fields": "register_dataclass",
     "core.serial": "register_codec",
-    "dataclasses": "dataclass",
+    "dataclasses": "dataclass register_dataclass",
     "kinds": "data field static",
     "nn.checks": "is_data register_data_type",
     "nn.containers": "Dict List",

@@ -18,14 +18,13 @@ from .lazy import homes
 __all__ = ["Namespace", "namespace"]
 
 _HOMES: Final = {
-    "core.fields": "register_dataclass",
     "core.serial": "register_codec",
     "core.register": (
         "register_leaf register_pytree_node register_pytree_node_class "
         "register_pytree_with_keys register_pytree_with_keys_class register_static"
     ),
     "core.registry": "is_registered lookup unregister_pytree_node",
-    "dataclasses": "dataclass",
+    "dataclasses": "dataclass register_dataclass",
     "ops.inspect": (
         "all_leaves explain_leaf tree_children tree_equal tree_flatten_one_level "
         "tree_is_leaf"

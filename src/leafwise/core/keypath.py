@@ -12,11 +12,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, SupportsIndex, overload
 
 from ..errors import PathError
-from .auxdata import clip
+from ..safely import brief, clip, nearest, printed, type_name
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
 from .registry import GLOBAL, View, view_of
-from .safely import printed, type_name
-from .suggestions import brief, nearest
 
 
 __all__ = ["KeyPath", "keystr", "parse_literal", "path_below"]
@@ -243,7 +241,7 @@ class LinkedPath(KeyPath):
             while type(above) is LinkedPath and above._made is None:
                 keys.append(above._key)
                 above = above._above
-            start = above._made if type(above) is LinkedPath else above
+            start: Any = above._made if type(above) is LinkedPath else above
             self._made = KeyPath((*start, *reversed(keys)))
         return self._made
 

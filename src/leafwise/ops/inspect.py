@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..core.auxdata import clip
 from ..core.builtins import BUILTINS
 from ..core.registry import GLOBAL, View, namespaces, view_of
-from ..core.safely import class_name, shown, type_name
 from ..core.treedef import PyTreeDef, make_treedef
-from ..core.values import (
+from ..equality.leaves import (
     Undecided,
     Values,
     cannot_compare,
@@ -22,11 +20,12 @@ from ..core.values import (
     type_names,
 )
 from ..errors import StructureError
+from ..safely import class_name, clip, shown, type_name
 from .context import context_of
 
 
 if TYPE_CHECKING:
-    from ..core.aliases import IsLeaf
+    from ..core.node import IsLeaf
 
 __all__ = [
     "OneLevel",

@@ -13,25 +13,25 @@ from collections.abc import Callable
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..core.algebra import covering
-from ..core.auxdata import clip, described
-from ..core.explain import (
+from ..core.keypath import KeyPath
+from ..core.matching import (
     Difference,
+    covering,
     deeper,
     differences,
     mismatch_error,
     suffix_clashes,
 )
-from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef, joined_mode
 from ..core.walk import map_leaves
 from ..errors import StructureError
+from ..safely import clip, described
 from .context import Context, context_of, stopping_context
 
 
 if TYPE_CHECKING:
-    from ..core.aliases import IsLeaf
+    from ..core.node import IsLeaf
 
 __all__ = [
     "broadcast_common",

@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING, Any, Final
 from ..core.keypath import KeyPath, path_below
 from ..core.node import Rule
 from ..core.registry import GLOBAL
-from ..core.safely import type_name
 from ..core.walk import ROOT
 from ..errors import CycleError, StructureError
-from ..sentinel import MISSING, Missing
+from ..safely import MISSING, Missing, type_name
 from .context import Context, context_of
 from .map import tree_leaves
 
 
 if TYPE_CHECKING:
-    from ..core.aliases import IsLeaf
+    from ..core.node import IsLeaf
 
 __all__ = [
     "DELETE",

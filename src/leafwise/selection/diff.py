@@ -13,14 +13,13 @@ from itertools import compress, count, islice, repeat
 from operator import is_, not_
 from typing import Any, Final, NamedTuple
 
-from ..core import auxdata
-from ..core.auxdata import clip
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import GLOBAL, View
-from ..core.safely import Frozen, shown
-from ..core.values import (
+from ..core.walk import ROOT, PathPredicate, unlink
+from ..equality import exact
+from ..equality.leaves import (
     Undecided,
     Values,
     alike,
@@ -29,10 +28,9 @@ from ..core.values import (
     equal_at_sight,
     type_names,
 )
-from ..core.walk import ROOT, PathPredicate, unlink
 from ..errors import EditError
 from ..ops.context import Context, context_of
-from ..sentinel import MISSING
+from ..safely import MISSING, Frozen, clip, shown
 from .find import DEPTH_IN_DOUBT, CycleCheck, keys_of, static_names
 from .pattern import read_selector
 from .rebuild import Delete, Edit, Insert, Set, at_places, rebuild
@@ -582,7 +580,7 @@ def _leads(mine: list[Any], others: list[Any], rule: Rule) -> bool:
     new = [(index, key) for index, key in enumerate(others) if key not in kept]
     made = at_places(kept, new)
     orders = (rule.order_keys(tuple(dict.fromkeys(keys))) for keys in (made, others))
-    return auxdata.same(*orders)
+    return exact.same(*orders)
 
 
 def _same_static(a: Any, b: Any) -> bool:

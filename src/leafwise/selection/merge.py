@@ -13,18 +13,16 @@ from itertools import repeat
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ..core.auxdata import clip
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import GLOBAL
-from ..core.safely import class_name, printed, type_name
-from ..core.values import Values, type_names
 from ..core.walk import flatten, locate, unlink
+from ..equality.leaves import Values, type_names
 from ..errors import EditError
 from ..ops.context import Context, context_of
 from ..ops.traversal import DELETE
-from ..sentinel import MISSING
+from ..safely import MISSING, class_name, clip, printed, type_name
 from .diff import differ
 from .find import DEEP, DEPTH_IN_DOUBT, CycleCheck, call_at, find, has_kinds, keys_of
 from .pattern import read_selector, with_article
@@ -43,7 +41,7 @@ from .rebuild import (
 
 
 if TYPE_CHECKING:
-    from ..core.aliases import IsLeaf
+    from ..core.node import IsLeaf
 
 __all__ = ["tree_map_outer", "tree_merge", "tree_zip_outer"]
 

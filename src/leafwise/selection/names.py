@@ -14,15 +14,14 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, overload
 
-from ..core.auxdata import clip
 from ..core.keypath import KeyPath, end_of_quote, parse_literal
 from ..core.keys import DictKey, GetAttrKey, SequenceKey, literal
 from ..core.node import Rule
 from ..core.registry import GLOBAL
-from ..core.safely import printed, shown, type_name
 from ..core.walk import unlink
 from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
+from ..safely import clip, printed, shown, type_name
 from .edit import Selection
 from .find import DEPTH_IN_DOUBT, CycleCheck, Place, Step, find, keys_of, parse
 from .pattern import Selector, along, require, selector, with_article
@@ -40,7 +39,7 @@ from .rebuild import (
 
 
 if TYPE_CHECKING:
-    from ..core.aliases import IsLeaf
+    from ..core.node import IsLeaf
 
 __all__ = [
     "FlatReport",

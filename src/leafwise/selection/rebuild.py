@@ -23,11 +23,11 @@ from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule, Shaped
 from ..core.registry import lookup
-from ..core.safely import Frozen, type_name
 from ..core.walk import unlink
 from ..errors import EditError
 from ..kinds import Kind, Marked
 from ..ops.context import Context
+from ..safely import Frozen, type_name
 from .find import has_kinds, keys_of
 
 

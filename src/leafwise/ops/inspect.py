@@ -354,10 +354,10 @@ are registered'
     rule = view.resolve(cls)
     if rule is None:
         return f"a leaf: {_why_leaf(cls, view, none_is_leaf)}"
-    if cls in BUILTINS:
-        return f"a node: {class_name(cls)} is a built-in node type"
     if rule.cls is not cls:  # one rule for all classes of a form
         return f"a node: {class_name(cls)} is a {rule.name.partition(' ')[0]}"
+    if not rule.where:
+        return f"a node: {class_name(cls)} is a built-in node type"
     scope = f"in namespace {shown(rule.namespace)}" if rule.namespace else "globally"
     name = class_name(cls)
     if view.registered(cls) is None:

@@ -148,20 +148,27 @@ def rebuild(tree: Any, edits: Iterable[tuple[KeyPath, Edit]], context: Context) 
 
 def _apply_one(tree: Any, path: KeyPath, edit: Edit, context: Context) -> Any:
     """Return a tree with one edit: no trie to build."""
-    above: list[tuple[Any, Any, Any]] = []
+    resolve: Any = context.view.resolve
+    above: list[tuple[Any, Any, Any, Rule]] = []
     link: Any = ()
     node = tree
     *most, last = path
     for key in most:
-        above.append((link, node, key))
+        rule = resolve(type(node))
+        above.append((link, node, key, rule))
         link = link, key
-        node = node[key.key] if type(node) is dict else _children(node, context)(key)
-    made = _changed(link, node, {last: [edit]}, context)
-    for link, node, key in reversed(above):
-        if type(node) is dict:
-            other = node.copy()
-            other[key.key] = made
-            made = other
+        node = node[key.entry] if rule.reads_items else _children(node, context)(key)
+    rule = resolve(type(node))
+    if rule.reads_items and type(edit) is Set:
+        above.append((link, node, last, rule))
+        made = edit.value
+    else:
+        made = _changed(link, node, {last: [edit]}, context)
+    for link, node, key, rule in reversed(above):
+        if rule.reads_items:
+            items = rule.items(node)
+            items[key.entry] = made
+            made = rule.from_items(rule.rest(node), items)
         else:
             made = _changed(link, node, {key: [Set(made)]}, context)
     return made
@@ -231,11 +238,9 @@ def _apply(tree: Any, root: _Trie, context: Context) -> Any:
 
 def _children(node: Any, context: Context) -> Any:
     """Return a function from a key to the child that has it."""
-    if type(node) is dict:
-        return lambda key: node[key.key]
-    if type(node) is list:
-        return lambda key: node[key.idx]
     rule: Any = context.view.resolve(type(node))
+    if rule.reads_items:
+        return lambda key: node[key.entry]
     children = dict(zip(keys_of(node, rule), rule.flatten(node)[0], strict=True))
     return lambda key: children[key] if key in children else getattr(node, key.name)
 

@@ -118,9 +118,7 @@ def rebuild(code: Code, leaves: list[Any]) -> Any:
 # --------------------------------------------------------------- flatten_up_to
 
 
-def flatten_up_to(
-    code: Code, tree: Any, nodes: list[Any] | None = None
-) -> list[Any] | None:
+def flatten_up_to(code: Code, tree: Any) -> list[Any] | None:
     """Return what stands in a tree at each leaf of a code, None if it differs.
 
     The tree must have the structure of the code and may go deeper. Dicts of
@@ -129,8 +127,6 @@ def flatten_up_to(
     Args:
         code: The code.
         tree: The tree.
-        nodes: Where to put the nodes of the tree that were met, from the last
-            entry of the code to the first.
     """
     stack = [tree]
     found: list[Any] = []
@@ -139,8 +135,6 @@ def flatten_up_to(
         children = rule.match(aux, arity, node)
         if children is None:
             return None
-        if nodes is not None:
-            nodes.append(node)
         stack += children
         if run:
             found += stack[: -run - 1 : -1]

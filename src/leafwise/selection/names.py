@@ -32,6 +32,7 @@ from .rebuild import (
     items_of,
     mapping_like,
     rebuild,
+    same_items,
     table_of,
 )
 
@@ -204,6 +205,10 @@ def _rows(tree: Any, sep: str, context: Context, *, strict: bool) -> Iterator[_R
         yield _Row(name, path, node)
 
 
+_MADE: Final = (dict, list)
+"""The types that `from_flat` makes if it is not given a tree."""
+
+
 def _children(
     link: Any, node: Any, context: Context, *, strict: bool
 ) -> list[tuple[Any, Any]]:
@@ -216,13 +221,14 @@ def _children(
     rule = context.rule_of(node, link)
     if rule is None:
         return []
-    if type(node) is dict:
-        wrong = [key for key in node if type(key) is not str] if strict else ()
+    if strict and type(node) not in _MADE:
+        raise _refused(link, f"the {type_name(node)}")
+    if rule.is_mapping:
+        items = rule.items(node)
+        wrong = [key for key in items if type(key) is not str] if strict else ()
         if wrong:
             raise _refused(link, f"the key {clip(wrong[0])} of the dict")
-        return [(DictKey(key), value) for key, value in node.items()]
-    if strict and type(node) is not list:
-        raise _refused(link, f"the {type_name(node)}")
+        return [(DictKey(key), value) for key, value in items.items()]
     return [*zip(keys_of(node, rule), rule.flatten(node)[0], strict=True)]
 
 
@@ -737,6 +743,8 @@ def _node_like(old: Any, rule: Rule, new: Any) -> Any:
         table = table_of(old, rule)
         items = new.items()
         values = [_of_type(type(table[k]), x) if k in table else x for k, x in items]
+        if same_items([*new], values, table):
+            return old
         return mapping_like(old, rule, [*new], values, [old])
     if is_items(old, rule) and isinstance(new, list | tuple):
         sorts = {type(item) for item in items_of(old, rule)}

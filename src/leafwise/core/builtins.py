@@ -71,9 +71,9 @@ def listed(keys: Sequence[Any]) -> str:
 class MappingRule(Rule):
     """What dicts of all kinds share: their children are items, matched by key."""
 
-    is_mapping = pairs_by_key = True
+    is_mapping = pairs_by_key = reads_items = True
 
-    def bare_keys(self, aux: Any) -> tuple[Any, ...]:
+    def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
         """Return the keys of the children in leaf order, without key objects."""
         raise NotImplementedError
 
@@ -125,7 +125,7 @@ class DictRule(MappingRule):
             children = order.scatter(children)
         return dict(zip(keys, children))  # noqa: B905  # the arity is that of the keys
 
-    def bare_keys(self, aux: Any) -> tuple[Any, ...]:
+    def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
         return leaf_order(aux[0], aux[1])
 
     def same_aux(self, a: Any, b: Any) -> bool:
@@ -207,7 +207,7 @@ class DefaultDictRule(MappingRule):
     def empty(self, aux: Any) -> Any:
         return defaultdict(aux[2])
 
-    def bare_keys(self, aux: Any) -> tuple[Any, ...]:
+    def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
         return leaf_order(aux[0], aux[1])
 
     def same_aux(self, a: Any, b: Any) -> bool:
@@ -278,7 +278,7 @@ class OrderedDictRule(MappingRule):
             node[key] = child
         return node
 
-    def bare_keys(self, aux: Any) -> tuple[Any, ...]:
+    def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
         keys: tuple[Any, ...] = aux
         return keys
 
@@ -348,10 +348,13 @@ def _is_hashable(key: Any) -> bool:
 class SequenceRule(Rule):
     """What lists, tuples and deques share: their children are items at positions."""
 
-    is_sequence = True
+    is_sequence = reads_items = True
 
     def keys(self, _aux: Any, arity: int) -> Sequence[Any]:
         return sequence_keys(arity)
+
+    def bare_keys(self, _aux: Any, arity: int) -> Sequence[Any]:
+        return range(arity)
 
     def items(self, node: Any) -> Any:
         return [*node]
@@ -445,9 +448,6 @@ class DequeRule(SequenceRule):
 
     def match_aux(self, _aux: Any, _other: Any) -> bool:
         return True
-
-    def matched_aux(self, _aux: Any, node: Any) -> Any:
-        return node.maxlen
 
     def rest(self, node: Any) -> Any:
         return node.maxlen

@@ -20,6 +20,7 @@ from types import BuiltinFunctionType, FunctionType, MappingProxyType
 from typing import Any, Final, Literal
 
 from ..core.keys import GetAttrKey
+from ..core.literals import parse
 from ..equality import exact
 from ..kinds import KIND, Data, Kind, Marked, Static
 from ..safely import clip, shown, type_name
@@ -608,7 +609,7 @@ def _kind_of_annotation(
 def _kind_of_text(text: str, cls: type, scope: Mapping[str, Any]) -> Kind | None:
     """Read an annotation that is text, without evaluating what is inside."""
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = parse(text.strip())
     except SyntaxError:
         return None
     names = (vars(cls), scope, vars(sys.modules.get(cls.__module__, types)))

@@ -44,11 +44,11 @@ from .instance import (
     ENTER,
     LEAVE,
     below,
-    bytes_text,
     is_unchecked,
     keys_of,
     rule_of,
     size_of,
+    size_text,
     traverse,
 )
 from .pytree import Pytree
@@ -869,7 +869,7 @@ def _lines(flat: FlatGraph) -> list[_Line]:
 def _tally(line: _Line) -> str:
     """Return how many numbers there are of each kind, and how many bytes."""
     return ", ".join(
-        f"{kind.value}: {line.counts[kind][0]:,}{bytes_text(line.counts[kind][1])}"
+        f"{kind.value}: {size_text(*line.counts[kind])}"
         for kind in Kind
         if kind in line.counts
     )

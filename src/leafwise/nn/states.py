@@ -26,10 +26,9 @@ from ..core.suggestions import is_near
 from ..core.values import alike
 from ..core.walk import unlink
 from ..show.text import Block, render
-from . import spec
 from .checks import DataNode
 from .filters import Filter, predicates
-from .variables import Variable
+from .variables import Variable, metadata_of, same_metadata
 
 
 __all__ = [
@@ -252,10 +251,19 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
         if len(mine) != len(theirs):
             return False
         known = {_exact(path): value for path, value in theirs}
-        return all(
-            _exact(path) in known and _same_value(value, known[_exact(path)])
-            for path, value in mine
-        )
+        values: list[tuple[Any, Any]] = []
+        for path, value in mine:
+            place = _exact(path)
+            if place not in known:
+                return False
+            pair = value, known[place]
+            if isinstance(value, Variable) and type(value) is type(pair[1]):
+                if not same_metadata(*map(metadata_of, pair)):
+                    return False
+                pair = tuple(variable.get_raw_value() for variable in pair)
+            values.append(pair)
+        ours, others = zip(*values, strict=True) if values else ((), ())
+        return alike(ours, others, typematch=True)
 
     __hash__ = None  # type: ignore[assignment]  # it can be changed
 
@@ -339,14 +347,6 @@ def unknown(key: Any, known: Mapping[Any, Any]) -> str:
 
 def _exact(path: Path) -> Path:
     return tuple((type(key), key) for key in path)
-
-
-def _same_value(a: Any, b: Any) -> bool:
-    if isinstance(a, Variable) and type(a) is type(b):
-        if not spec.same(a.get_metadata(), b.get_metadata()):
-            return False
-        a, b = a.get_raw_value(), b.get_raw_value()
-    return alike(a, b, typematch=True)
 
 
 def _pure(value: Any) -> Any:

@@ -22,7 +22,7 @@ from ..sentinel import MISSING
 from ..show.text import Block, render
 from .checks import DataNode, check_level, levels
 from .filters import FROZEN
-from .instance import tally_text
+from .instance import rule_of, size_of, size_text, tally_text
 from .spec import digest, same, snapshots
 
 
@@ -312,9 +312,14 @@ class Variable(DataNode, Generic[T]):
     __hash__ = None  # type: ignore[assignment]  # equality is that of the values
 
     def _leafwise_block(self, *, nested: bool) -> Block:
+        value = self._leafwise_value
         metadata = self._leafwise_metadata.items()
-        items = [("value=", self._leafwise_value), *((f"{k}=", v) for k, v in metadata)]
-        comment = tally_text(self, nested=nested, named=False)
+        items = [("value=", value), *((f"{k}=", v) for k, v in metadata)]
+        if rule_of(type(value)) is None:
+            count, width = size_of(value)
+            comment = size_text(count, count * width)
+        else:
+            comment = tally_text(self, nested=nested, named=False)
         return Block(f"{type(self).__name__}(", items, ")", comment)
 
     def __repr__(self) -> str:

@@ -123,7 +123,7 @@ def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
     The idea is that of `flax.nnx.split`.
     """
     flat = flatten_whole(node, on_shared)
-    chosen, rest = select(flat, filters or (...,))
+    chosen, rest = select(flat, filters)
     if rest:
         raise ValueError(
             left_over([(unlink(flat.links[i]), flat.leaves[i]) for i in rest])
@@ -158,7 +158,7 @@ def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
     The idea is that of `flax.nnx.state`.
     """
     flat = flatten_whole(node, on_shared)
-    chosen, _ = select(flat, filters or (...,))
+    chosen, _ = select(flat, filters)
     states = [nested(flat, places) for places in chosen]
     return tuple(states) if len(states) > 1 else states[0]
 
@@ -202,7 +202,12 @@ def require_whole(node: Any) -> None:
 
 
 def select(flat: FlatGraph, filters: Sequence[Filter]) -> tuple[Selected, list[int]]:
-    """Return the places of the values for each filter, and those of the rest."""
+    """Return the places of the values for each filter, and those of the rest.
+
+    Without filters there is one part, of all values.
+    """
+    if not filters:
+        return [[*range(len(flat.leaves))]], []
     tests = predicates(filters)
     chosen: Selected = [[] for _ in tests]
     rest: list[int] = []

@@ -122,7 +122,8 @@ class GraphDef(Generic[M]):
     def __init__(self, code: tuple[Entry, ...]) -> None:
         self._code = code
         self._hash: int | None = None
-        self.num_leaves = sum(1 for tag, *_ in code if tag in (LEAF, VARIABLE))
+        tags = [entry[0] for entry in code]
+        self.num_leaves = tags.count(LEAF) + tags.count(VARIABLE)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not GraphDef:
@@ -309,24 +310,37 @@ def flatten_graph(
         ValueError: `on_shared` is unknown.
     """
     check_choice(on_shared)
-    walk = _Flattening(on_shared, copying)
-    code = walk.code
-    stack: list[tuple[Any, Any, Any, int]] = [(root, (), None, _MARKED)]
-    while stack:
-        value, link, holder, place = stack.pop()
-        if place == _DONE:
-            walk.entered.discard(id(value))
-            continue
-        cls = type(value)
-        rule = rule_of(cls)
-        if rule is not None and not (keep and issubclass(cls, keep)):
-            stack += walk.enter(rule, value, link, holder, place)
-        elif place == _INSIDE and not copying and not _is_value(value):
-            code.append((FIXED, None, 0, Constant(value)))
-        else:
-            code.append(_LEAF)
+    walk = _Flattening(on_shared, copying, keep)
+    code, sorts, numbers = walk.code, walk.sorts, walk.numbers
+    frames: list[tuple[Any, Any, int, Iterator[tuple[Any, Any]]]] = []
+    holder, path, place, rest = None, None, _MARKED, iter(((None, root),))
+    while True:
+        for key, value in rest:
+            link: Any = (path, key) if frames else ()
+            cls = type(value)
+            rule, sort = sorts.get(cls) or walk.sort(cls)
+            if rule is None:
+                if place == _INSIDE and not copying and not _is_value(value):
+                    code.append((FIXED, None, 0, Constant(value)))
+                    continue
+                code.append(_LEAF)
+            elif id(value) in numbers:
+                walk.refer(value, link, holder)
+                continue
+            elif sort == VARIABLE:
+                walk.count(value, link)
+                code.append((VARIABLE, cls, 0, metadata_of(value)))
+            else:
+                frames.append((holder, path, place, rest))
+                rest = walk.enter(rule, sort, value, link)
+                holder, path, place = value, link, _place_in(cls, sort, place)
+                break
             walk.add_value(value, link, holder)
-    return walk
+        else:
+            walk.entered.discard(id(holder))
+            if not frames:
+                return walk
+            holder, path, place, rest = frames.pop()
 
 
 class _Flattening(FlatGraph):
@@ -334,78 +348,83 @@ class _Flattening(FlatGraph):
 
     Attributes:
         entered: The ids of the containers around.
+        numbers: The numbers of what was counted, by id.
+        sorts: For each type that was met, its rule, None for values, and `NODE`,
+            `VARIABLE` or `TREE`.
     """
 
-    __slots__ = ("_copying", "_on_shared", "_seen", "entered")
+    __slots__ = ("_copying", "_keep", "_on_shared", "entered", "numbers", "sorts")
 
-    def __init__(self, on_shared: OnShared, copying: bool) -> None:
+    def __init__(
+        self, on_shared: OnShared, copying: bool, keep: tuple[type, ...]
+    ) -> None:
         super().__init__()
         self.entered: set[int] = set()
+        self.numbers: dict[int, int] = {}
+        self.sorts: dict[type, tuple[Rule | None, str]] = {}
         self._on_shared: OnShared = on_shared
         self._copying = copying
-        self._seen: dict[int, int] = {}
+        self._keep = keep
+
+    def sort(self, cls: type) -> tuple[Rule | None, str]:
+        """Find out what the values of a type are."""
+        rule, sort = rule_of(cls), TREE
+        if issubclass(cls, self._keep):
+            rule = None
+        elif rule is not None and _is_object(cls, rule):
+            is_variable = issubclass(cls, Variable) and not self._copying
+            sort = VARIABLE if is_variable else NODE
+        self.sorts[cls] = rule, sort
+        return rule, sort
 
     def enter(
-        self, rule: Rule, value: Any, link: Any, holder: Any, place: int
-    ) -> Sequence[tuple[Any, Any, Any, int]]:
-        """Add a node to the code; return what comes next, the last child first."""
-        cls = type(value)
-        copying = self._copying
-        is_object = issubclass(cls, DataNode) and rule.unflatten_into is not None
-        if is_object or copying:
-            number = self._seen.get(id(value))
-            if number is not None:
-                self._refer(number, value, link, holder)
-                return ()
-        if is_object and not copying and issubclass(cls, Variable):
-            self._count(value, link)
-            self.code.append((VARIABLE, cls, 0, metadata_of(value)))
-            self.leaves.append(value)
-            self.links.append(link)
-            self.holders.append(holder)
-            return ()
-        later: list[tuple[Any, Any, Any, int]] = []
-        if not is_object and not copying:
+        self, rule: Rule, sort: str, value: Any, link: Any
+    ) -> Iterator[tuple[Any, Any]]:
+        """Add a node to the code; return its children with their keys."""
+        if sort == TREE and not self._copying:
             if id(value) in self.entered:
                 raise _cycle(link, value)
             self.entered.add(id(value))
-            later.append((value, None, None, _DONE))
-        if is_object:
-            place = _UNCHECKED if is_unchecked(cls) else _MARKED
-        elif place:
-            place = _INSIDE
         children, aux = rule.flatten(value)
         arity = len(children)
-        if (is_object or copying) and _is_counted(rule, arity):
-            self._count(value, link)
-        self.code.append((NODE if is_object else TREE, rule, arity, aux))
-        if arity:
-            keys = keys_of(rule, aux, arity)
-            pairs = zip(reversed(children), reversed(keys), strict=True)
-            later += [(child, (link, key), value, place) for child, key in pairs]
-        return later
+        if sort == NODE or (self._copying and _is_counted(rule, arity)):
+            self.count(value, link)
+        self.code.append((sort, rule, arity, aux))
+        return zip(keys_of(rule, aux, arity), children, strict=True)
 
-    def _refer(self, number: int, value: Any, link: Any, holder: Any) -> None:
+    def refer(self, value: Any, link: Any, holder: Any) -> None:
         """Add a reference to something that was met before."""
+        number = self.numbers[id(value)]
         if self._on_shared != "allow":
             first = self.first[number]
             report_shared(self._on_shared, first, link, value, stacklevel=6)
         self.code.append((REF, None, number, None))
         self.again.append((number, link, holder))
 
-    def _count(self, value: Any, link: Any) -> None:
+    def count(self, value: Any, link: Any) -> None:
         """Give a number to an object, a variable or a container."""
-        self._seen[id(value)] = len(self.tracked)
+        self.numbers[id(value)] = len(self.tracked)
         self.first.append(link)
         self.tracked.append(value)
 
 
-_DONE: Final = -1
 _MARKED: Final = 0
 _UNCHECKED: Final = 1
 _INSIDE: Final = 2
-"""Where a value stands: its holder is done; under an object that marks its attributes;
+"""Where a value stands: under an object that marks its attributes, or nowhere in one;
 right in one that does not; in a container in such a one."""
+
+
+def _place_in(cls: type, sort: str, place: int) -> int:
+    """Return where the children of a node stand that stands at some place."""
+    if sort == NODE:
+        return _UNCHECKED if is_unchecked(cls) else _MARKED
+    return _INSIDE if place else _MARKED
+
+
+def _is_object(cls: type, rule: Rule) -> bool:
+    """Return whether a type of nodes is one of objects or variables."""
+    return issubclass(cls, DataNode) and rule.unflatten_into is not None
 
 
 def _is_value(value: Any) -> bool:

@@ -31,7 +31,7 @@ from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import check_class, current, namespaces, on_change, view_of
-from ..core.safely import Guard, class_name, printed, shown
+from ..core.safely import Guard, class_name, printed, shown, type_name
 from ..core.walk import unlink
 from ..errors import KindError, TraceError
 from ..kinds import Marked
@@ -46,6 +46,8 @@ __all__ = [
     "foreign",
     "holds_data",
     "holds_others",
+    "inside",
+    "is_container",
     "is_data",
     "learned",
     "levels",
@@ -323,6 +325,26 @@ def _names_in(value: Any) -> Iterable[str]:
     return [field.name for field in type(value).__attrs_attrs__]
 
 
+def is_container(value: Any) -> bool:
+    """Return whether a value is no data, and of a type that could hold some."""
+    return sort(value, holds_others) == "container"
+
+
+class _InsideRule(Rule):
+    """Flattens any container, node or not; nothing is in one that holds no others."""
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        held, keys = _inside(node)
+        is_plain = learned.plain.issuperset(map(type, held))
+        return ((), tuple) if is_plain else (held, keys)
+
+    def keys(self, aux: Any, _arity: int) -> Sequence[Any]:
+        return tuple(aux())
+
+
+inside: Final = _InsideRule(object)
+
+
 def _search(
     value: Any, boring: set[type], wanted: Callable[[Any], bool]
 ) -> Iterator[Found]:
@@ -344,7 +366,7 @@ def _search(
         for key, child in zip(keys(), held, strict=True):
             if wanted(child):
                 yield Found(unlink((link, key)), child)
-            elif sort(child, holds_others) == "container" and id(child) not in seen:
+            elif is_container(child) and id(child) not in seen:
                 seen.add(id(child))
                 deeper.append((child, (link, key)))
         stack += reversed(deeper)
@@ -403,7 +425,7 @@ def static_mark_on_data(owner: type, key: Any, value: Any) -> KindError:
         owner,
         key,
         value,
-        f"{owner.__qualname__}{key} was assigned static(...) around data",
+        f"{class_name(owner)}{key} was assigned static(...) around data",
         (
             ("let it be data", f"obj{key} = data(...)"),
             ("keep what is data out of it", f"obj{key} = static(value.shape)"),
@@ -418,7 +440,7 @@ def data_on_static(owner: type, key: Any, value: Any, *, declared: bool) -> Kind
         owner,
         key,
         value,
-        f"Cannot assign data to {owner.__qualname__}{key}, which is static, {reason}",
+        f"Cannot assign data to {class_name(owner)}{key}, which is static, {reason}",
         (
             ("make it data now", f"obj{key} = data(...)"),
             ("make it data from the start, also as None", f"self{key} = data(None)"),
@@ -438,15 +460,15 @@ def data_after_init(owner: type, key: Any, value: Any) -> KindError:
 
 
 def _data_inside(owner: type, key: Any, value: Any, reason: str) -> KindError:
-    kind = type(value).__name__
-    name = owner.__name__
+    kind = type_name(value)
+    name = class_name(owner, qualified=False)
     subject = "which" if _is_data(value) else f"a {kind} that"
     is_attribute = isinstance(key, GetAttrKey)
     return _refusal(
         owner,
         key,
         value,
-        f"Found data in {owner.__qualname__}{key}, {subject} {reason}",
+        f"Found data in {class_name(owner)}{key}, {subject} {reason}",
         (
             (f"let the whole {kind} be data", f"obj{key} = data(...)"),
             *_other_container(key, value),
@@ -498,7 +520,7 @@ def _refusal(
         f"  {place}. {say + ':':<{width + 1}}  {code}"
         for place, (say, code) in enumerate(remedies, 1)
     ]
-    where = f"{owner.__qualname__}{path} is {describe(found.value)}{_others(value)}"
+    where = f"{class_name(owner)}{path} is {describe(found.value)}{_others(value)}"
     return KindError(
         "\n".join([f"{what}: {where}.", "Do one of these:", *ways]),
         owner=owner,
@@ -520,8 +542,8 @@ def stray_marks(owner: type, key: Any, found: Found) -> KindError:
     path = KeyPath((key, *found.path))
     mark = shown(found.value).partition("(")[0]
     return KindError(
-        f"Found {mark}(...) inside the value of {owner.__qualname__}{key}, at "
-        f"{owner.__qualname__}{path}. Marks say what an attribute is, so they stand "
+        f"Found {mark}(...) inside the value of {class_name(owner)}{key}, at "
+        f"{class_name(owner)}{path}. Marks say what an attribute is, so they stand "
         "around what is assigned to one, and nowhere else:\n"
         f"  obj{key} = {mark}(...)",
         owner=owner,
@@ -626,7 +648,7 @@ def check_level(obj: Any, what: str) -> None:
         return
     if getattr(_here, "relaxed", 0):
         return
-    name = type(obj).__qualname__
+    name = class_name(type(obj))
     raise TraceError(
         f"Cannot mutate {name}{what} from a different trace level: the object was made "
         "outside of the function that is being traced (by jit, grad, vmap, ...), or "

@@ -17,7 +17,7 @@ from typing import Any as AnyValue
 from typing import Final, TypeAlias, get_origin
 
 from ..core.auxdata import clip
-from ..core.safely import Frozen, class_name, shown
+from ..core.safely import Frozen, class_name, shown, type_name
 from ..kinds import COUNT_AS_STATE, Kind
 
 
@@ -67,7 +67,7 @@ class _Filter(Frozen):
             else shown(value)
             for value in self._shown()
         )
-        return f"{type(self).__name__}({', '.join(parts)})"
+        return f"{type_name(self)}({', '.join(parts)})"
 
     def _shown(self) -> Iterable[AnyValue]:
         return self._values()
@@ -396,7 +396,7 @@ def predicate(filter: Filter) -> Callable[[Path, AnyValue], bool]:
     if callable(filter):
         return filter  # type: ignore[no-any-return]  # of path and value
     raise TypeError(
-        f"no filter: {clip(filter)} ({type(filter).__name__}); a filter is a type, a "
+        f"no filter: {clip(filter)} ({type_name(filter)}); a filter is a type, a "
         "text, a Kind, a bool, ..., None, a function of path and value, or a list of "
         "filters"
     )

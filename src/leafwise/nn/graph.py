@@ -29,7 +29,7 @@ from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.registered import StaticRule
 from ..core.registry import GLOBAL, Mode, install
-from ..core.safely import shown
+from ..core.safely import class_name, shown, type_name
 from ..core.serial import dump, load
 from ..core.walk import unlink
 from ..errors import CycleError, SharedError
@@ -198,14 +198,19 @@ def _text(code: Sequence[Entry]) -> Iterator[str]:
             yield next(stack[-1][0])
         if tag in (NODE, TREE):
             name = _name_of(rule, aux)
-            labels = [f"{key}=".lstrip(".") for key in rule.keys(aux, number)]
-            said = f"{aux!r}" if type(aux) is StaticMetadata else ""
+            said = ""
+            if type(aux) is StaticMetadata:
+                said = f"{aux!r}"
+                labels = [f"{key}=" for key in aux.field_layout.data]
+            else:
+                labels = [f"{key}=".lstrip(".") for key in rule.keys(aux, number)]
             lead = [", "] * number if said else ["", *[", "] * (number - 1)]
             pairs = zip(lead, labels, strict=True) if number else ()
             yield f"{name}({said}"
             stack.append((iter([f"{a}{b}" for a, b in pairs]), ")"))
         elif tag == VARIABLE:
-            yield f"{rule.__name__}({', '.join(filter(None, ('*', shown(aux))))})"
+            said = f"*, {shown(aux)}" if aux.values else "*"
+            yield f"{class_name(rule, qualified=False)}({said})"
         elif tag == FIXED:
             yield shown(aux)
         else:
@@ -216,7 +221,7 @@ def _text(code: Sequence[Entry]) -> Iterator[str]:
 
 def _name_of(rule: Rule, aux: Any) -> str:
     """Return the name of a node's class; named tuples have it in their aux data."""
-    return str(rule.class_of(aux).__name__)
+    return str(class_name(rule.class_of(aux), qualified=False))
 
 
 # ------------------------------------------------------------------- flattening
@@ -456,7 +461,7 @@ def report_shared(
 ) -> None:
     """Raise an error, or warn, about something that stands in two places."""
     paths = unlink(first), unlink(link)
-    what = f"the {type(value).__name__}" if rule_of(type(value)) else "an array"
+    what = f"the {type_name(value)}" if rule_of(type(value)) else "an array"
     text = f"{what} at {_shown(paths[0])} occurs again at {_shown(paths[1])}"
     if on_shared == "error":
         raise SharedError(text, first=paths[0], again=paths[1])
@@ -470,8 +475,7 @@ def _shown(path: tuple[Any, ...]) -> str:
 def _cycle(link: Any, value: Any) -> CycleError:
     again = unlink(link)
     return CycleError(
-        f"the {type(value).__name__} at {again} contains itself, with no object in "
-        "between",
+        f"the {type_name(value)} at {again} contains itself, with no object in between",
         again=KeyPath(()),
     )
 
@@ -507,8 +511,10 @@ def unflatten_graph(
             value = next(rest)
         elif tag == VARIABLE:
             value = _refilled(next(rest), tracked, reuse)
-        elif tag in (FIXED, REF):
-            value = aux.value if tag == FIXED else _made_before(tracked[number])
+        elif tag == REF:
+            value = _made_before(tracked[number])
+        elif tag == FIXED:
+            value = aux.value
         else:
             counts = tag == NODE or (copying and _is_counted(rule, number))
             place = len(tracked) if counts else -1
@@ -643,7 +649,7 @@ def find_duplicates(
     for event, link, value in traverse(tree, revisit=lambda value: not counts(value)):
         if event is CYCLE and not counts(value):
             path = unlink(link)
-            raise CycleError(f"the {type(value).__name__} at {path} contains itself")
+            raise CycleError(f"the {type_name(value)} at {path} contains itself")
         if event is not LEAVE and (is_data if event is LEAF else counts)(value):
             found.setdefault(id(value), (value, []))[1].append(link)
     several = ((value, links) for value, links in found.values() if len(links) > 1)
@@ -695,7 +701,7 @@ def tree_check(tree: Any, *, on_shared: OnShared = "error") -> None:
 
 def _inside_itself(first: Any, again: Any, value: Any) -> CycleError:
     return CycleError(
-        f"the {type(value).__name__} at {unlink(first) or 'the root'} occurs again at "
+        f"the {type_name(value)} at {unlink(first) or 'the root'} occurs again at "
         f"{unlink(again)}, inside itself"
     )
 
@@ -816,7 +822,7 @@ class _Line:
         self.above = above
         self.depth: int = 0 if above is None else above.depth + 1
         name = f"{KeyPath(unlink(path))}: " if path else ""
-        self.label = f"{name}{cls.__name__}"
+        self.label = f"{name}{class_name(cls, qualified=False)}"
         self.note = note
         self.counts: dict[Kind, tuple[int, int]] = {}
 

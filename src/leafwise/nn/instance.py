@@ -544,7 +544,11 @@ class _ObjectRule(BoundRule):
 
     def brackets(self, aux: StaticMetadata, _arity: int) -> Brackets:
         labels = [f"{child}=" for child in aux.field_layout.data]
-        return f"CustomNode({self.cls.__name__}[{aux}], [", labels, "])"
+        return (
+            f"CustomNode({class_name(self.cls, qualified=False)}[{aux}], [",
+            labels,
+            "])",
+        )
 
     def node_data(self, aux: StaticMetadata) -> Any:
         return dict(zip(aux.field_layout.static, aux.seen, strict=True))

@@ -21,7 +21,7 @@ from ..core.auxdata import clip
 from ..core.builtins import DICT
 from ..core.node import Brackets, Rule
 from ..core.registry import GLOBAL, install
-from ..core.safely import printed, shown
+from ..core.safely import printed, shown, type_name
 from ..core.suggestions import is_near
 from ..core.values import alike
 from ..core.walk import unlink
@@ -504,7 +504,7 @@ def divide(
 
 def left_over(rest: list[tuple[Path, Any]]) -> str:
     """Return what to say of values that no filter means."""
-    shown = "\n".join(f"  {path}: {type(value).__name__}" for path, value in rest[:5])
+    shown = "\n".join(f"  {path}: {type_name(value)}" for path, value in rest[:5])
     more = f"\n  and {len(rest) - 5} more" if len(rest) > 5 else ""
     return (
         f"the filters leave {len(rest)} over; add ... as the last filter for the "
@@ -527,7 +527,7 @@ def as_state(state: Mapping[Any, Any]) -> State:
     if type(root) is not dict:
         raise TypeError(
             "a state or nested mappings are needed, got "
-            f"{type(state).__name__}; leafwise.nn.state gives the state of an object"
+            f"{type_name(state)}; leafwise.nn.state gives the state of an object"
         )
     return view(root)
 

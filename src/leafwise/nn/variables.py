@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 from ..core.keys import GetAttrKey
 from ..core.node import BoundRule, Brackets, Rule
 from ..core.registry import GLOBAL, announced, install
-from ..core.safely import class_name, shown
+from ..core.safely import class_name, shown, type_name
 from ..core.serial import read_value, write_value
 from ..kinds import Kind
 from ..sentinel import MISSING
@@ -212,13 +212,13 @@ class Variable(DataNode, Generic[T]):
             self.set_metadata(name, value)
         else:
             raise AttributeError(
-                f"{type(self).__name__} has no metadata {name!r}; write "
+                f"{type_name(self)} has no metadata {name!r}; write "
                 f"variable.set_metadata({name}=...) to add some"
             )
 
     def __delattr__(self, name: str) -> None:
         if name not in self._leafwise_metadata:
-            raise AttributeError(f"{type(self).__name__} has no metadata {name!r}")
+            raise AttributeError(f"{type_name(self)} has no metadata {name!r}")
         self.del_metadata(name)
 
     # -------------------------------------------------------------------- copying
@@ -242,7 +242,7 @@ class Variable(DataNode, Generic[T]):
         """
         if type(other) is not type(self):
             raise ValueError(
-                f"cannot copy from {type(other).__name__} to {type(self).__name__}; "
+                f"cannot copy from {type_name(other)} to {type_name(self)}; "
                 "update_from_state takes variables of any type"
             )
         self.update_from_state(other)
@@ -320,7 +320,7 @@ class Variable(DataNode, Generic[T]):
             comment = size_text(count, count * width)
         else:
             comment = tally_text(self, nested=nested, named=False)
-        return Block(f"{type(self).__name__}(", items, ")", comment)
+        return Block(f"{type_name(self)}(", items, ")", comment)
 
     def __repr__(self) -> str:
         return render(self)
@@ -511,8 +511,15 @@ def _variable_rule(cls: Any, where: str) -> Rule:
 class _VariableRule(BoundRule):
     """The rule of a type of variables; the aux data is the metadata."""
 
+    cls: Any
+
     def keys(self, _aux: Metadata, _arity: int) -> Sequence[Any]:
         return _KEYS
+
+    def match(self, aux: Metadata, _arity: int, node: Any) -> Sequence[Any] | None:
+        if type(node) is not self.cls or not same_metadata(aux, metadata_of(node)):
+            return None
+        return (node._leafwise_value,)
 
     def same_aux(self, a: Any, b: Any) -> bool:
         return same_metadata(a, b)
@@ -521,7 +528,11 @@ class _VariableRule(BoundRule):
         return hash(aux)
 
     def brackets(self, aux: Metadata, _arity: int) -> Brackets:
-        return f"CustomNode({self.cls.__name__}[{aux}], [", ["value="], "])"
+        return (
+            f"CustomNode({class_name(self.cls, qualified=False)}[{aux}], [",
+            ["value="],
+            "])",
+        )
 
     def node_data(self, aux: Metadata) -> Any:
         return dict(aux.values)

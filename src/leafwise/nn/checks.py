@@ -45,7 +45,6 @@ __all__ = [
     "find_marks",
     "foreign",
     "holds_data",
-    "holds_others",
     "inside",
     "is_container",
     "is_data",
@@ -156,14 +155,8 @@ def register_data_type(cls: C, *, subclasses: bool = False, data: bool = True) -
 on_change.append(learned.forget)
 
 
-def sort(value: Any, holds_others: Callable[[Any], bool]) -> str:
-    """Return `"data"`, `"plain"` or `"container"`, and remember it for the type.
-
-    Args:
-        value: Anything.
-        holds_others: Says of a value that is no data whether values of its type
-            hold others that could be.
-    """
+def sort(value: Any) -> str:
+    """Return `"data"`, `"plain"` or `"container"`, and remember it for the type."""
     cls = type(value)
     plain, known, settled = learned.plain, learned.data, learned.settled
     if cls in plain:
@@ -171,7 +164,7 @@ def sort(value: Any, holds_others: Callable[[Any], bool]) -> str:
     if cls in known:
         return "data"
     data, lasting = _classify(value)
-    if not data and holds_others(value):
+    if not data and _holds_others(value):
         return "container"
     if lasting:
         if len(settled) > _MAX_TYPES:
@@ -268,7 +261,7 @@ class Found(NamedTuple):
 # --------------------------------------------------------------------- walking
 
 
-def holds_others(value: Any) -> bool:
+def _holds_others(value: Any) -> bool:
     """Return whether a value that is no data is of a type that could hold some."""
     cls = type(value)
     if issubclass(cls, _HOLDERS):
@@ -327,7 +320,7 @@ def _names_in(value: Any) -> Iterable[str]:
 
 def is_container(value: Any) -> bool:
     """Return whether a value is no data, and of a type that could hold some."""
-    return sort(value, holds_others) == "container"
+    return sort(value) == "container"
 
 
 class _InsideRule(Rule):
@@ -377,16 +370,22 @@ def find_data(value: Any) -> Iterator[Found]:
     return _search(value, learned.plain, _is_data)
 
 
-def holds_data(value: Any) -> bool:
-    """Return whether a value is data, or has some inside."""
-    found = sort(value, holds_others)
+def holds_data(value: Any, found: str | None = None) -> bool:
+    """Return whether a value is data, or has some inside.
+
+    Args:
+        value: Anything.
+        found: What `sort` says of it, if that is known.
+    """
+    if found is None:
+        found = sort(value)
     if found == "container":
         return next(find_data(value), None) is not None
     return found == "data"
 
 
 def _is_data(value: Any) -> bool:
-    return sort(value, holds_others) == "data"
+    return sort(value) == "data"
 
 
 def find_marks(value: Any) -> Iterator[Found]:

@@ -379,6 +379,8 @@ def predicate(filter: Filter) -> Callable[[Path, AnyValue], bool]:
         >>> nn.filters.predicate([nn.Param, "cache", None])
         Any(OfType(Param), WithTag('cache'), Nothing())
     """
+    if filter is ... or filter is True:
+        return Everything()
     if isinstance(filter, type):
         return OfType(filter)
     if isinstance(origin := get_origin(filter), type):
@@ -387,8 +389,6 @@ def predicate(filter: Filter) -> Callable[[Path, AnyValue], bool]:
         return WithTag(filter)
     if isinstance(filter, Kind):
         return OfKind(filter)
-    if filter is ... or filter is True:
-        return Everything()
     if filter is None or filter is False:
         return Nothing()
     if isinstance(filter, list | tuple):

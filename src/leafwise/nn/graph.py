@@ -43,7 +43,6 @@ from .instance import (
     CYCLE,
     ENTER,
     LEAVE,
-    below,
     is_unchecked,
     keys_of,
     rule_of,
@@ -64,10 +63,7 @@ __all__ = [
     "check_choice",
     "find_duplicates",
     "flatten_graph",
-    "inside_out",
     "is_node",
-    "iter_children",
-    "iter_graph",
     "kinds_of",
     "kinds_of_children",
     "report_shared",
@@ -511,10 +507,8 @@ def unflatten_graph(
             value = next(rest)
         elif tag == VARIABLE:
             value = _refilled(next(rest), tracked, reuse)
-        elif tag == REF:
-            value = _made_before(tracked[number])
-        elif tag == FIXED:
-            value = aux.value
+        elif tag in (REF, FIXED):
+            value = _made_before(tracked[number]) if tag == REF else aux.value
         else:
             counts = tag == NODE or (copying and _is_counted(rule, number))
             place = len(tracked) if counts else -1
@@ -704,60 +698,6 @@ def _inside_itself(first: Any, again: Any, value: Any) -> CycleError:
         f"the {type_name(value)} at {unlink(first) or 'the root'} occurs again at "
         f"{unlink(again)}, inside itself"
     )
-
-
-# --------------------------------------------------------------------- iterating
-
-
-def iter_graph(tree: Any) -> Iterator[tuple[Path, Any]]:
-    """Yield everything in an object with its path, inner things first.
-
-    Objects, variables and containers come once, bare values wherever they stand.
-
-    Args:
-        tree: An object, or a container with objects in it.
-
-    Yields:
-        The path and the object, variable, container or value; the root comes last,
-        with the path `()`.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise import nn
-        >>> for path, value in nn.iter_graph(lw.List([nn.Param(1.0)])):
-        ...     print(path, type(value).__name__)
-        (0, 'value') float
-        (0,) Param
-        () List
-
-    The idea is that of `flax.nnx.iter_graph`.
-    """
-    for link, value in inside_out(tree):
-        yield unlink(link), value
-
-
-def inside_out(tree: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield everything once with linked paths, inner things first; leaves each time."""
-    for event, link, value in traverse(tree):
-        if event is LEAVE or event is LEAF:
-            yield link, value
-
-
-def iter_children(node: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the objects and variables right in an object, with their names.
-
-    Args:
-        node: An object.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise import nn
-        >>> [key for key, _ in nn.iter_children(lw.Dict(a=lw.List(), b=lw.data(1)))]
-        ['a']
-
-    The idea is that of `flax.nnx.iter_children`.
-    """
-    yield from ((part, child) for part, child in below(node) if is_node(child))
 
 
 # ----------------------------------------------------------------------- summary

@@ -28,9 +28,8 @@ from .checks import (
     data_after_init,
     data_in_container,
     data_on_static,
-    find_data,
     find_marks,
-    holds_others,
+    holds_data,
     learned,
     levels,
     sort,
@@ -133,18 +132,18 @@ def decide(attribute: Attribute, value: Any, mark: Kind | None) -> Kind:
         KindError: It cannot have this value.
     """
     spec = attribute.spec
-    found = sort(value, holds_others)
+    found = sort(value)
     if spec.pytree:
         _refuse_marks(attribute, value, found)
     if mark is not None:
-        if mark is _STATIC and spec.pytree and _holds_data(value, found):
+        if mark is _STATIC and spec.pytree and holds_data(value, found):
             raise static_mark_on_data(spec.cls, attribute.key, value)
         return mark
     declared = attribute.declared
     known = attribute.kind or declared
     if known is not None and known is not _STATIC:
         return known
-    if not _holds_data(value, found):
+    if not holds_data(value, found):
         return _STATIC
     if not spec.pytree or (known is None and found == "data"):
         return _kind_of_value(value)
@@ -165,9 +164,9 @@ def recheck(attribute: Attribute, value: Any) -> Kind:
         KindError: It is static and holds data, or has marks inside.
     """
     spec, kind = attribute.spec, attribute.kind or _STATIC
-    found = sort(value, holds_others)
+    found = sort(value)
     _refuse_marks(attribute, value, found)
-    if kind is not _STATIC or not _holds_data(value, found):
+    if kind is not _STATIC or not holds_data(value, found):
         return kind
     if not spec.strict and attribute.declared is not _STATIC:
         return _kind_of_value(value)
@@ -182,12 +181,6 @@ def _refuse_marks(attribute: Attribute, value: Any, found: str) -> None:
     if found == "container":
         for mark in find_marks(value):
             raise stray_marks(cls, attribute.key, mark)
-
-
-def _holds_data(value: Any, found: str) -> bool:
-    if found == "container":
-        return next(find_data(value), None) is not None
-    return found == "data"
 
 
 def _kind_of_value(value: Any) -> Kind:
@@ -629,6 +622,14 @@ def _without_keys(_rule: Rule, _aux: Any, arity: int) -> Iterable[Any]:
     return repeat(None, arity)
 
 
+class _Rules(dict[type, "Rule | None"]):
+    """The rules of the types that were met on a walk."""
+
+    def __missing__(self, cls: type) -> Rule | None:
+        rule = self[cls] = rule_of(cls)
+        return rule
+
+
 def traverse(
     root: Any,
     *,
@@ -651,7 +652,7 @@ def traverse(
         `AGAIN` at a node that is not entered a second time, and `CYCLE` at a node
         inside itself.
     """
-    rules: dict[type, Rule | None] = {}
+    rules = _Rules()
     seen: dict[int, Any] = {}  # the values are held, so that no id comes twice
     entered: set[int] = set()
     frames: list[tuple[Any, Any, Iterator[tuple[Any, Any]]]] = []
@@ -659,13 +660,7 @@ def traverse(
     while True:
         for key, value in rest:
             link: Any = (path, key) if frames else ()
-            cls = type(value)
-            if rule_for is not None:
-                rule = rule_for(value)
-            elif cls in rules:
-                rule = rules[cls]
-            else:
-                rule = rules[cls] = rule_of(cls)
+            rule = rules[type(value)] if rule_for is None else rule_for(value)
             if rule is None:
                 yield LEAF, link, value
                 continue

@@ -29,7 +29,6 @@ from .filters import FROZEN, Filter, is_filter, judge, predicate
 from .functional import clone, merge, split, write
 from .graph import (
     flatten_graph,
-    inside_out,
     is_node,
     kinds_of_children,
     unflatten_graph,
@@ -45,6 +44,8 @@ __all__ = [
     "capture",
     "eval",
     "freeze",
+    "iter_children",
+    "iter_graph",
     "iter_modules",
     "recursive_map",
     "set_attributes",
@@ -61,6 +62,60 @@ T = TypeVar("T")
 
 
 # ---------------------------------------------------------------------- changing
+
+
+# --------------------------------------------------------------------- iterating
+
+
+def iter_graph(tree: Any) -> Iterator[tuple[Path, Any]]:
+    """Yield everything in an object with its path, inner things first.
+
+    Objects, variables and containers come once, bare values wherever they stand.
+
+    Args:
+        tree: An object, or a container with objects in it.
+
+    Yields:
+        The path and the object, variable, container or value; the root comes last,
+        with the path `()`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> for path, value in nn.iter_graph(lw.List([nn.Param(1.0)])):
+        ...     print(path, type(value).__name__)
+        (0, 'value') float
+        (0,) Param
+        () List
+
+    The idea is that of `flax.nnx.iter_graph`.
+    """
+    for link, value in _inside_out(tree):
+        yield unlink(link), value
+
+
+def _inside_out(tree: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield everything once with linked paths, inner things first; leaves each time."""
+    for event, link, value in traverse(tree):
+        if event is LEAVE or event is LEAF:
+            yield link, value
+
+
+def iter_children(node: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the objects and variables right in an object, with their names.
+
+    Args:
+        node: An object.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> [key for key, _ in nn.iter_children(lw.Dict(a=lw.List(), b=lw.data(1)))]
+        ['a']
+
+    The idea is that of `flax.nnx.iter_children`.
+    """
+    yield from ((part, child) for part, child in below(node) if is_node(child))
 
 
 def recursive_map(function: Callable[[Path, Any], Any], tree: T) -> T:
@@ -91,7 +146,7 @@ def recursive_map(function: Callable[[Path, Any], Any], tree: T) -> T:
     copied = clone(tree)
     results: dict[int, Any] = {}
     kept: list[Any] = []
-    for link, value in [*inside_out(copied)]:
+    for link, value in [*_inside_out(copied)]:
         for part, child in below(value):
             if id(child) in results and results[id(child)] is not child:
                 if not isinstance(value, list | dict | DataNode):
@@ -142,7 +197,7 @@ def set_attributes(
     meant = predicate(filters or ...)
     steps = []
     missing = {*attributes}
-    for link, value in inside_out(tree):
+    for link, value in _inside_out(tree):
         if not isinstance(value, Pytree) or not meant(unlink(link), value):
             continue
         for name, new in attributes.items():
@@ -176,7 +231,7 @@ def set_metadata(tree: Any, only: Filter = ..., /, **metadata: Any) -> None:
         'm'
     """
     meant = predicate(only)
-    for link, value in inside_out(tree):
+    for link, value in _inside_out(tree):
         if isinstance(value, Variable) and meant(unlink(link), value):
             value.set_metadata(**metadata)
 

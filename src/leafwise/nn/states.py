@@ -721,21 +721,9 @@ class _StateRule(Rule):
     def unflatten(self, aux: Any, children: Any) -> Any:
         return view(DICT.unflatten(aux, children))
 
-    def keys(self, aux: Any, arity: int) -> Sequence[Any]:
-        return DICT.keys(aux, arity)
-
-    def same_aux(self, a: Any, b: Any) -> bool:
-        return DICT.same_aux(a, b)
-
-    def hash_aux(self, aux: Any) -> int:
-        return DICT.hash_aux(aux)
-
     def brackets(self, aux: Any, arity: int) -> Brackets:
         opening, labels, closing = DICT.brackets(aux, arity)
         return f"CustomNode(State[{opening}", labels, f"{closing}])"
-
-    def node_data(self, aux: Any) -> Any:
-        return DICT.node_data(aux)
 
     def validate(self, _arity: int, _aux: Any) -> bool:
         return False
@@ -743,7 +731,14 @@ class _StateRule(Rule):
 
 install(
     State,
-    lambda _where: _StateRule(State, where=__name__.partition(".")[0]),
+    lambda _where: _StateRule(
+        State,
+        where=__name__.partition(".")[0],
+        keys=DICT.keys,
+        same_aux=DICT.same_aux,
+        hash_aux=DICT.hash_aux,
+        node_data=DICT.node_data,
+    ),
     namespace=GLOBAL,
     inherit=False,
     exist_ok=False,

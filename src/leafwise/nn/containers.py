@@ -19,12 +19,11 @@ from collections.abc import (
 )
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
 
-from ..core.auxdata import described
 from ..core.keys import DictKey, SequenceKey
 from ..core.node import BoundRule, Brackets, Rule
-from ..core.safely import class_name, shown, type_name
 from ..core.serial import read_value, write_value
 from ..kinds import Kind, Marked
+from ..safely import class_name, described, shown, type_name
 from ..show.text import Block
 from .checks import check_level, learned, levels
 from .instance import Attribute, decide, read_statics, recheck, write_statics

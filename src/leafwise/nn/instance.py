@@ -14,14 +14,14 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ..core.auxdata import is_array_like
 from ..core.keys import GetAttrKey
 from ..core.node import BoundRule, Brackets, Rule, Shaped
 from ..core.registry import current
-from ..core.runner import hooks
-from ..core.safely import class_name
 from ..core.serial import read_value, write_value
+from ..core.walk import hooks
+from ..equality.exact import is_array_like
 from ..kinds import Kind, Marked
+from ..safely import class_name
 from .checks import (
     DataNode,
     Found,

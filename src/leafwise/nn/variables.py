@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 from ..core.keys import GetAttrKey
 from ..core.node import BoundRule, Brackets, Rule
 from ..core.registry import GLOBAL, announced, install
-from ..core.safely import class_name, shown, type_name
 from ..core.serial import read_value, write_value
 from ..kinds import Kind
-from ..sentinel import MISSING
+from ..safely import MISSING, class_name, shown, type_name
 from ..show.text import Block, render
 from .checks import DataNode, check_level, levels
 from .filters import FROZEN

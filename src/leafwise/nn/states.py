@@ -254,12 +254,15 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
             place = _exact(path)
             if place not in known:
                 return False
-            pair = value, known[place]
-            if isinstance(value, Variable) and type(value) is type(pair[1]):
-                if not same_metadata(*map(metadata_of, pair)):
+            other = known[place]
+            if value is other:
+                continue
+            if isinstance(value, Variable) and type(value) is type(other):
+                if not same_metadata(metadata_of(value), metadata_of(other)):
                     return False
-                pair = tuple(variable.get_raw_value() for variable in pair)
-            values.append(pair)
+                values.append((_pure(value), _pure(other)))
+            else:
+                values.append((value, other))
         ours, others = zip(*values, strict=True) if values else ((), ())
         return alike(ours, others, typematch=True)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from ..core.builtins import DICT
 from ..core.node import Brackets, Rule
-from ..core.registry import GLOBAL, install
+from ..core.registry import install
 from ..core.walk import unlink
 from ..equality.leaves import alike
 from ..safely import clip, is_near, printed, shown, type_name
@@ -716,6 +716,11 @@ def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
 class _StateRule(Rule):
     """The rule of states, which are flattened as dicts are."""
 
+    keys = DICT.keys
+    same_aux = DICT.same_aux
+    hash_aux = DICT.hash_aux
+    node_data = DICT.node_data
+
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         return DICT.flatten(node._leafwise_items)
 
@@ -730,18 +735,4 @@ class _StateRule(Rule):
         return False
 
 
-install(
-    State,
-    lambda _where: _StateRule(
-        State,
-        where=__name__.partition(".")[0],
-        keys=DICT.keys,
-        same_aux=DICT.same_aux,
-        hash_aux=DICT.hash_aux,
-        node_data=DICT.node_data,
-    ),
-    namespace=GLOBAL,
-    inherit=False,
-    exist_ok=False,
-    bridge=True,
-)
+install(State, _StateRule, bridge=True, where=__name__.partition(".")[0])

@@ -8,7 +8,6 @@ parsed, and how its value is cast to the type of the value that it replaces.
 
 from __future__ import annotations
 
-import ast
 import enum
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -783,15 +782,12 @@ def _literal(text: str) -> Any:
 
 
 def _python_literal(text: str) -> Any:
+    from ..core.literals import read_python  # and with it ast
+
     try:
-        value = ast.literal_eval(text)
-        for node in ast.walk(ast.parse(text.lstrip(" \t"), mode="eval")):
-            if isinstance(node, ast.Dict):
-                keys = [ast.literal_eval(key) for key in node.keys if key is not None]
-                _dict_of([(key, None) for key in keys])
+        return read_python(text, _dict_of)
     except (SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise ValueError(text) from error
-    return value
 
 
 def _dict_of(items: list[tuple[Any, Any]]) -> dict[Any, Any]:

@@ -22,7 +22,7 @@ from .builtins import listed
 from .keypath import KeyPath
 from .node import Rule
 from .registry import View
-from .walk import Code, Step, iter_steps, unlink
+from .walk import Code, Step, iter_steps, same_step, unlink
 
 
 __all__ = [
@@ -359,7 +359,7 @@ def _compare_codes(a: Code, b: Code, *, exact: bool) -> list[Difference]:
             if exact and one is not other:
                 found.append(Difference(_path(slot), _say(one), _say(other)))
             continue
-        places = None if exact and not _same_step(one, other) else align(*one, *other)
+        places = None if exact and not same_step(one, other) else align(*one, *other)
         if places is None:
             found.append(Difference(_path(slot), *_told_apart(one, other)))
             continue

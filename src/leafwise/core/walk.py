@@ -57,6 +57,7 @@ __all__ = [
     "pack",
     "rebuild",
     "reference",
+    "same_step",
     "unlink",
 ]
 
@@ -616,13 +617,14 @@ def coverage(prefix: Code, full: Code) -> list[int] | None:
     for step in iter_steps(prefix, backwards=True):
         if step is None:
             counts.append(_leaves_of_next(rest))
-        elif not _same_step(step, next(rest)):
+        elif not same_step(step, next(rest)):
             return None
     counts.reverse()
     return counts
 
 
-def _same_step(step: Any, other: Any) -> bool:
+def same_step(step: Any, other: Any) -> bool:
+    """Return whether two steps are the very same node."""
     if other is None or step[0] is not other[0] or step[1] != other[1]:
         return False
     return bool(step[0].same_aux(step[2], other[2]))
@@ -651,7 +653,7 @@ class Runner:
             so its None says that the tree does not have the structure.
         paths: Takes a treedef, returns the key paths of its leaves.
         covers: Takes a treedef and one that it may be a prefix of, returns what
-            `algebra.coverage` says.
+            `coverage` says.
     """
 
     __slots__ = ("covers", "flatten_up_to", "paths", "unflatten")

@@ -119,6 +119,14 @@ class DictRule(MappingRule):
         values = [*held.values()]
         return values if order is None else order.gather(values), (keys, order)
 
+    def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
+        if type(node) is dict:
+            held, (keys, order) = node.copy(), aux
+            if hash(there := tuple(held)) == hash(keys) and there == keys:
+                values = [*held.values()]
+                return values if order is None else order.gather(values)
+        return super().match(aux, arity, node)
+
     def unflatten(self, aux: Any, children: Any) -> Any:
         keys, order = aux
         if order is not None:
@@ -319,11 +327,9 @@ def _load_order(arity: int, order: Any) -> KeyOrder | None:
         return None
     if order == "as given":
         return AS_GIVEN
-    require(type(order) is tuple, "it is not an order of the keys")
-    require(
-        all(type(place) is int for place in order), "it is not an order of the keys"
-    )
-    require(sorted(order) == [*range(arity)], "it is not an order of the keys")
+    is_order = type(order) is tuple and all(type(place) is int for place in order)
+    is_order = is_order and sorted(order) == [*range(arity)]
+    require(is_order, "it is not an order of the keys")
     return KeyOrder(order)
 
 

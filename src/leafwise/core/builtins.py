@@ -25,6 +25,7 @@ from .keys import (
     dict_keys,
     key_order,
     leaf_order,
+    make_dict,
     sequence_keys,
 )
 from .node import Brackets, Rule, bracketed, count_of_children, require
@@ -121,9 +122,7 @@ class DictRule(MappingRule):
 
     def unflatten(self, aux: Any, children: Any) -> Any:
         keys, order = aux
-        if order is not None:
-            children = order.scatter(children)
-        return dict(zip(keys, children))  # noqa: B905  # the arity is that of the keys
+        return make_dict(keys, children if order is None else order.scatter(children))
 
     def bare_keys(self, aux: Any) -> tuple[Any, ...]:
         return leaf_order(aux[0], aux[1])

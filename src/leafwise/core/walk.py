@@ -22,14 +22,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import countOf
+from operator import itemgetter
 from types import FrameType
 from typing import Any, Final, TypeAlias
 
 from ..errors import CycleError, FlattenError
 from .builtins import DICT, LIST, TUPLE
 from .keypath import KeyPath
-from .keys import are_plain, key_order, known_orders
+from .keys import MAKERS, known_orders, make_dict
 from .node import Rule
 from .registry import View
 from .safely import add_note, type_name
@@ -85,9 +85,10 @@ def rebuild(code: Code, leaves: list[Any]) -> Any:
     if not code:
         return leaves[0]
     stack: list[Any] = []
-    start = done = 0
+    start = 0
+    rest = iter(code)
     try:
-        for run, rule, arity, aux in code:
+        for run, rule, arity, aux in rest:
             end = start + run
             if run == arity:
                 children = leaves[start:end]
@@ -95,7 +96,8 @@ def rebuild(code: Code, leaves: list[Any]) -> Any:
                 stack += leaves[start : end - arity]
                 children = leaves[end - arity : end]
             else:
-                stack += leaves[start:end]
+                if run:
+                    stack += leaves[start:end]
                 children = stack[-arity:]
                 del stack[-arity:]
             start = end
@@ -103,13 +105,16 @@ def rebuild(code: Code, leaves: list[Any]) -> Any:
                 keys, order = aux
                 if order is not None:
                     children = order.scatter(children)
-                stack.append(dict(zip(keys, children)))  # noqa: B905  # as many
+                make = MAKERS[arity] if arity < _WRITTEN_OUT else make_dict
+                stack.append(make(keys, children))
             elif rule is LIST:
                 stack.append(children)
+            elif rule is TUPLE:
+                stack.append(tuple(children))
             else:
                 stack.append(rule.unflatten(aux, children))
-            done += 1
     except Exception as error:
+        done = len(code) - _remaining(rest) - 1
         locate(error, [*reversed(node_path(code, done))])
         raise
     return stack[0]
@@ -134,14 +139,28 @@ def flatten_up_to(
     """
     stack = [tree]
     found: list[Any] = []
+    children: Sequence[Any] | None
     for run, rule, arity, aux in reversed(code):
         node = stack.pop()
-        children = rule.match(aux, arity, node)
+        if rule is DICT and type(node) is dict and len(node) == arity > 1:
+            keys, order = aux
+            try:
+                children = itemgetter(*keys)(node)
+                if order is not None:
+                    children = order.gather(children)
+            except KeyError:
+                children = rule.match(aux, arity, node)
+        else:
+            children = rule.match(aux, arity, node)
         if children is None:
             return None
         if nodes is not None:
             nodes.append(node)
-        stack += children
+        if run >= arity:  # all of them
+            found += children[::-1]
+            run -= arity
+        else:
+            stack += children
         if run:
             found += stack[: -run - 1 : -1]
             del stack[-run:]
@@ -197,26 +216,39 @@ def leaf_paths(code: Code, count: int) -> list[KeyPath]:
     if not code:
         return [ROOT] * count
     paths: list[KeyPath] = []
+    stack: list[tuple[Any, ...]] = [()]
+    for run, rule, arity, aux in reversed(code):
+        path = stack.pop()
+        keys = rule.keys(aux, arity)
+        if run >= arity:
+            paths += [KeyPath((*path, key)) for key in keys[::-1]]
+            run -= arity
+        elif len(path) < _LONG:
+            stack += [(*path, key) for key in keys]
+        else:
+            return _long_leaf_paths(code)
+        if run:
+            paths += map(KeyPath, stack[: -run - 1 : -1])
+            del stack[-run:]
+    paths.reverse()
+    return paths
+
+
+def _long_leaf_paths(code: Code) -> list[KeyPath]:
+    """Return the key path of each leaf, with nothing built for the nodes between."""
+    paths: list[KeyPath] = []
     stack: list[Slot] = [()]
     parent: Slot | None = None
     prefix: tuple[Any, ...] = ()
     for run, rule, arity, aux in reversed(code):
         slot = stack.pop()
-        keys = rule.keys(aux, arity)
-        left = run - arity
-        if left >= 0:
-            prefix = unlink(slot)
-            paths += [KeyPath((*prefix, key)) for key in keys[::-1]]
-            parent = slot
-        else:
-            left = run
-            stack += [(slot, key) for key in keys]
-        if left:
-            for above, key in stack[: -left - 1 : -1]:
+        stack += [(slot, key) for key in rule.keys(aux, arity)]
+        if run:
+            for above, key in stack[: -run - 1 : -1]:
                 if above is not parent:
                     parent, prefix = above, unlink(above)
                 paths.append(KeyPath((*prefix, key)))
-            del stack[-left:]
+            del stack[-run:]
     paths.reverse()
     return paths
 
@@ -266,6 +298,8 @@ class PathPredicate:
 
 Predicate: TypeAlias = "Callable[[Any], object] | PathPredicate | None"
 
+_WRITTEN_OUT = len(MAKERS)
+_LONG = 50
 _SHALLOW = 50
 _DEEP = 150
 _FRAMES_FOR_OTHERS = 300
@@ -346,30 +380,23 @@ def _make_flattener(view: View) -> Callable[..., int]:
         trail: list[Any],
         mark: int,
     ) -> int:
-        cls = type(node)
         rule: Any
-        try:
-            rule = rules[cls]
-        except KeyError:
-            rule = resolve(cls)
         children: Any
         aux: Any = None
+        try:
+            rule = rules[type(node)]
+        except KeyError:
+            rule = resolve(type(node))
         if rule is DICT:
-            held = node.copy()  # in one step: others may change the dict meanwhile
-            keys = tuple(held)
+            keys = tuple(node)
             try:
-                if countOf(map(type, keys), str) == len(keys) or are_plain(
-                    map(type, keys)
-                ):
-                    order = known_orders[keys]
-                else:
-                    order = key_order(keys)
+                for key in keys:
+                    if type(key) is not str and type(key) is not int:
+                        raise KeyError
+                aux, read = known_orders[keys]
+                children = read(node)
             except KeyError:
-                order = key_order(keys)
-            children = held.values()
-            if order is not None:
-                children = order.gather([*children])
-            aux = (keys, order)
+                children, aux = rule.flatten(node)
         elif rule is LIST:
             children = node[:]
         elif rule is TUPLE:
@@ -379,8 +406,8 @@ def _make_flattener(view: View) -> Callable[..., int]:
             return mark
         else:
             children, aux = rule.flatten(node)
-        if stop is None and all_known_leaves(map(type, children)):
-            leaves.extend(children)
+        if stop is None and len(children) > 4 and all_known_leaves(map(type, children)):
+            leaves += children
         elif depth or (depth := _levels_left()):
             rest = iter(children)
             try:

@@ -22,6 +22,7 @@ from .keys import (
     AS_GIVEN,
     GetAttrKey,
     KeyOrder,
+    attribute_keys,
     dict_keys,
     key_order,
     leaf_order,
@@ -84,7 +85,13 @@ class MappingRule(Rule):
     def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
         if type(node) not in _DICTS or len(node) != arity:
             return None
-        values = [*map(node.get, self.bare_keys(aux), repeat(_ABSENT))]
+        keys = self.bare_keys(aux)
+        if arity > 1 and type(node) is not defaultdict:  # which makes what is missing
+            try:
+                return itemgetter(*keys)(node)
+            except KeyError:
+                pass
+        values = [*map(node.get, keys, repeat(_ABSENT))]
         return None if any(map(is_, values, repeat(_ABSENT))) else values
 
     def empty(self, _aux: Any) -> Any:
@@ -818,7 +825,7 @@ class StructSequenceRule(_FamilyRule):
 def _namedtuple_keys(cls: Any, arity: int) -> Sequence[Any]:
     if len(cls._fields) != arity:
         return sequence_keys(arity)
-    return tuple(map(GetAttrKey, cls._fields))
+    return attribute_keys(cls._fields)
 
 
 def _check_namedtuple(arity: int, cls: Any) -> None:

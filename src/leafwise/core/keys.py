@@ -33,14 +33,19 @@ __all__ = [
     "SequenceKey",
     "are_plain",
     "as_key",
+    "attribute_keys",
     "dict_keys",
     "find_order",
+    "find_steps",
+    "flat_keys",
     "key_order",
+    "known_aux",
     "known_orders",
     "leaf_order",
     "literal",
     "make_dict",
     "sequence_keys",
+    "shared_aux",
 ]
 
 
@@ -266,9 +271,20 @@ def sequence_keys(length: int) -> tuple[SequenceKey, ...]:
     return shared[:length]
 
 
+_FLAT = tuple(map(FlattenedIndexKey, range(4)))
+
+
+def flat_keys(length: int) -> tuple[FlattenedIndexKey, ...]:
+    """Return the keys of that many children without names, shared if they are few."""
+    if length <= len(_FLAT):
+        return _FLAT[:length]
+    return tuple(map(FlattenedIndexKey, range(length)))
+
+
 _MOST_KNOWN = 4096
 _LONGEST = 256
-_known: dict[tuple[Any, ...], tuple[DictKey, ...]] = {}
+_known_dicts: dict[tuple[Any, ...], tuple[DictKey, ...]] = {}
+_known_attributes: dict[tuple[Any, ...], tuple[GetAttrKey, ...]] = {}
 
 
 def dict_keys(keys: tuple[Any, ...]) -> tuple[DictKey, ...]:
@@ -276,14 +292,22 @@ def dict_keys(keys: tuple[Any, ...]) -> tuple[DictKey, ...]:
     for key in keys:
         if type(key) is not str and type(key) is not int:
             return tuple(map(DictKey, keys))
-    found = _known.get(keys)
-    if found is None:
-        found = tuple(map(DictKey, keys))
-        if len(keys) <= _LONGEST:
-            if len(_known) >= _MOST_KNOWN:
-                _known.clear()
-            _known[keys] = found
-    return found
+    return _known_dicts.get(keys) or _share(keys, DictKey, _known_dicts)
+
+
+def attribute_keys(names: tuple[str, ...]) -> tuple[GetAttrKey, ...]:
+    """Return the keys of attributes, shared."""
+    return _known_attributes.get(names) or _share(names, GetAttrKey, _known_attributes)
+
+
+def _share(entries: tuple[Any, ...], make: Any, known: dict[Any, Any]) -> Any:
+    """Make keys, and remember those of a node that is not too wide."""
+    made = tuple(map(make, entries))
+    if len(entries) <= _LONGEST:
+        if len(known) >= _MOST_KNOWN:
+            known.clear()
+        known[entries] = made
+    return made
 
 
 # ------------------------------------------------------ the order of the keys of a dict
@@ -317,18 +341,27 @@ _MAX_KEYS = 256
 are_plain: Final = frozenset({str, int}).issuperset
 """Takes the types of keys, says whether these are all exact `str` or `int`."""
 
-Read: TypeAlias = "Callable[[Any], Sequence[Any]]"
-known_orders: Final[
-    dict[tuple[Any, ...], tuple[tuple[tuple[Any, ...], KeyOrder | None], Read]]
-] = {}
+
+Aux: TypeAlias = "tuple[tuple[Any, ...], KeyOrder | None]"
+Read: TypeAlias = "Callable[[Any], tuple[Any, ...]]"
+Steps: TypeAlias = "list[tuple[DictKey]]"
+
+known_orders: Final[dict[tuple[Any, ...], tuple[Aux, Read]]] = {}
 """What is known of plain keys, and to be asked for plain keys only.
 
-The keys themselves with their order, and a function that reads their values off a
-dict, in leaf order and in one step: each value is that of its key, whatever another
-thread does meanwhile, and where a key is gone there is a `KeyError`.
+The aux data of such dicts: the keys as inserted, and their order. And a function that
+reads the values of these keys off a dict, in leaf order and in one step: each value is
+that of its key, whatever another thread does meanwhile, and where a key is gone there
+is a `KeyError`.
 
 Keys of other types may equal plain ones and still have an order of their own, as
 an Enum whose members are strings and that defines `__lt__`.
+"""
+
+known_aux: Final[dict[int, tuple[Aux, Read, Steps]]] = {}
+"""The same by the identity of the aux data, and to be asked for any.
+
+Also the key objects in leaf order, each in a tuple, once `find_steps` made them.
 """
 
 
@@ -346,10 +379,27 @@ def key_order(keys: tuple[Any, ...]) -> KeyOrder | None:
     except KeyError:
         order = find_order(keys)
     if len(keys) <= _MAX_KEYS:
-        if len(known_orders) >= _MAX_ORDERS:
+        if len(known_aux) >= _MAX_ORDERS:
             known_orders.clear()
-        known_orders[keys] = (keys, order), _reader(leaf_order(keys, order))
+            known_aux.clear()
+        aux, read = (keys, order), _reader(leaf_order(keys, order))
+        known_orders[keys] = aux, read
+        known_aux[id(aux)] = aux, read, []
     return order
+
+
+def shared_aux(aux: Aux) -> Aux:
+    """Return the aux data of a dict that all dicts with these plain keys share."""
+    keys = aux[0]
+    known = known_orders.get(keys) if are_plain(map(type, keys)) else None
+    return aux if known is None else known[0]
+
+
+def find_steps(known: tuple[Aux, Read, Steps]) -> Steps:
+    """Return the key objects of known keys, each in a tuple; they are remembered."""
+    aux, _, steps = known
+    steps[:] = [(key,) for key in dict_keys(leaf_order(*aux))]
+    return steps
 
 
 def _reader(keys: tuple[Any, ...]) -> Read:

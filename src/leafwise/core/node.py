@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakValueDictionary
 
 from . import auxdata
-from .keys import FlattenedIndexKey, key_order, leaf_order
+from .keys import flat_keys, key_order, leaf_order
 from .safely import Frozen, class_name, shown
 
 
@@ -114,7 +114,7 @@ class Rule:
 
     def keys(self, aux: Any, arity: int, /) -> Sequence[Any]:
         """Return a key for each child; by default they have no names."""
-        return tuple(map(FlattenedIndexKey, range(arity)))
+        return flat_keys(arity)
 
     def class_of(self, aux: Any, /) -> type:
         """Return the class of a node, which is its own where classes share a rule."""

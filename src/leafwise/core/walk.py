@@ -22,14 +22,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import itemgetter
 from types import FrameType
 from typing import Any, Final, TypeAlias
 
 from ..errors import CycleError, FlattenError
 from .builtins import DICT, LIST, TUPLE
 from .keypath import KeyPath
-from .keys import MAKERS, known_orders, make_dict
+from .keys import MAKERS, find_steps, known_aux, known_orders, make_dict, shared_aux
 from .node import Rule
 from .registry import View
 from .safely import add_note, type_name
@@ -103,10 +102,15 @@ def rebuild(code: Code, leaves: list[Any]) -> Any:
             start = end
             if rule is DICT:
                 keys, order = aux
-                if order is not None:
-                    children = order.scatter(children)
-                make = MAKERS[arity] if arity < _WRITTEN_OUT else make_dict
-                stack.append(make(keys, children))
+                if arity == 2:
+                    (a, b), (p, q) = keys, children
+                    moved = order is not None and not order.is_structure
+                    stack.append({a: q, b: p} if moved else {a: p, b: q})
+                else:
+                    if order is not None:
+                        children = order.scatter(children)
+                    make = MAKERS[arity] if arity < _WRITTEN_OUT else make_dict
+                    stack.append(make(keys, children))
             elif rule is LIST:
                 stack.append(children)
             elif rule is TUPLE:
@@ -142,28 +146,30 @@ def flatten_up_to(
     children: Sequence[Any] | None
     for run, rule, arity, aux in reversed(code):
         node = stack.pop()
-        if rule is DICT and type(node) is dict and len(node) == arity > 1:
-            keys, order = aux
-            try:
-                children = itemgetter(*keys)(node)
-                if order is not None:
-                    children = order.gather(children)
-            except KeyError:
-                children = rule.match(aux, arity, node)
-        else:
+        children = None
+        if rule is DICT and type(node) is dict and len(node) == arity:
+            known = known_aux.get(id(aux))
+            if known is not None:
+                read = known[1]
+                try:
+                    children = read(node)
+                except KeyError:
+                    return None
+        if children is None:
             children = rule.match(aux, arity, node)
         if children is None:
             return None
         if nodes is not None:
             nodes.append(node)
-        if run >= arity:  # all of them
+        left = run - arity
+        if left >= 0:  # all of them stand at leaves
             found += children[::-1]
-            run -= arity
         else:
             stack += children
-        if run:
-            found += stack[: -run - 1 : -1]
-            del stack[-run:]
+            left = run
+        if left:
+            found += stack[: -left - 1 : -1]
+            del stack[-left:]
     if not code:
         return stack
     found.reverse()
@@ -219,17 +225,27 @@ def leaf_paths(code: Code, count: int) -> list[KeyPath]:
     stack: list[tuple[Any, ...]] = [()]
     for run, rule, arity, aux in reversed(code):
         path = stack.pop()
-        keys = rule.keys(aux, arity)
-        if run >= arity:
-            paths += [KeyPath((*path, key)) for key in keys[::-1]]
-            run -= arity
-        elif len(path) < _LONG:
-            stack += [(*path, key) for key in keys]
+        known = known_aux.get(id(aux)) if rule is DICT else None
+        if known is None:
+            keys = rule.keys(aux, arity)
         else:
-            return _long_leaf_paths(code)
-        if run:
-            paths += map(KeyPath, stack[: -run - 1 : -1])
-            del stack[-run:]
+            steps = known[2] or find_steps(known)
+        left = run - arity
+        if left < 0:
+            if len(path) > _LONG:
+                return _long_leaf_paths(code)
+            if known is None:
+                stack += [(*path, key) for key in keys]
+            else:
+                stack += [path + step for step in steps]
+            left = run
+        elif known is None:
+            paths += [KeyPath((*path, key)) for key in keys[::-1]]
+        else:
+            paths += [KeyPath(path + step) for step in steps[::-1]]
+        if left:
+            paths += map(KeyPath, stack[: -left - 1 : -1])
+            del stack[-left:]
     paths.reverse()
     return paths
 
@@ -369,7 +385,7 @@ def _make_flattener(view: View) -> Callable[..., int]:
     itself was asked about already, if there is a predicate.
     """
     rules, leaf_types, resolve = view.rules, view.leaf_types, view.resolve
-    all_known_leaves = leaf_types.issuperset
+    are_leaves = leaf_types.issuperset
 
     def visit(
         node: Any,
@@ -397,6 +413,7 @@ def _make_flattener(view: View) -> Callable[..., int]:
                 children = read(node)
             except KeyError:
                 children, aux = rule.flatten(node)
+                aux = shared_aux(aux)
         elif rule is LIST:
             children = node[:]
         elif rule is TUPLE:
@@ -406,7 +423,7 @@ def _make_flattener(view: View) -> Callable[..., int]:
             return mark
         else:
             children, aux = rule.flatten(node)
-        if stop is None and len(children) > 4 and all_known_leaves(map(type, children)):
+        if stop is None and len(children) > 4 and are_leaves(map(type, children)):
             leaves += children
         elif depth or (depth := _levels_left()):
             rest = iter(children)

@@ -42,10 +42,10 @@ __all__ = [
     "known_aux",
     "known_orders",
     "leaf_order",
+    "learn_order",
     "literal",
     "make_dict",
     "sequence_keys",
-    "shared_aux",
 ]
 
 
@@ -320,6 +320,8 @@ class KeyOrder:
         perm: The positions of the inserted keys in leaf order.
         is_structure: Whether the insertion order is part of the structure,
             because it was asked for or because the keys have no order.
+        gather: Takes values as inserted, returns them in leaf order.
+        scatter: Takes values in leaf order, returns them as inserted.
     """
 
     __slots__ = ("gather", "is_structure", "perm", "scatter")
@@ -327,10 +329,16 @@ class KeyOrder:
     def __init__(self, perm: tuple[int, ...], *, is_structure: bool = False) -> None:
         self.perm = perm
         self.is_structure = is_structure
-        inverse = sorted(range(len(perm)), key=perm.__getitem__)
-        moves = len(perm) > 1 and not is_structure
-        self.gather = itemgetter(*perm) if moves else tuple
+
+    def __getattr__(self, name: str) -> Any:
+        """Make `gather` and `scatter`, which take longest, when they are wanted."""
+        if name not in ("gather", "scatter"):
+            raise AttributeError(name)
+        moves = len(self.perm) > 1 and not self.is_structure
+        inverse = sorted(range(len(self.perm)), key=self.perm.__getitem__)
+        self.gather = itemgetter(*self.perm) if moves else tuple
         self.scatter = itemgetter(*inverse) if moves else tuple
+        return object.__getattribute__(self, name)
 
 
 AS_GIVEN: Final = KeyOrder((), is_structure=True)
@@ -374,25 +382,29 @@ def key_order(keys: tuple[Any, ...]) -> KeyOrder | None:
     """
     if not are_plain(map(type, keys)):
         return find_order(keys)
+    return (known_orders.get(keys) or learn_order(keys))[0][1]
+
+
+def learn_order(keys: tuple[Any, ...]) -> tuple[Aux, Read]:
+    """Return what is known of plain keys that were not met before, and remember it."""
+    order: KeyOrder | None = None
     try:
-        return known_orders[keys][0][1]
-    except KeyError:
+        leaf_keys = tuple(sorted(keys))
+    except TypeError:  # both kinds
         order = find_order(keys)
+        leaf_keys = leaf_order(keys, order)
+    else:
+        if leaf_keys != keys:
+            places = dict(zip(keys, range(len(keys)), strict=True))
+            order = KeyOrder(tuple([places[key] for key in leaf_keys]))
+    aux, read = (keys, order), _reader(leaf_keys)
     if len(keys) <= _MAX_KEYS:
         if len(known_aux) >= _MAX_ORDERS:
             known_orders.clear()
             known_aux.clear()
-        aux, read = (keys, order), _reader(leaf_order(keys, order))
         known_orders[keys] = aux, read
         known_aux[id(aux)] = aux, read, []
-    return order
-
-
-def shared_aux(aux: Aux) -> Aux:
-    """Return the aux data of a dict that all dicts with these plain keys share."""
-    keys = aux[0]
-    known = known_orders.get(keys) if are_plain(map(type, keys)) else None
-    return aux if known is None else known[0]
+    return aux, read
 
 
 def find_steps(known: tuple[Aux, Read, Steps]) -> Steps:

@@ -28,7 +28,7 @@ from typing import Any, Final, TypeAlias
 from ..errors import CycleError, FlattenError
 from .builtins import DICT, LIST, TUPLE
 from .keypath import KeyPath
-from .keys import MAKERS, find_steps, known_aux, known_orders, make_dict, shared_aux
+from .keys import MAKERS, find_steps, known_aux, known_orders, learn_order, make_dict
 from .node import Rule
 from .registry import View
 from .safely import add_note, type_name
@@ -409,11 +409,10 @@ def _make_flattener(view: View) -> Callable[..., int]:
                 for key in keys:
                     if type(key) is not str and type(key) is not int:
                         raise KeyError
-                aux, read = known_orders[keys]
+                aux, read = known_orders.get(keys) or learn_order(keys)
                 children = read(node)
-            except KeyError:
+            except KeyError:  # other keys, or another thread took one away
                 children, aux = rule.flatten(node)
-                aux = shared_aux(aux)
         elif rule is LIST:
             children = node[:]
         elif rule is TUPLE:

@@ -334,11 +334,13 @@ class KeyOrder:
         """Make `gather` and `scatter`, which take longest, when they are wanted."""
         if name not in ("gather", "scatter"):
             raise AttributeError(name)
-        moves = len(self.perm) > 1 and not self.is_structure
-        inverse = sorted(range(len(self.perm)), key=self.perm.__getitem__)
-        self.gather = itemgetter(*self.perm) if moves else tuple
-        self.scatter = itemgetter(*inverse) if moves else tuple
-        return object.__getattribute__(self, name)
+        places: Sequence[int] = self.perm
+        if name == "scatter":
+            places = sorted(range(len(places)), key=places.__getitem__)
+        moves = len(places) > 1 and not self.is_structure
+        made = itemgetter(*places) if moves else tuple
+        object.__setattr__(self, name, made)
+        return made
 
 
 AS_GIVEN: Final = KeyOrder((), is_structure=True)

@@ -17,7 +17,8 @@ from itertools import repeat
 from operator import is_, itemgetter
 from typing import Any, Final, Generic, TypeVar
 
-from . import auxdata
+from ..equality import exact
+from ..safely import class_name, clip, shown
 from .keys import (
     AS_GIVEN,
     GetAttrKey,
@@ -30,7 +31,6 @@ from .keys import (
     sequence_keys,
 )
 from .node import Brackets, Rule, bracketed, count_of_children, require
-from .safely import class_name, shown
 
 
 __all__ = [
@@ -65,7 +65,7 @@ _MOST_LISTED = 6
 
 def listed(keys: Sequence[Any]) -> str:
     """Return a few dict keys as text, and how many more there are."""
-    few = ", ".join(auxdata.clip(key) for key in keys[:_MOST_LISTED])
+    few = ", ".join(clip(key) for key in keys[:_MOST_LISTED])
     more = len(keys) - _MOST_LISTED
     return f"{few} and {more} more" if more > 0 else few
 
@@ -73,9 +73,9 @@ def listed(keys: Sequence[Any]) -> str:
 class MappingRule(Rule):
     """What dicts of all kinds share: their children are items, matched by key."""
 
-    is_mapping = pairs_by_key = True
+    is_mapping = pairs_by_key = reads_items = True
 
-    def bare_keys(self, aux: Any) -> tuple[Any, ...]:
+    def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
         """Return the keys of the children in leaf order, without key objects."""
         raise NotImplementedError
 
@@ -131,7 +131,7 @@ class DictRule(MappingRule):
         keys, order = aux
         return make_dict(keys, children if order is None else order.scatter(children))
 
-    def bare_keys(self, aux: Any) -> tuple[Any, ...]:
+    def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
         return leaf_order(aux[0], aux[1])
 
     def same_aux(self, a: Any, b: Any) -> bool:
@@ -141,7 +141,7 @@ class DictRule(MappingRule):
         return _same_keys(self.bare_keys(a), self.bare_keys(b))
 
     def hash_aux(self, aux: Any) -> int:
-        return hash(frozenset(map(auxdata.digest, aux[0])))
+        return hash(frozenset(map(exact.digest, aux[0])))
 
     def items(self, node: Any) -> Any:
         return dict.copy(node)
@@ -213,14 +213,14 @@ class DefaultDictRule(MappingRule):
     def empty(self, aux: Any) -> Any:
         return defaultdict(aux[2])
 
-    def bare_keys(self, aux: Any) -> tuple[Any, ...]:
+    def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
         return leaf_order(aux[0], aux[1])
 
     def same_aux(self, a: Any, b: Any) -> bool:
-        return self.plain.same_aux(a, b) and auxdata.same(a[2], b[2])
+        return self.plain.same_aux(a, b) and exact.same(a[2], b[2])
 
     def hash_aux(self, aux: Any) -> int:
-        return hash((self.plain.hash_aux(aux), auxdata.digest(aux[2])))
+        return hash((self.plain.hash_aux(aux), exact.digest(aux[2])))
 
     def rest(self, node: Any) -> Any:
         return node.default_factory
@@ -235,9 +235,9 @@ class DefaultDictRule(MappingRule):
         return aux[2], self.bare_keys(aux)
 
     def contrast(self, aux: Any, other: Any) -> tuple[str, str] | str | None:
-        if auxdata.same(aux[2], other[2]):
+        if exact.same(aux[2], other[2]):
             return super().contrast(aux, other)
-        names = auxdata.clip(aux[2]), auxdata.clip(other[2])
+        names = clip(aux[2]), clip(other[2])
         if names[0] == names[1]:
             return "another factory that prints the same"
         return f"factory {names[0]}", f"factory {names[1]}"
@@ -284,7 +284,7 @@ class OrderedDictRule(MappingRule):
             node[key] = child
         return node
 
-    def bare_keys(self, aux: Any) -> tuple[Any, ...]:
+    def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
         keys: tuple[Any, ...] = aux
         return keys
 
@@ -309,7 +309,7 @@ class OrderedDictRule(MappingRule):
 
 def _same_keys(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
     """Return whether keys are those of another dict, which looks at the hash first."""
-    return auxdata.same(a, b) and [*map(hash, a)] == [*map(hash, b)]
+    return exact.same(a, b) and [*map(hash, a)] == [*map(hash, b)]
 
 
 def _is_ordered(order: KeyOrder | None) -> bool:
@@ -354,10 +354,13 @@ def _is_hashable(key: Any) -> bool:
 class SequenceRule(Rule):
     """What lists, tuples and deques share: their children are items at positions."""
 
-    is_sequence = True
+    is_sequence = reads_items = True
 
     def keys(self, _aux: Any, arity: int) -> Sequence[Any]:
         return sequence_keys(arity)
+
+    def bare_keys(self, _aux: Any, arity: int) -> Sequence[Any]:
+        return range(arity)
 
     def items(self, node: Any) -> Any:
         return [*node]
@@ -367,12 +370,6 @@ class SequenceRule(Rule):
 
     def load_aux(self, _arity: int, state: Any) -> Any:
         require(state is None, "it must be None")
-
-    def aux_to_json(self, state: Any, _write: Any) -> Any:
-        return state
-
-    def aux_from_json(self, written: Any, _read: Any) -> Any:
-        return written
 
 
 _CONVERT = "a list and a tuple are different nodes; convert one of them"
@@ -458,9 +455,6 @@ class DequeRule(SequenceRule):
     def match_aux(self, _aux: Any, _other: Any) -> bool:
         return True
 
-    def matched_aux(self, _aux: Any, node: Any) -> Any:
-        return node.maxlen
-
     def rest(self, node: Any) -> Any:
         return node.maxlen
 
@@ -513,12 +507,6 @@ class NoneRule(Rule):
             state is None and arity == 0, "it must have neither children nor aux data"
         )
 
-    def aux_to_json(self, state: Any, _write: Any) -> Any:
-        return state
-
-    def aux_from_json(self, written: Any, _read: Any) -> Any:
-        return written
-
 
 # ------------------------------------------------------------------ Partial
 
@@ -539,10 +527,10 @@ class _Sealed:
     def __eq__(self, other: object) -> bool:
         if type(other) is not _Sealed:
             return NotImplemented
-        return auxdata.same(self.func, other.func)
+        return exact.same(self.func, other.func)
 
     def __hash__(self) -> int:
-        return auxdata.digest(self.func)
+        return exact.digest(self.func)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         return self.func(*args, **keywords)
@@ -612,7 +600,7 @@ class PartialRule(Rule):
         return _PARTIAL_KEYS
 
     def match(self, aux: Any, _arity: int, node: Any) -> Sequence[Any] | None:
-        if type(node) is not Partial or not auxdata.same(aux, node.func):
+        if type(node) is not Partial or not exact.same(aux, node.func):
             return None
         return _partial_children(node)
 
@@ -692,6 +680,10 @@ class _FamilyRule(Rule):
     """What classes share that are nodes by their form; the class is aux data."""
 
     family: str
+
+    def class_of(self, aux: Any) -> type:
+        cls: type = aux[0]
+        return cls
 
     def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
         cls: Any = self.class_of(aux)
@@ -776,10 +768,6 @@ class OpenNamedTupleRule(_FamilyRule):
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
         return _namedtuple_keys(aux[0], arity)
 
-    def class_of(self, aux: Any) -> type:
-        cls: type = aux[0]
-        return cls
-
     def load_aux(self, arity: int, state: Any) -> Any:
         cls, attributes = state
         _check_namedtuple(arity, cls)
@@ -807,10 +795,6 @@ class StructSequenceRule(_FamilyRule):
         named = cls.n_sequence_fields - cls.n_unnamed_fields
         names = _structseq_names(cls)[:named]
         return (*map(GetAttrKey, names), *sequence_keys(arity)[named:])
-
-    def class_of(self, aux: Any) -> type:
-        cls: type = aux[0]
-        return cls
 
     def load_aux(self, arity: int, state: Any) -> Any:
         cls, hidden = state

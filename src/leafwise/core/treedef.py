@@ -15,19 +15,21 @@ from itertools import islice
 from typing import Any, final
 
 from ..errors import NamespaceError, TreeDefError
-from .algebra import Steps, common_suffix, is_prefix
-from .auxdata import clip, described
+from ..safely import clip, described
 from .builtins import TUPLE
-from .explain import (
+from .keypath import KeyPath
+from .matching import (
     Difference,
+    Steps,
     changes,
     code_differences,
+    common_suffix,
     differences,
+    is_prefix,
     leaf_count_error,
     mismatch_error,
     suffix_clashes,
 )
-from .keypath import KeyPath
 from .registry import GLOBAL, Mode, View, view_of
 from .walk import (
     Code,

@@ -26,12 +26,12 @@ from types import FrameType
 from typing import Any, Final, TypeAlias
 
 from ..errors import CycleError, FlattenError
+from ..safely import add_note, type_name
 from .builtins import DICT, LIST, TUPLE
 from .keypath import KeyPath
 from .keys import MAKERS, find_steps, known_aux, known_orders, learn_order, make_dict
 from .node import Rule
 from .registry import View
-from .safely import add_note, type_name
 
 
 __all__ = [
@@ -56,6 +56,7 @@ __all__ = [
     "pack",
     "rebuild",
     "reference",
+    "same_step",
     "unlink",
 ]
 
@@ -84,11 +85,11 @@ def rebuild(code: Code, leaves: list[Any]) -> Any:
     if not code:
         return leaves[0]
     stack: list[Any] = []
-    start = 0
+    end = 0
     rest = iter(code)
     try:
         for run, rule, arity, aux in rest:
-            end = start + run
+            start, end = end, end + run
             if run == arity:
                 children = leaves[start:end]
             elif run > arity:
@@ -99,7 +100,6 @@ def rebuild(code: Code, leaves: list[Any]) -> Any:
                     stack += leaves[start:end]
                 children = stack[-arity:]
                 del stack[-arity:]
-            start = end
             if rule is DICT:
                 keys, order = aux
                 if arity == 2:
@@ -118,8 +118,7 @@ def rebuild(code: Code, leaves: list[Any]) -> Any:
             else:
                 stack.append(rule.unflatten(aux, children))
     except Exception as error:
-        done = len(code) - _remaining(rest) - 1
-        locate(error, [*reversed(node_path(code, done))])
+        locate(error, [*reversed(node_path(code, len(code) - _remaining(rest) - 1))])
         raise
     return stack[0]
 
@@ -127,9 +126,7 @@ def rebuild(code: Code, leaves: list[Any]) -> Any:
 # --------------------------------------------------------------- flatten_up_to
 
 
-def flatten_up_to(
-    code: Code, tree: Any, nodes: list[Any] | None = None
-) -> list[Any] | None:
+def flatten_up_to(code: Code, tree: Any) -> list[Any] | None:
     """Return what stands in a tree at each leaf of a code, None if it differs.
 
     The tree must have the structure of the code and may go deeper. Dicts of
@@ -138,8 +135,6 @@ def flatten_up_to(
     Args:
         code: The code.
         tree: The tree.
-        nodes: Where to put the nodes of the tree that were met, from the last
-            entry of the code to the first.
     """
     stack = [tree]
     found: list[Any] = []
@@ -159,8 +154,6 @@ def flatten_up_to(
             children = rule.match(aux, arity, node)
         if children is None:
             return None
-        if nodes is not None:
-            nodes.append(node)
         left = run - arity
         if left >= 0:  # all of them stand at leaves
             found += children[::-1]
@@ -665,13 +658,14 @@ def coverage(prefix: Code, full: Code) -> list[int] | None:
     for step in iter_steps(prefix, backwards=True):
         if step is None:
             counts.append(_leaves_of_next(rest))
-        elif not _same_step(step, next(rest)):
+        elif not same_step(step, next(rest)):
             return None
     counts.reverse()
     return counts
 
 
-def _same_step(step: Any, other: Any) -> bool:
+def same_step(step: Any, other: Any) -> bool:
+    """Return whether a step is the very same as another, which may be a leaf."""
     if other is None or step[0] is not other[0] or step[1] != other[1]:
         return False
     return bool(step[0].same_aux(step[2], other[2]))
@@ -700,7 +694,7 @@ class Runner:
             so its None says that the tree does not have the structure.
         paths: Takes a treedef, returns the key paths of its leaves.
         covers: Takes a treedef and one that it may be a prefix of, returns what
-            `algebra.coverage` says.
+            `coverage` says.
     """
 
     __slots__ = ("covers", "flatten_up_to", "paths", "unflatten")

@@ -8,8 +8,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-from ..core.auxdata import clip
-from ..core.safely import shown
 from ..core.walk import unlink
 from ..kinds import Kind
 from ..nn.filters import Filter, judge, predicate
@@ -17,11 +15,20 @@ from ..nn.graph import FlatGraph, GraphDef, flatten_graph, kinds_of, unflatten_g
 from ..nn.states import from_flat_state
 from ..nn.variables import Param, Variable
 from ..ops.map import tree_leaves
-from .options import Call, Groups, Names, Numbers, Option, Places, Roots, Which, named
+from ..safely import described, shown, type_name
 from .sharing import (
+    Call,
     Fixed,
+    Groups,
+    Names,
+    Numbers,
+    Option,
+    Places,
+    Roots,
+    Which,
     dressed,
     in_lists,
+    named,
     put_back,
     put_static,
     run,
@@ -327,7 +334,7 @@ def vmap(
     if not isinstance(in_axes, int | tuple | None):
         raise TypeError(
             "in_axes must be an int, None or a tuple with an entry for each positional "
-            f"argument, got {type(in_axes).__name__}: {clip(in_axes)}"
+            f"argument, got {described(in_axes)}"
         )
     axes = _axes("in_axes", in_axes), _axes("out_axes", out_axes)
     groups = Groups(*axes, kwargs=0)
@@ -350,8 +357,7 @@ def _axes(name: str, spec: Any) -> Option:
     for leaf in option.leaves:
         if leaf is not None and not hasattr(leaf, "__index__"):
             raise TypeError(
-                f"the axes in {name} must be ints or None, got {type(leaf).__name__}: "
-                f"{clip(leaf)}"
+                f"the axes in {name} must be ints or None, got {described(leaf)}"
             )
     return option
 
@@ -413,7 +419,7 @@ def _refuse_mixed(
                 for path, axes in zip(paths, found, strict=True)
             )
             raise ValueError(
-                f"the {type(flat.tracked[number]).__name__} at {first} is the one at "
+                f"the {type_name(flat.tracked[number])} at {first} is the one at "
                 f"{again}, and can only be mapped in one way"
             )
 
@@ -540,7 +546,7 @@ def _pair(result: Any) -> tuple[Any, Any]:
     if not isinstance(result, tuple) or len(result) != 2:
         raise TypeError(
             "with has_aux=True the function must return a pair, of a number and what "
-            f"is beside it; it returned {type(result).__name__}: {clip(result)}"
+            f"is beside it; it returned {described(result)}"
         )
     return result
 

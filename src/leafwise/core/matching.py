@@ -1,38 +1,192 @@
-"""Explains, after a failure, where two structures differ.
+"""How two structures match, and where they do not.
 
-Owns the `Difference` record and the texts of `StructureError`. It runs only
-once something did not fit, so it may be slow; it never decides whether things
-fit, it looks again at what `walk` refused.
+Owns what can be said and built about codes without any tree: prefixes, common suffixes,
+which leaf of a prefix covers each leaf. It works on the steps of a structure in
+post-order with the start of each subtree beside them, so that depth costs nothing.
+
+Owns as well the `Difference` record and the texts of `StructureError`. These are made
+only once something did not match, so they may be slow, and never decide whether things
+match: they look again at what `walk` refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any, TypeAlias
 
+from ..equality.leaves import contrast, contrast_classes, type_names
 from ..errors import StructureError
-from .algebra import Steps, align
-from .auxdata import clip
+from ..safely import Frozen, class_name, clip, is_near, shown
 from .builtins import listed
 from .keypath import KeyPath
 from .node import Rule
 from .registry import View
-from .safely import Frozen, class_name, shown
-from .suggestions import is_near
-from .values import contrast, contrast_classes, type_names
-from .walk import Code, Step, iter_steps, unlink
+from .walk import Code, Step, iter_steps, same_step, unlink
 
 
 __all__ = [
     "Difference",
+    "Steps",
+    "align",
     "changes",
     "code_differences",
+    "common_suffix",
+    "covering",
     "deeper",
     "differences",
+    "is_prefix",
     "leaf_count_error",
     "mismatch_error",
     "suffix_clashes",
 ]
+
+
+class Steps:
+    """The steps of a structure, and where the subtree of each step begins.
+
+    Attributes:
+        steps: The steps in post-order.
+        starts: For each step, the place of the first step of its subtree.
+    """
+
+    __slots__ = ("starts", "steps")
+
+    def __init__(self, code: Code) -> None:
+        self.steps: list[Step] = [*iter_steps(code)]
+        self.starts: list[int] = []
+        open_starts: list[int] = []
+        for place, step in enumerate(self.steps):
+            arity = 0 if step is None else step[1]
+            start = open_starts[-arity] if arity else place
+            del open_starts[len(open_starts) - arity :]
+            open_starts.append(start)
+            self.starts.append(start)
+
+    @property
+    def root(self) -> int:
+        """The place of the root: the last step."""
+        return len(self.steps) - 1
+
+    def children(self, place: int) -> list[int]:
+        """Return the places of a node's children, from left to right."""
+        step = self.steps[place]
+        found: list[int] = []
+        below = place - 1
+        for _ in range(0 if step is None else step[1]):
+            found.append(below)
+            below = self.starts[below] - 1
+        return found[::-1]
+
+    def subtree(self, place: int) -> list[Step]:
+        """Return the steps of a subtree."""
+        return self.steps[self.starts[place] : place + 1]
+
+
+def align(
+    rule: Rule, arity: int, aux: Any, other: Rule, other_arity: int, other_aux: Any
+) -> Sequence[int] | None:
+    """Return which child of another node goes with each child of a node.
+
+    Dicts of all kinds pair by key; a deque's maxlen does not matter; any other
+    nodes pair if their rules and aux data are the same.
+
+    Returns:
+        The positions of the other's children in the order of the first, or None
+        if the two nodes do not pair.
+    """
+    if arity != other_arity:
+        return None
+    if rule.pairs_by_key and other.pairs_by_key:
+        places = {
+            key.key: place for place, key in enumerate(other.keys(other_aux, arity))
+        }
+        wanted = [key.key for key in rule.keys(aux, arity)]
+        return [places[k] for k in wanted] if places.keys() == {*wanted} else None
+    if rule is not other:
+        return None
+    if aux is other_aux or rule.match_aux(aux, other_aux):
+        return range(arity)
+    return None
+
+
+def _paired(a: Steps, i: int, b: Steps, j: int) -> list[tuple[int, int]] | None:
+    """Return the pairs of children of two nodes, None if the nodes do not pair."""
+    first, second = a.steps[i], b.steps[j]
+    if first is None or second is None:
+        return None
+    positions = align(*first, *second)
+    if positions is None:
+        return None
+    others = b.children(j)
+    ours = a.children(i)
+    return [(child, others[at]) for child, at in zip(ours, positions, strict=True)]
+
+
+def _places(first: Steps, second: Steps) -> Iterator[tuple[int, int, bool]]:
+    """Yield the places of two structures that have one path, and whether they pair.
+
+    They come from the root down and from right to left; below a pair that is none, or
+    that is of leaves, nothing more.
+    """
+    stack = [(first.root, second.root)]
+    while stack:
+        i, j = stack.pop()
+        pairs = _paired(first, i, second, j)
+        yield i, j, pairs is not None
+        stack += pairs or ()
+
+
+def is_prefix(a: Code, b: Code) -> bool:
+    """Return whether a structure is a prefix of another: leaves match anything."""
+    first, second = Steps(a), Steps(b)
+    places = _places(first, second)
+    return all(paired or first.steps[i] is None for i, _, paired in places)
+
+
+def common_suffix(a: Code, b: Code) -> Iterator[Step] | None:
+    """Return the smallest structure that both are prefixes of, None if there is none.
+
+    Where both have a node, it is the node of the first.
+    """
+    first, second = Steps(a), Steps(b)
+    backwards: list[Step] = []
+    for i, j, paired in _places(first, second):
+        if paired:
+            backwards.append(first.steps[i])
+        elif first.steps[i] is None:
+            backwards += reversed(second.subtree(j))
+        elif second.steps[j] is None:
+            backwards += reversed(first.subtree(i))
+        else:
+            return None
+    return reversed(backwards)
+
+
+def covering(prefix: Code, full: Code) -> list[int] | None:
+    """Return for each leaf of a structure which leaf of a prefix covers it.
+
+    None if it is no prefix. Nodes may pair that are not the very same, see `align`.
+    """
+    first, second = Steps(prefix), Steps(full)
+    ours, theirs = (
+        [*accumulate((step is None for step in steps), initial=0)]
+        for steps in (first.steps, second.steps)
+    )
+    found = [0] * theirs[-1]
+    stack = [(first.root, second.root)]
+    while stack:
+        i, j = stack.pop()
+        if first.steps[i] is None:
+            start, end = theirs[second.starts[j]], theirs[j + 1]
+            found[start:end] = [ours[i]] * (end - start)
+            continue
+        pairs = _paired(first, i, second, j)
+        if pairs is None:
+            return None
+        stack += pairs
+    return found
+
 
 Node: TypeAlias = "tuple[Rule, int, Any]"
 """A node of a structure."""
@@ -90,7 +244,7 @@ def differences(code: Code, tree: Any, view: View) -> list[Difference]:
         tree: What was given.
         view: The view to name the nodes of `tree` by.
     """
-    return _compare(code, tree, lambda path, node: None, view, _pair)
+    return _compare(code, tree, lambda path, node: None, view)
 
 
 def deeper(
@@ -110,7 +264,7 @@ def deeper(
         hint: What to do about it.
     """
     refuse = _refusing_nodes(view, is_leaf, hint)
-    return _compare(code, tree, refuse, view, _pair)
+    return _compare(code, tree, refuse, view)
 
 
 def changes(code: Code, tree: Any, view: View) -> list[Difference]:
@@ -120,7 +274,7 @@ def changes(code: Code, tree: Any, view: View) -> list[Difference]:
     it may be joined from structures of more than one registry.
     """
     refuse = _refusing_nodes(view, lambda path, node: False, "")
-    return _compare(code, tree, refuse, view, _match_equal)
+    return _compare(code, tree, refuse, view, exact=True)
 
 
 def _refusing_nodes(
@@ -134,16 +288,17 @@ def _refusing_nodes(
     return refuse
 
 
-def _pair(rule: Rule, arity: int, aux: Any, node: Any) -> Sequence[Any] | None:
-    return rule.match(aux, arity, node)
-
-
-def _match_equal(rule: Rule, arity: int, aux: Any, node: Any) -> Sequence[Any] | None:
-    """Return the children of a node, None if it does not flatten to this entry."""
+def _match(
+    rule: Rule, arity: int, aux: Any, node: Any, *, exact: bool
+) -> Sequence[Any] | None:
+    """Return the children of a node that matches, or that is the same if `exact`."""
     children = rule.match(aux, arity, node)
-    if children is None or type(node) is not rule.class_of(aux):
-        return None
-    return children if rule.same_aux(aux, rule.flatten(node)[1]) else None
+    if children is None or not exact:
+        return children
+    is_same = type(node) is rule.class_of(aux) and rule.same_aux(
+        aux, rule.flatten(node)[1]
+    )
+    return children if is_same else None
 
 
 def _compare(
@@ -151,7 +306,8 @@ def _compare(
     tree: Any,
     at_leaf: Callable[[KeyPath, Any], Difference | None],
     view: View,
-    pair: Callable[[Rule, int, Any, Any], Sequence[Any] | None],
+    *,
+    exact: bool = False,
 ) -> list[Difference]:
     found: list[Difference] = []
     stack: list[tuple[Any, Any]] = [((), tree)]
@@ -162,7 +318,7 @@ def _compare(
                 found += filter(None, (at_leaf(_path(slot), node),))
             continue
         rule, arity, aux = step
-        children = None if node is _SKIP else pair(rule, arity, aux, node)
+        children = None if node is _SKIP else _match(*step, node, exact=exact)
         if children is not None:
             keys = rule.keys(aux, arity)
             stack += [
@@ -177,33 +333,22 @@ def _compare(
 
 def code_differences(a: Code, b: Code) -> list[Difference]:
     """Return where two structures differ, none if they are equal."""
-    return _compare_codes(a, b, _unequal, between_leaves=True)
+    return _compare_codes(a, b, exact=True)
 
 
 def suffix_clashes(a: Code, b: Code) -> list[Difference]:
     """Return where both structures have nodes that do not pair."""
-    return _compare_codes(a, b, _unpaired, between_leaves=False)
+    return _compare_codes(a, b, exact=False)
 
 
-Paired: TypeAlias = "Callable[[Any, Any], Sequence[int] | None]"
+def _compare_codes(a: Code, b: Code, *, exact: bool) -> list[Difference]:
+    """Compare two structures node by node.
 
-
-def _unequal(first: Any, second: Any) -> Sequence[int] | None:
-    rule, arity, aux = first
-    other, other_arity, other_aux = second
-    if rule is not other or arity != other_arity or not rule.same_aux(aux, other_aux):
-        return None
-    return align(*first, *second)
-
-
-def _unpaired(first: Any, second: Any) -> Sequence[int] | None:
-    return align(*first, *second)
-
-
-def _compare_codes(
-    a: Code, b: Code, pair: Paired, *, between_leaves: bool
-) -> list[Difference]:
-    """Compare two structures node by node; a leaf against a node may count or not."""
+    Args:
+        a, b: The structures.
+        exact: Whether nodes have to be the same, not only to pair, and a leaf differs
+            from a node.
+    """
     first, second = Steps(a), Steps(b)
     found: list[Difference] = []
     stack: list[tuple[Any, int, int]] = [((), first.root, second.root)]
@@ -211,10 +356,10 @@ def _compare_codes(
         slot, i, j = stack.pop()
         one, other = first.steps[i], second.steps[j]
         if one is None or other is None:
-            if between_leaves and one is not other:
+            if exact and one is not other:
                 found.append(Difference(_path(slot), _say(one), _say(other)))
             continue
-        places = pair(one, other)
+        places = None if exact and not same_step(one, other) else align(*one, *other)
         if places is None:
             found.append(Difference(_path(slot), *_told_apart(one, other)))
             continue
@@ -229,10 +374,11 @@ def _compare_codes(
 
 
 def _say(step: Step) -> str:
+    """Return in words what a structure has at a place."""
     if step is None:
         return "a leaf"
     rule, arity, aux = step
-    return describe_node(rule, arity, aux)
+    return rule.describe(aux, arity)
 
 
 def _path(slot: Any) -> KeyPath:
@@ -242,7 +388,7 @@ def _path(slot: Any) -> KeyPath:
 def _difference(
     path: KeyPath, rule: Rule, arity: int, aux: Any, node: Any, view: View
 ) -> Difference:
-    expected = describe_node(rule, arity, aux)
+    expected = rule.describe(aux, arity)
     actual = describe(node, view)
     one, other = (rule, arity, aux), step_of(node, view)
     missing, extra = ([], []) if other is None else _key_changes(one, other)
@@ -277,7 +423,7 @@ def _changes(missing: list[Any], extra: list[Any]) -> str:
 
 def _told_apart(one: Node, other: Node) -> tuple[str, str]:
     """Describe two nodes that differ, with what tells them apart if need be."""
-    expected, actual = describe_node(*one), describe_node(*other)
+    expected, actual = _say(one), _say(other)
     if expected != actual:
         return expected, actual
     said = _contrast(one, other)
@@ -335,12 +481,7 @@ def describe(node: Any, view: View) -> str:
     step = step_of(node, view)
     if step is None:
         return f"a {class_name(type(node))} that cannot be flattened"
-    return describe_node(*step)
-
-
-def describe_node(rule: Rule, arity: int, aux: Any) -> str:
-    """Return a description of a node of a structure."""
-    return rule.describe(aux, arity)
+    return _say(step)
 
 
 def _hint(rule: Rule, node: Any, view: View) -> str:

@@ -1,27 +1,343 @@
-"""Visiting every node of a tree, from the top down and from the bottom up.
+"""Traversals: the leaves of a tree folded into one value, and every node visited.
 
-Owns the visitor and the walk over all nodes; neither recurses, so that depth
-costs nothing. For the arguments that most functions share see `map`.
+Owns the reductions, whose leaves come from `map`; the visitor; and the walk over all
+nodes. Neither of the last two recurses. For the arguments that most functions share
+see `map`.
 """
 
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from ..core.keypath import KeyPath
+from ..core.keypath import KeyPath, path_below
 from ..core.node import Rule
 from ..core.registry import GLOBAL
-from ..core.safely import type_name
+from ..core.walk import ROOT
 from ..errors import CycleError, StructureError
+from ..safely import MISSING, Missing, type_name
 from .context import Context, context_of
+from .map import tree_leaves
 
 
 if TYPE_CHECKING:
-    from ..core.aliases import IsLeaf
+    from ..core.node import IsLeaf
 
-__all__ = ["DELETE", "SKIP", "STOP", "Visit", "tree_visit", "tree_walk"]
+__all__ = [
+    "DELETE",
+    "SKIP",
+    "STOP",
+    "Visit",
+    "tree_all",
+    "tree_any",
+    "tree_max",
+    "tree_min",
+    "tree_reduce",
+    "tree_reduce_associative",
+    "tree_sum",
+    "tree_visit",
+    "tree_walk",
+]
+
+
+def tree_reduce(
+    function: Callable[[Any, Any], Any],
+    tree: Any,
+    initializer: Any = MISSING,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Fold the leaves from left to right, as `functools.reduce` does.
+
+    Args:
+        function: Takes the value so far and the next leaf.
+        tree: The tree.
+        initializer: The value to begin with; without it, the first leaf.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        TypeError: There are no leaves and no initializer.
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_reduce(lambda total, x: total + x, [1, (2, 3)])
+        6
+    """
+    leaves = tree_leaves(
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    )
+    if initializer is not MISSING:
+        return functools.reduce(function, leaves, initializer)
+    if not leaves:
+        raise TypeError("tree_reduce of a tree without leaves needs an initializer")
+    return functools.reduce(function, leaves)
+
+
+def tree_reduce_associative(
+    operation: Callable[[Any, Any], Any],
+    tree: Any,
+    *,
+    identity: Any = MISSING,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Fold the leaves in a balanced way, for an associative operation.
+
+    Each half is folded on its own, so sums of floats lose less and results of
+    independent halves do not wait for each other.
+
+    Args:
+        operation: Takes two values; must be associative.
+        tree: The tree.
+        identity: The result for a tree without leaves.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        TypeError: There are no leaves and no identity.
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_reduce_associative(lambda x, y: f"({x}{y})", ["a", "b", "c"])
+        '(a(bc))'
+
+    The idea is that of `jax.tree_util.tree_reduce_associative`.
+    """
+    leaves = tree_leaves(
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    )
+    if leaves:
+        return _fold_halves(operation, leaves)
+    if identity is MISSING:
+        raise TypeError(
+            "tree_reduce_associative of a tree without leaves needs an identity"
+        )
+    return identity
+
+
+def _fold_halves(operation: Callable[[Any, Any], Any], values: list[Any]) -> Any:
+    if len(values) == 1:
+        return values[0]
+    half = len(values) // 2
+    return operation(
+        _fold_halves(operation, values[:half]), _fold_halves(operation, values[half:])
+    )
+
+
+def tree_all(
+    tree: Any,
+    *,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> bool:
+    """Return whether all leaves are true; stops at the first that is not.
+
+    Args:
+        tree: The tree.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_all({"a": True, "b": [1, 0]}), lw.tree_all([])
+        (False, True)
+    """
+    return all(
+        tree_leaves(
+            tree,
+            is_leaf,
+            is_leaf_takes_path=is_leaf_takes_path,
+            none_is_leaf=none_is_leaf,
+            namespace=namespace,
+        )
+    )
+
+
+def tree_any(
+    tree: Any,
+    *,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> bool:
+    """Return whether any leaf is true; stops at the first that is.
+
+    Args:
+        tree: The tree.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_any({"a": False, "b": [1, 0]}), lw.tree_any([])
+        (True, False)
+    """
+    return any(
+        tree_leaves(
+            tree,
+            is_leaf,
+            is_leaf_takes_path=is_leaf_takes_path,
+            none_is_leaf=none_is_leaf,
+            namespace=namespace,
+        )
+    )
+
+
+def tree_sum(
+    tree: Any,
+    start: Any = 0,
+    *,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Add up the leaves, from left to right.
+
+    Args:
+        tree: The tree.
+        start: The value to begin with; a str or bytes joins the leaves.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_sum({"a": 1, "b": [2, 3]}), lw.tree_sum(["x", ("y",)], start="")
+        (6, 'xy')
+    """
+    leaves = tree_leaves(
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    )
+    if isinstance(start, str | bytes | bytearray):
+        return start + type(start)().join(leaves)  # type: ignore[operator]
+    return sum(leaves, start)
+
+
+def tree_max(
+    tree: Any,
+    *,
+    default: Any = MISSING,
+    key: Callable[[Any], Any] | None = None,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Return the largest leaf, the first of several.
+
+    Args:
+        tree: The tree.
+        default: The result for a tree without leaves.
+        key: What to compare leaves by.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        ValueError: There are no leaves and no default.
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_max({"a": 1, "b": [3, 2]}), lw.tree_max([], default=0)
+        (3, 0)
+    """
+    leaves = tree_leaves(
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    )
+    return _extreme(max, "tree_max", leaves, default, key)
+
+
+def tree_min(
+    tree: Any,
+    *,
+    default: Any = MISSING,
+    key: Callable[[Any], Any] | None = None,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Return the smallest leaf, the first of several.
+
+    Args:
+        tree: The tree.
+        default: The result for a tree without leaves.
+        key: What to compare leaves by.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        ValueError: There are no leaves and no default.
+        CycleError: The tree contains itself.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_min({"a": 3, "b": [1, 2]})
+        1
+    """
+    leaves = tree_leaves(
+        tree,
+        is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    )
+    return _extreme(min, "tree_min", leaves, default, key)
+
+
+def _extreme(
+    choose: Callable[..., Any],
+    name: str,
+    leaves: list[Any],
+    default: Any | Missing,
+    key: Callable[[Any], Any] | None,
+) -> Any:
+    if leaves:
+        return choose(leaves, key=key)
+    if default is MISSING:
+        raise ValueError(f"{name} of a tree without leaves needs a default")
+    return default
+
+
+# --------------------------------------------------------------------------- every node
 
 
 class Visit(enum.Enum):
@@ -57,19 +373,19 @@ Visitor = Callable[[Any, KeyPath, Any], Any]
 class _Frame:
     """A node that is being visited: its children, and the results so far."""
 
-    __slots__ = ("aux", "children", "done", "key", "keys", "node", "put", "rule")
+    __slots__ = ("aux", "children", "done", "keys", "node", "path", "put", "rule")
 
-    def __init__(self, node: Any, key: Any, rule: Rule, put: int) -> None:
+    def __init__(self, node: Any, path: KeyPath, rule: Rule, put: int) -> None:
         self.put = put  # how many nodes on the way here `enter` has made
         children, self.aux = rule.flatten(node)
         self.node = node
-        self.key = key
+        self.path = path
         self.rule = rule
         self.children = children
         self.keys = rule.keys(self.aux, len(children))
         self.done: list[Any] = []
 
-    def rebuilt(self, path: KeyPath) -> Any:
+    def rebuilt(self) -> Any:
         """Return the node with its visited children; itself if nothing changed."""
         if len(self.done) == len(self.children) and all(
             new is old for new, old in zip(self.done, self.children, strict=True)
@@ -77,9 +393,9 @@ class _Frame:
             return self.node
         if DELETE not in map(_marks, self.done):
             return self.rule.unflatten(self.aux, self.done)
-        return self._without_deleted(path)
+        return self._without_deleted()
 
-    def _without_deleted(self, path: KeyPath) -> Any:
+    def _without_deleted(self) -> Any:
         rule = self.rule
         if rule.is_mapping:
             items = rule.items(self.node)
@@ -92,9 +408,9 @@ class _Frame:
         if not rule.is_sequence:
             kind = type_name(self.node)
             raise StructureError(
-                f"a child of the {kind} at {path.where()} cannot be deleted: only "
+                f"a child of the {kind} at {self.path.where()} cannot be deleted: only "
                 "lists, tuples, deques and dicts can change their number of children",
-                path=path,
+                path=self.path,
             )
         kept = [child for child in self.done if child is not DELETE]
         return rule.from_items(rule.rest(self.node), kept)
@@ -181,7 +497,7 @@ class _Visiting:
 
     def run(self) -> Any:
         """Visit the tree."""
-        result = self._arrive(self.tree, None)
+        result = self._arrive(self.tree, ROOT)
         while self.frames:
             frame = self.frames[-1]
             place = len(frame.done)
@@ -191,20 +507,16 @@ class _Visiting:
             if place == len(frame.children):
                 result = self._depart(frame)
             else:
-                result = self._arrive(frame.children[place], frame.keys[place])
+                path = path_below(frame.path, frame.keys[place])
+                result = self._arrive(frame.children[place], path)
             if result is not _BELOW and self.frames:
                 self.frames[-1].done.append(result)
         if result is DELETE:
             raise StructureError("the root of a tree cannot be deleted", path=KeyPath())
         return result
 
-    def _path(self, *more: Any) -> KeyPath:
-        keys = [frame.key for frame in self.frames[1:]]
-        return KeyPath((*keys, *more))
-
-    def _arrive(self, node: Any, key: Any) -> Any:
+    def _arrive(self, node: Any, path: KeyPath) -> Any:
         """Enter a node: it is either done at once, or the next one to go through."""
-        path = self._path(key) if self.frames else KeyPath()
         put = self.frames[-1].put if self.frames else 0
         answer = self._ask(self.enter, node, path)
         if answer is DELETE:
@@ -223,7 +535,7 @@ class _Visiting:
         _enter(node, path, self.on_path)
         if put > self.most_put:
             self._check_depth(path)
-        self.frames.append(_Frame(node, key, rule, put))
+        self.frames.append(_Frame(node, path, rule, put))
         return _BELOW
 
     def _check_depth(self, path: KeyPath) -> None:
@@ -245,11 +557,9 @@ class _Visiting:
 
     def _depart(self, frame: _Frame) -> Any:
         """Leave a node whose children are all done."""
-        path = self._path()
         self.frames.pop()
         self.on_path.discard(id(frame.node))
-        node = frame.rebuilt(path)
-        return self._ask(self.leave, node, path)
+        return self._ask(self.leave, frame.rebuilt(), frame.path)
 
     def _ask(self, visitor: Visitor | None, node: Any, path: KeyPath) -> Any:
         """Ask a visitor; `STOP` means that the node stays as it is."""
@@ -328,27 +638,27 @@ def tree_walk(
         ['a'][0] 1
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    stack: list[tuple[Any, Any, bool]] = [((), tree, False)]
+    stack: list[tuple[KeyPath, Any, bool]] = [(ROOT, tree, False)]
     on_path: set[int] = set()
     while stack:
-        keys, node, leaving = stack.pop()
+        path, node, leaving = stack.pop()
         if leaving:
             on_path.discard(id(node))
             if bottom_up:
-                yield KeyPath(keys), node
+                yield path, node
             continue
-        rule = context.rule_of(node, KeyPath(keys))
+        rule = context.rule_of(node, path)
         if rule is None:
-            yield KeyPath(keys), node
+            yield path, node
             continue
-        _enter(node, KeyPath(keys), on_path)
+        _enter(node, path, on_path)
         if not bottom_up:
-            yield KeyPath(keys), node
+            yield path, node
         children, aux = rule.flatten(node)
-        names = rule.keys(aux, len(children))
-        stack.append((keys, node, True))
+        keys = rule.keys(aux, len(children))
+        stack.append((path, node, True))
         below = [
-            ((*keys, name), child, False)
-            for name, child in zip(names, children, strict=True)
+            (path_below(path, key), child, False)
+            for key, child in zip(keys, children, strict=True)
         ]
         stack += reversed(below)

@@ -1,0 +1,320 @@
+"""Broadcasting and transposing: `leafwise.ops.reshape`."""
+
+import functools
+from collections import OrderedDict, deque
+
+import pytest
+
+import leafwise as lw
+
+
+FULL = ("a1", {"k1": "a2", "k2": "a3"})
+
+
+@pytest.mark.parametrize(
+    ("prefix", "spread"),
+    [
+        ((None, {"k1": None, "k2": 0}), (None, {"k1": None, "k2": 0})),
+        ((None, 0), (None, {"k1": 0, "k2": 0})),
+        (0, (0, {"k1": 0, "k2": 0})),
+        (None, (None, {"k1": None, "k2": None})),
+    ],
+    ids=["whole", "prefix", "bare leaf", "bare None"],
+)
+def test_axes_as_in_vmap(prefix, spread):
+    """The prefix trees of the jax note, with None as a leaf."""
+    assert lw.tree_broadcast_prefix(prefix, FULL, none_is_leaf=True) == spread
+    flat = lw.broadcast_prefix(prefix, FULL, none_is_leaf=True)
+    assert flat == lw.tree_leaves(spread, none_is_leaf=True)
+
+
+def test_none_is_a_node_by_default():
+    """Without `none_is_leaf`, None covers only None."""
+    assert lw.tree_broadcast_prefix((None, 0), (None, [1, 2])) == (None, [0, 0])
+    with pytest.raises(lw.StructureError) as error:
+        lw.tree_broadcast_prefix((None, 0), FULL)
+    assert str(error.value) == (
+        "prefix_tree is not a prefix of full_tree, in 1 place:\n"
+        "  at [0]: expected None, got leaf 'a1' (str)\n"
+        "hint: the expected None is a node without children; none_is_leaf=True makes "
+        "it a leaf"
+    )
+
+
+def test_leaves_of_the_prefix_may_be_trees():
+    """With `is_leaf`, a whole tuple is repeated as one leaf."""
+    spread = lw.tree_broadcast_prefix([(0, 1)], [{"a": 1, "b": 2}], is_leaf=tuple)
+    assert spread == [{"a": (0, 1), "b": (0, 1)}]
+    assert lw.broadcast_prefix([(0, 1)], [[1, 2]], is_leaf=tuple) == [(0, 1)] * 2
+
+
+def test_the_result_has_the_containers_of_the_full_tree():
+    """Dicts of other kinds and order, and deques of another maxlen, stay theirs."""
+    full = OrderedDict(b=[1, 2], a=3)
+    spread = lw.tree_broadcast_prefix({"a": "A", "b": "B"}, full)
+    assert spread == OrderedDict(b=["B", "B"], a="A")
+    assert type(spread) is OrderedDict
+    assert lw.broadcast_prefix({"a": "A", "b": "B"}, full) == ["B", "B", "A"]
+    assert lw.broadcast_prefix(full | {"b": 0, "a": 9}, {"a": 1, "b": 2}) == [9, 0]
+    assert lw.tree_broadcast_prefix(deque([1]), deque([[2]], 5)).maxlen == 5
+
+
+def test_keys_without_an_order_pair_by_key():
+    """Dicts with unordered keys keep each its own order."""
+    one, other = frozenset({1}), frozenset({2})
+    full = {other: [1, 2], one: 3}
+    assert lw.broadcast_prefix({one: "1", other: "2"}, full) == ["2", "2", "1"]
+
+
+def test_all_places_are_reported():
+    """`prefix_errors` has every place, and none for a prefix."""
+    errors = lw.prefix_errors(
+        {"a": [0], "b": (1,), "c": 2}, {"a": 0, "b": [1], "c": []}
+    )
+    assert [*map(str, errors)] == [
+        "at ['a']: expected list of length 1, got leaf 0 (int)",
+        "at ['b']: expected tuple of length 1, got list of length 1",
+    ]
+    assert lw.prefix_errors(0, FULL) == []
+
+
+def test_common_broadcasting():
+    """Each tree is grown where the other goes deeper, and keeps its own nodes."""
+    one, other = lw.tree_broadcast_common(
+        {"a": 1, "b": (2, 3)}, OrderedDict(b=4, a=[5, 6])
+    )
+    assert one == {"a": [1, 1], "b": (2, 3)}
+    assert other == OrderedDict(b=(4, 4), a=[5, 6])
+    assert type(other) is OrderedDict
+    flat = lw.broadcast_common({"a": 1, "b": (2, 3)}, OrderedDict(b=4, a=[5, 6]))
+    assert flat == ([1, 1, 2, 3], [5, 6, 4, 4])
+
+
+def test_mapping_over_trees_that_cover_each_other():
+    """Any number of trees are spread over each other."""
+    tree = lw.tree_broadcast_map(
+        lambda *xs: xs, [1, (2, 3)], 10, [(100, 200), 300], [0, 0]
+    )
+    assert tree == [
+        ((1, 10, 100, 0), (1, 10, 200, 0)),
+        ((2, 10, 300, 0), (3, 10, 300, 0)),
+    ]
+    assert lw.tree_broadcast_map(abs, [-1]) == [1]
+    assert lw.tree_broadcast_map(lambda x, y: (x, y), None, None) is None
+
+
+class Pair:
+    """A node that counts how often its children are asked for."""
+
+    def __init__(self, *children):
+        self.children = children
+        self.asked = 0
+
+    def flat(self):
+        """Return the children, as a flatten function does."""
+        self.asked += 1
+        return self.children, None
+
+
+lw.register_pytree_node(Pair, Pair.flat, lambda _, children: Pair(*children))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lw.broadcast_common,
+        lw.broadcast_prefix,
+        lw.tree_broadcast_common,
+        lw.tree_broadcast_prefix,
+        functools.partial(lw.tree_broadcast_map, lambda *row: row),
+    ],
+)
+def test_each_tree_is_flattened_once(function):
+    """A class may do much to tell its children."""
+    tree = Pair(1, [2]), Pair(3, 4)
+    other = Pair(Pair(5, 6), [7]), Pair(8, {"a": 9})
+    function(tree, other)
+    nodes = [*tree, *other, other[0].children[0]]
+    engine = 1  # may look once when it compiles
+    assert all(1 <= node.asked <= 1 + engine for node in nodes)
+
+
+def test_trees_without_a_common_structure():
+    """The error names the tree and the place."""
+    with pytest.raises(lw.StructureError) as error:
+        lw.tree_broadcast_map(max, [1, [2]], 3, [1, (2,)])
+    assert str(error.value) == (
+        "tree 2 has no common structure with those before it, in 1 place:\n"
+        "  at [1]: expected list of length 1, got tuple of length 1"
+    )
+    assert error.value.tree_index == 2
+    with pytest.raises(lw.StructureError, match="no common suffix"):
+        lw.tree_structure([1]).broadcast_to_common_suffix(lw.tree_structure((1,)))
+
+
+def test_exceptions_in_a_broadcast_map_have_the_path():
+    """The note names the place in the common structure."""
+    with pytest.raises(ZeroDivisionError) as error:
+        lw.tree_broadcast_map(lambda x, y: x / y, {"a": [1, 2]}, {"a": 0})
+    assert error.value.__notes__ == ["at key path ['a'][0]"]
+
+
+def test_equality_errors():
+    """Structures are compared, leaves are not."""
+    assert lw.equality_errors({"a": 1}, {"a": 2}) == []
+    (difference,) = lw.equality_errors({"a": 1}, OrderedDict(a=1))
+    assert str(difference) == (
+        "at the root: expected dict with keys 'a', got OrderedDict with keys 'a'"
+    )
+    (difference,) = lw.equality_errors([None], [None, None])
+    assert (difference.expected, difference.actual) == (
+        "list of length 1",
+        "list of length 2",
+    )
+
+
+# --------------------------------------------------------------------------- inside out
+
+
+PAIR = lw.tree_structure((0, 0))
+TRIPLE = lw.tree_structure([0, 0, 0])
+
+
+def test_transpose():
+    """A list of pairs becomes a pair of lists."""
+    assert lw.tree_transpose(TRIPLE, PAIR, [(1, 2), (3, 4), (5, 6)]) == (
+        [1, 3, 5],
+        [2, 4, 6],
+    )
+    assert lw.tree_transpose(TRIPLE, None, [(1, 2), (3, 4), (5, 6)])[1] == [2, 4, 6]
+
+
+def test_a_tree_of_the_wrong_shape_is_refused():
+    """The right number of leaves is not enough."""
+    with pytest.raises(lw.StructureError) as error:
+        lw.tree_transpose(TRIPLE, PAIR, [(1, 2, 3), (4, 5, 6)])
+    assert str(error.value) == (
+        "the tree does not have the structure of the treedef, in 1 place:\n"
+        "  at the root: expected list of length 3, got list of length 2"
+    )
+    with pytest.raises(lw.StructureError) as error:
+        lw.tree_transpose(TRIPLE, PAIR, [(1, 2), (3, 4), [5, 6]])
+    assert str(error.value) == (
+        "the tree does not have the inner structure at each outer leaf, in 1 place:\n"
+        "  at [2]: expected tuple of length 2, got list of length 2\n"
+        "hint: a list and a tuple are different nodes; convert one of them"
+    )
+    with pytest.raises(lw.StructureError) as error:
+        lw.tree_transpose(TRIPLE, None, [(1, 2), ((3,), 4), (5, 6)])
+    assert str(error.value) == (
+        "the tree does not have the inner structure at each outer leaf, in 1 place:\n"
+        "  at [1][0]: expected a leaf, got tuple of length 1\n"
+        "hint: the inner structure is that of the first one; pass it as a treedef to "
+        "allow anything at its leaves"
+    )
+
+
+def test_containers_at_the_leaves_are_moved_whole():
+    """Where both structures are given, what stands at their leaves may be anything."""
+    square = lw.tree_structure([0, 0])
+    boxes = [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]
+    assert lw.tree_transpose(square, square, boxes) == [
+        [[1, 2], [5, 6]],
+        [[3, 4], [7, 8]],
+    ]
+    assert lw.tree_transpose(TRIPLE, PAIR, [(1, 2), ((3,), 4), (5, 6)]) == (
+        [1, (3,), 5],
+        [2, 4, 6],
+    )
+    for f in (lw.tree_transpose_map, lw.tree_transpose_map_with_path):
+        deeper = f(
+            lambda *x: (x[-1], [x[-1]] * x[-1]), {"a": 1, "b": 2}, inner_treedef=PAIR
+        )
+        assert deeper == ({"a": 1, "b": 2}, {"a": [1], "b": [2, 2]})
+
+
+@pytest.mark.parametrize("is_leaf", [list, lambda node: isinstance(node, list)])
+def test_is_leaf_says_where_the_inner_structure_ends(is_leaf):
+    """It is asked of what the inner structure is taken from, and of all the others."""
+    tree = ((1, [2, 3]), (4, []))
+    assert lw.tree_transpose(PAIR, None, tree, is_leaf) == ((1, 4), ([2, 3], []))
+    assert lw.tree_transpose_map(lambda x: (x, [x] * x), (1, 2), is_leaf=is_leaf) == (
+        (1, 2),
+        ([1], [2, 2]),
+    )
+    with pytest.raises(lw.StructureError, match=r"at \[1\]\[0\]: expected a leaf, got"):
+        lw.tree_transpose(PAIR, None, ((1, [2]), ((4,), [])), is_leaf)
+
+
+def test_structures_of_two_modes_are_not_turned():
+    """Two None modes, or two namespaces, are refused before anything is called."""
+    other = lw.tree_structure((0, 0), none_is_leaf=True)
+    one, two = (
+        lw.tree_structure((0, 0), namespace=lw.namespace(name).name)
+        for name in ("transpose.one", "transpose.two")
+    )
+    called = []
+    for outer, inner in ((PAIR, other), (other, PAIR), (one, two)):
+        with pytest.raises(
+            lw.TreeDefError, match=r"^tree_transpose takes treedefs of one"
+        ):
+            lw.tree_transpose(outer, inner, ((1, 2), (3, 4)))
+        options = {"none_is_leaf": outer.none_is_leaf, "namespace": outer.namespace}
+        with pytest.raises(lw.TreeDefError, match=r"^tree_transpose_map takes"):
+            lw.tree_transpose_map(called.append, (1, 2), inner_treedef=inner, **options)
+    with pytest.raises(
+        TypeError, match=r"^tree_transpose_map takes treedefs .* got int"
+    ):
+        lw.tree_transpose_map(called.append, (1, 2), inner_treedef=3)
+    assert called == []
+    for outer, inner in ((PAIR, one), (one, PAIR)):
+        assert lw.tree_transpose(outer, inner, ((1, 2), (3, 4))) == ((1, 3), (2, 4))
+
+
+def test_structures_without_leaves():
+    """Without outer leaves the inner structure must be given."""
+    empty = lw.tree_structure([])
+    assert lw.tree_transpose(empty, PAIR, []) == ([], [])
+    assert lw.tree_transpose(PAIR, empty, ([], [])) == []
+    with pytest.raises(lw.StructureError, match=r"has no leaves, so the inner"):
+        lw.tree_transpose(empty, None, [])
+    with pytest.raises(TypeError, match=r"^tree_transpose takes treedefs .* got list"):
+        lw.tree_transpose([0], PAIR, [])
+
+
+def test_transpose_map():
+    """What a function returns is turned out."""
+    low, high = lw.tree_transpose_map(lambda x: (x, x + 1), {"b": 1, "a": [2]})
+    assert (low, high) == ({"b": 1, "a": [2]}, {"b": 2, "a": [3]})
+    assert list(low) == ["b", "a"]
+    made = lw.tree_transpose_map(
+        lambda x, y: {"sum": x + y, "both": [x, y]}, (1, 2), (3, 4)
+    )
+    assert made == {"sum": (4, 6), "both": [(1, 2), (3, 4)]}
+    with pytest.raises(lw.StructureError, match="inner structure"):
+        lw.tree_transpose_map(lambda x: (x,) * x, [1, 2])
+    assert lw.tree_transpose_map(lambda x: x, [], inner_treedef=PAIR) == ([], [])
+    paths = lw.tree_transpose_map_with_path(
+        lambda p, x, y: (str(p), y),
+        [1],
+        [[2]],
+        inner_treedef=lw.tree_structure((0, [0])),
+    )
+    assert paths == (["[0]"], [[2]])
+
+
+def test_unzip():
+    """A tree of n-tuples becomes n trees; anything else is named."""
+    assert lw.tree_unzip([(1, 2), {"a": (3, 4)}], 2) == ([1, {"a": 3}], [2, {"a": 4}])
+    assert lw.tree_unzip((1, 2), 2) == (1, 2)
+    assert lw.tree_unzip([], 3) == ([], [], [])
+    nested = ((1, 2), (3, 4))
+    assert lw.tree_unzip(nested, 2) == ((1, 2), (3, 4))
+    innermost = lw.tree_unzip(nested, 2, is_leaf=lambda x: x in ((1, 2), (3, 4)))
+    assert innermost == ((1, 3), (2, 4))
+    with pytest.raises(lw.StructureError) as error:
+        lw.tree_unzip({"a": (1, 2), "b": [3]}, 2)
+    assert str(error.value) == (
+        "the tree does not end in 2-tuples, in 1 place:\n"
+        "  at ['b'][0]: expected tuple of length 2, got leaf 3"
+    )

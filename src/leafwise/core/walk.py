@@ -665,7 +665,7 @@ def coverage(prefix: Code, full: Code) -> list[int] | None:
 
 
 def same_step(step: Any, other: Any) -> bool:
-    """Return whether a step is the very same as another, which may be a leaf."""
+    """Return whether two steps are the very same node."""
     if other is None or step[0] is not other[0] or step[1] != other[1]:
         return False
     return bool(step[0].same_aux(step[2], other[2]))

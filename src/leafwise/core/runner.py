@@ -87,7 +87,7 @@ class _Hooks:
             compiler may be tracing that call.
         runner: The runner of new treedefs.
         observe: Told of each tree that was walked: takes the tree, its leaves, its
-            treedef and the view.
+            treedef, the view, and the predicate that was asked, if one was.
         reader: Told of each node that is read slowly: takes its shape and the name of
             the attribute in which nodes keep the aux data that they had last; returns
             a function from a node to its children and aux data, or None.
@@ -98,7 +98,7 @@ class _Hooks:
     def __init__(self) -> None:
         self.begin: Callable[[], object] | None = None
         self.runner = reference
-        self.observe: Callable[[Any, list[Any], Any, Any], None] | None = None
+        self.observe: Callable[..., None] | None = None
         self.reader: Callable[[Any, str], Callable[[Any], Any] | None] | None = None
 
 

@@ -9,7 +9,7 @@ the engine first, to the walk if the engine does not know them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import UnionType
+from types import FunctionType, UnionType
 from typing import TYPE_CHECKING, Any
 
 from ..core.auxdata import described
@@ -84,9 +84,8 @@ class Context:
         """Return leaves and treedef of a tree, by the fastest way that is known."""
         view, stop = self.view, self.stop
         if stop is not None:
-            if not isinstance(stop, View):
-                leaves, code = flatten(tree, view, stop)
-                return leaves, make_treedef(code, len(leaves), view)
+            if type(stop) is not View:
+                return self._flatten_asking(tree)
             view = stop
         cls = type(tree)
         hot = view.hot.get(cls)
@@ -101,6 +100,22 @@ class Context:
         observe = hooks.observe
         if observe is not None:
             observe(tree, leaves, treedef, view)
+        return leaves, treedef
+
+    def _flatten_asking(self, tree: Any) -> tuple[list[Any], PyTreeDef]:
+        """Return leaves and treedef of a tree, where a predicate has to be asked."""
+        view, stop = self.view, self.stop
+        asks_paths = type(stop) is PathPredicate
+        asked = None if asks_paths else view.asked.get(type(tree))
+        if asked is not None:
+            found = asked(tree, stop)
+            if found is not None:
+                return found
+        leaves, code = flatten(tree, view, stop)
+        treedef = make_treedef(code, len(leaves), view)
+        observe = hooks.observe
+        if observe is not None and code and not asks_paths:
+            observe(tree, leaves, treedef, view, stop)
         return leaves, treedef
 
     def columns(
@@ -270,6 +285,8 @@ def stopping_context(view: View, is_leaf: IsLeaf, takes_path: bool = False) -> C
     Raises:
         TypeError: `is_leaf` is neither a predicate, nor a type, nor types.
     """
+    if type(is_leaf) is FunctionType:  # as most are: nothing to find out
+        return Context(view, PathPredicate(is_leaf) if takes_path else is_leaf)
     stops: Any = is_leaf if type(is_leaf) is tuple else (is_leaf,)
     if is_leaf is None or not all(type(cls) is type for cls in stops):
         return Context(view, predicate(is_leaf, takes_path))

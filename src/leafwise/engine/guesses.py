@@ -15,7 +15,7 @@ from typing import Any, Final
 from ..core.registry import View
 from .asking import Asking
 from .compiled import Compiled
-from .inline import MAX_MISSES, MAX_REST, InlineCache
+from .inline import MAX_MISSES, MAX_REST, InlineCache, told_by
 
 
 __all__ = ["Guesses"]
@@ -32,6 +32,9 @@ class _Guess:
 
     Attributes:
         functions: The compiled structures, each with its function.
+        ways: Where this is called from; a function that was right for long is put there
+            instead, until it is wrong.
+        key: Under which key.
         last: The structure that was found last.
         after: What came after which structure.
         hits: How often in a row the guess was right.
@@ -39,10 +42,23 @@ class _Guess:
         rest: How many calls to leave to the walk.
     """
 
-    __slots__ = ("after", "functions", "hits", "last", "misses", "rest")
+    __slots__ = (
+        "after",
+        "functions",
+        "hits",
+        "key",
+        "last",
+        "misses",
+        "rest",
+        "ways",
+    )
 
-    def __init__(self, functions: dict[Compiled, Asking]) -> None:
+    def __init__(
+        self, functions: dict[Compiled, Asking], ways: dict[Any, Asking], key: Any
+    ) -> None:
         self.functions = functions
+        self.ways = ways
+        self.key = key
         self.last: Compiled | None = None
         self.after: dict[Compiled | None, Compiled] = {}
         self.hits = self.misses = self.rest = 0
@@ -65,6 +81,8 @@ class _Guess:
             self.last = compiled
             self.misses = 0
             self.hits += 1
+            if self.hits >= _SETTLED_AFTER and self.expected() is compiled:
+                self.ways[self.key] = function
         return found
 
     def saw(self, compiled: Compiled) -> None:
@@ -116,16 +134,26 @@ class Guesses(InlineCache):
     def dispatch(self) -> None:
         self.is_choosing = True
         self.tell = self.teller()
-        key_of, way_to = self.key_of, self.ways.get
+        tell, ways = self.tell, self.ways
 
         def choose(tree: Any, ask: Any) -> tuple[list[Any], Any] | None:
-            try:
-                way = way_to(key_of(tree, ask))
+            try:  # as `key_of` does
+                code = id(ask.__code__) if type(ask) is FunctionType else None
+                way = ways[code, tell(tree)]
             except Exception:
                 return None
-            return None if way is None else way(tree, ask)
+            return way(tree, ask)
 
         self.table[self.cls] = choose
+
+    def teller(self) -> Callable[[Any], Any]:
+        """Return `len` of a mapping if it tells as much as all its keys."""
+        tell = super().teller()
+        if tell is tuple:
+            told = {(made.plan.root.arity, told_by(made, tell)) for made in self.functions}
+            lengths = {arity for arity, _ in told}
+            return len if len(lengths) == len(told) else tell
+        return tell
 
     def key_of(self, tree: Any, ask: Any) -> Any:
         """Return what guesses are kept under."""
@@ -156,5 +184,5 @@ class Guesses(InlineCache):
             if len(self.known) >= _MAX_GUESSES:
                 self.known.clear()
                 self.ways.clear()
-            guess = self.known[key] = self.ways[key] = _Guess(self.functions)
+            guess = self.known[key] = self.ways[key] = _Guess(self.functions, self.ways, key)
         guess.saw(compiled)

@@ -13,7 +13,7 @@ from ..core.registry import View
 from .compiled import Compiled, Flatten
 
 
-__all__ = ["MAX_MISSES", "MAX_REST", "InlineCache"]
+__all__ = ["MAX_MISSES", "MAX_REST", "InlineCache", "told_by"]
 
 _MAX_KEYS = 16
 _MAX_FUNCTIONS = 48
@@ -142,7 +142,7 @@ class InlineCache:
         tell = self.teller()
         alike: dict[Any, list[Flatten]] = {}
         for compiled, function in self.functions.items():
-            alike.setdefault(_told(compiled, tell), []).append(function)
+            alike.setdefault(told_by(compiled, tell), []).append(function)
         found = {mark: _in_turn(functions) for mark, functions in alike.items()}
         self.table[self.cls] = self._dispatcher(tell, found.get)
 
@@ -190,7 +190,7 @@ class InlineCache:
             self.table[self.cls] = pause
 
 
-def _told(compiled: Compiled, tell: Callable[[Any], Any]) -> Any:
+def told_by(compiled: Compiled, tell: Callable[[Any], Any]) -> Any:
     """Return what the root of a structure is told apart by."""
     root = compiled.plan.root
     if tell is type:

@@ -135,8 +135,13 @@ class Context:
         Raises:
             StructureError: A further tree does not have the structure of the first.
         """
-        hot = self.view.hot.get(type(tree)) if self.stop is None else None
-        found = None if hot is None else hot(tree)  # as `flatten` does, a call less
+        stop, found = self.stop, None  # as `flatten` does, with fewer calls
+        if stop is None:
+            hot = self.view.hot.get(type(tree))
+            found = None if hot is None else hot(tree)
+        elif type(stop) is FunctionType:
+            asked = self.view.asked.get(type(tree))
+            found = None if asked is None else asked(tree, stop)
         leaves, treedef = self.flatten(tree) if found is None else found
         if not rest and not with_paths:
             return [leaves], treedef
@@ -266,6 +271,8 @@ def context_of(
         view = view_of(namespace, none_is_leaf)
     if is_leaf is None:
         return view.context or plain_context(view)
+    if type(is_leaf) is FunctionType and not takes_path:
+        return Context(view, is_leaf)
     return stopping_context(view, is_leaf, takes_path)
 
 
@@ -285,8 +292,6 @@ def stopping_context(view: View, is_leaf: IsLeaf, takes_path: bool = False) -> C
     Raises:
         TypeError: `is_leaf` is neither a predicate, nor a type, nor types.
     """
-    if type(is_leaf) is FunctionType:  # as most are: nothing to find out
-        return Context(view, PathPredicate(is_leaf) if takes_path else is_leaf)
     stops: Any = is_leaf if type(is_leaf) is tuple else (is_leaf,)
     if is_leaf is None or not all(type(cls) is type for cls in stops):
         return Context(view, predicate(is_leaf, takes_path))

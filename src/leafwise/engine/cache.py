@@ -15,10 +15,9 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final
 
 from ..core.registry import EMPTY, Layer, View, layers
-from ..core.runner import Runner, hooks, reference
-from ..core.safely import Guard
 from ..core.treedef import make_treedef
-from ..core.walk import Begun, go_on
+from ..core.walk import Begun, Runner, go_on, hooks, reference
+from ..safely import Guard
 from .asking import MAX_DEPTH
 from .compiled import Compiled
 from .emit import reader_after

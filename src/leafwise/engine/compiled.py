@@ -14,9 +14,8 @@ from typing import Any, Final, TypeAlias
 
 from ..core.keypath import KeyPath
 from ..core.registry import Mode, View
-from ..core.runner import Runner, reference
 from ..core.treedef import PyTreeDef
-from ..core.walk import Begun, leaf_paths
+from ..core.walk import Begun, Runner, leaf_paths, reference
 from .asking import Asking, Places, commonest, emit_asking
 from .emit import compile_text, forget_files
 from .flatten import FEW_LEAVES, emit_flatten, emit_flatten_up_to

@@ -10,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from alike import LEAVES, Layer, Node, Pair, outcome, told, told_treedef, trees, variants
+from alike import (
+    LEAVES,
+    Layer,
+    Node,
+    Pair,
+    outcome,
+    told,
+    told_treedef,
+    trees,
+    variants,
+)
 from leafwise.engine.asking import MAX_DEPTH, emit_asking
 from leafwise.engine.cache import engine
 from leafwise.engine.plan import make_plan

@@ -6,18 +6,17 @@ one, or what has the type of one, so it may answer either way there; of a node i
 say no.
 
 Where a tree turns out to be another one, what was asked cannot be asked again. So the
-function raises, and from the line and the local variables it can be told where the walk
-would be by now: which leaves it would have, and what is left of the nodes above. It goes
-on from there. The same holds for the path in an error that the predicate raises.
+function raises, and the line and the local variables tell where the walk would be by
+now: which leaves it would have, and what is left of the nodes above. It goes on from
+there. The path in an error that the predicate raises is found in the same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from types import CodeType, TracebackType
 from typing import Any, Final, TypeAlias
 
-from ..core.registry import View
 from ..core.walk import Begun, Code, locate
 from .emit import SPREAD, Constants, Text
 from .flatten import Writer
@@ -68,8 +67,10 @@ class _Open:
 
     def position(self) -> str:
         """Return an expression for the place of the child."""
-        return f"{self.place} - {self.rest}.__length_hint__()" if self.rest else (
-            str(self.place)
+        return (
+            f"{self.place} - {self.rest}.__length_hint__()"
+            if self.rest
+            else (str(self.place))
         )
 
     def following(self) -> str:
@@ -203,7 +204,9 @@ class _Asker(Writer):
         self.text.indent = ""
         while self.to_write:
             part = self.to_write.pop()
-            self.text.add(f"def {self.functions[id(part)]}(node, ask, leaves, varying):")
+            self.text.add(
+                f"def {self.functions[id(part)]}(node, ask, leaves, varying):"
+            )
             self.text.deeper()
             self.started = True
             self.mark("read", "node")
@@ -287,7 +290,9 @@ class _Asker(Writer):
 
     def children(self, part: Part, values: list[str]) -> None:
         names = [*values]
-        for place, (child, value) in enumerate(zip(_each(part.runs), values, strict=True)):
+        for place, (child, value) in enumerate(
+            zip(_each(part.runs), values, strict=True)
+        ):
             if not value.isidentifier():
                 names[place] = self.text.fresh("leaf" if child is None else "node")
                 self.text.add(f"{names[place]} = {value}")
@@ -309,7 +314,9 @@ class _Asker(Writer):
         for child, count in part.runs:
             end = start + count
             if _in_turn(child, count, source):
-                self.open = _Open(part, above, source, end - 1, self.text.fresh("rest"), aux)
+                self.open = _Open(
+                    part, above, source, end - 1, self.text.fresh("rest"), aux
+                )
                 self.ask_in_turn(child, start, end)
             else:
                 for place in range(start, end):
@@ -320,9 +327,10 @@ class _Asker(Writer):
 
     def name_of(self, child: Part | None, place: int) -> str:
         """Return the name of a child; it gets one if it has none."""
-        source = self.open.source
+        node: Any = self.open
+        source = node.source
         if not isinstance(source, str):
-            return source[place]
+            return str(source[place])
         name = self.text.fresh("leaf" if child is None else "node")
         self.text.add(f"{name} = {source}[{place}]")
         return name
@@ -334,7 +342,9 @@ class _Asker(Writer):
         if not isinstance(source, str):
             piece = f"[{', '.join(source[start:end])}]"
         else:
-            piece = source if end - start == node.part.arity else f"{source}[{start}:{end}]"
+            piece = (
+                source if end - start == node.part.arity else f"{source}[{start}:{end}]"
+            )
         if child is not None:
             self.flush()
         self.text.add(f"{rest} = iter({piece})")
@@ -398,32 +408,31 @@ class Places:
     Args:
         plan: The plan that it was made of.
         file: The name of its file.
+        marks: What its lines are about.
         code: The code of the structure.
     """
 
     __slots__ = ("_code", "_entries", "_file", "_marks", "_plan")
 
-    def __init__(self, plan: Plan, file: str, code: Code) -> None:
+    def __init__(
+        self, plan: Plan, file: str, marks: list[_Mark | None], code: Code
+    ) -> None:
         self._plan = plan
         self._file = file
+        self._marks = marks
         self._code = code
-        self._marks: list[_Mark | None] = []
         self._entries: dict[int, int] = {}
+        for part in plan.parts:  # children before parents
+            below = (_entries_in(run, self._entries) for run in part.runs)
+            self._entries[id(part)] = 1 + sum(below)
 
     def where(self, error: Exception) -> Begun | None:
         """Return how far a walk would be, None if the predicate failed.
 
         It is told then where that was.
         """
-        if not self._marks:
-            self._marks = emit_asking(self._plan).marks
-            for part in self._plan.parts:  # children before parents
-                below = (_entries_in(run, self._entries) for run in part.runs)
-                self._entries[id(part)] = 1 + sum(below)
-        steps = [*self._steps(error.__traceback__)]
-        mark, _ = steps[-1]
-        if mark is None:  # out of memory, say
-            return None
+        steps = [*self._steps(_traceback_of(error))]
+        mark = steps[-1][0]
         begun = self._begun(steps)
         asked = mark.kind in ("node", "leaf")
         if asked and type(error) is not Missed:
@@ -434,12 +443,12 @@ class Places:
 
     def _steps(
         self, at: TracebackType | None
-    ) -> Iterator[tuple[_Mark | None, dict[str, Any]]]:
+    ) -> Iterator[tuple[_Mark, dict[str, Any]]]:
         """Yield the lines of our functions that were under way, and their variables."""
         while at is not None and at.tb_frame.f_code.co_filename == self._file:
-            mark = self._marks[at.tb_lineno - 1]
+            mark: Any = self._marks[at.tb_lineno - 1]
             yield mark, dict(at.tb_frame.f_locals)
-            at = at.tb_next if mark is not None and mark.kind == "call" else None
+            at = at.tb_next if mark.kind == "call" else None
 
     def _begun(self, steps: Any) -> Begun:
         """Return how far a walk would be."""
@@ -452,7 +461,12 @@ class Places:
             for node, (position, rest, aux) in zip(mark.opened(), above, strict=True):
                 part = node.part
                 begun.above.append(
-                    (iter(rest), part.rule, part.arity, aux if part.varies else part.aux)
+                    (
+                        iter(rest),
+                        part.rule,
+                        part.arity,
+                        aux if part.varies else part.aux,
+                    )
                 )
                 done += self._entries_before(part, position)
         begun.code = [*self._code[:done]]
@@ -470,6 +484,10 @@ class Places:
             if position <= 0:
                 break
         return entries
+
+
+_traceback_of: Final[Any] = BaseException.__dict__["__traceback__"].__get__
+"""Returns the traceback of an error, whatever its class says it is."""
 
 
 def _entries_in(run: Run, entries: dict[int, int]) -> int:

@@ -133,10 +133,13 @@ class Compiled(Runner):
                 function came, the tree and the predicate.
         """
         if self._asking is None:
-            function = self.compile(emit_asking(self.plan), "flatten")
+            text = emit_asking(self.plan)
+            function = self.compile(text, "flatten")
+            self.size += 8 * len(text.marks)
             names = function.__globals__
             code = names.pop("flatten").__code__
-            places = Places(self.plan, code.co_filename, self._template(treedef))
+            template = self._template(treedef)
+            places = Places(self.plan, code.co_filename, text.marks, template)
             self._asking = code, names, places
         code, names, places = self._asking
         given = {

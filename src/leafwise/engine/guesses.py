@@ -124,6 +124,7 @@ class Guesses(InlineCache):
         self.tell: Callable[[Any], Any] = type
 
     def install(self) -> None:
+        """Put the way in where the operations look for it."""
         self.known.clear()
         self.ways.clear()
         if len(self.functions) == 1 and self.is_choosing:
@@ -132,17 +133,18 @@ class Guesses(InlineCache):
             super().install()
 
     def dispatch(self) -> None:
+        """Look at the predicate and the root from now on."""
         self.is_choosing = True
         self.tell = self.teller()
-        tell, ways = self.tell, self.ways
+        tell, find = self.tell, self.ways.get
 
         def choose(tree: Any, ask: Any) -> tuple[list[Any], Any] | None:
             try:  # as `key_of` does
                 code = id(ask.__code__) if type(ask) is FunctionType else None
-                way = ways[code, tell(tree)]
+                way = find((code, tell(tree)))
             except Exception:
                 return None
-            return way(tree, ask)
+            return None if way is None else way(tree, ask)
 
         self.table[self.cls] = choose
 
@@ -150,7 +152,9 @@ class Guesses(InlineCache):
         """Return `len` of a mapping if it tells as much as all its keys."""
         tell = super().teller()
         if tell is tuple:
-            told = {(made.plan.root.arity, told_by(made, tell)) for made in self.functions}
+            told = {
+                (made.plan.root.arity, told_by(made, tell)) for made in self.functions
+            }
             lengths = {arity for arity, _ in told}
             return len if len(lengths) == len(told) else tell
         return tell
@@ -159,13 +163,17 @@ class Guesses(InlineCache):
         """Return what guesses are kept under."""
         # no reference: another code at the same address is no more than a wrong guess
         code = id(ask.__code__) if type(ask) is FunctionType else None
-        return code, self.tell(tree)
+        try:
+            return code, self.tell(tree)
+        except Exception:  # a key that changed its mind
+            return None
 
     def missed(self, tree: Any, ask: Any) -> None:
         """Take note of a wrong guess."""
         self.misses += 1
         if not self.is_choosing:
-            if self.misses > MAX_MISSES:
+            way_in = self.table.get(self.cls)  # somebody may have taken it away
+            if self.misses > MAX_MISSES and way_in in self.functions.values():
                 self.dispatch()
             return
         key = self.key_of(tree, ask)
@@ -184,5 +192,7 @@ class Guesses(InlineCache):
             if len(self.known) >= _MAX_GUESSES:
                 self.known.clear()
                 self.ways.clear()
-            guess = self.known[key] = self.ways[key] = _Guess(self.functions, self.ways, key)
+            guess = self.known[key] = self.ways[key] = _Guess(
+                self.functions, self.ways, key
+            )
         guess.saw(compiled)

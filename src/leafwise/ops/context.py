@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Context",
     "context_of",
+    "flatten_asking",
     "link_key",
     "path_of",
     "plain_context",
@@ -84,7 +85,12 @@ class Context:
         view, stop = self.view, self.stop
         if stop is not None:
             if type(stop) is not View:
-                return self._flatten_asking(tree)
+                asked = view.asked.get(type(tree))
+                if asked is not None and type(stop) is not PathPredicate:
+                    found = asked(tree, stop)
+                    if found is not None:
+                        return found
+                return flatten_asking(tree, view, stop)
             view = stop
         cls = type(tree)
         hot = view.hot.get(cls)
@@ -99,22 +105,6 @@ class Context:
         observe = hooks.observe
         if observe is not None:
             observe(tree, leaves, treedef, view)
-        return leaves, treedef
-
-    def _flatten_asking(self, tree: Any) -> tuple[list[Any], PyTreeDef]:
-        """Return leaves and treedef of a tree, where a predicate has to be asked."""
-        view, stop = self.view, self.stop
-        asks_paths = type(stop) is PathPredicate
-        asked = None if asks_paths else view.asked.get(type(tree))
-        if asked is not None:
-            found = asked(tree, stop)
-            if found is not None:
-                return found
-        leaves, code = flatten(tree, view, stop)
-        treedef = make_treedef(code, len(leaves), view)
-        observe = hooks.observe
-        if observe is not None and code and not asks_paths:
-            observe(tree, leaves, treedef, view, stop)
         return leaves, treedef
 
     def columns(
@@ -233,6 +223,18 @@ class Context:
             function = stop.function
             stop = PathPredicate(lambda more, node: function(path + more, node))
         return type(self)(self.view, stop, self.root + path)
+
+
+def flatten_asking(
+    tree: Any, view: View, stop: Predicate
+) -> tuple[list[Any], PyTreeDef]:
+    """Return leaves and treedef of a tree by the walk, which asks a predicate."""
+    leaves, code = flatten(tree, view, stop)
+    treedef = make_treedef(code, len(leaves), view)
+    observe = hooks.observe
+    if observe is not None and code and type(stop) is not PathPredicate:
+        observe(tree, leaves, treedef, view, stop)
+    return leaves, treedef
 
 
 def path_of(link: Any) -> KeyPath:

@@ -29,7 +29,13 @@ from ..core.treedef import PyTreeDef
 from ..core.walk import iter_leaves, locate, map_leaves, unlink
 from ..errors import CycleError
 from ..safely import described
-from .context import Context, context_of, plain_context, predicate
+from .context import (
+    Context,
+    context_of,
+    flatten_asking,
+    plain_context,
+    predicate,
+)
 
 
 if TYPE_CHECKING:
@@ -92,11 +98,12 @@ def tree_flatten(
             if hot is not None and (found := hot(tree)) is not None:
                 return found
             context = view.context or plain_context(view)
-            return context.flatten(tree)  # type: ignore[no-any-return]  # see View
+            return context.flatten(tree)
         if type(is_leaf) is FunctionType and not is_leaf_takes_path:
             asked = view.asked.get(type(tree))
             if asked is not None and (found := asked(tree, is_leaf)) is not None:
                 return found
+            return flatten_asking(tree, view, is_leaf)
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     return context.flatten(tree)
 

@@ -91,8 +91,8 @@ class _Mark:
     """What a line of a generated function is about.
 
     Attributes:
-        kind: `node` and `leaf`: the predicate is asked of a variable; `read`: a node is
-            read that it was asked of; `call`: the same, in a function of its own.
+        kind: `ask`: the predicate is asked of a variable; `read`: what it was asked of
+            is looked at; `call`: the same, in a function of its own.
         var: The variable, with a node or a leaf.
         above: The node above, in the same function.
         leaves: The leaves that are not collected yet.
@@ -251,7 +251,7 @@ class _Asker(Writer):
             self.ask_leaf(var)
             self.wait("leaves", var)
             return
-        self.mark("node", var)
+        self.mark("ask", var)
         self.refuse_if(f"ask({var})")
         self.mark("read", var)
         self.node(part, var, inside=inside)
@@ -263,9 +263,12 @@ class _Asker(Writer):
             var: The leaf.
             before: The leaves before it, where they are not collected yet.
         """
-        self.mark("leaf", var, before)
-        known = f"type({var}) is not T and type({var}) not in leaf_types"
-        self.refuse_if(f"not ask({var}) and {known}")
+        self.mark("ask", var, before)
+        self.text.add(f"if not ask({var}) and type({var}) is not T:")
+        self.text.deeper()
+        self.mark("read", var, before)
+        self.refuse_if(f"type({var}) not in leaf_types")
+        self.text.back()
 
     def node(self, part: Part, var: str, *, inside: bool = True) -> None:
         if inside and part.own:
@@ -434,11 +437,10 @@ class Places:
         steps = [*self._steps(_traceback_of(error))]
         mark = steps[-1][0]
         begun = self._begun(steps)
-        asked = mark.kind in ("node", "leaf")
-        if asked and type(error) is not Missed:
+        begun.stopped = mark.kind == "ask"  # and it said yes
+        if begun.stopped and type(error) is not Missed:
             locate(error, begun.trail())
             return None
-        begun.stopped = asked and mark.kind == "node"
         return begun
 
     def _steps(

@@ -16,6 +16,7 @@ import leafwise as lw
 from alike import (
     Layer,
     Node,
+    Odd,
     Other,
     Pair,
     Tree,
@@ -77,6 +78,17 @@ def grow(tree):
         tree["grown"] = (2,)
 
 
+def reassign(tree):
+    """Set the attributes of all objects to something else."""
+    for node in [*lw.tree_leaves(tree, is_leaf=(Layer, Tree, Node))]:
+        if type(node) is Layer:
+            node.x, node.y, node.tag = "new", node.x, ["new"]
+        elif type(node) is Tree:
+            node.aux = lw.static("new")
+        elif type(node) is Node:
+            node.kids = ["new", *node.kids]
+
+
 def fail(error):
     raise error
 
@@ -88,6 +100,7 @@ AT_ONE_CALL = {
     "fail to say": lambda tree: Truth(False, KeyError("mine")),
     "shrink": lambda tree: shrink(tree) if isinstance(tree, list | tuple | dict) else 0,
     "grow": lambda tree: grow(tree) if isinstance(tree, list | dict) else 0,
+    "reassign": reassign,
     "forget": lambda tree: lw.engine.forget(),
     "walk again": lambda tree: lw.tree_leaves(tree, is_leaf=lambda x: False) and None,
     "register": lambda tree: lw.namespace("asked, one after another"),
@@ -185,6 +198,7 @@ LARGE = {
     "varying": lambda: [
         Layer(Node([1, (2,)], {"a": n}), Layer([n], None, [1]), [n]) for n in range(9)
     ],
+    "records": lambda: [Layer((n,), {"x": n}, [n]) for n in range(4)],
     "objects": lambda: {
         "tree": Tree([[1], 2, (3,)], [4], "abc"),
         "nodes": [Node([n, (n, n)], "t") for n in range(20)],
@@ -204,7 +218,9 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize("change", ["say yes", "fail", "fail to say", "shrink", "grow"])
+@pytest.mark.parametrize(
+    "change", ["say yes", "fail", "fail to say", "shrink", "grow", "reassign"]
+)
 @pytest.mark.parametrize("name", LARGE)
 def test_an_event_at_each_place(name, change):
     """At any one of the calls the predicate answers otherwise, fails, or meddles."""
@@ -226,25 +242,52 @@ def test_an_event_at_each_place(name, change):
         at += at // 9  # not each of many
 
 
+def after(mode, first, other):
+    """Return what a call gives and asks, after calls with another tree."""
+    with getattr(lw.engine, mode)():
+        for _ in range(2):
+            lw.tree_leaves(first, is_leaf=lambda node: False)
+        calls = []
+
+        def ask(node):
+            calls.append(told(node))
+            return False
+
+        return outcome(lw.tree_flatten, other, is_leaf=ask), calls
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        Node([3, 4], "t"),
+        Node([3], "u"),
+        Node([[3]], "t"),
+        Node([], Odd()),
+        Layer(3, 4, ["t"]),
+        Layer([3], 4, "t"),
+        Layer(3, 4, "u"),
+        Tree([3], "u", "abc"),
+        Tree([3, 4], "t", "abc"),
+    ],
+)
+@pytest.mark.parametrize("around", [lambda x: x, lambda x: (0, [x]), lambda x: [x] * 3])
+def test_another_node_after_leaves(changed, around):
+    """What was read before an object stays, if the object is not as expected."""
+    first = {Node: Node([3], "t"), Layer: Layer(3, 4, "t"), Tree: Tree([3], "t", "a")}
+    trees = [
+        (1, {"a": 2, "b": around(node)}, 5) for node in (first[type(changed)], changed)
+    ]
+    assert after("eager", *trees) == after("disabled", *trees)
+
+
 @pytest.mark.parametrize("name", LARGE)
 def test_another_tree_at_each_place(name):
     """A leaf that becomes a node, and anything that becomes a leaf."""
 
     def played(mode, place, other):
-        with getattr(lw.engine, mode)():
-            for _ in range(2):
-                lw.tree_leaves(LARGE[name](), is_leaf=lambda node: False)
-            calls = []
-            tree = LARGE[name]()
-            leaves, treedef = lw.tree_flatten(tree)
-            leaves[place] = other
-            tree = treedef.unflatten(leaves)
-
-            def ask(node):
-                calls.append(told(node))
-                return False
-
-            return outcome(lw.tree_flatten, tree, is_leaf=ask), calls
+        leaves, treedef = lw.tree_flatten(LARGE[name]())
+        leaves[place] = other
+        return after(mode, LARGE[name](), treedef.unflatten(leaves))
 
     count = len(lw.tree_leaves(LARGE[name]()))
     for place in sorted({*range(0, count, 1 + count // 12), count - 1}):

@@ -362,12 +362,6 @@ class SequenceRule(Rule):
     def load_aux(self, _arity: int, state: Any) -> Any:
         require(state is None, "it must be None")
 
-    def aux_to_json(self, state: Any, _write: Any) -> Any:
-        return state
-
-    def aux_from_json(self, written: Any, _read: Any) -> Any:
-        return written
-
 
 _CONVERT = "a list and a tuple are different nodes; convert one of them"
 
@@ -506,12 +500,6 @@ class NoneRule(Rule):
         require(
             state is None and arity == 0, "it must have neither children nor aux data"
         )
-
-    def aux_to_json(self, state: Any, _write: Any) -> Any:
-        return state
-
-    def aux_from_json(self, written: Any, _read: Any) -> Any:
-        return written
 
 
 # ------------------------------------------------------------------ Partial
@@ -687,6 +675,10 @@ class _FamilyRule(Rule):
 
     family: str
 
+    def class_of(self, aux: Any) -> type:
+        cls: type = aux[0]
+        return cls
+
     def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
         cls: Any = self.class_of(aux)
         return tuple(node) if type(node) is cls and len(node) == arity else None
@@ -770,10 +762,6 @@ class OpenNamedTupleRule(_FamilyRule):
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
         return _namedtuple_keys(aux[0], arity)
 
-    def class_of(self, aux: Any) -> type:
-        cls: type = aux[0]
-        return cls
-
     def load_aux(self, arity: int, state: Any) -> Any:
         cls, attributes = state
         _check_namedtuple(arity, cls)
@@ -801,10 +789,6 @@ class StructSequenceRule(_FamilyRule):
         named = cls.n_sequence_fields - cls.n_unnamed_fields
         names = _structseq_names(cls)[:named]
         return (*map(GetAttrKey, names), *sequence_keys(arity)[named:])
-
-    def class_of(self, aux: Any) -> type:
-        cls: type = aux[0]
-        return cls
 
     def load_aux(self, arity: int, state: Any) -> Any:
         cls, hidden = state

@@ -342,9 +342,9 @@ def _close(a: Any, b: Any, asked: Asked) -> bool:
 
 def _by_parts(a: Any, b: Any) -> bool | Pairs | None:
     """Compare two values by what they are made of; None if that is not known."""
-    compare = _CONTAINERS.get(type(a).__eq__)
-    if compare is not None and compare is _CONTAINERS.get(type(b).__eq__):
-        return compare(a, b)
+    known = _CONTAINERS.get(type(a).__eq__)
+    if known is not None and known == _CONTAINERS.get(type(b).__eq__):
+        return known[1](a, b)
     if type(a) is not type(b):
         return None
     names = _field_names(type(a))
@@ -357,18 +357,6 @@ def _by_parts(a: Any, b: Any) -> bool | Pairs | None:
 
 def _sequences(a: Any, b: Any) -> bool | Pairs:
     return len(a) == len(b) and [*zip(a, b, strict=True)]
-
-
-def _lists(a: Any, b: Any) -> bool | Pairs:
-    return _sequences(a, b)
-
-
-def _tuples(a: Any, b: Any) -> bool | Pairs:
-    return _sequences(a, b)
-
-
-def _deques(a: Any, b: Any) -> bool | Pairs:
-    return _sequences(a, b)
 
 
 def _mappings(a: Any, b: Any) -> bool | Pairs:
@@ -398,21 +386,21 @@ def _namespaces(a: Any, b: Any) -> bool | Pairs:
     return _mappings(vars(a), vars(b))
 
 
-_CONTAINERS: Final[dict[Any, Callable[[Any, Any], bool | Pairs]]] = {
-    list.__eq__: _lists,
-    UserList.__eq__: _lists,
-    tuple.__eq__: _tuples,
-    deque.__eq__: _deques,
-    dict.__eq__: _mappings,
-    OrderedDict.__eq__: _mappings,
-    Mapping.__eq__: _mappings,
-    MappingProxyType.__eq__: _mappings,
-    set.__eq__: _sets,
-    frozenset.__eq__: _sets,
-    AbstractSet.__eq__: _sets,
-    SimpleNamespace.__eq__: _namespaces,
+_CONTAINERS: Final[dict[Any, tuple[type, Callable[[Any, Any], bool | Pairs]]]] = {
+    list.__eq__: (list, _sequences),
+    UserList.__eq__: (list, _sequences),
+    tuple.__eq__: (tuple, _sequences),
+    deque.__eq__: (deque, _sequences),
+    dict.__eq__: (dict, _mappings),
+    OrderedDict.__eq__: (dict, _mappings),
+    Mapping.__eq__: (dict, _mappings),
+    MappingProxyType.__eq__: (dict, _mappings),
+    set.__eq__: (set, _sets),
+    frozenset.__eq__: (set, _sets),
+    AbstractSet.__eq__: (set, _sets),
+    SimpleNamespace.__eq__: (SimpleNamespace, _namespaces),
 }
-"""How to go through containers whose `==` compares what is in them."""
+"""The families of containers whose `==` compares what is in them, and how to do so."""
 
 
 def _field_names(cls: type) -> list[str] | None:

@@ -128,7 +128,7 @@ def register_mapping(
     if not issubclass(cls, Mapping):
         raise RegistryError(f"{cls.__qualname__} is not a subclass of Mapping")
     rule_of = functools.partial(_MappingRule, build=build)
-    return _install(rule_of, cls, namespace, inherit, exist_ok)
+    return install(cls, rule_of, namespace, inherit, exist_ok)
 
 
 def register_sequence(
@@ -164,7 +164,7 @@ def register_sequence(
     if not issubclass(cls, Sequence):
         raise RegistryError(f"{cls.__qualname__} is not a subclass of Sequence")
     rule_of = functools.partial(_SequenceRule, build=build)
-    return _install(rule_of, cls, namespace, inherit, exist_ok)
+    return install(cls, rule_of, namespace, inherit, exist_ok)
 
 
 def register_attrs(
@@ -195,7 +195,7 @@ def register_attrs(
     check_class(cls)
     if _attrs_rule(cls) is None:
         raise RegistryError(f"{cls.__qualname__} is not an attrs class")
-    return _install(_attrs_rule, cls, namespace, inherit, exist_ok)
+    return install(cls, _attrs_rule, namespace, inherit, exist_ok)
 
 
 def register_model(
@@ -226,27 +226,7 @@ def register_model(
     check_class(cls)
     if not hasattr(cls, "model_fields") or not hasattr(cls, "__pydantic_validator__"):
         raise RegistryError(f"{cls.__qualname__} is not a pydantic model")
-    return _install(_model_rule, cls, namespace, inherit, exist_ok)
-
-
-def _install(
-    rule_of: Callable[..., Any],
-    cls: C,
-    namespace: str,
-    inherit: bool,
-    exist_ok: bool,
-) -> C:
-    def make(where: str, of: type = cls) -> Rule:
-        rule: Rule = rule_of(
-            of,
-            namespace=namespace,
-            where=where,
-            adapt=lambda sub: make(where, sub),
-        )
-        return rule
-
-    install(cls, make, namespace=namespace, inherit=inherit, exist_ok=exist_ok)
-    return cls
+    return install(cls, _model_rule, namespace, inherit, exist_ok)
 
 
 # --------------------------------------------------------- any mapping, any sequence

@@ -24,15 +24,14 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from ..core.keypath import KeyPath
 from ..core.matching import describe
-from ..core.node import Rule
 from ..core.register import StaticRule
-from ..core.registry import GLOBAL, current, install
+from ..core.registry import current, install
 from ..core.walk import unlink
+from ..equality import exact
 from ..errors import StructureError, TraceError
 from ..nn.checks import DataNode, check_level, levels
 from ..nn.graph import FlatGraph, GraphDef, flatten_graph, unflatten_graph
 from ..nn.instance import keys_of, rule_of
-from ..nn.spec import digest, same
 from ..nn.variables import Variable
 from ..safely import Frozen, clip
 
@@ -537,10 +536,12 @@ class Fixed:
     def __eq__(self, other: object) -> bool:
         if type(other) is not Fixed:
             return NotImplemented
-        return self.order == other.order and same(self.static, other.static)
+        return self.order == other.order and exact.same(
+            self.static, other.static, typed=True
+        )
 
     def __hash__(self) -> int:
-        return hash((self.order, digest(self.static)))
+        return hash((self.order, exact.digest(self.static, typed=True)))
 
 
 def take_static(
@@ -840,16 +841,5 @@ def share(
     return decorate
 
 
-def _make_rule(cls: type, _where: str) -> Rule:
-    return StaticRule(cls, where=__name__.partition(".")[0])
-
-
 for _node in (Fixed, Outline):
-    install(
-        _node,
-        functools.partial(_make_rule, _node),
-        namespace=GLOBAL,
-        inherit=False,
-        exist_ok=False,
-        bridge=True,
-    )
+    install(_node, StaticRule, bridge=True, where=__name__.partition(".")[0])

@@ -239,7 +239,7 @@ def test_an_event_at_each_place(name, change):
         at += 1
         expected, calls = played("disabled", at)
         assert played("eager", at) == (expected, calls)
-        at += at // 9  # not each of many
+        at += at // 6  # not each of many
 
 
 def after(mode, first, other):

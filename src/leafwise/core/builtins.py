@@ -88,7 +88,8 @@ class MappingRule(Rule):
         keys = self.bare_keys(aux)
         if arity > 1 and type(node) is not defaultdict:  # which makes what is missing
             try:
-                return itemgetter(*keys)(node)
+                children: tuple[Any, ...] = itemgetter(*keys)(node)
+                return children
             except KeyError:
                 pass
         values = [*map(node.get, keys, repeat(_ABSENT))]

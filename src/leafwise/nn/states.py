@@ -254,7 +254,7 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
             place = _exact(path)
             if place not in known:
                 return False
-            other = known[place]
+            other: Any = known[place]
             if value is other:
                 continue
             if isinstance(value, Variable) and type(value) is type(other):
@@ -716,10 +716,17 @@ def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
 class _StateRule(Rule):
     """The rule of states, which are flattened as dicts are."""
 
-    keys = DICT.keys
-    same_aux = DICT.same_aux
-    hash_aux = DICT.hash_aux
-    node_data = DICT.node_data
+    def keys(self, aux: Any, arity: int) -> Sequence[Any]:
+        return DICT.keys(aux, arity)
+
+    def same_aux(self, a: Any, b: Any) -> bool:
+        return DICT.same_aux(a, b)
+
+    def hash_aux(self, aux: Any) -> int:
+        return DICT.hash_aux(aux)
+
+    def node_data(self, aux: Any) -> Any:
+        return DICT.node_data(aux)
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         return DICT.flatten(node._leafwise_items)

@@ -254,15 +254,15 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
             place = _exact(path)
             if place not in known:
                 return False
-            other: Any = known[place]
-            if value is other:
+            twin: Any = known[place]
+            if value is twin:
                 continue
-            if isinstance(value, Variable) and type(value) is type(other):
-                if not same_metadata(metadata_of(value), metadata_of(other)):
+            if isinstance(value, Variable) and type(value) is type(twin):
+                if not same_metadata(metadata_of(value), metadata_of(twin)):
                     return False
-                values.append((_pure(value), _pure(other)))
+                values.append((_pure(value), _pure(twin)))
             else:
-                values.append((value, other))
+                values.append((value, twin))
         ours, others = zip(*values, strict=True) if values else ((), ())
         return alike(ours, others, typematch=True)
 

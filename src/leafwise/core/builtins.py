@@ -88,7 +88,8 @@ class MappingRule(Rule):
         keys = self.bare_keys(aux)
         if arity > 1 and type(node) is not defaultdict:  # which makes what is missing
             try:
-                return itemgetter(*keys)(node)
+                children: tuple[Any, ...] = itemgetter(*keys)(node)
+                return children
             except KeyError:
                 pass
         values = [*map(node.get, keys, repeat(_ABSENT))]
@@ -126,6 +127,14 @@ class DictRule(MappingRule):
         order = key_order(keys)
         values = [*held.values()]
         return values if order is None else order.gather(values), (keys, order)
+
+    def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
+        if type(node) is dict:
+            held, (keys, order) = node.copy(), aux
+            if hash(there := tuple(held)) == hash(keys) and there == keys:
+                values = [*held.values()]
+                return values if order is None else order.gather(values)
+        return super().match(aux, arity, node)
 
     def unflatten(self, aux: Any, children: Any) -> Any:
         keys, order = aux
@@ -325,11 +334,9 @@ def _load_order(arity: int, order: Any) -> KeyOrder | None:
         return None
     if order == "as given":
         return AS_GIVEN
-    require(type(order) is tuple, "it is not an order of the keys")
-    require(
-        all(type(place) is int for place in order), "it is not an order of the keys"
-    )
-    require(sorted(order) == [*range(arity)], "it is not an order of the keys")
+    is_order = type(order) is tuple and all(type(place) is int for place in order)
+    is_order = is_order and sorted(order) == [*range(arity)]
+    require(is_order, "it is not an order of the keys")
     return KeyOrder(order)
 
 

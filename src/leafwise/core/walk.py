@@ -36,6 +36,7 @@ from .registry import View
 
 __all__ = [
     "ROOT",
+    "Begun",
     "Code",
     "Entry",
     "PathPredicate",
@@ -45,6 +46,7 @@ __all__ = [
     "coverage",
     "flatten",
     "flatten_up_to",
+    "go_on",
     "hooks",
     "iter_leaves",
     "iter_steps",
@@ -437,6 +439,82 @@ def _make_flattener(view: View) -> Callable[..., int]:
     return visit
 
 
+class Begun:
+    """How far a flatten came that asks a predicate, for whoever goes on with it.
+
+    Attributes:
+        node: What the predicate was asked of last.
+        stopped: Whether it said that this is a leaf.
+        above: The nodes above, from the root down: an iterator over the children that
+            are left, the rule, the number of all children, the aux data.
+        leaves: The leaves so far.
+        code: The entries so far.
+    """
+
+    __slots__ = ("above", "code", "leaves", "node", "stopped")
+
+    def __init__(self) -> None:
+        self.node: Any = None
+        self.stopped = False
+        self.above: list[tuple[Iterator[Any], Rule, int, Any]] = []
+        self.leaves: list[Any] = []
+        self.code: list[Entry] = []
+
+    def trail(self) -> list[Any]:
+        """Return the keys from the last node up to the root."""
+        return [
+            rule.keys(aux, arity)[arity - _remaining(rest) - 1]
+            for rest, rule, arity, aux in reversed(self.above)
+        ]
+
+
+def go_on(
+    tree: Any, view: View, is_leaf: Callable[[Any], object], begun: Begun
+) -> tuple[list[Any], list[Entry]]:
+    """Do what is left of `flatten`; what was asked about is not asked about again.
+
+    Args:
+        tree: The tree.
+        view: The view.
+        is_leaf: The predicate.
+        begun: How far the flatten came; no deeper than the walk goes by recursion.
+    """
+    trail: list[Any] = []
+    try:
+        _finish(view, is_leaf, begun, trail)
+    except _Cycle:
+        raise _explain_cycle(tree, view, is_leaf) from None
+    except Exception as error:
+        locate(error, trail + begun.trail())
+        raise
+    return begun.leaves, begun.code
+
+
+def _finish(
+    view: View, stop: Callable[[Any], object], begun: Begun, trail: list[Any]
+) -> None:
+    """Flatten what is left, from the last node up to the root."""
+    leaves, code, above = begun.leaves, begun.code, begun.above
+    visit = view.flattener or _make_flattener(view)
+    mark = sum(entry[0] for entry in code)
+    if begun.stopped:
+        leaves.append(begun.node)
+    else:
+        depth = _SHALLOW - len(above)
+        mark = visit(begun.node, depth, stop, leaves, code, trail, mark)
+    while above:
+        rest, rule, arity, aux = above[-1]
+        depth = _SHALLOW - len(above)
+        for child in rest:
+            if stop(child) or type(child) in view.leaf_types:
+                leaves.append(child)
+            else:
+                mark = visit(child, depth, stop, leaves, code, trail, mark)
+        above.pop()
+        code.append((len(leaves) - mark, rule, arity, aux))
+        mark = len(leaves)
+
+
 def _asked_before(stop: Callable[[Any], object]) -> Callable[[Any], object]:
     """Return a predicate that answers no at first: for a node asked about before."""
     answers = [False]
@@ -750,7 +828,7 @@ class _Hooks:
             compiler may be tracing that call.
         runner: The runner of new treedefs.
         observe: Told of each tree that was walked: takes the tree, its leaves, its
-            treedef and the view.
+            treedef, the view, and the predicate that was asked, if one was.
         reader: Told of each node that is read slowly: takes its shape and the name of
             the attribute in which nodes keep the aux data that they had last; returns
             a function from a node to its children and aux data, or None.
@@ -761,7 +839,7 @@ class _Hooks:
     def __init__(self) -> None:
         self.begin: Callable[[], object] | None = None
         self.runner = reference
-        self.observe: Callable[[Any, list[Any], Any, Any], None] | None = None
+        self.observe: Callable[..., None] | None = None
         self.reader: Callable[[Any, str], Callable[[Any], Any] | None] | None = None
 
 

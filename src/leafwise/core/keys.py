@@ -313,6 +313,9 @@ def _share(entries: tuple[Any, ...], make: Any, known: dict[Any, Any]) -> Any:
 # ------------------------------------------------------ the order of the keys of a dict
 
 
+Move: TypeAlias = "Callable[[Any], tuple[Any, ...]]"
+
+
 class KeyOrder:
     """How the keys of a dict, as inserted, are put into leaf order and back.
 
@@ -324,23 +327,32 @@ class KeyOrder:
         scatter: Takes values in leaf order, returns them as inserted.
     """
 
-    __slots__ = ("gather", "is_structure", "perm", "scatter")
+    __slots__ = ("_gather", "_scatter", "is_structure", "perm")
 
     def __init__(self, perm: tuple[int, ...], *, is_structure: bool = False) -> None:
         self.perm = perm
         self.is_structure = is_structure
+        self._gather: Move | None = None
+        self._scatter: Move | None = None
 
-    def __getattr__(self, name: str) -> Any:
-        """Make `gather` and `scatter`, which take longest, when they are wanted."""
-        if name not in ("gather", "scatter"):
-            raise AttributeError(name)
-        places: Sequence[int] = self.perm
-        if name == "scatter":
-            places = sorted(range(len(places)), key=places.__getitem__)
+    @property
+    def gather(self) -> Move:
+        """Made when it is first wanted, as `scatter` is: making them takes longest."""
+        if self._gather is None:
+            self._gather = self._mover(self.perm)
+        return self._gather
+
+    @property
+    def scatter(self) -> Move:
+        """The way back."""
+        if self._scatter is None:
+            places = range(len(self.perm))
+            self._scatter = self._mover(sorted(places, key=self.perm.__getitem__))
+        return self._scatter
+
+    def _mover(self, places: Sequence[int]) -> Move:
         moves = len(places) > 1 and not self.is_structure
-        made = itemgetter(*places) if moves else tuple
-        object.__setattr__(self, name, made)
-        return made
+        return itemgetter(*places) if moves else tuple
 
 
 AS_GIVEN: Final = KeyOrder((), is_structure=True)

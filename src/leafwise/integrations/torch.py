@@ -21,7 +21,7 @@ from ..core.keypath import KeyPath
 from ..core.keys import GetAttrKey, KeyOrder, SequenceKey, find_order, key_order
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef
-from ..core.walk import ROOT, Code, Step, leaf_paths, rebuild, reference
+from ..core.walk import ROOT, Code, Step, flatten_up_to, leaf_paths, rebuild, reference
 from ..core.walk import leaf as leaf_runner
 from ..errors import StructureError
 from ..ops.context import Context, context_of, predicate, stopping_context
@@ -180,6 +180,7 @@ def _substitute(_ops: ModuleType) -> None:
     replace = sys.modules["torch"].compiler.substitute_in_graph
     replace(key_order)(_key_order)
     replace(leaf_paths)(_leaf_paths)
+    replace(flatten_up_to)(_flatten_up_to)
     replace(context_of)(_context_of)
     replace(stopping_context)(_stopping_context)
     replace(tree_flatten)(_flatten)
@@ -318,6 +319,18 @@ def _leaf_paths(code: Code, count: int) -> list[KeyPath]:
         stack += [(*above, key) for key in rule.keys(aux, arity)]
         found += [stack.pop() for _ in range(run)]
     return [KeyPath(keys) for keys in (reversed(found) if code else stack)]
+
+
+def _flatten_up_to(code: Code, tree: Any) -> list[Any] | None:
+    stack = [tree]
+    found: list[Any] = []
+    for run, rule, arity, aux in reversed(code):
+        children = rule.match(aux, arity, stack.pop())
+        if children is None:
+            return None
+        stack += children
+        found += [stack.pop() for _ in range(run)]
+    return found[::-1] if code else stack
 
 
 class _Order:

@@ -217,7 +217,7 @@ class _Writer:
         if part.arity <= FEW or (not self.exact and len(part.runs) > FEW):
             names = self.names_for(part)
             for name, key in zip(names, ordered, strict=True):
-                self.text.add(f"{name} = {var}[{self.text.constant(key)}]")
+                self.text.add(f"{name} = {var}[{self.text.key(key)}]")
             self.children(part, names)
             return
         items = self.text.fresh("values")
@@ -321,7 +321,7 @@ class _Writer:
         self.text.add(f"{attributes} = {var}.__dict__")
         self.refuse_if(f"len({attributes}) != {len(shape.names)}")
         data, static = (
-            [f"{attributes}[{self.text.constant(name)}]" for name in names]
+            [f"{attributes}[{self.text.key(name)}]" for name in names]
             for names in (shape.data, shape.static)
         )
         if not part.varies:

@@ -201,7 +201,7 @@ class _Writer:
         if len(items) == len(keys):
             placed = items if order is None else order.scatter(items)
             pairs = zip(keys, placed, strict=True)
-            return f"{{{', '.join(f'{self.text.constant(k)}: {v}' for k, v in pairs)}}}"
+            return f"{{{', '.join(f'{self.text.key(k)}: {v}' for k, v in pairs)}}}"
         ordered = self.text.constant(leaf_order(keys, order))
         node = self.kept(f"{self.text.constant(dict.fromkeys(keys))}.copy()")
         self.text.add(f"{node}.update(zip({ordered}, {_joined(items)}))")
@@ -218,7 +218,7 @@ class _Writer:
             return self.kept(f"OrderedDict({pairs})")
         node = self.kept("OrderedDict()")
         for key, value in zip(keys, items, strict=True):
-            self.text.add(f"{node}[{self.text.constant(key)}] = {value}")
+            self.text.add(f"{node}[{self.text.key(key)}] = {value}")
         return node
 
     def build_record(self, part: Part, items: list[str]) -> str:
@@ -252,7 +252,7 @@ class _Writer:
             static = [self.text.constant(value) for value in part.aux.values]
         items = self.indexed(part, items)
         named = dict(zip((*shape.data, *shape.static), (*items, *static), strict=True))
-        pairs = [f"{self.text.constant(name)}: {named[name]}" for name in shape.names]
+        pairs = [f"{self.text.key(name)}: {named[name]}" for name in shape.names]
         cls, new, put, put_shape, layout = map(
             self.text.constant,
             (part.cls, form.new, form.put_attributes, form.put_shape, shape.layout),

@@ -18,8 +18,8 @@ from ..core.runner import Runner, reference
 from ..core.treedef import PyTreeDef
 from ..core.walk import leaf_paths
 from .emit import compile_text, forget_files
-from .flatten import FEW_LEAVES, emit_flatten, emit_flatten_up_to
-from .plan import Plan
+from .flatten import emit_flatten, emit_flatten_up_to
+from .plan import FEW_LEAVES, Plan
 from .unflatten import emit_unflatten
 
 

@@ -60,6 +60,7 @@ _TOOLS: Final[dict[str, Any]] = {
     "defaultdict": defaultdict,
     "deque": deque,
     "new_tuple": tuple.__new__,
+    "size_of": dict.__sizeof__,
 }
 
 

@@ -6,21 +6,32 @@ as the walk promises it: what others may change meanwhile is copied in one step.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from functools import cache
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 from .emit import SPREAD, Constants, Text, is_plain_name, tuple_of
-from .plan import FEW, SCALARS, Part, Plan, Run, has_plain_keys, is_loop, keys_of
+from .plan import (
+    FEW,
+    FEW_KEYS,
+    FEW_LEAVES,
+    SCALARS,
+    Part,
+    Plan,
+    Run,
+    has_plain_keys,
+    is_loop,
+    keys_of,
+)
 
 
-__all__ = ["FEW_LEAVES", "emit_flatten", "emit_flatten_up_to"]
-
-FEW_LEAVES: Final = 16
-"""How many leaves are asked for their types one by one."""
+__all__ = ["emit_flatten", "emit_flatten_up_to"]
 
 _LONG: Final = 64
 _MANY_KEYS: Final = 32
+_SIZES: Final = 10
 
 
 class _Writer:
@@ -205,7 +216,7 @@ class _Writer:
         keys = keys_of(part)
         ordered = _leaf_ordered(part, keys)
         in_order = ordered is keys and part.kind != "OrderedDict"
-        if self.exact and part.arity > FEW and in_order:
+        if self.exact and part.arity > FEW_KEYS and in_order:
             var = self.held(var)
             self.compare_keys(keys, var)
             self.spread_values(part, var)
@@ -214,7 +225,7 @@ class _Writer:
             self.compare_keys(keys, var)
         else:
             self.refuse_if(f"len({var}) != {part.arity}")
-        if part.arity <= FEW or (not self.exact and len(part.runs) > FEW):
+        if part.arity <= FEW_KEYS or (not self.exact and len(part.runs) > FEW):
             names = self.names_for(part)
             for name, key in zip(names, ordered, strict=True):
                 self.text.add(f"{name} = {var}[{self.text.key(key)}]")
@@ -257,7 +268,7 @@ class _Writer:
             self.refuse_if(var)
         elif not has_plain_keys(keys):
             self.refuse_if(f"not exactly(tuple({var}), {self.text.constant(keys)})")
-        elif len(keys) > FEW:
+        elif len(keys) > SPREAD:
             self.compare_many_keys(keys, var)
         else:
             names = [self.text.fresh("key") for _ in keys]
@@ -269,11 +280,13 @@ class _Writer:
         """Write that all keys are compared at once, and then their types.
 
         Keys that are the very same objects, as names in a program are, need neither;
-        but to ask that of each pays only as long as there are not too many.
+        but to ask that of each pays only as long as there are not too many. The size of
+        a dict tells that all its keys are strings.
         """
         found, types = self.text.fresh("keys"), [*map(type, keys)]
         listed, indent = f"*{var}", self.text.indent
-        if len(keys) <= _MANY_KEYS:
+        are_strings = types.count(str) == len(types)
+        if len(keys) <= (FEW if are_strings else _MANY_KEYS):
             names = [self.text.fresh("key") for _ in keys]
             listed = ", ".join(names)
             self.text.add(f"{listed} = {var}")
@@ -283,8 +296,10 @@ class _Writer:
             self.text.deeper()
         self.text.add(f"{found} = [{listed}]")
         self.refuse_if(f"{found} != {self.text.constant([*keys])}")
-        if types.count(str) == len(types):
-            self.refuse_if(f"countOf(map(type, {found}), str) != {len(types)}")
+        if are_strings:
+            self.text.names["STRING_SIZES"] = string_sizes()
+            others = f"countOf(map(type, {found}), str) != {len(types)}"
+            self.refuse_if(f"size_of({var}) not in STRING_SIZES and {others}")
         else:
             self.refuse_if(f"[*map(type, {found})] != {self.text.constant(types)}")
         self.text.indent = indent
@@ -477,6 +492,24 @@ class _Writer:
             self.text.back()
         else:
             self.refuse_if(condition)
+
+
+@cache
+def string_sizes() -> frozenset[int]:
+    """Return sizes of dicts whose keys are all exact strings.
+
+    CPython keeps no hashes for the keys of such a dict, until it is given another key.
+    There may be more sizes; none is returned that another dict can have. Where all
+    dicts take the same, that leaves none.
+    """
+    sizes: dict[Any, set[int]] = {str: set(), int: set()}
+    for log in range(_SIZES):
+        length = (8 << log) * 2 // 3
+        for cls in (dict, OrderedDict):
+            keys = map(chr, range(length))
+            sizes[str].add(dict.__sizeof__(cls.fromkeys(keys)))
+            sizes[int].add(dict.__sizeof__(cls.fromkeys(iter(range(length)))))
+    return frozenset(sizes[str] - sizes[int])
 
 
 def _attribute_of(text: Text, var: str, name: str) -> str:

@@ -7,11 +7,12 @@ from typing import Any, Final
 
 from ..core.keys import leaf_order
 from .emit import SPREAD, Constants, Text, is_plain_name, tuple_of
-from .plan import Part, Plan, is_loop, keys_of
+from .plan import STORED, WIDE, Part, Plan, is_loop, keys_of
 
 
 __all__ = ["emit_unflatten"]
 
+_MAPPINGS: Final = frozenset({"dict", "defaultdict", "OrderedDict"})
 _NESTED: Final = 12
 _BATCH: Final = 64
 
@@ -105,7 +106,7 @@ class _Writer:
         deepest = 0
         for child, count in part.runs:
             if child is None:
-                items += self.leaves(count)
+                items += self.leaves(part, count)
             elif is_loop(child, count):
                 items.append(f"*{self.loop(child, count)}")
             else:
@@ -134,9 +135,9 @@ class _Writer:
         self.text.add(f"{name} = {value}")
         return name
 
-    def leaves(self, count: int) -> list[str]:
-        """Return expressions for a run of leaves."""
-        if _is_bulk(None, count):
+    def leaves(self, part: Part, count: int) -> list[str]:
+        """Return expressions for a run of leaves below a part."""
+        if _at_once(part, count):
             return [f"*{next(self.pieces)}"]
         return [next(self.pieces) for _ in range(count)]
 
@@ -198,14 +199,31 @@ class _Writer:
     def build_dict(self, part: Part, items: list[str]) -> str:
         """Write a display, or fill in a copy of a dict that has all the keys."""
         keys, order = keys_of(part), part.aux[1]
-        if len(items) == len(keys):
+        if len(items) == len(keys) < WIDE:
             placed = items if order is None else order.scatter(items)
             pairs = zip(keys, placed, strict=True)
             return f"{{{', '.join(f'{self.text.key(k)}: {v}' for k, v in pairs)}}}"
-        ordered = self.text.constant(leaf_order(keys, order))
+        ordered = leaf_order(keys, order)
         node = self.kept(f"{self.text.constant(dict.fromkeys(keys))}.copy()")
-        self.text.add(f"{node}.update(zip({ordered}, {_joined(items)}))")
+        if len(keys) <= STORED:
+            self.store(part, node, items, map(self.text.key, ordered))
+        else:
+            pairs = f"zip({self.text.constant(ordered)}, {_joined(items)})"
+            self.text.add(f"{node}.update({pairs})")
         return node
+
+    def store(
+        self, part: Part, node: str, items: list[str], keys: Iterator[str]
+    ) -> None:
+        """Write that the children of a dict are put into it."""
+        rest = iter(items)
+        for child, count in part.runs:
+            if _at_once(part, count) if child is None else is_loop(child, count):
+                places = [f"{node}[{next(keys)}]" for _ in range(count)]
+                self.text.add(f"{', '.join(places)} = {next(rest)[1:]}")
+            else:
+                for _ in range(count):
+                    self.text.add(f"{node}[{next(keys)}] = {next(rest)}")
 
     def build_defaultdict(self, part: Part, items: list[str]) -> str:
         factory = self.text.constant(part.aux[2])
@@ -292,16 +310,18 @@ def _targets(names: Sequence[str]) -> str:
     return f"{', '.join(names)}{',' if len(names) == 1 else ''}"
 
 
-def _is_bulk(part: Part | None, count: int) -> bool:
-    return part is None and count > SPREAD
+def _at_once(part: Part, count: int) -> bool:
+    """Return whether so many leaves below a part are one piece."""
+    is_display = part.arity < WIDE and part.kind in ("dict", "defaultdict")
+    return count > SPREAD and not is_display
 
 
 def _pieces(part: Part) -> Iterator[tuple[str, int]]:
     """Yield what the leaves of a scope are taken for, and how many at a time."""
     for child, count in part.runs:
         if child is None:
-            if _is_bulk(child, count):
-                yield "bulk", count
+            if _at_once(part, count):
+                yield "run" if part.kind in _MAPPINGS else "bulk", count
             else:
                 yield from (("leaf", 1),) * count
         elif is_loop(child, count):

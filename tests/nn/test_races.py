@@ -166,17 +166,17 @@ def test_objects_that_are_no_nodes_have_one_rule():
 def test_all_who_watch_levels_are_asked():
     """Also where one begins while another one does."""
     code = """
-from leafwise.nn import trace
+from leafwise.nn import checks
 
 def first():
     if not begun:
         begun.append(True)
-        trace.watch(lambda: 2)
+        checks.watch(lambda: 2)
     return 1
 
 begun = []
-trace.watch(first)
-assert sorted(trace.levels.token()) == [1, 2]
-assert trace.levels.base == trace.levels.token()
+checks.watch(first)
+assert sorted(checks.levels.token()) == [1, 2]
+assert checks.levels.base == checks.levels.token()
 """
     run_apart(code)

@@ -8,7 +8,7 @@ CODE = """
 import contextlib, copy, pickle
 import leafwise as lw
 from leafwise import nn
-from leafwise.nn.trace import watch
+from leafwise.nn.checks import watch
 
 class Foo(lw.Pytree):
     def __init__(self):

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 
 import leafwise as lw
 from leafwise import nn
-from leafwise.integrations import dynamo
+from leafwise.integrations import torch as traced
 from leafwise.integrations.torch import ravel as torch_ravel
 from strategies import common_trees
 
@@ -230,7 +230,7 @@ for compiled in [torch.compile(step, fullgraph=True, backend="eager")] * 2:
     for _ in range(20):
         expected = step(tree)
     assert str(found) == str(expected), (found, expected)
-print("leafwise.integrations.dynamo" in sys.modules)
+print("leafwise.integrations.torch" in sys.modules)
 
 def count(box):  # objects are loaded only now
     box.x = box.x + 1
@@ -438,5 +438,5 @@ def test_the_compiler_is_told_of_all_functions_that_write():
         for name in names
         if not name.endswith(("__init__", "__main__"))
     }
-    writing = {name for name, module in modules.items() if any(dynamo._writers(module))}
-    assert writing == {*dynamo._WRITERS}
+    writing = {name for name, module in modules.items() if any(traced._writers(module))}
+    assert writing == {*traced._WRITERS}

@@ -32,8 +32,7 @@ from operator import countOf
 from types import CodeType
 from typing import Any, Final
 
-from ..core.auxdata import clip
-from ..core.safely import Guard, class_name
+from ..safely import Guard, class_name, clip
 from .plan import exactly
 
 

@@ -12,17 +12,17 @@ from ..lazy import later
 
 
 if TYPE_CHECKING:
-    from .adopting import adopt as adopt
-    from .adopting import treedef_from as treedef_from
-    from .adopting import treedef_to as treedef_to
     from .bridge import Status as Status
     from .bridge import enable as enable
     from .bridge import status as status
+    from .libraries import adopt as adopt
     from .libraries import register_attrs as register_attrs
     from .libraries import register_mapping as register_mapping
     from .libraries import register_model as register_model
     from .libraries import register_sequence as register_sequence
     from .libraries import support as support
+    from .libraries import treedef_from as treedef_from
+    from .libraries import treedef_to as treedef_to
     from .sharing import share as share
     from .transforms import grad as grad
     from .transforms import jit as jit
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 
 _HOMES: Final = {
-    "adopting": "adopt treedef_from treedef_to",
     "bridge": "Status enable status",
     "libraries": (
-        "register_attrs register_mapping register_model register_sequence support"
+        "adopt register_attrs register_mapping register_model register_sequence "
+        "support treedef_from treedef_to"
     ),
     "sharing": "share",
     "transforms": "grad jit value_and_grad vmap",

@@ -1,9 +1,13 @@
 """The bridge: classes that are trees here become trees in other frameworks.
 
 Owns the list of classes that asked for it, and the moment at which a framework learns
-of them: at once if it is loaded, otherwise right after somebody imports it. It is
-loaded with the first such class. How a framework registers a class stands in a module
-of its own.
+of them: at once if it is loaded, otherwise right after somebody imports it; for that,
+the one finder on `sys.meta_path`, which is there only while a module is awaited. Owns
+also the moment at which torch's compiler learns what to trace.
+
+What is particular to a framework stands in a module of its own, which is loaded by its
+name once the framework is, and knows nothing of this one. Small, since the first tree
+that the engine takes note of loads it.
 
 `LEAFWISE_BRIDGE=0` in the environment switches all of it off.
 """
@@ -12,19 +16,152 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from ..core.node import Rule
 from ..core.registry import announced, lookup
-from ..core.safely import Guard, shown
-from .finder import after_import, is_enabled, is_loading, watch_compiler
+from ..safely import Guard, shown
 
 
-__all__ = ["Aux", "Node", "Status", "enable", "status"]
+__all__ = [
+    "Aux",
+    "Node",
+    "Status",
+    "after_import",
+    "enable",
+    "is_enabled",
+    "is_loading",
+    "listen",
+    "status",
+    "watch_compiler",
+]
+
+
+# ----------------------------------------------------------------- waiting for imports
+
+
+def is_enabled() -> bool:
+    """Return whether frameworks are waited for: `LEAFWISE_BRIDGE=0` says no."""
+    return os.environ.get("LEAFWISE_BRIDGE") != "0"
+
+
+def is_loading(name: str) -> bool:
+    """Return whether a module is being imported."""
+    spec = getattr(sys.modules.get(name), "__spec__", None)
+    return bool(getattr(spec, "_initializing", False))
+
+
+class _Finder:
+    """Finds nothing by itself, and learns when an awaited module is imported.
+
+    Attributes:
+        actions: What to do after an import, by the name of the module.
+    """
+
+    def __init__(self) -> None:
+        self.actions: dict[str, Callable[[], None]] = {}
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: Any = None
+    ) -> Any:
+        """Let the other finders find an awaited module, and wrap its loader."""
+        if name not in self.actions:
+            return None
+        for finder in [*sys.meta_path]:
+            find = None if finder is self else getattr(finder, "find_spec", None)
+            spec = None if find is None else find(name, path, target)
+            if spec is not None:
+                if hasattr(spec.loader, "exec_module"):
+                    spec.loader = _Loader(spec.loader, self)
+                return spec
+        return None
+
+    def loaded(self, name: str) -> None:
+        """Do what was to be done after an import; leave if it was the last."""
+        action = self.actions.pop(name, None)
+        if not self.actions and self in sys.meta_path:
+            sys.meta_path.remove(self)
+        if action is not None:
+            action()
+
+
+class _Loader:
+    """Loads a framework as its own loader does, and tells the finder."""
+
+    def __init__(self, loader: Any, finder: _Finder) -> None:
+        self._loader = loader
+        self._finder = finder
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: Any) -> Any:
+        """Create the module as its own loader does."""
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module; what it raises passes through, and nothing is done then."""
+        spec = module.__spec__
+        module.__loader__ = self._loader
+        if spec is not None:
+            spec.loader = self._loader
+        self._loader.exec_module(module)
+        initializing = getattr(spec, "_initializing", False)
+        if spec is not None:
+            spec._initializing = False  # type: ignore[attr-defined]  # it is done
+        try:
+            self._finder.loaded(module.__name__)
+        finally:
+            if spec is not None:
+                spec._initializing = initializing  # type: ignore[attr-defined]  # as it was
+
+
+_finder: Final = _Finder()
+
+
+def after_import(name: str, action: Callable[[], None]) -> None:
+    """Call a function right after the first import of a module.
+
+    Args:
+        name: The module; nothing happens if it is loaded already.
+        action: The function.
+    """
+    if name in sys.modules:
+        return
+    _finder.actions[name] = action
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+
+
+# ------------------------------------------------------------- torch's compiler
+
+_COMPILER: Final = "torch._dynamo"
+
+
+def watch_compiler() -> None:
+    """Tell torch's compiler what to trace, now or once it is imported.
+
+    It is told of each module of ours once, as soon as that is loaded: nothing is loaded
+    for it, since the compiler may be tracing already, and classes that come into the
+    registry meanwhile would confuse its guards. So this is called again when a class
+    has been made.
+    """
+    if not is_enabled() or is_loading(_COMPILER):
+        return
+    if _COMPILER not in sys.modules:
+        after_import(_COMPILER, watch_compiler)
+        return
+    ways = _module_of("torch")
+    for name in [*ways.untold]:
+        if name not in sys.modules:
+            after_import(name, functools.partial(ways.tell_compiler, name))
+        elif not is_loading(name):
+            ways.tell_compiler(name)
 
 
 # ------------------------------------------------------------- nodes, for a framework
@@ -206,18 +343,22 @@ def _status(framework: Framework) -> Status:
     return Status(loaded, tuple(registered), refused)
 
 
-# ------------------------------------------------------------- waiting for imports
+# ------------------------------------------------------------------------ listening
 
 
-def _start() -> None:
-    announced.listeners.append(_announce)  # first, so that no class is missed
+def listen() -> None:
+    """Take note of all classes that are announced, and wait for the frameworks."""
+    with _guard.lock:
+        if announced.listeners:  # another thread was first
+            return
+        if not is_enabled():
+            announced.listeners.append(_classes.add)
+            return
+        announced.listeners.append(_announce)  # first, so that no class is missed
     for cls in announced.classes():
         _announce(cls)
     for name in FRAMEWORKS:
         after_import(name, functools.partial(enable, name))
 
 
-if is_enabled():
-    _start()
-else:
-    announced.listeners.append(_classes.add)
+watch_compiler()

@@ -8,13 +8,15 @@ from __future__ import annotations
 import importlib
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
-from ..nn.trace import watch
+from ..nn.checks import watch
 from ..ops.map import tree_flatten
-from .bridge import Node
 
+
+if TYPE_CHECKING:
+    from .bridge import Node
 
 __all__ = ["begin", "ravel", "register"]
 

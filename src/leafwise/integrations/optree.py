@@ -7,10 +7,11 @@ optree's global registry is closed to others, so its functions want to be called
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from .bridge import Aux, Node
 
+if TYPE_CHECKING:
+    from .bridge import Aux, Node
 
 __all__ = ["NAMESPACE", "begin", "register"]
 

@@ -8,8 +8,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-from ..core.auxdata import clip
-from ..core.safely import shown
 from ..core.walk import unlink
 from ..kinds import Kind
 from ..nn.filters import Filter, judge, predicate
@@ -17,11 +15,20 @@ from ..nn.graph import FlatGraph, GraphDef, flatten_graph, kinds_of, unflatten_g
 from ..nn.states import from_flat_state
 from ..nn.variables import Param, Variable
 from ..ops.map import tree_leaves
-from .options import Call, Groups, Names, Numbers, Option, Places, Roots, Which, named
+from ..safely import clip, shown
 from .sharing import (
+    Call,
     Fixed,
+    Groups,
+    Names,
+    Numbers,
+    Option,
+    Places,
+    Roots,
+    Which,
     dressed,
     in_lists,
+    named,
     put_back,
     put_static,
     run,

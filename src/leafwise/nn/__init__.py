@@ -38,14 +38,9 @@ if TYPE_CHECKING:
     from ..kinds import state_value as state_value
     from ..kinds import static as static
     from . import filters as filters
-    from .by_kind import freeze as freeze
-    from .by_kind import replace as replace
-    from .by_kind import select_kind as select_kind
-    from .by_kind import summary as summary
-    from .by_kind import unfreeze as unfreeze
-    from .by_kind import update_kind as update_kind
     from .checks import is_data as is_data
     from .checks import register_data_type as register_data_type
+    from .checks import unsafe_mutation as unsafe_mutation
     from .containers import Dict as Dict
     from .containers import List as List
     from .containers import Sequential as Sequential
@@ -63,28 +58,34 @@ if TYPE_CHECKING:
     from .functional import graphdef as graphdef
     from .functional import merge as merge
     from .functional import pop as pop
+    from .functional import select_kind as select_kind
     from .functional import split as split
     from .functional import state as state
     from .functional import update as update
+    from .functional import update_kind as update_kind
     from .graph import GraphDef as GraphDef
-    from .iterate import call as call
-    from .iterate import eval as eval
-    from .iterate import find_duplicates as find_duplicates
-    from .iterate import iter_children as iter_children
-    from .iterate import iter_graph as iter_graph
-    from .iterate import recursive_map as recursive_map
-    from .iterate import set_attributes as set_attributes
-    from .iterate import set_metadata as set_metadata
-    from .iterate import train as train
-    from .iterate import tree_check as tree_check
-    from .iterate import with_attributes as with_attributes
-    from .module import Module as Module
-    from .module import capture as capture
-    from .module import iter_modules as iter_modules
+    from .graph import find_duplicates as find_duplicates
+    from .graph import iter_children as iter_children
+    from .graph import iter_graph as iter_graph
+    from .graph import summary as summary
+    from .graph import tree_check as tree_check
+    from .model import call as call
+    from .model import capture as capture
+    from .model import eval as eval
+    from .model import freeze as freeze
+    from .model import iter_modules as iter_modules
+    from .model import recursive_map as recursive_map
+    from .model import set_attributes as set_attributes
+    from .model import set_metadata as set_metadata
+    from .model import train as train
+    from .model import unfreeze as unfreeze
+    from .model import with_attributes as with_attributes
+    from .pytree import Module as Module
     from .pytree import Object as Object
     from .pytree import Pytree as Pytree
     from .pytree import check_pytree as check_pytree
     from .pytree import name_to_kind as name_to_kind
+    from .pytree import replace as replace
     from .states import FlatState as FlatState
     from .states import State as State
     from .states import diff_state as diff_state
@@ -97,7 +98,6 @@ if TYPE_CHECKING:
     from .states import split_state as split_state
     from .states import to_flat_state as to_flat_state
     from .states import to_pure_dict as to_pure_dict
-    from .trace import unsafe_mutation as unsafe_mutation
     from .variables import BatchStat as BatchStat
     from .variables import Cache as Cache
     from .variables import Intermediate as Intermediate
@@ -113,27 +113,23 @@ _HOMES: Final = {
     ".errors": "SharedError TraceError",
     ".integrations.transforms": "grad jit value_and_grad vmap",
     ".kinds": "Data Kind Static data field parameter state_value static",
-    "by_kind": "freeze replace select_kind summary unfreeze update_kind",
-    "checks": "is_data register_data_type",
+    "checks": "is_data register_data_type unsafe_mutation",
     "containers": "Dict List Sequential",
     "filters": (
         "All Any Everything Not Nothing OfKind OfType PathContains PathIn WithTag"
     ),
-    "functional": "clone graphdef merge pop split state update",
-    "graph": "GraphDef",
-    "iterate": (
-        "call eval find_duplicates iter_children iter_graph "
-        "recursive_map set_attributes set_metadata train tree_check "
-        "with_attributes"
+    "functional": "clone graphdef merge pop select_kind split state update update_kind",
+    "graph": "GraphDef find_duplicates iter_children iter_graph summary tree_check",
+    "model": (
+        "call capture eval freeze iter_modules recursive_map set_attributes "
+        "set_metadata train unfreeze with_attributes"
     ),
-    "module": "Module capture iter_modules",
-    "pytree": "Object Pytree check_pytree name_to_kind",
+    "pytree": "Module Object Pytree check_pytree name_to_kind replace",
     "states": (
         "FlatState State diff_state filter_state from_flat_state map_state "
-        "merge_state replace_by_pure_dict restore_int_paths split_state "
-        "to_flat_state to_pure_dict"
+        "merge_state replace_by_pure_dict restore_int_paths split_state to_flat_state "
+        "to_pure_dict"
     ),
-    "trace": "unsafe_mutation",
     "variables": (
         "BatchStat Cache Intermediate Param Perturbation Variable "
         "register_variable_name variable_type"

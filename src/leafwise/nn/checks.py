@@ -1,4 +1,4 @@
-"""Checks: what is data, and no data where only structure should be.
+"""Checks: what is asked before an object changes: is it data, and from where?
 
 Owns the one question behind every inferred status, what is learned of types on the way,
 the walk through static values in search of data and of stray marks, and the texts of
@@ -6,32 +6,41 @@ what is found. The walk goes through what trees are made of, here, in any namesp
 in a framework that is loaded, and through what they cannot see into: unregistered
 dataclasses and attrs classes, `functools.partial`, simple namespaces, subclasses of the
 built-in containers.
+
+Owns trace levels as well: no change of an object inside a transform that merely
+captured it. A framework that traces functions may put a provider here, which says at
+which level of tracing the program is. Objects and variables are stamped with the level
+at which they are made, and refuse to be changed at another one. Without a provider this
+costs one look at an attribute.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import sys
 import types
+from _thread import _local, allocate_lock, start_new_thread
 from collections import UserList, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
-from ..core.auxdata import clip, is_array_like
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import check_class, current, namespaces, on_change, view_of
-from ..core.safely import class_name, printed, shown
 from ..core.walk import unlink
-from ..errors import KindError
+from ..equality.exact import is_array_like
+from ..errors import KindError, TraceError
 from ..kinds import Marked
+from ..safely import Guard, class_name, clip, printed, shown
 
 
 __all__ = [
     "DataNode",
     "Found",
+    "check_level",
     "find_data",
     "find_marks",
     "foreign",
@@ -39,9 +48,12 @@ __all__ = [
     "holds_others",
     "is_data",
     "learned",
+    "levels",
     "looks_like_array",
     "register_data_type",
     "sort",
+    "unsafe_mutation",
+    "watch",
 ]
 
 C = TypeVar("C", bound=type)
@@ -520,3 +532,133 @@ def stray_marks(owner: type, key: Any, found: Found) -> KindError:
 
 def _name(key: Any) -> str:
     return printed(key).removeprefix(".")
+
+
+# ------------------------------------------------------------------ trace levels
+
+
+Provider = Callable[[], Any]
+
+
+class Levels:
+    """What is known of levels.
+
+    Attributes:
+        token: Returns what stands for the current level, None as long as nobody
+            traces anything.
+        base: What stands for the level outside of all transforms.
+    """
+
+    __slots__ = ("_providers", "base", "token")
+
+    def __init__(self) -> None:
+        self.token: Provider | None = None
+        self.base: Any = None
+        self._providers: tuple[Provider, ...] = ()
+
+    def add(self, provider: Provider) -> None:
+        """Ask a provider, too, from now on."""
+        added = False
+        while not added:
+            known = self._providers
+            providers = (*known, provider)
+            token = provider if not known else _all_of(providers)
+            base = _in_fresh_thread(token)
+            with _guard.lock:
+                if self._providers is known:  # nobody else came first
+                    self._providers, self.base, self.token = providers, base, token
+                    added = True
+
+
+def _all_of(providers: tuple[Provider, ...]) -> Provider:
+    """Return a provider whose levels are those of several."""
+
+    def token() -> Any:
+        return tuple([one() for one in providers])
+
+    return token
+
+
+_guard: Final = Guard()
+levels: Final = Levels()
+_here: Final = _local()
+
+
+def watch(provider: Provider) -> None:
+    """Let a framework say at which level of tracing the program is.
+
+    Args:
+        provider: Returns something that is equal at the same level, and only there.
+
+    Example:
+        >>> from leafwise.nn.checks import watch
+        >>> callable(watch)
+        True
+    """
+    levels.add(provider)
+
+
+def _in_fresh_thread(function: Provider) -> Any:
+    """Return what a function returns where nothing is being traced."""
+    found: list[Any] = []
+    done = allocate_lock()
+    done.acquire()
+
+    def run() -> None:
+        try:
+            found.append(function())
+        finally:
+            done.release()
+
+    start_new_thread(run, ())
+    with done:
+        return found[0]
+
+
+def check_level(obj: Any, what: str) -> None:
+    """Refuse a change of an object at another level than it was made at.
+
+    Raises:
+        TraceError: It was made at another level.
+    """
+    token = levels.token
+    if token is None or getattr(obj, "_leafwise_stamp", levels.base) == token():
+        return
+    if getattr(_here, "relaxed", 0):
+        return
+    name = type(obj).__qualname__
+    raise TraceError(
+        f"Cannot mutate {name}{what} from a different trace level: the object was made "
+        "outside of the function that is being traced (by jit, grad, vmap, ...), or "
+        "inside another one.\n"
+        "Do one of these:\n"
+        "  1. pass the object to the function as an argument, and return it\n"
+        "  2. make it inside the function\n"
+        "  3. return the value, and assign it outside\n"
+        "  4. if nothing traced can leak: with leafwise.nn.unsafe_mutation(): ...",
+        attribute=what.removeprefix("."),
+    )
+
+
+class _Relaxed(contextlib.ContextDecorator):
+    """Allows changes inside of it, in the thread that is inside."""
+
+    def __enter__(self) -> None:
+        _here.relaxed = getattr(_here, "relaxed", 0) + 1
+
+    def __exit__(self, *_: object) -> None:
+        _here.relaxed -= 1
+
+
+def unsafe_mutation() -> contextlib.AbstractContextManager[None]:
+    """Return a context manager that allows changes of objects from any trace level.
+
+    It does so in this thread. What is assigned must not be traced, or it leaks.
+
+    Example:
+        >>> from leafwise import nn
+        >>> box = nn.Variable(0)
+        >>> with nn.unsafe_mutation():
+        ...     box[...] = 1
+    """
+    return _Relaxed()

@@ -19,14 +19,13 @@ from collections.abc import (
 )
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
 
-from ..core.auxdata import described
 from ..core.keys import DictKey, SequenceKey
 from ..core.node import BoundRule, Brackets, Rule
-from ..core.safely import class_name, shown
 from ..core.serial import read_value, write_value
 from ..kinds import Kind, Marked
+from ..safely import class_name, described, shown
 from ..show.text import Block
-from .checks import learned
+from .checks import check_level, learned
 from .instance import Attribute, decide, read_statics, recheck, write_statics
 from .pytree import Pytree
 from .spec import (
@@ -39,7 +38,6 @@ from .spec import (
     picker,
     same_statics,
 )
-from .trace import check
 
 
 __all__ = [
@@ -270,7 +268,7 @@ class List(Container, MutableSequence[T], Generic[T]):
 
     def insert(self, index: int, value: T) -> None:
         """Add an item before a position; all behind it keep their kinds."""
-        check(self, f"[{index}]")
+        check_level(self, f"[{index}]")
         place = slice(operator.index(index), None).indices(len(self))[0]
         bare, kind = self._leafwise_decide(place, value, None)
         self._leafwise_items.insert(place, bare)
@@ -278,7 +276,7 @@ class List(Container, MutableSequence[T], Generic[T]):
 
     def reverse(self) -> None:
         """Turn the order of the items around, each with its kind."""
-        check(self, "")
+        check_level(self, "")
         self._leafwise_items.reverse()
         self._leafwise_item_kinds.reverse()
 
@@ -300,7 +298,7 @@ class List(Container, MutableSequence[T], Generic[T]):
     def __setitem__(self, index: slice, value: Iterable[T]) -> None: ...
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        check(self, f"[{index}]")
+        check_level(self, f"[{index}]")
         if isinstance(index, slice):
             places = range(*index.indices(len(self)))
             values = [*value]
@@ -321,7 +319,7 @@ class List(Container, MutableSequence[T], Generic[T]):
             kinds[place] = kind
 
     def __delitem__(self, index: int | slice) -> None:
-        check(self, f"[{index}]")
+        check_level(self, f"[{index}]")
         place = index if isinstance(index, slice) else self._place(index)
         del self._leafwise_items[place]
         del self._leafwise_item_kinds[place]
@@ -535,7 +533,7 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
         return self._leafwise_items[key]  # type: ignore[no-any-return]  # items are T
 
     def __setitem__(self, key: str, value: T) -> None:
-        check(self, f"[{shown(key)}]")
+        check_level(self, f"[{shown(key)}]")
         if not isinstance(key, str):
             raise TypeError(
                 f"the keys of a {type(self).__name__} are strings, got {described(key)}"
@@ -548,7 +546,7 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
             _put(self, "_leafwise_item_layout", layout.having(key, kind))
 
     def __delitem__(self, key: str) -> None:
-        check(self, f"[{shown(key)}]")
+        check_level(self, f"[{shown(key)}]")
         del self._leafwise_items[key]
         _put(self, "_leafwise_item_layout", self._leafwise_item_layout.lacking(key))
 

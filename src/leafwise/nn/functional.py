@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, Final, TypeVar, overload
 
-from ..core.auxdata import clip
 from ..core.node import Rule
-from ..core.safely import shown
-from ..core.values import type_names
+from ..core.treedef import PyTreeDef
 from ..core.walk import unlink
+from ..equality.leaves import type_names
 from ..errors import StructureError
-from ..sentinel import MISSING
+from ..kinds import COUNT_AS_STATE, Kind
+from ..ops.map import tree_flatten
+from ..safely import MISSING, clip, shown
 from .filters import FROZEN, Filter, judge, needs_kind, needs_path, predicates
 from .graph import (
     FIXED,
@@ -31,11 +32,12 @@ from .graph import (
     OnShared,
     flatten_graph,
     kinds_of,
+    kinds_of_children,
     unflatten_graph,
 )
+from .instance import keys_of, rule_of
 from .states import State, left_over, stored, unknown, view
-from .traverse import keys_of, rule_of
-from .variables import Variable, make_variable
+from .variables import Metadata, Variable, is_frozen, kind_in, make_variable
 
 
 __all__ = [
@@ -43,9 +45,11 @@ __all__ = [
     "graphdef",
     "merge",
     "pop",
+    "select_kind",
     "split",
     "state",
     "update",
+    "update_kind",
     "write",
 ]
 
@@ -678,3 +682,129 @@ def _copied_leaf(leaf: Any) -> Any:
     if numpy is not None and type(leaf) is numpy.ndarray:
         return leaf.copy()
     return bytearray(leaf) if type(leaf) is bytearray else leaf
+
+
+# ------------------------------------------------------------------ by kind
+
+
+_ALSO: Final = {Kind.STATE: COUNT_AS_STATE}
+
+
+# ----------------------------------------------------------------- kinds of leaves
+
+
+def leaf_kinds(treedef: PyTreeDef) -> list[Kind]:
+    """Return the kind of each leaf of a structure."""
+    kinds = [Kind.DATA] * treedef.num_leaves
+    stack: list[list[int]] = []  # of each subtree, the leaves outside any object
+    done = 0
+    held: list[tuple[int, type[Variable], bool]] = []  # leaves in variables
+    for run, rule, arity, aux in treedef._code:
+        stack += [[leaf] for leaf in range(done, done + run)]
+        done += run
+        below = stack[len(stack) - arity :]
+        del stack[len(stack) - arity :]
+        given = kinds_of_children(aux)
+        if given is None:
+            stack.append(_joined(below))
+            if type(aux) is Metadata:
+                held += [(leaf, rule.cls, is_frozen(aux.values)) for leaf in stack[-1]]
+            continue
+        for kind, leaves in zip(given, below, strict=True):
+            for leaf in leaves:
+                kinds[leaf] = kind
+        stack.append([])
+    for leaf, cls, frozen in held:
+        kinds[leaf] = kind_in(kinds[leaf], cls, frozen=frozen)
+    return kinds
+
+
+def _joined(parts: list[list[int]]) -> list[int]:
+    """Return the items of lists in any order, at the cost of the shorter ones."""
+    if not parts:
+        return []
+    longest = max(parts, key=len)
+    for part in parts:
+        if part is not longest:
+            longest += part
+    return longest
+
+
+def _wanted(kinds: Sequence[Kind]) -> set[Kind]:
+    wrong = [kind for kind in kinds if not isinstance(kind, Kind)]
+    if wrong or not kinds:
+        found = type(wrong[0]).__name__ if wrong else "none"
+        raise TypeError(
+            f"give one kind or more, members of leafwise.nn.Kind; got {found}"
+        )
+    return {one for kind in kinds for one in _ALSO.get(kind, (kind,))}
+
+
+def select_kind(tree: T, *kinds: Kind) -> T:
+    """Return a tree with the leaves of some kinds alone, and None for the others.
+
+    Args:
+        tree: A tree with objects in it.
+        *kinds: The kinds. `Kind.STATE` includes frozen parameters.
+
+    Raises:
+        TypeError: No kind was given, or something else.
+
+    Example:
+        >>> from leafwise import nn
+        >>> class Layer(nn.Module):
+        ...     def __init__(self):
+        ...         self.register_parameter("weight", 0.5)
+        ...         self.register_state("calls", 3)
+        >>> nn.select_kind([Layer(), Layer()], nn.Kind.PARAMETER)[0]
+        Layer(
+          weight=0.5,
+          calls=None
+        )
+
+    The idea is that of `select_parameters` and `select_states` in PAX.
+    """
+    wanted = _wanted(kinds)
+    leaves, treedef = tree_flatten(tree)
+    found = zip(leaves, leaf_kinds(treedef), strict=True)
+    selected: T = treedef.unflatten(
+        leaf if kind in wanted else None for leaf, kind in found
+    )
+    return selected
+
+
+def update_kind(tree: T, other: Any, *kinds: Kind) -> T:
+    """Return a tree with the leaves of some kinds taken from another one.
+
+    Args:
+        tree: A tree with objects in it.
+        other: A tree of the same structure; where it has None, as in what
+            `select_kind` returns, the leaf of `tree` stays.
+        *kinds: The kinds. `Kind.STATE` includes frozen parameters.
+
+    Raises:
+        StructureError: The two have different structures.
+        TypeError: No kind was given, or something else.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> class Layer(nn.Module):
+        ...     def __init__(self):
+        ...         self.register_parameter("weight", 0.5)
+        ...         self.register_state("calls", 3)
+        >>> layer = Layer()
+        >>> doubled = lw.tree_map(lambda x: x * 2, layer)
+        >>> lw.tree_leaves(nn.update_kind(layer, doubled, nn.Kind.PARAMETER))
+        [1.0, 3]
+
+    The idea is that of `update_parameters` and `update_states` in PAX.
+    """
+    wanted = _wanted(kinds)
+    leaves, treedef = tree_flatten(tree)
+    rows = zip(leaves, treedef.flatten_up_to(other), leaf_kinds(treedef), strict=True)
+    updated: T = treedef.unflatten(
+        theirs if kind in wanted and theirs is not None else mine
+        for mine, theirs, kind in rows
+    )
+    return updated

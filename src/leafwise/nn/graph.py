@@ -3,7 +3,9 @@
 A graph is flattened in one walk, by an explicit stack: objects and variables are
 counted as they are met, and where one is met again there is a reference to its number.
 `GraphDef` is what is left without the values. Identity is kept by holding the objects,
-never by their bare ids.
+never by their bare ids. Owns also what tells of a graph as a whole: the iteration over
+it, what stands twice in it, and its summary. Paths are tuples of names, positions and
+keys.
 """
 
 from __future__ import annotations
@@ -11,22 +13,45 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Generic,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+)
 
-from ..core.auxdata import clip
 from ..core.keypath import KeyPath
 from ..core.node import Rule
-from ..core.registered import StaticRule
+from ..core.register import StaticRule
 from ..core.registry import GLOBAL, Mode, install
-from ..core.safely import shown
 from ..core.serial import dump, load
 from ..core.walk import unlink
 from ..errors import CycleError, SharedError
 from ..kinds import Kind
-from .checks import DataNode, holds_data, looks_like_array
-from .instance import is_unchecked
+from ..ops.map import tree_leaves
+from ..safely import clip, shown
+from ..show.text import Row, draw, options
+from .checks import DataNode, holds_data, is_data, looks_like_array
+from .filters import Filter, predicate
+from .instance import (
+    AGAIN,
+    CYCLE,
+    ENTER,
+    LEAVE,
+    below,
+    bytes_text,
+    is_unchecked,
+    keys_of,
+    rule_of,
+    size_of,
+    traverse,
+)
+from .pytree import Pytree
 from .spec import Constant, StaticMetadata
-from .traverse import keys_of, rule_of
 from .variables import Metadata, Variable, is_frozen, kind_in, metadata_of
 
 
@@ -36,10 +61,17 @@ __all__ = [
     "OnShared",
     "can_be_shared",
     "check_choice",
+    "find_duplicates",
     "flatten_graph",
+    "inside_out",
+    "is_node",
+    "iter_children",
+    "iter_graph",
     "kinds_of",
     "kinds_of_children",
     "report_shared",
+    "summary",
+    "tree_check",
     "unflatten_graph",
 ]
 
@@ -545,3 +577,298 @@ install(
     exist_ok=False,
     bridge=True,
 )
+
+
+# --------------------------------------------------------------- iterating
+
+
+Path: TypeAlias = tuple[Any, ...]
+
+
+def is_node(value: Any) -> bool:
+    """Return whether a value is an object or a variable."""
+    return isinstance(value, Pytree | Variable)
+
+
+def find_duplicates(
+    tree: Any, *, only: Filter = ..., containers: bool = False
+) -> list[list[Path]]:
+    """Return the paths of what stands in several places.
+
+    Objects, variables and arrays count, by identity. What is below something that
+    was met before is not reported again.
+
+    Args:
+        tree: An object, or nested containers.
+        only: A filter for what is to be reported.
+        containers: Whether plain containers count, too.
+
+    Returns:
+        A list of paths for each thing that has more than one.
+
+    Example:
+        >>> from leafwise import nn
+        >>> weight = nn.Param(0.5)
+        >>> nn.find_duplicates({"in": weight, "out": [weight]})
+        [[('in',), ('out', 0)]]
+
+    The idea is that of `flax.nnx.find_duplicates`.
+    """
+    meant = predicate(only)
+    found: dict[int, tuple[Any, list[Any]]] = {}
+
+    def counts(value: Any) -> bool:
+        return is_node(value) or (containers and value is not None)
+
+    for event, link, value in traverse(tree, revisit=lambda value: not counts(value)):
+        if event is CYCLE and not counts(value):
+            path = unlink(link)
+            raise CycleError(f"the {type(value).__name__} at {path} contains itself")
+        if event is not LEAVE and (is_data if event is LEAF else counts)(value):
+            found.setdefault(id(value), (value, []))[1].append(link)
+    several = ((value, links) for value, links in found.values() if len(links) > 1)
+    return [
+        [unlink(link) for link in links]
+        for value, links in several
+        if meant(unlink(links[0]), value)
+    ]
+
+
+def tree_check(tree: Any, *, on_shared: OnShared = "error") -> None:
+    """Check that nested containers are a tree: no cycles, nothing twice.
+
+    Args:
+        tree: An object, or nested containers.
+        on_shared: What to do where a container, an object, a variable or an array
+            occurs again: `"error"`, `"warn"` or `"allow"`; a cycle is always an error.
+
+    Raises:
+        CycleError: Something contains itself.
+        SharedError: Something occurs again.
+
+    Example:
+        >>> from leafwise import nn
+        >>> row = [1, 2]
+        >>> nn.tree_check({"a": row, "b": [3]})
+        >>> nn.tree_check({"a": row, "b": row})
+        Traceback (most recent call last):
+        ...
+        leafwise.errors.SharedError: the list at ('a',) occurs again at ('b',)
+    """
+    check_choice(on_shared)
+    first: dict[int, tuple[Any, Any]] = {}  # paths and values, which must not go
+    again: list[tuple[Any, Any]] = []
+    arrays: list[tuple[Any, Any]] = []
+    for event, link, value in traverse(tree):
+        if event is CYCLE:
+            raise _inside_itself(first[id(value)][0], link, value)
+        if event is AGAIN and can_be_shared(value):
+            again.append((link, value))
+        elif event is LEAF and id(value) in first:
+            arrays.append((link, value))
+        elif event is ENTER or (event is LEAF and is_data(value)):
+            first.setdefault(id(value), (link, value))
+    if on_shared != "allow":
+        for link, value in again + arrays:
+            report_shared(on_shared, first[id(value)][0], link, value)
+
+
+def _inside_itself(first: Any, again: Any, value: Any) -> CycleError:
+    return CycleError(
+        f"the {type(value).__name__} at {unlink(first) or 'the root'} occurs again at "
+        f"{unlink(again)}, inside itself"
+    )
+
+
+# --------------------------------------------------------------------- iterating
+
+
+def iter_graph(tree: Any) -> Iterator[tuple[Path, Any]]:
+    """Yield everything in an object with its path, inner things first.
+
+    Objects, variables and containers come once, bare values wherever they stand.
+
+    Args:
+        tree: An object, or a container with objects in it.
+
+    Yields:
+        The path and the object, variable, container or value; the root comes last,
+        with the path `()`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> for path, value in nn.iter_graph(lw.List([nn.Param(1.0)])):
+        ...     print(path, type(value).__name__)
+        (0, 'value') float
+        (0,) Param
+        () List
+
+    The idea is that of `flax.nnx.iter_graph`.
+    """
+    for link, value in inside_out(tree):
+        yield unlink(link), value
+
+
+def inside_out(tree: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield everything once with linked paths, inner things first; leaves each time."""
+    for event, link, value in traverse(tree):
+        if event is LEAVE or event is LEAF:
+            yield link, value
+
+
+def iter_children(node: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the objects and variables right in an object, with their names.
+
+    Args:
+        node: An object.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> [key for key, _ in nn.iter_children(lw.Dict(a=lw.List(), b=lw.data(1)))]
+        ['a']
+
+    The idea is that of `flax.nnx.iter_children`.
+    """
+    yield from ((part, child) for part, child in below(node) if is_node(child))
+
+
+# ----------------------------------------------------------------------- summary
+
+
+def summary(tree: Any) -> str:
+    """Return a text that shows the objects in a tree, and what they hold by kind.
+
+    For each object it says how many numbers its arrays and other leaves have, those
+    of the objects inside included, and how many bytes its arrays take. An object or a
+    variable that stands in several places counts where it stands first; the other
+    places of an object say which that is.
+
+    Args:
+        tree: A tree with objects in it.
+
+    Raises:
+        CycleError: A container contains itself, with no object in between.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> class Layer(nn.Module):
+        ...     def __init__(self):
+        ...         self.register_parameter("weight", [0.5, 0.5])
+        ...         self.register_state("calls", 3)
+        >>> class Model(nn.Module):
+        ...     def __init__(self):
+        ...         self.layers = lw.List([Layer(), Layer()])
+        ...         self.tied = self.layers[0]
+        >>> print(nn.summary(Model()))
+        Model               parameter: 4, state: 2
+        ├── .layers: List   parameter: 4, state: 2
+        │   ├── [0]: Layer  parameter: 2, state: 1
+        │   └── [1]: Layer  parameter: 2, state: 1
+        └── .tied: Layer    as .layers[0]
+    """
+    lines = _lines(flatten_graph(tree))
+    for line in reversed(lines):
+        if line.above is not None:
+            line.above.add(line.counts)
+    rows = [Row(line.depth, line.label, line.note or _tally(line)) for line in lines]
+    return draw([row for row in rows if row.depth <= options.max_depth])
+
+
+class _Line:
+    """An object, or the root, as a row in the making.
+
+    Attributes:
+        above: The line of the object that it stands in.
+        depth: How many there are above.
+        label: What it is, and where below the line above.
+        note: What there is to say of it, other than what it holds.
+        counts: By kind, how many numbers it holds, and how many bytes.
+    """
+
+    __slots__ = ("above", "counts", "depth", "label", "note")
+
+    def __init__(
+        self, above: _Line | None, path: Any, cls: type, note: str = ""
+    ) -> None:
+        self.above = above
+        self.depth: int = 0 if above is None else above.depth + 1
+        name = f"{KeyPath(unlink(path))}: " if path else ""
+        self.label = f"{name}{cls.__name__}"
+        self.note = note
+        self.counts: dict[Kind, tuple[int, int]] = {}
+
+    def add(self, counts: Mapping[Kind, tuple[int, int]]) -> None:
+        """Count what something inside holds."""
+        for kind, (size, width) in counts.items():
+            known = self.counts.get(kind, (0, 0))
+            self.counts[kind] = known[0] + size, known[1] + width
+
+    def add_value(self, value: Any, kind: Kind) -> None:
+        """Count a bare value, or a variable."""
+        held = value.get_raw_value() if isinstance(value, Variable) else value
+        for leaf in tree_leaves(held):
+            size, width = size_of(leaf)
+            self.add({kind: (size, size * width)})
+
+
+class _Open(NamedTuple):
+    """A node whose children come next.
+
+    Attributes:
+        keys: Those of the children that are still to come.
+        path: Its path, a linked list.
+        local: The part of it below the line.
+        line: The line that its values count for.
+    """
+
+    keys: Any
+    path: Any
+    local: Any
+    line: _Line
+
+
+def _lines(flat: FlatGraph) -> list[_Line]:
+    """Return a line for each object, and for the root if it is no bare value."""
+    lines: list[_Line] = []
+    first: list[tuple[Any, type]] = []  # path and class of what is counted, by number
+    values = zip(flat.leaves, kinds_of(flat.code), strict=True)
+    stack: list[_Open] = []
+    for tag, rule, number, aux in flat.code:
+        path: Any = ()
+        local: Any = ()
+        line: _Line | None = None
+        if stack:
+            key = next(stack[-1].keys)
+            path, local = (stack[-1].path, key), (stack[-1].local, key)
+            line = stack[-1].line
+        cls = rule if tag in (VARIABLE, LEAF, REF, FIXED) else rule.cls
+        if tag in (NODE, VARIABLE):
+            first.append((path, cls))
+        if tag == NODE or (line is None and tag in (TREE, VARIABLE)):
+            line, local = _Line(line, local, cls), ()
+            lines.append(line)
+        if tag in (LEAF, VARIABLE):
+            value, kind = next(values)
+            if line is not None:
+                line.add_value(value, kind)
+        elif tag == REF and issubclass(first[number][1], Pytree):
+            there, cls = first[number]
+            note = f"as {KeyPath(unlink(there)) if there else 'the root'}"
+            lines.append(_Line(line, local, cls, note))
+        elif tag in (NODE, TREE) and line is not None:
+            stack.append(_Open(iter([*rule.keys(aux, number)]), path, local, line))
+        while stack and not stack[-1].keys.__length_hint__():
+            stack.pop()
+    return lines
+
+
+def _tally(line: _Line) -> str:
+    """Return how many numbers there are of each kind, and how many bytes."""
+    return ", ".join(
+        f"{kind.value}: {line.counts[kind][0]:,}{bytes_text(line.counts[kind][1])}"
+        for kind in Kind
+        if kind in line.counts
+    )

@@ -15,16 +15,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 from ..core.keys import GetAttrKey
 from ..core.node import BoundRule, Brackets, Rule
 from ..core.registry import GLOBAL, announced, install
-from ..core.safely import class_name, shown
 from ..core.serial import read_value, write_value
 from ..kinds import Kind
-from ..sentinel import MISSING
+from ..safely import MISSING, class_name, shown
 from ..show.text import Block, render
-from .checks import DataNode
+from .checks import DataNode, check_level, levels
 from .filters import FROZEN
+from .instance import tally_text
 from .spec import digest, same, snapshots
-from .trace import check, levels
-from .traverse import tally_text
 
 
 __all__ = [
@@ -141,7 +139,7 @@ class Variable(DataNode, Generic[T]):
 
     def set_value(self, value: T | Variable[T]) -> None:
         """Set the value. Subclasses may override it."""
-        check(self, ".value")
+        check_level(self, ".value")
         if isinstance(value, Variable):
             value = value.get_value()
         hook = self._leafwise_metadata.get("on_set_value")
@@ -171,7 +169,7 @@ class Variable(DataNode, Generic[T]):
         Raises:
             TypeError: The arguments are none of these.
         """
-        check(self, ".set_metadata")
+        check_level(self, ".set_metadata")
         known = self._leafwise_metadata
         if len(args) == 1 and isinstance(args[0], Mapping) and not metadata:
             _put(self, "_leafwise_metadata", dict(args[0]))
@@ -195,7 +193,7 @@ class Variable(DataNode, Generic[T]):
         Raises:
             KeyError: There is no metadata of that name.
         """
-        check(self, f".{name}")
+        check_level(self, f".{name}")
         rest = dict(self._leafwise_metadata)
         del rest[name]
         _put(self, "_leafwise_metadata", rest)
@@ -250,7 +248,7 @@ class Variable(DataNode, Generic[T]):
 
     def update_from_state(self, other: Variable) -> None:
         """Take over value and metadata of a variable of any type."""
-        check(self, ".value")
+        check_level(self, ".value")
         _put(self, "_leafwise_value", other._leafwise_value)
         _put(self, "_leafwise_metadata", dict(other._leafwise_metadata))
 

@@ -5,8 +5,16 @@ import functools
 import pytest
 
 import leafwise as lw
-from leafwise.integrations.options import ARGS, KWARGS, Groups, Option, Which, named
-from leafwise.integrations.sharing import Fixed, unbind
+from leafwise.integrations.sharing import (
+    ARGS,
+    KWARGS,
+    Fixed,
+    Groups,
+    Option,
+    Which,
+    named,
+    unbind,
+)
 
 
 def taking(a, b, /, c, d=1, *, e, **more):

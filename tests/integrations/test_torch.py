@@ -6,7 +6,7 @@ from hypothesis import given
 import leafwise as lw
 from leafwise.core.keys import key_order
 from leafwise.core.walk import leaf_paths
-from leafwise.integrations import dynamo
+from leafwise.integrations import torch
 from leafwise.ops.context import context_of
 from strategies import common_trees
 
@@ -14,11 +14,11 @@ from strategies import common_trees
 @given(tree=common_trees())
 def test_flattening_and_unflattening(tree):
     """The same leaves, equal treedefs, the same order of keys in what is rebuilt."""
-    leaves, treedef = dynamo._flatten(tree)
+    leaves, treedef = torch._flatten(tree)
     expected, structure = lw.tree_flatten(tree)
     assert [*map(id, leaves)] == [*map(id, expected)]
     assert treedef == structure
-    again = dynamo._build(treedef, range(len(leaves)))
+    again = torch._build(treedef, range(len(leaves)))
     assert repr(again) == repr(lw.tree_unflatten(structure, range(len(leaves))))
 
 
@@ -26,7 +26,7 @@ def test_flattening_and_unflattening(tree):
 def test_paths(tree):
     """The paths of all leaves."""
     treedef = lw.tree_structure(tree)
-    ours = dynamo._leaf_paths(treedef._code, treedef.num_leaves)
+    ours = torch._leaf_paths(treedef._code, treedef.num_leaves)
     assert ours == leaf_paths(treedef._code, treedef.num_leaves)
 
 
@@ -36,7 +36,7 @@ def test_paths(tree):
 @given(tree=common_trees())
 def test_stopping_early(is_leaf, tree):
     """By a type, by types, by a predicate; further trees have to fit."""
-    ours = dynamo._context_of(is_leaf)
+    ours = torch._context_of(is_leaf)
     expected = context_of(is_leaf)
     assert ours.flatten(tree)[0] == expected.flatten(tree)[0]
     for context in (ours, expected):
@@ -55,8 +55,8 @@ def test_paths_in_a_predicate():
         return False
 
     with_path = {"is_leaf_takes_path": True}
-    assert dynamo._flatten([[1]], lambda path, node: type(node) is int, **with_path)
-    context = dynamo._context_of(stop, takes_path=True)
+    assert torch._flatten([[1]], lambda path, node: type(node) is int, **with_path)
+    context = torch._context_of(stop, takes_path=True)
     assert context.stops_at([1]) is False
     assert seen == [""]
 
@@ -64,7 +64,7 @@ def test_paths_in_a_predicate():
 @pytest.mark.parametrize("keys", [("b", "a"), ("a", "b"), (2, "a", 1), (), (1j, 2j)])
 def test_orders_of_keys(keys):
     """From insertion order to leaf order and back."""
-    ours, expected = dynamo._key_order(keys), key_order(keys)
+    ours, expected = torch._key_order(keys), key_order(keys)
     assert (ours is None) == (expected is None)
     if expected is None:
         return

@@ -1,0 +1,744 @@
+"""What is done to whole models: map them, set attributes, train, freeze, capture.
+
+Owns the functions that go through all objects of a model, or call it. Most stand for a
+method of modules in NNX or PAX, and are functions so that classes keep their names for
+themselves. Each object is met once, whatever refers to it. A bare parameter is frozen
+by the kind of its attribute, a variable by its metadata.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, TypeAlias, TypeVar
+
+from ..core.keypath import KeyPath
+from ..core.node import Rule
+from ..core.registry import current
+from ..core.walk import unlink
+from ..errors import StructureError
+from ..kinds import Kind, Marked
+from ..safely import MISSING, clip
+from ..selection.edit import Selection, at
+from ..selection.pattern import Region
+from .checks import DataNode
+from .filters import FROZEN, Filter, is_filter, judge, predicate
+from .functional import clone, merge, split, write
+from .graph import (
+    flatten_graph,
+    inside_out,
+    is_node,
+    kinds_of_children,
+    unflatten_graph,
+)
+from .instance import LEAVE, below, keys_of, rule_of, store, traverse
+from .pytree import CAPTURED, Module, Pytree, type_of
+from .states import State, from_flat_state, unknown, walk_state
+from .variables import Intermediate, Perturbation, Variable, kind_in, make_variable
+
+
+__all__ = [
+    "call",
+    "capture",
+    "eval",
+    "freeze",
+    "iter_modules",
+    "recursive_map",
+    "set_attributes",
+    "set_metadata",
+    "train",
+    "unfreeze",
+    "with_attributes",
+]
+
+Path: TypeAlias = tuple[Any, ...]
+
+
+T = TypeVar("T")
+
+
+# ---------------------------------------------------------------------- changing
+
+
+def recursive_map(function: Callable[[Path, Any], Any], tree: T) -> T:
+    """Return a copy of an object in which each object and variable is mapped.
+
+    Inner ones come first, so the function sees what became of them.
+
+    Args:
+        function: Called with the path and the object or variable; returns what takes
+            its place.
+        tree: An object, or nested lists and dicts; it is not changed.
+
+    Raises:
+        TypeError: Something stands in a container that cannot be changed.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> model = lw.List([nn.Param(1.0)])
+        >>> nn.recursive_map(
+        ...     lambda path, x: x.value if isinstance(x, nn.Param) else x, model)
+        List([
+          1.0
+        ])
+
+    The idea is that of `flax.nnx.recursive_map`.
+    """
+    copied = clone(tree)
+    results: dict[int, Any] = {}
+    kept: list[Any] = []
+    for link, value in [*inside_out(copied)]:
+        for part, child in below(value):
+            if id(child) in results and results[id(child)] is not child:
+                if not isinstance(value, list | dict | DataNode):
+                    raise TypeError(
+                        f"{clip(child)} stands in a {type(value).__name__}, which "
+                        "cannot be changed"
+                    )
+                write(
+                    value,
+                    None if isinstance(value, Variable) else part,
+                    results[id(child)],
+                )
+        if is_node(value):
+            kept.append(value)
+            results[id(value)] = function(unlink(link), value)
+    made: T = results.get(id(copied), copied)
+    return made
+
+
+def set_attributes(
+    tree: Any, *filters: Filter, raise_if_not_found: bool = True, **attributes: Any
+) -> None:
+    """Set attributes of all objects in a tree that have them, in place.
+
+    Args:
+        tree: An object, or a container with objects in it.
+        *filters: Which objects; all without a filter.
+        raise_if_not_found: Whether each attribute must be found at least once.
+        **attributes: The values, by name.
+
+    Raises:
+        ValueError: No object has an attribute of some name; nothing is changed then.
+        KindError: An attribute cannot have its value; nothing is changed then.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> class Dropout(nn.Module):
+        ...     def __init__(self):
+        ...         self.active = True
+        >>> model = lw.List([Dropout(), Dropout()])
+        >>> nn.set_attributes(model, active=False)
+        >>> [layer.active for layer in model]
+        [False, False]
+
+    The idea is that of `flax.nnx.Module.set_attributes`.
+    """
+    meant = predicate(filters or ...)
+    steps = []
+    missing = {*attributes}
+    for link, value in inside_out(tree):
+        if not isinstance(value, Pytree) or not meant(unlink(link), value):
+            continue
+        for name, new in attributes.items():
+            if name in value._leafwise_layout.kinds:
+                value._leafwise_check(name, new)
+                missing.discard(name)
+                steps.append((value, name, new))
+    if missing and raise_if_not_found:
+        raise ValueError(
+            "Could not find at least one instance of the following attributes: "
+            f"{', '.join(sorted(missing))}"
+        )
+    for holder, name, new in steps:
+        holder._leafwise_store(name, new)
+
+
+def set_metadata(tree: Any, only: Filter = ..., /, **metadata: Any) -> None:
+    """Set pieces of metadata of all variables in a tree, in place.
+
+    Args:
+        tree: An object, or a container with objects in it.
+        only: Which variables.
+        **metadata: The metadata, by name.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> model = lw.List([nn.Param(1.0)])
+        >>> nn.set_metadata(model, nn.Param, unit="m")
+        >>> model[0].unit
+        'm'
+    """
+    meant = predicate(only)
+    for link, value in inside_out(tree):
+        if isinstance(value, Variable) and meant(unlink(link), value):
+            value.set_metadata(**metadata)
+
+
+_TRAINING: Final = {"training": True, "is_training": True}
+_EVALUATING: Final = {"deterministic": True, "use_running_average": True}
+
+
+def train(tree: Any, **attributes: Any) -> None:
+    """Put all objects in a tree into the mode for training, in place.
+
+    Sets `training` and `is_training` to True, `deterministic` and
+    `use_running_average` to False, wherever there are such attributes.
+
+    Args:
+        tree: An object, or a container with objects in it.
+        **attributes: Further attributes to set.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> class Dropout(nn.Module):
+        ...     def __init__(self):
+        ...         self.deterministic = True
+        >>> model = lw.List([Dropout()])
+        >>> nn.train(model)
+        >>> model[0].deterministic
+        False
+
+    The idea is that of `flax.nnx.Module.train`.
+    """
+    modes = {**_TRAINING, **dict.fromkeys(_EVALUATING, False), **attributes}
+    set_attributes(tree, raise_if_not_found=False, **modes)
+
+
+def eval(tree: Any, **attributes: Any) -> None:
+    """Put all objects in a tree into the mode for evaluation, in place.
+
+    The opposite of `train`.
+
+    Args:
+        tree: An object, or a container with objects in it.
+        **attributes: Further attributes to set.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> class Dropout(nn.Module):
+        ...     def __init__(self):
+        ...         self.deterministic = False
+        >>> model = lw.List([Dropout()])
+        >>> nn.eval(model)
+        >>> model[0].deterministic
+        True
+
+    The idea is that of `flax.nnx.Module.eval`.
+    """
+    modes = {**dict.fromkeys(_TRAINING, False), **_EVALUATING, **attributes}
+    set_attributes(tree, raise_if_not_found=False, **modes)
+
+
+def with_attributes(tree: T, *filters: Filter, **attributes: Any) -> T:
+    """Return an object with other attributes that shares the variables.
+
+    Args:
+        tree: An object, or a container with objects in it; it is not changed.
+        *filters: Which objects; all without a filter.
+        **attributes: The values, by name.
+
+    Raises:
+        ValueError: No object has an attribute of some name.
+
+    Example:
+        >>> from leafwise import nn
+        >>> class Layer(nn.Module):
+        ...     def __init__(self):
+        ...         self.weight, self.active = nn.Param(1.0), True
+        >>> layer = Layer()
+        >>> other = nn.with_attributes(layer, active=False)
+        >>> layer.active, other.active, other.weight is layer.weight
+        (True, False, True)
+
+    The idea is that of `flax.nnx.with_attributes`.
+    """
+    made = clone(tree, variables=False)
+    set_attributes(made, *filters, **attributes)
+    return made
+
+
+class _Caller:
+    """Calls a method of an object that exists as structure and state only."""
+
+    __slots__ = ("_pair", "_path")
+
+    def __init__(self, pair: tuple[Any, Any], path: Path = ()) -> None:
+        self._pair = pair
+        self._path = path
+
+    def __getattr__(self, name: str) -> _Caller:
+        return _Caller(self._pair, (*self._path, name))
+
+    def __getitem__(self, key: Any) -> _Caller:
+        return _Caller(self._pair, (*self._path, (key,)))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        """Call it; return the result, and structure and state afterwards."""
+        model = merge(*self._pair, copy=True)
+        method = model
+        for part in self._path:
+            method = method[part[0]] if type(part) is tuple else getattr(method, part)
+        result = method(*args, **kwargs)
+        return result, split(model)
+
+
+def call(pair: tuple[Any, Any]) -> Any:
+    """Call a method of an object that exists as structure and state only.
+
+    Args:
+        pair: What `split` returned, of one state.
+
+    Returns:
+        Something that stands for the object: attributes and items lead to a method,
+        and calling it returns the result, and structure and state afterwards.
+
+    Example:
+        >>> from leafwise import nn
+        >>> class Counter(nn.Module):
+        ...     def __init__(self):
+        ...         self.count = nn.BatchStat(0)
+        ...     def step(self, by):
+        ...         self.count[...] += by
+        ...         return "done"
+        >>> result, (graphdef, state) = nn.call(nn.split(Counter())).step(3)
+        >>> result, state.count.value
+        ('done', 3)
+
+    The idea is that of `flax.nnx.call`.
+    """
+    return _Caller(pair)
+
+
+Given: TypeAlias = dict[Path, dict[type[Variable], dict[Any, Any]]]
+"""By the path of a module and a type of variables: values by name."""
+
+
+def iter_modules(tree: Any) -> Iterator[tuple[Path, Module]]:
+    """Yield the modules in a tree with their paths, those inside others first.
+
+    A module that stands in several places comes once.
+
+    Args:
+        tree: A tree.
+
+    Yields:
+        The path, a tuple of names, positions and keys, and the module.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> class Block(nn.Module):
+        ...     def __init__(self, *inner):
+        ...         self.inner = lw.List(inner)
+        >>> [path for path, _ in nn.iter_modules(Block(Block(), Block()))]
+        [('inner', 0), ('inner', 1), ()]
+
+    The idea is that of `flax.nnx.iter_modules`.
+    """
+    for event, link, value in traverse(tree):
+        if event is LEAVE and isinstance(value, Module):
+            yield unlink(link), value
+
+
+def capture(
+    function: Any,
+    *types: type[Variable] | str,
+    init: Mapping[Any, Any] | None = None,
+) -> Callable[..., Any]:
+    """Return a function that also returns what the modules store on the way.
+
+    While it runs, `Module.sow` and `Module.perturb` make no attributes: what they
+    store is kept for the result if it is of just one of the types, and otherwise
+    passed over. So the modules are afterwards as they were, also if it fails.
+
+    Args:
+        function: A module, a method of one, or a function whose first argument is
+            one. A type of variables makes a decorator for such functions.
+        *types: The types of variables to capture, or their names; `Intermediate` if
+            there is none. Their subclasses are types of their own: perturbations are
+            captured as `Perturbation`.
+        init: A state of values to begin with, such as perturbations: by the paths of
+            the modules and the names that `sow` and `perturb` use. A bare value is a
+            perturbation. What is not of one of the types is not in the result.
+
+    Returns:
+        A function of the same arguments that returns a tuple: the result, and one
+        state for each type.
+
+    Raises:
+        TypeError: There is no module, or something is not a type of variables.
+        ValueError: Nothing has the name of a type.
+        StructureError: `init` has a value where there is no module; the function is
+            not called then.
+
+    Example:
+        >>> from leafwise import nn
+        >>> class Model(nn.Module):
+        ...     def __call__(self, x):
+        ...         x = self.perturb("inner", x)
+        ...         _ = self.sow(nn.Intermediate, "half", x / 2)
+        ...         return x
+        >>> model = Model()
+        >>> result, seen = nn.capture(model)(3.0)
+        >>> result, seen.half.value
+        (3.0, (1.5,))
+        >>> result, seen = nn.capture(model, init={"inner": 1.0})(3.0)
+        >>> result, nn.to_pure_dict(seen)
+        (4.0, {'half': (2.0,)})
+
+    The idea is that of `flax.nnx.capture`.
+    """
+    if isinstance(function, type) and issubclass(function, Variable):
+        return functools.partial(_decorated, (function, *types), init)
+    wanted = tuple(map(_checked_type, types)) or (Intermediate,)
+    bound = getattr(function, "__self__", function)
+    module = bound if isinstance(bound, Module) else None
+    if module is None and not callable(function):
+        raise TypeError(
+            "capture takes a module, a method of one, or a function of one, got "
+            f"{type(function).__name__}"
+        )
+
+    @functools.wraps(function, updated=())
+    def captured(*args: Any, **kwargs: Any) -> Any:
+        root = module if module is not None else _first(args)
+        modules = [*iter_modules(root)]
+        undo = _begin(modules, wanted, _given(init, dict(modules)))
+        try:
+            result = function(*args, **kwargs)
+            states = [_found(modules, cls) for cls in wanted]
+        finally:
+            for take_back in reversed(undo):
+                take_back()
+        return result, *states
+
+    return captured
+
+
+def _decorated(types: tuple[Any, ...], init: Any, function: Any) -> Any:
+    return capture(function, *types, init=init)
+
+
+def _checked_type(wanted: Any) -> type[Variable]:
+    cls = type_of(wanted)
+    if isinstance(cls, type) and issubclass(cls, Variable):
+        return cls
+    raise TypeError(f"capture takes types of variables, got {wanted!r}")
+
+
+def _first(args: tuple[Any, ...]) -> Module:
+    if args and isinstance(args[0], Module):
+        return args[0]
+    found = type(args[0]).__name__ if args else "nothing"
+    raise TypeError(f"the first argument of what is captured is a module, got {found}")
+
+
+# ---------------------------------------------------------------------- before
+
+
+def _given(init: Mapping[Any, Any] | None, modules: Mapping[Path, Module]) -> Given:
+    """Return the values to begin with, each where its module will look for it.
+
+    Raises:
+        StructureError: There is no such module.
+    """
+    given: Given = {}
+    for path, value in walk_state(init or {}):
+        above, name = path[:-1], path[-1:]
+        if above not in modules or not name:
+            known = dict.fromkeys(modules)
+            raise StructureError(
+                f"init has a value at {path}, but there is no module at {above}: "
+                f"{unknown(above, known)}",
+                path=path,
+            )
+        box = value if isinstance(value, Variable) else Perturbation(value)
+        held = given.setdefault(above, {}).setdefault(type(box), {})
+        held[name[0]] = box.get_raw_value()
+    return given
+
+
+def _begin(
+    modules: Iterable[tuple[Path, Module]],
+    wanted: tuple[type[Variable], ...],
+    given: Given,
+) -> list[Callable[[], None]]:
+    """Give each module its boxes; return what takes them away again."""
+    undo = []
+    for path, module in modules:
+        values: dict[type[Variable], dict[Any, Any]] = {cls: {} for cls in wanted}
+        values |= given.get(path, {})
+        boxes = tuple(make_variable(cls, held, {}) for cls, held in values.items())
+        undo.append(store(module, CAPTURED, Marked(Kind.DATA, boxes)))
+    return undo
+
+
+# ----------------------------------------------------------------------- after
+
+
+def _found(
+    modules: Iterable[tuple[Path, Module]], cls: type[Variable]
+) -> State[Any, Any]:
+    """Return what the boxes of a type have in them, in variables."""
+    return from_flat_state(
+        ((*path, name), cls(value))
+        for path, module in modules
+        for box in vars(module)[CAPTURED]
+        if type(box) is cls
+        for name, value in box.get_raw_value().items()
+    )
+
+
+Meant = Callable[["_Owner", Any, Any], bool]
+"""Takes an owner, a linked path below the root and what stands there."""
+
+
+def freeze(tree: T, selector: Any = MISSING, /) -> T:
+    """Return a tree in which parameters count as state.
+
+    Parameters are attributes of kind `PARAMETER` and variables such as `Param`, in
+    attributes, containers and states. Frozen ones are of kind `FROZEN`: `select_kind`
+    has them with the state, the filter `Param` does not mean them, and
+    `integrations.value_and_grad` does not differentiate for them. References within
+    the tree are kept, and what stands in several places is frozen in all.
+
+    Args:
+        tree: An object, a variable, or a container with these in it.
+        selector: Which parameters; all by default. A selector as
+            :func:`~leafwise.at` takes it, a selection, or one of
+            :mod:`leafwise.nn.filters`.
+
+    Raises:
+        PathError: The selector means nothing.
+        TypeError: `tree` is a bare value, or it is no selector.
+        ValueError: No parameter is selected, or only a part of one.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> class Layer(nn.Module):
+        ...     def __init__(self):
+        ...         self.register_parameter("weight", 0.5)
+        ...         self.bias = nn.Param(0.0)
+        >>> frozen = nn.freeze(Layer())
+        >>> [kind.name for kind in frozen.name_to_kind.values()]
+        ['FROZEN', 'FROZEN']
+        >>> partly = nn.freeze([Layer(), Layer()], "[0]")
+        >>> lw.tree_leaves(nn.select_kind(partly, nn.Kind.PARAMETER))
+        [0.5, 0.0]
+        >>> nn.to_flat_state(nn.state(partly, nn.Param)).paths
+        ((1, 'bias'),)
+
+    The idea is that of `freeze_parameters` in PAX.
+    """
+    return _changed(tree, selector, _freeze, "freeze")
+
+
+def unfreeze(tree: T, selector: Any = MISSING, /) -> T:
+    """Return a tree in which what was frozen is a parameter again.
+
+    Args:
+        tree: An object, a variable, or a container with these in it.
+        selector: Which parameters, as for `freeze`; all by default.
+
+    Raises:
+        PathError, TypeError, ValueError: As `freeze`.
+
+    Example:
+        >>> from leafwise import nn
+        >>> class Layer(nn.Module):
+        ...     def __init__(self):
+        ...         self.register_parameter("weight", 0.5)
+        ...         self.register_state("calls", 0)
+        >>> again = nn.unfreeze(nn.freeze(Layer()))
+        >>> [kind.name for kind in again.name_to_kind.values()]
+        ['PARAMETER', 'STATE']
+
+    The idea is that of `unfreeze_parameters` in PAX.
+    """
+    return _changed(tree, selector, _unfreeze, "unfreeze")
+
+
+def _changed(tree: T, what: Any, change: Callable[[_Owner], bool], name: str) -> T:
+    """Return a tree in which the selected parameters are changed."""
+    if rule_of(type(tree)) is None:
+        raise TypeError(
+            f"{name} takes an object, a variable or a container with these, got a bare "
+            f"{type(tree).__name__}; for an attribute write {name}(obj, 'attribute')"
+        )
+    resolve, meant = _reading(tree, what)
+    flat = flatten_graph(tree, copying=True)
+    fresh: T = unflatten_graph(flat.code, flat.leaves, copying=True)
+    chosen = [*_chosen(fresh, resolve, meant)]
+    found = [change(owner) for owner in chosen]
+    if what is not MISSING and not any(found):
+        raise ValueError(f"there is no parameter to {name} in what is selected")
+    return fresh
+
+
+def _freeze(owner: _Owner) -> bool:
+    """Freeze a parameter; say whether it is one."""
+    held, kind = owner.holder, owner.kind
+    if isinstance(held, Variable):
+        if kind is Kind.PARAMETER or type(held)._leafwise_kind is Kind.PARAMETER:
+            held.set_metadata(FROZEN, True)
+            return True
+    elif kind is Kind.PARAMETER:
+        held._leafwise_store(owner.part, Marked(Kind.FROZEN, owner.value))
+        return True
+    return kind is Kind.FROZEN
+
+
+def _unfreeze(owner: _Owner) -> bool:
+    """Unfreeze a parameter; say whether it is one."""
+    held, kind = owner.holder, owner.kind
+    if isinstance(held, Variable):
+        if held._leafwise_is_frozen:
+            held.del_metadata(FROZEN)
+            return True
+        return type(held)._leafwise_kind is Kind.PARAMETER
+    if kind is Kind.FROZEN:
+        held._leafwise_store(owner.part, Marked(Kind.PARAMETER, owner.value))
+        return True
+    return kind is Kind.PARAMETER
+
+
+# --------------------------------------------------------------- what has a kind
+
+
+class _Owner:
+    """A variable, or a bare attribute of an object: what can be frozen as a whole.
+
+    Attributes:
+        holder: The variable, or the object.
+        part: The name, position or key of the attribute.
+        value: What it holds.
+        kind: The kind.
+        keys: Its path, a linked list of keys.
+        names: The same of names, positions and keys.
+        leaves: How many leaves it has.
+        chosen: How many of them are selected.
+        whole: Whether it is selected as a whole.
+    """
+
+    __slots__ = (
+        "chosen",
+        "holder",
+        "keys",
+        "kind",
+        "leaves",
+        "names",
+        "part",
+        "value",
+        "whole",
+    )
+
+    def __init__(
+        self, holder: Any, part: Any, value: Any, kind: Kind, keys: Any, names: Any
+    ) -> None:
+        self.holder = holder
+        self.part = part
+        self.value = value
+        self.kind = kind
+        self.keys = keys
+        self.names = names
+        self.leaves = self.chosen = 0
+        self.whole = False
+
+
+def _reading(tree: Any, what: Any) -> tuple[Callable[[Any], Rule | None] | None, Meant]:
+    """Return how far to look into a tree, and what tells whether something is selected.
+
+    A selector looks at the tree, and at each place where something stands; all else
+    looks at the graph, where each thing stands once, and at objects that are no trees.
+    """
+    if what is MISSING:
+        return None, lambda _owner, _link, _value: True
+    if is_filter(what):
+        test = predicate(what)
+        return None, lambda owner, link, value: judge(
+            test, unlink(link[1]), value, owner.kind
+        )
+    selection = what if isinstance(what, Selection) else at(tree)[what]
+    region = Region(selection.places())
+    return (
+        current.view.resolve,
+        lambda _owner, link, _value: KeyPath(unlink(link[0])) in region,
+    )
+
+
+def _chosen(
+    tree: Any, resolve: Callable[[Any], Rule | None] | None, meant: Meant
+) -> Iterator[_Owner]:
+    """Yield what is selected as a whole.
+
+    Raises:
+        ValueError: Only a part of something is selected.
+    """
+    for owner in _owners(tree, resolve, meant):
+        if owner.whole or (owner.leaves and owner.chosen == owner.leaves):
+            yield owner
+        elif owner.chosen and owner.kind in (Kind.PARAMETER, Kind.FROZEN):
+            raise ValueError(
+                f"only a part of the parameter at {KeyPath(unlink(owner.keys))} is "
+                f"selected: {owner.chosen} of {owner.leaves} leaves"
+            )
+
+
+def _owners(
+    tree: Any, resolve: Callable[[Any], Rule | None] | None, meant: Meant
+) -> list[_Owner]:
+    """Return what has a kind of its own, with how much of it is selected."""
+    owners: list[_Owner] = []
+    none = _Owner(None, None, None, Kind.DATA, (), ())
+    seen: dict[int, Any] = {}
+    stack: list[tuple[Any, Any, Any, _Owner]] = [(tree, (), (), none)]
+    while stack:
+        value, keys, names, owner = stack.pop()
+        rule = (resolve or rule_of)(type(value))
+        is_variable = isinstance(value, Variable)
+        if rule is None:
+            if isinstance(value, Pytree) and meant(owner, (keys, names), value):
+                owners += _owners(value, None, lambda _owner, _link, _value: True)
+            owner.leaves += 1
+            if resolve is not None or not isinstance(owner.holder, Variable):
+                owner.chosen += meant(owner, (keys, names), value)
+            continue
+        if resolve is None and isinstance(value, Variable | Pytree):
+            if id(value) in seen:
+                continue
+            seen[id(value)] = value
+        if is_variable:
+            kind = kind_in(owner.kind, type(value), frozen=value._leafwise_is_frozen)
+            owner = _Owner(value, None, value, kind, keys, names)
+            owner.whole = meant(owner, (keys, names), value)
+            owners.append(owner)
+        below = []
+        for link, child, of_kind in _children(rule, value, keys, names):
+            held = owner
+            if of_kind is not None:
+                held = _Owner(value, link[1][1], child, of_kind, *link)
+                if not isinstance(child, Variable):
+                    held.whole = meant(held, link, child)
+                    owners.append(held)
+            below.append((child, *link, held))
+        stack += reversed(below)
+    return owners
+
+
+def _children(
+    rule: Rule, value: Any, keys: Any, names: Any
+) -> Iterator[tuple[tuple[Any, Any], Any, Kind | None]]:
+    """Yield for each child its two linked paths, itself, and its kind in an object."""
+    children, aux = rule.flatten(value)
+    kinds: Any = kinds_of_children(aux) or [None] * len(children)
+    parts = keys_of(rule, aux, len(children))
+    known = rule.keys(aux, len(children))
+    for key, part, child, kind in zip(known, parts, children, kinds, strict=True):
+        yield ((keys, key), (names, part)), child, kind

@@ -45,7 +45,6 @@ class Compiled(Runner):
     __slots__ = (
         "_covered",
         "_flatten",
-        "_paths",
         "_treedefs",
         "copies",
         "files",
@@ -68,7 +67,6 @@ class Compiled(Runner):
         self.copies = 0
         self._flatten: tuple[CodeType, dict[str, Any]] | None = None
         self._treedefs: dict[Mode, PyTreeDef] = {}
-        self._paths: list[KeyPath] | None = None
         self._covered: dict[Runner, list[int] | None] = {}
 
     def compile(self, text: Any, name: str) -> Callable[..., Any]:
@@ -153,10 +151,10 @@ class Compiled(Runner):
     def _find_paths(self, treedef: Any) -> list[KeyPath]:
         if self.plan.varying or self.plan.root.leaves > _MAX_PATHS:
             return reference.paths(treedef)
-        if self._paths is None:
-            self._paths = leaf_paths(treedef._code, treedef._count)
-            self.size += 20 * len(self._paths)
-        return [*self._paths]
+        if self.known_paths is None:
+            self.known_paths = leaf_paths(treedef._code, treedef._count)
+            self.size += 20 * len(self.known_paths)
+        return [*self.known_paths]
 
     def _find_covers(self, treedef: Any, whole: Any) -> list[int] | None:
         runner = whole._runner

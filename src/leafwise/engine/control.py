@@ -90,8 +90,7 @@ def source(treedef: PyTreeDef) -> str:
             try:
                 if type(tree) is not C1: return None
                 leaf1, leaf2 = tree
-                leaves = [leaf1, leaf2]
-                return leaves
+                return [leaf1, leaf2]
             except Exception:
                 return None
         <BLANKLINE>

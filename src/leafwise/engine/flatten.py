@@ -570,7 +570,11 @@ def emit_flatten_up_to(plan: Plan, constants: Constants | None = None) -> Text |
         return None
     writer = _Writer(plan, constants, exact=False)
     writer.root("def flatten_up_to(treedef, tree):")
-    writer.text.add("return leaves")
+    lines, collected = writer.text.lines, writer.text.indent + "leaves = "
+    if lines[-1].startswith(collected):
+        lines[-1] = lines[-1].replace("leaves = ", "return ", 1)
+    else:
+        writer.text.add("return leaves")
     _give_up(writer.text)
     writer.write_functions()
     return writer.text

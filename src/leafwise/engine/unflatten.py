@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ..core.keys import leaf_order
 from .emit import SPREAD, Constants, Text, is_plain_name, tuple_of
-from .plan import STORED, WIDE, Part, Plan, is_loop, keys_of
+from .plan import FEW, STORED, WIDE, Part, Plan, is_loop, keys_of
 
 
 __all__ = ["emit_unflatten"]
@@ -15,6 +15,7 @@ __all__ = ["emit_unflatten"]
 _MAPPINGS: Final = frozenset({"dict", "defaultdict", "OrderedDict"})
 _NESTED: Final = 12
 _BATCH: Final = 64
+_CUTS: Final = 256
 
 
 class _Writer:
@@ -32,6 +33,7 @@ class _Writer:
         functions: The names of the functions of parts, by the part.
         to_write: The parts whose functions are still to be written.
         pieces: Expressions for the pieces that are not used yet.
+        cut_from: Which sequence a piece is cut from, and where it begins there.
     """
 
     def __init__(self, plan: Plan, constants: Constants | None) -> None:
@@ -41,6 +43,7 @@ class _Writer:
         self.functions: dict[int, str] = {}
         self.to_write: list[Part] = []
         self.pieces: Iterator[str] = iter(())
+        self.cut_from: dict[str, tuple[str, int]] = {}
 
     def write(self) -> None:
         """Write the function for the whole tree, and those that it calls."""
@@ -88,6 +91,7 @@ class _Writer:
                 end = start + count
                 whole = count == part.leaves and not (fresh_list and kind == "bulk")
                 piece = leaves if whole else f"{leaves}[{start}:{end}]"
+                self.cut_from[piece] = leaves, start
                 if count == 0:
                     piece = "()"
                 if kind == "leaf":
@@ -147,7 +151,9 @@ class _Writer:
         outer = self.pieces
         result = self.kept("[]")
         simple = not part.own and all(kind == "leaf" for kind, _ in _pieces(part))
-        self.text.add(f"for {{}} in {_batches(source, part.leaves, count, simple)}:")
+        self.text.add(
+            f"for {{}} in {self.batches(source, part.leaves, count, simple)}:"
+        )
         head = len(self.text.lines) - 1
         self.text.deeper()
         if part.own:
@@ -169,6 +175,24 @@ class _Writer:
         self.comprehend(head, result, batch, value)
         self.pieces = outer
         return result
+
+    def batches(self, source: str, size: int, count: int, simple: bool) -> str:
+        """Return an expression for the leaves of equal neighbours, one after another.
+
+        To cut them out is faster than to zip them if they are many at a time.
+        """
+        if size == 0:
+            return f"range({count})"
+        if size == 1 and simple:
+            return source
+        if size > FEW and count <= _CUTS and source in self.cut_from:
+            leaves, start = self.cut_from[source]
+            starts = range(start, start + count * size, size)
+            cuts = self.text.constant(tuple([slice(i, i + size) for i in starts]))
+            return f"map({leaves}.__getitem__, {cuts})"
+        if size <= _BATCH:
+            return f"zip(*[iter({source})] * {size})"
+        return f"[{source}[i:i + {size}] for i in range(0, {count * size}, {size})]"
 
     def comprehend(self, head: int, result: str, batch: str, value: str) -> None:
         """Turn a loop whose body is one expression into a comprehension."""
@@ -346,17 +370,6 @@ def _grouped(sizes: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
         yield kind, count
     if singles:
         yield "leaf", singles
-
-
-def _batches(source: str, size: int, count: int, simple: bool) -> str:
-    """Return an expression for the leaves of equal neighbours, one after another."""
-    if size == 0:
-        return f"range({count})"
-    if size == 1 and simple:
-        return source
-    if size <= _BATCH:
-        return f"zip(*[iter({source})] * {size})"
-    return f"[{source}[i:i + {size}] for i in range(0, {count * size}, {size})]"
 
 
 def emit_unflatten(plan: Plan, constants: Constants | None = None) -> Text:

@@ -31,7 +31,7 @@ __all__ = ["emit_flatten", "emit_flatten_up_to"]
 
 _LONG: Final = 64
 _MANY_KEYS: Final = 32
-_SIZES: Final = 10
+_SIZED: Final = 1_000
 
 
 class _Writer:
@@ -297,9 +297,9 @@ class _Writer:
         self.text.add(f"{found} = [{listed}]")
         self.refuse_if(f"{found} != {self.text.constant([*keys])}")
         if are_strings:
-            self.text.names["STRING_SIZES"] = string_sizes()
+            sizes = self.text.constant(string_sizes(len(keys)))
             others = f"countOf(map(type, {found}), str) != {len(types)}"
-            self.refuse_if(f"size_of({var}) not in STRING_SIZES and {others}")
+            self.refuse_if(f"size_of({var}) not in {sizes} and {others}")
         else:
             self.refuse_if(f"[*map(type, {found})] != {self.text.constant(types)}")
         self.text.indent = indent
@@ -494,22 +494,25 @@ class _Writer:
             self.refuse_if(condition)
 
 
-@cache
-def string_sizes() -> frozenset[int]:
-    """Return sizes of dicts whose keys are all exact strings.
+def string_sizes(length: int) -> frozenset[int]:
+    """Return sizes of dicts of that length whose keys are all exact strings.
 
     CPython keeps no hashes for the keys of such a dict, until it is given another key.
     There may be more sizes; none is returned that another dict can have. Where all
     dicts take the same, that leaves none.
     """
-    sizes: dict[Any, set[int]] = {str: set(), int: set()}
-    for log in range(_SIZES):
-        length = (8 << log) * 2 // 3
-        for cls in (dict, OrderedDict):
-            keys = map(chr, range(length))
-            sizes[str].add(dict.__sizeof__(cls.fromkeys(keys)))
-            sizes[int].add(dict.__sizeof__(cls.fromkeys(iter(range(length)))))
-    return frozenset(sizes[str] - sizes[int])
+    return _string_sizes(length.bit_length()) if length <= _SIZED else frozenset()
+
+
+@cache
+def _string_sizes(bits: int) -> frozenset[int]:
+    sizes: dict[Any, set[int]] = {chr: set(), int: set()}
+    for log in range(max(bits - 1, 3), bits + 3):
+        for make, found in sizes.items():
+            for cls in (dict, OrderedDict):
+                keys = map(make, range((1 << log) * 2 // 3))
+                found.add(dict.__sizeof__(cls.fromkeys(keys)))
+    return frozenset(sizes[chr] - sizes[int])
 
 
 def _attribute_of(text: Text, var: str, name: str) -> str:

@@ -179,7 +179,7 @@ def test_the_size_of_a_dict_never_lies(changes, ordered):
 
 @pytest.mark.skipif(sys.implementation.name != "cpython", reason="of CPython")
 def test_the_size_of_a_dict_tells_that_its_keys_are_strings():
-    for count in (1, 5, 6, 10, 11, 20, 33, 85, 86, 100, 1000):
+    for count in (5, 6, 10, 11, 20, 33, 85, 86, 100, 1000):
         made = {f"k{number}": number for number in range(count)}
         for one in (made, made.copy(), dict(**made), dict.fromkeys(made)):
             assert dict.__sizeof__(one) in string_sizes(count)

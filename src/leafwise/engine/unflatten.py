@@ -232,8 +232,8 @@ class _Writer:
         if len(keys) <= STORED:
             self.store(part, node, items, map(self.text.key, ordered))
         else:
-            pairs = f"zip({self.text.constant(ordered)}, {_joined(items)})"
-            self.text.add(f"{node}.update({pairs})")
+            values = f"zip({self.text.constant(ordered)}, {_joined(items)})"
+            self.text.add(f"{node}.update({values})")
         return node
 
     def store(

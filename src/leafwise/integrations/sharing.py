@@ -24,17 +24,16 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from ..core.keypath import KeyPath
 from ..core.matching import describe
-from ..core.node import Rule
 from ..core.register import StaticRule
-from ..core.registry import GLOBAL, current, install
+from ..core.registry import current, install
 from ..core.walk import unlink
+from ..equality import exact
 from ..errors import StructureError, TraceError
 from ..nn.checks import DataNode, check_level, levels
 from ..nn.graph import FlatGraph, GraphDef, flatten_graph, unflatten_graph
 from ..nn.instance import keys_of, rule_of
-from ..nn.spec import digest, same
 from ..nn.variables import Variable
-from ..safely import Frozen, clip
+from ..safely import Frozen, class_name, clip, described
 
 
 __all__ = [
@@ -462,10 +461,7 @@ def has_objects(value: Any) -> bool:
 def dressed(function: Call) -> Callable[[Call], Call]:
     """Return a decorator that makes a function look like another one."""
     if not callable(function):
-        raise TypeError(
-            f"a transform takes a function, got {type(function).__name__}: "
-            f"{clip(function)}"
-        )
+        raise TypeError(f"a transform takes a function, got {described(function)}")
     updated = ("__dict__",) if isinstance(function, FunctionType) else ()
     return functools.wraps(function, updated=updated)
 
@@ -537,10 +533,12 @@ class Fixed:
     def __eq__(self, other: object) -> bool:
         if type(other) is not Fixed:
             return NotImplemented
-        return self.order == other.order and same(self.static, other.static)
+        return self.order == other.order and exact.same(
+            self.static, other.static, typed=True
+        )
 
     def __hash__(self) -> int:
-        return hash((self.order, digest(self.static)))
+        return hash((self.order, exact.digest(self.static, typed=True)))
 
 
 def take_static(
@@ -748,7 +746,7 @@ def _refuse_captured(
     for obj, link in zip(flat.tracked, flat.first, strict=True):
         if id(obj) not in known and getattr(obj, "_leafwise_stamp", base) != level:
             raise TraceError(
-                f"the {type(obj).__qualname__} in {name_of(link)} is captured: "
+                f"the {class_name(type(obj))} in {name_of(link)} is captured: "
                 "it was made outside of the function that is being traced (by jit, "
                 "grad, vmap, ...), and only a copy of it could come back.\n"
                 "Do one of these:\n"
@@ -840,16 +838,5 @@ def share(
     return decorate
 
 
-def _make_rule(cls: type, _where: str) -> Rule:
-    return StaticRule(cls, where=__name__.partition(".")[0])
-
-
 for _node in (Fixed, Outline):
-    install(
-        _node,
-        functools.partial(_make_rule, _node),
-        namespace=GLOBAL,
-        inherit=False,
-        exist_ok=False,
-        bridge=True,
-    )
+    install(_node, StaticRule, bridge=True, where=__name__.partition(".")[0])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import enum
 import functools
 import inspect
 import sys
@@ -21,9 +20,10 @@ from types import BuiltinFunctionType, FunctionType, MappingProxyType
 from typing import Any, Final, Literal
 
 from ..core.keys import GetAttrKey
+from ..core.literals import parse
 from ..equality import exact
 from ..kinds import KIND, Data, Kind, Marked, Static
-from ..safely import clip, shown, type_name
+from ..safely import class_name, clip, shown, type_name
 
 
 __all__ = [
@@ -35,10 +35,8 @@ __all__ = [
     "Order",
     "OwnLayout",
     "StaticMetadata",
-    "digest",
     "layout_of",
     "picker",
-    "same",
     "snapshot",
     "statics_for",
 ]
@@ -299,7 +297,7 @@ class StaticMetadata:
         return same_statics(self, other)
 
     def __hash__(self) -> int:
-        return hash((self.field_layout.mark, digest(self.seen)))
+        return hash((self.field_layout.mark, exact.digest(self.seen, typed=True)))
 
     @property
     def is_lasting(self) -> bool:
@@ -344,10 +342,10 @@ class Constant:
     def __eq__(self, other: object) -> bool:
         if type(other) is not Constant:
             return NotImplemented
-        return same(self.seen, other.seen)
+        return exact.same(self.seen, other.seen, typed=True)
 
     def __hash__(self) -> int:
-        return digest(self.seen)
+        return exact.digest(self.seen, typed=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Constant, (self.seen,)
@@ -376,7 +374,9 @@ def same_statics(a: StaticMetadata, b: StaticMetadata) -> bool:
     if a is b:
         return True
     mine, other = a.field_layout, b.field_layout
-    return (mine is other or mine.mark == other.mark) and same(a.seen, b.seen)
+    return (mine is other or mine.mark == other.mark) and exact.same(
+        a.seen, b.seen, typed=True
+    )
 
 
 def snapshots(values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -411,86 +411,6 @@ def _snapshot(value: Any, copies: dict[int, Any], depth: int) -> Any:
         seen = tuple([_snapshot(item, copies, depth - 1) for item in value])
         return value if all(map(is_, seen, value)) else seen
     return cls(value) if cls is set or cls is bytearray else value
-
-
-# ------------------------------------------------------------------- comparing
-
-
-def same(a: Any, b: Any) -> bool:
-    """Return whether two static values are the same. Never raises."""
-    if a is b:
-        return True
-    try:
-        return _same(a, b)
-    except Exception:
-        return False
-
-
-def _same(a: Any, b: Any) -> bool:
-    if a is b:
-        return True
-    cls = type(a)
-    if cls is not type(b):
-        return False
-    if cls is float:
-        return bool(a == b or (a != a and b != b))
-    if cls in _SCALARS and cls is not complex:
-        return bool(a == b)
-    compare = _COMPARE.get(cls)
-    return exact.same(a, b) if compare is None else compare(a, b)
-
-
-def _same_complex(a: complex, b: complex) -> bool:
-    return _same(a.real, b.real) and _same(a.imag, b.imag)
-
-
-def _same_items(a: Any, b: Any) -> bool:
-    return len(a) == len(b) and all(map(_same, a, b))
-
-
-def _same_dicts(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
-    if len(a) != len(b):
-        return False
-    other = {(type(key), key): value for key, value in b.items()}
-    return all(
-        (type(key), key) in other and _same(value, other[type(key), key])
-        for key, value in a.items()
-    )
-
-
-def _same_sets(a: Any, b: Any) -> bool:
-    return {(type(item), item) for item in a} == {(type(item), item) for item in b}
-
-
-_COMPARE: Final[dict[type, Callable[[Any, Any], bool]]] = {
-    complex: _same_complex,
-    list: _same_items,
-    tuple: _same_items,
-    dict: _same_dicts,
-    set: _same_sets,
-    frozenset: _same_sets,
-}
-
-
-def digest(value: Any) -> int:
-    """Return a hash that agrees with `same`. Never raises."""
-    try:
-        return _digest(value)
-    except Exception:
-        return 0
-
-
-def _digest(value: Any) -> int:
-    cls = type(value)
-    if cls is tuple or cls is list:
-        return hash((cls, *map(_digest, value)))
-    if cls in (dict, set, frozenset):
-        return hash((cls, len(value)))
-    if cls in (float, complex):
-        return hash((cls, value)) if value == value else hash(cls)
-    if isinstance(value, enum.Enum):
-        return hash(cls)
-    return hash((cls, exact.digest(value)))
 
 
 _ORDERS: Final = ("name", "insertion")
@@ -594,7 +514,7 @@ class ClassSpec:
         for name, kind in fields.items():
             if self._marks.get(name, kind) is not kind:
                 raise ValueError(
-                    f"{self.cls.__qualname__}.{name} is annotated as "
+                    f"{class_name(self.cls)}.{name} is annotated as "
                     f"{self._marks[name].value} and its field is declared as "
                     f"{kind.value}; these disagree, say it once"
                 )
@@ -622,8 +542,8 @@ def _fields_of(cls: type) -> dict[str, Kind]:
     for name, value in body.items():
         if isinstance(value, dataclasses.Field):
             raise TypeError(
-                f"{cls.__qualname__}.{name} is declared as a dataclass field, but "
-                f"{cls.__qualname__} is no dataclass; decorate it with "
+                f"{class_name(cls)}.{name} is declared as a dataclass field, but "
+                f"{class_name(cls)} is no dataclass; decorate it with "
                 "leafwise.dataclass, or give a value: data(value), static(value)"
             )
     return {}
@@ -641,7 +561,7 @@ def _kind_of_field(cls: type, field: dataclasses.Field[Any]) -> Kind | None:
         value = metadata[mark]
         if type(value) is not bool:
             raise ValueError(
-                f"field {field.name!r} of {cls.__qualname__} has metadata "
+                f"field {field.name!r} of {class_name(cls)} has metadata "
                 f"{{{mark!r}: {clip(value)}}}; expected bool, got {type_name(value)}"
             )
         other = Kind.DATA if when is Kind.STATIC else Kind.STATIC
@@ -651,7 +571,7 @@ def _kind_of_field(cls: type, field: dataclasses.Field[Any]) -> Kind | None:
         kinds.add(metadata[KIND])
     if len(kinds) > 1:
         raise ValueError(
-            f"field {field.name!r} of {cls.__qualname__} has metadata that disagrees: "
+            f"field {field.name!r} of {class_name(cls)} has metadata that disagrees: "
             f"{clip(dict(metadata))}"
         )
     return kinds.pop() if kinds else None
@@ -689,7 +609,7 @@ def _kind_of_annotation(
 def _kind_of_text(text: str, cls: type, scope: Mapping[str, Any]) -> Kind | None:
     """Read an annotation that is text, without evaluating what is inside."""
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = parse(text.strip())
     except SyntaxError:
         return None
     names = (vars(cls), scope, vars(sys.modules.get(cls.__module__, types)))

@@ -19,15 +19,14 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from ..core.builtins import DICT
 from ..core.node import Brackets, Rule
-from ..core.registry import GLOBAL, install
+from ..core.registry import install
 from ..core.walk import unlink
 from ..equality.leaves import alike
-from ..safely import clip, is_near, printed, shown
+from ..safely import clip, is_near, printed, shown, type_name
 from ..show.text import Block, render
-from . import spec
 from .checks import DataNode
 from .filters import Filter, predicates
-from .variables import Variable
+from .variables import Variable, metadata_of, same_metadata
 
 
 __all__ = [
@@ -250,10 +249,22 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
         if len(mine) != len(theirs):
             return False
         known = {_exact(path): value for path, value in theirs}
-        return all(
-            _exact(path) in known and _same_value(value, known[_exact(path)])
-            for path, value in mine
-        )
+        values: list[tuple[Any, Any]] = []
+        for path, value in mine:
+            place = _exact(path)
+            if place not in known:
+                return False
+            other = known[place]
+            if value is other:
+                continue
+            if isinstance(value, Variable) and type(value) is type(other):
+                if not same_metadata(metadata_of(value), metadata_of(other)):
+                    return False
+                values.append((_pure(value), _pure(other)))
+            else:
+                values.append((value, other))
+        ours, others = zip(*values, strict=True) if values else ((), ())
+        return alike(ours, others, typematch=True)
 
     __hash__ = None  # type: ignore[assignment]  # it can be changed
 
@@ -337,14 +348,6 @@ def unknown(key: Any, known: Mapping[Any, Any]) -> str:
 
 def _exact(path: Path) -> Path:
     return tuple((type(key), key) for key in path)
-
-
-def _same_value(a: Any, b: Any) -> bool:
-    if isinstance(a, Variable) and type(a) is type(b):
-        if not spec.same(a.get_metadata(), b.get_metadata()):
-            return False
-        a, b = a.get_raw_value(), b.get_raw_value()
-    return alike(a, b, typematch=True)
 
 
 def _pure(value: Any) -> Any:
@@ -502,7 +505,7 @@ def divide(
 
 def left_over(rest: list[tuple[Path, Any]]) -> str:
     """Return what to say of values that no filter means."""
-    shown = "\n".join(f"  {path}: {type(value).__name__}" for path, value in rest[:5])
+    shown = "\n".join(f"  {path}: {type_name(value)}" for path, value in rest[:5])
     more = f"\n  and {len(rest) - 5} more" if len(rest) > 5 else ""
     return (
         f"the filters leave {len(rest)} over; add ... as the last filter for the "
@@ -525,7 +528,7 @@ def as_state(state: Mapping[Any, Any]) -> State:
     if type(root) is not dict:
         raise TypeError(
             "a state or nested mappings are needed, got "
-            f"{type(state).__name__}; leafwise.nn.state gives the state of an object"
+            f"{type_name(state)}; leafwise.nn.state gives the state of an object"
         )
     return view(root)
 
@@ -713,37 +716,23 @@ def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
 class _StateRule(Rule):
     """The rule of states, which are flattened as dicts are."""
 
+    keys = DICT.keys
+    same_aux = DICT.same_aux
+    hash_aux = DICT.hash_aux
+    node_data = DICT.node_data
+
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         return DICT.flatten(node._leafwise_items)
 
     def unflatten(self, aux: Any, children: Any) -> Any:
         return view(DICT.unflatten(aux, children))
 
-    def keys(self, aux: Any, arity: int) -> Sequence[Any]:
-        return DICT.keys(aux, arity)
-
-    def same_aux(self, a: Any, b: Any) -> bool:
-        return DICT.same_aux(a, b)
-
-    def hash_aux(self, aux: Any) -> int:
-        return DICT.hash_aux(aux)
-
     def brackets(self, aux: Any, arity: int) -> Brackets:
         opening, labels, closing = DICT.brackets(aux, arity)
         return f"CustomNode(State[{opening}", labels, f"{closing}])"
-
-    def node_data(self, aux: Any) -> Any:
-        return DICT.node_data(aux)
 
     def validate(self, _arity: int, _aux: Any) -> bool:
         return False
 
 
-install(
-    State,
-    lambda _where: _StateRule(State, where=__name__.partition(".")[0]),
-    namespace=GLOBAL,
-    inherit=False,
-    exist_ok=False,
-    bridge=True,
-)
+install(State, _StateRule, bridge=True, where=__name__.partition(".")[0])

@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from ..core.keys import GetAttrKey
 from ..core.node import BoundRule, Brackets, Rule
-from ..core.registry import GLOBAL, announced, install
+from ..core.registry import announced, install
 from ..core.serial import read_value, write_value
+from ..equality import exact
 from ..kinds import Kind
-from ..safely import MISSING, class_name, shown
+from ..safely import MISSING, class_name, shown, type_name
 from ..show.text import Block, render
 from .checks import DataNode, check_level, levels
 from .filters import FROZEN
-from .instance import tally_text
-from .spec import digest, same, snapshots
+from .instance import rule_of, size_of, size_text, tally_text
+from .spec import snapshots
 
 
 __all__ = [
@@ -211,13 +212,13 @@ class Variable(DataNode, Generic[T]):
             self.set_metadata(name, value)
         else:
             raise AttributeError(
-                f"{type(self).__name__} has no metadata {name!r}; write "
+                f"{type_name(self)} has no metadata {name!r}; write "
                 f"variable.set_metadata({name}=...) to add some"
             )
 
     def __delattr__(self, name: str) -> None:
         if name not in self._leafwise_metadata:
-            raise AttributeError(f"{type(self).__name__} has no metadata {name!r}")
+            raise AttributeError(f"{type_name(self)} has no metadata {name!r}")
         self.del_metadata(name)
 
     # -------------------------------------------------------------------- copying
@@ -241,7 +242,7 @@ class Variable(DataNode, Generic[T]):
         """
         if type(other) is not type(self):
             raise ValueError(
-                f"cannot copy from {type(other).__name__} to {type(self).__name__}; "
+                f"cannot copy from {type_name(other)} to {type_name(self)}; "
                 "update_from_state takes variables of any type"
             )
         self.update_from_state(other)
@@ -311,10 +312,15 @@ class Variable(DataNode, Generic[T]):
     __hash__ = None  # type: ignore[assignment]  # equality is that of the values
 
     def _leafwise_block(self, *, nested: bool) -> Block:
+        value = self._leafwise_value
         metadata = self._leafwise_metadata.items()
-        items = [("value=", self._leafwise_value), *((f"{k}=", v) for k, v in metadata)]
-        comment = tally_text(self, nested=nested, named=False)
-        return Block(f"{type(self).__name__}(", items, ")", comment)
+        items = [("value=", value), *((f"{k}=", v) for k, v in metadata)]
+        if rule_of(type(value)) is None:
+            count, width = size_of(value)
+            comment = size_text(count, count * width)
+        else:
+            comment = tally_text(self, nested=nested, named=False)
+        return Block(f"{type_name(self)}(", items, ")", comment)
 
     def __repr__(self) -> str:
         return render(self)
@@ -450,7 +456,7 @@ class Metadata:
         return same_metadata(self, other)
 
     def __hash__(self) -> int:
-        return digest(self.seen)
+        return exact.digest(self.seen, typed=True)
 
     def __repr__(self) -> str:
         pairs = zip(*self.seen, strict=True)
@@ -462,7 +468,7 @@ class Metadata:
 
 def same_metadata(a: Metadata, b: Metadata) -> bool:
     """Return whether two variables have the same metadata."""
-    return a is b or same(a.seen, b.seen)
+    return a is b or exact.same(a.seen, b.seen, typed=True)
 
 
 _KEYS: Final = (GetAttrKey("value"),)
@@ -475,7 +481,7 @@ def metadata_of(variable: Variable) -> Metadata:
     return Metadata(values) if values else _NOTHING
 
 
-def _variable_rule(cls: Any, where: str) -> Rule:
+def _variable_rule(cls: Any, **given: Any) -> Rule:
     """Return the rule of a type of variables."""
 
     def flatten(node: Any) -> tuple[tuple[Any], Metadata]:
@@ -496,17 +502,23 @@ def _variable_rule(cls: Any, where: str) -> Rule:
         flatten=flatten,
         unflatten=unflatten,
         unflatten_into=fill,
-        where=where,
-        adapt=lambda sub: _variable_rule(sub, where),
         codec=(_write_metadata, _read_metadata),
+        **given,
     )
 
 
 class _VariableRule(BoundRule):
     """The rule of a type of variables; the aux data is the metadata."""
 
+    cls: Any
+
     def keys(self, _aux: Metadata, _arity: int) -> Sequence[Any]:
         return _KEYS
+
+    def match(self, aux: Metadata, _arity: int, node: Any) -> Sequence[Any] | None:
+        if type(node) is not self.cls or not same_metadata(aux, metadata_of(node)):
+            return None
+        return (node._leafwise_value,)
 
     def same_aux(self, a: Any, b: Any) -> bool:
         return same_metadata(a, b)
@@ -515,7 +527,11 @@ class _VariableRule(BoundRule):
         return hash(aux)
 
     def brackets(self, aux: Metadata, _arity: int) -> Brackets:
-        return f"CustomNode({self.cls.__name__}[{aux}], [", ["value="], "])"
+        return (
+            f"CustomNode({class_name(self.cls, qualified=False)}[{aux}], [",
+            ["value="],
+            "])",
+        )
 
     def node_data(self, aux: Metadata) -> Any:
         return dict(aux.values)
@@ -537,14 +553,8 @@ def _read_metadata(written: Any) -> Metadata:
     return Metadata(dict(zip(names, map(read_value, values), strict=True)))
 
 
-install(
-    Variable,
-    lambda _where: _variable_rule(Variable, __name__.partition(".")[0]),
-    namespace=GLOBAL,
-    inherit=True,
-    exist_ok=False,
-    bridge=True,
-)
+_PACKAGE: Final = __name__.partition(".")[0]
+install(Variable, _variable_rule, inherit=True, bridge=True, where=_PACKAGE)
 
 
 class Param(Variable[T]):

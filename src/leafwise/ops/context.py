@@ -9,7 +9,7 @@ the engine first, to the walk if the engine does not know them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import UnionType
+from types import FunctionType, UnionType
 from typing import TYPE_CHECKING, Any
 
 from ..core.keypath import KeyPath
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Context",
     "context_of",
+    "flatten_asking",
     "link_key",
     "path_of",
     "plain_context",
@@ -91,9 +92,13 @@ class Context:
         """Return leaves and treedef of a tree, by the fastest way that is known."""
         view, stop = self.view, self.stop
         if stop is not None:
-            if not isinstance(stop, View):
-                leaves, code = flatten(tree, view, stop)
-                return leaves, make_treedef(code, len(leaves), view)
+            if type(stop) is not View:
+                asked = view.asked.get(type(tree))
+                if asked is not None and type(stop) is not PathPredicate:
+                    found = asked(tree, stop)
+                    if found is not None:
+                        return found
+                return flatten_asking(tree, view, stop)
             view = stop
         cls = type(tree)
         hot = view.hot.get(cls)
@@ -126,14 +131,16 @@ class Context:
         Raises:
             StructureError: A further tree does not have the structure of the first.
         """
-        found = None
-        if self.stop is None:  # as in `flatten`, a call less
-            view, cls = self.view, type(tree)
+        view, stop, cls, found = self.view, self.stop, type(tree), None
+        if stop is None:  # as `flatten` does, with fewer calls
             hot = view.hot.get(cls)
             if hot is not None:
                 found = hot(tree)
             elif cls in view.leaf_types:
                 found = [tree], view.leaf_treedef or make_treedef((), 1, view)
+        elif type(stop) is FunctionType:
+            asked = view.asked.get(cls)
+            found = None if asked is None else asked(tree, stop)
         leaves, treedef = self.flatten(tree) if found is None else found
         if not rest and not with_paths:
             return [leaves], treedef
@@ -232,6 +239,18 @@ class Context:
         return type(self)(self.view, stop, self.root + path)
 
 
+def flatten_asking(
+    tree: Any, view: View, stop: Predicate
+) -> tuple[list[Any], PyTreeDef]:
+    """Return leaves and treedef of a tree by the walk, which asks a predicate."""
+    leaves, code = flatten(tree, view, stop)
+    treedef = make_treedef(code, len(leaves), view)
+    observe = hooks.observe
+    if observe is not None and code and type(stop) is not PathPredicate:
+        observe(tree, leaves, treedef, view, stop)
+    return leaves, treedef
+
+
 def path_of(link: Any) -> KeyPath:
     """Return a path that is given as a linked list of keys, or is one already.
 
@@ -267,6 +286,8 @@ def context_of(
         view = view_of(namespace, none_is_leaf)
     if is_leaf is None:
         return view.context or plain_context(view)
+    if type(is_leaf) is FunctionType and not takes_path:
+        return Context(view, is_leaf)
     return stopping_context(view, is_leaf, takes_path)
 
 

@@ -183,3 +183,20 @@ def test_the_size_of_a_dict_tells_that_its_keys_are_strings():
         made = {f"k{number}": number for number in range(count)}
         for one in (made, made.copy(), dict(**made), dict.fromkeys(made)):
             assert dict.__sizeof__(one) in string_sizes(count)
+
+
+# ------------------------------------------------------------------ types of leaves
+
+
+@pytest.mark.parametrize("count", [FEW_LEAVES, FEW_LEAVES + 1])
+@pytest.mark.parametrize("first", [1.0, "mixed"])
+def test_leaves_that_were_alike_may_be_others(eager, count, first):
+    """Another type of leaf changes nothing, a node changes the structure."""
+    tree = [1.0] * (count - 1) + [first]
+    _, treedef, _, _ = check(tree)
+    for odd in (1, "x", b"x", None, (), [1, 2], {"a": 1}):
+        for place in (0, count // 2, count - 1):
+            other = [*tree]
+            other[place] = odd
+            _, found, _, _ = check(other)
+            assert (found is treedef) == isinstance(odd, int | str | bytes)

@@ -109,8 +109,9 @@ class Compiled(Runner):
             self._flatten = names.pop("flatten").__code__, names
         code, names = self._flatten
         given: dict[str, Any] = {"known_leaves": view.leaf_types.issuperset}
+        types = [*map(type, leaves)]
+        given["ALIKE"] = types[0] if len({*types}) == 1 else None
         if len(leaves) <= FEW_LEAVES:
-            types = map(type, leaves)
             given |= {f"T{number}": cls for number, cls in enumerate(types, start=1)}
         return self._copy(code, {**names, **given}, treedef)
 

@@ -510,7 +510,8 @@ class Writer:
             self.refuse_if(condition)
             self.text.back()
         else:
-            self.refuse_if(condition)
+            others = f"[*map(type, leaves)].count(ALIKE) != {self.plan.root.leaves}"
+            self.refuse_if(f"(ALIKE is None or {others}) and {condition}")
 
 
 def string_sizes(length: int) -> frozenset[int]:
@@ -569,7 +570,8 @@ def emit_flatten(plan: Plan, constants: Constants | None = None) -> Text:
     What depends on the registry is left to be filled in: `known_leaves`, which takes
     an iterable of types and returns whether all are leaf types; `TREEDEF`, or
     `treedef_with`, if something varies; and where there are no more than `FEW_LEAVES`
-    leaves, `T1`, `T2`, ...: types of leaves that need not be looked up.
+    leaves, `T1`, `T2`, ...: types of leaves that need not be looked up; `ALIKE`, the
+    type of all leaves, None if they have several.
     """
     writer = Writer(plan, constants, exact=True)
     text = writer.text

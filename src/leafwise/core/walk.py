@@ -221,20 +221,18 @@ def leaf_paths(code: Code, count: int) -> list[KeyPath]:
     for run, rule, arity, aux in reversed(code):
         path = stack.pop()
         known = known_aux.get(id(aux)) if rule is DICT else None
-        if known is None:
-            keys = rule.keys(aux, arity)
-        else:
-            steps = known[2] or find_steps(known)
+        steps = None if known is None else known[2] or find_steps(known)
+        keys = rule.keys(aux, arity) if steps is None else ()
         left = run - arity
         if left < 0:
             if len(path) > _LONG:
                 return _long_leaf_paths(code)
-            if known is None:
+            if steps is None:
                 stack += [(*path, key) for key in keys]
             else:
                 stack += [path + step for step in steps]
             left = run
-        elif known is None:
+        elif steps is None:
             paths += [KeyPath((*path, key)) for key in keys[::-1]]
         else:
             paths += [KeyPath(path + step) for step in steps[::-1]]

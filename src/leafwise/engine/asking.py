@@ -67,11 +67,9 @@ class _Open:
 
     def position(self) -> str:
         """Return an expression for the place of the child."""
-        return (
-            f"{self.place} - {self.rest}.__length_hint__()"
-            if self.rest
-            else (str(self.place))
-        )
+        if not self.rest:
+            return str(self.place)
+        return f"{self.place} - {self.rest}.__length_hint__()"
 
     def following(self) -> str:
         """Return an expression for the children that come after it."""

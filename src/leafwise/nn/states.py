@@ -254,15 +254,15 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
             place = _exact(path)
             if place not in known:
                 return False
-            other = known[place]
-            if value is other:
+            twin: Any = known[place]
+            if value is twin:
                 continue
-            if isinstance(value, Variable) and type(value) is type(other):
-                if not same_metadata(metadata_of(value), metadata_of(other)):
+            if isinstance(value, Variable) and type(value) is type(twin):
+                if not same_metadata(metadata_of(value), metadata_of(twin)):
                     return False
-                values.append((_pure(value), _pure(other)))
+                values.append((_pure(value), _pure(twin)))
             else:
-                values.append((value, other))
+                values.append((value, twin))
         ours, others = zip(*values, strict=True) if values else ((), ())
         return alike(ours, others, typematch=True)
 
@@ -716,10 +716,17 @@ def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
 class _StateRule(Rule):
     """The rule of states, which are flattened as dicts are."""
 
-    keys = DICT.keys
-    same_aux = DICT.same_aux
-    hash_aux = DICT.hash_aux
-    node_data = DICT.node_data
+    def keys(self, aux: Any, arity: int) -> Sequence[Any]:
+        return DICT.keys(aux, arity)
+
+    def same_aux(self, a: Any, b: Any) -> bool:
+        return DICT.same_aux(a, b)
+
+    def hash_aux(self, aux: Any) -> int:
+        return DICT.hash_aux(aux)
+
+    def node_data(self, aux: Any) -> Any:
+        return DICT.node_data(aux)
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         return DICT.flatten(node._leafwise_items)

@@ -302,8 +302,11 @@ class PyTreeDef:
             >>> lw.tree_structure([1, {"a": 2}]).flatten_up_to([(1, 2), {"a": [3]}])
             [(1, 2), [3]]
         """
-        found = self._match(tree)
-        if found is None:
+        if not self._code:
+            return [tree]
+        up_to = self._runner.flatten_up_to
+        found = up_to(self, tree)
+        if found is None and (found := reference.flatten_up_to(self, tree)) is None:
             raise mismatch_error(
                 differences(self._code, tree, self._view()),
                 subject="the tree does not have the structure of the treedef",

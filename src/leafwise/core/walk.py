@@ -673,7 +673,8 @@ def map_leaves(
         if len(columns) == 1:
             return [function(leaf) for leaf in first]
         if len(columns) == 2:
-            return [function(a, b) for a, b in zip(first, columns[1], strict=True)]
+            second = columns[1]
+            return [function(a, b) for a, b in zip(first, second)]  # noqa: B905  # as many
         return [function(*row) for row in zip(first, *columns[1:], strict=True)]
     except Exception as error:
         failed = len(columns[0]) - _remaining(first) - 1
@@ -771,9 +772,11 @@ class Runner:
         paths: Takes a treedef, returns the key paths of its leaves.
         covers: Takes a treedef and one that it may be a prefix of, returns what
             `coverage` says.
+        known_paths: What `paths` returns, once it is known to be always the same; not
+            to be changed.
     """
 
-    __slots__ = ("covers", "flatten_up_to", "paths", "unflatten")
+    __slots__ = ("covers", "flatten_up_to", "known_paths", "paths", "unflatten")
 
     def __init__(
         self,
@@ -786,6 +789,7 @@ class Runner:
         self.flatten_up_to = flatten_up_to
         self.paths = paths
         self.covers = covers
+        self.known_paths: list[KeyPath] | None = None
 
 
 def _unflatten(treedef: Any, leaves: list[Any]) -> Any:
@@ -818,6 +822,7 @@ def _flatten_up_to_leaf(_treedef: Any, tree: Any) -> list[Any]:
 
 leaf: Final = Runner(_unflatten_leaf, _flatten_up_to_leaf, _paths, _covers)
 """Runs the structure of a bare leaf."""
+leaf.known_paths = [ROOT]
 
 
 class _Hooks:

@@ -18,8 +18,8 @@ from ..core.treedef import PyTreeDef
 from ..core.walk import Begun, Runner, leaf_paths, reference
 from .asking import Asking, Places, commonest, emit_asking
 from .emit import compile_text, forget_files
-from .flatten import FEW_LEAVES, emit_flatten, emit_flatten_up_to
-from .plan import Plan
+from .flatten import emit_flatten, emit_flatten_up_to
+from .plan import FEW_LEAVES, Plan
 from .unflatten import emit_unflatten
 
 
@@ -47,7 +47,6 @@ class Compiled(Runner):
         "_asking",
         "_covered",
         "_flatten",
-        "_paths",
         "_treedefs",
         "copies",
         "files",
@@ -71,7 +70,6 @@ class Compiled(Runner):
         self._flatten: tuple[CodeType, dict[str, Any]] | None = None
         self._asking: tuple[CodeType, dict[str, Any], Places] | None = None
         self._treedefs: dict[Mode, PyTreeDef] = {}
-        self._paths: list[KeyPath] | None = None
         self._covered: dict[Runner, list[int] | None] = {}
 
     def compile(self, text: Any, name: str) -> Callable[..., Any]:
@@ -111,8 +109,9 @@ class Compiled(Runner):
             self._flatten = names.pop("flatten").__code__, names
         code, names = self._flatten
         given: dict[str, Any] = {"known_leaves": view.leaf_types.issuperset}
+        types = [*map(type, leaves)]
+        given["ALIKE"] = types[0] if len({*types}) == 1 else None
         if len(leaves) <= FEW_LEAVES:
-            types = map(type, leaves)
             given |= {f"T{number}": cls for number, cls in enumerate(types, start=1)}
         return self._copy(code, {**names, **given}, treedef)
 
@@ -207,10 +206,10 @@ class Compiled(Runner):
     def _find_paths(self, treedef: Any) -> list[KeyPath]:
         if self.plan.varying or self.plan.root.leaves > _MAX_PATHS:
             return reference.paths(treedef)
-        if self._paths is None:
-            self._paths = leaf_paths(treedef._code, treedef._count)
-            self.size += 20 * len(self._paths)
-        return [*self._paths]
+        if self.known_paths is None:
+            self.known_paths = leaf_paths(treedef._code, treedef._count)
+            self.size += 20 * len(self.known_paths)
+        return [*self.known_paths]
 
     def _find_covers(self, treedef: Any, whole: Any) -> list[int] | None:
         runner = whole._runner

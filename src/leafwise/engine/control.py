@@ -90,8 +90,7 @@ def source(treedef: PyTreeDef) -> str:
             try:
                 if type(tree) is not C1: return None
                 leaf1, leaf2 = tree
-                leaves = [leaf1, leaf2]
-                return leaves
+                return [leaf1, leaf2]
             except Exception:
                 return None
         <BLANKLINE>
@@ -120,6 +119,7 @@ def source(treedef: PyTreeDef) -> str:
 
 _FILLED_IN = {
     " T1": "# T1, T2, ... = types that the leaves had when the function was made",
+    "ALIKE": "# ALIKE = the type that all leaves had when the function was made",
     "known_leaves": "# known_leaves = whether all types in an iterable are of leaves",
     " TREEDEF": "# TREEDEF = the treedef",
     "treedef_with": "# treedef_with = the treedef with aux data that was read anew",

@@ -10,8 +10,14 @@ three functions for a structure:
     unflatten(treedef, leaves): a tree.
 
 User data never enters the text: classes (`C1`), functions (`F1`), keys and other
-values (`K1`) are globals of the functions, and the names of locals come from counters.
-Attribute names are written out where they are ASCII identifiers.
+values (`K1`) have names there, and the names of locals come from counters. Attribute
+names are written out where they are ASCII identifiers.
+
+These names are those of globals, except for keys and the like, which are constants of
+the code: they are read faster, and all keys of a display are one tuple. The compiler
+gets a text with strings in their place, which are replaced in the code that it makes.
+Nothing else may be a constant: neither the garbage collector nor torch's compiler can
+deal with classes or functions there.
 """
 
 from __future__ import annotations
@@ -21,8 +27,9 @@ import keyword
 import sys
 import weakref
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import countOf
+from types import CodeType
 from typing import Any, Final
 
 from ..safely import Guard, class_name, clip
@@ -52,11 +59,22 @@ _TOOLS: Final[dict[str, Any]] = {
     "defaultdict": defaultdict,
     "deque": deque,
     "new_tuple": tuple.__new__,
+    "size_of": dict.__sizeof__,
 }
 
 
+_MARKS: Final = (("\1", "('"), ("\2", "'if 1 else 0)"), ("\3", "'"), ("\4", "'"))
+"""What the names of constants are marked with, and what the compiler gets to see.
+
+It makes the same of both: of a string alone it says that nothing is identical to it.
+"""
+
+_FREE_THREADED: Final = "free-threading" in sys.version
+"""Whether this interpreter keeps all constants of code forever."""
+
+
 class Constants:
-    """The objects that the global names of generated functions stand for.
+    """The objects that names in generated functions stand for.
 
     Attributes:
         names: The objects, by name.
@@ -70,7 +88,7 @@ class Constants:
         self._numbers: dict[str, int] = {}
 
     def name(self, value: Any) -> str:
-        """Return the global name of an object."""
+        """Return the name of an object."""
         name = self._known.get(id(value))
         if name is None:
             letter = "C" if isinstance(value, type) else "F" if callable(value) else "K"
@@ -115,19 +133,28 @@ class Text:
     Attributes:
         lines: The lines.
         indent: What the next line begins with.
-        names: The objects that global names stand for.
-        constant: Takes an object, returns its global name.
+        names: The objects that names stand for.
     """
 
-    __slots__ = ("_counts", "constant", "indent", "lines", "names")
+    __slots__ = ("_counts", "_name", "indent", "lines", "names")
 
     def __init__(self, constants: Constants | None = None) -> None:
         constants = constants or Constants()
         self.lines: list[str] = []
         self.indent = ""
         self.names = constants.names
-        self.constant = constants.name
+        self._name = constants.name
         self._counts: dict[str, int] = {}
+
+    def constant(self, value: Any) -> str:
+        """Return what to write for an object."""
+        name = self._name(value)
+        return f"\1{name}\2" if _may_be_constant(value) else name
+
+    def key(self, value: Any) -> str:
+        """Return what to write for an object that is a key of a display or a lookup."""
+        name = self._name(value)
+        return f"\3{name}\4" if _may_be_constant(value) else name
 
     def add(self, line: str) -> None:
         """Write a line at the current indentation."""
@@ -147,7 +174,27 @@ class Text:
         self.indent = self.indent[:-4]
 
     def __str__(self) -> str:
-        return "\n".join(self.lines) + "\n"
+        return self.with_constants(shown=True)
+
+    def with_constants(self, *, shown: bool) -> str:
+        """Return the text with constants by their names, or as strings."""
+        text = "\n".join(self.lines) + "\n"
+        for mark, literal in _MARKS:
+            text = text.replace(mark, "" if shown else literal)
+        return text
+
+
+def _may_be_constant(value: Any) -> bool:
+    """Return whether an object may be a constant of code.
+
+    The interpreter interns constants that look like names: an equal string may come in
+    the place of one. But keys have to be the same objects wherever the engine writes
+    or reads them, so that most of them compare by identity.
+    """
+    if _FREE_THREADED or type(value) is not str:
+        return type(value) is int and not _FREE_THREADED
+    is_like_a_name = value.isascii() and value.replace("_", "a").isalnum()
+    return not is_like_a_name or sys.intern(value) is value
 
 
 def is_plain_name(name: str) -> bool:
@@ -188,14 +235,28 @@ def compile_text(text: Text, name: str) -> tuple[Callable[..., Any], str]:
     """
     import linecache  # before the first function it is of no use
 
-    source = str(text)
+    shown = str(text)
     with _guard.lock:  # a counter alone would do, but for builds without the GIL
         number = next(_numbers)
     file = f"<leafwise {name} {number}>"
     names = {**text.names}  # and no `__name__`: torch's compiler would import it
-    exec(compile(source, file, "exec", dont_inherit=True), names)
-    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    source = text.with_constants(shown=False)
+    code = compile(source, file, "exec", dont_inherit=True)
+    exec(_filled_in(code, names), names)
+    linecache.cache[file] = (len(shown), None, shown.splitlines(True), file)
     return names[name], file
+
+
+def _filled_in(constant: Any, names: Mapping[str, Any]) -> Any:
+    """Return a constant of a code, or a code, with objects in place of their names."""
+    cls = type(constant)
+    if cls is str:
+        return names.get(constant, constant)
+    if cls is tuple:
+        return tuple([_filled_in(item, names) for item in constant])
+    if cls is CodeType:
+        return constant.replace(co_consts=_filled_in(constant.co_consts, names))
+    return constant
 
 
 def forget_files(files: Iterable[str]) -> None:
@@ -244,7 +305,7 @@ def _make_reader(field_layout: Any, memory: str) -> _Reader:
     """
     text = Text()
     data, static = (
-        [f"values[{text.constant(name)}]" for name in names]
+        [f"values[{text.key(name)}]" for name in names]
         for names in (field_layout.data, field_layout.static)
     )
     same = [f"{value} is known[{place}]" for place, value in enumerate(static)]

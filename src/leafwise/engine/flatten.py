@@ -6,21 +6,32 @@ as the walk promises it: what others may change meanwhile is copied in one step.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from functools import cache
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 from .emit import SPREAD, Constants, Text, is_plain_name, tuple_of
-from .plan import FEW, SCALARS, Part, Plan, Run, has_plain_keys, is_loop, keys_of
+from .plan import (
+    FEW,
+    FEW_KEYS,
+    FEW_LEAVES,
+    SCALARS,
+    Part,
+    Plan,
+    Run,
+    has_plain_keys,
+    is_loop,
+    keys_of,
+)
 
 
-__all__ = ["FEW_LEAVES", "Writer", "emit_flatten", "emit_flatten_up_to"]
-
-FEW_LEAVES: Final = 16
-"""How many leaves are asked for their types one by one."""
+__all__ = ["Writer", "emit_flatten", "emit_flatten_up_to"]
 
 _LONG: Final = 64
 _MANY_KEYS: Final = 32
+_SIZED: Final = 1_000
 
 
 class Writer:
@@ -225,7 +236,7 @@ class Writer:
         keys = keys_of(part)
         ordered = _leaf_ordered(part, keys)
         in_order = ordered is keys and part.kind != "OrderedDict"
-        if self.exact and part.arity > FEW and in_order:
+        if self.exact and part.arity > FEW_KEYS and in_order:
             var = self.held(var)
             self.compare_keys(keys, var)
             self.spread_values(part, var)
@@ -234,10 +245,10 @@ class Writer:
             self.compare_keys(keys, var)
         else:
             self.refuse_if(f"len({var}) != {part.arity}")
-        if part.arity <= FEW or (not self.exact and len(part.runs) > FEW):
+        if part.arity <= FEW_KEYS or (not self.exact and len(part.runs) > FEW):
             names = self.names_for(part)
             for name, key in zip(names, ordered, strict=True):
-                self.text.add(f"{name} = {var}[{self.text.constant(key)}]")
+                self.text.add(f"{name} = {var}[{self.text.key(key)}]")
             self.children(part, names)
             return
         items = self.text.fresh("values")
@@ -277,7 +288,7 @@ class Writer:
             self.refuse_if(var)
         elif not has_plain_keys(keys):
             self.refuse_if(f"not exactly(tuple({var}), {self.text.constant(keys)})")
-        elif len(keys) > FEW:
+        elif len(keys) > SPREAD:
             self.compare_many_keys(keys, var)
         else:
             names = [self.text.fresh("key") for _ in keys]
@@ -289,11 +300,13 @@ class Writer:
         """Write that all keys are compared at once, and then their types.
 
         Keys that are the very same objects, as names in a program are, need neither;
-        but to ask that of each pays only as long as there are not too many.
+        but to ask that of each pays only as long as there are not too many. The size of
+        a dict tells that all its keys are strings.
         """
         found, types = self.text.fresh("keys"), [*map(type, keys)]
         listed, indent = f"*{var}", self.text.indent
-        if len(keys) <= _MANY_KEYS:
+        are_strings = types.count(str) == len(types)
+        if len(keys) <= (FEW if are_strings else _MANY_KEYS):
             names = [self.text.fresh("key") for _ in keys]
             listed = ", ".join(names)
             self.text.add(f"{listed} = {var}")
@@ -303,8 +316,10 @@ class Writer:
             self.text.deeper()
         self.text.add(f"{found} = [{listed}]")
         self.refuse_if(f"{found} != {self.text.constant([*keys])}")
-        if types.count(str) == len(types):
-            self.refuse_if(f"countOf(map(type, {found}), str) != {len(types)}")
+        if are_strings:
+            sizes = self.text.constant(string_sizes(len(keys)))
+            differ = f"countOf(map(type, {found}), str) != {len(types)}"
+            self.refuse_if(f"size_of({var}) not in {sizes} and {differ}")
         else:
             self.refuse_if(f"[*map(type, {found})] != {self.text.constant(types)}")
         self.text.indent = indent
@@ -341,7 +356,7 @@ class Writer:
         self.text.add(f"{attributes} = {var}.__dict__")
         self.refuse_if(f"len({attributes}) != {len(shape.names)}")
         data, static = (
-            [f"{attributes}[{self.text.constant(name)}]" for name in names]
+            [f"{attributes}[{self.text.key(name)}]" for name in names]
             for names in (shape.data, shape.static)
         )
         if not part.varies:
@@ -495,7 +510,29 @@ class Writer:
             self.refuse_if(condition)
             self.text.back()
         else:
-            self.refuse_if(condition)
+            others = f"[*map(type, leaves)].count(ALIKE) != {self.plan.root.leaves}"
+            self.refuse_if(f"(ALIKE is None or {others}) and {condition}")
+
+
+def string_sizes(length: int) -> frozenset[int]:
+    """Return sizes of dicts of that length whose keys are all exact strings.
+
+    CPython keeps no hashes for the keys of such a dict, until it is given another key.
+    There may be more sizes; none is returned that another dict can have. Where all
+    dicts take the same, that leaves none.
+    """
+    return _string_sizes(length.bit_length()) if length <= _SIZED else frozenset()
+
+
+@cache
+def _string_sizes(bits: int) -> frozenset[int]:
+    sizes: dict[Any, set[int]] = {chr: set(), int: set()}
+    for log in range(max(bits - 1, 3), bits + 3):
+        for make, found in sizes.items():
+            for cls in (dict, OrderedDict):
+                keys = map(make, range((1 << log) * 2 // 3))
+                found.add(dict.__sizeof__(cls.fromkeys(keys)))
+    return frozenset(sizes[chr] - sizes[int])
 
 
 def _attribute_of(text: Text, var: str, name: str) -> str:
@@ -533,7 +570,8 @@ def emit_flatten(plan: Plan, constants: Constants | None = None) -> Text:
     What depends on the registry is left to be filled in: `known_leaves`, which takes
     an iterable of types and returns whether all are leaf types; `TREEDEF`, or
     `treedef_with`, if something varies; and where there are no more than `FEW_LEAVES`
-    leaves, `T1`, `T2`, ...: types of leaves that need not be looked up.
+    leaves, `T1`, `T2`, ...: types of leaves that need not be looked up; `ALIKE`, the
+    type of all leaves, None if they have several.
     """
     writer = Writer(plan, constants, exact=True)
     text = writer.text
@@ -556,7 +594,11 @@ def emit_flatten_up_to(plan: Plan, constants: Constants | None = None) -> Text |
         return None
     writer = Writer(plan, constants, exact=False)
     writer.root("def flatten_up_to(treedef, tree):")
-    writer.text.add("return leaves")
+    lines, collected = writer.text.lines, writer.text.indent + "leaves = "
+    if lines[-1].startswith(collected):
+        lines[-1] = lines[-1].replace("leaves = ", "return ", 1)
+    else:
+        writer.text.add("return leaves")
     _give_up(writer.text)
     writer.write_functions()
     return writer.text

@@ -33,7 +33,11 @@ from ..core.walk import Code
 
 __all__ = [
     "FEW",
+    "FEW_KEYS",
+    "FEW_LEAVES",
     "SCALARS",
+    "STORED",
+    "WIDE",
     "Part",
     "Plan",
     "Run",
@@ -50,6 +54,22 @@ MAX_DEPTH: Final = 2_000
 MAX_WEIGHT: Final = 4_000
 FEW: Final = 12
 """How many children are read or written one by one, rather than as a sequence."""
+
+FEW_KEYS: Final = 32
+"""How many values are read one by one by their keys, in leaf order."""
+
+WIDE: Final = 16
+"""From how many keys on a dict is filled in, as a copy of one that has all of them.
+
+CPython makes a display of fewer keys in one step, of more key by key. Filled in takes
+0.8 of the time for 16 keys, 0.6 to 0.75 for 20, 0.4 for 200, on 3.11, 3.12 and 3.13.
+"""
+
+STORED: Final = 256
+"""Up to how many keys each has its own place in the text."""
+
+FEW_LEAVES: Final = 128
+"""How many leaves are asked for their types one by one, if all have names."""
 
 _LEVELS = 40
 _SHARED = 100

@@ -7,13 +7,15 @@ from typing import Any, Final
 
 from ..core.keys import leaf_order
 from .emit import SPREAD, Constants, Text, is_plain_name, tuple_of
-from .plan import Part, Plan, is_loop, keys_of
+from .plan import FEW, STORED, WIDE, Part, Plan, is_loop, keys_of
 
 
 __all__ = ["emit_unflatten"]
 
+_MAPPINGS: Final = frozenset({"dict", "defaultdict", "OrderedDict"})
 _NESTED: Final = 12
 _BATCH: Final = 64
+_CUTS: Final = 256
 
 
 class _Writer:
@@ -31,6 +33,7 @@ class _Writer:
         functions: The names of the functions of parts, by the part.
         to_write: The parts whose functions are still to be written.
         pieces: Expressions for the pieces that are not used yet.
+        cut_from: Which sequence a piece is cut from, and where it begins there.
     """
 
     def __init__(self, plan: Plan, constants: Constants | None) -> None:
@@ -40,6 +43,7 @@ class _Writer:
         self.functions: dict[int, str] = {}
         self.to_write: list[Part] = []
         self.pieces: Iterator[str] = iter(())
+        self.cut_from: dict[str, tuple[str, int]] = {}
 
     def write(self) -> None:
         """Write the function for the whole tree, and those that it calls."""
@@ -87,6 +91,7 @@ class _Writer:
                 end = start + count
                 whole = count == part.leaves and not (fresh_list and kind == "bulk")
                 piece = leaves if whole else f"{leaves}[{start}:{end}]"
+                self.cut_from[piece] = leaves, start
                 if count == 0:
                     piece = "()"
                 if kind == "leaf":
@@ -105,7 +110,7 @@ class _Writer:
         deepest = 0
         for child, count in part.runs:
             if child is None:
-                items += self.leaves(count)
+                items += self.leaves(part, count)
             elif is_loop(child, count):
                 items.append(f"*{self.loop(child, count)}")
             else:
@@ -134,9 +139,9 @@ class _Writer:
         self.text.add(f"{name} = {value}")
         return name
 
-    def leaves(self, count: int) -> list[str]:
-        """Return expressions for a run of leaves."""
-        if _is_bulk(None, count):
+    def leaves(self, part: Part, count: int) -> list[str]:
+        """Return expressions for a run of leaves below a part."""
+        if _at_once(part, count):
             return [f"*{next(self.pieces)}"]
         return [next(self.pieces) for _ in range(count)]
 
@@ -146,7 +151,9 @@ class _Writer:
         outer = self.pieces
         result = self.kept("[]")
         simple = not part.own and all(kind == "leaf" for kind, _ in _pieces(part))
-        self.text.add(f"for {{}} in {_batches(source, part.leaves, count, simple)}:")
+        self.text.add(
+            f"for {{}} in {self.batches(source, part.leaves, count, simple)}:"
+        )
         head = len(self.text.lines) - 1
         self.text.deeper()
         if part.own:
@@ -168,6 +175,24 @@ class _Writer:
         self.comprehend(head, result, batch, value)
         self.pieces = outer
         return result
+
+    def batches(self, source: str, size: int, count: int, simple: bool) -> str:
+        """Return an expression for the leaves of equal neighbours, one after another.
+
+        To cut them out is faster than to zip them if they are many at a time.
+        """
+        if size == 0:
+            return f"range({count})"
+        if size == 1 and simple:
+            return source
+        if size > FEW and count <= _CUTS and source in self.cut_from:
+            leaves, start = self.cut_from[source]
+            starts = range(start, start + count * size, size)
+            cuts = self.text.constant(tuple([slice(i, i + size) for i in starts]))
+            return f"map({leaves}.__getitem__, {cuts})"
+        if size <= _BATCH:
+            return f"zip(*[iter({source})] * {size})"
+        return f"[{source}[i:i + {size}] for i in range(0, {count * size}, {size})]"
 
     def comprehend(self, head: int, result: str, batch: str, value: str) -> None:
         """Turn a loop whose body is one expression into a comprehension."""
@@ -198,14 +223,31 @@ class _Writer:
     def build_dict(self, part: Part, items: list[str]) -> str:
         """Write a display, or fill in a copy of a dict that has all the keys."""
         keys, order = keys_of(part), part.aux[1]
-        if len(items) == len(keys):
+        if len(items) == len(keys) < WIDE:
             placed = items if order is None else order.scatter(items)
             pairs = zip(keys, placed, strict=True)
-            return f"{{{', '.join(f'{self.text.constant(k)}: {v}' for k, v in pairs)}}}"
-        ordered = self.text.constant(leaf_order(keys, order))
+            return f"{{{', '.join(f'{self.text.key(k)}: {v}' for k, v in pairs)}}}"
+        ordered = leaf_order(keys, order)
         node = self.kept(f"{self.text.constant(dict.fromkeys(keys))}.copy()")
-        self.text.add(f"{node}.update(zip({ordered}, {_joined(items)}))")
+        if len(keys) <= STORED:
+            self.store(part, node, items, map(self.text.key, ordered))
+        else:
+            values = f"zip({self.text.constant(ordered)}, {_joined(items)})"
+            self.text.add(f"{node}.update({values})")
         return node
+
+    def store(
+        self, part: Part, node: str, items: list[str], keys: Iterator[str]
+    ) -> None:
+        """Write that the children of a dict are put into it."""
+        rest = iter(items)
+        for child, count in part.runs:
+            if _at_once(part, count) if child is None else is_loop(child, count):
+                places = [f"{node}[{next(keys)}]" for _ in range(count)]
+                self.text.add(f"{', '.join(places)} = {next(rest)[1:]}")
+            else:
+                for _ in range(count):
+                    self.text.add(f"{node}[{next(keys)}] = {next(rest)}")
 
     def build_defaultdict(self, part: Part, items: list[str]) -> str:
         factory = self.text.constant(part.aux[2])
@@ -218,7 +260,7 @@ class _Writer:
             return self.kept(f"OrderedDict({pairs})")
         node = self.kept("OrderedDict()")
         for key, value in zip(keys, items, strict=True):
-            self.text.add(f"{node}[{self.text.constant(key)}] = {value}")
+            self.text.add(f"{node}[{self.text.key(key)}] = {value}")
         return node
 
     def build_record(self, part: Part, items: list[str]) -> str:
@@ -252,7 +294,7 @@ class _Writer:
             static = [self.text.constant(value) for value in part.aux.values]
         items = self.indexed(part, items)
         named = dict(zip((*shape.data, *shape.static), (*items, *static), strict=True))
-        pairs = [f"{self.text.constant(name)}: {named[name]}" for name in shape.names]
+        pairs = [f"{self.text.key(name)}: {named[name]}" for name in shape.names]
         cls, new, put, put_shape, layout = map(
             self.text.constant,
             (part.cls, form.new, form.put_attributes, form.put_shape, shape.layout),
@@ -292,16 +334,18 @@ def _targets(names: Sequence[str]) -> str:
     return f"{', '.join(names)}{',' if len(names) == 1 else ''}"
 
 
-def _is_bulk(part: Part | None, count: int) -> bool:
-    return part is None and count > SPREAD
+def _at_once(part: Part, count: int) -> bool:
+    """Return whether so many leaves below a part are one piece."""
+    is_display = part.arity < WIDE and part.kind in ("dict", "defaultdict")
+    return count > SPREAD and not is_display
 
 
 def _pieces(part: Part) -> Iterator[tuple[str, int]]:
     """Yield what the leaves of a scope are taken for, and how many at a time."""
     for child, count in part.runs:
         if child is None:
-            if _is_bulk(child, count):
-                yield "bulk", count
+            if _at_once(part, count):
+                yield "run" if part.kind in _MAPPINGS else "bulk", count
             else:
                 yield from (("leaf", 1),) * count
         elif is_loop(child, count):
@@ -326,17 +370,6 @@ def _grouped(sizes: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
         yield kind, count
     if singles:
         yield "leaf", singles
-
-
-def _batches(source: str, size: int, count: int, simple: bool) -> str:
-    """Return an expression for the leaves of equal neighbours, one after another."""
-    if size == 0:
-        return f"range({count})"
-    if size == 1 and simple:
-        return source
-    if size <= _BATCH:
-        return f"zip(*[iter({source})] * {size})"
-    return f"[{source}[i:i + {size}] for i in range(0, {count * size}, {size})]"
 
 
 def emit_unflatten(plan: Plan, constants: Constants | None = None) -> Text:

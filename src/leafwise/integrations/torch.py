@@ -184,6 +184,7 @@ def _substitute(_ops: ModuleType) -> None:
     replace(context_of)(_context_of)
     replace(stopping_context)(_stopping_context)
     replace(tree_flatten)(_flatten)
+    replace(tree_flatten_with_path)(_flatten_with_path)
     replace(tree_unflatten)(_build)
 
 
@@ -262,7 +263,6 @@ class _Context(Context):
         self,
         tree: Any,
         rest: tuple[Any, ...],
-        *,
         strict: bool = False,
         with_paths: bool = False,
     ) -> tuple[list[list[Any]], PyTreeDef]:
@@ -304,6 +304,20 @@ def _flatten(
 ) -> tuple[list[Any], PyTreeDef]:
     context = _context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     return context.flatten(tree)
+
+
+def _flatten_with_path(
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
+    context = _context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    leaves, treedef = context.flatten(tree)
+    paths = _leaf_paths(treedef._code, len(leaves))
+    return [*zip(paths, leaves, strict=True)], treedef
 
 
 def _build(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:

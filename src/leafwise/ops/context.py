@@ -18,7 +18,15 @@ from ..core.matching import deeper, differences, mismatch_error
 from ..core.node import Rule
 from ..core.registry import GLOBAL, View, current, view_of
 from ..core.treedef import PyTreeDef, make_treedef
-from ..core.walk import ROOT, PathPredicate, Predicate, flatten, hooks, unlink
+from ..core.walk import (
+    ROOT,
+    PathPredicate,
+    Predicate,
+    flatten,
+    hooks,
+    reference,
+    unlink,
+)
 from ..safely import described
 
 
@@ -111,7 +119,6 @@ class Context:
         self,
         tree: Any,
         rest: tuple[Any, ...],
-        *,
         strict: bool = False,
         with_paths: bool = False,
     ) -> tuple[list[list[Any]], PyTreeDef]:
@@ -124,12 +131,15 @@ class Context:
         Raises:
             StructureError: A further tree does not have the structure of the first.
         """
-        stop, found = self.stop, None  # as `flatten` does, with fewer calls
-        if stop is None:
-            hot = self.view.hot.get(type(tree))
-            found = None if hot is None else hot(tree)
+        view, stop, cls, found = self.view, self.stop, type(tree), None
+        if stop is None:  # as `flatten` does, with fewer calls
+            hot = view.hot.get(cls)
+            if hot is not None:
+                found = hot(tree)
+            elif cls in view.leaf_types:
+                found = [tree], view.leaf_treedef or make_treedef((), 1, view)
         elif type(stop) is FunctionType:
-            asked = self.view.asked.get(type(tree))
+            asked = view.asked.get(cls)
             found = None if asked is None else asked(tree, stop)
         leaves, treedef = self.flatten(tree) if found is None else found
         if not rest and not with_paths:
@@ -145,13 +155,17 @@ class Context:
         with_paths: bool,
     ) -> list[list[Any]]:
         columns: list[list[Any]] = [leaves]
-        for index, other in enumerate(rest, start=1):
-            column = treedef._match(other)
+        runner = treedef._runner
+        for other in rest:
+            up_to = runner.flatten_up_to
+            column = up_to(treedef, other)
+            if column is None:
+                column = reference.flatten_up_to(treedef, other)
             if column is None or strict:
-                self._check_column(column, treedef, other, index)
+                self._check_column(column, treedef, other, len(columns))
             columns.append(column)  # type: ignore[arg-type]  # checked
         if with_paths:
-            columns.insert(0, [*treedef.paths()])
+            columns.insert(0, runner.known_paths or treedef.paths())
         return columns
 
     def _check_column(

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL, current
-from ..core.treedef import PyTreeDef
-from ..core.walk import iter_leaves, locate, map_leaves, unlink
+from ..core.treedef import PyTreeDef, make_treedef
+from ..core.walk import ROOT, iter_leaves, locate, map_leaves, unlink
 from ..errors import CycleError
 from ..safely import described
 from .context import (
@@ -93,14 +93,17 @@ def tree_flatten(
     """
     if namespace is GLOBAL and none_is_leaf is False:
         view = current.view
+        cls = type(tree)
         if is_leaf is None:
-            hot = view.hot.get(type(tree))
+            if cls in view.leaf_types:
+                return [tree], view.leaf_treedef or make_treedef((), 1, view)
+            hot = view.hot.get(cls)
             if hot is not None and (found := hot(tree)) is not None:
                 return found
             context = view.context or plain_context(view)
             return context.flatten(tree)
         if type(is_leaf) is FunctionType and not is_leaf_takes_path:
-            asked = view.asked.get(type(tree))
+            asked = view.asked.get(cls)
             if asked is not None and (found := asked(tree, is_leaf)) is not None:
                 return found
             return flatten_asking(tree, view, is_leaf)
@@ -227,7 +230,8 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
             + (" (swap the two arguments)" if swapped else "")
         )
     if type(leaves) is list and len(leaves) == treedef._count:
-        return treedef._runner.unflatten(treedef, leaves)
+        build = treedef._runner.unflatten
+        return build(treedef, leaves)
     return treedef.unflatten(leaves)
 
 
@@ -274,8 +278,9 @@ def tree_map(
         [11, 22]
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    columns, treedef = context.columns(tree, rest, strict=strict)
-    return treedef._runner.unflatten(treedef, map_leaves(f, columns, treedef._code))
+    columns, treedef = context.columns(tree, rest, strict)
+    build = treedef._runner.unflatten
+    return build(treedef, map_leaves(f, columns, treedef._code))
 
 
 def tree_map_(
@@ -440,14 +445,28 @@ def tree_flatten_with_path(
         >>> [(str(path), leaf) for path, leaf in pairs]
         [("['a'][0]", 1), ("['a'][1]", 2)]
     """
-    leaves, treedef = tree_flatten(
-        tree,
-        is_leaf,
-        is_leaf_takes_path=is_leaf_takes_path,
-        none_is_leaf=none_is_leaf,
-        namespace=namespace,
-    )
-    return [*zip(treedef._runner.paths(treedef), leaves, strict=True)], treedef
+    if is_leaf is None and namespace is GLOBAL and none_is_leaf is False:
+        view = current.view
+        cls = type(tree)
+        if cls in view.leaf_types:
+            return [(ROOT, tree)], view.leaf_treedef or make_treedef((), 1, view)
+        hot = view.hot.get(cls)
+        found = None if hot is None else hot(tree)
+        leaves, treedef = tree_flatten(tree) if found is None else found
+    else:
+        leaves, treedef = tree_flatten(
+            tree,
+            is_leaf,
+            is_leaf_takes_path=is_leaf_takes_path,
+            none_is_leaf=none_is_leaf,
+            namespace=namespace,
+        )
+    runner = treedef._runner
+    paths = runner.known_paths or runner.paths(treedef)
+    if len(leaves) == 2:
+        (first, second), (one, other) = paths, leaves
+        return [(first, one), (second, other)], treedef
+    return [*zip(paths, leaves)], treedef  # noqa: B905  # as many
 
 
 def tree_leaves_with_path(
@@ -549,9 +568,9 @@ def tree_map_with_path(
         {'a': ["['a'][0] is 1"]}
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    columns, treedef = context.columns(tree, rest, strict=strict, with_paths=True)
-    values = map_leaves(f, columns, treedef._code)
-    return treedef._runner.unflatten(treedef, values)
+    columns, treedef = context.columns(tree, rest, strict, True)
+    build = treedef._runner.unflatten
+    return build(treedef, map_leaves(f, columns, treedef._code))
 
 
 def tree_map_with_path_(

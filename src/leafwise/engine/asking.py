@@ -453,11 +453,12 @@ class Places:
     def _begun(self, steps: Any) -> Begun:
         """Return how far a walk would be."""
         begun = Begun()
+        varying: list[Any] = []
         done = 0
         for mark, names in steps:
-            begun.node, leaves, varying, above = mark.evaluated(names)
+            begun.node, leaves, waiting, above = mark.evaluated(names)
             begun.leaves = [*names.get("leaves", ()), *leaves]
-            varying = [*(names.get("varying") or ()), *varying]
+            varying = [*(names.get("varying") or ()), *waiting]
             for node, (position, rest, aux) in zip(mark.opened(), above, strict=True):
                 part = node.part
                 begun.above.append(

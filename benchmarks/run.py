@@ -222,7 +222,7 @@ def main() -> int:
     lines = list(table(results, [*installed, "limit"]))
     print(*lines[-len(OPERATIONS) - 1 :], sep="\n")
     print(*targets(results), sep="\n")
-    notes = [*other_regimes(quick=options.quick)]
+    notes = [*other_regimes(libraries, quick=options.quick)]
     print(platform.python_implementation(), platform.python_version())
     if options.write:
         listed = "\n".join(f"- {note}" for note in notes)
@@ -234,12 +234,30 @@ def main() -> int:
     return 0
 
 
-def other_regimes(*, quick: bool) -> Iterator[str]:
+def cold(libraries: list[Library], rounds: int) -> Iterator[str]:
+    """What is walked once costs what everything costs with the engine off."""
+    from leafwise import engine
+
+    with engine.disabled():
+        results = [
+            row(libraries, title, name, TREES[title](), rounds, 0.002)
+            for title in sorted(COUNTED)
+            for name in OPERATIONS[:6]
+        ]
+    for name in (*OPERATIONS[:6], ALL):
+        means = {peer.name: mean_of(results, name, peer.name) for peer in libraries}
+        shown = [f"{m:.2f} times {peer}" for peer, m in means.items() if m is not None]
+        yield f"cold, engine off, {name}: {', '.join(shown)}"
+
+
+def other_regimes(libraries: list[Library], *, quick: bool) -> Iterator[str]:
     """Measure, print and yield what is no single structure again and again."""
     if importlib.util.find_spec("leafwise.engine") is None:
         return
     rounds = 3 if quick else 9
     for lines in (
+        cold(libraries, rounds),
+        regimes.one_shot(libraries, rounds),
         regimes.payback(),
         regimes.alternating(rounds),
         regimes.never_repeating(rounds),

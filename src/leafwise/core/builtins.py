@@ -23,9 +23,11 @@ from .keys import (
     AS_GIVEN,
     GetAttrKey,
     KeyOrder,
+    attribute_keys,
     dict_keys,
     key_order,
     leaf_order,
+    make_dict,
     sequence_keys,
 )
 from .node import Brackets, Rule, bracketed, count_of_children, require
@@ -71,9 +73,9 @@ def listed(keys: Sequence[Any]) -> str:
 class MappingRule(Rule):
     """What dicts of all kinds share: their children are items, matched by key."""
 
-    is_mapping = pairs_by_key = True
+    is_mapping = pairs_by_key = reads_items = True
 
-    def bare_keys(self, aux: Any) -> tuple[Any, ...]:
+    def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
         """Return the keys of the children in leaf order, without key objects."""
         raise NotImplementedError
 
@@ -83,7 +85,14 @@ class MappingRule(Rule):
     def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
         if type(node) not in _DICTS or len(node) != arity:
             return None
-        values = [*map(node.get, self.bare_keys(aux), repeat(_ABSENT))]
+        keys = self.bare_keys(aux)
+        if arity > 1 and type(node) is not defaultdict:  # which makes what is missing
+            try:
+                children: tuple[Any, ...] = itemgetter(*keys)(node)
+                return children
+            except KeyError:
+                pass
+        values = [*map(node.get, keys, repeat(_ABSENT))]
         return None if any(map(is_, values, repeat(_ABSENT))) else values
 
     def empty(self, _aux: Any) -> Any:
@@ -119,13 +128,19 @@ class DictRule(MappingRule):
         values = [*held.values()]
         return values if order is None else order.gather(values), (keys, order)
 
+    def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
+        if type(node) is dict:
+            held, (keys, order) = node.copy(), aux
+            if hash(there := tuple(held)) == hash(keys) and there == keys:
+                values = [*held.values()]
+                return values if order is None else order.gather(values)
+        return super().match(aux, arity, node)
+
     def unflatten(self, aux: Any, children: Any) -> Any:
         keys, order = aux
-        if order is not None:
-            children = order.scatter(children)
-        return dict(zip(keys, children))  # noqa: B905  # the arity is that of the keys
+        return make_dict(keys, children if order is None else order.scatter(children))
 
-    def bare_keys(self, aux: Any) -> tuple[Any, ...]:
+    def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
         return leaf_order(aux[0], aux[1])
 
     def same_aux(self, a: Any, b: Any) -> bool:
@@ -207,7 +222,7 @@ class DefaultDictRule(MappingRule):
     def empty(self, aux: Any) -> Any:
         return defaultdict(aux[2])
 
-    def bare_keys(self, aux: Any) -> tuple[Any, ...]:
+    def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
         return leaf_order(aux[0], aux[1])
 
     def same_aux(self, a: Any, b: Any) -> bool:
@@ -278,7 +293,7 @@ class OrderedDictRule(MappingRule):
             node[key] = child
         return node
 
-    def bare_keys(self, aux: Any) -> tuple[Any, ...]:
+    def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
         keys: tuple[Any, ...] = aux
         return keys
 
@@ -319,11 +334,9 @@ def _load_order(arity: int, order: Any) -> KeyOrder | None:
         return None
     if order == "as given":
         return AS_GIVEN
-    require(type(order) is tuple, "it is not an order of the keys")
-    require(
-        all(type(place) is int for place in order), "it is not an order of the keys"
-    )
-    require(sorted(order) == [*range(arity)], "it is not an order of the keys")
+    is_order = type(order) is tuple and all(type(place) is int for place in order)
+    is_order = is_order and sorted(order) == [*range(arity)]
+    require(is_order, "it is not an order of the keys")
     return KeyOrder(order)
 
 
@@ -348,10 +361,13 @@ def _is_hashable(key: Any) -> bool:
 class SequenceRule(Rule):
     """What lists, tuples and deques share: their children are items at positions."""
 
-    is_sequence = True
+    is_sequence = reads_items = True
 
     def keys(self, _aux: Any, arity: int) -> Sequence[Any]:
         return sequence_keys(arity)
+
+    def bare_keys(self, _aux: Any, arity: int) -> Sequence[Any]:
+        return range(arity)
 
     def items(self, node: Any) -> Any:
         return [*node]
@@ -445,9 +461,6 @@ class DequeRule(SequenceRule):
 
     def match_aux(self, _aux: Any, _other: Any) -> bool:
         return True
-
-    def matched_aux(self, _aux: Any, node: Any) -> Any:
-        return node.maxlen
 
     def rest(self, node: Any) -> Any:
         return node.maxlen
@@ -803,7 +816,7 @@ class StructSequenceRule(_FamilyRule):
 def _namedtuple_keys(cls: Any, arity: int) -> Sequence[Any]:
     if len(cls._fields) != arity:
         return sequence_keys(arity)
-    return tuple(map(GetAttrKey, cls._fields))
+    return attribute_keys(cls._fields)
 
 
 def _check_namedtuple(arity: int, cls: Any) -> None:

@@ -1,7 +1,7 @@
 """How two structures match, and where they do not.
 
 Owns what can be said and built about codes without any tree: prefixes, common suffixes,
-how many leaves each leaf of a prefix covers. It works on the steps of a structure in
+which leaf of a prefix covers each leaf. It works on the steps of a structure in
 post-order with the start of each subtree beside them, so that depth costs nothing.
 
 Owns as well the `Difference` record and the texts of `StructureError`. These are made
@@ -12,6 +12,7 @@ match: they look again at what `walk` refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 from ..equality.leaves import contrast, contrast_classes, type_names
@@ -21,7 +22,7 @@ from .builtins import listed
 from .keypath import KeyPath
 from .node import Rule
 from .registry import View
-from .walk import Code, Step, iter_steps, unlink
+from .walk import Code, Step, iter_steps, same_step, unlink
 
 
 __all__ = [
@@ -31,7 +32,7 @@ __all__ = [
     "changes",
     "code_differences",
     "common_suffix",
-    "coverage",
+    "covering",
     "deeper",
     "differences",
     "is_prefix",
@@ -122,25 +123,19 @@ def _paired(a: Steps, i: int, b: Steps, j: int) -> list[tuple[int, int]] | None:
     return [(child, others[at]) for child, at in zip(ours, positions, strict=True)]
 
 
-def _places(first: Steps, second: Steps) -> Iterator[tuple[int, int, bool]]:
-    """Yield the places of two structures that have one path, and whether they pair.
-
-    They come from the root down and from right to left; below a pair that is none, or
-    that is of leaves, nothing more.
-    """
-    stack = [(first.root, second.root)]
-    while stack:
-        i, j = stack.pop()
-        pairs = _paired(first, i, second, j)
-        yield i, j, pairs is not None
-        stack += pairs or ()
-
-
 def is_prefix(a: Code, b: Code) -> bool:
     """Return whether a structure is a prefix of another: leaves match anything."""
     first, second = Steps(a), Steps(b)
-    places = _places(first, second)
-    return all(paired or first.steps[i] is None for i, _, paired in places)
+    stack = [(first.root, second.root)]
+    while stack:
+        i, j = stack.pop()
+        if first.steps[i] is None:
+            continue
+        pairs = _paired(first, i, second, j)
+        if pairs is None:
+            return False
+        stack += pairs
+    return True
 
 
 def common_suffix(a: Code, b: Code) -> Iterator[Step] | None:
@@ -149,50 +144,46 @@ def common_suffix(a: Code, b: Code) -> Iterator[Step] | None:
     Where both have a node, it is the node of the first.
     """
     first, second = Steps(a), Steps(b)
+    stack = [(first.root, second.root)]
     backwards: list[Step] = []
-    for i, j, paired in _places(first, second):
-        if paired:
-            backwards.append(first.steps[i])
-        elif first.steps[i] is None:
+    while stack:
+        i, j = stack.pop()
+        if first.steps[i] is None:
             backwards += reversed(second.subtree(j))
         elif second.steps[j] is None:
             backwards += reversed(first.subtree(i))
         else:
-            return None
+            pairs = _paired(first, i, second, j)
+            if pairs is None:
+                return None
+            backwards.append(first.steps[i])
+            stack += pairs
     return reversed(backwards)
 
 
-def coverage(prefix: Code, full: Code) -> list[int] | None:
-    """Return how many leaves of a structure each leaf of a prefix covers.
+def covering(prefix: Code, full: Code) -> list[int] | None:
+    """Return for each leaf of a structure which leaf of a prefix covers it.
 
-    None if it is no prefix, or if its nodes are not the very same ones: a prefix
-    may pair with nodes of other kinds, whose leaves stand in another order.
+    None if it is no prefix. Nodes may pair that are not the very same, see `align`.
     """
-    counts: list[int] = []
-    rest = iter_steps(full, backwards=True)
-    for step in iter_steps(prefix, backwards=True):
-        if step is None:
-            counts.append(_leaves_of_next(rest))
-        elif not _same_step(step, next(rest)):
+    first, second = Steps(prefix), Steps(full)
+    ours, theirs = (
+        [*accumulate((step is None for step in steps), initial=0)]
+        for steps in (first.steps, second.steps)
+    )
+    found = [0] * theirs[-1]
+    stack = [(first.root, second.root)]
+    while stack:
+        i, j = stack.pop()
+        if first.steps[i] is None:
+            start, end = theirs[second.starts[j]], theirs[j + 1]
+            found[start:end] = [ours[i]] * (end - start)
+            continue
+        pairs = _paired(first, i, second, j)
+        if pairs is None:
             return None
-    counts.reverse()
-    return counts
-
-
-def _same_step(step: Any, other: Any) -> bool:
-    if other is None or step[0] is not other[0] or step[1] != other[1]:
-        return False
-    return bool(step[0].same_aux(step[2], other[2]))
-
-
-def _leaves_of_next(steps: Iterator[Step]) -> int:
-    """Take one subtree off the steps of a structure, and count its leaves."""
-    subtrees, leaves = 1, 0
-    while subtrees:
-        step = next(steps)
-        subtrees += -1 if step is None else step[1] - 1
-        leaves += step is None
-    return leaves
+        stack += pairs
+    return found
 
 
 Node: TypeAlias = "tuple[Rule, int, Any]"
@@ -366,7 +357,7 @@ def _compare_codes(a: Code, b: Code, *, exact: bool) -> list[Difference]:
             if exact and one is not other:
                 found.append(Difference(_path(slot), _say(one), _say(other)))
             continue
-        places = None if exact and not _same_step(one, other) else align(*one, *other)
+        places = None if exact and not same_step(one, other) else align(*one, *other)
         if places is None:
             found.append(Difference(_path(slot), *_told_apart(one, other)))
             continue

@@ -22,7 +22,7 @@ import enum
 import functools
 import math
 from collections import OrderedDict, UserList, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from operator import and_
 from types import MappingProxyType, SimpleNamespace
@@ -43,6 +43,7 @@ from .content import (
     is_traced,
     library_of,
     parts_of,
+    same_arrays_at_sight,
     says_equal,
     traced_agreement,
 )
@@ -56,11 +57,14 @@ __all__ = [
     "cannot_compare",
     "contrast",
     "contrast_classes",
+    "equal_at_sight",
+    "same_at_sight",
     "type_names",
 ]
 
 _EXACT: Final = frozenset({bool, bytes, str, type(None)})
 _QUICK: Final = _EXACT | {float, int}
+"""Types whose values `==` compares at once; of floats, it does not know NaN."""
 
 
 class Values:
@@ -91,7 +95,8 @@ class Values:
         equal_nan: bool = True,
         traces: bool = False,
     ) -> None:
-        self.asked = Asked(typematch, rtol, atol, equal_nan)
+        is_plain = rtol == 0.0 == atol and equal_nan is True and typematch is False
+        self.asked = _PLAIN if is_plain else Asked(typematch, rtol, atol, equal_nan)
         self.equal_nan = self.asked.equal_nan
         self.numeric = not self.asked.tolerant  # whether `==` decides about ints
         self.sorts: dict[type, int] = {}
@@ -110,8 +115,14 @@ class Values:
         cls = type(a)
         if cls is type(b):
             if cls in _EXACT or (cls is int and self.numeric):
-                return bool(a == b)
-            if cls is float and a == b:
+                equal: bool = a == b
+                return equal
+            if cls is float:
+                if a == b:
+                    return True
+                if self.numeric:
+                    return self.equal_nan and a != a and b != b
+            elif self.sorts.get(cls) == _ARRAYS and same_arrays_at_sight(a, b):
                 return True
         return self._same(a, b)
 
@@ -202,6 +213,31 @@ class Values:
                 ) from error
         self.traced.append(condition)
         return True
+
+
+_PLAIN: Final = Asked(False, 0.0, 0.0, True)
+
+
+def same_at_sight(ours: Sequence[Any], others: Sequence[Any]) -> bool | None:
+    """Return whether as many values are the same, None if only `Values` can tell.
+
+    By what `Values` compares if nothing else is asked.
+    """
+    for a, b in zip(ours, others, strict=True):
+        if a is b:
+            continue
+        cls = type(a)
+        if cls is not type(b) or cls not in _QUICK:
+            return None
+        if a != b and (cls is not float or a == a or b == b):
+            return False
+    return True
+
+
+def equal_at_sight(a: Any, b: Any) -> bool:
+    """Return whether two values are of one builtin type and equal, so not NaN."""
+    cls = type(a)
+    return cls is type(b) and cls in _QUICK and bool(a == b)
 
 
 def alike(a: Any, b: Any, *, typematch: bool = False) -> bool:
@@ -474,6 +510,8 @@ _COMPARISONS: Final[
     (_is_number, _compare_numbers),
 )
 """Who knows a sort of values, and compares one with anything."""
+
+_ARRAYS: Final = [knows for knows, _ in _COMPARISONS].index(is_array)
 
 
 # --------------------------------------------------------------- telling them apart

@@ -33,7 +33,7 @@ from ..nn.checks import DataNode, check_level, levels
 from ..nn.graph import FlatGraph, GraphDef, flatten_graph, unflatten_graph
 from ..nn.instance import keys_of, rule_of
 from ..nn.variables import Variable
-from ..safely import Frozen, clip
+from ..safely import Frozen, class_name, clip, described
 
 
 __all__ = [
@@ -461,10 +461,7 @@ def has_objects(value: Any) -> bool:
 def dressed(function: Call) -> Callable[[Call], Call]:
     """Return a decorator that makes a function look like another one."""
     if not callable(function):
-        raise TypeError(
-            f"a transform takes a function, got {type(function).__name__}: "
-            f"{clip(function)}"
-        )
+        raise TypeError(f"a transform takes a function, got {described(function)}")
     updated = ("__dict__",) if isinstance(function, FunctionType) else ()
     return functools.wraps(function, updated=updated)
 
@@ -749,7 +746,7 @@ def _refuse_captured(
     for obj, link in zip(flat.tracked, flat.first, strict=True):
         if id(obj) not in known and getattr(obj, "_leafwise_stamp", base) != level:
             raise TraceError(
-                f"the {type(obj).__qualname__} in {name_of(link)} is captured: "
+                f"the {class_name(type(obj))} in {name_of(link)} is captured: "
                 "it was made outside of the function that is being traced (by jit, "
                 "grad, vmap, ...), and only a copy of it could come back.\n"
                 "Do one of these:\n"

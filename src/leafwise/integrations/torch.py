@@ -226,6 +226,7 @@ def _writers(module: ModuleType) -> Iterator[FunctionType]:
         name
         for name, value in vars(module).items()
         if isinstance(value, WrapperDescriptorType | MethodWrapperType)
+        and value.__name__ in {"__set__", "__setattr__"}
     }
     classes = [value for value in vars(module).values() if isinstance(value, type)]
     for owner in (module, *classes):

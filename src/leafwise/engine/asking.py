@@ -13,6 +13,7 @@ there. The path in an error that the predicate raises is found in the same way.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from types import CodeType, TracebackType
 from typing import Any, Final, TypeAlias
@@ -430,9 +431,10 @@ class Places:
     def where(self, error: Exception) -> Begun | None:
         """Return how far a walk would be, None if the predicate failed.
 
-        It is told then where that was.
+        Called while the error is handled; if it is the predicate's, it is told where
+        that was.
         """
-        steps = [*self._steps(_traceback_of(error))]
+        steps = [*self._steps(sys.exc_info()[2])]  # whatever the class says it is
         mark = steps[-1][0]
         begun = self._begun(steps)
         begun.stopped = mark.kind == "ask"  # and it said yes
@@ -453,11 +455,12 @@ class Places:
     def _begun(self, steps: Any) -> Begun:
         """Return how far a walk would be."""
         begun = Begun()
+        varying: list[Any] = []
         done = 0
         for mark, names in steps:
-            begun.node, leaves, varying, above = mark.evaluated(names)
+            begun.node, leaves, waiting, above = mark.evaluated(names)
             begun.leaves = [*names.get("leaves", ()), *leaves]
-            varying = [*(names.get("varying") or ()), *varying]
+            varying = [*(names.get("varying") or ()), *waiting]
             for node, (position, rest, aux) in zip(mark.opened(), above, strict=True):
                 part = node.part
                 begun.above.append(
@@ -484,10 +487,6 @@ class Places:
             if position <= 0:
                 break
         return entries
-
-
-_traceback_of: Final[Any] = BaseException.__dict__["__traceback__"].__get__
-"""Returns the traceback of an error, whatever its class says it is."""
 
 
 def _entries_in(run: Run, entries: dict[int, int]) -> int:

@@ -21,8 +21,7 @@ from ..safely import Guard
 from .asking import MAX_DEPTH
 from .compiled import Compiled
 from .emit import reader_after
-from .guesses import Guesses
-from .inline import InlineCache
+from .inline import Guesses, InlineCache
 from .plan import Plan, fingerprint, make_plan
 
 

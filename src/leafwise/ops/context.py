@@ -92,7 +92,7 @@ class Context:
         """Return leaves and treedef of a tree, by the fastest way that is known."""
         view, stop = self.view, self.stop
         if stop is not None:
-            if type(stop) is not View:
+            if not isinstance(stop, View):
                 asked = view.asked.get(type(tree))
                 if asked is not None and type(stop) is not PathPredicate:
                     found = asked(tree, stop)

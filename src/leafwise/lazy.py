@@ -12,13 +12,24 @@ from importlib import import_module
 from typing import Any
 
 
-__all__ = ["homes", "is_loading", "later"]
+__all__ = ["homes", "is_loading", "is_traced", "later"]
 
 
 def is_loading(name: str) -> bool:
     """Return whether a module is being imported: it is there, but not all of it."""
     spec = getattr(sys.modules.get(name), "__spec__", None)
     return bool(getattr(spec, "_initializing", False))
+
+
+def is_traced() -> bool:
+    """Return whether torch's compiler is tracing this call.
+
+    It can trace neither locks nor what is remembered by the address of an object.
+    """
+    if "torch._dynamo" not in sys.modules:
+        return False
+    traced: bool = sys.modules["torch"].compiler.is_compiling()
+    return traced
 
 
 def homes(table: Mapping[str, str]) -> dict[str, tuple[str, str]]:

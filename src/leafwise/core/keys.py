@@ -20,6 +20,7 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
+from ..lazy import is_traced
 from ..safely import Frozen, class_name, shown
 
 
@@ -412,7 +413,7 @@ def learn_order(keys: tuple[Any, ...]) -> tuple[Aux, Read]:
             places = dict(zip(keys, range(len(keys)), strict=True))
             order = KeyOrder(tuple([places[key] for key in leaf_keys]))
     aux, read = (keys, order), _reader(leaf_keys)
-    if len(keys) <= _MAX_KEYS:
+    if len(keys) <= _MAX_KEYS and not is_traced():
         if len(known_aux) >= _MAX_ORDERS:
             known_orders.clear()
             known_aux.clear()

@@ -9,7 +9,6 @@ the engine.
 
 from __future__ import annotations
 
-import sys
 from _thread import allocate_lock, get_ident
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final
@@ -17,6 +16,7 @@ from typing import Any, Final
 from ..core.registry import EMPTY, Layer, View, layers
 from ..core.treedef import make_treedef
 from ..core.walk import Begun, Runner, go_on, hooks, reference
+from ..lazy import is_traced
 from ..safely import Guard
 from .asking import MAX_DEPTH
 from .compiled import Compiled
@@ -208,7 +208,7 @@ class Engine:
         if hooks.begin is not None:
             hooks.begin()
             hooks.begin = None
-        if "torch._dynamo" in sys.modules and _is_traced():
+        if is_traced():
             return
         if not lock.acquire(blocking=False):
             return
@@ -362,7 +362,7 @@ class Engine:
         """Give a treedef the runner of its structure, and return it."""
         runner: Runner = reference
         lock = self._lock
-        if "torch._dynamo" in sys.modules and _is_traced():
+        if is_traced():
             return runner
         if treedef._code and lock.acquire(blocking=False):
             try:
@@ -386,12 +386,6 @@ class Engine:
             if memory is not self.memory:  # the registry changed meanwhile
                 self._discard(memory, compiled)
         return compiled
-
-
-def _is_traced() -> bool:
-    """Return whether torch's compiler is tracing this call; it cannot trace locks."""
-    traced: bool = sys.modules["torch"].compiler.is_compiling()
-    return traced
 
 
 def _changed(

@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import index
+from operator import index, is_
 from types import FunctionType, MethodType
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
@@ -32,7 +32,13 @@ from ..core.safely import Frozen
 from ..core.walk import unlink
 from ..errors import StructureError, TraceError
 from ..nn.checks import DataNode, check_level, levels
-from ..nn.graph import FlatGraph, GraphDef, flatten_graph, unflatten_graph
+from ..nn.graph import (
+    FlatGraph,
+    GraphDef,
+    flatten_graph,
+    same_entry,
+    unflatten_graph,
+)
 from ..nn.instance import keys_of, rule_of
 from ..nn.spec import digest, same
 from ..nn.variables import Variable
@@ -56,6 +62,7 @@ __all__ = [
     "Ran",
     "Roots",
     "Which",
+    "check_levels",
     "dressed",
     "has_objects",
     "in_lists",
@@ -92,7 +99,7 @@ def named(path: Path, roots: Sequence[Any] = ()) -> str:
             far as they are known; the path is shown as a key path then.
 
     Example:
-        >>> from leafwise.integrations.options import named
+        >>> from leafwise.integrations.sharing import named
         >>> named((0, 1, "k"), [(1, {"k": 2}), {}])
         "argument 1 at ['k']"
     """
@@ -528,21 +535,29 @@ class Fixed:
     Attributes:
         order: For each value, the number of the list that it is in; None for one list.
         static: The static arguments, by place.
+        whole: Whether all values come out, also those that are as they were.
     """
 
-    __slots__ = ("order", "static")
+    __slots__ = ("order", "static", "whole")
 
-    def __init__(self, order: tuple[int, ...] | None, static: Static) -> None:
+    def __init__(
+        self, order: tuple[int, ...] | None, static: Static, whole: bool
+    ) -> None:
         self.order = order
         self.static = static
+        self.whole = whole
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Fixed:
             return NotImplemented
-        return self.order == other.order and same(self.static, other.static)
+        return self is other or (
+            self.order == other.order
+            and self.whole == other.whole
+            and same(self.static, other.static)
+        )
 
     def __hash__(self) -> int:
-        return hash((self.order, digest(self.static)))
+        return hash((self.order, self.whole, digest(self.static)))
 
 
 def take_static(
@@ -638,12 +653,19 @@ class Ran(NamedTuple):
         values: Its values, in lists.
         name: Takes the number of a list and a position in it, says in words where the
             value stands.
+        before: What was flattened before: arguments, keywords, what is held.
+        after: What was flattened after: the objects of all that, and the result.
+        start: Where in the code of `after` the result begins, if everything before is
+            as it was, but for values; None if it is not, or nobody asked.
     """
 
     bare: Any
     outline: Outline
     values: list[list[Any]]
     name: Callable[[int, int], str]
+    before: FlatGraph
+    after: FlatGraph
+    start: int | None
 
 
 ONE_GROUP: Final = Groups(Option("", None), Option("", None))
@@ -656,6 +678,8 @@ def run(
     leaves: list[Any],
     groups: Groups = ONE_GROUP,
     split_result: Callable[[Any], tuple[Any, Any]] | None = None,
+    *,
+    compare: bool = False,
 ) -> Ran:
     """Run a function on objects that are unflattened for it.
 
@@ -666,16 +690,19 @@ def run(
         groups: The lists that values are put into.
         split_result: Takes what the function returns, returns what is not flattened
             and the rest; by default nothing and all of it.
+        compare: Whether to find out if the objects are as they were, but for values.
     """
     fresh = [leaf.copy() if isinstance(leaf, Variable) else leaf for leaf in leaves]
     roots = args, kwargs, held = unflatten_graph(graphdef._code, fresh)
     before = flatten_graph(roots)
     owners = [*map(unlink, before.first)]
     group_of_call = groups.of_call(roots)
+    outermost = _outermost(owners)
+    known_before = _numbered(before.tracked, outermost) if compare else None
     result = call(held, *args, **kwargs)
     bare, result = (None, result) if split_result is None else split_result(result)
     group_of_result = groups.of_result(result)
-    after = _take_again(before.tracked, _outermost(owners), result)
+    after = _take_again(before.tracked, outermost, result)
     known = {id(obj): number for number, obj in enumerate(before.tracked)}
     links = tuple(
         (number, known[id(obj)])
@@ -699,7 +726,13 @@ def run(
     places = in_lists(paths, numbers, count)
     outline = Outline(GraphDef(tuple(after.code)), links, tuple(numbers))
     return Ran(
-        bare, outline, values, lambda number, n: named(places[number][n], everything)
+        bare,
+        outline,
+        values,
+        lambda number, n: named(places[number][n], everything),
+        before,
+        after,
+        None if known_before is None else _start_of_result(known_before, after),
     )
 
 
@@ -726,14 +759,25 @@ def _take_again(tracked: list[Any], roots: list[int], result: Any) -> FlatGraph:
 
     Also those that do not stand in another one any more: they are the caller's.
     """
-    flat = flatten_graph(({number: tracked[number] for number in roots}, result))
+    flat = _numbered(tracked, roots, result)
     reached = {*map(id, flat.tracked)}
     lost = [number for number, obj in enumerate(tracked) if id(obj) not in reached]
     if not lost:
         return flat
-    return flatten_graph(
-        ({number: tracked[number] for number in (*roots, *lost)}, result)
+    return _numbered(tracked, [*roots, *lost], result)
+
+
+def _numbered(tracked: list[Any], roots: list[int], result: Any = None) -> FlatGraph:
+    return flatten_graph(({number: tracked[number] for number in roots}, result))
+
+
+def _start_of_result(before: FlatGraph, after: FlatGraph) -> int | None:
+    """Return where the result begins in a code; None if what is before it changed."""
+    start = len(before.code) - 1
+    is_same = all(map(is_, before.tracked, after.tracked)) and all(
+        map(same_entry, before.code[:start], after.code)
     )
+    return start if is_same else None
 
 
 def _refuse_captured(
@@ -759,7 +803,7 @@ def _refuse_captured(
             )
 
 
-def _check_levels(objects: Iterable[Any]) -> None:
+def check_levels(objects: Iterable[Any]) -> None:
     """Refuse to write to objects at another level of tracing than they were made at.
 
     Raises:
@@ -789,7 +833,7 @@ def put_back(
     tracked = [] if flat is None else flat.tracked
     links = outline.links if tracked else ()
     reuse = {number: tracked[old] for number, old in links}
-    _check_levels(reuse.values())
+    check_levels(reuse.values())
     return unflatten_graph(outline.graphdef._code, leaves, reuse=reuse)[1]
 
 
@@ -826,8 +870,8 @@ def share(
         call, held = unbind(function)
 
         def pure(graphdef: GraphDef, leaves: list[Any]) -> Any:
-            _, outline, values, _ = run(call, graphdef, leaves)
-            return outline, values
+            ran = run(call, graphdef, leaves)
+            return ran.outline, ran.values
 
         transformed = transform(pure)
 

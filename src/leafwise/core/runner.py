@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from .algebra import coverage
 from .keypath import KeyPath
+from .reading import Collect, GraphReading
 from .walk import flatten_up_to, leaf_paths, rebuild
 
 
@@ -83,6 +84,8 @@ class _Hooks:
     """What is asked to help, if anything is.
 
     Attributes:
+        collector: Told of each graph of objects that was walked: takes how often it was
+            met, and what describes it; returns a function that reads it, or None.
         begin: Called once, before the engine takes note of its first tree; torch's
             compiler may be tracing that call.
         runner: The runner of new treedefs.
@@ -93,10 +96,13 @@ class _Hooks:
             a function from a node to its children and aux data, or None.
     """
 
-    __slots__ = ("begin", "observe", "reader", "runner")
+    __slots__ = ("begin", "collector", "observe", "reader", "runner")
 
     def __init__(self) -> None:
         self.begin: Callable[[], object] | None = None
+        self.collector: (
+            Callable[[int, Callable[[], GraphReading | None]], Collect | None] | None
+        ) = None
         self.runner = reference
         self.observe: Callable[[Any, list[Any], Any, Any], None] | None = None
         self.reader: Callable[[Any, str], Callable[[Any], Any] | None] | None = None

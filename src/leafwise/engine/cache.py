@@ -18,6 +18,7 @@ from typing import Any, Final
 from ..core.registry import EMPTY, Layer, View, layers
 from ..core.runner import Runner, hooks, reference
 from ..core.safely import Guard
+from .collect import collector_after
 from .compiled import Compiled, Flatten
 from .emit import reader_after
 from .plan import Plan, fingerprint, make_plan
@@ -34,6 +35,7 @@ _MAX_SKIP = 256
 _MAX_FAILURES = 8
 _COMPILED_AFTER = 3
 _READ_AFTER = 16
+_COLLECTED_AFTER = 2
 _REFUSED = -(1 << 40)
 
 _MAX_KEYS = 16
@@ -326,6 +328,8 @@ class Engine:
         hooks.runner = self.first_runner()
         meetings = 1 if mode == "eager" else _READ_AFTER
         hooks.reader = None if mode == "off" else reader_after(meetings)
+        meetings = 1 if mode == "eager" else _COLLECTED_AFTER
+        hooks.collector = None if mode == "off" else collector_after(meetings)
 
     def _begin_in_child(self) -> None:
         """Go on in a forked child, where the other threads left off."""

@@ -29,12 +29,15 @@ from ..nn.graph import (
 )
 from ..nn.pytree import Pytree
 from ..nn.spec import picker
+from ..nn.template import Templates
 from ..nn.variables import Variable, make_variable
 from .sharing import (
     Call,
     Fixed,
     Groups,
     Ran,
+    Roots,
+    Static,
     Which,
     check_levels,
     in_lists,
@@ -51,6 +54,12 @@ Store: TypeAlias = tuple[int, str, Any, int]
 """The number of an object, the attribute that holds its values, the name, position or
 key of one of them, None for that of a variable; and the source of the new value."""
 
+Lists: TypeAlias = tuple[
+    tuple[int, ...] | None, Callable[[Sequence[Any]], Iterable[Any]], Fixed | None
+]
+"""For each value, the number of the list that it is put into, None for one list; what
+puts values into the lists; and what says so to the compiled function."""
+
 _ITEMS: Final = "_leafwise_items"
 _set_value: Final[Callable[[Any, Any], None]] = vars(Variable)["_leafwise_value"].__set__
 
@@ -61,10 +70,12 @@ class Taken(NamedTuple):
     Attributes:
         tracked: The objects and variables, by number.
         values: The values, without variables around them.
+        is_checked: Whether the objects are known to be of the level of the call.
     """
 
     tracked: Sequence[Any]
     values: Sequence[Any]
+    is_checked: bool
 
 
 class Outcome(Frozen):
@@ -141,6 +152,7 @@ class Dispatch:
         "jax",
         "kept_groups",
         "static",
+        "templates",
     )
 
     def __init__(
@@ -158,6 +170,7 @@ class Dispatch:
         self.static = static
         self.donated = donated
         self.groups = groups
+        self.templates = Templates()
         self.is_sharded = any(leaf is not None for leaf in groups.inputs)
         self.kept_groups = {
             number for number, leaf in enumerate(groups.inputs) if keep and leaf is None
@@ -188,24 +201,44 @@ class Dispatch:
             kwargs: The keywords.
             whole: Whether all values are to come out, also those that are kept.
         """
-        static, args, kwargs = take_static(self.static, args, kwargs)
+        static: Static = {}
+        if self.static:
+            static, args, kwargs = take_static(self.static, args, kwargs)
         roots = args, kwargs, self.held
-        flat = flatten_graph(roots)
-        graphdef = GraphDef(tuple(flat.code))
-        values = [*map(_bare, flat.leaves)]
-        taken = Taken(flat.tracked, values)
+        found = self.templates.read(roots)
+        if found is not None:
+            template, (values, tracked) = found
+            graphdef, taken = template.graphdef, Taken(tracked, values, True)
+            if template.note is None:
+                template.note = self.lists_of(roots, flatten_graph(roots).links)
+            lists = template.note
+        else:
+            graphdef, flat = self.templates.flatten(roots)
+            values = [*map(_bare, flat.leaves)]
+            taken = Taken(flat.tracked, values, False)
+            lists = self.lists_of(roots, flat.links)
+        order, pick, fixed = lists
+        if static or whole:
+            fixed = Fixed(order, static, whole)
+        return taken, (graphdef, fixed, *pick(values))
+
+    def lists_of(self, roots: Roots, links: Iterable[Any]) -> Lists:
+        """Return which lists the values of a call are put into, by their paths."""
         if not self.donated and not self.is_sharded:
-            fixed = Fixed(None, static, whole) if static or whole else None
-            return taken, (graphdef, fixed, values)
+            return None, _in_one_list, None
         group_of = self.groups.of_call(roots)
-        paths = [*map(unlink, flat.links)]
-        half = len(self.groups.inputs)
+        half, count = len(self.groups.inputs), len(roots[0])
         order = tuple(
-            group_of(path) + half * self.donated.means(path, len(args))
-            for path in paths
+            group_of(path) + half * self.donated.means(path, count)
+            for path in map(unlink, links)
         )
-        lists = in_lists(values, order, 2 * half)
-        return taken, (graphdef, Fixed(order, static, whole), *lists)
+        places = in_lists(range(len(order)), order, 2 * half)
+        pickers = [*map(picker, places)]
+
+        def pick(values: Sequence[Any]) -> Iterator[list[Any]]:
+            return ([*choose(values)] for choose in pickers)
+
+        return order, pick, Fixed(order, {}, False)
 
     # -------------------------------------------------------------------- inside
 
@@ -260,12 +293,13 @@ class Dispatch:
         made = [*chain.from_iterable(lists)]
         if taken is None:
             return _rebuild(outcome, made, (), ())
-        tracked, given = taken
+        tracked, given, is_checked = taken
         are_arrays = _are_arrays(self.jax, outcome.kept(given))
         if outcome.stores is None or not are_arrays:
             given = given if are_arrays else self.as_arrays(outcome, given)
             return _rebuild(outcome, made, given, tracked)
-        check_levels(tracked)
+        if not is_checked:
+            check_levels(tracked)
         for number, slot, key, source in outcome.stores:
             value = made[source] if source >= 0 else given[~source]
             if slot:
@@ -287,6 +321,10 @@ class Dispatch:
             place: given[place] if isinstance(given[place], self.jax.Array) else value
             for place, value in zip(kept, values, strict=True)
         }
+
+
+def _in_one_list(values: Sequence[Any]) -> Iterable[Any]:
+    return (values,)
 
 
 def _itself(values: list[Any]) -> list[Any]:

@@ -806,15 +806,23 @@ def _refuse_captured(
 def check_levels(objects: Iterable[Any]) -> None:
     """Refuse to write to objects at another level of tracing than they were made at.
 
+    Those of the level outside of all transforms have the very same stamp afterwards.
+
     Raises:
         TraceError: One was; none is written to then.
     """
     if levels.token is None:
         return
     level, base = levels.token(), levels.base
+    is_outside = level == base
     for obj in objects:
-        if getattr(obj, "_leafwise_stamp", base) != level:
+        stamp = getattr(obj, "_leafwise_stamp", None)
+        if stamp is base and is_outside:
+            continue
+        if (base if stamp is None else stamp) != level:
             check_level(obj, "")
+        elif is_outside:
+            object.__setattr__(obj, "_leafwise_stamp", base)
 
 
 def put_back(

@@ -16,6 +16,7 @@ from ..core.auxdata import is_array_like
 from ..core.keys import GetAttrKey
 from ..core.node import BoundRule, Brackets, Rule, Shaped
 from ..core.registry import current
+from ..core.reading import Check, Child, Reading
 from ..core.runner import hooks
 from ..core.safely import class_name
 from ..core.serial import read_value, write_value
@@ -43,6 +44,7 @@ from .spec import (
     OwnLayout,
     StaticMetadata,
     layout_of,
+    same,
     same_statics,
     statics_for,
 )
@@ -59,6 +61,7 @@ __all__ = [
     "assign",
     "below",
     "blank",
+    "checks_of",
     "bytes_text",
     "check",
     "decide",
@@ -71,6 +74,7 @@ __all__ = [
     "put_layout",
     "read_statics",
     "recheck",
+    "reading_of",
     "reconsider",
     "remember",
     "rule_of",
@@ -79,6 +83,7 @@ __all__ = [
     "settle",
     "size_of",
     "start",
+    "static_checks",
     "statics_of",
     "store",
     "tally",
@@ -557,6 +562,35 @@ class _ObjectRule(BoundRule):
             and aux.field_layout.layout.family.cls is self.cls
             and len(aux.field_layout.data) == arity
         )
+
+
+def reading_of(
+    rule: Rule, obj: Any, aux: Any, children: tuple[Child, ...]
+) -> Reading | None:
+    """Return how objects like one are read, None if only their rule can say so."""
+    if type(rule) is not _ObjectRule or is_unchecked(rule.cls):
+        return None
+    checks = checks_of(obj, aux)
+    sources = tuple(("__dict__", name) for name in aux.field_layout.data)
+    return checks and Reading(rule.cls, checks, sources, children=children)
+
+
+def checks_of(obj: Any, aux: StaticMetadata) -> tuple[Check, ...] | None:
+    """Return what holds for the attributes of an object; None if it can change."""
+    fields = aux.field_layout
+    if obj._leafwise_layout is not fields.layout:
+        return None
+    return (
+        Check(("_leafwise_layout",), "is", fields.layout),
+        Check(("__dict__",), "len", len(fields.names)),
+        *static_checks("__dict__", aux),
+    )
+
+
+def static_checks(attribute: str, aux: StaticMetadata) -> Iterator[Check]:
+    """Yield what holds for the static values among the items of an attribute."""
+    for name, value in zip(aux.field_layout.static, aux.seen, strict=True):
+        yield Check((attribute, name), same, value)
 
 
 def attributes_slot(cls: type) -> Any:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from ..core.keys import GetAttrKey
 from ..core.node import BoundRule, Brackets, Rule
+from ..core.reading import Check, Reading
 from ..core.registry import GLOBAL, announced, install
 from ..core.safely import class_name, shown
 from ..core.serial import read_value, write_value
@@ -39,6 +40,7 @@ __all__ = [
     "make_variable",
     "metadata_of",
     "register_variable_name",
+    "variable_reading_of",
     "variable_type",
 ]
 
@@ -527,6 +529,17 @@ class _VariableRule(BoundRule):
 
     def validate(self, arity: int, aux: Any) -> bool:
         return arity == 1 and type(aux) is Metadata
+
+
+def variable_reading_of(variable: Variable, aux: Metadata) -> Reading:
+    """Return how variables like one are read."""
+    names, seen = aux.seen
+    known = zip(names, seen, strict=True)
+    checks = (
+        Check((_SLOTS[0],), "len", len(names)),
+        *(Check((_SLOTS[0], name), same, value) for name, value in known),
+    )
+    return Reading(type(variable), checks, value=(_SLOTS[2],))
 
 
 def _write_metadata(aux: Metadata) -> Any:

@@ -36,9 +36,9 @@ from .core.registry import is_registered as is_registered
 from .core.registry import lookup as lookup
 from .core.registry import namespaces as namespaces
 from .core.registry import unregister_pytree_node as unregister_pytree_node
-from .core.runner import hooks as _hooks
 from .core.treedef import PyTreeDef as PyTreeDef
 from .core.treedef import treedef_tuple as treedef_tuple
+from .core.walk import hooks as _hooks
 from .errors import CompareError as CompareError
 from .errors import CycleError as CycleError
 from .errors import EditError as EditError
@@ -51,13 +51,6 @@ from .errors import RegistryError as RegistryError
 from .errors import StructureError as StructureError
 from .errors import TreeDefError as TreeDefError
 from .lazy import later
-from .ops.fold import tree_all as tree_all
-from .ops.fold import tree_any as tree_any
-from .ops.fold import tree_max as tree_max
-from .ops.fold import tree_min as tree_min
-from .ops.fold import tree_reduce as tree_reduce
-from .ops.fold import tree_reduce_associative as tree_reduce_associative
-from .ops.fold import tree_sum as tree_sum
 from .ops.inspect import all_leaves as all_leaves
 from .ops.inspect import explain_leaf as explain_leaf
 from .ops.inspect import tree_children as tree_children
@@ -83,24 +76,31 @@ from .ops.map import tree_structure as tree_structure
 from .ops.map import tree_unflatten as tree_unflatten
 from .ops.parallel import parallel as parallel
 from .ops.parallel import tree_gather as tree_gather
-from .ops.prefix import broadcast_common as broadcast_common
-from .ops.prefix import broadcast_prefix as broadcast_prefix
-from .ops.prefix import equality_errors as equality_errors
-from .ops.prefix import prefix_errors as prefix_errors
-from .ops.prefix import tree_broadcast_common as tree_broadcast_common
-from .ops.prefix import tree_broadcast_map as tree_broadcast_map
-from .ops.prefix import tree_broadcast_map_with_path as tree_broadcast_map_with_path
-from .ops.prefix import tree_broadcast_prefix as tree_broadcast_prefix
-from .ops.transpose import tree_transpose as tree_transpose
-from .ops.transpose import tree_transpose_map as tree_transpose_map
-from .ops.transpose import tree_transpose_map_with_path as tree_transpose_map_with_path
-from .ops.transpose import tree_unzip as tree_unzip
-from .ops.visit import DELETE as DELETE
-from .ops.visit import SKIP as SKIP
-from .ops.visit import STOP as STOP
-from .ops.visit import tree_visit as tree_visit
-from .ops.visit import tree_walk as tree_walk
-from .sentinel import MISSING as MISSING
+from .ops.reshape import broadcast_common as broadcast_common
+from .ops.reshape import broadcast_prefix as broadcast_prefix
+from .ops.reshape import equality_errors as equality_errors
+from .ops.reshape import prefix_errors as prefix_errors
+from .ops.reshape import tree_broadcast_common as tree_broadcast_common
+from .ops.reshape import tree_broadcast_map as tree_broadcast_map
+from .ops.reshape import tree_broadcast_map_with_path as tree_broadcast_map_with_path
+from .ops.reshape import tree_broadcast_prefix as tree_broadcast_prefix
+from .ops.reshape import tree_transpose as tree_transpose
+from .ops.reshape import tree_transpose_map as tree_transpose_map
+from .ops.reshape import tree_transpose_map_with_path as tree_transpose_map_with_path
+from .ops.reshape import tree_unzip as tree_unzip
+from .ops.traversal import DELETE as DELETE
+from .ops.traversal import SKIP as SKIP
+from .ops.traversal import STOP as STOP
+from .ops.traversal import tree_all as tree_all
+from .ops.traversal import tree_any as tree_any
+from .ops.traversal import tree_max as tree_max
+from .ops.traversal import tree_min as tree_min
+from .ops.traversal import tree_reduce as tree_reduce
+from .ops.traversal import tree_reduce_associative as tree_reduce_associative
+from .ops.traversal import tree_sum as tree_sum
+from .ops.traversal import tree_visit as tree_visit
+from .ops.traversal import tree_walk as tree_walk
+from .safely import MISSING as MISSING
 
 
 if TYPE_CHECKING:  # what is loaded when it is first asked for
@@ -109,9 +109,9 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from . import selection as selection
     from . import typing as typing
     from .binding import namespace as namespace
-    from .core.fields import register_dataclass as register_dataclass
     from .core.serial import register_codec as register_codec
     from .dataclasses import dataclass as dataclass
+    from .dataclasses import register_dataclass as register_dataclass
     from .kinds import data as data
     from .kinds import field as field
     from .kinds import static as static
@@ -156,9 +156,8 @@ if "torch" in sys.modules:
 
 _HOMES: Final = {
     "binding": "namespace",
-    "core.fields": "register_dataclass",
     "core.serial": "register_codec",
-    "dataclasses": "dataclass",
+    "dataclasses": "dataclass register_dataclass",
     "kinds": "data field static",
     "nn.checks": "is_data register_data_type",
     "nn.containers": "Dict List",

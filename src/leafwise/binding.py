@@ -18,18 +18,13 @@ from .lazy import homes
 __all__ = ["Namespace", "namespace"]
 
 _HOMES: Final = {
-    "core.fields": "register_dataclass",
     "core.serial": "register_codec",
     "core.register": (
         "register_leaf register_pytree_node register_pytree_node_class "
         "register_pytree_with_keys register_pytree_with_keys_class register_static"
     ),
     "core.registry": "is_registered lookup unregister_pytree_node",
-    "dataclasses": "dataclass",
-    "ops.fold": (
-        "tree_all tree_any tree_max tree_min tree_reduce tree_reduce_associative "
-        "tree_sum"
-    ),
+    "dataclasses": "dataclass register_dataclass",
     "ops.inspect": (
         "all_leaves explain_leaf tree_children tree_equal tree_flatten_one_level "
         "tree_is_leaf"
@@ -41,19 +36,20 @@ _HOMES: Final = {
         "tree_structure"
     ),
     "ops.parallel": "tree_gather",
-    "ops.prefix": (
+    "ops.reshape": (
         "broadcast_common broadcast_prefix equality_errors prefix_errors "
         "tree_broadcast_common tree_broadcast_map tree_broadcast_map_with_path "
-        "tree_broadcast_prefix"
+        "tree_broadcast_prefix tree_transpose_map tree_transpose_map_with_path "
+        "tree_unzip"
     ),
-    "ops.transpose": "tree_transpose_map tree_transpose_map_with_path tree_unzip",
-    "ops.visit": "tree_visit tree_walk",
+    "ops.traversal": (
+        "tree_all tree_any tree_max tree_min tree_reduce tree_reduce_associative "
+        "tree_sum tree_visit tree_walk"
+    ),
     "selection.diff": "assert_trees_equal tree_diff",
     "selection.edit": "at tree_at tree_move tree_rename tree_update",
-    "selection.flat": "from_flat to_flat",
-    "selection.join": "tree_map_outer tree_zip_outer",
-    "selection.merge": "tree_merge",
-    "selection.overrides": "override",
+    "selection.merge": "tree_map_outer tree_merge tree_zip_outer",
+    "selection.names": "from_flat override to_flat",
     "selection.partition": (
         "tree_combine tree_filter tree_group_by tree_labels tree_mask tree_partition "
         "tree_unmask"

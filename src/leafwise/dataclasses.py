@@ -1,23 +1,28 @@
-"""Dataclasses that are trees: the decorator.
+"""Dataclasses as nodes: which field is a child and which is aux data.
 
-Owns the spelling; what becomes of the fields is decided by
-`core.fields.register_dataclass`, which also takes dataclasses made elsewhere, or
-by the class itself where it is a tree already.
+Owns `register_dataclass`, which takes any dataclass of the standard library and other
+classes whose attributes are named, the reading of their fields, and the decorator
+`dataclass`, which makes a dataclass and registers it. What becomes of the fields of a
+`Pytree` is decided by that class.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, dataclass_transform, overload
 
-from .core.fields import register_dataclass
-from .core.registry import GLOBAL, check_class
+from .core.node import Rule
+from .core.register import DataclassRule
+from .core.registry import GLOBAL, check_class, install
+from .errors import RegistryError
 from .kinds import data, field, parameter, state_value, static
+from .safely import Frozen, class_name, clip, shown
 
 
-__all__ = ["dataclass"]
+__all__ = ["dataclass", "register_dataclass"]
 
+C = TypeVar("C", bound=type)
 T = TypeVar("T")
 
 
@@ -110,3 +115,252 @@ def _decorate(
     return register_dataclass(
         made, namespace=namespace, inherit=inherit, exist_ok=exist_ok, bridge=bridge
     )
+
+
+def register_dataclass(
+    cls: C,
+    data_fields: Iterable[str] | None = None,
+    meta_fields: Iterable[str] | None = None,
+    drop_fields: Iterable[str] = (),
+    *,
+    init: bool = False,
+    namespace: str = GLOBAL,
+    inherit: bool = False,
+    exist_ok: bool = False,
+    bridge: bool = False,
+) -> C:
+    """Make instances of a class nodes whose children are its fields.
+
+    Without field lists, a dataclass says itself what is what: a field with
+    `metadata["static"]` true or `metadata["pytree_node"]` false is aux data,
+    every other field is a child. With lists, any class with attributes will do.
+
+    Rebuilding sets the attributes of an empty instance; `__init__` and
+    `__post_init__` do not run, so leaves may be anything.
+
+    Args:
+        cls: The class.
+        data_fields: The fields that are children, in leaf order.
+        meta_fields: The fields that are aux data.
+        drop_fields: Fields that are neither; a rebuilt instance has their
+            default, or lacks them.
+        init: Rebuild by calling the class with all fields as keywords instead.
+        namespace: Where to register; `""` is the global registry.
+        inherit: Whether subclasses without a registration of their own follow,
+            with their own fields where the dataclass says itself what is what.
+        exist_ok: Whether to replace an earlier registration.
+        bridge: Whether jax, optree and torch are to know the class, once they are
+            loaded.
+
+    Returns:
+        The class.
+
+    Raises:
+        RegistryError: One of the two lists without the other, a field missing,
+            unknown or given twice, or as `register_pytree_node`.
+
+    Example:
+        >>> import dataclasses, leafwise as lw
+        >>> @lw.register_dataclass
+        ... @dataclasses.dataclass
+        ... class Layer:
+        ...     weight: float
+        ...     name: str = dataclasses.field(metadata={"static": True})
+        >>> lw.tree_flatten(Layer(0.5, "first"))
+        ([0.5], PyTreeDef(CustomNode(Layer[('first',)], [*])))
+    """
+    check_class(cls)
+    given = _Fields.given(cls, data_fields, meta_fields, drop_fields)
+
+    def make(where: str, of: type = cls) -> Rule:
+        fields = given if given.explicit else _Fields.declared(of, given.drop)
+        return DataclassRule(
+            of,
+            fields.data,
+            fields.meta,
+            rebuild=_by_init(of, fields) if init else None,
+            dropped=_default_setter(of, fields.drop),
+            namespace=namespace,
+            where=where,
+            adapt=lambda sub: make(where, sub),
+        )
+
+    if init:
+        _check_init(cls, given)
+    install(
+        cls,
+        make,
+        namespace=namespace,
+        inherit=inherit,
+        exist_ok=exist_ok,
+        bridge=bridge,
+    )
+    return cls
+
+
+class _Fields(Frozen):
+    """Which attributes of a class are children, aux data, or neither."""
+
+    __slots__ = ("data", "drop", "explicit", "meta")
+    __match_args__ = ("data", "meta", "drop", "explicit")
+
+    data: tuple[str, ...]
+    meta: tuple[str, ...]
+    drop: tuple[str, ...]
+    explicit: bool
+
+    def __init__(
+        self,
+        data: tuple[str, ...],
+        meta: tuple[str, ...],
+        drop: tuple[str, ...],
+        *,
+        explicit: bool,
+    ) -> None:
+        self._set(data, meta, drop, explicit)
+
+    @classmethod
+    def given(
+        cls,
+        of: type,
+        data_fields: Iterable[str] | None,
+        meta_fields: Iterable[str] | None,
+        drop_fields: Iterable[str],
+    ) -> _Fields:
+        """Read and check the lists that a caller gave."""
+        drop = _names(of, "drop_fields", drop_fields)
+        if data_fields is None and meta_fields is None:
+            return cls.declared(of, drop)
+        if data_fields is None or meta_fields is None:
+            missing = "data_fields" if data_fields is None else "meta_fields"
+            raise RegistryError(
+                f"register_dataclass of {class_name(of)} was given only one of the two "
+                f"lists; give {missing} too, an empty one if there are no such fields"
+            )
+        data = _names(of, "data_fields", data_fields)
+        meta = _names(of, "meta_fields", meta_fields)
+        fields = cls(data, meta, drop, explicit=True)
+        fields.check(of)
+        return fields
+
+    @classmethod
+    def declared(cls, of: type, drop: tuple[str, ...]) -> _Fields:
+        """Read what the fields of a dataclass say about themselves."""
+        if not dataclasses.is_dataclass(of):
+            raise RegistryError(
+                f"{class_name(of)} is not a dataclass; make it one, or give "
+                "data_fields and meta_fields"
+            )
+        kept = [field for field in dataclasses.fields(of) if field.name not in drop]
+        data = tuple(field.name for field in kept if not _is_static(of, field))
+        meta = tuple(field.name for field in kept if _is_static(of, field))
+        fields = cls(data, meta, drop, explicit=False)
+        fields.check(of)
+        return fields
+
+    def check(self, of: type) -> None:
+        """Refuse fields that are given twice, missing or unknown."""
+        names = (*self.data, *self.meta, *self.drop)
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise RegistryError(
+                f"register_dataclass of {class_name(of)} was given {_quoted(twice)} "
+                "twice; a field is either data, meta or dropped"
+            )
+        if not dataclasses.is_dataclass(of):
+            return
+        known = [field.name for field in dataclasses.fields(of)]
+        if missing := [name for name in known if name not in names]:
+            raise RegistryError(
+                f"register_dataclass of {class_name(of)} was not given "
+                f"{_quoted(missing)}; add them to data_fields, meta_fields or "
+                "drop_fields"
+            )
+        if unknown := [name for name in names if name not in known]:
+            raise RegistryError(
+                f"{class_name(of)} has no {_quoted(unknown)}; its fields are: "
+                f"{', '.join(known) or 'none'}"
+            )
+
+
+def _names(of: type, what: str, names: Iterable[str]) -> tuple[str, ...]:
+    found = (names,) if isinstance(names, str) else tuple(names)
+    for name in found:
+        if not isinstance(name, str) or not name.isidentifier():
+            raise RegistryError(
+                f"{what} of {class_name(of)} must be names of fields, got {clip(name)}"
+            )
+    return found
+
+
+def _quoted(names: Sequence[str]) -> str:
+    word = "field" if len(names) == 1 else "fields"
+    return f"{word} {', '.join(map(shown, names))}"
+
+
+def _is_static(of: type, field: dataclasses.Field[Any]) -> bool:
+    """Read the two markers that the field knows; refuse them if they disagree."""
+    marks = {
+        not field.metadata[key] if key == "pytree_node" else bool(field.metadata[key])
+        for key in ("static", "pytree_node")
+        if key in field.metadata
+    }
+    if len(marks) > 1:
+        raise RegistryError(
+            f"field {field.name!r} of {class_name(of)} has both "
+            f"static={clip(field.metadata['static'])} and "
+            f"pytree_node={clip(field.metadata['pytree_node'])}, which disagree"
+        )
+    return marks == {True}
+
+
+def _check_init(cls: type, fields: _Fields) -> None:
+    if not dataclasses.is_dataclass(cls):
+        return
+    used = {*fields.data, *fields.meta}
+    refused = [
+        field.name
+        for field in dataclasses.fields(cls)
+        if not field.init and field.name in used
+    ]
+    if refused:
+        raise RegistryError(
+            f"init=True cannot rebuild {class_name(cls, qualified=False)}: "
+            f"{_quoted(refused)} has init=False; drop it, or leave init out"
+        )
+
+
+def _by_init(cls: Any, fields: _Fields) -> Callable[[Any, Any], Any]:
+    def rebuild(aux: Any, children: Any) -> Any:
+        data = dict(zip(fields.data, children, strict=True))
+        return cls(**data, **dict(zip(fields.meta, aux, strict=True)))
+
+    return rebuild
+
+
+def _default_setter(cls: Any, drop: tuple[str, ...]) -> Callable[[Any], None] | None:
+    """Return a function that gives dropped fields their defaults, if any have one."""
+    if not drop or not dataclasses.is_dataclass(cls):
+        return None
+    makers = {
+        field.name: _default_maker(field)
+        for field in dataclasses.fields(cls)
+        if field.name in drop and _has_default(field)
+    }
+
+    def put_defaults(node: Any) -> None:
+        for name, make in makers.items():
+            object.__setattr__(node, name, make())
+
+    return put_defaults if makers else None
+
+
+def _has_default(field: dataclasses.Field[Any]) -> bool:
+    missing = dataclasses.MISSING
+    return field.default is not missing or field.default_factory is not missing
+
+
+def _default_maker(field: dataclasses.Field[Any]) -> Callable[[], Any]:
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory
+    default = field.default
+    return lambda: default

@@ -1,7 +1,7 @@
 """The exceptions that leafwise raises, each refining the builtin that fits.
 
 Owns the classes and the attributes they carry; the texts are composed where
-the failure is understood (`core.explain` for most of them). Knows nothing of
+the failure is understood (`core.matching` for most of them). Knows nothing of
 trees: a path is here just a tuple of keys.
 
     LeafwiseError

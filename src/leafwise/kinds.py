@@ -11,7 +11,7 @@ import enum
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, TypeAlias, TypeVar, overload
 
-from .core.safely import Sealed, shown
+from .safely import Sealed, shown
 
 
 __all__ = [

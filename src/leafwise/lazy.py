@@ -23,8 +23,8 @@ def homes(table: Mapping[str, str]) -> dict[str, tuple[str, str]]:
             `short=long` renames one.
 
     Example:
-        >>> homes({"ops.fold": "tree_all sum=tree_sum"})
-        {'tree_all': ('ops.fold', 'tree_all'), 'sum': ('ops.fold', 'tree_sum')}
+        >>> homes({"ops.map": "tree_map leaves=tree_leaves"})
+        {'tree_map': ('ops.map', 'tree_map'), 'leaves': ('ops.map', 'tree_leaves')}
     """
     found = {}
     for module, names in table.items():

@@ -14,13 +14,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from .lazy import later
-from .ops.fold import tree_all as all
-from .ops.fold import tree_any as any
-from .ops.fold import tree_max as max
-from .ops.fold import tree_min as min
-from .ops.fold import tree_reduce as reduce
-from .ops.fold import tree_reduce_associative as reduce_associative
-from .ops.fold import tree_sum as sum
 from .ops.inspect import tree_children as children
 from .ops.inspect import tree_equal as equal
 from .ops.inspect import tree_flatten_one_level as flatten_one_level
@@ -41,16 +34,23 @@ from .ops.map import tree_replace_nones as replace_nones
 from .ops.map import tree_structure as structure
 from .ops.map import tree_unflatten as unflatten
 from .ops.parallel import tree_gather as gather
-from .ops.prefix import tree_broadcast_common as broadcast_common
-from .ops.prefix import tree_broadcast_map as broadcast_map
-from .ops.prefix import tree_broadcast_map_with_path as broadcast_map_with_path
-from .ops.prefix import tree_broadcast_prefix as broadcast_prefix
-from .ops.transpose import tree_transpose as transpose
-from .ops.transpose import tree_transpose_map as transpose_map
-from .ops.transpose import tree_transpose_map_with_path as transpose_map_with_path
-from .ops.transpose import tree_unzip as unzip
-from .ops.visit import tree_visit as visit
-from .ops.visit import tree_walk as walk
+from .ops.reshape import tree_broadcast_common as broadcast_common
+from .ops.reshape import tree_broadcast_map as broadcast_map
+from .ops.reshape import tree_broadcast_map_with_path as broadcast_map_with_path
+from .ops.reshape import tree_broadcast_prefix as broadcast_prefix
+from .ops.reshape import tree_transpose as transpose
+from .ops.reshape import tree_transpose_map as transpose_map
+from .ops.reshape import tree_transpose_map_with_path as transpose_map_with_path
+from .ops.reshape import tree_unzip as unzip
+from .ops.traversal import tree_all as all
+from .ops.traversal import tree_any as any
+from .ops.traversal import tree_max as max
+from .ops.traversal import tree_min as min
+from .ops.traversal import tree_reduce as reduce
+from .ops.traversal import tree_reduce_associative as reduce_associative
+from .ops.traversal import tree_sum as sum
+from .ops.traversal import tree_visit as visit
+from .ops.traversal import tree_walk as walk
 
 
 if TYPE_CHECKING:

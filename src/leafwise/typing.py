@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from typing_extensions import TypeAliasType
 
-from .core.aliases import FlattenFunc as FlattenFunc
-from .core.aliases import IsLeaf as IsLeaf
-from .core.aliases import UnflattenFunc as UnflattenFunc
+from .core.node import FlattenFunc as FlattenFunc
+from .core.node import IsLeaf as IsLeaf
+from .core.node import UnflattenFunc as UnflattenFunc
 from .lazy import later
 
 
 if TYPE_CHECKING:
     from .binding import Namespace as Namespace
-    from .core.explain import Difference as Difference
+    from .core.matching import Difference as Difference
     from .core.node import Rule as Rule
     from .ops.inspect import OneLevel as OneLevel
-    from .ops.visit import Visit as Visit
+    from .ops.traversal import Visit as Visit
 
 
 __all__ = [
@@ -40,10 +40,10 @@ __all__ = [
 
 _HOMES: Final = {
     "binding": "Namespace",
-    "core.explain": "Difference",
+    "core.matching": "Difference",
     "core.node": "Rule",
     "ops.inspect": "OneLevel",
-    "ops.visit": "Visit",
+    "ops.traversal": "Visit",
 }
 """The modules that are loaded when one of their names is first asked for."""
 

@@ -13,7 +13,7 @@ import pytest
 
 import leafwise as lw
 from leafwise import nn
-from leafwise.core.safely import add_note, class_name, printed, shown, type_name
+from leafwise.safely import add_note, class_name, printed, shown, type_name
 
 
 class ReprError(Exception):

@@ -15,7 +15,7 @@ from leafwise.core import keys
 from leafwise.core.registry import add_adopter
 
 
-REGISTERING = ("core/registry.py", "core/safely.py")
+REGISTERING = ("core/registry.py", "leafwise/safely.py")
 
 
 @pytest.fixture
@@ -335,7 +335,7 @@ def test_a_fork_while_another_thread_holds_all_locks():
     """The child has new ones."""
     code = """
 import contextlib
-from leafwise.core import safely
+from leafwise import safely
 from leafwise.integrations import bridge
 
 def hold():

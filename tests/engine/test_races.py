@@ -160,7 +160,10 @@ def test_many_threads_that_switch():
 @pytest.mark.parametrize("start", range(0, 300, 60))
 def test_switching_inside_of_switching(start):
     """A finalizer may do so, wherever it comes in."""
-    before, files = mode(), ("engine/cache.py", "engine/control.py", "core/safely.py")
+    before, files = (
+        mode(),
+        ("engine/cache.py", "engine/control.py", "leafwise/safely.py"),
+    )
     for at in range(start, start + 60, 3):
         inner = lw.engine.eager()
         with interrupted(inner.__enter__, at, files) as done:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import leafwise as lw
 from alike import Node, told
 from interrupts import at_once, interrupted
-from leafwise.core.registered import FunctionRule
+from leafwise.core.register import FunctionRule
 from leafwise.core.registry import add_adopter, view_of
 from leafwise.core.walk import flatten
 from leafwise.engine.cache import engine

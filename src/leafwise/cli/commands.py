@@ -17,12 +17,11 @@ from typing import Any, Final, NamedTuple
 
 from ..integrations.formats import Document, dump, json_default
 from ..ops.map import tree_leaves, tree_leaves_with_path, tree_map, tree_structure
-from ..ops.visit import DELETE
+from ..ops.traversal import DELETE
 from ..selection.diff import tree_diff
 from ..selection.edit import at
-from ..selection.flat import to_flat
 from ..selection.merge import tree_merge
-from ..selection.overrides import guess, override
+from ..selection.names import guess, override, to_flat
 from ..selection.pattern import selector
 from .files import Unreadable, encoding, read, read_all
 

@@ -17,7 +17,8 @@ from itertools import repeat
 from operator import is_, itemgetter
 from typing import Any, Final, Generic, TypeVar
 
-from . import auxdata
+from ..equality import exact
+from ..safely import class_name, clip, shown
 from .keys import (
     AS_GIVEN,
     GetAttrKey,
@@ -28,7 +29,6 @@ from .keys import (
     sequence_keys,
 )
 from .node import Brackets, Rule, bracketed, count_of_children, require
-from .safely import class_name, shown
 
 
 __all__ = [
@@ -63,7 +63,7 @@ _MOST_LISTED = 6
 
 def listed(keys: Sequence[Any]) -> str:
     """Return a few dict keys as text, and how many more there are."""
-    few = ", ".join(auxdata.clip(key) for key in keys[:_MOST_LISTED])
+    few = ", ".join(clip(key) for key in keys[:_MOST_LISTED])
     more = len(keys) - _MOST_LISTED
     return f"{few} and {more} more" if more > 0 else few
 
@@ -135,7 +135,7 @@ class DictRule(MappingRule):
         return _same_keys(self.bare_keys(a), self.bare_keys(b))
 
     def hash_aux(self, aux: Any) -> int:
-        return hash(frozenset(map(auxdata.digest, aux[0])))
+        return hash(frozenset(map(exact.digest, aux[0])))
 
     def items(self, node: Any) -> Any:
         return dict.copy(node)
@@ -211,10 +211,10 @@ class DefaultDictRule(MappingRule):
         return leaf_order(aux[0], aux[1])
 
     def same_aux(self, a: Any, b: Any) -> bool:
-        return self.plain.same_aux(a, b) and auxdata.same(a[2], b[2])
+        return self.plain.same_aux(a, b) and exact.same(a[2], b[2])
 
     def hash_aux(self, aux: Any) -> int:
-        return hash((self.plain.hash_aux(aux), auxdata.digest(aux[2])))
+        return hash((self.plain.hash_aux(aux), exact.digest(aux[2])))
 
     def rest(self, node: Any) -> Any:
         return node.default_factory
@@ -229,9 +229,9 @@ class DefaultDictRule(MappingRule):
         return aux[2], self.bare_keys(aux)
 
     def contrast(self, aux: Any, other: Any) -> tuple[str, str] | str | None:
-        if auxdata.same(aux[2], other[2]):
+        if exact.same(aux[2], other[2]):
             return super().contrast(aux, other)
-        names = auxdata.clip(aux[2]), auxdata.clip(other[2])
+        names = clip(aux[2]), clip(other[2])
         if names[0] == names[1]:
             return "another factory that prints the same"
         return f"factory {names[0]}", f"factory {names[1]}"
@@ -303,7 +303,7 @@ class OrderedDictRule(MappingRule):
 
 def _same_keys(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
     """Return whether keys are those of another dict, which looks at the hash first."""
-    return auxdata.same(a, b) and [*map(hash, a)] == [*map(hash, b)]
+    return exact.same(a, b) and [*map(hash, a)] == [*map(hash, b)]
 
 
 def _is_ordered(order: KeyOrder | None) -> bool:
@@ -533,10 +533,10 @@ class _Sealed:
     def __eq__(self, other: object) -> bool:
         if type(other) is not _Sealed:
             return NotImplemented
-        return auxdata.same(self.func, other.func)
+        return exact.same(self.func, other.func)
 
     def __hash__(self) -> int:
-        return auxdata.digest(self.func)
+        return exact.digest(self.func)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         return self.func(*args, **keywords)
@@ -606,7 +606,7 @@ class PartialRule(Rule):
         return _PARTIAL_KEYS
 
     def match(self, aux: Any, _arity: int, node: Any) -> Sequence[Any] | None:
-        if type(node) is not Partial or not auxdata.same(aux, node.func):
+        if type(node) is not Partial or not exact.same(aux, node.func):
             return None
         return _partial_children(node)
 

@@ -12,11 +12,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, SupportsIndex, overload
 
 from ..errors import PathError
-from .auxdata import clip
+from ..safely import brief, clip, nearest, printed, type_name
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
 from .registry import GLOBAL, View, view_of
-from .safely import printed, type_name
-from .suggestions import brief, nearest
 
 
 __all__ = ["KeyPath", "keystr", "parse_literal"]

@@ -20,7 +20,7 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Any, Final
 
-from .safely import Frozen, class_name, shown
+from ..safely import Frozen, class_name, shown
 
 
 __all__ = [

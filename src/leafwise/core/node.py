@@ -3,35 +3,47 @@
 A rule says how a node is flattened and unflattened, which keys its children have,
 which other nodes match it, and how it is compared, described and written down. The
 rules of the built-in types are in `builtins`, those of registered classes in
-`registered`; nothing outside them asks for a type by name. Rules are compared by
+`register`; nothing outside them asks for a type by name. Rules are compared by
 identity: two treedefs agree on a node only if the same registration made both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from types import UnionType
+from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
-from . import auxdata
+from ..equality import exact
+from ..safely import Frozen, class_name, clip, printed, shown
 from .keys import FlattenedIndexKey, key_order, leaf_order
-from .safely import Frozen, class_name, shown
 
-
-if TYPE_CHECKING:
-    from .aliases import FlattenFunc, UnflattenFunc
 
 __all__ = [
     "BoundRule",
     "Brackets",
     "Fields",
+    "FlattenFunc",
     "Functions",
+    "IsLeaf",
     "Rule",
     "Shaped",
+    "UnflattenFunc",
     "bracketed",
     "count_of_children",
     "require",
 ]
+
+IsLeaf: TypeAlias = "Callable[..., object] | type | UnionType | tuple[type, ...] | None"
+"""What `is_leaf` takes: a predicate on nodes, a type, or several types."""
+
+FlattenFunc: TypeAlias = Callable[
+    [Any], "tuple[Iterable[Any], Any] | tuple[Iterable[Any], Any, Iterable[Any]]"
+]
+"""Takes a node, returns `(children, aux_data)` or `(children, aux_data, keys)`."""
+
+UnflattenFunc: TypeAlias = Callable[[Any, "tuple[Any, ...]"], Any]
+"""Takes `(aux_data, children)`, returns a node."""
 
 Brackets: TypeAlias = "tuple[str, Sequence[str] | None, str]"
 """Text before the children, before each child, and after the children."""
@@ -149,11 +161,11 @@ class Rule:
 
     def same_aux(self, a: Any, b: Any, /) -> bool:
         """Return whether two pieces of aux data are the same. Never raises."""
-        return auxdata.same(a, b)
+        return exact.same(a, b)
 
     def hash_aux(self, aux: Any, /) -> int:
         """Return a hash that agrees with `same_aux`. Never raises."""
-        return auxdata.digest(aux)
+        return exact.digest(aux)
 
     # ------------------------------------------------------------------------ items
 
@@ -170,7 +182,7 @@ class Rule:
 
     def same_rest(self, a: Any, b: Any, /) -> bool:
         """Return whether two nodes are the same beside their items."""
-        return auxdata.same(a, b)
+        return exact.same(a, b)
 
     def from_items(self, rest: Any, items: Any, /) -> Any:
         """Return a node with these items, which it may keep."""
@@ -193,7 +205,7 @@ class Rule:
     def describe(self, aux: Any, arity: int, /) -> str:
         """Return in words what a node is, for messages."""
         data = self.node_data(aux)
-        said = "" if data is None else f" and aux data {auxdata.clip(data)}"
+        said = "" if data is None else f" and aux data {clip(data)}"
         return f"{class_name(self.cls)} with {count_of_children(arity)}{said}"
 
     def contrast(self, aux: Any, other: Any, /) -> tuple[str, str] | str | None:
@@ -287,7 +299,7 @@ class BoundRule(Rule):
 
 def bracketed(name: str, data: Any) -> Brackets:
     """Return the brackets of a node as jax prints a custom one."""
-    return f"CustomNode({name}[{auxdata.text(data)}], [", None, "])"
+    return f"CustomNode({name}[{printed(data)}], [", None, "])"
 
 
 def count_of_children(arity: int) -> str:

@@ -1,26 +1,41 @@
-"""Putting classes into the registry, in each of the ways that the field knows.
+"""Registering classes: the public functions, and the rules that they make.
 
-Owns the public functions for functions and class protocols, and the checks that
-a registration must pass before anything is stored. What a rule is says `rule`,
-where it is kept `registry`; dataclasses are read in `fields`.
+Owns one class of rules for each way of registering, how functions of users are called
+and what they return is checked, and the checks that a registration must pass before
+anything is stored. What a rule is says `node`, where it is kept `registry`; which field
+of a dataclass is a child is decided in `leafwise.dataclasses`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import (
+    Callable,
+    ItemsView,
+    Iterable,
+    KeysView,
+    Mapping,
+    Sequence,
+    Set,
+)
+from operator import attrgetter
+from types import BuiltinFunctionType
+from typing import Any, TypeVar
 
-from ..errors import RegistryError
-from .node import Rule
-from .registered import FunctionRule, KeyedRule, StaticRule
+from ..equality import exact
+from ..errors import FlattenError, RegistryError
+from ..safely import Frozen, class_name, described, printed
+from .keys import DictKey, GetAttrKey, SequenceKey, as_key, key_order, leaf_order
+from .node import BoundRule, Fields, FlattenFunc, Functions, Rule, UnflattenFunc
 from .registry import GLOBAL, check_callable, check_class, install
-from .safely import class_name
 
-
-if TYPE_CHECKING:
-    from .aliases import FlattenFunc, UnflattenFunc
 
 __all__ = [
+    "AuxKeyedRule",
+    "DataclassRule",
+    "FunctionRule",
+    "ItemsRule",
+    "KeyedRule",
+    "StaticRule",
     "register_leaf",
     "register_pytree_node",
     "register_pytree_node_class",
@@ -28,6 +43,352 @@ __all__ = [
     "register_pytree_with_keys_class",
     "register_static",
 ]
+
+
+# ------------------------------------------------------- rules: by two functions
+
+
+class FunctionRule(Rule):
+    """The rule of a class that came with its own two functions.
+
+    Its aux data is `(aux_data, keys or None)`: keys that the flatten function gave
+    belong to exactly the children it gave them with.
+
+    Args:
+        cls: The class.
+        flatten: Takes a node, returns `(children, aux_data)` or `(children, aux_data,
+            keys)`.
+        unflatten: Takes aux data and a tuple of children, returns a node.
+        **given: Other attributes of the rule.
+    """
+
+    def __init__(
+        self, cls: type, flatten: FlattenFunc, unflatten: UnflattenFunc, **given: Any
+    ) -> None:
+        super().__init__(cls, form=Functions(flatten, unflatten), **given)
+
+    form: Any
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        return _checked(self.cls, self.form.flatten(node))
+
+    def unflatten(self, aux: Any, children: Any) -> Any:
+        return self.form.unflatten(aux[0], tuple(children))
+
+    def keys(self, aux: Any, arity: int) -> Sequence[Any]:
+        given: tuple[Any, ...] | None = aux[1]
+        return super().keys(aux, arity) if given is None else given
+
+    def same_aux(self, a: Any, b: Any) -> bool:
+        return exact.same(a[0], b[0])
+
+    def hash_aux(self, aux: Any) -> int:
+        return exact.digest(aux[0])
+
+    def node_data(self, aux: Any) -> Any:
+        return aux[0]
+
+    def validate(self, arity: int, aux: Any) -> bool:
+        if type(aux) is not tuple or len(aux) != 2:
+            return False
+        return aux[1] is None or (type(aux[1]) is tuple and len(aux[1]) == arity)
+
+    def aux_to_json(self, state: Any, write: Any) -> Any:
+        codec = write.codec(self)
+        if codec is None:
+            return write.value(state)
+        return ["codec", codec[0](state[0]), write.value(state[1])]
+
+    def aux_from_json(self, written: Any, read: Any) -> Any:
+        if type(written) is not list or written[:1] != ["codec"]:
+            return read.value(written)
+        _, inside, keys = written
+        return read.decoded(self, inside), read.value(keys)
+
+
+_NOT_CHILDREN = (str, bytes, bytearray, Mapping, Set)
+_VIEWS = (KeysView, ItemsView)  # sets by their methods, and ordered
+
+
+def _checked(cls: type, result: Any) -> tuple[Sequence[Any], Any]:
+    """Check what a flatten function returned, and take a copy of it."""
+    if type(result) is not tuple or len(result) not in (2, 3):
+        raise FlattenError(
+            f"the flatten function of {class_name(cls)} must return a tuple "
+            "(children, aux_data) or (children, aux_data, keys), "
+            f"got {described(result)}"
+        )
+    children = _checked_iterable(cls, result[0], "children")
+    if len(result) == 2 or result[2] is None:
+        return children, (result[1], None)
+    keys = tuple(map(as_key, _checked_iterable(cls, result[2], "keys")))
+    if len(keys) != len(children):
+        raise FlattenError(
+            f"the flatten function of {class_name(cls)} gave {len(keys)} keys "
+            f"for {len(children)} children; give one key for each child"
+        )
+    return children, (result[1], keys)
+
+
+def _checked_iterable(cls: type, items: Any, what: str) -> tuple[Any, ...]:
+    if type(items) is tuple:
+        return items
+    if type(items) is list or not _is_unfit(items):
+        try:
+            iterator = iter(items)
+        except TypeError:
+            pass
+        else:
+            return tuple(iterator)
+    raise FlattenError(
+        f"the flatten function of {class_name(cls)} must give its {what} as a tuple, "
+        f"a list or another ordered iterable, got {described(items)}"
+    )
+
+
+def _is_unfit(items: Any) -> bool:
+    """Return whether items are keys or letters rather than children, or unordered."""
+    return isinstance(items, _NOT_CHILDREN) and not isinstance(items, _VIEWS)
+
+
+class KeyedRule(FunctionRule):
+    """The rule of a class whose function gives `(key, child)` pairs.
+
+    Args:
+        cls: The class.
+        flatten_with_keys: Takes a node, returns `((key, child) pairs, aux_data)`.
+        unflatten: Takes aux data and a tuple of children, returns a node.
+        **given: Other attributes of the rule.
+    """
+
+    def __init__(
+        self,
+        cls: type,
+        flatten_with_keys: Callable[[Any], tuple[Iterable[Any], Any]],
+        unflatten: UnflattenFunc,
+        **given: Any,
+    ) -> None:
+        def flatten(node: Any) -> tuple[Any, Any, Any]:
+            return _split_pairs(cls, flatten_with_keys(node))
+
+        super().__init__(cls, flatten, unflatten, **given)
+
+
+def _split_pairs(cls: type, result: Any) -> tuple[list[Any], Any, list[Any]]:
+    """Return children, aux data and keys of what a function with keys returned."""
+    if type(result) is not tuple or len(result) != 2:
+        raise FlattenError(
+            f"the flatten_with_keys function of {class_name(cls)} must return a "
+            f"tuple (pairs, aux_data), got {described(result)}"
+        )
+    pairs = _checked_iterable(cls, result[0], "(key, child) pairs")
+    for pair in pairs:
+        if type(pair) is not tuple or len(pair) != 2:
+            raise FlattenError(
+                f"the flatten_with_keys function of {class_name(cls)} must give "
+                f"(key, child) pairs, got {described(pair)}"
+            )
+    return [child for _, child in pairs], result[1], [key for key, _ in pairs]
+
+
+# -------------------------------------------------------------------- by attributes
+
+
+class DataclassRule(BoundRule):
+    """The rule of a class whose children are named attributes.
+
+    The aux data is the tuple of the meta fields' values. Unflattening makes an empty
+    instance and sets the attributes, unless `rebuild` is given.
+
+    Args:
+        cls: The class.
+        data_fields: The names of the children.
+        meta_fields: The names of what is aux data.
+        rebuild: Takes aux data and children, returns a node.
+        dropped: Takes a new node, sets what is neither child nor aux data.
+        **given: Other attributes of the rule.
+    """
+
+    _keys: tuple[Any, ...]
+    _counts: tuple[int, int]
+
+    def __init__(
+        self,
+        cls: type,
+        data_fields: tuple[str, ...],
+        meta_fields: tuple[str, ...],
+        rebuild: Callable[[Any, Any], Any] | None = None,
+        dropped: Callable[[Any], None] | None = None,
+        **given: Any,
+    ) -> None:
+        children_of, aux_of = _getter(data_fields), _getter(meta_fields)
+        form = _fields_form(cls, data_fields, meta_fields)
+
+        def flatten(node: Any) -> tuple[Sequence[Any], Any]:
+            return children_of(node), aux_of(node)
+
+        def flatten_data(node: Any) -> tuple[Sequence[Any], Any]:
+            return children_of(node), ()
+
+        object.__setattr__(self, "_keys", tuple(map(GetAttrKey, data_fields)))
+        object.__setattr__(self, "_counts", (len(data_fields), len(meta_fields)))
+        super().__init__(
+            cls,
+            flatten=flatten if meta_fields else flatten_data,
+            unflatten=rebuild or _setter(cls, form, dropped),
+            form=form if rebuild is None and dropped is None else None,
+            **given,
+        )
+
+    def keys(self, _aux: Any, _arity: int) -> Sequence[Any]:
+        return self._keys
+
+    def validate(self, arity: int, aux: Any) -> bool:
+        return type(aux) is tuple and (arity, len(aux)) == self._counts
+
+
+def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return a function that reads these attributes into a tuple."""
+    if not names:
+        return lambda _node: ()
+    read = attrgetter(*names)
+    return read if len(names) > 1 else lambda node: (read(node),)
+
+
+def _maker(cls: type) -> Any:
+    """Return the `__new__` of the built-in class that an instance is made of."""
+    return next(
+        base.__new__
+        for base in cls.__mro__
+        if isinstance(vars(base).get("__new__"), BuiltinFunctionType)
+    )
+
+
+def _fields_form(cls: type, data: tuple[str, ...], meta: tuple[str, ...]) -> Fields:
+    plain = getattr(cls, "__setattr__", None) is object.__setattr__
+    return Fields(data, meta, _maker(cls), setattr if plain else object.__setattr__)
+
+
+def _setter(
+    cls: type, form: Fields, dropped: Callable[[Any], None] | None
+) -> Callable[[Any, Any], Any]:
+    """Return a function that makes an instance without calling `__init__`."""
+    new, put, names = form.new, form.put, (*form.data, *form.meta)
+
+    def make(aux: Any, children: Any) -> Any:
+        node = new(cls)
+        for name, value in zip(names, (*children, *aux)):  # noqa: B905
+            put(node, name, value)
+        if dropped is not None:
+            dropped(node)
+        return node
+
+    if form.meta or dropped is not None or len(form.data) != 2:
+        return make
+    first, second = form.data  # two children are so common that a loop costs
+
+    def make_pair(_aux: Any, children: Any) -> Any:
+        node = new(cls)
+        one, two = children
+        put(node, first, one)
+        put(node, second, two)
+        return node
+
+    return make_pair
+
+
+# ------------------------------------------------------------------ static instances
+
+
+class StaticRule(Rule):
+    """The rule of a class whose instances have no leaves: they are their aux data."""
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        return (), node
+
+    def unflatten(self, aux: Any, _children: Any) -> Any:
+        return aux
+
+    def keys(self, _aux: Any, _arity: int) -> Sequence[Any]:
+        return ()
+
+    def validate(self, arity: int, aux: Any) -> bool:
+        return arity == 0 and type(aux) is self.cls
+
+
+# -------------------------------------------------------------- containers of items
+
+
+class AuxKeyedRule(Rule):
+    """A rule whose aux data has the `keys` of the children."""
+
+    aux_class: Any
+
+    def keys(self, aux: Any, _arity: int) -> Sequence[Any]:
+        keys: tuple[Any, ...] = aux.keys
+        return keys
+
+    def hash_aux(self, aux: Any) -> int:
+        return hash(aux.keys)
+
+    def validate(self, arity: int, aux: Any) -> bool:
+        return type(aux) is self.aux_class and len(aux.keys) == arity
+
+
+class _Kept(Frozen):
+    """Aux data of a container.
+
+    Attributes:
+        keys: The keys in leaf order; nothing else is compared.
+        own: The bare keys in the order of the container.
+        rest: What else it is.
+    """
+
+    __slots__ = __match_args__ = ("keys", "own", "rest")
+
+    keys: tuple[Any, ...]
+    own: Sequence[Any]
+    rest: Any
+
+    def __init__(self, keys: tuple[Any, ...], own: Sequence[Any], rest: Any) -> None:
+        self._set(keys, own, rest)
+
+    def __repr__(self) -> str:
+        return ", ".join(printed(key.key) for key in self.keys if type(key) is DictKey)
+
+
+class ItemsRule(AuxKeyedRule):
+    """A rule of containers, whose children are their items.
+
+    A subclass sets `is_mapping` or `is_sequence` and has `items`, `from_items` and, if
+    a container is more than its items, `rest`. Keys are in leaf order as those of a
+    dict are; an unflattened mapping has the order of the one it came from.
+    """
+
+    aux_class = _Kept
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        items, rest = self.items(node), self.rest(node)
+        if not self.is_mapping:
+            return items, _Kept(tuple(map(SequenceKey, range(len(items)))), (), rest)
+        own, values = tuple(items), [*items.values()]
+        order = key_order(own)
+        keys = tuple(map(DictKey, leaf_order(own, order)))
+        children = values if order is None else order.gather(values)
+        return children, _Kept(keys, own, rest)
+
+    def unflatten(self, aux: Any, children: Any) -> Any:
+        if not self.is_mapping:
+            return self.from_items(aux.rest, [*children])
+        table = dict(zip((key.key for key in aux.keys), children, strict=True))
+        return self.from_items(aux.rest, {key: table[key] for key in aux.own})
+
+    def same_aux(self, a: Any, b: Any) -> bool:
+        return bool(a.keys == b.keys)
+
+    def same_rest(self, _a: Any, _b: Any) -> bool:
+        return True
+
 
 C = TypeVar("C", bound=type)
 KeyedFlatten = Callable[[Any], "tuple[Iterable[tuple[Any, Any]], Any]"]

@@ -18,10 +18,9 @@ from typing import Any, Final, Literal, NamedTuple
 from weakref import WeakValueDictionary
 
 from ..errors import NamespaceError, RegistryError
-from .auxdata import clip, described
+from ..safely import Frozen, Guard, class_name, clip, described, shown
 from .builtins import BUILTINS, INSERTION_ORDERED, structural_rule
 from .node import Rule
-from .safely import Frozen, Guard, class_name, shown
 
 
 __all__ = [

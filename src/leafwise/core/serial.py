@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 from ..errors import NamespaceError, PathError, RegistryError, TreeDefError
-from .auxdata import clip
+from ..safely import class_name, clip, printed, shown, type_name
 from .builtins import BY_NAME
 from .keypath import KeyPath, parse_literal
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
@@ -32,7 +32,6 @@ from .registry import (
     registered_class,
     view_of,
 )
-from .safely import class_name, printed, shown, type_name
 from .walk import Code, Entry, locate, node_path
 
 

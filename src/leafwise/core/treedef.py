@@ -15,22 +15,34 @@ from itertools import islice
 from typing import Any, final
 
 from ..errors import NamespaceError, TreeDefError
-from .algebra import Steps, common_suffix, is_prefix
-from .auxdata import clip, described
+from ..safely import clip, described
 from .builtins import TUPLE
-from .explain import (
+from .keypath import KeyPath
+from .matching import (
     Difference,
+    Steps,
     changes,
     code_differences,
+    common_suffix,
     differences,
+    is_prefix,
     leaf_count_error,
     mismatch_error,
     suffix_clashes,
 )
-from .keypath import KeyPath
 from .registry import GLOBAL, Mode, View, view_of
-from .runner import Runner, hooks, leaf, reference
-from .walk import Code, Step, flatten, iter_steps, map_leaves, pack
+from .walk import (
+    Code,
+    Runner,
+    Step,
+    flatten,
+    hooks,
+    iter_steps,
+    leaf,
+    map_leaves,
+    pack,
+    reference,
+)
 
 
 __all__ = [

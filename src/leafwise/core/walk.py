@@ -12,6 +12,10 @@ ones, and those whose predicate wants the path, are walked with an explicit stac
 has no limit of depth and finds cycles: a cycle always gets deep. Failures leave a trail
 of keys on their way out, so that a walk that succeeds pays nothing for the path in an
 error.
+
+A treedef is walked through its `Runner`. The reference runner does so by the code.
+Whoever knows a faster way fills in `hooks` and gives single treedefs runners of their
+own; nothing here knows who that is, and without anybody everything works, slower.
 """
 
 from __future__ import annotations
@@ -20,15 +24,16 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import countOf
 from types import FrameType
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ..errors import CycleError, FlattenError
+from ..safely import add_note, type_name
 from .builtins import DICT, LIST, TUPLE
 from .keypath import KeyPath
 from .keys import are_plain, key_order, known_orders
 from .node import Rule
+from .reading import Collect, GraphReading
 from .registry import View
-from .safely import add_note, type_name
 
 
 __all__ = [
@@ -37,17 +42,22 @@ __all__ = [
     "Entry",
     "PathPredicate",
     "Predicate",
+    "Runner",
     "Step",
+    "coverage",
     "flatten",
     "flatten_up_to",
+    "hooks",
     "iter_leaves",
     "iter_steps",
+    "leaf",
     "leaf_paths",
     "locate",
     "map_leaves",
     "node_path",
     "pack",
     "rebuild",
+    "reference",
     "unlink",
 ]
 
@@ -597,3 +607,133 @@ def _explain_cycle(tree: Any, view: View, is_leaf: Predicate) -> CycleError:
             again=again,
         )
     return CycleError("the tree contains itself")
+
+
+# --------------------------------------------------------------------- coverage
+
+
+def coverage(prefix: Code, full: Code) -> list[int] | None:
+    """Return how many leaves of a structure each leaf of a prefix covers.
+
+    None if it is no prefix, or if its nodes are not the very same ones: a prefix
+    may pair with nodes of other kinds, whose leaves stand in another order.
+    """
+    counts: list[int] = []
+    rest = iter_steps(full, backwards=True)
+    for step in iter_steps(prefix, backwards=True):
+        if step is None:
+            counts.append(_leaves_of_next(rest))
+        elif not _same_step(step, next(rest)):
+            return None
+    counts.reverse()
+    return counts
+
+
+def _same_step(step: Any, other: Any) -> bool:
+    if other is None or step[0] is not other[0] or step[1] != other[1]:
+        return False
+    return bool(step[0].same_aux(step[2], other[2]))
+
+
+def _leaves_of_next(steps: Iterator[Step]) -> int:
+    """Take one subtree off the steps of a structure, and count its leaves."""
+    subtrees, leaves = 1, 0
+    while subtrees:
+        step = next(steps)
+        subtrees += -1 if step is None else step[1] - 1
+        leaves += step is None
+    return leaves
+
+
+# ------------------------------------------------------------------------- runners
+
+
+class Runner:
+    """How trees of a structure are flattened and unflattened.
+
+    Attributes:
+        unflatten: Takes a treedef and a list of as many leaves, returns a tree.
+        flatten_up_to: Takes a treedef and a tree, returns what stands at the leaves of
+            the treedef, or None if it does not know; the reference always does,
+            so its None says that the tree does not have the structure.
+        paths: Takes a treedef, returns the key paths of its leaves.
+        covers: Takes a treedef and one that it may be a prefix of, returns what
+            `algebra.coverage` says.
+    """
+
+    __slots__ = ("covers", "flatten_up_to", "paths", "unflatten")
+
+    def __init__(
+        self,
+        unflatten: Callable[[Any, list[Any]], Any],
+        flatten_up_to: Callable[[Any, Any], list[Any] | None],
+        paths: Callable[[Any], list[KeyPath]],
+        covers: Callable[[Any, Any], list[int] | None],
+    ) -> None:
+        self.unflatten = unflatten
+        self.flatten_up_to = flatten_up_to
+        self.paths = paths
+        self.covers = covers
+
+
+def _unflatten(treedef: Any, leaves: list[Any]) -> Any:
+    return rebuild(treedef._code, leaves)
+
+
+def _flatten_up_to(treedef: Any, tree: Any) -> list[Any] | None:
+    return flatten_up_to(treedef._code, tree)
+
+
+def _paths(treedef: Any) -> list[KeyPath]:
+    return leaf_paths(treedef._code, treedef._count)
+
+
+def _covers(treedef: Any, whole: Any) -> list[int] | None:
+    return coverage(treedef._code, whole._code)
+
+
+reference: Final = Runner(_unflatten, _flatten_up_to, _paths, _covers)
+"""Runs any structure by its code."""
+
+
+def _unflatten_leaf(_treedef: Any, leaves: list[Any]) -> Any:
+    return leaves[0]
+
+
+def _flatten_up_to_leaf(_treedef: Any, tree: Any) -> list[Any]:
+    return [tree]
+
+
+leaf: Final = Runner(_unflatten_leaf, _flatten_up_to_leaf, _paths, _covers)
+"""Runs the structure of a bare leaf."""
+
+
+class _Hooks:
+    """What is asked to help, if anything is.
+
+    Attributes:
+        collector: Told of each graph of objects that was walked: takes how often it was
+            met, and what describes it; returns a function that reads it, or None.
+        begin: Called once, before the engine takes note of its first tree; torch's
+            compiler may be tracing that call.
+        runner: The runner of new treedefs.
+        observe: Told of each tree that was walked: takes the tree, its leaves, its
+            treedef and the view.
+        reader: Told of each node that is read slowly: takes its shape and the name of
+            the attribute in which nodes keep the aux data that they had last; returns
+            a function from a node to its children and aux data, or None.
+    """
+
+    __slots__ = ("begin", "collector", "observe", "reader", "runner")
+
+    def __init__(self) -> None:
+        self.begin: Callable[[], object] | None = None
+        self.collector: (
+            Callable[[int, Callable[[], GraphReading | None]], Collect | None] | None
+        ) = None
+        self.runner = reference
+        self.observe: Callable[[Any, list[Any], Any, Any], None] | None = None
+        self.reader: Callable[[Any, str], Callable[[Any], Any] | None] | None = None
+
+
+hooks: Final = _Hooks()

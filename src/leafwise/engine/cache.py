@@ -16,8 +16,8 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final
 
 from ..core.registry import EMPTY, Layer, View, layers
-from ..core.runner import Runner, hooks, reference
-from ..core.safely import Guard
+from ..core.walk import Runner, hooks, reference
+from ..safely import Guard
 from .collect import collector_after
 from .compiled import Compiled, Flatten
 from .emit import reader_after

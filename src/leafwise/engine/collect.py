@@ -7,7 +7,7 @@ for them, is said by whoever describes them.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -258,4 +258,3 @@ class _Writer:
         self.flush()
         self.loops -= 1
         self.text.back()
-

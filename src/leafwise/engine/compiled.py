@@ -14,9 +14,8 @@ from typing import Any, Final, TypeAlias
 
 from ..core.keypath import KeyPath
 from ..core.registry import Mode, View
-from ..core.runner import Runner, reference
 from ..core.treedef import PyTreeDef
-from ..core.walk import leaf_paths
+from ..core.walk import Runner, leaf_paths, reference
 from .emit import compile_text, forget_files
 from .flatten import FEW_LEAVES, emit_flatten, emit_flatten_up_to
 from .plan import Plan

@@ -6,10 +6,10 @@ import os
 from contextlib import ContextDecorator
 from typing import Any
 
-from ..core.auxdata import clip, described
 from ..core.registry import on_change
 from ..core.treedef import PyTreeDef
 from ..errors import TreeDefError
+from ..safely import clip, described
 from .cache import engine
 from .emit import Constants, one_line
 from .flatten import emit_flatten, emit_flatten_up_to

@@ -25,8 +25,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import countOf
 from typing import Any, Final
 
-from ..core.auxdata import clip
-from ..core.safely import Guard, class_name
+from ..safely import Guard, class_name, clip
 from .plan import exactly
 
 

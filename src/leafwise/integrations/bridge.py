@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple
 
 from ..core.node import Rule
 from ..core.registry import announced, lookup
-from ..core.safely import Guard, shown
+from ..safely import Guard, shown
 
 
 __all__ = [

@@ -13,14 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..core.registered import StaticRule
+from ..core.node import Rule
+from ..core.register import StaticRule
 from ..core.registry import GLOBAL, install
-from ..core.safely import Frozen
 from ..core.walk import unlink
 from ..nn.containers import Container
 from ..nn.graph import (
     LEAF,
-    REF,
     VARIABLE,
     Entry,
     GraphDef,
@@ -28,28 +27,30 @@ from ..nn.graph import (
     unflatten_graph,
 )
 from ..nn.pytree import Pytree
-from ..nn.spec import picker
+from ..nn.spec import digest, picker, same
 from ..nn.template import Templates
 from ..nn.variables import Variable, make_variable
+from ..safely import Frozen, clip
 from .sharing import (
+    ARGS,
+    KWARGS,
     Call,
-    Fixed,
     Groups,
     Ran,
     Roots,
-    Static,
     Which,
     check_levels,
+    has_objects,
     in_lists,
-    put_static,
+    named,
     run,
-    take_static,
     unbind,
 )
 
 
 __all__ = ["Dispatch", "Outcome", "Taken"]
 
+Static: TypeAlias = "dict[tuple[Any, ...], Any]"
 Store: TypeAlias = tuple[int, str, Any, int]
 """The number of an object, the attribute that holds its values, the name, position or
 key of one of them, None for that of a variable; and the source of the new value."""
@@ -61,7 +62,102 @@ Lists: TypeAlias = tuple[
 puts values into the lists; and what says so to the compiled function."""
 
 _ITEMS: Final = "_leafwise_items"
-_set_value: Final[Callable[[Any, Any], None]] = vars(Variable)["_leafwise_value"].__set__
+_set_value: Final[Callable[[Any, Any], None]] = vars(Variable)[
+    "_leafwise_value"
+].__set__
+
+
+# ---------------------------------------------------------------- static arguments
+
+
+class Fixed:
+    """What a compiled function depends on beside structures; a node without leaves.
+
+    Attributes:
+        order: For each value, the number of the list that it is in; None for one list.
+        static: The static arguments, by place.
+        whole: Whether all values come out, also those that are as they were.
+    """
+
+    __slots__ = ("order", "static", "whole")
+
+    def __init__(
+        self, order: tuple[int, ...] | None, static: Static, whole: bool
+    ) -> None:
+        self.order = order
+        self.static = static
+        self.whole = whole
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Fixed:
+            return NotImplemented
+        return self is other or (
+            self.order == other.order
+            and self.whole == other.whole
+            and same(self.static, other.static)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.order, self.whole, digest(self.static)))
+
+
+def take_static(
+    which: Which, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Static, tuple[Any, ...], dict[str, Any]]:
+    """Take the static arguments out of a call.
+
+    Returns:
+        The static arguments by place, and the call with None in their places.
+
+    Raises:
+        ValueError: One cannot be hashed, or has objects in it.
+    """
+    if not which:
+        return {}, args, kwargs
+    count = len(args)
+    static: Static = {}
+    pairs = [((ARGS, n), value) for n, value in enumerate(args)]
+    pairs += [((KWARGS, name), value) for name, value in kwargs.items()]  # type: ignore[misc]  # other places
+    for place, value in pairs:
+        if which.means(place, count):
+            _check_static(place, value)
+            static[place] = value
+    return (
+        static,
+        tuple(None if (ARGS, n) in static else value for n, value in enumerate(args)),
+        {
+            name: None if (KWARGS, name) in static else value
+            for name, value in kwargs.items()
+        },
+    )
+
+
+def put_static(
+    static: Static, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Put the static arguments back into a call."""
+    return (
+        tuple(static.get((ARGS, n), value) for n, value in enumerate(args)),
+        {name: static.get((KWARGS, name), value) for name, value in kwargs.items()},
+    )
+
+
+def _check_static(place: tuple[Any, ...], value: Any) -> None:
+    try:
+        hash(value)
+    except TypeError as error:
+        raise ValueError(
+            f"{named(place)} is static and cannot be hashed: {error}"
+        ) from None
+    if has_objects(value):
+        raise ValueError(
+            f"{named(place)} is static, but its values may change: it is or contains "
+            f"objects ({clip(value)}). Pass it as an ordinary argument; what is static "
+            "in an object stays static"
+        )
+
+
+# ------------------------------------------------------- what goes in, what comes out
 
 
 class Taken(NamedTuple):
@@ -460,11 +556,16 @@ def _slot_of(holder: Any) -> str | None:
     return _ITEMS if hasattr(holder, _ITEMS) and not has_more else None
 
 
-install(
-    Outcome,
-    lambda _where: StaticRule(Outcome, where=__name__.partition(".")[0]),
-    namespace=GLOBAL,
-    inherit=False,
-    exist_ok=False,
-    bridge=True,
-)
+def _make_rule(cls: type, _where: str) -> Rule:
+    return StaticRule(cls, where=__name__.partition(".")[0])
+
+
+for _node in (Fixed, Outcome):
+    install(
+        _node,
+        functools.partial(_make_rule, _node),
+        namespace=GLOBAL,
+        inherit=False,
+        exist_ok=False,
+        bridge=True,
+    )

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from datetime import date, time
 from typing import Any, Final, NamedTuple
 
-from ..core.auxdata import clip
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, SequenceKey
 from ..core.walk import unlink
+from ..safely import clip
 
 
 __all__ = ["SUFFIXES", "Document", "FormatError", "dump", "json_default", "load"]

@@ -22,16 +22,15 @@ from collections.abc import (
 )
 from typing import Any, Final, TypeVar
 
-from ..core.auxdata import clip, text
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
-from ..core.registered import AuxKeyedRule, DataclassRule, FunctionRule, ItemsRule
+from ..core.register import AuxKeyedRule, DataclassRule, FunctionRule, ItemsRule
 from ..core.registry import GLOBAL, add_adopter, check_class, install
-from ..core.safely import add_note, class_name
 from ..core.treedef import PyTreeDef
 from ..errors import RegistryError
 from ..nn.checks import foreign
 from ..ops.map import tree_structure
+from ..safely import add_note, class_name, clip, printed
 from .optree import NAMESPACE
 
 
@@ -564,7 +563,7 @@ class _Foreign:
         self.keys = keys
 
     def __repr__(self) -> str:
-        return text(self.aux)
+        return printed(self.aux)
 
 
 def _same(a: _Foreign, b: _Foreign) -> bool:

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core.auxdata import clip
-from ..core.explain import mismatch_error
 from ..core.keypath import KeyPath
+from ..core.matching import mismatch_error
 from ..core.treedef import PyTreeDef
 from ..errors import StructureError
 from ..ops.map import tree_flatten, tree_flatten_with_path, tree_leaves
-from ..ops.prefix import broadcast_prefix, prefix_errors
+from ..ops.reshape import broadcast_prefix, prefix_errors
+from ..safely import clip
 
 
 __all__ = ["ravel", "vmap"]

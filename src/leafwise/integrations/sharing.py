@@ -22,13 +22,10 @@ from operator import index, is_
 from types import FunctionType, MethodType
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from ..core.auxdata import clip
-from ..core.explain import describe
 from ..core.keypath import KeyPath
-from ..core.node import Rule
-from ..core.registered import StaticRule
+from ..core.matching import describe
+from ..core.register import StaticRule
 from ..core.registry import GLOBAL, current, install
-from ..core.safely import Frozen
 from ..core.walk import unlink
 from ..errors import StructureError, TraceError
 from ..nn.checks import DataNode, check_level, levels
@@ -40,8 +37,8 @@ from ..nn.graph import (
     unflatten_graph,
 )
 from ..nn.instance import keys_of, rule_of
-from ..nn.spec import digest, same
 from ..nn.variables import Variable
+from ..safely import Frozen, clip
 
 
 __all__ = [
@@ -51,7 +48,6 @@ __all__ = [
     "ONE_GROUP",
     "RESULT",
     "Call",
-    "Fixed",
     "Groups",
     "Names",
     "Numbers",
@@ -68,10 +64,8 @@ __all__ = [
     "in_lists",
     "named",
     "put_back",
-    "put_static",
     "run",
     "share",
-    "take_static",
     "unbind",
 ]
 
@@ -526,96 +520,6 @@ def _unbind_partial(function: functools.partial[Any]) -> tuple[Call, Any]:
     return call, (inside, [known[name] for name in flat])
 
 
-# ---------------------------------------------------------------- static arguments
-
-
-class Fixed:
-    """What a compiled function depends on beside structures; a node without leaves.
-
-    Attributes:
-        order: For each value, the number of the list that it is in; None for one list.
-        static: The static arguments, by place.
-        whole: Whether all values come out, also those that are as they were.
-    """
-
-    __slots__ = ("order", "static", "whole")
-
-    def __init__(
-        self, order: tuple[int, ...] | None, static: Static, whole: bool
-    ) -> None:
-        self.order = order
-        self.static = static
-        self.whole = whole
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not Fixed:
-            return NotImplemented
-        return self is other or (
-            self.order == other.order
-            and self.whole == other.whole
-            and same(self.static, other.static)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.order, self.whole, digest(self.static)))
-
-
-def take_static(
-    which: Which, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Static, tuple[Any, ...], dict[str, Any]]:
-    """Take the static arguments out of a call.
-
-    Returns:
-        The static arguments by place, and the call with None in their places.
-
-    Raises:
-        ValueError: One cannot be hashed, or has objects in it.
-    """
-    if not which:
-        return {}, args, kwargs
-    count = len(args)
-    static: Static = {}
-    pairs = [((ARGS, n), value) for n, value in enumerate(args)]
-    pairs += [((KWARGS, name), value) for name, value in kwargs.items()]  # type: ignore[misc]  # other places
-    for place, value in pairs:
-        if which.means(place, count):
-            _check_static(place, value)
-            static[place] = value
-    return (
-        static,
-        tuple(None if (ARGS, n) in static else value for n, value in enumerate(args)),
-        {
-            name: None if (KWARGS, name) in static else value
-            for name, value in kwargs.items()
-        },
-    )
-
-
-def put_static(
-    static: Static, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Put the static arguments back into a call."""
-    return (
-        tuple(static.get((ARGS, n), value) for n, value in enumerate(args)),
-        {name: static.get((KWARGS, name), value) for name, value in kwargs.items()},
-    )
-
-
-def _check_static(place: tuple[Any, ...], value: Any) -> None:
-    try:
-        hash(value)
-    except TypeError as error:
-        raise ValueError(
-            f"{named(place)} is static and cannot be hashed: {error}"
-        ) from None
-    if has_objects(value):
-        raise ValueError(
-            f"{named(place)} is static, but its values may change: it is or contains "
-            f"objects ({clip(value)}). Pass it as an ordinary argument; what is static "
-            "in an object stays static"
-        )
-
-
 # ------------------------------------------------------------- running a function
 
 
@@ -894,16 +798,11 @@ def share(
     return decorate
 
 
-def _make_rule(cls: type, _where: str) -> Rule:
-    return StaticRule(cls, where=__name__.partition(".")[0])
-
-
-for _node in (Fixed, Outline):
-    install(
-        _node,
-        functools.partial(_make_rule, _node),
-        namespace=GLOBAL,
-        inherit=False,
-        exist_ok=False,
-        bridge=True,
-    )
+install(
+    Outline,
+    lambda _where: StaticRule(Outline, where=__name__.partition(".")[0]),
+    namespace=GLOBAL,
+    inherit=False,
+    exist_ok=False,
+    bridge=True,
+)

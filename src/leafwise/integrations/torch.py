@@ -20,17 +20,16 @@ from typing import TYPE_CHECKING, Any, Final
 from ..core.keypath import KeyPath
 from ..core.keys import GetAttrKey, KeyOrder, SequenceKey, find_order, key_order
 from ..core.registry import GLOBAL, View, view_of
-from ..core.runner import leaf as leaf_runner
-from ..core.runner import reference
 from ..core.treedef import PyTreeDef
-from ..core.walk import ROOT, Code, Step, leaf_paths, rebuild
+from ..core.walk import ROOT, Code, Step, leaf_paths, rebuild, reference
+from ..core.walk import leaf as leaf_runner
 from ..errors import StructureError
 from ..ops.context import Context, context_of, predicate, stopping_context
 from ..ops.map import tree_flatten, tree_flatten_with_path, tree_unflatten
 
 
 if TYPE_CHECKING:
-    from ..core.aliases import IsLeaf
+    from ..core.node import IsLeaf
     from .bridge import Aux, Node
 
 __all__ = [

@@ -8,8 +8,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
-from ..core.auxdata import clip
-from ..core.safely import shown
 from ..core.walk import unlink
 from ..kinds import Kind
 from ..nn.filters import Filter, judge, predicate
@@ -17,6 +15,7 @@ from ..nn.graph import FlatGraph, GraphDef, flatten_graph, kinds_of, unflatten_g
 from ..nn.states import from_flat_state
 from ..nn.variables import Param, Variable
 from ..ops.map import tree_leaves
+from ..safely import clip, shown
 from .dispatch import Dispatch
 from .sharing import (
     Call,

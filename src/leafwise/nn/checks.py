@@ -26,15 +26,15 @@ from collections import UserList, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
-from ..core.auxdata import clip, is_array_like
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import check_class, current, namespaces, on_change, view_of
-from ..core.safely import Guard, class_name, printed, shown
 from ..core.walk import unlink
+from ..equality.exact import is_array_like
 from ..errors import KindError, TraceError
 from ..kinds import Marked
+from ..safely import Guard, class_name, clip, printed, shown
 
 
 __all__ = [

@@ -19,13 +19,12 @@ from collections.abc import (
 )
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
 
-from ..core.auxdata import described
 from ..core.keys import DictKey, SequenceKey
 from ..core.node import BoundRule, Brackets, Rule
 from ..core.reading import Check, Child, Reading
-from ..core.safely import class_name, shown
 from ..core.serial import read_value, write_value
 from ..kinds import Kind, Marked
+from ..safely import class_name, described, shown
 from ..show.text import Block
 from .checks import check_level, learned
 from .instance import (

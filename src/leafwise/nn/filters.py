@@ -16,9 +16,8 @@ from collections.abc import Callable, Iterable
 from typing import Any as AnyValue
 from typing import Final, TypeAlias, get_origin
 
-from ..core.auxdata import clip
-from ..core.safely import Frozen, class_name, shown
 from ..kinds import COUNT_AS_STATE, Kind
+from ..safely import Frozen, class_name, clip, shown
 
 
 __all__ = [

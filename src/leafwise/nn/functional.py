@@ -10,16 +10,14 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar, overload
 
-from ..core.auxdata import clip
 from ..core.node import Rule
-from ..core.safely import shown
 from ..core.treedef import PyTreeDef
-from ..core.values import type_names
 from ..core.walk import unlink
+from ..equality.leaves import type_names
 from ..errors import StructureError
 from ..kinds import COUNT_AS_STATE, Kind
 from ..ops.map import tree_flatten
-from ..sentinel import MISSING
+from ..safely import MISSING, clip, shown
 from .filters import FROZEN, Filter, judge, needs_kind, needs_path, predicates
 from .graph import (
     FIXED,

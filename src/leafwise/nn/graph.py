@@ -24,17 +24,16 @@ from typing import (
     TypeVar,
 )
 
-from ..core.auxdata import clip
 from ..core.keypath import KeyPath
 from ..core.node import Rule
-from ..core.registered import StaticRule
+from ..core.register import StaticRule
 from ..core.registry import GLOBAL, Mode, install
-from ..core.safely import shown
 from ..core.serial import dump, load
 from ..core.walk import unlink
 from ..errors import CycleError, SharedError
 from ..kinds import Kind
 from ..ops.map import tree_leaves
+from ..safely import clip, shown
 from ..show.text import Row, draw, options
 from .checks import DataNode, holds_data, is_data, looks_like_array
 from .filters import Filter, predicate

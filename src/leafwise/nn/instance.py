@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ..core.auxdata import is_array_like
 from ..core.keys import GetAttrKey
 from ..core.node import BoundRule, Brackets, Rule, Shaped
-from ..core.registry import current
 from ..core.reading import Check, Child, Reading
-from ..core.runner import hooks
-from ..core.safely import class_name
+from ..core.registry import current
 from ..core.serial import read_value, write_value
+from ..core.walk import hooks
+from ..equality.exact import is_array_like
 from ..kinds import Kind, Marked
+from ..safely import class_name
 from .checks import (
     DataNode,
     Found,
@@ -61,9 +61,9 @@ __all__ = [
     "assign",
     "below",
     "blank",
-    "checks_of",
     "bytes_text",
     "check",
+    "checks_of",
     "decide",
     "finish",
     "is_unchecked",
@@ -73,8 +73,8 @@ __all__ = [
     "put",
     "put_layout",
     "read_statics",
-    "recheck",
     "reading_of",
+    "recheck",
     "reconsider",
     "remember",
     "rule_of",

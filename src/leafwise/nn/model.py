@@ -12,16 +12,15 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias, TypeVar
 
-from ..core.auxdata import clip
 from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.registry import current
 from ..core.walk import unlink
 from ..errors import StructureError
 from ..kinds import Kind, Marked
+from ..safely import MISSING, clip
 from ..selection.edit import Selection, at
 from ..selection.pattern import Region
-from ..sentinel import MISSING
 from .checks import DataNode
 from .filters import FROZEN, Filter, is_filter, judge, predicate
 from .functional import clone, merge, split, write

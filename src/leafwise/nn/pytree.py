@@ -22,13 +22,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar, get_origi
 from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.registry import GLOBAL, announced, install
-from ..core.safely import add_note
-from ..core.suggestions import nearest
-from ..core.values import type_names
 from ..core.walk import unlink
+from ..equality.leaves import type_names
 from ..errors import KindError
 from ..kinds import Kind, Marked
 from ..ops.map import tree_map
+from ..safely import add_note, nearest
 from ..show.text import Block, render
 from .checks import Found, check_level, find_data, learned, levels
 from .instance import (

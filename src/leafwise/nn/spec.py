@@ -20,11 +20,10 @@ from operator import is_, itemgetter
 from types import BuiltinFunctionType, FunctionType, MappingProxyType
 from typing import Any, Final, Literal
 
-from ..core import auxdata
-from ..core.auxdata import clip
 from ..core.keys import GetAttrKey
-from ..core.safely import shown, type_name
+from ..equality import exact
 from ..kinds import KIND, Data, Kind, Marked, Static
+from ..safely import clip, shown, type_name
 
 
 __all__ = [
@@ -438,7 +437,7 @@ def _same(a: Any, b: Any) -> bool:
     if cls in _SCALARS and cls is not complex:
         return bool(a == b)
     compare = _COMPARE.get(cls)
-    return auxdata.same(a, b) if compare is None else compare(a, b)
+    return exact.same(a, b) if compare is None else compare(a, b)
 
 
 def _same_complex(a: complex, b: complex) -> bool:
@@ -491,7 +490,7 @@ def _digest(value: Any) -> int:
         return hash((cls, value)) if value == value else hash(cls)
     if isinstance(value, enum.Enum):
         return hash(cls)
-    return hash((cls, auxdata.digest(value)))
+    return hash((cls, exact.digest(value)))
 
 
 _ORDERS: Final = ("name", "insertion")

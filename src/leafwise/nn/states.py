@@ -17,14 +17,12 @@ from collections.abc import (
 )
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
-from ..core.auxdata import clip
 from ..core.builtins import DICT
 from ..core.node import Brackets, Rule
 from ..core.registry import GLOBAL, install
-from ..core.safely import printed, shown
-from ..core.suggestions import is_near
-from ..core.values import alike
 from ..core.walk import unlink
+from ..equality.leaves import alike
+from ..safely import clip, is_near, printed, shown
 from ..show.text import Block, render
 from . import spec
 from .checks import DataNode

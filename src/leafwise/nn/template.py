@@ -8,14 +8,14 @@ the graph is flattened. Without the engine there are no templates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
 from ..core.builtins import LIST, NONE, TUPLE
 from ..core.node import Rule
 from ..core.reading import AGAIN, VALUE, Check, Child, Collect, GraphReading, Reading
 from ..core.registry import View, current
-from ..core.runner import hooks
+from ..core.walk import hooks
 from .checks import levels
 from .containers import container_reading_of
 from .graph import (
@@ -100,9 +100,7 @@ class _Describer:
     """Describes how graphs are read; equal nodes get one description."""
 
     def __init__(self, base: Any) -> None:
-        self._stamp = (
-            () if base is None else (Check(("_leafwise_stamp",), "is", base),)
-        )
+        self._stamp = () if base is None else (Check(("_leafwise_stamp",), "is", base),)
         self._readings: dict[Hashable, Reading] = {}
         self._constants: dict[int, list[Any]] = {}
 
@@ -152,7 +150,11 @@ class _Describer:
     def _one(self, reading: Reading) -> Reading:
         """Return the one reading that stands for all that are equal."""
         checks = tuple(
-            (source, test if isinstance(test, str) else id(test), self._key(test, known))
+            (
+                source,
+                test if isinstance(test, str) else id(test),
+                self._key(test, known),
+            )
             for source, test, known in reading.checks
         )
         children = tuple(map(id, reading.children))
@@ -234,6 +236,8 @@ class Templates:
         had = template.collect
         template.learn(flat, met + 1)
         if had is None and template.collect is not None:
-            known = [old for old in self._known if old.graphdef is not template.graphdef]
+            known = [
+                old for old in self._known if old.graphdef is not template.graphdef
+            ]
             self._known = (template, *known[: _MAX_TEMPLATES - 1])
         return template.graphdef, flat

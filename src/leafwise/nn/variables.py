@@ -16,10 +16,9 @@ from ..core.keys import GetAttrKey
 from ..core.node import BoundRule, Brackets, Rule
 from ..core.reading import Check, Reading
 from ..core.registry import GLOBAL, announced, install
-from ..core.safely import class_name, shown
 from ..core.serial import read_value, write_value
 from ..kinds import Kind
-from ..sentinel import MISSING
+from ..safely import MISSING, class_name, shown
 from ..show.text import Block, render
 from .checks import DataNode, check_level, levels
 from .filters import FROZEN

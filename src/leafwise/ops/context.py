@@ -12,19 +12,18 @@ from collections.abc import Callable
 from types import UnionType
 from typing import TYPE_CHECKING, Any
 
-from ..core.auxdata import described
-from ..core.explain import deeper, differences, mismatch_error
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, SequenceKey
+from ..core.matching import deeper, differences, mismatch_error
 from ..core.node import Rule
 from ..core.registry import GLOBAL, View, current, view_of
-from ..core.runner import hooks
 from ..core.treedef import PyTreeDef, make_treedef
-from ..core.walk import ROOT, PathPredicate, Predicate, flatten, unlink
+from ..core.walk import ROOT, PathPredicate, Predicate, flatten, hooks, unlink
+from ..safely import described
 
 
 if TYPE_CHECKING:
-    from ..core.aliases import IsLeaf
+    from ..core.node import IsLeaf
 
 __all__ = [
     "Context",

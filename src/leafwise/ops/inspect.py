@@ -9,19 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..core.auxdata import clip
 from ..core.builtins import BUILTINS
 from ..core.registry import GLOBAL, View, namespaces, view_of
-from ..core.safely import class_name, shown, type_name
 from ..core.treedef import PyTreeDef, make_treedef
-from ..core.values import Undecided, Values, cannot_compare, type_names
+from ..equality.leaves import Undecided, Values, cannot_compare, type_names
 from ..errors import StructureError
+from ..safely import class_name, clip, shown, type_name
 from .context import context_of
 from .map import tree_flatten
 
 
 if TYPE_CHECKING:
-    from ..core.aliases import IsLeaf
+    from ..core.node import IsLeaf
 
 __all__ = [
     "OneLevel",

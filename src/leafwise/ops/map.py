@@ -22,17 +22,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from ..core.auxdata import described
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL, current
 from ..core.treedef import PyTreeDef
 from ..core.walk import iter_leaves, locate, map_leaves, unlink
 from ..errors import CycleError
+from ..safely import described
 from .context import Context, context_of, plain_context, predicate
 
 
 if TYPE_CHECKING:
-    from ..core.aliases import IsLeaf
+    from ..core.node import IsLeaf
 
 __all__ = [
     "tree_flatten",

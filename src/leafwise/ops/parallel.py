@@ -18,7 +18,7 @@ from .context import context_of
 
 
 if TYPE_CHECKING:
-    from ..core.aliases import IsLeaf
+    from ..core.node import IsLeaf
 
 __all__ = ["Executor", "Parallel", "parallel", "tree_gather"]
 

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from .edit import tree_move as tree_move
     from .edit import tree_rename as tree_rename
     from .edit import tree_update as tree_update
-    from .flat import FlatReport as FlatReport
-    from .flat import from_flat as from_flat
-    from .flat import to_flat as to_flat
-    from .join import tree_map_outer as tree_map_outer
-    from .join import tree_zip_outer as tree_zip_outer
+    from .merge import tree_map_outer as tree_map_outer
     from .merge import tree_merge as tree_merge
-    from .overrides import override as override
+    from .merge import tree_zip_outer as tree_zip_outer
+    from .names import FlatReport as FlatReport
+    from .names import from_flat as from_flat
+    from .names import override as override
+    from .names import to_flat as to_flat
     from .partition import Masked as Masked
     from .partition import tree_combine as tree_combine
     from .partition import tree_filter as tree_filter
@@ -49,10 +49,8 @@ if TYPE_CHECKING:
 _HOMES: Final = {
     "diff": "Change TreeDiff assert_trees_equal tree_diff",
     "edit": "Selection at tree_at tree_move tree_rename tree_update",
-    "flat": "FlatReport from_flat to_flat",
-    "join": "tree_map_outer tree_zip_outer",
-    "merge": "tree_merge",
-    "overrides": "override",
+    "merge": "tree_map_outer tree_merge tree_zip_outer",
+    "names": "FlatReport from_flat override to_flat",
     "partition": (
         "Masked tree_combine tree_filter tree_group_by tree_labels tree_mask "
         "tree_partition tree_unmask"

@@ -13,14 +13,13 @@ from itertools import zip_longest
 from operator import is_
 from typing import Any, Final, NamedTuple
 
-from ..core import auxdata
-from ..core.auxdata import clip
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import GLOBAL
-from ..core.safely import Frozen, shown
-from ..core.values import (
+from ..core.walk import ROOT, PathPredicate, unlink
+from ..equality import exact
+from ..equality.leaves import (
     Undecided,
     Values,
     alike,
@@ -28,14 +27,12 @@ from ..core.values import (
     contrast,
     type_names,
 )
-from ..core.walk import ROOT, PathPredicate, unlink
 from ..errors import EditError
 from ..ops.context import Context, context_of
-from ..sentinel import MISSING
+from ..safely import MISSING, Frozen, clip, shown
 from .find import DEPTH_IN_DOUBT, CycleCheck, keys_of, static_names
-from .join import items_of, table_of
 from .pattern import read_selector
-from .rebuild import Delete, Edit, Insert, Set, at_places, rebuild
+from .rebuild import Delete, Edit, Insert, Set, at_places, items_of, rebuild, table_of
 
 
 __all__ = ["Change", "TreeDiff", "assert_trees_equal", "tree_diff"]
@@ -492,7 +489,7 @@ def _leads(mine: list[Any], others: list[Any], rule: Rule) -> bool:
     new = [(index, key) for index, key in enumerate(others) if key not in kept]
     made = at_places(kept, new)
     orders = (rule.order_keys(tuple(dict.fromkeys(keys))) for keys in (made, others))
-    return auxdata.same(*orders)
+    return exact.same(*orders)
 
 
 def _by_position(a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:

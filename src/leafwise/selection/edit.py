@@ -14,10 +14,9 @@ from ..core.builtins import TUPLE
 from ..core.keypath import KeyPath
 from ..core.keys import SequenceKey
 from ..core.registry import GLOBAL
-from ..core.safely import type_name
 from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
-from ..sentinel import MISSING
+from ..safely import MISSING, type_name
 from .find import DEEP, Place, call_at, find, parse
 from .pattern import (
     Region,
@@ -33,7 +32,7 @@ from .rebuild import Delete, Edit, Insert, Rename, Set, key_for, rebuild
 
 
 if TYPE_CHECKING:
-    from ..core.aliases import IsLeaf
+    from ..core.node import IsLeaf
 
 __all__ = [
     "Selection",

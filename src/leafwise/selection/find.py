@@ -23,7 +23,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from ..core.auxdata import clip
 from ..core.builtins import DICT, LIST, TUPLE
 from ..core.keypath import KeyPath, end_of_quote, parse_literal
 from ..core.keys import (
@@ -34,11 +33,11 @@ from ..core.keys import (
     literal,
 )
 from ..core.node import Fields, Rule, Shaped
-from ..core.safely import Frozen, printed
 from ..core.treedef import PyTreeDef
 from ..core.walk import flatten, locate
 from ..errors import PathError
 from ..ops.context import Context, link_key, path_of
+from ..safely import Frozen, clip, printed
 
 
 __all__ = [

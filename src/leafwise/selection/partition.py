@@ -9,21 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..core import auxdata
 from ..core.keypath import KeyPath
-from ..core.registered import StaticRule
+from ..core.register import StaticRule
 from ..core.registry import GLOBAL, install
-from ..core.safely import shown
 from ..core.treedef import PyTreeDef
+from ..equality import exact
 from ..errors import EditError
 from ..ops.context import Context, context_of
-from ..ops.prefix import broadcast_prefix
-from ..sentinel import MISSING
+from ..ops.reshape import broadcast_prefix
+from ..safely import MISSING, shown
 from .pattern import Region, is_function, read_selector, require
 
 
 if TYPE_CHECKING:
-    from ..core.aliases import IsLeaf
+    from ..core.node import IsLeaf
 
 __all__ = [
     "Masked",
@@ -315,10 +314,10 @@ class Masked:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is Masked and auxdata.same(self.value, other.value)
+        return type(other) is Masked and exact.same(self.value, other.value)
 
     def __hash__(self) -> int:
-        return hash((Masked, auxdata.digest(self.value)))
+        return hash((Masked, exact.digest(self.value)))
 
     def __repr__(self) -> str:
         return f"#{shown(self.value)}"

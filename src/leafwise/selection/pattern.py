@@ -13,15 +13,14 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from ..core.auxdata import clip, is_array_like
 from ..core.keypath import KeyPath, keystr
 from ..core.keys import literal
 from ..core.registry import GLOBAL, View, view_of
-from ..core.safely import class_name, printed, type_name
-from ..core.suggestions import brief, nearest
 from ..core.treedef import PyTreeDef
+from ..equality.exact import is_array_like
 from ..errors import EditError, PathError, StructureError
 from ..ops.context import Context, plain_context, stopping_context
+from ..safely import brief, class_name, clip, nearest, printed, type_name
 from .find import (
     DEEP,
     Place,
@@ -46,6 +45,7 @@ __all__ = [
     "require",
     "selector",
     "unique",
+    "with_article",
 ]
 
 
@@ -589,3 +589,8 @@ def _nearest_keys(text: str, place: Place, context: Context) -> str:
 
 def _count(number: int) -> str:
     return "one leaf" if number == 1 else f"{number} leaves"
+
+
+def with_article(name: str) -> str:
+    """Return the name of a class after "a" or "an"."""
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"

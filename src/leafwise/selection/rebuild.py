@@ -1,28 +1,53 @@
 """Edited trees: edits at many places, applied in one pass.
 
 Only the nodes above an edit are rebuilt; everything else is shared with the given
-tree, which stays as it is. Owns what can be done to each kind of node.
+tree, which stays as it is. Owns what can be done to each kind of node, and how a node
+like another one is made of given children.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, MutableMapping, MutableSequence
+import copy
+from collections.abc import (
+    Collection,
+    Iterable,
+    Mapping,
+    MutableMapping,
+    MutableSequence,
+    Sequence,
+)
 from itertools import islice
-from operator import itemgetter
+from operator import is_, itemgetter
 from typing import Any, Final
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule, Shaped
-from ..core.safely import Frozen, type_name
+from ..core.registry import lookup
 from ..core.walk import unlink
 from ..errors import EditError
 from ..kinds import Kind, Marked
 from ..ops.context import Context
+from ..safely import Frozen, type_name
 from .find import has_kinds, keys_of
 
 
-__all__ = ["Delete", "Edit", "Insert", "Rename", "Set", "key_for", "rebuild"]
+__all__ = [
+    "Delete",
+    "Edit",
+    "Insert",
+    "Rename",
+    "Set",
+    "extended",
+    "is_items",
+    "is_mapping",
+    "items_like",
+    "items_of",
+    "key_for",
+    "mapping_like",
+    "rebuild",
+    "table_of",
+]
 
 
 class Edit(Frozen):
@@ -452,3 +477,152 @@ def _named(node: Any, rule: Rule, name: str) -> Any:
         return DictKey(name)
     has_attributes = isinstance(rule.form, Shaped) or not isinstance(node, Mapping)
     return GetAttrKey(name) if has_attributes else DictKey(name)
+
+
+# --------------------------------------------------------------------- kinds of nodes
+
+
+def is_mapping(node: Any, rule: Rule) -> bool:
+    """Return whether a node is a mapping that can get other keys."""
+    return rule.is_mapping or isinstance(node, MutableMapping)
+
+
+def is_items(node: Any, rule: Rule) -> bool:
+    """Return whether a node is a sequence that can get another length."""
+    return rule.is_sequence or isinstance(node, MutableSequence)
+
+
+def table_of(node: Any, rule: Rule) -> Mapping[Any, Any]:
+    """Return the keys and children of a mapping, in its own order."""
+    table: Mapping[Any, Any] = rule.items(node) if rule.is_mapping else node
+    return table
+
+
+def items_of(node: Any, rule: Rule) -> Sequence[Any]:
+    """Return the children of a sequence."""
+    items: Sequence[Any] = rule.items(node) if rule.is_sequence else node
+    return items
+
+
+# ------------------------------------------------------------------ nodes of one kind
+
+
+def mapping_like(
+    node: Any,
+    rule: Rule,
+    keys: Sequence[Any],
+    values: Sequence[Any],
+    sources: Sequence[Any],
+) -> Any:
+    """Return a mapping of the type of a node; the node if it has exactly these items.
+
+    Args:
+        node: The node.
+        rule: Its rule.
+        keys: The keys.
+        values: The values.
+        sources: The nodes that the items are from.
+    """
+    table = table_of(node, rule)
+    if _same_items(keys, values, table, table.values()):
+        return node
+    if rule.is_mapping:
+        items = dict(zip(keys, values, strict=True))
+        return rule.from_items(rule.rest(node), items)
+    made = copy.copy(node)
+    for key in {*made}.difference(keys):
+        del made[key]
+    is_data = _data_keys(sources)
+    for key, value in zip(keys, values, strict=True):
+        if key not in made or made[key] is not value:
+            made[key] = Marked(Kind.DATA, value) if key in is_data else value
+    return made
+
+
+_EXACT: Final = frozenset({str, int, bool, bytes})
+
+
+def _same_items(
+    keys: Sequence[Any],
+    values: Sequence[Any],
+    old_keys: Collection[Any],
+    old: Iterable[Any],
+) -> bool:
+    """Return whether keys and values are exactly the old ones, in the same order.
+
+    Comparing values is not enough: None and other shared objects may be under any key.
+    A key that is only equal to the old one, as True is to 1, is another key.
+    """
+    return (
+        len(old_keys) == len(keys)
+        and all(map(_same_key, keys, old_keys))
+        and all(map(is_, values, old))
+    )
+
+
+def _same_key(a: Any, b: Any) -> bool:
+    """Return whether two keys are indistinguishable."""
+    return a is b or (type(a) is type(b) and type(a) in _EXACT and bool(a == b))
+
+
+def items_like(
+    node: Any, rule: Rule, values: Sequence[Any], sources: Sequence[Any]
+) -> Any:
+    """Return a sequence of the type of a node; the node if it has exactly these items.
+
+    Args:
+        node: The node.
+        rule: Its rule.
+        values: The items.
+        sources: The nodes that the items are from, position by position.
+    """
+    old = items_of(node, rule)
+    if len(old) == len(values) and all(map(is_, values, old)):
+        return node
+    if rule.is_sequence:
+        return rule.from_items(rule.rest(node), [*values])
+    made = copy.copy(node)
+    del made[len(values) :]
+    is_data = _data_keys(sources)
+    for place, value in enumerate(values):
+        item = Marked(Kind.DATA, value) if place in is_data else value
+        if place == len(made):
+            made.append(item)
+        elif made[place] is not value:
+            made[place] = item
+    return made
+
+
+def extended(node: Any, rule: Rule, more: Any, other: Rule) -> Any:
+    """Return a sequence of the type of a node, extended by the items of another."""
+    items = items_of(more, other)
+    if not has_kinds(node):
+        return items_like(node, rule, [*items_of(node, rule), *items], ())
+    made = copy.copy(node)
+    is_data = _data_keys([more])
+    for place, value in enumerate(items):
+        made.append(Marked(Kind.DATA, value) if place in is_data else value)
+    return made
+
+
+def _data_keys(nodes: Sequence[Any]) -> set[Any]:
+    """Return the keys of items that are data in one of the nodes.
+
+    In a container that has kinds, those of kind data; in any other, the nodes.
+    """
+    found: set[Any] = set()
+    for node in nodes:
+        rule = lookup(type(node))
+        if rule is None:
+            continue
+        if has_kinds(node):
+            keys = keys_of(node, rule)
+            items = (key for key in keys if not isinstance(key, GetAttrKey))
+            found.update(key.entry for key in items)
+        elif is_mapping(node, rule):
+            table = table_of(node, rule)
+            found.update(key for key in table if lookup(type(table[key])) is not None)
+        elif is_items(node, rule):
+            items_ = enumerate(items_of(node, rule))
+            found.update(place for place, x in items_ if lookup(type(x)) is not None)
+    return found

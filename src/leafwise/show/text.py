@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from ..core.auxdata import is_array_like
-from ..core.safely import shown
+from ..equality.exact import is_array_like
+from ..safely import shown
 
 
 __all__ = ["Block", "Options", "Row", "draw", "options", "render"]

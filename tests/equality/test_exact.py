@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import leafwise as lw
-from leafwise.core import auxdata
+from leafwise.equality import exact
+from leafwise.safely import clip, printed
 
 
 class Raises:
@@ -51,9 +52,9 @@ FUNCTION = functools.partial(max, 1, key=abs)
 )
 def test_same(a, b):
     """Equal values and equal arrays are the same, and hash alike."""
-    assert auxdata.same(a, b)
-    assert auxdata.same(b, a)
-    assert auxdata.digest(a) == auxdata.digest(b)
+    assert exact.same(a, b)
+    assert exact.same(b, a)
+    assert exact.digest(a) == exact.digest(b)
 
 
 @pytest.mark.parametrize(
@@ -79,15 +80,15 @@ def test_same(a, b):
 )
 def test_not_the_same(a, b):
     """Different values differ, and so does what cannot be compared."""
-    assert not auxdata.same(a, b)
-    assert not auxdata.same(b, a)
+    assert not exact.same(a, b)
+    assert not exact.same(b, a)
 
 
 @pytest.mark.parametrize("aux", [Raises(), NoBool(), NAN, np.ones(3), [1]], ids=type)
 def test_an_object_is_the_same_as_itself(aux):
     """Identity is enough, whatever `==` does."""
-    assert auxdata.same(aux, aux)
-    assert isinstance(auxdata.digest(aux), int)
+    assert exact.same(aux, aux)
+    assert isinstance(exact.digest(aux), int)
 
 
 class Unprintable:
@@ -98,14 +99,14 @@ class Unprintable:
 def test_printing_never_raises():
     """What cannot be printed is named by its type."""
     expected = "<Unprintable that cannot be printed>"
-    assert auxdata.text(Unprintable()) == expected
-    assert auxdata.clip(Unprintable()) == expected
+    assert printed(Unprintable()) == expected
+    assert clip(Unprintable()) == expected
 
 
 def test_clip_keeps_one_short_line():
     """A long repr is cut, and line ends become spaces."""
-    assert auxdata.clip("x" * 100) == "'" + "x" * 56 + "..."
-    assert auxdata.clip(np.ones((2, 1))) == "array([[1.], [1.]])"
+    assert clip("x" * 100) == "'" + "x" * 56 + "..."
+    assert clip(np.ones((2, 1))) == "array([[1.], [1.]])"
 
 
 def test_a_hash_that_raises_counts_as_none():
@@ -118,5 +119,5 @@ def test_a_hash_that_raises_counts_as_none():
 
         dtype = "x"
 
-    assert isinstance(auxdata.digest(Shaped()), int)
-    assert not auxdata.same(Shaped(), Shaped())
+    assert isinstance(exact.digest(Shaped()), int)
+    assert not exact.same(Shaped(), Shaped())

@@ -1,8 +1,142 @@
-"""Transposing, checked for structure."""
+"""Broadcasting and transposing: `leafwise.ops.reshape`."""
+
+from collections import OrderedDict, deque
 
 import pytest
 
 import leafwise as lw
+
+
+FULL = ("a1", {"k1": "a2", "k2": "a3"})
+
+
+@pytest.mark.parametrize(
+    ("prefix", "spread"),
+    [
+        ((None, {"k1": None, "k2": 0}), (None, {"k1": None, "k2": 0})),
+        ((None, 0), (None, {"k1": 0, "k2": 0})),
+        (0, (0, {"k1": 0, "k2": 0})),
+        (None, (None, {"k1": None, "k2": None})),
+    ],
+    ids=["whole", "prefix", "bare leaf", "bare None"],
+)
+def test_axes_as_in_vmap(prefix, spread):
+    """The prefix trees of the jax note, with None as a leaf."""
+    assert lw.tree_broadcast_prefix(prefix, FULL, none_is_leaf=True) == spread
+    flat = lw.broadcast_prefix(prefix, FULL, none_is_leaf=True)
+    assert flat == lw.tree_leaves(spread, none_is_leaf=True)
+
+
+def test_none_is_a_node_by_default():
+    """Without `none_is_leaf`, None covers only None."""
+    assert lw.tree_broadcast_prefix((None, 0), (None, [1, 2])) == (None, [0, 0])
+    with pytest.raises(lw.StructureError) as error:
+        lw.tree_broadcast_prefix((None, 0), FULL)
+    assert str(error.value) == (
+        "prefix_tree is not a prefix of full_tree, in 1 place:\n"
+        "  at [0]: expected None, got leaf 'a1' (str)\n"
+        "hint: the expected None is a node without children; none_is_leaf=True makes "
+        "it a leaf"
+    )
+
+
+def test_leaves_of_the_prefix_may_be_trees():
+    """With `is_leaf`, a whole tuple is repeated as one leaf."""
+    spread = lw.tree_broadcast_prefix([(0, 1)], [{"a": 1, "b": 2}], is_leaf=tuple)
+    assert spread == [{"a": (0, 1), "b": (0, 1)}]
+    assert lw.broadcast_prefix([(0, 1)], [[1, 2]], is_leaf=tuple) == [(0, 1)] * 2
+
+
+def test_the_result_has_the_containers_of_the_full_tree():
+    """Dicts of other kinds and order, and deques of another maxlen, stay theirs."""
+    full = OrderedDict(b=[1, 2], a=3)
+    spread = lw.tree_broadcast_prefix({"a": "A", "b": "B"}, full)
+    assert spread == OrderedDict(b=["B", "B"], a="A")
+    assert type(spread) is OrderedDict
+    assert lw.broadcast_prefix({"a": "A", "b": "B"}, full) == ["B", "B", "A"]
+    assert lw.broadcast_prefix(full | {"b": 0, "a": 9}, {"a": 1, "b": 2}) == [9, 0]
+    assert lw.tree_broadcast_prefix(deque([1]), deque([[2]], 5)).maxlen == 5
+
+
+def test_keys_without_an_order_pair_by_key():
+    """Dicts with unordered keys keep each its own order."""
+    one, other = frozenset({1}), frozenset({2})
+    full = {other: [1, 2], one: 3}
+    assert lw.broadcast_prefix({one: "1", other: "2"}, full) == ["2", "2", "1"]
+
+
+def test_all_places_are_reported():
+    """`prefix_errors` has every place, and none for a prefix."""
+    errors = lw.prefix_errors(
+        {"a": [0], "b": (1,), "c": 2}, {"a": 0, "b": [1], "c": []}
+    )
+    assert [*map(str, errors)] == [
+        "at ['a']: expected list of length 1, got leaf 0 (int)",
+        "at ['b']: expected tuple of length 1, got list of length 1",
+    ]
+    assert lw.prefix_errors(0, FULL) == []
+
+
+def test_common_broadcasting():
+    """Each tree is grown where the other goes deeper, and keeps its own nodes."""
+    one, other = lw.tree_broadcast_common(
+        {"a": 1, "b": (2, 3)}, OrderedDict(b=4, a=[5, 6])
+    )
+    assert one == {"a": [1, 1], "b": (2, 3)}
+    assert other == OrderedDict(b=(4, 4), a=[5, 6])
+    assert type(other) is OrderedDict
+    flat = lw.broadcast_common({"a": 1, "b": (2, 3)}, OrderedDict(b=4, a=[5, 6]))
+    assert flat == ([1, 1, 2, 3], [5, 6, 4, 4])
+
+
+def test_mapping_over_trees_that_cover_each_other():
+    """Any number of trees are spread over each other."""
+    tree = lw.tree_broadcast_map(
+        lambda *xs: xs, [1, (2, 3)], 10, [(100, 200), 300], [0, 0]
+    )
+    assert tree == [
+        ((1, 10, 100, 0), (1, 10, 200, 0)),
+        ((2, 10, 300, 0), (3, 10, 300, 0)),
+    ]
+    assert lw.tree_broadcast_map(abs, [-1]) == [1]
+    assert lw.tree_broadcast_map(lambda x, y: (x, y), None, None) is None
+
+
+def test_trees_without_a_common_structure():
+    """The error names the tree and the place."""
+    with pytest.raises(lw.StructureError) as error:
+        lw.tree_broadcast_map(max, [1, [2]], 3, [1, (2,)])
+    assert str(error.value) == (
+        "tree 2 has no common structure with those before it, in 1 place:\n"
+        "  at [1]: expected list of length 1, got tuple of length 1"
+    )
+    assert error.value.tree_index == 2
+    with pytest.raises(lw.StructureError, match="no common suffix"):
+        lw.tree_structure([1]).broadcast_to_common_suffix(lw.tree_structure((1,)))
+
+
+def test_exceptions_in_a_broadcast_map_have_the_path():
+    """The note names the place in the common structure."""
+    with pytest.raises(ZeroDivisionError) as error:
+        lw.tree_broadcast_map(lambda x, y: x / y, {"a": [1, 2]}, {"a": 0})
+    assert error.value.__notes__ == ["at key path ['a'][0]"]
+
+
+def test_equality_errors():
+    """Structures are compared, leaves are not."""
+    assert lw.equality_errors({"a": 1}, {"a": 2}) == []
+    (difference,) = lw.equality_errors({"a": 1}, OrderedDict(a=1))
+    assert str(difference) == (
+        "at the root: expected dict with keys 'a', got OrderedDict with keys 'a'"
+    )
+    (difference,) = lw.equality_errors([None], [None, None])
+    assert (difference.expected, difference.actual) == (
+        "list of length 1",
+        "list of length 2",
+    )
+
+
+# --------------------------------------------------------------------------- inside out
 
 
 PAIR = lw.tree_structure((0, 0))

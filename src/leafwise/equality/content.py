@@ -6,7 +6,7 @@ library are compared by their own operators, where they are; arrays of two libra
 devices as numpy arrays. Tables are the same if their parts are: labels, names, dtypes,
 and the values as numpy arrays or lists. (Their own `equals` leaves names or dtypes
 out, and knows of no tolerance.) Knows nothing of Python's own values, which are the
-affair of `values`.
+affair of `leaves`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
-from .auxdata import is_array_like
-from .safely import Frozen, class_name, printed, type_name
+from ..safely import Frozen, class_name, printed, type_name
+from .exact import is_array_like
 
 
 __all__ = [

@@ -1,9 +1,10 @@
-"""Prefixes: broadcasting a small tree over a larger one.
+"""Trees in another shape: a small tree broadcast over a larger one, trees inside out.
 
 Owns broadcasting in one direction (`tree_broadcast_prefix`) and in both
-(`tree_broadcast_common`), and the reports of what does not match. For the
-arguments that most functions share see `map`; `is_leaf` is asked of the
-prefix, never of the tree that it is broadcast over.
+(`tree_broadcast_common`), transposing, and the reports of what does not match. Every
+tree is checked for its whole structure, never for its number of leaves alone. For the
+arguments that most functions share see `map`; of a prefix and the tree that it is
+broadcast over, `is_leaf` is asked of the prefix only.
 """
 
 from __future__ import annotations
@@ -12,15 +13,24 @@ from collections.abc import Callable
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
-from ..core.explain import Difference, differences, mismatch_error, suffix_clashes
+from ..core.keypath import KeyPath
+from ..core.matching import (
+    Difference,
+    deeper,
+    differences,
+    mismatch_error,
+    suffix_clashes,
+)
 from ..core.registry import GLOBAL, View
-from ..core.treedef import PyTreeDef
+from ..core.treedef import PyTreeDef, joined_mode
 from ..core.walk import Code, flatten_up_to, map_leaves, rebuild
-from .context import Context, context_of
+from ..errors import StructureError
+from ..safely import clip, described
+from .context import Context, context_of, stopping_context
 
 
 if TYPE_CHECKING:
-    from ..core.aliases import IsLeaf
+    from ..core.node import IsLeaf
 
 __all__ = [
     "broadcast_common",
@@ -31,6 +41,10 @@ __all__ = [
     "tree_broadcast_map",
     "tree_broadcast_map_with_path",
     "tree_broadcast_prefix",
+    "tree_transpose",
+    "tree_transpose_map",
+    "tree_transpose_map_with_path",
+    "tree_unzip",
 ]
 
 
@@ -431,3 +445,265 @@ def equality_errors(
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     _, treedef = context.flatten(tree)
     return treedef.explain(context.flatten(other)[1])
+
+
+# --------------------------------------------------------------------------- inside out
+
+
+def tree_transpose(
+    outer_treedef: PyTreeDef,
+    inner_treedef: PyTreeDef | None,
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+) -> Any:
+    """Turn a tree of trees inside out.
+
+    Args:
+        outer_treedef: The structure of the outer tree.
+        inner_treedef: The structure at each of its leaves; None to take that of the
+            first one, and require it of the others.
+        tree: A tree of the structure `outer_treedef.compose(inner_treedef)`. It may
+            go deeper if `inner_treedef` is given: what is at a leaf of that is moved
+            as a whole.
+        is_leaf, is_leaf_takes_path: See :ref:`common arguments <common>`; asked of
+            the subtrees at the outer leaves, if `inner_treedef` is None.
+
+    Returns:
+        A tree of the structure `inner_treedef.compose(outer_treedef)`.
+
+    Raises:
+        StructureError: The tree does not have that structure, or there is no
+            leaf to take the inner structure from.
+        TreeDefError: The treedefs are of two None modes or two namespaces.
+        TypeError: Something else is given as a treedef.
+
+    Example:
+        >>> import leafwise as lw
+        >>> pairs = {"a": (1, 2), "b": (3, 4)}
+        >>> outer = lw.tree_structure({"a": 0, "b": 0})
+        >>> inner = lw.tree_structure((0, 0))
+        >>> lw.tree_transpose(outer, inner, pairs)
+        ({'a': 1, 'b': 3}, {'a': 2, 'b': 4})
+        >>> lw.tree_transpose(inner, inner, ([[1], [2]], [[3], [4]]), list)
+        Traceback (most recent call last):
+        ...
+        leafwise.errors.StructureError: the tree does not have the inner structure at \
+each outer leaf, in 2 places:
+          at [0]: expected tuple of length 2, got list of length 2
+          at [1]: expected tuple of length 2, got list of length 2
+        hint: a list and a tuple are different nodes; convert one of them
+        >>> lw.tree_transpose(inner, inner, (([1], [2]), ([3], [4])))
+        (([1], [3]), ([2], [4]))
+    """
+    _check_inner("tree_transpose", outer_treedef, inner_treedef)
+    parts = outer_treedef.flatten_up_to(tree)
+    context = stopping_context(outer_treedef._view(), is_leaf, is_leaf_takes_path)
+    paths = outer_treedef.paths()
+    return _transposed(outer_treedef, inner_treedef, parts, paths, context)
+
+
+def _check_inner(who: str, outer: Any, inner: Any) -> None:
+    """Refuse what is not a structure, and structures that cannot be nested.
+
+    Raises:
+        TreeDefError: They are of two None modes or two namespaces.
+        TypeError: One is not a treedef; the inner one may be None.
+    """
+    for treedef in (outer, inner):
+        if not isinstance(treedef, PyTreeDef) and (treedef is not inner or inner):
+            raise TypeError(
+                f"{who} takes treedefs for the structures, got {described(treedef)}"
+            )
+    if inner is not None:
+        joined_mode(who, (outer, inner))
+
+
+def _transposed(
+    outer: PyTreeDef,
+    inner: PyTreeDef | None,
+    parts: list[Any],
+    paths: list[KeyPath],
+    context: Context,
+) -> Any:
+    """Collect the n-th leaves of all parts, for each n.
+
+    Raises:
+        StructureError: A part does not have the inner structure; or goes deeper than
+            the first, if that gave it.
+    """
+    found: list[Difference] = []
+    rows: list[list[Any]] = []
+    taken = _inner_of(outer, parts, context) if inner is None else inner
+    for part, path in zip(parts, paths, strict=True):
+        row = taken._match(part)
+        if row is None:
+            wrong = differences(taken._code, part, context.view)
+        elif inner is None and not context.view.leaf_types.issuperset(map(type, row)):
+            wrong = _deeper(taken, part, context)
+        else:
+            wrong = []
+        found += [
+            Difference(path + d.path, d.expected, d.actual, d.hint) for d in wrong
+        ]
+        rows.append(row or [])
+    if found:
+        raise mismatch_error(
+            found,
+            subject="the tree does not have the inner structure at each outer leaf",
+        )
+    columns = zip(*rows, strict=True) if rows else [()] * taken.num_leaves
+    return taken.unflatten([outer.unflatten(column) for column in columns])
+
+
+def _deeper(inner: PyTreeDef, part: Any, context: Context) -> list[Difference]:
+    return deeper(
+        inner._code,
+        part,
+        context.view,
+        lambda path, node: context.stops_at(node, path),
+        "the inner structure is that of the first one; pass it as a treedef to allow "
+        "anything at its leaves",
+    )
+
+
+def _inner_of(outer: PyTreeDef, parts: list[Any], context: Context) -> PyTreeDef:
+    if not parts:
+        raise StructureError(
+            f"{clip(outer)} has no leaves, so the inner structure cannot be taken "
+            "from the first one; pass it as a treedef"
+        )
+    return context.flatten(parts[0])[1]
+
+
+def tree_transpose_map(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    inner_treedef: PyTreeDef | None = None,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Map a function that returns trees of one structure, and transpose the result.
+
+    Args:
+        f: Called as in `tree_map`; returns a tree.
+        tree: The tree that gives the outer structure.
+        *rest: Further trees that have the structure of `tree`.
+        inner_treedef: The structure of what `f` returns, which may go deeper; None to
+            take that of the first result, and require it of the others.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`; asked of `tree`, and of the results if
+            the inner structure is taken from them.
+
+    Returns:
+        A tree of the inner structure with trees like `tree` at its leaves.
+
+    Raises:
+        StructureError: The results differ in structure, or there are no results.
+        TreeDefError: `inner_treedef` is of another None mode or namespace; `f` has
+            not been called then.
+        TypeError: `inner_treedef` is not a treedef.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_transpose_map(lambda x: (x, x * 10), {"a": 1, "b": [2]})
+        ({'a': 1, 'b': [2]}, {'a': 10, 'b': [20]})
+
+    The idea is that of `optree.tree_transpose_map`.
+    """
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, outer = context.columns(tree, rest)
+    _check_inner("tree_transpose_map", outer, inner_treedef)
+    values = map_leaves(f, columns, outer._code)
+    return _transposed(outer, inner_treedef, values, outer.paths(), context)
+
+
+def tree_transpose_map_with_path(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    inner_treedef: PyTreeDef | None = None,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Do what `tree_transpose_map` does with a function that takes the path too.
+
+    Args:
+        f: Called as `f(path, leaf, *others)`; returns a tree.
+        tree: The tree that gives the outer structure.
+        *rest: Further trees that have the structure of `tree`.
+        inner_treedef: The structure of what `f` returns; see `tree_transpose_map`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`; asked as in `tree_transpose_map`.
+
+    Returns:
+        A tree of the inner structure with trees like `tree` at its leaves.
+
+    Raises:
+        StructureError: The results differ in structure, or there are no results.
+        TreeDefError: `inner_treedef` is of another None mode or namespace; `f` has
+            not been called then.
+        TypeError: `inner_treedef` is not a treedef.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_transpose_map_with_path(lambda p, x: (str(p), x), {"a": 1})
+        ({'a': "['a']"}, {'a': 1})
+    """
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    columns, outer = context.columns(tree, rest, with_paths=True)
+    _check_inner("tree_transpose_map_with_path", outer, inner_treedef)
+    values = map_leaves(f, columns, outer._code)
+    return _transposed(outer, inner_treedef, values, columns[0], context)
+
+
+def tree_unzip(
+    tree: Any,
+    n: int,
+    *,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> tuple[Any, ...]:
+    """Split a tree of n-tuples into n trees.
+
+    Tuples of `n` items are split; the walk stops at the first one on each way down.
+
+    Args:
+        tree: A tree with a tuple of `n` items wherever the walk ends.
+        n: How many items the tuples have.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`; where tuples of `n` items are also
+            containers, `is_leaf` says which ones to split.
+
+    Returns:
+        A tuple of `n` trees.
+
+    Raises:
+        StructureError: The walk ends at something else.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_unzip({"a": (1, "x"), "b": [(2, "y")]}, 2)
+        ({'a': 1, 'b': [2]}, {'a': 'x', 'b': ['y']})
+    """
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    if is_leaf is None:
+        context = context.also_stopping(lambda x: type(x) is tuple and len(x) == n)
+    leaves, treedef = context.flatten(tree)
+    found = [
+        Difference(path, f"tuple of length {n}", f"leaf {clip(leaf)}")
+        for path, leaf in zip(treedef.paths(), leaves, strict=True)
+        if type(leaf) is not tuple or len(leaf) != n
+    ]
+    if found:
+        raise mismatch_error(found, subject=f"the tree does not end in {n}-tuples")
+    columns = zip(*leaves, strict=True) if leaves else [()] * n
+    return tuple(treedef.unflatten([*column]) for column in columns)

@@ -6,7 +6,7 @@ arrays, NaN, closures, or objects whose `==` raises. Owns the one meaning of
 answer is that of `==`; arrays are the same when shape, dtype and content are,
 partials when their parts are; an `==` that raises or returns anything but a bool
 means different. The hash agrees with it. Leaves are compared by another notion, that
-of `values`: more can be asked there, and there may be no answer.
+of `leaves`: more can be asked there, and there may be no answer.
 """
 
 from __future__ import annotations
@@ -14,22 +14,16 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from .safely import printed, shown, type_name
-
 
 __all__ = [
-    "clip",
-    "described",
     "digest",
     "is_array_like",
     "is_partial",
     "partial_parts",
     "same",
-    "text",
 ]
 
 _IMMEDIATE = frozenset({bool, bytes, complex, float, int, str, type(None)})
-_CLIP = 60
 
 
 def same(a: Any, b: Any) -> bool:
@@ -114,25 +108,3 @@ def _digest(aux: Any) -> int:
         return hash(aux)
     except Exception:
         return 0
-
-
-def text(aux: Any) -> str:
-    """Return `str(aux)`, or a stand-in where that fails. Never raises."""
-    return printed(aux)
-
-
-def clip(value: Any) -> str:
-    """Return a short one-line `repr`, or a stand-in. Never raises."""
-    line = " ".join(shown(value).split())
-    return line if len(line) <= _CLIP else line[: _CLIP - 3] + "..."
-
-
-def described(value: Any) -> str:
-    """Return the type of a value and its short `repr`, as errors say it.
-
-    Example:
-        >>> from leafwise.core.auxdata import described
-        >>> described([1])
-        'list: [1]'
-    """
-    return f"{type_name(value)}: {clip(value)}"

@@ -1,12 +1,12 @@
 """The one meaning of "the same value": how leaves are compared.
 
 `tree_equal`, `tree_diff`, `assert_trees_equal`, merges and states all ask here. There
-are two notions of sameness. Structure has the other one (`auxdata`, law L6): it is that
+are two notions of sameness. Structure has the other one (`exact`, law L6): it is that
 of `==`, never raises and has a hash. Of values more can be asked: a tolerance, NaN by
 place, types; and what cannot be determined is an error, never an answer. What arrays
 and tables are is known to `content`.
 
-    >>> from leafwise.core.values import Values
+    >>> from leafwise.equality.leaves import Values
     >>> exact, close = Values(), Values(atol=0.1)
     >>> exact.same(float("nan"), float("nan")), exact.same(1, True)
     (True, False)
@@ -29,7 +29,7 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any, Final
 
 from ..errors import CompareError
-from .auxdata import clip, is_partial, partial_parts
+from ..safely import class_name, clip, printed, shown, type_name
 from .content import (
     Asked,
     Pairs,
@@ -46,7 +46,7 @@ from .content import (
     says_equal,
     traced_agreement,
 )
-from .safely import class_name, printed, shown, type_name
+from .exact import is_partial, partial_parts
 
 
 __all__ = [

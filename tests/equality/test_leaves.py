@@ -21,7 +21,7 @@ from hypothesis.extra import numpy as hnp
 
 import leafwise as lw
 from leafwise import nn
-from leafwise.core.values import Undecided, Values, alike
+from leafwise.equality.leaves import Undecided, Values, alike
 
 
 NAN = float("nan")

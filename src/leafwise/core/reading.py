@@ -83,14 +83,14 @@ class GraphReading(NamedTuple):
 
     Attributes:
         root: How its root is read.
-        count: How many nodes are counted.
-        size: How many values there are.
+        counted: How many nodes are counted.
+        values: How many values there are.
         again: For each place with `AGAIN`, the number of the node there.
         leaf_types: The types that values may have which are children.
     """
 
     root: Reading
-    count: int
-    size: int
+    counted: int
+    values: int
     again: tuple[int, ...]
     leaf_types: Set[type]

@@ -328,8 +328,6 @@ class Engine:
         hooks.runner = self.first_runner()
         meetings = 1 if mode == "eager" else _READ_AFTER
         hooks.reader = None if mode == "off" else reader_after(meetings)
-        meetings = 1 if mode == "eager" else _COLLECTED_AFTER
-        hooks.collector = None if mode == "off" else collector_after(meetings)
 
     def _begin_in_child(self) -> None:
         """Go on in a forked child, where the other threads left off."""
@@ -351,6 +349,8 @@ class Engine:
         """Drop everything that was learned."""
         for compiled in [*self._begin_anew().structures.values()]:
             compiled.retire(self.first_runner())
+        meetings = 1 if self.mode == "eager" else _COLLECTED_AFTER
+        hooks.collector = None if self.mode == "off" else collector_after(meetings)
 
     def outdate(self) -> None:
         """Begin anew under another state of the registry, with the same structures.

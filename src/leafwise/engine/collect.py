@@ -54,17 +54,17 @@ def emit_collect(graph: GraphReading) -> Text | None:
     """Return the text of `collect`, None if it were too long.
 
     Example:
-        >>> from leafwise.core.reading import AGAIN, VALUE, Check, GraphReading, Reading
+        >>> from leafwise.core.reading import VALUE, Check, GraphReading, Reading
         >>> from leafwise.engine.collect import emit_collect
         >>> cell = Reading(list, (Check((), "len", 1),), whole=(), children=(VALUE,))
-        >>> pair = Reading(tuple, (Check((), "len", 3),), whole=(), children=(cell,) * 3)
-        >>> print(emit_collect(GraphReading(pair, 0, 3, (), {int})))
+        >>> two = Reading(tuple, (Check((), "len", 2),), whole=(), children=(cell,) * 2)
+        >>> print(emit_collect(GraphReading(two, 0, 2, (), {int})))
         def collect(root):
             leaves, counted, again = [], [], []
             try:
                 if type(root) is not C1: return None
-                if len(root) != 3: return None
-                node1, node2, node3 = root
+                if len(root) != 2: return None
+                node1, node2 = root
                 if type(node1) is not C2: return None
                 if len(node1) != 1: return None
                 leaf1, = node1
@@ -73,12 +73,8 @@ def emit_collect(graph: GraphReading) -> Text | None:
                 if len(node2) != 1: return None
                 leaf2, = node2
                 if type(leaf2) not in K1: return None
-                if type(node3) is not C2: return None
-                if len(node3) != 1: return None
-                leaf3, = node3
-                if type(leaf3) not in K1: return None
-                leaves += (leaf1, leaf2, leaf3)
-                if len(leaves) != 3: return None
+                leaves += (leaf1, leaf2)
+                if len(leaves) != 2: return None
             except Exception:
                 return None
             return leaves, counted
@@ -123,9 +119,9 @@ class _Writer:
         text.indent = "        "
         self.node(graph.root, "root")
         self.flush()
-        self.refuse_if(f"len(leaves) != {graph.size}")
-        if graph.count:
-            self.refuse_if(f"len({{*map(id, counted)}}) != {graph.count}")
+        self.refuse_if(f"len(leaves) != {graph.values}")
+        if graph.counted:
+            self.refuse_if(f"len({{*map(id, counted)}}) != {graph.counted}")
         if graph.again:
             text.add(f"for node, number in zip(again, {text.constant(graph.again)}):")
             text.add("    if node is not counted[number]: return None")
@@ -225,7 +221,7 @@ class _Writer:
             self.keep("leaves", name)
 
     def sequence(self, children: Sequence[Child], items: str) -> None:
-        """Read the children in a sequence: one by one, or equal neighbours in a loop."""
+        """Read the children in a sequence, equal neighbours in a loop."""
         if 0 < len(children) <= _UNROLLED:
             names = [*map(self.name_of, children)]
             self.text.add(f"{', '.join(names)}{',' * (len(names) == 1)} = {items}")

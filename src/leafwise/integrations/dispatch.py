@@ -55,12 +55,6 @@ Store: TypeAlias = tuple[int, str, Any, int]
 """The number of an object, the attribute that holds its values, the name, position or
 key of one of them, None for that of a variable; and the source of the new value."""
 
-Lists: TypeAlias = tuple[
-    tuple[int, ...] | None, Callable[[Sequence[Any]], Iterable[Any]], Fixed | None
-]
-"""For each value, the number of the list that it is put into, None for one list; what
-puts values into the lists; and what says so to the compiled function."""
-
 _ITEMS: Final = "_leafwise_items"
 _set_value: Final[Callable[[Any, Any], None]] = vars(Variable)[
     "_leafwise_value"
@@ -157,6 +151,13 @@ def _check_static(place: tuple[Any, ...], value: Any) -> None:
         )
 
 
+Lists: TypeAlias = tuple[
+    tuple[int, ...] | None, Callable[[Sequence[Any]], Iterable[Any]], Fixed | None
+]
+"""For each value, the number of the list that it is put into, None for one list; what
+puts values into the lists; and what says so to the compiled function."""
+
+
 # ------------------------------------------------------- what goes in, what comes out
 
 
@@ -197,6 +198,8 @@ class Outcome(Frozen):
     sources: tuple[int, ...]
     stores: tuple[Store, ...] | None
     start: int
+    _kept: Callable[[Sequence[Any]], tuple[Any, ...]]
+    _result: tuple[tuple[Entry, ...], tuple[int, ...]]
 
     def __init__(
         self,
@@ -216,14 +219,12 @@ class Outcome(Frozen):
 
     def kept(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """Return those of the values that went in which are found in the outcome."""
-        found: tuple[Any, ...] = self._kept(values)
-        return found
+        return self._kept(values)
 
     @property
     def result(self) -> tuple[tuple[Entry, ...], tuple[int, ...]]:
         """The code of the result, and the sources of its values."""
-        result: tuple[tuple[Entry, ...], tuple[int, ...]] = self._result
-        return result
+        return self._result
 
 
 class Dispatch:
@@ -392,8 +393,8 @@ class Dispatch:
         tracked, given, is_checked = taken
         are_arrays = _are_arrays(self.jax, outcome.kept(given))
         if outcome.stores is None or not are_arrays:
-            given = given if are_arrays else self.as_arrays(outcome, given)
-            return _rebuild(outcome, made, given, tracked)
+            kept = given if are_arrays else self.as_arrays(outcome, given)
+            return _rebuild(outcome, made, kept, tracked)
         if not is_checked:
             check_levels(tracked)
         for number, slot, key, source in outcome.stores:

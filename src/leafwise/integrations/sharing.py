@@ -33,10 +33,10 @@ from ..nn.graph import (
     FlatGraph,
     GraphDef,
     flatten_graph,
-    same_entry,
     unflatten_graph,
 )
 from ..nn.instance import keys_of, rule_of
+from ..nn.template import identical_entry
 from ..nn.variables import Variable
 from ..safely import Frozen, clip
 
@@ -676,10 +676,14 @@ def _numbered(tracked: list[Any], roots: list[int], result: Any = None) -> FlatG
 
 
 def _start_of_result(before: FlatGraph, after: FlatGraph) -> int | None:
-    """Return where the result begins in a code; None if what is before it changed."""
+    """Return where the result begins in a code; None if what is before it changed.
+
+    Values may have changed, and nothing else: no object stands in another place, has
+    another attribute or another static value, not even an equal one.
+    """
     start = len(before.code) - 1
     is_same = all(map(is_, before.tracked, after.tracked)) and all(
-        map(same_entry, before.code[:start], after.code)
+        map(identical_entry, before.code[:start], after.code)
     )
     return start if is_same else None
 

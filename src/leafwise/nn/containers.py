@@ -417,7 +417,7 @@ class List(Container, MutableSequence[T], Generic[T]):
         return take_back
 
     def _leafwise_item_checks(self, aux: StaticMetadata) -> tuple[Check, ...]:
-        fields = aux.field_layout
+        fields: Any = aux.field_layout
         return (
             Check(("_leafwise_items",), "len", len(fields.kinds)),
             Check(("_leafwise_item_kinds",), _has_kinds, fields),

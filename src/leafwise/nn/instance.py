@@ -43,6 +43,7 @@ from .spec import (
     Layout,
     OwnLayout,
     StaticMetadata,
+    is_inert,
     layout_of,
     same,
     same_statics,
@@ -64,6 +65,7 @@ __all__ = [
     "bytes_text",
     "check",
     "checks_of",
+    "checks_of_value",
     "decide",
     "finish",
     "is_unchecked",
@@ -571,8 +573,10 @@ def reading_of(
     if type(rule) is not _ObjectRule or is_unchecked(rule.cls):
         return None
     checks = checks_of(obj, aux)
+    if checks is None:
+        return None
     sources = tuple(("__dict__", name) for name in aux.field_layout.data)
-    return checks and Reading(rule.cls, checks, sources, children=children)
+    return Reading(rule.cls, checks, sources, children=children)
 
 
 def checks_of(obj: Any, aux: StaticMetadata) -> tuple[Check, ...] | None:
@@ -589,8 +593,22 @@ def checks_of(obj: Any, aux: StaticMetadata) -> tuple[Check, ...] | None:
 
 def static_checks(attribute: str, aux: StaticMetadata) -> Iterator[Check]:
     """Yield what holds for the static values among the items of an attribute."""
-    for name, value in zip(aux.field_layout.static, aux.seen, strict=True):
-        yield Check((attribute, name), same, value)
+    names = aux.field_layout.static
+    for name, value, seen in zip(names, aux.values, aux.seen, strict=True):
+        yield from checks_of_value((attribute, name), value, seen)
+
+
+def checks_of_value(source: tuple[Any, ...], value: Any, seen: Any) -> Iterator[Check]:
+    """Yield what holds for a value that is structure.
+
+    Where it may change it has to be the very value, and what it was.
+    """
+    if is_inert(value):
+        yield Check(source, same, seen)
+        return
+    yield Check(source, "is", value)
+    if seen is not value:
+        yield Check(source, same, seen)
 
 
 def attributes_slot(cls: type) -> Any:

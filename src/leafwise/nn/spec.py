@@ -36,6 +36,7 @@ __all__ = [
     "OwnLayout",
     "StaticMetadata",
     "digest",
+    "is_inert",
     "layout_of",
     "picker",
     "same",
@@ -377,6 +378,14 @@ def same_statics(a: StaticMetadata, b: StaticMetadata) -> bool:
         return True
     mine, other = a.field_layout, b.field_layout
     return (mine is other or mine.mark == other.mark) and same(a.seen, b.seen)
+
+
+def is_inert(value: Any) -> bool:
+    """Return whether a value never changes, so that an equal one can stand for it."""
+    cls = type(value)
+    if cls is tuple:
+        return all(map(is_inert, value))
+    return cls in _UNCHANGING or isinstance(value, enum.Enum)
 
 
 def snapshots(values: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -8,11 +8,11 @@ the graph is flattened. Without the engine there are no templates.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from operator import is_
 from typing import Any, Final
 
 from ..core.builtins import LIST, NONE, TUPLE
-from ..core.node import Rule
 from ..core.reading import AGAIN, VALUE, Check, Child, Collect, GraphReading, Reading
 from ..core.registry import View, current
 from ..core.walk import hooks
@@ -23,18 +23,20 @@ from .graph import (
     LEAF,
     NODE,
     REF,
+    TREE,
     VARIABLE,
     Entry,
     FlatGraph,
     GraphDef,
     flatten_graph,
+    same_entry,
 )
 from .instance import is_unchecked, reading_of
-from .spec import digest, same
-from .variables import variable_reading_of
+from .spec import StaticMetadata, digest, is_inert, same
+from .variables import Metadata, variable_reading_of
 
 
-__all__ = ["Template", "Templates"]
+__all__ = ["Template", "Templates", "identical_entry"]
 
 _MAX_TEMPLATES: Final = 8
 _MAX_COUNTS: Final = 64
@@ -52,9 +54,18 @@ class Template:
         note: What the user of the template keeps with it.
     """
 
-    __slots__ = ("_base", "_leaf_types", "_view", "collect", "graphdef", "note")
+    __slots__ = (
+        "_base",
+        "_collector",
+        "_leaf_types",
+        "_view",
+        "collect",
+        "graphdef",
+        "note",
+    )
 
     def __init__(self, graphdef: GraphDef) -> None:
+        self._collector = hooks.collector
         self._view: View = current.view
         self._base = levels.base
         self._leaf_types: set[type] = set()
@@ -64,7 +75,11 @@ class Template:
 
     def is_current(self) -> bool:
         """Return whether nothing is known to be otherwise than it was."""
-        return self._view is current.view and self._base is levels.base
+        return (
+            self._collector is hooks.collector
+            and self._view is current.view
+            and self._base is levels.base
+        )
 
     def learn(self, flat: FlatGraph, met: int) -> None:
         """Take note of a graph of this structure that was flattened.
@@ -135,13 +150,13 @@ class _Describer:
             reading = reading_of(rule, obj, aux, below) or container_reading_of(
                 rule, obj, aux, below
             )
-            return self._counted(reading or _by_rule(rule, arity, aux, below))
+            return self._counted(reading or _by_rule(entry, below))
         if rule is NONE:
             return self._one(Reading(type(None)))
         if rule is LIST or rule is TUPLE:
             size = (Check((), "len", arity),)
             return self._one(Reading(rule.cls, size, whole=(), children=below))
-        return _by_rule(rule, arity, aux, below)
+        return _by_rule(entry, below)
 
     def _counted(self, reading: Reading) -> Reading:
         checks = (*reading.checks, *self._stamp)
@@ -157,8 +172,9 @@ class _Describer:
             )
             for source, test, known in reading.checks
         )
-        children = tuple(map(id, reading.children))
-        key = (*reading._replace(checks=checks, children=children),)
+        cls, _, sources, whole, children, is_counted, value = reading
+        ids = tuple(map(id, children))
+        key = cls, checks, sources, whole, ids, is_counted, value
         return self._readings.setdefault(key, reading)
 
     def _key(self, test: Any, known: Any) -> Hashable:
@@ -175,13 +191,17 @@ class _Describer:
         return id(found)
 
 
-def _by_rule(rule: Rule, arity: int, aux: Any, children: tuple[Child, ...]) -> Reading:
+def _by_rule(entry: Entry, children: tuple[Child, ...]) -> Reading:
     """Return how a node is read that only its rule can read."""
+    tag, rule, arity, aux = entry
+    parts = _parts_of(entry) if tag == TREE else ()
 
     def read(node: Any) -> Sequence[Any] | None:
         found, aux_found = rule.flatten(node)
-        is_same = len(found) == arity and rule.same_aux(aux_found, aux)
-        return found if is_same else None
+        if len(found) != arity or not rule.same_aux(aux_found, aux):
+            return None
+        is_exact = not parts or parts == _parts_of((tag, rule, arity, aux_found))
+        return found if is_exact else None
 
     return Reading(rule.class_of(aux), whole=read, children=children)
 
@@ -193,7 +213,7 @@ class Templates:
 
     def __init__(self) -> None:
         self._known: tuple[Template, ...] = ()
-        self._counts: dict[GraphDef, tuple[Template, int]] = {}
+        self._counts: dict[Hashable, tuple[Template, int]] = {}
 
     def read(self, root: Any) -> tuple[Template, Values] | None:
         """Return the template of a graph, its values, and its objects by number.
@@ -220,24 +240,64 @@ class Templates:
         """Flatten a graph that no template can read, and take note of it.
 
         Returns:
-            Its structure, the one that equal structures had before, and itself.
+            Its structure, and itself.
         """
         flat = flatten_graph(root)
         graphdef = GraphDef(tuple(flat.code))
         if hooks.collector is None:
             return graphdef, flat
         counts = self._counts
-        template, met = counts.get(graphdef) or (Template(graphdef), 0)
+        key = graphdef, *map(id, _held_by(flat.code))
+        template, met = counts.get(key) or (Template(graphdef), 0)
         if not template.is_current():
             template, met = Template(template.graphdef), 0
         if len(counts) >= _MAX_COUNTS:
             counts.clear()
-        counts[template.graphdef] = template, met + 1
-        had = template.collect
+        counts[key] = template, met + 1  # which holds what the ids are of
         template.learn(flat, met + 1)
-        if had is None and template.collect is not None:
-            known = [
-                old for old in self._known if old.graphdef is not template.graphdef
-            ]
-            self._known = (template, *known[: _MAX_TEMPLATES - 1])
+        known = self._known
+        if template.collect is not None and template not in known:
+            rest = (old for old in known if old.is_current())
+            self._known = (template, *rest)[:_MAX_TEMPLATES]
         return template.graphdef, flat
+
+
+# ------------------------------------------------------------- to the last detail
+
+
+def identical_entry(a: Entry, b: Entry) -> bool:
+    """Return whether two entries are equal, with the very values in the same order."""
+    return same_entry(a, b) and all(map(_is_same_aux, _parts_of(a), _parts_of(b)))
+
+
+def _parts_of(entry: Entry) -> tuple[Any, ...]:
+    """Return the static parts of an entry, those of items beside those of attributes.
+
+    For a dict these are its keys, in their own order.
+    """
+    tag, rule, _, aux = entry
+    if tag == NODE:
+        return aux if type(aux) is tuple else (aux,)
+    if tag == TREE and rule.is_mapping and type(aux) is tuple:
+        return aux[:1]
+    return (aux,) if tag == VARIABLE else ()
+
+
+def _is_same_aux(a: Any, b: Any) -> bool:
+    if type(a) is Metadata:
+        return [*a.values] == [*b.values] and all(
+            map(is_, a.values.values(), b.values.values())
+        )
+    if type(a) is not StaticMetadata:
+        return bool(a == b)
+    mine, other = (getattr(aux.field_layout, "names", ()) for aux in (a, b))
+    return mine == other and all(map(is_, a.values, b.values))
+
+
+def _held_by(code: Iterable[Entry]) -> Iterator[Any]:
+    """Yield the static values in a code that may change."""
+    for entry in code:
+        for part in _parts_of(entry):
+            values = getattr(part, "values", ())
+            found = values.values() if type(values) is dict else values
+            yield from (value for value in found if not is_inert(value))

@@ -22,7 +22,7 @@ from ..safely import MISSING, class_name, shown
 from ..show.text import Block, render
 from .checks import DataNode, check_level, levels
 from .filters import FROZEN
-from .instance import tally_text
+from .instance import checks_of_value, tally_text
 from .spec import digest, same, snapshots
 
 
@@ -532,13 +532,10 @@ class _VariableRule(BoundRule):
 
 def variable_reading_of(variable: Variable, aux: Metadata) -> Reading:
     """Return how variables like one are read."""
-    names, seen = aux.seen
-    known = zip(names, seen, strict=True)
-    checks = (
-        Check((_SLOTS[0],), "len", len(names)),
-        *(Check((_SLOTS[0], name), same, value) for name, value in known),
-    )
-    return Reading(type(variable), checks, value=(_SLOTS[2],))
+    checks = [Check((_SLOTS[0],), "len", len(aux.values))]
+    for name, seen in zip(*aux.seen, strict=True):
+        checks += checks_of_value((_SLOTS[0], name), aux.values[name], seen)
+    return Reading(type(variable), tuple(checks), value=(_SLOTS[2],))
 
 
 def _write_metadata(aux: Metadata) -> Any:

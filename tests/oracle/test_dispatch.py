@@ -17,7 +17,7 @@ from leafwise.nn.graph import GraphDef, flatten_graph
 
 
 sys.path.append(str(Path(__file__).parents[1] / "nn"))
-from test_template import CLASSES, change, random_graph  # noqa: E402  # just found
+from test_template import CLASSES, change, random_graph  # just found
 
 
 HAS_ENGINE = importlib.util.find_spec("leafwise.engine") is not None
@@ -143,3 +143,156 @@ def test_calls_are_the_same_with_and_without_the_engine(jax, options, seed):
             return
         plain = outcomes["plain"]  # which keeps what cached properties worked out
         assert (first[0][:2], first[1]) == (plain[0][:2], plain[1])
+
+
+def test_what_is_left_alone_stays(jax):
+    """An array is not copied; what is none becomes one, as it would in jax."""
+    numpy, ones = np, jax.numpy.ones(2)
+    model = lw.Dict(
+        w=nn.Param(ones),
+        bare=lw.data(ones),
+        number=nn.Cache(3),
+        table=lw.data(numpy.ones(2)),
+        inside=lw.data((ones, [2.5])),
+    )
+    total = integrations.jit(lambda model, x: model.w.sum() + x)
+    for turn in range(4):
+        inside, x = model.inside, numpy.float32(turn)
+        assert float(total(model, x)) == 2 + turn
+        assert model.w.value is model.bare is model.inside[0] is ones
+        assert isinstance(model.number.value, jax.Array)
+        assert model.number.value.weak_type
+        assert isinstance(model.inside[1][0], jax.Array)
+        assert model.table.dtype == jax.numpy.ones(2).dtype
+        assert turn == 0 or model.inside is inside
+
+
+def test_what_only_moves_is_not_copied(jax):
+    """Arrays that change their places, and one that is in two then."""
+    a, b, c = (jax.numpy.ones(2) * n for n in range(3))
+    model = lw.Dict(a=nn.Param(a), b=nn.Param(b), c=lw.data(c))
+
+    @integrations.jit
+    def turn(model):
+        model.a.value, model.b.value = model.b.value, model.c
+        model.c = model.a.value
+
+    turn(model)
+    assert (model.a.value, model.b.value, model.c) == (b, c, b) or (
+        model.a.value is b and model.b.value is c and model.c is b
+    )
+
+
+def test_references_are_left_where_they_are(jax):
+    """jax lets none come out of a compiled function."""
+    if not hasattr(jax, "new_ref"):
+        pytest.skip("an old jax")
+    model = lw.Dict(seen=nn.Cache(jax.new_ref(jax.numpy.zeros(2))), n=nn.Cache(0))
+    held = model.seen.value
+
+    @integrations.jit
+    def step(model):
+        model.seen.value[...] = model.seen.value[...] + 1
+        model.n[...] += 1
+
+    for _ in range(4):
+        step(model)
+    assert model.seen.value is held
+    assert (held[...].tolist(), int(model.n)) == ([4.0, 4.0], 4)
+
+
+def test_options_that_place_values_keep_none(jax):
+    """What is donated, or put somewhere, comes back as the function returns it."""
+    place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    for options in ({"donate_argnums": 0}, {"in_shardings": place}):
+        array = jax.numpy.ones(2)
+        model = lw.Dict(w=nn.Param(array))
+        integrations.jit(lambda model: None, **options)(model)
+        assert model.w.value is not array
+        assert model.w.value.tolist() == [1.0, 1.0]
+
+
+def test_hooks_and_setters_are_not_asked(jax):
+    """What comes back is stored as it is, as it has always been."""
+    asked = []
+    hooks = {"on_set_value": lambda _, value: asked.append(value) or value}
+
+    class Picky(nn.Module):
+        def __setattr__(self, name, value):
+            asked.append(name)
+            super().__setattr__(name, value)
+
+    model = Picky()
+    model.w, model.b = nn.Param(jax.numpy.ones(2), **hooks), lw.data(jax.numpy.ones(2))
+
+    @integrations.jit
+    def step(model):
+        vars(model)["b"] = model.b + 1
+
+    step(model)
+    asked.clear()
+    for _ in range(3):
+        step(model)
+    assert asked == []
+    assert model.b.tolist() == [5.0, 5.0]
+
+
+def test_variables_that_take_values_their_own_way(jax):
+    """A method that a type of variables overrides is called."""
+    taken = []
+
+    class Own(nn.Param):
+        def update_from_state(self, other):
+            taken.append(other.get_raw_value())
+            super().update_from_state(other)
+
+    model = lw.Dict(w=Own(jax.numpy.ones(2)))
+    step = integrations.jit(lambda model: model.w.set_value(model.w * 2))
+    for _ in range(3):
+        step(model)
+    assert [array.tolist()[0] for array in taken] == [2.0, 4.0, 8.0]
+
+
+def test_objects_of_other_levels_are_refused_each_time(jax):
+    """Also once their graph is known."""
+    model = lw.Dict(n=nn.Cache(jax.numpy.zeros(())))
+
+    @integrations.jit
+    def step(model):
+        model.n[...] += 1
+
+    for _ in range(3):
+        step(model)
+    with pytest.raises(lw.errors.TraceError, match="Cannot mutate"):
+        jax.jit(lambda x: step(model) or x)(1.0)
+    step(model)
+    assert int(model.n) == 4
+
+
+def test_a_function_that_raises_changes_nothing(jax):
+    """Also once its graph is known, when it is traced anew."""
+    model = lw.Dict(n=nn.Cache(jax.numpy.zeros(())))
+
+    @integrations.jit
+    def step(model, x):
+        model.n[...] += 1
+        if x.shape:
+            raise ValueError("too long")
+
+    for _ in range(3):
+        step(model, 1.0)
+    before = model.n.value
+    with pytest.raises(ValueError, match="too long"):
+        step(model, jax.numpy.ones(2))
+    assert model.n.value is before
+
+
+def test_objects_from_before_jax(jax):
+    """Without a stamp of the trace level they are of the outer one."""
+    model = lw.Dict(n=nn.Cache(jax.numpy.zeros(())))
+    for obj in (model, model.n):
+        object.__delattr__(obj, "_leafwise_stamp")
+    step = integrations.jit(lambda model: model.n.set_value(model.n + 1))
+    for _ in range(4):
+        step(model)
+    assert int(model.n) == 4

@@ -408,23 +408,21 @@ class Dispatch:
         return unflatten_graph(code, _boxed(code, rest), tracked=[*tracked])
 
     def as_arrays(self, outcome: Outcome, given: Sequence[Any]) -> Mapping[int, Any]:
-        """Return the values that are kept, those that are no arrays as jax makes them.
+        """Return the values that are kept, numbers and others as arrays of jax.
 
-        A number or an array of numpy comes out of a compiled function as an array.
+        They come out of a compiled function as such.
         """
-        kept = outcome.kept(range(len(given)))
-        values = self.jax.jit(_itself)([given[place] for place in kept])
-        return {
-            place: given[place] if isinstance(given[place], self.jax.Array) else value
-            for place, value in zip(kept, values, strict=True)
-        }
+        places = outcome.kept(range(len(given)))
+        kept = dict(zip(places, outcome.kept(given), strict=True))
+        others = {n: x for n, x in kept.items() if not _is_array(self.jax, x)}
+        return {**kept, **self.jax.jit(_itself)(others)}
 
 
 def _in_one_list(values: Sequence[Any]) -> Iterable[Any]:
     return (values,)
 
 
-def _itself(values: list[Any]) -> list[Any]:
+def _itself(values: dict[int, Any]) -> dict[int, Any]:
     return values
 
 
@@ -436,10 +434,15 @@ def _are_arrays(jax: Any, values: tuple[Any, ...]) -> bool:
     types = {*map(type, values)}
     if types <= _arrays:
         return True
-    if not all(isinstance(value, jax.Array) for value in values):
+    if not all(_is_array(jax, value) for value in values):
         return False
     _arrays.update(cls for cls in types if not issubclass(cls, jax.core.Tracer))
     return True
+
+
+def _is_array(jax: Any, value: Any) -> bool:
+    """Return whether a value is an array of jax, or a reference to one."""
+    return isinstance(value, (jax.Array, getattr(jax, "Ref", jax.Array)))
 
 
 def _bare(leaf: Any) -> Any:

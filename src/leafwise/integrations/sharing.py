@@ -602,17 +602,12 @@ def run(
     owners = [*map(unlink, before.first)]
     group_of_call = groups.of_call(roots)
     outermost = _outermost(owners)
-    known_before = _numbered(before.tracked, outermost) if compare else None
+    watched = _numbered(before.tracked, outermost if compare else [])
     result = call(held, *args, **kwargs)
     bare, result = (None, result) if split_result is None else split_result(result)
     group_of_result = groups.of_result(result)
     after = _take_again(before.tracked, outermost, result)
     known = {id(obj): number for number, obj in enumerate(before.tracked)}
-    links = tuple(
-        (number, known[id(obj)])
-        for number, obj in enumerate(after.tracked)
-        if id(obj) in known
-    )
 
     def place_of(link: Any) -> Path:
         kind, *rest = unlink(link)
@@ -628,15 +623,22 @@ def run(
     count = len(groups.inputs) + len(groups.outputs)
     values = in_lists(after.leaves, numbers, count)
     places = in_lists(paths, numbers, count)
+    links = _links(known, after.tracked)
     outline = Outline(GraphDef(tuple(after.code)), links, tuple(numbers))
-    return Ran(
-        bare,
-        outline,
-        values,
-        lambda number, n: named(places[number][n], everything),
-        before,
-        after,
-        None if known_before is None else _start_of_result(known_before, after),
+    start = _start_of_result(watched, after) if compare else None
+
+    def name(number: int, position: int) -> str:
+        return named(places[number][position], everything)
+
+    return Ran(bare, outline, values, name, before, after, start)
+
+
+def _links(known: dict[int, int], tracked: list[Any]) -> tuple[tuple[int, int], ...]:
+    """Return which objects are known by which numbers, by their own."""
+    return tuple(
+        (number, known[id(obj)])
+        for number, obj in enumerate(tracked)
+        if id(obj) in known
     )
 
 

@@ -8,7 +8,7 @@ import shlex
 import sys
 from unittest import mock
 
-from leafwise.cli.main import main
+from leafwise.cli import main
 
 
 COMMAND = re.compile(r"^\$ leafwise ", re.MULTILINE)

@@ -172,7 +172,7 @@ def register_dataclass(
     check_class(cls)
     given = _Fields.given(cls, data_fields, meta_fields, drop_fields)
 
-    def make(where: str, of: type = cls) -> Rule:
+    def make(of: type, **rest: Any) -> Rule:
         fields = given if given.explicit else _Fields.declared(of, given.drop)
         return DataclassRule(
             of,
@@ -180,22 +180,12 @@ def register_dataclass(
             fields.meta,
             rebuild=_by_init(of, fields) if init else None,
             dropped=_default_setter(of, fields.drop),
-            namespace=namespace,
-            where=where,
-            adapt=lambda sub: make(where, sub),
+            **rest,
         )
 
     if init:
         _check_init(cls, given)
-    install(
-        cls,
-        make,
-        namespace=namespace,
-        inherit=inherit,
-        exist_ok=exist_ok,
-        bridge=bridge,
-    )
-    return cls
+    return install(cls, make, namespace, inherit, exist_ok, bridge)
 
 
 class _Fields(Frozen):

@@ -1,4 +1,4 @@
-"""Names of a module that are loaded when they are first asked for (PEP 562).
+"""Modules that are loaded later: names load them when first asked for (PEP 562).
 
 Owns the look-up; which name stands where is said by the module that has the names, once
 for it in a table, and once for type checkers, as imports under `TYPE_CHECKING`.
@@ -12,7 +12,13 @@ from importlib import import_module
 from typing import Any
 
 
-__all__ = ["homes", "later"]
+__all__ = ["homes", "is_loading", "later"]
+
+
+def is_loading(name: str) -> bool:
+    """Return whether a module is being imported: it is there, but not all of it."""
+    spec = getattr(sys.modules.get(name), "__spec__", None)
+    return bool(getattr(spec, "_initializing", False))
 
 
 def homes(table: Mapping[str, str]) -> dict[str, tuple[str, str]]:

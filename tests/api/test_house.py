@@ -18,11 +18,13 @@ SOURCE = Path(inspect.getfile(lw)).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 TREES = {"core", "engine", "ops", ""}
 """The packages of the tree library proper; the empty one is the top level."""
+NO_TREES = {"cli"}
+"""Modules of the top level that are not part of it."""
 
 MAX_LINES = 900
 MAX_FUNCTION = 40
-MAX_MODULES = 96  # to come down to 57
-MAX_TREES = 8650  # to come down to 7000
+MAX_MODULES = 78  # to come down to 57
+MAX_TREES = 7900  # to come down to 7000
 LONG = {
     "core: _make_flattener",
     "core: _make_flattener.visit",
@@ -106,7 +108,8 @@ def test_there_are_few_modules():
 
 def test_the_tree_library_is_small():
     """Core, engine, operations and the top level together."""
-    sizes = [len(code_lines(read(p))[0]) for p in MODULES if package_of(p) in TREES]
+    parts = [p for p in MODULES if package_of(p) in TREES and p.stem not in NO_TREES]
+    sizes = [len(code_lines(read(path))[0]) for path in parts]
     assert sum(sizes) <= MAX_TREES
 
 
@@ -115,6 +118,6 @@ def test_the_page_on_the_architecture_names_files_that_exist():
     root = SOURCE.parents[1]
     page = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
     named = {*re.findall(r"\b[\w/]+/\w+\.(?:py|md)\b", page)} - {"integrations/NAME.py"}
-    assert len(named) > 15
+    assert len(named) > 10
     missing = [n for n in named if not any((r / n).exists() for r in (SOURCE, root))]
     assert missing == []

@@ -130,12 +130,16 @@ def test_importing_needs_nothing_but_the_standard_library():
 
 LATER = {
     "literals": "ast",
+    "core.literals": "ast",
     "serial": "json",
     "linecache": "tokenize",
     "dataclasses": "dataclasses",
     "inspect": "inspect",
     "tomllib": "tomllib",
     "integrations": "leafwise.integrations",
+    "json": "json",
+    "selection.merge": "leafwise.selection",
+    "selection.names": "leafwise.selection",
 }
 """What is imported where it is needed first, since it brings much with it."""
 

@@ -107,7 +107,7 @@ def test_memory_is_bounded():
     code = """
 import sys, tracemalloc
 tracemalloc.start()
-from leafwise.cli.main import main
+from leafwise.cli import main
 status = main(["flat", "wide.json"])
 print(tracemalloc.get_traced_memory()[1], file=sys.stderr)
 sys.exit(status)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import leafwise as lw
-from leafwise.cli.main import main
+from leafwise.cli import main
 from leafwise.integrations.formats import Document, FormatError, dump, load
 from transcripts import output_of
 

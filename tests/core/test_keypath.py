@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from leafwise.core.keypath import LinkedPath, path_below
 from leafwise.core.keys import as_key, sequence_keys
 
 
@@ -508,3 +509,58 @@ def test_attributes_that_only_the_rule_knows_are_read_by_it():
     assert path([Row(1, 2)]) == leaf == 1
     with pytest.raises(lw.PathError, match=r"no \.cell_2 at \[0\]; the Row there has"):
         lw.KeyPath.parse("[0].cell_2")([Row(1, 2)])
+
+
+# ---------------------------------------------------------- paths made when read
+
+
+def linked(keys):
+    """Return the path of the keys as a walk over a deep tree gives it."""
+    path = lw.KeyPath()
+    for key in keys:
+        path = LinkedPath(path, key)
+    return path
+
+
+PATHS = st.lists(st.sampled_from(KEYS), min_size=1, max_size=4)
+
+
+@given(PATHS, PATHS)
+def test_a_path_that_is_made_when_read_is_a_path_like_any_other(keys, others):
+    """Compared, hashed, joined, sliced, printed, copied: never to be told apart."""
+    made, other = lw.KeyPath(keys), lw.KeyPath(others)
+    ways = (
+        *(len, str, repr, hash, tuple, lw.KeyPath, lw.KeyPath.where),
+        *(lambda p: p.parent, lambda p: p[0], lambda p: p[::-1], lambda p: [*p]),
+        *(lambda p: (p == other, p != other, other == p, p == keys, p == ()),),
+        *(lambda p: (p + other, other + p, p * 2, 2 * p, (*p,)),),
+        *(lambda p: (p.count(keys[0]), p.index(keys[-1]), keys[0] in p),),
+        *(lambda p: (p == linked(others), linked(others) == p, p + linked(others)),),
+        *(copy.copy, copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))),
+    )
+    for way in ways:
+        assert way(linked(keys)) == way(made)
+    assert isinstance(linked(keys), lw.KeyPath)
+    assert {made: 1}[linked(keys)] == 1
+
+
+def test_short_paths_are_made_at_once():
+    """So that few programs meet others."""
+    path = lw.KeyPath()
+    kinds = []
+    for _ in range(150):
+        path = path_below(path, lw.SequenceKey(0))
+        kinds.append(type(path))
+    assert kinds == [lw.KeyPath] * 100 + [LinkedPath] * 50
+    assert path == lw.KeyPath([lw.SequenceKey(0)] * 150)
+
+
+def test_long_chains_of_paths_are_dropped_without_recursion():
+    """Read in the middle, or never."""
+    path = middle = linked([])
+    for place in range(200_000):
+        path = LinkedPath(path, lw.SequenceKey(place))
+        middle = path if place == 99_999 else middle
+    assert len(middle) == 100_000
+    assert path[-1] == lw.SequenceKey(199_999)
+    assert path[:3] == middle[:3]

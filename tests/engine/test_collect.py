@@ -90,7 +90,7 @@ def other_metadata(one):
 
 
 def frozen(one):
-    nn.freeze(one.blocks[2])
+    one.blocks[2] = nn.freeze(one.blocks[2])
 
 
 def a_variable_of_another_type(one):

@@ -1,9 +1,11 @@
-"""The meaning of "the same aux data" (law L6)."""
+"""What is exactly the same: aux data (law L6), and static values by their types."""
 
 import functools
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import leafwise as lw
 from leafwise.equality import exact
@@ -121,3 +123,57 @@ def test_a_hash_that_raises_counts_as_none():
 
     assert isinstance(exact.digest(Shaped()), int)
     assert not exact.same(Shaped(), Shaped())
+
+
+NUMBERS = st.sampled_from([0, 1, False, True, 0.0, 1.0, -0.0, 0j, 1 + 0j, "1", None])
+HASHED = NUMBERS | st.builds(float, st.just("nan")) | st.tuples(NUMBERS, NUMBERS)
+VALUES = st.recursive(
+    HASHED | st.builds(complex, st.sampled_from([0.0, NAN]), st.just(NAN)),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.tuples(inner, inner)
+        | st.dictionaries(NUMBERS, inner, max_size=2)
+        | st.sets(NUMBERS, max_size=2)
+        | st.builds(functools.partial, st.just(max), inner)
+    ),
+    max_leaves=5,
+)
+
+
+def shape_of(value):
+    """Return what two typed values must share, as a text; the model of `typed`."""
+    name = type(value).__name__
+    if isinstance(value, complex):
+        return f"{name}({shape_of(value.real)}, {shape_of(value.imag)})"
+    if isinstance(value, float):
+        return f"{name}({value + 0.0})"  # -0.0 is 0.0
+    if isinstance(value, list | tuple):
+        return f"{name}({', '.join(map(shape_of, value))})"
+    if isinstance(value, set):
+        return f"{name}({', '.join(sorted(map(shape_of, value)))})"
+    if isinstance(value, dict):
+        items = (f"{shape_of(k)}: {shape_of(v)}" for k, v in value.items())
+        return f"{name}({', '.join(sorted(items))})"
+    if isinstance(value, functools.partial):
+        return f"{name}({shape_of(value.args)})"
+    return f"{name}({value!r})"
+
+
+@given(VALUES, VALUES)
+def test_typed(a, b):
+    """Types count wherever they are, and NaN is NaN; the hash agrees."""
+    found = exact.same(a, b, typed=True)
+    assert found == exact.same(b, a, typed=True) == (shape_of(a) == shape_of(b))
+    if found:
+        assert exact.digest(a, typed=True) == exact.digest(b, typed=True)
+
+
+@pytest.mark.parametrize(
+    "value", [Raises(), NoBool(), {NoBool: Raises()}, [np.ones(2)]]
+)
+def test_typed_values_never_raise(value):
+    """What cannot be compared differs, but not from itself."""
+    other = type(value)() if isinstance(value, Raises | NoBool) else None
+    assert exact.same(value, value, typed=True)
+    assert not exact.same(value, other, typed=True)
+    assert isinstance(exact.digest(value, typed=True), int)

@@ -21,7 +21,13 @@ from hypothesis.extra import numpy as hnp
 
 import leafwise as lw
 from leafwise import nn
-from leafwise.equality.leaves import Undecided, Values, alike
+from leafwise.equality.leaves import (
+    Undecided,
+    Values,
+    alike,
+    equal_at_sight,
+    same_at_sight,
+)
 
 
 NAN = float("nan")
@@ -290,6 +296,26 @@ def test_a_value_is_the_same_as_itself(case):
         assert agreed(value, value)
         assert agreed(value, value, typematch=True)
         assert agreed(value, value, rtol=1e-6)
+
+
+PLAIN = st.sampled_from(
+    [0, 1, True, False, None, 1.0, -0.0, 0.0, NAN, "1", b"1", 2**70, float(2**70)]
+) | st.floats() | st.integers() | st.text(max_size=2)  # fmt: skip
+
+
+@given(st.lists(st.tuples(PLAIN | st.just([]), PLAIN), max_size=5))
+def test_what_is_told_at_sight_is_what_values_say(pairs):
+    """Where nothing is told, another type comes before the first two that differ."""
+    ours, others = [a for a, _ in pairs], [b for _, b in pairs]
+    told, values = same_at_sight(ours, others), Values()
+    if told is not None:
+        assert told is all(map(values.same, ours, others))
+    else:
+        odd = next(n for n, (a, b) in enumerate(pairs) if type(a) is not type(b))
+        assert all(map(values.same, ours[:odd], others[:odd]))
+    for a, b in pairs:
+        assert values.same(a, b) or not equal_at_sight(a, b)
+        assert values.same(a, b) is values._same(a, b)
 
 
 def test_types_are_compared_as_far_as_asked():

@@ -48,7 +48,7 @@ def test_f2_types_are_told_apart():
         assert treedef(a) != treedef(b), (a, b)
 
 
-@pytest.mark.parametrize("value", DIFFERENT, ids=str)
+@pytest.mark.parametrize("value", DIFFERENT, ids=lambda value: type(value).__name__)
 def test_the_same_value_is_the_same(value):
     """Each is the same as itself, with an equal hash."""
     assert treedef(value) == treedef(value)

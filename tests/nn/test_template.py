@@ -128,7 +128,7 @@ def change(draw, roots):
         changes = (
             lambda: thing.set_metadata(note=fresh(draw.choice(STATICS))),
             lambda: thing.set_value(draw.choice((1, np.ones(1), {"a": 1}))),
-            lambda: nn.freeze(thing),
+            lambda: thing.set_metadata(frozen=True),
             lambda: None,
         )
         draw.choice(changes)()

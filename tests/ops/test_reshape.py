@@ -1,5 +1,6 @@
 """Broadcasting and transposing: `leafwise.ops.reshape`."""
 
+import functools
 from collections import OrderedDict, deque
 
 import pytest
@@ -100,6 +101,42 @@ def test_mapping_over_trees_that_cover_each_other():
     ]
     assert lw.tree_broadcast_map(abs, [-1]) == [1]
     assert lw.tree_broadcast_map(lambda x, y: (x, y), None, None) is None
+
+
+class Pair:
+    """A node that counts how often its children are asked for."""
+
+    def __init__(self, *children):
+        self.children = children
+        self.asked = 0
+
+    def flat(self):
+        """Return the children, as a flatten function does."""
+        self.asked += 1
+        return self.children, None
+
+
+lw.register_pytree_node(Pair, Pair.flat, lambda _, children: Pair(*children))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lw.broadcast_common,
+        lw.broadcast_prefix,
+        lw.tree_broadcast_common,
+        lw.tree_broadcast_prefix,
+        functools.partial(lw.tree_broadcast_map, lambda *row: row),
+    ],
+)
+def test_each_tree_is_flattened_once(function):
+    """A class may do much to tell its children."""
+    tree = Pair(1, [2]), Pair(3, 4)
+    other = Pair(Pair(5, 6), [7]), Pair(8, {"a": 9})
+    function(tree, other)
+    nodes = [*tree, *other, other[0].children[0]]
+    engine = 1  # may look once when it compiles
+    assert all(1 <= node.asked <= 1 + engine for node in nodes)
 
 
 def test_trees_without_a_common_structure():

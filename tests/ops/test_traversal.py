@@ -546,3 +546,36 @@ def test_a_cycle_that_a_visitor_copies_is_an_error():
     knot.append(knot)
     with pytest.raises(lw.CycleError, match="the list at the root occurs again at"):
         lw.tree_visit(knot, lambda n, p, q: [*n] if isinstance(n, list) else n)
+
+
+@pytest.mark.parametrize("depth", [0, 1, 99, 100, 101, 300])
+def test_paths_of_deep_trees_are_those_of_the_places(depth):
+    """However they are made."""
+    tree = {"leaf": 1}
+    for _ in range(depth):
+        tree = [tree]
+    expected = lw.tree_paths(tree)[0]
+    for bottom_up in (False, True):
+        walked = dict(lw.tree_walk(tree, bottom_up=bottom_up))
+        assert [*walked].index(expected) == (0 if bottom_up else depth + 1)
+        assert all(path(tree) is node for path, node in walked.items())
+    seen = []
+    lw.tree_visit(tree, lambda node, path, _: seen.append(path) or node)
+    assert [*map(len, seen)] == [*range(depth + 2)]
+    assert seen[-1] == expected
+
+
+def test_no_long_path_is_made_that_nobody_reads():
+    """Or a walk would take time by the square of the depth."""
+    tree = 1
+    for _ in range(500):
+        tree = [tree]
+    paths = [path for path, _ in lw.tree_walk(tree)]
+    lw.tree_visit(
+        tree,
+        lambda node, path, _: paths.append(path) or node,
+        lambda node, path, _: paths.append(path) or node,
+    )
+    assert len(paths) == 3 * 501
+    assert all(path._made is None for path in paths if type(path) is not lw.KeyPath)
+    assert sum(type(path) is lw.KeyPath for path in paths) == 3 * 101

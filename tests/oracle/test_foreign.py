@@ -1,5 +1,8 @@
 """Classes that only a framework knows, assigned to attributes: no array gets lost."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -178,3 +181,30 @@ def test_as_flax_decides(jax, nnx):
         jax.tree_util.Partial(max, ones),
     ):
         assert taken(lw, value) == taken(nnx, value)
+
+
+APART = """
+import optree
+import leafwise as lw
+
+class Box:
+    pass
+
+optree.register_pytree_node(Box, lambda box: ((1.0,), None), lambda _, parts: Box(),
+                            namespace="boxes")
+class Model(lw.Pytree):
+    def __init__(self):
+        self.box = lw.data(Box())
+        self.other = Box()
+try:
+    Model()
+except lw.KindError as error:
+    print(str(error).partition(":")[0])
+"""
+
+
+def test_nothing_has_to_be_loaded_for_it(optree):
+    """It is asked what a framework knows from the first class on."""
+    command = [sys.executable, "-c", APART.replace("1.0", "lw.nn.Param(1.0)")]
+    found = subprocess.check_output(command, text=True)
+    assert found == "Found data in Model.other, a Box that would be static\n"

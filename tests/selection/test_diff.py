@@ -46,6 +46,28 @@ def test_a_diff_leads_from_one_to_the_other(a, b):
     assert len(str(diff).splitlines()) == max(len(diff), 1)
 
 
+@example({"b": 1, "a": 2}, {"b": 3, "a": 4}, True)
+@example({"a": float("nan")}, {"a": float("nan")}, False)
+@example([1, {"a": 2.0}], [True, {"a": 2.0}], True)
+@given(every_tree(), every_tree(), st.booleans())
+def test_trees_of_one_structure_are_compared_as_any_others(a, b, equal_nan):
+    """With a predicate, which is asked about every node, there is no short way."""
+    for other in (b, lw.tree_map(lambda x: x, a), lw.tree_map(str, a)):
+        short = lw.tree_diff(a, other, equal_nan=equal_nan)
+        far = lw.tree_diff(a, other, equal_nan=equal_nan, is_leaf=lambda _: False)
+        assert [*map(str, short)] == [*map(str, far)]
+        assert [c.path for c in short] == [c.path for c in far]
+
+
+def test_equal_keys_that_are_other_objects_are_the_same_keys():
+    """Strings at sight, others by what the mapping says of them."""
+    one, other = ({"".join("ab"): {1: 2, "x": 3}} for _ in range(2))
+    assert not lw.tree_diff(one, other, is_leaf=lambda _: False)
+    assert str(lw.tree_diff({1: 2}, {True: 2})) == str(
+        lw.tree_diff({1: 2}, {True: 2}, is_leaf=lambda _: False)
+    )
+
+
 @given(every_tree())
 def test_nothing_differs_from_itself(tree):
     """A tree and a copy of it; and what is found agrees with `tree_equal`."""

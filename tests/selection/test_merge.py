@@ -54,6 +54,32 @@ def configs() -> Any:
     return st.recursive(st.just({}), extend, max_leaves=6)
 
 
+MARKED = st.recursive(
+    leaves | st.none() | st.just(lw.DELETE) | st.just(lw.MISSING),
+    lambda below: (
+        st.dictionaries(names, below, max_size=3)
+        | st.dictionaries(names, below, max_size=3).map(OrderedDict)
+        | st.lists(below, max_size=2)
+    ),
+    max_leaves=6,
+)
+
+
+def outcome(base, overlay, **words):
+    """Return what a merge gives, or what its error says."""
+    try:
+        return repr(lw.tree_merge(base, overlay, **words))
+    except lw.EditError as error:
+        return str(error)
+
+
+@given(st.dictionaries(names, MARKED), st.dictionaries(names, MARKED))
+def test_leaves_are_merged_at_once_as_with_rules(base, overlay):
+    """A rule that is for no place leaves all to the walk, place by place."""
+    rules = {"nowhere.at.all": "base"}
+    assert outcome(base, overlay) == outcome(base, overlay, rules=rules)
+
+
 WORDS = [{}, {"lists": "extend"}, {"lists": "index"}, {"conflict": "base"}]
 
 

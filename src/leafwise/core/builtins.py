@@ -71,9 +71,9 @@ def listed(keys: Sequence[Any]) -> str:
 class MappingRule(Rule):
     """What dicts of all kinds share: their children are items, matched by key."""
 
-    is_mapping = pairs_by_key = True
+    is_mapping = pairs_by_key = reads_items = True
 
-    def bare_keys(self, aux: Any) -> tuple[Any, ...]:
+    def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
         """Return the keys of the children in leaf order, without key objects."""
         raise NotImplementedError
 
@@ -125,7 +125,7 @@ class DictRule(MappingRule):
             children = order.scatter(children)
         return dict(zip(keys, children))  # noqa: B905  # the arity is that of the keys
 
-    def bare_keys(self, aux: Any) -> tuple[Any, ...]:
+    def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
         return leaf_order(aux[0], aux[1])
 
     def same_aux(self, a: Any, b: Any) -> bool:
@@ -207,7 +207,7 @@ class DefaultDictRule(MappingRule):
     def empty(self, aux: Any) -> Any:
         return defaultdict(aux[2])
 
-    def bare_keys(self, aux: Any) -> tuple[Any, ...]:
+    def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
         return leaf_order(aux[0], aux[1])
 
     def same_aux(self, a: Any, b: Any) -> bool:
@@ -278,7 +278,7 @@ class OrderedDictRule(MappingRule):
             node[key] = child
         return node
 
-    def bare_keys(self, aux: Any) -> tuple[Any, ...]:
+    def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
         keys: tuple[Any, ...] = aux
         return keys
 
@@ -348,10 +348,13 @@ def _is_hashable(key: Any) -> bool:
 class SequenceRule(Rule):
     """What lists, tuples and deques share: their children are items at positions."""
 
-    is_sequence = True
+    is_sequence = reads_items = True
 
     def keys(self, _aux: Any, arity: int) -> Sequence[Any]:
         return sequence_keys(arity)
+
+    def bare_keys(self, _aux: Any, arity: int) -> Sequence[Any]:
+        return range(arity)
 
     def items(self, node: Any) -> Any:
         return [*node]
@@ -361,12 +364,6 @@ class SequenceRule(Rule):
 
     def load_aux(self, _arity: int, state: Any) -> Any:
         require(state is None, "it must be None")
-
-    def aux_to_json(self, state: Any, _write: Any) -> Any:
-        return state
-
-    def aux_from_json(self, written: Any, _read: Any) -> Any:
-        return written
 
 
 _CONVERT = "a list and a tuple are different nodes; convert one of them"
@@ -452,9 +449,6 @@ class DequeRule(SequenceRule):
     def match_aux(self, _aux: Any, _other: Any) -> bool:
         return True
 
-    def matched_aux(self, _aux: Any, node: Any) -> Any:
-        return node.maxlen
-
     def rest(self, node: Any) -> Any:
         return node.maxlen
 
@@ -506,12 +500,6 @@ class NoneRule(Rule):
         require(
             state is None and arity == 0, "it must have neither children nor aux data"
         )
-
-    def aux_to_json(self, state: Any, _write: Any) -> Any:
-        return state
-
-    def aux_from_json(self, written: Any, _read: Any) -> Any:
-        return written
 
 
 # ------------------------------------------------------------------ Partial
@@ -687,6 +675,10 @@ class _FamilyRule(Rule):
 
     family: str
 
+    def class_of(self, aux: Any) -> type:
+        cls: type = aux[0]
+        return cls
+
     def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
         cls: Any = self.class_of(aux)
         return tuple(node) if type(node) is cls and len(node) == arity else None
@@ -770,10 +762,6 @@ class OpenNamedTupleRule(_FamilyRule):
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
         return _namedtuple_keys(aux[0], arity)
 
-    def class_of(self, aux: Any) -> type:
-        cls: type = aux[0]
-        return cls
-
     def load_aux(self, arity: int, state: Any) -> Any:
         cls, attributes = state
         _check_namedtuple(arity, cls)
@@ -801,10 +789,6 @@ class StructSequenceRule(_FamilyRule):
         named = cls.n_sequence_fields - cls.n_unnamed_fields
         names = _structseq_names(cls)[:named]
         return (*map(GetAttrKey, names), *sequence_keys(arity)[named:])
-
-    def class_of(self, aux: Any) -> type:
-        cls: type = aux[0]
-        return cls
 
     def load_aux(self, arity: int, state: Any) -> Any:
         cls, hidden = state

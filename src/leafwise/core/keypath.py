@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Sequence
-from typing import Any, SupportsIndex, overload
+from typing import Any, Final, SupportsIndex, overload
 
 from ..errors import PathError
 from ..safely import brief, clip, nearest, printed, type_name
@@ -17,7 +17,7 @@ from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
 from .registry import GLOBAL, View, view_of
 
 
-__all__ = ["KeyPath", "keystr", "parse_literal"]
+__all__ = ["KeyPath", "keystr", "parse_literal", "path_below"]
 
 
 def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") -> str:
@@ -193,6 +193,75 @@ class KeyPath(tuple[Any, ...]):
             key, start = _parse_key(text, start)
             keys.append(key)
         return cls(keys)
+
+
+_LONGEST_MADE: Final = 100
+
+
+def path_below(path: KeyPath, key: Any) -> KeyPath:
+    """Return the path to a child. Paths that are long are made when they are read."""
+    if type(path) is KeyPath and len(path) < _LONGEST_MADE:
+        return KeyPath(tuple.__add__(path, (key,)))
+    return LinkedPath(path, key)
+
+
+def _reads(name: str) -> Any:
+    """Return a method that asks the path as it was made."""
+
+    def method(self: LinkedPath, *args: Any) -> Any:
+        made = [x.made if type(x) is LinkedPath else x for x in args]
+        return getattr(self.made, name)(*made)
+
+    method.__name__ = name
+    return method
+
+
+class LinkedPath(KeyPath):
+    """A path that holds a path and one more key, until somebody reads it.
+
+    Walks over all nodes of a deep tree give one to each: made at once, they would take
+    time and memory by the square of the depth.
+    """
+
+    _above: KeyPath
+    _key: Any
+    _made: KeyPath | None
+
+    def __new__(cls, above: KeyPath, key: Any) -> LinkedPath:
+        path = tuple.__new__(cls)
+        path._above, path._key, path._made = above, key, None
+        return path
+
+    @property
+    def made(self) -> KeyPath:
+        """The path with all of its keys."""
+        if self._made is None:
+            keys: list[Any] = []
+            above: Any = self
+            while type(above) is LinkedPath and above._made is None:
+                keys.append(above._key)
+                above = above._above
+            start: Any = above._made if type(above) is LinkedPath else above
+            self._made = KeyPath((*start, *reversed(keys)))
+        return self._made
+
+    def __reduce__(self) -> Any:
+        return KeyPath, (tuple(self.made),)
+
+    def __radd__(self, other: Any) -> Any:
+        return other + self.made
+
+    def __rmul__(self, times: Any) -> Any:
+        return times * self.made
+
+
+_READERS: Final = (
+    *("__add__", "__contains__", "__eq__", "__ge__", "__getitem__", "__getnewargs__"),
+    *("__gt__", "__hash__", "__iter__", "__le__", "__len__", "__lt__", "__mul__"),
+    *("__ne__", "__repr__", "__str__", "count", "index"),
+)
+for _name in _READERS:
+    setattr(LinkedPath, _name, _reads(_name))
 
 
 def _code(key: Any, name: str) -> str:

@@ -11,14 +11,23 @@ import ast
 import enum
 import keyword
 import math
+import re
 import sys
 import unicodedata
+from collections.abc import Callable
 from typing import Any, Final
 
 from .keys import literal
 
 
-__all__ = ["NO_LITERAL", "code_of", "is_plain_name", "read_literal"]
+__all__ = [
+    "NO_LITERAL",
+    "code_of",
+    "is_plain_name",
+    "parse",
+    "read_literal",
+    "read_python",
+]
 
 NO_LITERAL: Final = (
     SyntaxError,
@@ -45,7 +54,89 @@ def read_literal(text: str) -> Any:
         >>> read_literal("(1, 'a')"), read_literal("-0j"), read_literal("-inf")
         ((1, 'a'), -0j, -inf)
     """
-    return _evaluate(ast.parse(text, mode="eval").body)
+    return _evaluate(parse(text))
+
+
+def read_python(text: str, check: Callable[[list[tuple[Any, None]]], object]) -> Any:
+    """Return what a literal of Python means, which may be a container.
+
+    Args:
+        text: The text.
+        check: Called for each dict in it, with pairs of its keys and None.
+
+    Raises:
+        Exception: One of `NO_LITERAL`: the text is not a literal; or what `check` says.
+
+    Example:
+        >>> from leafwise.core.literals import read_python
+        >>> read_python("{'a': (1, {2, 3})}", print)
+        [('a', None)]
+        {'a': (1, {2, 3})}
+    """
+    tree = parse(text.lstrip(" \t"))
+    value = ast.literal_eval(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            check([(ast.literal_eval(key), None) for key in node.keys if key])
+    return value
+
+
+_PARTS: Final = re.compile(
+    r"""(?P<prefix>\w{0,3})(?P<quote>'{3}|"{3}|['"])"""
+    r"""(?P<inside>(?:\\.|[^\\])*?)(?P=quote)"""
+    r"""|(?P<comment>\#[^\r\n]*)"""
+    r"""|(?<!\w)\d[\w.]*[ilnrst]""",  # a letter of `or`, `if`, `in`, `else`, ...
+    re.DOTALL,
+)
+"""A string with what is before it, a comment, or a number with a keyword behind it."""
+_PREFIXES: Final = ("", "u", "r", "b", "br", "rb")
+_ESCAPE: Final = re.compile(r"\\([0-7]{1,3}|.)", re.DOTALL)
+_KNOWN: Final = "\n\r\\'\"abfnrtvx01234567"
+
+
+def parse(text: str) -> ast.expr:
+    r"""Return the syntax tree of an expression, without a warning to anybody.
+
+    Python warns of `\d` in a string, and of `1or 2`. Who writes a key or a value is
+    told of a file `<unknown>` then; and where warnings are errors, the text would mean
+    something else. They cannot be switched off for one thread, so such a text is put
+    right first: a backslash that begins no escape is written twice.
+
+    Raises:
+        SyntaxError: The text is no expression, or no literal: it has an f-string, or
+            a word right before a string or right behind a number.
+        ValueError: It has a null character.
+
+    Example:
+        >>> import ast
+        >>> from leafwise.core.literals import parse
+        >>> ast.literal_eval(parse(r"['\d', '\x41']"))
+        ['\\d', 'A']
+    """
+    return ast.parse(_PARTS.sub(_put_right, text), mode="eval").body
+
+
+def _put_right(part: re.Match[str]) -> str:
+    """Return a string in which all escapes are known."""
+    if part["comment"]:
+        return part[0]
+    prefix, inside = (part["prefix"] or "").lower(), part["inside"]
+    if inside is None or prefix not in _PREFIXES:
+        raise SyntaxError("no literal")
+    if "r" in prefix or "\\" not in inside:
+        return part[0]
+    known = _KNOWN if "b" in prefix else f"{_KNOWN}NuU"
+
+    def escaped(found: re.Match[str]) -> str:
+        if found[1][0] not in known:
+            return f"\\{found[0]}"
+        if len(found[1]) == 3 and found[1] > "377":  # more than a byte
+            code = int(found[1], 8)
+            return f"\\x{code & 255:02x}" if "b" in prefix else f"\\u{code:04x}"
+        return found[0]
+
+    quote = part["quote"]
+    return f"{part['prefix']}{quote}{_ESCAPE.sub(escaped, inside)}{quote}"
 
 
 def _evaluate(node: ast.expr) -> Any:

@@ -1,7 +1,7 @@
 """How two structures match, and where they do not.
 
 Owns what can be said and built about codes without any tree: prefixes, common suffixes,
-how many leaves each leaf of a prefix covers. It works on the steps of a structure in
+which leaf of a prefix covers each leaf. It works on the steps of a structure in
 post-order with the start of each subtree beside them, so that depth costs nothing.
 
 Owns as well the `Difference` record and the texts of `StructureError`. These are made
@@ -12,6 +12,7 @@ match: they look again at what `walk` refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 from ..equality.leaves import contrast, contrast_classes, type_names
@@ -21,7 +22,7 @@ from .builtins import listed
 from .keypath import KeyPath
 from .node import Rule
 from .registry import View
-from .walk import Code, Step, iter_steps, unlink
+from .walk import Code, Step, iter_steps, same_step, unlink
 
 
 __all__ = [
@@ -31,7 +32,7 @@ __all__ = [
     "changes",
     "code_differences",
     "common_suffix",
-    "coverage",
+    "covering",
     "deeper",
     "differences",
     "is_prefix",
@@ -122,19 +123,25 @@ def _paired(a: Steps, i: int, b: Steps, j: int) -> list[tuple[int, int]] | None:
     return [(child, others[at]) for child, at in zip(ours, positions, strict=True)]
 
 
-def is_prefix(a: Code, b: Code) -> bool:
-    """Return whether a structure is a prefix of another: leaves match anything."""
-    first, second = Steps(a), Steps(b)
+def _places(first: Steps, second: Steps) -> Iterator[tuple[int, int, bool]]:
+    """Yield the places of two structures that have one path, and whether they pair.
+
+    They come from the root down and from right to left; below a pair that is none, or
+    that is of leaves, nothing more.
+    """
     stack = [(first.root, second.root)]
     while stack:
         i, j = stack.pop()
-        if first.steps[i] is None:
-            continue
         pairs = _paired(first, i, second, j)
-        if pairs is None:
-            return False
-        stack += pairs
-    return True
+        yield i, j, pairs is not None
+        stack += pairs or ()
+
+
+def is_prefix(a: Code, b: Code) -> bool:
+    """Return whether a structure is a prefix of another: leaves match anything."""
+    first, second = Steps(a), Steps(b)
+    places = _places(first, second)
+    return all(paired or first.steps[i] is None for i, _, paired in places)
 
 
 def common_suffix(a: Code, b: Code) -> Iterator[Step] | None:
@@ -143,54 +150,42 @@ def common_suffix(a: Code, b: Code) -> Iterator[Step] | None:
     Where both have a node, it is the node of the first.
     """
     first, second = Steps(a), Steps(b)
-    stack = [(first.root, second.root)]
     backwards: list[Step] = []
-    while stack:
-        i, j = stack.pop()
-        if first.steps[i] is None:
+    for i, j, paired in _places(first, second):
+        if paired:
+            backwards.append(first.steps[i])
+        elif first.steps[i] is None:
             backwards += reversed(second.subtree(j))
         elif second.steps[j] is None:
             backwards += reversed(first.subtree(i))
         else:
-            pairs = _paired(first, i, second, j)
-            if pairs is None:
-                return None
-            backwards.append(first.steps[i])
-            stack += pairs
+            return None
     return reversed(backwards)
 
 
-def coverage(prefix: Code, full: Code) -> list[int] | None:
-    """Return how many leaves of a structure each leaf of a prefix covers.
+def covering(prefix: Code, full: Code) -> list[int] | None:
+    """Return for each leaf of a structure which leaf of a prefix covers it.
 
-    None if it is no prefix, or if its nodes are not the very same ones: a prefix
-    may pair with nodes of other kinds, whose leaves stand in another order.
+    None if it is no prefix. Nodes may pair that are not the very same, see `align`.
     """
-    counts: list[int] = []
-    rest = iter_steps(full, backwards=True)
-    for step in iter_steps(prefix, backwards=True):
-        if step is None:
-            counts.append(_leaves_of_next(rest))
-        elif not _same_step(step, next(rest)):
+    first, second = Steps(prefix), Steps(full)
+    ours, theirs = (
+        [*accumulate((step is None for step in steps), initial=0)]
+        for steps in (first.steps, second.steps)
+    )
+    found = [0] * theirs[-1]
+    stack = [(first.root, second.root)]
+    while stack:
+        i, j = stack.pop()
+        if first.steps[i] is None:
+            start, end = theirs[second.starts[j]], theirs[j + 1]
+            found[start:end] = [ours[i]] * (end - start)
+            continue
+        pairs = _paired(first, i, second, j)
+        if pairs is None:
             return None
-    counts.reverse()
-    return counts
-
-
-def _same_step(step: Any, other: Any) -> bool:
-    if other is None or step[0] is not other[0] or step[1] != other[1]:
-        return False
-    return bool(step[0].same_aux(step[2], other[2]))
-
-
-def _leaves_of_next(steps: Iterator[Step]) -> int:
-    """Take one subtree off the steps of a structure, and count its leaves."""
-    subtrees, leaves = 1, 0
-    while subtrees:
-        step = next(steps)
-        subtrees += -1 if step is None else step[1] - 1
-        leaves += step is None
-    return leaves
+        stack += pairs
+    return found
 
 
 Node: TypeAlias = "tuple[Rule, int, Any]"
@@ -249,7 +244,7 @@ def differences(code: Code, tree: Any, view: View) -> list[Difference]:
         tree: What was given.
         view: The view to name the nodes of `tree` by.
     """
-    return _compare(code, tree, lambda path, node: None, view, _pair)
+    return _compare(code, tree, lambda path, node: None, view)
 
 
 def deeper(
@@ -269,7 +264,7 @@ def deeper(
         hint: What to do about it.
     """
     refuse = _refusing_nodes(view, is_leaf, hint)
-    return _compare(code, tree, refuse, view, _pair)
+    return _compare(code, tree, refuse, view)
 
 
 def changes(code: Code, tree: Any, view: View) -> list[Difference]:
@@ -279,7 +274,7 @@ def changes(code: Code, tree: Any, view: View) -> list[Difference]:
     it may be joined from structures of more than one registry.
     """
     refuse = _refusing_nodes(view, lambda path, node: False, "")
-    return _compare(code, tree, refuse, view, _match_equal)
+    return _compare(code, tree, refuse, view, exact=True)
 
 
 def _refusing_nodes(
@@ -293,16 +288,17 @@ def _refusing_nodes(
     return refuse
 
 
-def _pair(rule: Rule, arity: int, aux: Any, node: Any) -> Sequence[Any] | None:
-    return rule.match(aux, arity, node)
-
-
-def _match_equal(rule: Rule, arity: int, aux: Any, node: Any) -> Sequence[Any] | None:
-    """Return the children of a node, None if it does not flatten to this entry."""
+def _match(
+    rule: Rule, arity: int, aux: Any, node: Any, *, exact: bool
+) -> Sequence[Any] | None:
+    """Return the children of a node that matches, or that is the same if `exact`."""
     children = rule.match(aux, arity, node)
-    if children is None or type(node) is not rule.class_of(aux):
-        return None
-    return children if rule.same_aux(aux, rule.flatten(node)[1]) else None
+    if children is None or not exact:
+        return children
+    is_same = type(node) is rule.class_of(aux) and rule.same_aux(
+        aux, rule.flatten(node)[1]
+    )
+    return children if is_same else None
 
 
 def _compare(
@@ -310,7 +306,8 @@ def _compare(
     tree: Any,
     at_leaf: Callable[[KeyPath, Any], Difference | None],
     view: View,
-    pair: Callable[[Rule, int, Any, Any], Sequence[Any] | None],
+    *,
+    exact: bool = False,
 ) -> list[Difference]:
     found: list[Difference] = []
     stack: list[tuple[Any, Any]] = [((), tree)]
@@ -321,7 +318,7 @@ def _compare(
                 found += filter(None, (at_leaf(_path(slot), node),))
             continue
         rule, arity, aux = step
-        children = None if node is _SKIP else pair(rule, arity, aux, node)
+        children = None if node is _SKIP else _match(*step, node, exact=exact)
         if children is not None:
             keys = rule.keys(aux, arity)
             stack += [
@@ -336,33 +333,22 @@ def _compare(
 
 def code_differences(a: Code, b: Code) -> list[Difference]:
     """Return where two structures differ, none if they are equal."""
-    return _compare_codes(a, b, _unequal, between_leaves=True)
+    return _compare_codes(a, b, exact=True)
 
 
 def suffix_clashes(a: Code, b: Code) -> list[Difference]:
     """Return where both structures have nodes that do not pair."""
-    return _compare_codes(a, b, _unpaired, between_leaves=False)
+    return _compare_codes(a, b, exact=False)
 
 
-Paired: TypeAlias = "Callable[[Any, Any], Sequence[int] | None]"
+def _compare_codes(a: Code, b: Code, *, exact: bool) -> list[Difference]:
+    """Compare two structures node by node.
 
-
-def _unequal(first: Any, second: Any) -> Sequence[int] | None:
-    rule, arity, aux = first
-    other, other_arity, other_aux = second
-    if rule is not other or arity != other_arity or not rule.same_aux(aux, other_aux):
-        return None
-    return align(*first, *second)
-
-
-def _unpaired(first: Any, second: Any) -> Sequence[int] | None:
-    return align(*first, *second)
-
-
-def _compare_codes(
-    a: Code, b: Code, pair: Paired, *, between_leaves: bool
-) -> list[Difference]:
-    """Compare two structures node by node; a leaf against a node may count or not."""
+    Args:
+        a, b: The structures.
+        exact: Whether nodes have to be the same, not only to pair, and a leaf differs
+            from a node.
+    """
     first, second = Steps(a), Steps(b)
     found: list[Difference] = []
     stack: list[tuple[Any, int, int]] = [((), first.root, second.root)]
@@ -370,10 +356,10 @@ def _compare_codes(
         slot, i, j = stack.pop()
         one, other = first.steps[i], second.steps[j]
         if one is None or other is None:
-            if between_leaves and one is not other:
+            if exact and one is not other:
                 found.append(Difference(_path(slot), _say(one), _say(other)))
             continue
-        places = pair(one, other)
+        places = None if exact and not same_step(one, other) else align(*one, *other)
         if places is None:
             found.append(Difference(_path(slot), *_told_apart(one, other)))
             continue
@@ -388,10 +374,11 @@ def _compare_codes(
 
 
 def _say(step: Step) -> str:
+    """Return in words what a structure has at a place."""
     if step is None:
         return "a leaf"
     rule, arity, aux = step
-    return describe_node(rule, arity, aux)
+    return rule.describe(aux, arity)
 
 
 def _path(slot: Any) -> KeyPath:
@@ -401,7 +388,7 @@ def _path(slot: Any) -> KeyPath:
 def _difference(
     path: KeyPath, rule: Rule, arity: int, aux: Any, node: Any, view: View
 ) -> Difference:
-    expected = describe_node(rule, arity, aux)
+    expected = rule.describe(aux, arity)
     actual = describe(node, view)
     one, other = (rule, arity, aux), step_of(node, view)
     missing, extra = ([], []) if other is None else _key_changes(one, other)
@@ -436,7 +423,7 @@ def _changes(missing: list[Any], extra: list[Any]) -> str:
 
 def _told_apart(one: Node, other: Node) -> tuple[str, str]:
     """Describe two nodes that differ, with what tells them apart if need be."""
-    expected, actual = describe_node(*one), describe_node(*other)
+    expected, actual = _say(one), _say(other)
     if expected != actual:
         return expected, actual
     said = _contrast(one, other)
@@ -494,12 +481,7 @@ def describe(node: Any, view: View) -> str:
     step = step_of(node, view)
     if step is None:
         return f"a {class_name(type(node))} that cannot be flattened"
-    return describe_node(*step)
-
-
-def describe_node(rule: Rule, arity: int, aux: Any) -> str:
-    """Return a description of a node of a structure."""
-    return rule.describe(aux, arity)
+    return _say(step)
 
 
 def _hint(rule: Rule, node: Any, view: View) -> str:

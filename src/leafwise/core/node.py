@@ -71,6 +71,8 @@ class Rule:
             other items.
         is_fixed: Whether edits and diffs take the number of items as given all the
             same, as that of a tuple.
+        reads_items: Whether `node[key.entry]` is the item at a key, of those that
+            `is_mapping` or `is_sequence` speak of; if so, `bare_keys` are known.
         pairs_by_key: Whether a node matches dicts of all kinds with the same keys.
         adapt: Makes the rule of a subclass, when registered with `inherit`, or None to
             make its instances leaves.
@@ -96,6 +98,7 @@ class Rule:
     is_mapping: bool = False
     is_sequence: bool = False
     is_fixed: bool = False
+    reads_items: bool = False
     pairs_by_key: bool = False
     adapt: Callable[[type], Rule | None] | None = None
     unflatten_into: Any = None
@@ -128,6 +131,10 @@ class Rule:
         """Return a key for each child; by default they have no names."""
         return tuple(map(FlattenedIndexKey, range(arity)))
 
+    def bare_keys(self, aux: Any, arity: int, /) -> Sequence[Any]:
+        """Return the entries of the keys, without key objects."""
+        return [key.entry for key in self.keys(aux, arity)]
+
     def class_of(self, aux: Any, /) -> type:
         """Return the class of a node, which is its own where classes share a rule."""
         return self.cls
@@ -154,10 +161,6 @@ class Rule:
     def match_aux(self, aux: Any, other: Any, /) -> bool:
         """Return whether nodes of two aux data match, as `match` does."""
         return self.same_aux(aux, other)
-
-    def matched_aux(self, aux: Any, node: Any, /) -> Any:
-        """Return the aux data of a node that matches one with this aux data."""
-        return aux
 
     def same_aux(self, a: Any, b: Any, /) -> bool:
         """Return whether two pieces of aux data are the same. Never raises."""

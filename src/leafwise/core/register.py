@@ -394,15 +394,6 @@ C = TypeVar("C", bound=type)
 KeyedFlatten = Callable[[Any], "tuple[Iterable[tuple[Any, Any]], Any]"]
 
 
-def _given(make: Callable[..., Rule], namespace: str, where: str) -> dict[str, Any]:
-    """Return what a rule knows of its registration, and how subclasses follow."""
-    return {
-        "namespace": namespace,
-        "where": where,
-        "adapt": lambda cls: make(where, cls),
-    }
-
-
 def register_pytree_node(
     cls: C,
     flatten: FlattenFunc,
@@ -461,21 +452,12 @@ def register_pytree_node(
     if flatten_with_keys is not None:
         check_callable(flatten_with_keys, "the flatten_with_keys function", cls)
 
-    def make(where: str, of: type = cls) -> Rule:
-        given = _given(make, namespace, where)
+    def make(of: type, **given: Any) -> Rule:
         if flatten_with_keys is not None:
             return KeyedRule(of, flatten_with_keys, unflatten, **given)
         return FunctionRule(of, flatten, unflatten, **given)
 
-    install(
-        cls,
-        make,
-        namespace=namespace,
-        inherit=inherit,
-        exist_ok=exist_ok,
-        bridge=bridge,
-    )
-    return cls
+    return install(cls, make, namespace, inherit, exist_ok, bridge)
 
 
 def register_pytree_with_keys(
@@ -632,40 +614,25 @@ def register_pytree_with_keys_class(
     return _by_protocol(cls, (_KEYED,), namespace, inherit, exist_ok, bridge)
 
 
-def _by_protocol(
-    cls: Any,
-    protocols: Sequence[tuple[str, str]],
-    namespace: str,
-    inherit: bool,
-    exist_ok: bool,
-    bridge: bool,
-) -> Any:
-    """Register a class by the first protocol that it has, or return a decorator."""
+def _by_protocol(cls: Any, protocols: Sequence[tuple[str, str]], *how: Any) -> Any:
+    """Register a class by the first protocol that it has, or return a decorator.
+
+    Args:
+        cls: The class, None for a decorator.
+        protocols: Names of the methods that flatten and unflatten.
+        *how: What `install` takes beside a class and its rule.
+    """
     if cls is None:
-        return lambda cls: _by_protocol(
-            cls, protocols, namespace, inherit, exist_ok, bridge
-        )
+        return lambda cls: _by_protocol(cls, protocols, *how)
     check_class(cls)
     flatten_name, unflatten_name = _find_protocol(cls, protocols)
     kind = KeyedRule if protocols == (_KEYED,) else FunctionRule
 
-    def make(where: str, of: Any = cls) -> Rule:
-        return kind(
-            of,
-            lambda node: getattr(node, flatten_name)(),
-            getattr(of, unflatten_name),
-            **_given(make, namespace, where),
-        )
+    def make(of: Any, **given: Any) -> Rule:
+        unflatten = getattr(of, unflatten_name)
+        return kind(of, lambda node: getattr(node, flatten_name)(), unflatten, **given)
 
-    install(
-        cls,
-        make,
-        namespace=namespace,
-        inherit=inherit,
-        exist_ok=exist_ok,
-        bridge=bridge,
-    )
-    return cls
+    return install(cls, make, *how)
 
 
 def _find_protocol(cls: type, protocols: Sequence[tuple[str, str]]) -> tuple[str, str]:
@@ -714,19 +681,7 @@ def register_static(
         >>> lw.tree_flatten([Name("relu"), 1])
         ([1], PyTreeDef([CustomNode(Name[relu], []), *]))
     """
-
-    def make(where: str, of: type = cls) -> Rule:
-        return StaticRule(of, **_given(make, namespace, where))
-
-    install(
-        cls,
-        make,
-        namespace=namespace,
-        inherit=inherit,
-        exist_ok=exist_ok,
-        bridge=bridge,
-    )
-    return cls
+    return install(cls, StaticRule, namespace, inherit, exist_ok, bridge)
 
 
 def register_leaf(
@@ -763,7 +718,4 @@ def register_leaf(
         >>> lw.tree_leaves([Color(1, 2), 3])
         [Color(red=1, blue=2), 3]
     """
-    install(
-        cls, lambda where: None, namespace=namespace, inherit=inherit, exist_ok=exist_ok
-    )
-    return cls
+    return install(cls, lambda cls, **given: None, namespace, inherit, exist_ok)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from _weakref import ref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from ..errors import NamespaceError, RegistryError
@@ -50,6 +50,7 @@ __all__ = [
 # -------------------------------------------------------------------------------- views
 
 
+C = TypeVar("C", bound=type)
 DictOrder = Literal["sorted", "insertion"]
 GLOBAL: Final = ""
 _MAX_SEEN = 4096
@@ -551,32 +552,42 @@ def check_callable(function: object, what: str, cls: type) -> None:
 
 
 def install(
-    cls: type,
-    make: Callable[[str], Rule | None],
-    *,
-    namespace: str,
-    inherit: bool,
-    exist_ok: bool,
+    cls: C,
+    make: Callable[..., Rule | None],
+    namespace: str = GLOBAL,
+    inherit: bool = False,
+    exist_ok: bool = False,
     bridge: bool = False,
-) -> None:
+    where: str = "",
+) -> C:
     """Register a class: build its rule, check for a duplicate, swap the snapshot.
 
     Args:
         cls: The class.
-        make: Takes the place of registration as `file:line`, returns the rule,
+        make: Takes the class or a subclass that follows, and as keywords what a rule
+            knows of its registration: `namespace`, `where`, `adapt`. Returns the rule,
             or None to make the class a leaf.
         namespace: Where to register; `""` is the global registry.
         inherit: Whether subclasses without a rule of their own follow.
         exist_ok: Whether to replace a registration of this class, or of the
             class that had its qualified name before.
         bridge: Whether other frameworks are to know the class.
+        where: What rules say about the place of registration, if not that of the call.
+
+    Returns:
+        The class.
 
     Raises:
         RegistryError: A duplicate, or something that cannot be registered.
     """
     check_class(cls)
     check_namespace(namespace)
-    rule = make(caller())
+    where = where or caller()
+
+    def rule_of(cls: type) -> Rule | None:
+        return make(cls, namespace=namespace, where=where, adapt=rule_of)
+
+    rule = rule_of(cls)
 
     def add(layer: Layer | None) -> Layer:
         layer = layer or EMPTY
@@ -595,14 +606,18 @@ def install(
     _change(namespace, add)
     if bridge and namespace == GLOBAL:
         announced.tell(cls)
+    return cls
+
+
+def _scope(namespace: str) -> str:
+    return f"namespace {shown(namespace)}" if namespace else "the global registry"
 
 
 def _duplicate(cls: type, rule: Rule | None, namespace: str) -> str:
-    scope = f"namespace {shown(namespace)}" if namespace else "the global registry"
     origin = f" at {rule.where}" if rule is not None else " as a leaf"
     return (
-        f"{class_name(cls)} is registered in {scope} already{origin}; pass "
-        "exist_ok=True to replace that registration"
+        f"{class_name(cls)} is registered in {_scope(namespace)} already{origin}; "
+        "pass exist_ok=True to replace that registration"
     )
 
 
@@ -669,9 +684,7 @@ def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
     def drop(layer: Layer | None) -> Layer:
         layer = layer or EMPTY
         if cls not in layer.rules:
-            scope = (
-                f"namespace {shown(namespace)}" if namespace else "the global registry"
-            )
+            scope = _scope(namespace)
             raise RegistryError(f"{class_name(cls)} is not registered in {scope}")
         rules = {known: rule for known, rule in layer.rules.items() if known is not cls}
         inherited = layer.inherited - {cls}

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any, Final, TypeAlias
 
 from ..errors import NamespaceError, PathError, RegistryError, TreeDefError
@@ -229,7 +230,7 @@ def _json_of(value: Any) -> str:
 
 def _write_entry(run: int, name: Any, arity: int, aux: Any, *, rule: Rule) -> list[Any]:
     if isinstance(name, str):
-        return [run, name, arity, rule.aux_to_json(aux, _Write)]
+        return [run, name, arity, rule.aux_to_json(aux, _WRITE)]
     cls, namespace = name
     return [run, [_class_name(cls), namespace], arity, _write_custom(rule, aux)]
 
@@ -265,6 +266,13 @@ def _check_found_again(rule: Rule, name: Any) -> None:
 
 
 def _write_key(key: Any) -> str:
+    """Return the text of a dict key, see `_exact_text`."""
+    return _exact_text(key, literal, parse_literal, "dict key")
+
+
+def _exact_text(
+    key: Any, write: Callable[[Any], str], read: Callable[[str], Any], what: str
+) -> str:
     """Return the text of a key, if that is read back as the very same key.
 
     NaN is refused, which is not equal to the NaN that is read back.
@@ -274,13 +282,13 @@ def _write_key(key: Any) -> str:
     """
     text = ""
     try:
-        text = literal(key)
-        again = parse_literal(text)
-        is_same = _are_alike(again, key) and literal(again) == text and again == key
+        text = write(key)
+        again = read(text)
+        is_same = _are_alike(again, key) and write(again) == text and again == key
     except Exception:  # of the key's own, from its `repr`
         is_same = False
     if not is_same:
-        raise TreeDefError(f"the dict key {clip(key)} cannot be written as JSON text")
+        raise TreeDefError(f"the {what} {clip(key)} cannot be written as JSON text")
     return text
 
 
@@ -311,26 +319,6 @@ def _object_name(value: Any) -> str | None:
     return name
 
 
-class _Write:
-    """What rules write aux data with; see `Rule.aux_to_json`."""
-
-    @staticmethod
-    def key(key: Any) -> str:
-        return _write_key(key)
-
-    @staticmethod
-    def named(value: Any) -> str | None:
-        return _object_name(value)
-
-    @staticmethod
-    def value(value: Any) -> Any:
-        return write_value(value)
-
-    @staticmethod
-    def codec(rule: Rule) -> Codec | None:
-        return codec_of(rule)
-
-
 def codec_of(rule: Rule) -> Codec | None:
     """Return the two functions that a class was registered with, or its own."""
     return _codecs.get((rule.cls, rule.namespace), rule.codec)
@@ -338,7 +326,7 @@ def codec_of(rule: Rule) -> Codec | None:
 
 def _write_custom(rule: Rule, aux: Any) -> Any:
     try:
-        return rule.aux_to_json(aux, _Write)
+        return rule.aux_to_json(aux, _WRITE)
     except TreeDefError as error:
         raise TreeDefError(
             f"the aux data of {class_name(rule.cls)} cannot be written as JSON: "
@@ -349,22 +337,9 @@ def _write_custom(rule: Rule, aux: Any) -> Any:
 _IN_HEX: Final = "x"
 
 
-def _write_key_object(key: Any) -> str:
-    """Return the text of a key object, if an equal one is read back.
-
-    Raises:
-        TreeDefError: It has no such text.
-    """
-    text = ""
-    try:
-        text = str(key)
-        (again,) = KeyPath.parse(text)
-        is_same = type(again) is type(key) and again == key
-    except Exception:  # of the key's own, from its `repr`
-        is_same = False
-    if not is_same:
-        raise TreeDefError(f"the key {clip(key)} cannot be written as JSON text")
-    return text
+def _read_key_object(text: str) -> Any:
+    (key,) = KeyPath.parse(text)
+    return key
 
 
 def write_value(value: Any, depth: int = 0) -> Any:
@@ -391,7 +366,7 @@ def write_value(value: Any, depth: int = 0) -> Any:
     if cls is DictKey:
         return ["dict key", _write_key(value.key)]
     if cls in (SequenceKey, GetAttrKey, FlattenedIndexKey):
-        return ["key", _write_key_object(value)]
+        return ["key", _exact_text(value, str, _read_key_object, "key")]
     if isinstance(value, type):
         return ["class", _object_name(value)]
     try:
@@ -400,6 +375,12 @@ def write_value(value: Any, depth: int = 0) -> Any:
         raise TreeDefError(
             f"{clip(value)} ({class_name(cls)}) cannot be written as text"
         ) from None
+
+
+_WRITE: Final = SimpleNamespace(
+    key=_write_key, named=_object_name, value=write_value, codec=codec_of
+)
+"""What rules write aux data with; see `Rule.aux_to_json`."""
 
 
 # --------------------------------------------------------------------- reading
@@ -439,44 +420,28 @@ def _read_state(data: Any) -> tuple[Any, ...]:
 def _read_entry(run: Any, name: Any, arity: Any, aux: Any) -> tuple[Any, ...]:
     if type(name) is str:
         found = BY_NAME.get(name)  # `load` refuses a name that stands for nothing
-        return run, name, arity, found and found.aux_from_json(aux, _Read)
+        return run, name, arity, found and found.aux_from_json(aux, _READ)
     class_name, namespace = name
     cls = registered_class(*_split(class_name), namespace)
     rule = view_of(namespace).resolve(cls)
-    return run, (cls, namespace), arity, rule and rule.aux_from_json(aux, _Read)
+    return run, (cls, namespace), arity, rule and rule.aux_from_json(aux, _READ)
 
 
-class _Read:
-    """What rules read aux data with; see `Rule.aux_from_json`."""
+def _decode(rule: Rule, written: Any) -> Any:
+    """Read what a codec wrote.
 
-    @staticmethod
-    def key(text: str) -> Any:
-        return parse_literal(text)
-
-    @staticmethod
-    def named(name: Any) -> Any:
-        return _find_named(name)
-
-    @staticmethod
-    def value(value: Any) -> Any:
-        return read_value(value)
-
-    @staticmethod
-    def decoded(rule: Rule, written: Any) -> Any:
-        """Read what a codec wrote.
-
-        Raises:
-            TreeDefError: There is no codec, or it cannot read this.
-        """
-        codec, name = codec_of(rule), class_name(rule.cls)
-        if not codec:
-            raise TreeDefError(f"no codec is registered for {name}")
-        try:
-            return codec[1](written)
-        except Exception as error:
-            raise TreeDefError(
-                f"the codec of {name} cannot read {clip(written)}"
-            ) from error
+    Raises:
+        TreeDefError: There is no codec, or it cannot read this.
+    """
+    codec, name = codec_of(rule), class_name(rule.cls)
+    if not codec:
+        raise TreeDefError(f"no codec is registered for {name}")
+    try:
+        return codec[1](written)
+    except Exception as error:
+        raise TreeDefError(
+            f"the codec of {name} cannot read {clip(written)}"
+        ) from error
 
 
 def read_value(value: Any) -> Any:
@@ -502,8 +467,7 @@ def read_value(value: Any) -> Any:
     if kind == "dict key":
         return DictKey(parse_literal(item))
     if kind == "key":
-        (key,) = KeyPath.parse(item)
-        return key
+        return _read_key_object(item)
     if kind == "class":
         return _find_named(item)
     raise TreeDefError(f"malformed text of a treedef: a value of kind {clip(kind)}")
@@ -526,3 +490,9 @@ def _find_named(name: Any) -> Any:
 
 def _find_object(name: Any) -> Any:
     return named_object(*_split(name))
+
+
+_READ: Final = SimpleNamespace(
+    key=parse_literal, named=_find_named, value=read_value, decoded=_decode
+)
+"""What rules read aux data with; see `Rule.aux_from_json`."""

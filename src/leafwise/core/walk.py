@@ -58,6 +58,7 @@ __all__ = [
     "pack",
     "rebuild",
     "reference",
+    "same_step",
     "unlink",
 ]
 
@@ -119,9 +120,7 @@ def rebuild(code: Code, leaves: list[Any]) -> Any:
 # --------------------------------------------------------------- flatten_up_to
 
 
-def flatten_up_to(
-    code: Code, tree: Any, nodes: list[Any] | None = None
-) -> list[Any] | None:
+def flatten_up_to(code: Code, tree: Any) -> list[Any] | None:
     """Return what stands in a tree at each leaf of a code, None if it differs.
 
     The tree must have the structure of the code and may go deeper. Dicts of
@@ -130,8 +129,6 @@ def flatten_up_to(
     Args:
         code: The code.
         tree: The tree.
-        nodes: Where to put the nodes of the tree that were met, from the last
-            entry of the code to the first.
     """
     stack = [tree]
     found: list[Any] = []
@@ -140,8 +137,6 @@ def flatten_up_to(
         children = rule.match(aux, arity, node)
         if children is None:
             return None
-        if nodes is not None:
-            nodes.append(node)
         stack += children
         if run:
             found += stack[: -run - 1 : -1]
@@ -623,13 +618,14 @@ def coverage(prefix: Code, full: Code) -> list[int] | None:
     for step in iter_steps(prefix, backwards=True):
         if step is None:
             counts.append(_leaves_of_next(rest))
-        elif not _same_step(step, next(rest)):
+        elif not same_step(step, next(rest)):
             return None
     counts.reverse()
     return counts
 
 
-def _same_step(step: Any, other: Any) -> bool:
+def same_step(step: Any, other: Any) -> bool:
+    """Return whether two steps are the very same node."""
     if other is None or step[0] is not other[0] or step[1] != other[1]:
         return False
     return bool(step[0].same_aux(step[2], other[2]))
@@ -658,7 +654,7 @@ class Runner:
             so its None says that the tree does not have the structure.
         paths: Takes a treedef, returns the key paths of its leaves.
         covers: Takes a treedef and one that it may be a prefix of, returns what
-            `algebra.coverage` says.
+            `coverage` says.
     """
 
     __slots__ = ("covers", "flatten_up_to", "paths", "unflatten")

@@ -34,6 +34,7 @@ __all__ = [
     "is_traced",
     "library_of",
     "parts_of",
+    "same_arrays_at_sight",
     "says_equal",
     "traced_agreement",
 ]
@@ -160,7 +161,7 @@ def compare_arrays(a: Any, b: Any, asked: Asked) -> bool | Pairs:
     Raises:
         Undecided: Their elements cannot be read.
     """
-    if type(a) is type(b) and type(a).__module__ == "numpy" and _all_equal(a, b):
+    if type(a) is type(b) and same_arrays_at_sight(a, b):
         return True
     libraries = library_of(a), library_of(b)
     if not _same_form(a, b, libraries):
@@ -181,11 +182,16 @@ def compare_arrays(a: Any, b: Any, asked: Asked) -> bool | Pairs:
         raise Undecided(f"their elements cannot be compared ({why})") from error
 
 
-def _all_equal(a: Any, b: Any) -> bool:
-    """Return whether two arrays of numpy are the same at first sight."""
-    if a.shape != b.shape or a.dtype != b.dtype or a.dtype.kind not in "biufSUmM":
-        return False
-    return bool(_everywhere(a == b))
+def same_arrays_at_sight(a: Any, b: Any) -> bool:
+    """Return whether two arrays of one class of numpy are equal everywhere."""
+    dtype = a.dtype
+    return (
+        type(a).__module__ == "numpy"
+        and dtype.kind in "biufSUmM"
+        and a.shape == b.shape
+        and (dtype is b.dtype or dtype == b.dtype)
+        and bool((a == b).all())
+    )
 
 
 def _is_readable(value: Any) -> bool:

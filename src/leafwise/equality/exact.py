@@ -1,4 +1,4 @@
-"""Comparing, hashing and printing aux data without ever failing.
+"""The exact notion of "the same": that of structure, of aux data and static fields.
 
 Aux data is whatever a flatten function put beside the children, so it may hold
 arrays, NaN, closures, or objects whose `==` raises. Owns the one meaning of
@@ -7,12 +7,19 @@ answer is that of `==`; arrays are the same when shape, dtype and content are,
 partials when their parts are; an `==` that raises or returns anything but a bool
 means different. The hash agrees with it. Leaves are compared by another notion, that
 of `leaves`: more can be asked there, and there may be no answer.
+
+Static fields of objects ask for `typed`: values of two types are different then, though
+they are equal, and so are containers and dict keys of them; NaN is the same as another
+NaN. What was traced or compiled with `1` is never taken for what `True` gives, and not
+made again for each NaN.
 """
 
 from __future__ import annotations
 
+import enum
 import functools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 
 __all__ = [
@@ -23,35 +30,75 @@ __all__ = [
     "same",
 ]
 
-_IMMEDIATE = frozenset({bool, bytes, complex, float, int, str, type(None)})
+_IMMEDIATE: Final = frozenset({bool, bytes, complex, float, int, str, type(None)})
+_HASHING: Final = frozenset({dict, frozenset, set})
 
 
-def same(a: Any, b: Any) -> bool:
-    """Return whether two pieces of aux data are the same. Never raises."""
+def same(a: Any, b: Any, *, typed: bool = False) -> bool:
+    """Return whether two values are exactly the same. Never raises.
+
+    Args:
+        a, b: The values.
+        typed: Whether values of two types differ, wherever they are, and NaN is the
+            same as NaN.
+
+    Example:
+        >>> from leafwise.equality.exact import same
+        >>> same([1], [True]), same([1], [True], typed=True)
+        (True, False)
+        >>> nan = float("nan"), float("nan")
+        >>> same(*nan), same(*nan, typed=True)
+        (False, True)
+    """
     if a is b:
         return True
     try:
-        return _same(a, b)
+        return _same_typed(a, b) if typed else _same(a, b)
     except Exception:
         return False
 
 
-def _same(a: Any, b: Any) -> bool:
-    if a is b:
-        return True
-    cls = type(a)
-    if cls is type(b):
+def _comparison(typed: bool) -> Callable[[Any, Any], bool]:
+    """Return a function that compares what is inside by itself."""
+
+    def compare(a: Any, b: Any) -> bool:
+        if a is b:
+            return True
+        cls = type(a)
+        if cls is not type(b):
+            return not typed and (a == b) is True
         if cls in _IMMEDIATE:
-            return bool(a == b)
+            return bool(a == b) or (typed and _are_nan(a, b))
         if cls is tuple or cls is list:
-            return len(a) == len(b) and all(map(_same, a, b))
+            return len(a) == len(b) and all(map(compare, a, b))
+        if typed and cls in _HASHING and _typed_keys(a) != _typed_keys(b):
+            return False
         if cls is dict:
-            return a.keys() == b.keys() and all(_same(v, b[k]) for k, v in a.items())
+            return a.keys() == b.keys() and all(compare(v, b[k]) for k, v in a.items())
         if is_partial(a):
-            return _same(partial_parts(a), partial_parts(b))
+            return compare(partial_parts(a), partial_parts(b))
         if is_array_like(a):
             return _same_array(a, b)
-    return (a == b) is True
+        return (a == b) is True
+
+    return compare
+
+
+_same: Final = _comparison(typed=False)
+_same_typed: Final = _comparison(typed=True)
+
+
+def _are_nan(a: Any, b: Any) -> bool:
+    """Return whether numbers of one type that are not equal differ by NaN alone."""
+    if type(a) is complex:
+        parts = (a.real, b.real), (a.imag, b.imag)
+        return all(x == y or _are_nan(x, y) for x, y in parts)
+    return bool(a != a and b != b)
+
+
+def _typed_keys(values: Any) -> set[tuple[type, Any]]:
+    """Return the keys of a dict or the items of a set, with their types."""
+    return {(type(key), key) for key in values}
 
 
 def _same_array(a: Any, b: Any) -> bool:
@@ -78,14 +125,14 @@ def is_array_like(value: Any) -> bool:
     return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
-def digest(aux: Any) -> int:
+def digest(value: Any, *, typed: bool = False) -> int:
     """Return a hash that agrees with `same`. Never raises.
 
     What cannot be hashed counts by its type or its length only: a weak hash is
     right, a hash that disagrees with equality is not.
     """
     try:
-        return _digest(aux)
+        return _typed_digest(value) if typed else _digest(value)
     except Exception:
         return 0
 
@@ -108,3 +155,16 @@ def _digest(aux: Any) -> int:
         return hash(aux)
     except Exception:
         return 0
+
+
+def _typed_digest(value: Any) -> int:
+    cls = type(value)
+    if cls is tuple or cls is list:
+        return hash((cls, *map(_typed_digest, value)))
+    if cls in _HASHING:
+        return hash((cls, len(value)))
+    if cls is float or cls is complex:
+        return hash((cls, value)) if value == value else hash(cls)
+    if isinstance(value, enum.Enum) or is_partial(value):
+        return hash(cls)
+    return hash((cls, _digest(value)))

@@ -22,7 +22,7 @@ import enum
 import functools
 import math
 from collections import OrderedDict, UserList, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from operator import and_
 from types import MappingProxyType, SimpleNamespace
@@ -43,6 +43,7 @@ from .content import (
     is_traced,
     library_of,
     parts_of,
+    same_arrays_at_sight,
     says_equal,
     traced_agreement,
 )
@@ -56,11 +57,14 @@ __all__ = [
     "cannot_compare",
     "contrast",
     "contrast_classes",
+    "equal_at_sight",
+    "same_at_sight",
     "type_names",
 ]
 
 _EXACT: Final = frozenset({bool, bytes, str, type(None)})
 _QUICK: Final = _EXACT | {float, int}
+"""Types whose values `==` compares at once; of floats, it does not know NaN."""
 
 
 class Values:
@@ -91,7 +95,8 @@ class Values:
         equal_nan: bool = True,
         traces: bool = False,
     ) -> None:
-        self.asked = Asked(typematch, rtol, atol, equal_nan)
+        is_plain = rtol == 0.0 == atol and equal_nan is True and typematch is False
+        self.asked = _PLAIN if is_plain else Asked(typematch, rtol, atol, equal_nan)
         self.equal_nan = self.asked.equal_nan
         self.numeric = not self.asked.tolerant  # whether `==` decides about ints
         self.sorts: dict[type, int] = {}
@@ -110,8 +115,14 @@ class Values:
         cls = type(a)
         if cls is type(b):
             if cls in _EXACT or (cls is int and self.numeric):
-                return bool(a == b)
-            if cls is float and a == b:
+                equal: bool = a == b
+                return equal
+            if cls is float:
+                if a == b:
+                    return True
+                if self.numeric:
+                    return self.equal_nan and a != a and b != b
+            elif self.sorts.get(cls) == _ARRAYS and same_arrays_at_sight(a, b):
                 return True
         return self._same(a, b)
 
@@ -202,6 +213,31 @@ class Values:
                 ) from error
         self.traced.append(condition)
         return True
+
+
+_PLAIN: Final = Asked(False, 0.0, 0.0, True)
+
+
+def same_at_sight(ours: Sequence[Any], others: Sequence[Any]) -> bool | None:
+    """Return whether as many values are the same, None if only `Values` can tell.
+
+    By what `Values` compares if nothing else is asked.
+    """
+    for a, b in zip(ours, others, strict=True):
+        if a is b:
+            continue
+        cls = type(a)
+        if cls is not type(b) or cls not in _QUICK:
+            return None
+        if a != b and (cls is not float or a == a or b == b):
+            return False
+    return True
+
+
+def equal_at_sight(a: Any, b: Any) -> bool:
+    """Return whether two values are of one builtin type and equal, so not NaN."""
+    cls = type(a)
+    return cls is type(b) and cls in _QUICK and bool(a == b)
 
 
 def alike(a: Any, b: Any, *, typematch: bool = False) -> bool:
@@ -342,9 +378,9 @@ def _close(a: Any, b: Any, asked: Asked) -> bool:
 
 def _by_parts(a: Any, b: Any) -> bool | Pairs | None:
     """Compare two values by what they are made of; None if that is not known."""
-    compare = _CONTAINERS.get(type(a).__eq__)
-    if compare is not None and compare is _CONTAINERS.get(type(b).__eq__):
-        return compare(a, b)
+    known = _CONTAINERS.get(type(a).__eq__)
+    if known is not None and known == _CONTAINERS.get(type(b).__eq__):
+        return known[1](a, b)
     if type(a) is not type(b):
         return None
     names = _field_names(type(a))
@@ -357,18 +393,6 @@ def _by_parts(a: Any, b: Any) -> bool | Pairs | None:
 
 def _sequences(a: Any, b: Any) -> bool | Pairs:
     return len(a) == len(b) and [*zip(a, b, strict=True)]
-
-
-def _lists(a: Any, b: Any) -> bool | Pairs:
-    return _sequences(a, b)
-
-
-def _tuples(a: Any, b: Any) -> bool | Pairs:
-    return _sequences(a, b)
-
-
-def _deques(a: Any, b: Any) -> bool | Pairs:
-    return _sequences(a, b)
 
 
 def _mappings(a: Any, b: Any) -> bool | Pairs:
@@ -398,21 +422,21 @@ def _namespaces(a: Any, b: Any) -> bool | Pairs:
     return _mappings(vars(a), vars(b))
 
 
-_CONTAINERS: Final[dict[Any, Callable[[Any, Any], bool | Pairs]]] = {
-    list.__eq__: _lists,
-    UserList.__eq__: _lists,
-    tuple.__eq__: _tuples,
-    deque.__eq__: _deques,
-    dict.__eq__: _mappings,
-    OrderedDict.__eq__: _mappings,
-    Mapping.__eq__: _mappings,
-    MappingProxyType.__eq__: _mappings,
-    set.__eq__: _sets,
-    frozenset.__eq__: _sets,
-    AbstractSet.__eq__: _sets,
-    SimpleNamespace.__eq__: _namespaces,
+_CONTAINERS: Final[dict[Any, tuple[type, Callable[[Any, Any], bool | Pairs]]]] = {
+    list.__eq__: (list, _sequences),
+    UserList.__eq__: (list, _sequences),
+    tuple.__eq__: (tuple, _sequences),
+    deque.__eq__: (deque, _sequences),
+    dict.__eq__: (dict, _mappings),
+    OrderedDict.__eq__: (dict, _mappings),
+    Mapping.__eq__: (dict, _mappings),
+    MappingProxyType.__eq__: (dict, _mappings),
+    set.__eq__: (set, _sets),
+    frozenset.__eq__: (set, _sets),
+    AbstractSet.__eq__: (set, _sets),
+    SimpleNamespace.__eq__: (SimpleNamespace, _namespaces),
 }
-"""How to go through containers whose `==` compares what is in them."""
+"""The families of containers whose `==` compares what is in them, and how to do so."""
 
 
 def _field_names(cls: type) -> list[str] | None:
@@ -486,6 +510,8 @@ _COMPARISONS: Final[
     (_is_number, _compare_numbers),
 )
 """Who knows a sort of values, and compares one with anything."""
+
+_ARRAYS: Final = [knows for knows, _ in _COMPARISONS].index(is_array)
 
 
 # --------------------------------------------------------------- telling them apart

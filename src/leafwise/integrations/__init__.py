@@ -12,6 +12,7 @@ from ..lazy import later
 
 
 if TYPE_CHECKING:
+    from . import formats as formats
     from .bridge import Status as Status
     from .bridge import enable as enable
     from .bridge import status as status
@@ -42,7 +43,7 @@ _HOMES: Final = {
 """The modules that are loaded when one of their names is first asked for."""
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__, _HOMES)
+    __getattr__, __dir__ = later(__name__, _HOMES, "formats")
 
 
 __all__ = [

@@ -25,6 +25,7 @@ from typing import Any, Final, NamedTuple
 
 from ..core.node import Rule
 from ..core.registry import announced, lookup
+from ..lazy import is_loading
 from ..safely import Guard, shown
 
 
@@ -35,7 +36,6 @@ __all__ = [
     "after_import",
     "enable",
     "is_enabled",
-    "is_loading",
     "listen",
     "status",
     "watch_compiler",
@@ -48,12 +48,6 @@ __all__ = [
 def is_enabled() -> bool:
     """Return whether frameworks are waited for: `LEAFWISE_BRIDGE=0` says no."""
     return os.environ.get("LEAFWISE_BRIDGE") != "0"
-
-
-def is_loading(name: str) -> bool:
-    """Return whether a module is being imported."""
-    spec = getattr(sys.modules.get(name), "__spec__", None)
-    return bool(getattr(spec, "_initializing", False))
 
 
 class _Finder:
@@ -252,6 +246,7 @@ class Framework:
         if not self.begun:
             self.begun = True
             ways.begin(module)
+            _module_of("libraries")  # objects ask it what a framework knows
         rule = lookup(cls)
         if rule is None:
             self.done[cls] = "its instances are leaves"

@@ -8,15 +8,14 @@ nothing but values changed, only these are written into the caller's objects.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..core.node import Rule
 from ..core.register import StaticRule
-from ..core.registry import GLOBAL, install
+from ..core.registry import install
 from ..core.walk import unlink
+from ..equality import exact
 from ..nn.containers import Container
 from ..nn.graph import (
     LEAF,
@@ -27,7 +26,7 @@ from ..nn.graph import (
     unflatten_graph,
 )
 from ..nn.pytree import Pytree
-from ..nn.spec import digest, picker, same
+from ..nn.spec import picker
 from ..nn.template import Templates
 from ..nn.variables import Variable, make_variable
 from ..safely import Frozen, clip
@@ -88,11 +87,11 @@ class Fixed:
         return self is other or (
             self.order == other.order
             and self.whole == other.whole
-            and same(self.static, other.static)
+            and exact.same(self.static, other.static, typed=True)
         )
 
     def __hash__(self) -> int:
-        return hash((self.order, self.whole, digest(self.static)))
+        return hash((self.order, self.whole, exact.digest(self.static, typed=True)))
 
 
 def take_static(
@@ -560,16 +559,5 @@ def _slot_of(holder: Any) -> str | None:
     return _ITEMS if hasattr(holder, _ITEMS) and not has_more else None
 
 
-def _make_rule(cls: type, _where: str) -> Rule:
-    return StaticRule(cls, where=__name__.partition(".")[0])
-
-
 for _node in (Fixed, Outcome):
-    install(
-        _node,
-        functools.partial(_make_rule, _node),
-        namespace=GLOBAL,
-        inherit=False,
-        exist_ok=False,
-        bridge=True,
-    )
+    install(_node, StaticRule, bridge=True, where=__name__.partition(".")[0])

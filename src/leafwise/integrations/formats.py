@@ -11,14 +11,14 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator
-from datetime import date, time
 from typing import Any, Final, NamedTuple
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, SequenceKey
 from ..core.walk import unlink
-from ..safely import clip
+from ..safely import clip, type_name
 
 
 __all__ = ["SUFFIXES", "Document", "FormatError", "dump", "json_default", "load"]
@@ -213,7 +213,7 @@ def _a(value: Any) -> str:
     """Return what a value is, in the words of a message."""
     if value is None or isinstance(value, float):
         return "null" if value is None else repr(value)
-    name = type(value).__name__
+    name = type_name(value)
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}, {clip(value)}"
 
 
@@ -365,8 +365,9 @@ def json_default(value: Any) -> str:
         >>> json_default(date(2026, 11, 21))
         '2026-11-21'
     """
-    if isinstance(value, date | time):  # a datetime is a date, too
-        return value.isoformat()
+    datetime = sys.modules.get("datetime")  # loaded if there is a date at all
+    if datetime is not None and isinstance(value, datetime.date | datetime.time):
+        return str(value.isoformat())
     raise TypeError(f"not {_a(value)}")
 
 

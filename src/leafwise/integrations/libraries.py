@@ -28,9 +28,10 @@ from ..core.register import AuxKeyedRule, DataclassRule, FunctionRule, ItemsRule
 from ..core.registry import GLOBAL, add_adopter, check_class, install
 from ..core.treedef import PyTreeDef
 from ..errors import RegistryError
+from ..lazy import is_loading
 from ..nn.checks import foreign
 from ..ops.map import tree_structure
-from ..safely import add_note, class_name, clip, printed
+from ..safely import add_note, class_name, clip, printed, type_name
 from .optree import NAMESPACE
 
 
@@ -126,9 +127,9 @@ def register_mapping(
     """
     check_class(cls)
     if not issubclass(cls, Mapping):
-        raise RegistryError(f"{cls.__qualname__} is not a subclass of Mapping")
-    rule_of = functools.partial(_MappingRule, build=build)
-    return _install(rule_of, cls, namespace, inherit, exist_ok)
+        raise RegistryError(f"{class_name(cls)} is not a subclass of Mapping")
+    rule_of = functools.partial(_ContainerRule, build=build, is_mapping=True)
+    return install(cls, rule_of, namespace, inherit, exist_ok)
 
 
 def register_sequence(
@@ -162,9 +163,9 @@ def register_sequence(
     """
     check_class(cls)
     if not issubclass(cls, Sequence):
-        raise RegistryError(f"{cls.__qualname__} is not a subclass of Sequence")
-    rule_of = functools.partial(_SequenceRule, build=build)
-    return _install(rule_of, cls, namespace, inherit, exist_ok)
+        raise RegistryError(f"{class_name(cls)} is not a subclass of Sequence")
+    rule_of = functools.partial(_ContainerRule, build=build, is_sequence=True)
+    return install(cls, rule_of, namespace, inherit, exist_ok)
 
 
 def register_attrs(
@@ -194,8 +195,8 @@ def register_attrs(
     """
     check_class(cls)
     if _attrs_rule(cls) is None:
-        raise RegistryError(f"{cls.__qualname__} is not an attrs class")
-    return _install(_attrs_rule, cls, namespace, inherit, exist_ok)
+        raise RegistryError(f"{class_name(cls)} is not an attrs class")
+    return install(cls, _attrs_rule, namespace, inherit, exist_ok)
 
 
 def register_model(
@@ -225,40 +226,19 @@ def register_model(
     """
     check_class(cls)
     if not hasattr(cls, "model_fields") or not hasattr(cls, "__pydantic_validator__"):
-        raise RegistryError(f"{cls.__qualname__} is not a pydantic model")
-    return _install(_model_rule, cls, namespace, inherit, exist_ok)
-
-
-def _install(
-    rule_of: Callable[..., Any],
-    cls: C,
-    namespace: str,
-    inherit: bool,
-    exist_ok: bool,
-) -> C:
-    def make(where: str, of: type = cls) -> Rule:
-        rule: Rule = rule_of(
-            of,
-            namespace=namespace,
-            where=where,
-            adapt=lambda sub: make(where, sub),
-        )
-        return rule
-
-    install(cls, make, namespace=namespace, inherit=inherit, exist_ok=exist_ok)
-    return cls
+        raise RegistryError(f"{class_name(cls)} is not a pydantic model")
+    return install(cls, _model_rule, namespace, inherit, exist_ok)
 
 
 # --------------------------------------------------------- any mapping, any sequence
 
 
-class _MappingRule(ItemsRule):
-    """Mappings of any class.
+class _ContainerRule(ItemsRule):
+    """Mappings and sequences of any class.
 
     The rest is an empty copy of the node; None where the class or `build` is called.
     """
 
-    is_mapping = True
     build: Build | None
 
     def __init__(self, cls: type, build: Build | None = None, **given: Any) -> None:
@@ -266,7 +246,7 @@ class _MappingRule(ItemsRule):
         super().__init__(cls, **given)
 
     def items(self, node: Any) -> Any:
-        return {key: node[key] for key in [*node]}
+        return {key: node[key] for key in [*node]} if self.is_mapping else [*node]
 
     def rest(self, node: Any) -> Any:
         return _emptied(node, self.build)
@@ -275,32 +255,11 @@ class _MappingRule(ItemsRule):
         if rest is None:
             return _called(self.build or self.cls, items, self.cls)
         made = copy.copy(rest)
+        if not self.is_mapping:
+            made.extend(items)
+            return made
         for key, value in items.items():
             made[key] = value
-        return made
-
-
-class _SequenceRule(ItemsRule):
-    """Sequences of any class; the rest is as that of a mapping."""
-
-    is_sequence = True
-    build: Build | None
-
-    def __init__(self, cls: type, build: Build | None = None, **given: Any) -> None:
-        object.__setattr__(self, "build", build)
-        super().__init__(cls, **given)
-
-    def items(self, node: Any) -> Any:
-        return [*node]
-
-    def rest(self, node: Any) -> Any:
-        return _emptied(node, self.build)
-
-    def from_items(self, rest: Any, items: Any) -> Any:
-        if rest is None:
-            return _called(self.build or self.cls, items, self.cls)
-        made = copy.copy(rest)
-        made.extend(items)
         return made
 
 
@@ -330,7 +289,7 @@ _NO_TREES: Final = (str, bytes, bytearray, memoryview, range)
 
 
 def _mapping_rule(cls: type) -> Rule | None:
-    return _MappingRule(cls) if issubclass(cls, Mapping) else None
+    return _ContainerRule(cls, is_mapping=True) if issubclass(cls, Mapping) else None
 
 
 def _sequence_rule(cls: type) -> Rule | None:
@@ -338,7 +297,7 @@ def _sequence_rule(cls: type) -> Rule | None:
         return None
     if cls.__module__ == "array":  # its items are numbers of one type
         return None
-    return _SequenceRule(cls)
+    return _ContainerRule(cls, is_sequence=True)
 
 
 # ------------------------------------------------------------------ attrs and pydantic
@@ -634,7 +593,7 @@ def _key_from_jax(key: Any) -> Any:
     for name, make in (
         ("name", GetAttrKey),
         ("idx", SequenceKey),
-        ("key", FlattenedIndexKey if "Flattened" in type(key).__name__ else DictKey),
+        ("key", FlattenedIndexKey if "Flattened" in type_name(key) else DictKey),
     ):
         if hasattr(key, name):
             return make(getattr(key, name))
@@ -694,8 +653,8 @@ def _known_elsewhere(value: Any) -> tuple[str, Callable[[Any], Any]] | None:
     """Return the framework that knows a value as a node, and what takes it apart."""
     for name, level_of in _LEVELS.items():
         module = sys.modules.get(name)
-        loading = getattr(getattr(module, "__spec__", None), "_initializing", False)
-        one_level = None if module is None or loading else level_of(module, value)
+        is_there = module is not None and not is_loading(name)
+        one_level = level_of(module, value) if is_there else None
         if one_level is not None:
             return name, functools.partial(_held, one_level)
     return None
@@ -727,8 +686,8 @@ def _known_in_torch(torch: Any, value: Any) -> OneLevel | None:
 
 _LEVELS: Final[dict[str, Callable[[Any, Any], OneLevel | None]]] = {
     "jax": _known_in_jax,
+    "torch": _known_in_torch,  # before optree, which torch may register its classes in
     "optree": _known_in_optree,
-    "torch": _known_in_torch,
 }
 
 foreign.append(_known_elsewhere)
@@ -758,7 +717,7 @@ def treedef_from(treedef: Any, *, namespace: str = GLOBAL) -> PyTreeDef:
     unflatten = getattr(treedef, "unflatten", None)
     count = getattr(treedef, "num_leaves", None)
     if unflatten is None or count is None:
-        raise TypeError(f"no treedef of jax, optree or torch: {type(treedef).__name__}")
+        raise TypeError(f"no treedef of jax, optree or torch: {type_name(treedef)}")
     tree = unflatten([*map(_Leaf, range(count))])
     return tree_structure(tree, namespace=namespace)
 

@@ -18,7 +18,7 @@ from ..core.treedef import PyTreeDef
 from ..errors import StructureError
 from ..ops.map import tree_flatten, tree_flatten_with_path, tree_leaves
 from ..ops.reshape import broadcast_prefix, prefix_errors
-from ..safely import clip
+from ..safely import described, type_name
 
 
 __all__ = ["ravel", "vmap"]
@@ -71,7 +71,7 @@ def _numbers(path: KeyPath, leaf: Any) -> Any:
     if array.dtype.kind not in "biufc":
         raise TypeError(
             f"the leaf at {path.where()} is neither a number nor an array of numbers: "
-            f"{type(leaf).__name__}"
+            f"{type_name(leaf)}"
         )
     return array
 
@@ -153,7 +153,7 @@ def vmap(
     if in_axes is not None and not isinstance(in_axes, int | tuple):
         raise TypeError(
             "in_axes must be an int, None or a tuple with an entry for each positional "
-            f"argument, got {type(in_axes).__name__}"
+            f"argument, got {type_name(in_axes)}"
         )
 
     @functools.wraps(function)
@@ -206,8 +206,7 @@ def _spread(name: str, axes: Any, what: str, tree: Any) -> list[Any]:
     for axis in tree_leaves(axes):
         if not hasattr(axis, "__index__"):
             raise TypeError(
-                f"the axes in {name} must be ints or None, got {type(axis).__name__}: "
-                f"{clip(axis)}"
+                f"the axes in {name} must be ints or None, got {described(axis)}"
             )
     found = prefix_errors(axes, tree, none_is_leaf=True)
     if found:

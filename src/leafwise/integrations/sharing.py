@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from ..core.keypath import KeyPath
 from ..core.matching import describe
 from ..core.register import StaticRule
-from ..core.registry import GLOBAL, current, install
+from ..core.registry import current, install
 from ..core.walk import unlink
 from ..errors import StructureError, TraceError
 from ..nn.checks import DataNode, check_level, levels
@@ -38,7 +38,7 @@ from ..nn.graph import (
 from ..nn.instance import keys_of, rule_of
 from ..nn.template import identical_entry
 from ..nn.variables import Variable
-from ..safely import Frozen, clip
+from ..safely import Frozen, class_name, clip, described
 
 
 __all__ = [
@@ -465,10 +465,7 @@ def has_objects(value: Any) -> bool:
 def dressed(function: Call) -> Callable[[Call], Call]:
     """Return a decorator that makes a function look like another one."""
     if not callable(function):
-        raise TypeError(
-            f"a transform takes a function, got {type(function).__name__}: "
-            f"{clip(function)}"
-        )
+        raise TypeError(f"a transform takes a function, got {described(function)}")
     updated = ("__dict__",) if isinstance(function, FunctionType) else ()
     return functools.wraps(function, updated=updated)
 
@@ -704,7 +701,7 @@ def _refuse_captured(
     for obj, link in zip(flat.tracked, flat.first, strict=True):
         if id(obj) not in known and getattr(obj, "_leafwise_stamp", base) != level:
             raise TraceError(
-                f"the {type(obj).__qualname__} in {name_of(link)} is captured: "
+                f"the {class_name(type(obj))} in {name_of(link)} is captured: "
                 "it was made outside of the function that is being traced (by jit, "
                 "grad, vmap, ...), and only a copy of it could come back.\n"
                 "Do one of these:\n"
@@ -804,11 +801,4 @@ def share(
     return decorate
 
 
-install(
-    Outline,
-    lambda _where: StaticRule(Outline, where=__name__.partition(".")[0]),
-    namespace=GLOBAL,
-    inherit=False,
-    exist_ok=False,
-    bridge=True,
-)
+install(Outline, StaticRule, bridge=True, where=__name__.partition(".")[0])

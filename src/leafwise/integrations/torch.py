@@ -26,6 +26,7 @@ from ..core.walk import leaf as leaf_runner
 from ..errors import StructureError
 from ..ops.context import Context, context_of, predicate, stopping_context
 from ..ops.map import tree_flatten, tree_flatten_with_path, tree_unflatten
+from ..safely import type_name
 
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
         if not isinstance(leaf, torch.Tensor | bool | int | float | complex):
             raise TypeError(
                 f"the leaf at {path.where()} is neither a tensor nor a number: "
-                f"{type(leaf).__name__}"
+                f"{type_name(leaf)}"
             )
         tensors.append(torch.as_tensor(leaf))
     types = [tensor.dtype for tensor in tensors] or [torch.get_default_dtype()]

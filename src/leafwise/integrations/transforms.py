@@ -15,7 +15,7 @@ from ..nn.graph import FlatGraph, GraphDef, flatten_graph, kinds_of, unflatten_g
 from ..nn.states import from_flat_state
 from ..nn.variables import Param, Variable
 from ..ops.map import tree_leaves
-from ..safely import clip, shown
+from ..safely import described, shown, type_name
 from .dispatch import Dispatch
 from .sharing import (
     Call,
@@ -270,7 +270,7 @@ def vmap(
     if not isinstance(in_axes, int | tuple | None):
         raise TypeError(
             "in_axes must be an int, None or a tuple with an entry for each positional "
-            f"argument, got {type(in_axes).__name__}: {clip(in_axes)}"
+            f"argument, got {described(in_axes)}"
         )
     axes = _axes("in_axes", in_axes), _axes("out_axes", out_axes)
     groups = Groups(*axes, kwargs=0)
@@ -293,8 +293,7 @@ def _axes(name: str, spec: Any) -> Option:
     for leaf in option.leaves:
         if leaf is not None and not hasattr(leaf, "__index__"):
             raise TypeError(
-                f"the axes in {name} must be ints or None, got {type(leaf).__name__}: "
-                f"{clip(leaf)}"
+                f"the axes in {name} must be ints or None, got {described(leaf)}"
             )
     return option
 
@@ -356,7 +355,7 @@ def _refuse_mixed(
                 for path, axes in zip(paths, found, strict=True)
             )
             raise ValueError(
-                f"the {type(flat.tracked[number]).__name__} at {first} is the one at "
+                f"the {type_name(flat.tracked[number])} at {first} is the one at "
                 f"{again}, and can only be mapped in one way"
             )
 
@@ -483,7 +482,7 @@ def _pair(result: Any) -> tuple[Any, Any]:
     if not isinstance(result, tuple) or len(result) != 2:
         raise TypeError(
             "with has_aux=True the function must return a pair, of a number and what "
-            f"is beside it; it returned {type(result).__name__}: {clip(result)}"
+            f"is beside it; it returned {described(result)}"
         )
     return result
 

@@ -34,6 +34,7 @@ from ..core.walk import unlink
 from ..equality.exact import is_array_like
 from ..errors import KindError, TraceError
 from ..kinds import Marked
+from ..lazy import is_loading
 from ..safely import Guard, class_name, clip, printed, shown
 
 
@@ -200,7 +201,7 @@ def _classify(value: Any) -> tuple[bool, bool]:
         known = getattr(sys.modules.get(module), name, None)
         if isinstance(known, type) and isinstance(value, known):
             return data, known in cls.__mro__
-    return looks_like_array(cls), _is_loaded(cls)
+    return looks_like_array(cls), not is_loading(cls.__module__.partition(".")[0])
 
 
 _IS: Final = (
@@ -233,12 +234,6 @@ def looks_like_array(cls: type) -> bool:
             for name in ("__array_namespace__", "__dlpack__", "__array__")
         )
     )
-
-
-def _is_loaded(cls: type) -> bool:
-    """Return whether the package of a type is loaded, and not only half of it."""
-    package = sys.modules.get(cls.__module__.partition(".")[0])
-    return not getattr(getattr(package, "__spec__", None), "_initializing", False)
 
 
 _SEQUENCES: Final = (list, tuple, set, frozenset, deque, UserList)

@@ -571,14 +571,7 @@ def _copied(aux: Any) -> Any:
     return StaticMetadata(aux.field_layout, aux.seen)
 
 
-install(
-    GraphDef,
-    lambda _where: StaticRule(GraphDef, where=__name__.partition(".")[0]),
-    namespace=GLOBAL,
-    inherit=False,
-    exist_ok=False,
-    bridge=True,
-)
+install(GraphDef, StaticRule, bridge=True, where=__name__.partition(".")[0])
 
 
 # --------------------------------------------------------------- iterating

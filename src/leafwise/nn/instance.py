@@ -45,8 +45,8 @@ from .spec import (
     StaticMetadata,
     is_inert,
     layout_of,
-    same,
     same_statics,
+    same_value,
     statics_for,
 )
 
@@ -604,11 +604,11 @@ def checks_of_value(source: tuple[Any, ...], value: Any, seen: Any) -> Iterator[
     Where it may change it has to be the very value, and what it was.
     """
     if is_inert(value):
-        yield Check(source, same, seen)
+        yield Check(source, same_value, seen)
         return
     yield Check(source, "is", value)
     if seen is not value:
-        yield Check(source, same, seen)
+        yield Check(source, same_value, seen)
 
 
 def attributes_slot(cls: type) -> Any:

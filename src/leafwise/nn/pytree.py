@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar, get_origi
 
 from ..core.keypath import KeyPath
 from ..core.node import Rule
-from ..core.registry import GLOBAL, announced, install
+from ..core.registry import announced, install
 from ..core.walk import unlink
 from ..equality.leaves import type_names
 from ..errors import KindError
@@ -304,13 +304,7 @@ _PACKAGE: Final = __name__.partition(".")[0]
 
 
 _adopt(Pytree, pytree=None, order=None, strict=None, kind=None)
-install(
-    Pytree,
-    lambda _where: Pytree._leafwise_rule(_PACKAGE),
-    namespace=GLOBAL,
-    inherit=True,
-    exist_ok=False,
-)
+install(Pytree, lambda cls, **given: cls._leafwise_rule(_PACKAGE), inherit=True)
 
 
 class Object(Pytree, pytree=False):

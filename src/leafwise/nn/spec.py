@@ -21,6 +21,7 @@ from types import BuiltinFunctionType, FunctionType, MappingProxyType
 from typing import Any, Final, Literal
 
 from ..core.keys import GetAttrKey
+from ..core.literals import parse
 from ..equality import exact
 from ..kinds import KIND, Data, Kind, Marked, Static
 from ..safely import clip, shown, type_name
@@ -35,11 +36,10 @@ __all__ = [
     "Order",
     "OwnLayout",
     "StaticMetadata",
-    "digest",
     "is_inert",
     "layout_of",
     "picker",
-    "same",
+    "same_value",
     "snapshot",
     "statics_for",
 ]
@@ -300,7 +300,7 @@ class StaticMetadata:
         return same_statics(self, other)
 
     def __hash__(self) -> int:
-        return hash((self.field_layout.mark, digest(self.seen)))
+        return hash((self.field_layout.mark, exact.digest(self.seen, typed=True)))
 
     @property
     def is_lasting(self) -> bool:
@@ -345,10 +345,10 @@ class Constant:
     def __eq__(self, other: object) -> bool:
         if type(other) is not Constant:
             return NotImplemented
-        return same(self.seen, other.seen)
+        return exact.same(self.seen, other.seen, typed=True)
 
     def __hash__(self) -> int:
-        return digest(self.seen)
+        return exact.digest(self.seen, typed=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Constant, (self.seen,)
@@ -377,7 +377,14 @@ def same_statics(a: StaticMetadata, b: StaticMetadata) -> bool:
     if a is b:
         return True
     mine, other = a.field_layout, b.field_layout
-    return (mine is other or mine.mark == other.mark) and same(a.seen, b.seen)
+    return (mine is other or mine.mark == other.mark) and exact.same(
+        a.seen, b.seen, typed=True
+    )
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Return whether two static values are the same, with their types."""
+    return exact.same(a, b, typed=True)
 
 
 def is_inert(value: Any) -> bool:
@@ -420,86 +427,6 @@ def _snapshot(value: Any, copies: dict[int, Any], depth: int) -> Any:
         seen = tuple([_snapshot(item, copies, depth - 1) for item in value])
         return value if all(map(is_, seen, value)) else seen
     return cls(value) if cls is set or cls is bytearray else value
-
-
-# ------------------------------------------------------------------- comparing
-
-
-def same(a: Any, b: Any) -> bool:
-    """Return whether two static values are the same. Never raises."""
-    if a is b:
-        return True
-    try:
-        return _same(a, b)
-    except Exception:
-        return False
-
-
-def _same(a: Any, b: Any) -> bool:
-    if a is b:
-        return True
-    cls = type(a)
-    if cls is not type(b):
-        return False
-    if cls is float:
-        return bool(a == b or (a != a and b != b))
-    if cls in _SCALARS and cls is not complex:
-        return bool(a == b)
-    compare = _COMPARE.get(cls)
-    return exact.same(a, b) if compare is None else compare(a, b)
-
-
-def _same_complex(a: complex, b: complex) -> bool:
-    return _same(a.real, b.real) and _same(a.imag, b.imag)
-
-
-def _same_items(a: Any, b: Any) -> bool:
-    return len(a) == len(b) and all(map(_same, a, b))
-
-
-def _same_dicts(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
-    if len(a) != len(b):
-        return False
-    other = {(type(key), key): value for key, value in b.items()}
-    return all(
-        (type(key), key) in other and _same(value, other[type(key), key])
-        for key, value in a.items()
-    )
-
-
-def _same_sets(a: Any, b: Any) -> bool:
-    return {(type(item), item) for item in a} == {(type(item), item) for item in b}
-
-
-_COMPARE: Final[dict[type, Callable[[Any, Any], bool]]] = {
-    complex: _same_complex,
-    list: _same_items,
-    tuple: _same_items,
-    dict: _same_dicts,
-    set: _same_sets,
-    frozenset: _same_sets,
-}
-
-
-def digest(value: Any) -> int:
-    """Return a hash that agrees with `same`. Never raises."""
-    try:
-        return _digest(value)
-    except Exception:
-        return 0
-
-
-def _digest(value: Any) -> int:
-    cls = type(value)
-    if cls is tuple or cls is list:
-        return hash((cls, *map(_digest, value)))
-    if cls in (dict, set, frozenset):
-        return hash((cls, len(value)))
-    if cls in (float, complex):
-        return hash((cls, value)) if value == value else hash(cls)
-    if isinstance(value, enum.Enum):
-        return hash(cls)
-    return hash((cls, exact.digest(value)))
 
 
 _ORDERS: Final = ("name", "insertion")
@@ -698,7 +625,7 @@ def _kind_of_annotation(
 def _kind_of_text(text: str, cls: type, scope: Mapping[str, Any]) -> Kind | None:
     """Read an annotation that is text, without evaluating what is inside."""
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = parse(text.strip())
     except SyntaxError:
         return None
     names = (vars(cls), scope, vars(sys.modules.get(cls.__module__, types)))

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from ..core.builtins import DICT
 from ..core.node import Brackets, Rule
-from ..core.registry import GLOBAL, install
+from ..core.registry import install
 from ..core.walk import unlink
+from ..equality import exact
 from ..equality.leaves import alike
 from ..safely import clip, is_near, printed, shown
 from ..show.text import Block, render
-from . import spec
 from .checks import DataNode
 from .filters import Filter, predicates
 from .variables import Variable
@@ -341,7 +341,7 @@ def _exact(path: Path) -> Path:
 
 def _same_value(a: Any, b: Any) -> bool:
     if isinstance(a, Variable) and type(a) is type(b):
-        if not spec.same(a.get_metadata(), b.get_metadata()):
+        if not exact.same(a.get_metadata(), b.get_metadata(), typed=True):
             return False
         a, b = a.get_raw_value(), b.get_raw_value()
     return alike(a, b, typematch=True)
@@ -739,11 +739,4 @@ class _StateRule(Rule):
         return False
 
 
-install(
-    State,
-    lambda _where: _StateRule(State, where=__name__.partition(".")[0]),
-    namespace=GLOBAL,
-    inherit=False,
-    exist_ok=False,
-    bridge=True,
-)
+install(State, _StateRule, bridge=True, where=__name__.partition(".")[0])

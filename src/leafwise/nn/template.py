@@ -16,6 +16,7 @@ from ..core.builtins import LIST, NONE, TUPLE
 from ..core.reading import AGAIN, VALUE, Check, Child, Collect, GraphReading, Reading
 from ..core.registry import View, current
 from ..core.walk import hooks
+from ..equality import exact
 from .checks import levels
 from .containers import container_reading_of
 from .graph import (
@@ -32,7 +33,7 @@ from .graph import (
     same_entry,
 )
 from .instance import is_unchecked, reading_of
-from .spec import StaticMetadata, digest, is_inert, same
+from .spec import StaticMetadata, is_inert, same_value
 from .variables import Metadata, variable_reading_of
 
 
@@ -181,10 +182,10 @@ class _Describer:
         """Return a key for what is known; values that are the same have the same."""
         if test == "len":
             return known  # type: ignore[no-any-return]  # an int
-        if test is not same:
+        if test is not same_value:
             return id(known)
-        alike = self._constants.setdefault(digest(known), [])
-        found = next((value for value in alike if same(value, known)), None)
+        alike = self._constants.setdefault(exact.digest(known, typed=True), [])
+        found = next((value for value in alike if same_value(value, known)), None)
         if found is None:
             alike.append(known)
             return id(known)

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 from ..core.keys import GetAttrKey
 from ..core.node import BoundRule, Brackets, Rule
 from ..core.reading import Check, Reading
-from ..core.registry import GLOBAL, announced, install
+from ..core.registry import announced, install
 from ..core.serial import read_value, write_value
+from ..equality import exact
 from ..kinds import Kind
 from ..safely import MISSING, class_name, shown
 from ..show.text import Block, render
 from .checks import DataNode, check_level, levels
 from .filters import FROZEN
 from .instance import checks_of_value, tally_text
-from .spec import digest, same, snapshots
+from .spec import snapshots
 
 
 __all__ = [
@@ -452,7 +453,7 @@ class Metadata:
         return same_metadata(self, other)
 
     def __hash__(self) -> int:
-        return digest(self.seen)
+        return exact.digest(self.seen, typed=True)
 
     def __repr__(self) -> str:
         pairs = zip(*self.seen, strict=True)
@@ -464,7 +465,7 @@ class Metadata:
 
 def same_metadata(a: Metadata, b: Metadata) -> bool:
     """Return whether two variables have the same metadata."""
-    return a is b or same(a.seen, b.seen)
+    return a is b or exact.same(a.seen, b.seen, typed=True)
 
 
 _KEYS: Final = (GetAttrKey("value"),)
@@ -477,7 +478,7 @@ def metadata_of(variable: Variable) -> Metadata:
     return Metadata(values) if values else _NOTHING
 
 
-def _variable_rule(cls: Any, where: str) -> Rule:
+def _variable_rule(cls: Any, **given: Any) -> Rule:
     """Return the rule of a type of variables."""
 
     def flatten(node: Any) -> tuple[tuple[Any], Metadata]:
@@ -498,9 +499,8 @@ def _variable_rule(cls: Any, where: str) -> Rule:
         flatten=flatten,
         unflatten=unflatten,
         unflatten_into=fill,
-        where=where,
-        adapt=lambda sub: _variable_rule(sub, where),
         codec=(_write_metadata, _read_metadata),
+        **given,
     )
 
 
@@ -547,14 +547,8 @@ def _read_metadata(written: Any) -> Metadata:
     return Metadata(dict(zip(names, map(read_value, values), strict=True)))
 
 
-install(
-    Variable,
-    lambda _where: _variable_rule(Variable, __name__.partition(".")[0]),
-    namespace=GLOBAL,
-    inherit=True,
-    exist_ok=False,
-    bridge=True,
-)
+_PACKAGE: Final = __name__.partition(".")[0]
+install(Variable, _variable_rule, inherit=True, bridge=True, where=_PACKAGE)
 
 
 class Param(Variable[T]):

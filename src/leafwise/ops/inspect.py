@@ -12,11 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..core.builtins import BUILTINS
 from ..core.registry import GLOBAL, View, namespaces, view_of
 from ..core.treedef import PyTreeDef, make_treedef
-from ..equality.leaves import Undecided, Values, cannot_compare, type_names
+from ..equality.leaves import (
+    Undecided,
+    Values,
+    cannot_compare,
+    same_at_sight,
+    type_names,
+)
 from ..errors import StructureError
 from ..safely import class_name, clip, shown, type_name
 from .context import context_of
-from .map import tree_flatten
 
 
 if TYPE_CHECKING:
@@ -236,18 +241,34 @@ def tree_equal(
         >>> lw.tree_equal([1], [1.0]), lw.tree_equal([1], [1.0], typematch=True)
         (True, False)
     """
-    values = Values(
-        typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan, traces=True
-    )
-    options: dict[str, Any] = {
-        "is_leaf_takes_path": is_leaf_takes_path,
-        "none_is_leaf": none_is_leaf,
-        "namespace": namespace,
-    }
-    leaves, treedef = tree_flatten(a, is_leaf, **options)
-    others, other = tree_flatten(b, is_leaf, **options)
-    if treedef != other:
+    values = None
+    if not (rtol == 0.0 == atol and equal_nan is True and typematch is False):
+        values = Values(
+            typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan, traces=True
+        )
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    leaves, treedef = context.flatten(a)
+    others, other = context.flatten(b)
+    if treedef is not other and treedef != other:
         return False
+    if values is None:
+        found = same_at_sight(leaves, others)
+        return (
+            _all_same(treedef, leaves, others, Values(traces=True))
+            if found is None
+            else found
+        )
+    return _all_same(treedef, leaves, others, values)
+
+
+def _all_same(
+    treedef: PyTreeDef, leaves: list[Any], others: list[Any], values: Values
+) -> bool:
+    """Return whether all leaves are the same; a traced bool where that depends.
+
+    Raises:
+        CompareError: Two leaves cannot be compared, before any two differ.
+    """
     ahead = iter(leaves)
     try:
         equal = all(map(values.same, ahead, others))
@@ -333,10 +354,10 @@ are registered'
     rule = view.resolve(cls)
     if rule is None:
         return f"a leaf: {_why_leaf(cls, view, none_is_leaf)}"
-    if cls in BUILTINS:
-        return f"a node: {class_name(cls)} is a built-in node type"
     if rule.cls is not cls:  # one rule for all classes of a form
         return f"a node: {class_name(cls)} is a {rule.name.partition(' ')[0]}"
+    if not rule.where:
+        return f"a node: {class_name(cls)} is a built-in node type"
     scope = f"in namespace {shown(rule.namespace)}" if rule.namespace else "globally"
     name = class_name(cls)
     if view.registered(cls) is None:

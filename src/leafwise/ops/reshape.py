@@ -11,19 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..core.keypath import KeyPath
 from ..core.matching import (
     Difference,
+    covering,
     deeper,
     differences,
     mismatch_error,
     suffix_clashes,
 )
-from ..core.registry import GLOBAL, View
+from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef, joined_mode
-from ..core.walk import Code, flatten_up_to, map_leaves, rebuild
+from ..core.walk import map_leaves
 from ..errors import StructureError
 from ..safely import clip, described
 from .context import Context, context_of, stopping_context
@@ -48,15 +49,6 @@ __all__ = [
 ]
 
 
-class _Slot:
-    """Holds a leaf of the prefix during a broadcast, so that it stays one leaf."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
 def _repeated(prefix: Any, full: Any, context: Context) -> tuple[list[Any], PyTreeDef]:
     """Return the repeated leaves of a prefix, and the treedef of the full tree."""
     leaves, treedef = context.flatten(prefix)
@@ -64,67 +56,13 @@ def _repeated(prefix: Any, full: Any, context: Context) -> tuple[list[Any], PyTr
     counts = treedef._runner.covers(treedef, whole)
     if counts is not None:
         return [*chain.from_iterable(map(repeat, leaves, counts))], whole
-    broadcast = _broadcast(leaves, treedef._code, full, context.plain)
-    return [slot.value for slot in context.plain.flatten(broadcast)[0]], whole
-
-
-def _broadcast(leaves: list[Any], code: Code, full: Any, plain: Context) -> Any:
-    """Return the full tree with, at each leaf, a slot with a leaf of the prefix."""
-    nodes: list[Any] = []
-    subtrees = flatten_up_to(code, full, nodes)
-    if subtrees is None:
+    places = covering(treedef._code, whole._code)
+    if places is None:
         raise mismatch_error(
-            differences(code, full, plain.view),
+            differences(treedef._code, full, context.view),
             subject="prefix_tree is not a prefix of full_tree",
         )
-    covered = [
-        _covered(leaf, subtree, plain)
-        for leaf, subtree in zip(leaves, subtrees, strict=True)
-    ]
-    return rebuild([*_as_in(code, nodes[::-1], plain.view)], covered)
-
-
-def _covered(leaf: Any, subtree: Any, plain: Context) -> Any:
-    """Return a subtree with the same slot at each of its leaves."""
-    covered, treedef = plain.flatten(subtree)
-    return treedef.unflatten([_Slot(leaf)] * len(covered))
-
-
-def _as_in(code: Code, nodes: list[Any], view: View) -> Any:
-    """Yield the entries of a code, with the nodes of another tree in their place.
-
-    Children stay in the order of the code; only mappings can differ in that,
-    and they are rebuilt by key.
-    """
-    for (run, rule, arity, aux), node in zip(code, nodes, strict=True):
-        other = view.resolve(type(node))
-        if other is not None and other.pairs_by_key:
-            keys = [key.key for key in rule.keys(aux, arity)]
-            yield run, _Refill(other, node, keys), arity, None
-        else:
-            yield run, rule, arity, rule.matched_aux(aux, node)
-
-
-class _Refill:
-    """Rebuilds a mapping as a copy of one with other values."""
-
-    __slots__ = ("keys_", "node", "rule")
-
-    def __init__(self, rule: Any, node: Any, keys: list[Any]) -> None:
-        self.rule = rule
-        self.node = node
-        self.keys_ = keys
-
-    def unflatten(self, _aux: Any, children: list[Any]) -> Any:
-        """Return a copy with these values, at the keys in their order."""
-        items = self.rule.items(self.node)
-        for key, child in zip(self.keys_, children, strict=True):
-            items[key] = child
-        return self.rule.from_items(self.rule.rest(self.node), items)
-
-    def keys(self, _aux: Any, _arity: int) -> list[Any]:
-        """Return the keys, for a path in a note."""
-        return self.keys_
+    return [leaves[place] for place in places], whole
 
 
 def tree_broadcast_prefix(
@@ -202,10 +140,15 @@ def broadcast_prefix(
 # ------------------------------------------------------------- in both directions
 
 
-def _broadcast_all(
-    trees: tuple[Any, ...], context: Context
-) -> tuple[list[Any], PyTreeDef]:
-    """Return the trees broadcast to their common structure, in slots, and that."""
+Flat: TypeAlias = tuple[list[Any], PyTreeDef]
+
+
+def _flat(trees: tuple[Any, ...], context: Context) -> tuple[list[Flat], PyTreeDef]:
+    """Return the leaves and treedefs of trees, and their common structure.
+
+    Raises:
+        StructureError: Two trees have nodes at one place that do not pair.
+    """
     flat = [context.flatten(tree) for tree in trees]
     common = flat[0][1]
     for index, (_, treedef) in enumerate(flat[1:], start=1):
@@ -217,12 +160,14 @@ def _broadcast_all(
                 tree_index=index,
             )
         common = suffix
-    broadcast = []
-    for leaves, treedef in flat:
-        own = treedef.common_suffix(common) or common
-        shape = own.unflatten([_Slot(None)] * own.num_leaves)
-        broadcast.append(_broadcast(leaves, treedef._code, shape, context.plain))
-    return broadcast, common
+    return flat, common
+
+
+def _spread(flat: Flat, whole: PyTreeDef) -> list[Any]:
+    """Return the leaves of a tree, repeated for the leaves that they cover."""
+    leaves, treedef = flat
+    places: Any = covering(treedef._code, whole._code)  # it is a prefix
+    return [leaves[place] for place in places]
 
 
 def tree_broadcast_common(
@@ -258,15 +203,10 @@ def tree_broadcast_common(
     The idea is that of `optree.tree_broadcast_common`.
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    broadcast, _ = _broadcast_all((tree, other), context)
-    first, second = (_opened(grown, context.plain) for grown in broadcast)
-    return first, second
-
-
-def _opened(grown: Any, plain: Context) -> Any:
-    """Return a tree of slots with their values in their places."""
-    slots, treedef = plain.flatten(grown)
-    return treedef.unflatten([slot.value for slot in slots])
+    flat, common = _flat((tree, other), context)
+    whole: Any = flat[1][1].common_suffix(common)  # with the nodes of `other`
+    first, second = _spread(flat[0], common), _spread(flat[1], whole)
+    return common.unflatten(first), whole.unflatten(second)
 
 
 def broadcast_common(
@@ -305,9 +245,8 @@ def broadcast_common(
 def _columns(
     trees: tuple[Any, ...], context: Context
 ) -> tuple[list[list[Any]], PyTreeDef]:
-    broadcast, common = _broadcast_all(trees, context)
-    columns = [common.flatten_up_to(grown) for grown in broadcast]
-    return [[slot.value for slot in column] for column in columns], common
+    flat, common = _flat(trees, context)
+    return [_spread(one, common) for one in flat], common
 
 
 def tree_broadcast_map(

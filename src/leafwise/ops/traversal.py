@@ -12,9 +12,10 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from ..core.keypath import KeyPath
+from ..core.keypath import KeyPath, path_below
 from ..core.node import Rule
 from ..core.registry import GLOBAL
+from ..core.walk import ROOT
 from ..errors import CycleError, StructureError
 from ..safely import MISSING, Missing, type_name
 from .context import Context, context_of
@@ -372,19 +373,19 @@ Visitor = Callable[[Any, KeyPath, Any], Any]
 class _Frame:
     """A node that is being visited: its children, and the results so far."""
 
-    __slots__ = ("aux", "children", "done", "key", "keys", "node", "put", "rule")
+    __slots__ = ("aux", "children", "done", "keys", "node", "path", "put", "rule")
 
-    def __init__(self, node: Any, key: Any, rule: Rule, put: int) -> None:
+    def __init__(self, node: Any, path: KeyPath, rule: Rule, put: int) -> None:
         self.put = put  # how many nodes on the way here `enter` has made
         children, self.aux = rule.flatten(node)
         self.node = node
-        self.key = key
+        self.path = path
         self.rule = rule
         self.children = children
         self.keys = rule.keys(self.aux, len(children))
         self.done: list[Any] = []
 
-    def rebuilt(self, path: KeyPath) -> Any:
+    def rebuilt(self) -> Any:
         """Return the node with its visited children; itself if nothing changed."""
         if len(self.done) == len(self.children) and all(
             new is old for new, old in zip(self.done, self.children, strict=True)
@@ -392,9 +393,9 @@ class _Frame:
             return self.node
         if DELETE not in map(_marks, self.done):
             return self.rule.unflatten(self.aux, self.done)
-        return self._without_deleted(path)
+        return self._without_deleted()
 
-    def _without_deleted(self, path: KeyPath) -> Any:
+    def _without_deleted(self) -> Any:
         rule = self.rule
         if rule.is_mapping:
             items = rule.items(self.node)
@@ -407,9 +408,9 @@ class _Frame:
         if not rule.is_sequence:
             kind = type_name(self.node)
             raise StructureError(
-                f"a child of the {kind} at {path.where()} cannot be deleted: only "
+                f"a child of the {kind} at {self.path.where()} cannot be deleted: only "
                 "lists, tuples, deques and dicts can change their number of children",
-                path=path,
+                path=self.path,
             )
         kept = [child for child in self.done if child is not DELETE]
         return rule.from_items(rule.rest(self.node), kept)
@@ -496,7 +497,7 @@ class _Visiting:
 
     def run(self) -> Any:
         """Visit the tree."""
-        result = self._arrive(self.tree, None)
+        result = self._arrive(self.tree, ROOT)
         while self.frames:
             frame = self.frames[-1]
             place = len(frame.done)
@@ -506,20 +507,16 @@ class _Visiting:
             if place == len(frame.children):
                 result = self._depart(frame)
             else:
-                result = self._arrive(frame.children[place], frame.keys[place])
+                path = path_below(frame.path, frame.keys[place])
+                result = self._arrive(frame.children[place], path)
             if result is not _BELOW and self.frames:
                 self.frames[-1].done.append(result)
         if result is DELETE:
             raise StructureError("the root of a tree cannot be deleted", path=KeyPath())
         return result
 
-    def _path(self, *more: Any) -> KeyPath:
-        keys = [frame.key for frame in self.frames[1:]]
-        return KeyPath((*keys, *more))
-
-    def _arrive(self, node: Any, key: Any) -> Any:
+    def _arrive(self, node: Any, path: KeyPath) -> Any:
         """Enter a node: it is either done at once, or the next one to go through."""
-        path = self._path(key) if self.frames else KeyPath()
         put = self.frames[-1].put if self.frames else 0
         answer = self._ask(self.enter, node, path)
         if answer is DELETE:
@@ -538,7 +535,7 @@ class _Visiting:
         _enter(node, path, self.on_path)
         if put > self.most_put:
             self._check_depth(path)
-        self.frames.append(_Frame(node, key, rule, put))
+        self.frames.append(_Frame(node, path, rule, put))
         return _BELOW
 
     def _check_depth(self, path: KeyPath) -> None:
@@ -560,11 +557,9 @@ class _Visiting:
 
     def _depart(self, frame: _Frame) -> Any:
         """Leave a node whose children are all done."""
-        path = self._path()
         self.frames.pop()
         self.on_path.discard(id(frame.node))
-        node = frame.rebuilt(path)
-        return self._ask(self.leave, node, path)
+        return self._ask(self.leave, frame.rebuilt(), frame.path)
 
     def _ask(self, visitor: Visitor | None, node: Any, path: KeyPath) -> Any:
         """Ask a visitor; `STOP` means that the node stays as it is."""
@@ -643,27 +638,27 @@ def tree_walk(
         ['a'][0] 1
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    stack: list[tuple[Any, Any, bool]] = [((), tree, False)]
+    stack: list[tuple[KeyPath, Any, bool]] = [(ROOT, tree, False)]
     on_path: set[int] = set()
     while stack:
-        keys, node, leaving = stack.pop()
+        path, node, leaving = stack.pop()
         if leaving:
             on_path.discard(id(node))
             if bottom_up:
-                yield KeyPath(keys), node
+                yield path, node
             continue
-        rule = context.rule_of(node, KeyPath(keys))
+        rule = context.rule_of(node, path)
         if rule is None:
-            yield KeyPath(keys), node
+            yield path, node
             continue
-        _enter(node, KeyPath(keys), on_path)
+        _enter(node, path, on_path)
         if not bottom_up:
-            yield KeyPath(keys), node
+            yield path, node
         children, aux = rule.flatten(node)
-        names = rule.keys(aux, len(children))
-        stack.append((keys, node, True))
+        keys = rule.keys(aux, len(children))
+        stack.append((path, node, True))
         below = [
-            ((*keys, name), child, False)
-            for name, child in zip(names, children, strict=True)
+            (path_below(path, key), child, False)
+            for key, child in zip(keys, children, strict=True)
         ]
         stack += reversed(below)

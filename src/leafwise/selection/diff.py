@@ -7,16 +7,16 @@ are of different types, the record holds both as a whole.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import zip_longest
-from operator import is_
+from itertools import compress, count, islice, repeat
+from operator import is_, not_
 from typing import Any, Final, NamedTuple
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
-from ..core.registry import GLOBAL
+from ..core.registry import GLOBAL, View
 from ..core.walk import ROOT, PathPredicate, unlink
 from ..equality import exact
 from ..equality.leaves import (
@@ -25,6 +25,7 @@ from ..equality.leaves import (
     alike,
     cannot_compare,
     contrast,
+    equal_at_sight,
     type_names,
 )
 from ..errors import EditError
@@ -32,7 +33,7 @@ from ..ops.context import Context, context_of
 from ..safely import MISSING, Frozen, clip, shown
 from .find import DEPTH_IN_DOUBT, CycleCheck, keys_of, static_names
 from .pattern import read_selector
-from .rebuild import Delete, Edit, Insert, Set, at_places, items_of, rebuild, table_of
+from .rebuild import Delete, Edit, Insert, Set, at_places, rebuild
 
 
 __all__ = ["Change", "TreeDiff", "assert_trees_equal", "tree_diff"]
@@ -308,7 +309,9 @@ def tree_diff(
         chosen = read_selector(ignore, context.view)
         for tree in (a, b):
             ignored |= {place.path for place in chosen.targets(tree, context)}
-    found = tuple(_Comparing(context, values, ignored).run(a, b))
+    found = None if ignored else _of_one_structure(a, b, context, values)
+    if found is None:
+        found = [*_Comparing(context, values, ignored).run(a, b)]
     if not equal_nan:  # a tree matches where it has the NaN that was found in it
         values = Values(typematch=typematch, rtol=rtol, atol=atol)
     return TreeDiff(found, context, values)
@@ -329,6 +332,39 @@ def differ(a: Any, b: Any, context: Context, values: Values, above: KeyPath) -> 
     return any(_Comparing(context, values, frozenset(), above).run(a, b))
 
 
+_FEW: Final = 64
+
+
+def _of_one_structure(
+    a: Any, b: Any, context: Context, values: Values
+) -> list[Change] | None:
+    """Return the changes between small trees that differ in one leaf, or in nothing.
+
+    Leaves that come in one list each are compared without a walk. None stands for all
+    other trees: the order of several changes is that of the mappings in `a`, which the
+    walk knows; and in large trees it soon meets more than one.
+    """
+    if not (context.stop is None or isinstance(context.stop, View)):
+        return None
+    try:
+        leaves, treedef = context.flatten(a)
+        if len(leaves) > _FEW:
+            return None
+        others, other = context.flatten(b)
+        if treedef is not other and treedef != other:
+            return None
+        numbers, same = count(), map(values.same, leaves, others)
+        changed = [*islice(compress(numbers, map(not_, same)), 2)]
+    except Exception:  # the walk gets there as well, and says where
+        return None
+    if not changed:
+        return []
+    number = changed[0]
+    if len(changed) > 1:
+        return None
+    return [Change("value", treedef.paths()[number], leaves[number], others[number])]
+
+
 class _Comparing:
     """One comparison of two trees."""
 
@@ -344,7 +380,10 @@ class _Comparing:
         self.ignored = ignored
         self.above = above
         self.skips = values.equal_nan  # an identical object may still hold a NaN
-        self.asks_paths = isinstance(context.stop, PathPredicate)
+        stop = context.stop
+        self.asks_paths = isinstance(stop, PathPredicate)
+        self.asks = not (stop is None or isinstance(stop, View))
+        self.resolve = (stop if isinstance(stop, View) else context.view).resolve
 
     def path(self, link: Any) -> KeyPath:
         """Return a path from the root down."""
@@ -375,29 +414,29 @@ class _Comparing:
                 raise error from why.__cause__
             if kind:
                 yield _change(kind, self.path(link), one, two)
-            stack += [
-                ((link, key), x, y, depth + 1)
-                for key, x, y in reversed(pairs)
-                if x is not y or not skips
-            ]
+            depth += 1
+            stack += [((link, key), x, y, depth) for key, x, y in reversed(pairs)]
 
     def is_ignored(self, link: Any) -> bool:
         """Return whether a place is to be ignored."""
         return KeyPath(unlink(link)) in self.ignored
 
     def rule_of(self, node: Any, link: Any) -> Rule | None:
-        """Return the rule of a node, None for a leaf, if the predicate takes paths."""
-        stops = self.context.stops_at(node, self.path(link))
-        return None if stops else self.context.view.resolve(type(node))
+        """Return the rule of a node, None for a leaf."""
+        if self.asks_paths:
+            stops = self.context.stops_at(node, self.path(link))
+            return None if stops else self.context.view.resolve(type(node))
+        return self.context.rule_of(node)
 
     def compare(self, a: Any, b: Any, link: Any) -> tuple[str, Pairs]:
         """Return the kind of difference here, "" for none, and the pairs below."""
         if type(a) is _Absent or type(b) is _Absent:
             return ("added" if type(a) is _Absent else "removed"), ()
-        if self.asks_paths:
+        if self.asks:
             rule, other = self.rule_of(a, link), self.rule_of(b, link)
         else:
-            rule, other = self.context.rule_of(a), self.context.rule_of(b)
+            rule = self.resolve(type(a))
+            other = rule if type(b) is type(a) else self.resolve(type(b))
         if rule is None and other is None:
             return ("" if self.values.same(a, b) else "value"), ()
         if rule is not other or rule is None:
@@ -405,8 +444,26 @@ class _Comparing:
         if rule.is_mapping:
             return self.mappings(a, b, rule, link)
         if rule.is_sequence and not rule.is_fixed:
-            return _by_position(a, b, rule)
-        return _compare_nodes(a, b, rule)
+            return self.sequences(a, b, rule)
+        return self.nodes(a, b, rule)
+
+    def differing(
+        self, keys: Iterable[Any], ours: Iterable[Any], others: Iterable[Any]
+    ) -> list[tuple[Any, Any, Any]]:
+        """Return the rows of keys and values without those that are the same at sight.
+
+        A predicate is asked about every value that two nodes do not share.
+        """
+        rows = zip(keys, ours, others, strict=True)
+        if self.asks:
+            return [row for row in rows if row[1] is not row[2] or not self.skips]
+        if self.skips:
+            return [
+                (key, x, y)
+                for key, x, y in rows
+                if x is not y and not equal_at_sight(x, y)
+            ]
+        return [row for row in rows if not equal_at_sight(*row[1:])]
 
     def mappings(self, a: Any, b: Any, rule: Rule, link: Any) -> tuple[str, Pairs]:
         """Compare two mappings: first the old keys in their order, then the new ones.
@@ -417,18 +474,13 @@ class _Comparing:
         """
         if not rule.same_rest(rule.rest(a), rule.rest(b)):
             return "aux", ()
-        mine, others = table_of(a, rule), table_of(b, rule)
-        if len(mine) == len(others) and all(map(is_, mine, others)):
-            rows = zip(mine.items(), others.values(), strict=True)
-            skips = self.skips
-            pairs = [
-                (DictKey(k), x, y) for (k, x), y in rows if x is not y or not skips
-            ]
-            return "", pairs
-        pairs = [
-            (DictKey(k), x, others[k] if k in others else _Absent(index))
-            for index, (k, x) in enumerate(mine.items())
-        ]
+        mine, others = rule.items(a), rule.items(b)
+        if _same_keys(mine, others):
+            rows = self.differing(mine, mine.values(), others.values())
+            return "", [(DictKey(key), x, y) for key, x, y in rows]
+        absent = [_Absent(index) for index in range(len(mine))]
+        rows = self.differing(mine, mine.values(), map(others.get, mine, absent))
+        pairs = [(DictKey(key), x, y) for key, x, y in rows]
         new = [
             (DictKey(k), _Absent(index), y)
             for index, (k, y) in enumerate(others.items())
@@ -446,6 +498,45 @@ class _Comparing:
         elif not rule.same_aux(rule.flatten(a)[1], rule.flatten(b)[1]):
             return "aux", ()
         return "", pairs + new
+
+    def sequences(self, a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:
+        """Compare two sequences position by position."""
+        if not rule.same_rest(rule.rest(a), rule.rest(b)):
+            return "aux", ()
+        ours, others = rule.items(a), rule.items(b)
+        if len(ours) != len(others):
+            absent = repeat(_Absent(None), abs(len(ours) - len(others)))
+            (ours if len(ours) < len(others) else others).extend(absent)
+        rows = self.differing(range(len(ours)), ours, others)
+        return "", [(SequenceKey(index), x, y) for index, x, y in rows]
+
+    def nodes(self, a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:
+        """Compare two nodes with a fixed number of children."""
+        (mine, aux), (others, other_aux) = rule.flatten(a), rule.flatten(b)
+        keys = keys_of(a, rule)
+        if keys != keys_of(b, rule):
+            return ("type" if isinstance(a, tuple) else "aux"), ()
+        pairs = self.differing(keys, mine, others)
+        if rule.same_aux(aux, other_aux):
+            return "", pairs
+        names = static_names(a, rule)
+        if not names or names != static_names(b, rule):
+            return "aux", ()
+        statics = [(name, getattr(a, name), getattr(b, name)) for name in names]
+        differing = [row for row in statics if not _same_static(row[1], row[2])]
+        if not differing:  # the kinds differ, or something inside static values
+            return "aux", ()
+        return "", pairs + [(GetAttrKey(k), _Aux(x), _Aux(y)) for k, x, y in differing]
+
+
+def _same_keys(mine: Mapping[Any, Any], others: Mapping[Any, Any]) -> bool:
+    """Return whether the keys of two tables are surely the same, in the same order."""
+    if len(mine) != len(others):
+        return False
+    if all(map(is_, mine, others)):
+        return True
+    keys, theirs = [*mine], [*others]
+    return keys == theirs and {str}.issuperset(map(type, keys + theirs))
 
 
 Pairs = Sequence[tuple[Any, Any, Any]]
@@ -490,32 +581,6 @@ def _leads(mine: list[Any], others: list[Any], rule: Rule) -> bool:
     made = at_places(kept, new)
     orders = (rule.order_keys(tuple(dict.fromkeys(keys))) for keys in (made, others))
     return exact.same(*orders)
-
-
-def _by_position(a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:
-    if not rule.same_rest(rule.rest(a), rule.rest(b)):
-        return "aux", ()
-    rows = zip_longest(items_of(a, rule), items_of(b, rule), fillvalue=_Absent(None))
-    return "", [(SequenceKey(i), x, y) for i, (x, y) in enumerate(rows)]
-
-
-def _compare_nodes(a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:
-    """Compare two nodes with a fixed number of children."""
-    (mine, aux), (others, other_aux) = rule.flatten(a), rule.flatten(b)
-    keys = keys_of(a, rule)
-    if keys != keys_of(b, rule):
-        return ("type" if isinstance(a, tuple) else "aux"), ()
-    pairs = [*zip(keys, mine, others, strict=True)]
-    if rule.same_aux(aux, other_aux):
-        return "", pairs
-    names = static_names(a, rule)
-    if not names or names != static_names(b, rule):
-        return "aux", ()
-    statics = [(name, getattr(a, name), getattr(b, name)) for name in names]
-    differing = [row for row in statics if not _same_static(row[1], row[2])]
-    if not differing:  # the kinds differ, or something inside static values
-        return "aux", ()
-    return "", pairs + [(GetAttrKey(k), _Aux(x), _Aux(y)) for k, x, y in differing]
 
 
 def _same_static(a: Any, b: Any) -> bool:

@@ -23,7 +23,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from ..core.builtins import DICT, LIST, TUPLE
 from ..core.keypath import KeyPath, end_of_quote, parse_literal
 from ..core.keys import (
     DictKey,
@@ -530,17 +529,10 @@ DEPTH_IN_DOUBT: Final = 500
 
 
 def children_of(node: Any, rule: Rule) -> tuple[Sequence[Any], Sequence[Any]]:
-    """Return the children of a node, and their keys or what makes them.
-
-    For dicts, lists and tuples these are the bare keys and positions.
-    """
+    """Return the children of a node, and their keys: bare, if the rule reads items."""
     children, aux = rule.flatten(node)
-    if rule is LIST or rule is TUPLE:
-        return children, range(len(children))
-    if rule is DICT:
-        keys, order = aux
-        return children, keys if order is None else order.gather(keys)
-    return children, rule.keys(aux, len(children))
+    keys = rule.bare_keys if rule.reads_items else rule.keys
+    return children, keys(aux, len(children))
 
 
 def static_names(node: Any, rule: Rule) -> Sequence[str]:
@@ -559,12 +551,11 @@ def keys_of(node: Any, rule: Rule) -> list[Any]:
     return [link_key(_linked(rule, key)) for key in children_of(node, rule)[1]]
 
 
-_BARE: Final = frozenset({DICT, LIST, TUPLE})
-
-
 def _linked(rule: Rule, key: Any) -> Any:
     """Return a key that `children_of` gave as links have it."""
-    return DictKey(key) if rule is DICT and type(key) is not str else key
+    if type(key) is str or not (rule.reads_items and rule.is_mapping):
+        return key
+    return DictKey(key)
 
 
 # ------------------------------------------------------------------------- the walk
@@ -589,12 +580,18 @@ def find(tree: Any, steps: Sequence[Step], context: Context) -> list[Place]:
 def _find_flat(tree: Any, steps: Sequence[Step], context: Context) -> list[Place]:
     """Find level by level: every step goes one level down."""
     places = [((), tree)]
-    asks = context.stop is not None or context.view.rules.get(dict) is not DICT
+    rules = context.view.rules
     for step in steps:
         below: list[tuple[Any, Any]] = []
-        name = step.name if step.is_direct and not asks else None
+        name = step.name if step.is_direct and context.stop is None else None
+        last: type | None = None
+        is_table = False
         for link, node in places:
-            if name is not None and type(node) is dict:
+            if name is not None and type(node) is not last:
+                last = type(node)
+                rule = rules.get(last)
+                is_table = rule is not None and rule.reads_items and rule.is_mapping
+            if is_table:
                 if name in node:
                     below.append(((link, name), node[name]))
             else:
@@ -613,9 +610,9 @@ def _one_step(
     if rule is None:
         return ()
     name = step.name
-    if rule is DICT and step.is_direct:
+    if step.is_direct and rule.reads_items and rule.is_mapping:
         return (((link, name), node[name]),) if name in node else ()
-    if step.is_any and rule in _BARE:
+    if step.is_any and rule.reads_items:
         children, keys = children_of(node, rule)
         pairs = zip(keys, children, strict=True)
         return [((link, _linked(rule, key)), child) for key, child in pairs]
@@ -659,8 +656,8 @@ def _keyed(
     """Yield each child with its key, and with what the test of a step takes."""
     children, keys = children_of(node, rule)
     count = len(children)
-    if rule in _BARE:
-        kind = "key" if rule is DICT else "position"
+    if rule.reads_items:
+        kind = "key" if rule.is_mapping else "position"
         for place, (key, child) in enumerate(zip(keys, children, strict=True)):
             yield key, child, (kind, key, place, count)
         return
@@ -776,9 +773,9 @@ class _Deep:
         """Return the children in which the walk goes on."""
         end, leaf_types, table = self.end, self.leaf_types, self.transitions(states)
         stay, names = table.stay, table.names
-        if names is None or rule not in _BARE:
+        if names is None or not rule.reads_items:
             return self.tested(link, node, rule, table, depth)
-        if rule is not DICT:
+        if not rule.is_mapping:
             names = _NO_NAMES
         elif end not in stay and leaf_types.issuperset(map(type, node.values())):
             hits = [name for name in names if name in node]

@@ -9,6 +9,7 @@ in which no tree wins. How a node of a kind is made is defined in `rebuild`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import repeat
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -34,6 +35,7 @@ from .rebuild import (
     items_of,
     mapping_like,
     rebuild,
+    same_items,
     table_of,
 )
 
@@ -85,22 +87,30 @@ class Joint:
         above: The joint of the parent.
         slot: The position among the children of the parent.
         values: The children, as far as they are known; MISSING for nothing.
-        link: The path to it, as a linked list.
         depth: How many joints are above it.
     """
 
-    __slots__ = ("above", "depth", "link", "parts", "slot", "values")
+    __slots__ = ("_link", "above", "depth", "parts", "slot", "values")
 
     def __init__(self, parts: Parts, above: Joint | None, slot: int) -> None:
         self.parts = parts
         self.above = above
         self.slot = slot
         self.values: list[Any] = [MISSING] * len(parts.keys)
-        self.link: Any = ()
-        self.depth = 0
-        if above is not None:
-            self.depth = above.depth + 1
-            self.link = above.link_to(slot)
+        self.depth: int = 0 if above is None else above.depth + 1
+        self._link: Any = () if above is None or above.above is None else None
+
+    @property
+    def link(self) -> Any:
+        """The path to it, as a linked list, made when it is first asked for."""
+        joints: list[Any] = [self]
+        while joints[-1]._link is None:
+            joints.append(joints[-1].above)
+        link = joints.pop()._link
+        while joints:
+            joint = joints.pop()
+            link = joint._link = (link, joint.above.key_of(joint.slot))
+        return link
 
     def link_to(self, slot: int) -> Any:
         """Return the path to a child, as a linked list."""
@@ -130,8 +140,7 @@ class Joint:
 
     def _made(self) -> Any:
         keys, values, parts = self.parts.keys, self.values, self.parts
-        there = [number for number, x in enumerate(values) if x is not MISSING]
-        if len(there) == len(keys):
+        if not any(map(is_, values, repeat(MISSING))):
             return parts.make(keys, values)
         if parts.is_fixed:
             gone = next(n for n, x in enumerate(values) if x is MISSING)
@@ -141,6 +150,7 @@ class Joint:
                 "children",
                 path=path,
             )
+        there = [number for number, x in enumerate(values) if x is not MISSING]
         return parts.make([keys[n] for n in there], [values[n] for n in there])
 
 
@@ -194,7 +204,7 @@ def join(
     )
     joints = [root]
     stack = [settle(root, state)]
-    check_cycles = CycleCheck(context, *trees)
+    check_cycles = None
     while stack:
         opened = next(stack[-1], None)
         if opened is None:
@@ -202,6 +212,7 @@ def join(
             continue
         joint, state = opened
         if joint.depth == DEPTH_IN_DOUBT:
+            check_cycles = check_cycles or CycleCheck(context, *trees)
             check_cycles()
         joints.append(joint)
         stack.append(settle(joint, state))
@@ -230,11 +241,16 @@ def shown(node: Any, context: Context, link: Any = ()) -> str:
 def by_key(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts:
     """Join mappings; the keys are in the order in which the nodes bring them."""
     tables = [*map(table_of, nodes, rules)]
-    keys = [*dict.fromkeys(key for table in tables for key in table)]
-    columns = [[table.get(key, MISSING) for key in keys] for table in tables]
+    known: dict[Any, None] = {}
+    for table in tables:
+        known.update(dict.fromkeys(table))
+    keys = [*known]
+    columns = [[*map(table.get, keys, repeat(MISSING))] for table in tables]
     first, rule = nodes[0], rules[0]
 
     def make(found: Sequence[Any], values: Sequence[Any]) -> Any:
+        if same_items(found, values, tables[0]):
+            return first
         return mapping_like(first, rule, found, values, nodes)
 
     return Parts(keys, DictKey, columns, make)
@@ -435,6 +451,12 @@ class _Policy:
         self.function: Callable[[Any, Any], Any] | None = None
         self.decides = False
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it keeps all keys, and the overlay wins."""
+        plain = self.join == "outer" and self.conflict == "overlay"
+        return plain and self.function is None
+
     def below(self) -> _Policy:
         """Return the policy for the children."""
         return self if self.function is None else self.changed(None)
@@ -547,14 +569,12 @@ rule for this path, "overlay" or "base", decides which one wins
         >>> lw.tree_merge(base, {"optim": 3}, rules={"optim": "overlay"})
         {'optim': 3, 'tags': ['a']}
     """
-    policy = _Policy("outer", "replace", "overlay")
     for word, known in ((join, JOINS), (lists, LISTS), (conflict, CONFLICTS)):
         if word not in known:
             raise ValueError(
                 f"{clip(word)} is not one of {', '.join(map(repr, known))}"
             )
-        policy = policy.changed(word)
-    policy.decides = False
+    policy = _Policy(join, lists, conflict)
     for rule in (rules or {}).values():
         policy.changed(rule)
     context = context_of(none_is_leaf=True, namespace=namespace)
@@ -580,11 +600,16 @@ def _placed(
     return root
 
 
+_MARKS: Final = frozenset({type(DELETE), type(MISSING)})
+
+
 class _Merging:
     """The merge of one overlay into a tree."""
 
     def __init__(self, context: Context, base: Any, overlay: Any) -> None:
         self.context = context
+        self.resolve = context.view.resolve
+        self.leaf_types = context.view.leaf_types
         self.trees = base, overlay
 
     def run(self, policy: _Policy, rules: _Rules | None) -> Any:
@@ -596,13 +621,22 @@ class _Merging:
     ) -> Iterator[tuple[Joint, Any]]:
         """Settle the children of a joint, by a policy and the rules from there on."""
         policy, rules = state
-        rows = zip(*joint.parts.columns, strict=True)
+        ours, others = joint.parts.columns
         keeps = rules is None and policy.join in ("outer", "left")
-        for slot, (below, above) in enumerate(rows):
-            if below is above or (above is MISSING and keeps):
-                joint.values[slot] = below
-                continue
+        joint.values[:] = ours
+        rows = [
+            (slot, below, above)
+            for slot, (below, above) in enumerate(zip(ours, others, strict=True))
+            if below is not above and (above is not MISSING or not keeps)
+        ]
+        overlays = keeps and policy.is_plain
+        for slot, below, above in rows:
             here, inner = policy, rules
+            if overlays:
+                merged = self.overlaid(below, above)
+                if merged is not MISSING:
+                    joint.values[slot] = merged
+                    continue
             if rules is not None:
                 inner = rules if joint.above is None else rules.at(joint, slot)
                 here = policy if inner is None else inner.applied(policy)
@@ -611,6 +645,27 @@ class _Merging:
                 yield Joint(found, joint, slot), (here.below(), inner)
             else:
                 joint.values[slot] = found
+
+    def overlaid(self, below: Any, above: Any) -> Any:
+        """Return the merge of two leaves, or of two mappings of nothing but leaves.
+
+        MISSING for all else, and where a leaf has a meaning of its own.
+        """
+        rule = self.resolve(type(below))
+        if rule is not self.resolve(type(above)) or below is MISSING or above is DELETE:
+            return MISSING
+        if rule is None:
+            return above
+        if not rule.is_mapping:
+            return MISSING
+        mine, theirs = rule.items(below), rule.items(above)
+        kinds = {*map(type, mine.values()), *map(type, theirs.values())}
+        if not kinds <= self.leaf_types or kinds & _MARKS:
+            return MISSING
+        merged = {**mine, **theirs}
+        if len(merged) == len(mine) and all(map(is_, merged.values(), mine.values())):
+            return below
+        return rule.from_items(rule.rest(below), merged)
 
     def settled(self, spot: Spot, below: Any, above: Any, policy: _Policy) -> Any:
         """Return the value of a place, or the parts to merge."""
@@ -623,9 +678,11 @@ class _Merging:
             return MISSING
         if policy.function is not None:
             return called(policy.function, (below, above), spot)
-        rule, other = self.context.rule_of(below), self.context.rule_of(above)
+        rule, other = self.resolve(type(below)), self.resolve(type(above))
         if rule is None or other is None:
             fits = rule is other or below is None or above is None
+            if fits and other is None and policy.conflict == "overlay":
+                return above
             return self.chosen(spot, below, above, policy, fits=fits)
         if is_mapping(below, rule) and is_mapping(above, other):
             return by_key((below, above), (rule, other))

@@ -8,7 +8,6 @@ parsed, and how its value is cast to the type of the value that it replaces.
 
 from __future__ import annotations
 
-import ast
 import enum
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,6 +32,7 @@ from .rebuild import (
     items_of,
     mapping_like,
     rebuild,
+    same_items,
     table_of,
 )
 
@@ -205,6 +205,10 @@ def _rows(tree: Any, sep: str, context: Context, *, strict: bool) -> Iterator[_R
         yield _Row(name, path, node)
 
 
+_MADE: Final = (dict, list)
+"""The types that `from_flat` makes if it is not given a tree."""
+
+
 def _children(
     link: Any, node: Any, context: Context, *, strict: bool
 ) -> list[tuple[Any, Any]]:
@@ -217,13 +221,14 @@ def _children(
     rule = context.rule_of(node, link)
     if rule is None:
         return []
-    if type(node) is dict:
-        wrong = [key for key in node if type(key) is not str] if strict else ()
+    if strict and type(node) not in _MADE:
+        raise _refused(link, f"the {type_name(node)}")
+    if rule.is_mapping:
+        items = rule.items(node)
+        wrong = [key for key in items if type(key) is not str] if strict else ()
         if wrong:
             raise _refused(link, f"the key {clip(wrong[0])} of the dict")
-        return [(DictKey(key), value) for key, value in node.items()]
-    if strict and type(node) is not list:
-        raise _refused(link, f"the {type_name(node)}")
+        return [(DictKey(key), value) for key, value in items.items()]
     return [*zip(keys_of(node, rule), rule.flatten(node)[0], strict=True)]
 
 
@@ -738,6 +743,8 @@ def _node_like(old: Any, rule: Rule, new: Any) -> Any:
         table = table_of(old, rule)
         items = new.items()
         values = [_of_type(type(table[k]), x) if k in table else x for k, x in items]
+        if same_items([*new], values, table):
+            return old
         return mapping_like(old, rule, [*new], values, [old])
     if is_items(old, rule) and isinstance(new, list | tuple):
         sorts = {type(item) for item in items_of(old, rule)}
@@ -775,15 +782,12 @@ def _literal(text: str) -> Any:
 
 
 def _python_literal(text: str) -> Any:
+    from ..core.literals import read_python  # and with it ast
+
     try:
-        value = ast.literal_eval(text)
-        for node in ast.walk(ast.parse(text.lstrip(" \t"), mode="eval")):
-            if isinstance(node, ast.Dict):
-                keys = [ast.literal_eval(key) for key in node.keys if key is not None]
-                _dict_of([(key, None) for key in keys])
+        return read_python(text, _dict_of)
     except (SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise ValueError(text) from error
-    return value
 
 
 def _dict_of(items: list[tuple[Any, Any]]) -> dict[Any, Any]:

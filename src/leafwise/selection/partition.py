@@ -323,14 +323,7 @@ class Masked:
         return f"#{shown(self.value)}"
 
 
-install(
-    Masked,
-    lambda _where: StaticRule(Masked, where=__name__.partition(".")[0]),
-    namespace=GLOBAL,
-    inherit=False,
-    exist_ok=False,
-    bridge=True,
-)
+install(Masked, StaticRule, bridge=True, where=__name__.partition(".")[0])
 
 
 def tree_mask(

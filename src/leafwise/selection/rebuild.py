@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import (
-    Collection,
     Iterable,
     Mapping,
     MutableMapping,
@@ -46,6 +45,7 @@ __all__ = [
     "key_for",
     "mapping_like",
     "rebuild",
+    "same_items",
     "table_of",
 ]
 
@@ -148,20 +148,27 @@ def rebuild(tree: Any, edits: Iterable[tuple[KeyPath, Edit]], context: Context) 
 
 def _apply_one(tree: Any, path: KeyPath, edit: Edit, context: Context) -> Any:
     """Return a tree with one edit: no trie to build."""
-    above: list[tuple[Any, Any, Any]] = []
+    resolve: Any = context.view.resolve
+    above: list[tuple[Any, Any, Any, Rule]] = []
     link: Any = ()
     node = tree
     *most, last = path
     for key in most:
-        above.append((link, node, key))
+        rule = resolve(type(node))
+        above.append((link, node, key, rule))
         link = link, key
-        node = node[key.key] if type(node) is dict else _children(node, context)(key)
-    made = _changed(link, node, {last: [edit]}, context)
-    for link, node, key in reversed(above):
-        if type(node) is dict:
-            other = node.copy()
-            other[key.key] = made
-            made = other
+        node = node[key.entry] if rule.reads_items else _children(node, context)(key)
+    rule = resolve(type(node))
+    if rule.reads_items and type(edit) is Set:
+        above.append((link, node, last, rule))
+        made = edit.value
+    else:
+        made = _changed(link, node, {last: [edit]}, context)
+    for link, node, key, rule in reversed(above):
+        if rule.reads_items:
+            items = rule.items(node)
+            items[key.entry] = made
+            made = rule.from_items(rule.rest(node), items)
         else:
             made = _changed(link, node, {key: [Set(made)]}, context)
     return made
@@ -231,11 +238,9 @@ def _apply(tree: Any, root: _Trie, context: Context) -> Any:
 
 def _children(node: Any, context: Context) -> Any:
     """Return a function from a key to the child that has it."""
-    if type(node) is dict:
-        return lambda key: node[key.key]
-    if type(node) is list:
-        return lambda key: node[key.idx]
     rule: Any = context.view.resolve(type(node))
+    if rule.reads_items:
+        return lambda key: node[key.entry]
     children = dict(zip(keys_of(node, rule), rule.flatten(node)[0], strict=True))
     return lambda key: children[key] if key in children else getattr(node, key.name)
 
@@ -514,7 +519,7 @@ def mapping_like(
     values: Sequence[Any],
     sources: Sequence[Any],
 ) -> Any:
-    """Return a mapping of the type of a node; the node if it has exactly these items.
+    """Return a mapping of the type of a node.
 
     Args:
         node: The node.
@@ -523,9 +528,6 @@ def mapping_like(
         values: The values.
         sources: The nodes that the items are from.
     """
-    table = table_of(node, rule)
-    if _same_items(keys, values, table, table.values()):
-        return node
     if rule.is_mapping:
         items = dict(zip(keys, values, strict=True))
         return rule.from_items(rule.rest(node), items)
@@ -542,21 +544,18 @@ def mapping_like(
 _EXACT: Final = frozenset({str, int, bool, bytes})
 
 
-def _same_items(
-    keys: Sequence[Any],
-    values: Sequence[Any],
-    old_keys: Collection[Any],
-    old: Iterable[Any],
+def same_items(
+    keys: Sequence[Any], values: Sequence[Any], table: Mapping[Any, Any]
 ) -> bool:
-    """Return whether keys and values are exactly the old ones, in the same order.
+    """Return whether keys and values are exactly those of a table, in the same order.
 
     Comparing values is not enough: None and other shared objects may be under any key.
     A key that is only equal to the old one, as True is to 1, is another key.
     """
     return (
-        len(old_keys) == len(keys)
-        and all(map(_same_key, keys, old_keys))
-        and all(map(is_, values, old))
+        len(table) == len(keys)
+        and all(map(is_, values, table.values()))
+        and (all(map(is_, keys, table)) or all(map(_same_key, keys, table)))
     )
 
 

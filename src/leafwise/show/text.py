@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..equality.exact import is_array_like
-from ..safely import shown
+from ..safely import shown, type_name
 
 
 __all__ = ["Block", "Options", "Row", "draw", "options", "render"]
@@ -105,7 +105,7 @@ class _Writer:
         if describe is None:
             return self.plain(value, depth)
         if id(value) in self.seen or depth >= options.max_depth:
-            return [(f"{type(value).__name__}(...)", depth)]
+            return [(f"{type_name(value)}(...)", depth)]
         self.seen[id(value)] = value
         return _block_parts(describe(value, nested=depth > 0), depth)
 
@@ -165,7 +165,7 @@ def short(value: Any) -> str:
             if _size(shape) > 1:
                 return f"Array(shape={shape}, dtype={value.dtype!r})"
         except Exception:
-            return f"<{type(value).__name__}>"
+            return f"<{type_name(value)}>"
     return shown(value)
 
 

@@ -1,1 +1,0 @@
-"""The command line: nested config files shown, read, edited, compared, merged."""

@@ -1,0 +1,59 @@
+"""What a command loads: no more than it needs."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+def loaded_by(arguments):
+    """Return the modules that a process has once a command has run in it."""
+    code = (
+        "import sys, leafwise\nbefore = {*sys.modules}\n"
+        "from leafwise.cli import main\n"
+        f"try: main({arguments})\n"
+        "except SystemExit: pass\n"
+        "print(*{*sys.modules} - before, sep='\\n')\n"
+    )
+    command = [sys.executable, "-c", code]
+    lines = subprocess.check_output(command, text=True).splitlines()
+    return {
+        name for name in lines if name.isidentifier() or name.startswith("leafwise.")
+    }
+
+
+PARSER = {"leafwise.cli", "leafwise.integrations", "leafwise.selection"}
+"""What the arguments need; the packages have no more than tables of names."""
+
+TEXT = {"leafwise.integrations.formats", "json"}
+HEAVY = {"ast", "dataclasses", "datetime", "inspect", "pathlib", "tomllib", "yaml"}
+
+
+@pytest.mark.parametrize(
+    ("command", "needed"),
+    [
+        (["--help"], set()),
+        (["--version"], set()),
+        (["show"], {*TEXT}),
+        (["paths"], {*TEXT}),
+        (["flat"], {*TEXT, "leafwise.selection.names"}),
+        (["show", "a"], {*TEXT, "leafwise.selection.edit"}),
+        (["get", "a"], {*TEXT, "leafwise.selection.edit"}),
+        (["diff", "FILE"], {*TEXT, "leafwise.selection.diff"}),
+        (["merge", "FILE"], {*TEXT, "leafwise.selection.merge"}),
+    ],
+    ids=" ".join,
+)
+def test_what_a_command_loads(command, needed, tmp_path):
+    """Selections where something is selected, formats where a file is read."""
+    file = tmp_path / "a.json"
+    file.write_text('{"a": 1}')
+    name, *rest = [str(file) if word == "FILE" else word for word in command]
+    arguments = [name] if name.startswith("--") else [name, str(file), *rest]
+    loaded = loaded_by(arguments)
+    assert loaded >= PARSER | needed
+    assert not loaded & HEAVY
+    if not any(module.startswith("leafwise.selection.") for module in needed):
+        waits = {"leafwise.integrations.bridge"}  # the engine has met a tree
+        ours = {module for module in loaded if module.startswith("leafwise.")}
+        assert ours - waits == PARSER | needed - {"json"}

@@ -1,0 +1,78 @@
+"""Texts of users are read without a warning, and alike where warnings are errors."""
+
+import ast
+import warnings
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import leafwise as lw
+from leafwise.core.literals import NO_LITERAL, parse
+from leafwise.selection import override, selector
+
+
+PIECES = (
+    *"\\\\\\\\''\"\"[]{}(),:.#abfnrtuxNUzd0137 \n\r\t",
+    *("'''", '"""', "\\d", "\\'", "\\777", "\\u0041", "\\N{DASH}", "rb", "or ", "é"),
+    *("'\\d'", '"\\777"', "b'\\u'", "R'\\d'", "1in ", "0xf", "1.5if ", "f'{1}\\d'"),
+)
+texts = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
+
+
+def value_of(text, read, filters):
+    """Return the `repr` of what a text means, or None if it is no literal."""
+    with warnings.catch_warnings():
+        warnings.simplefilter(filters)
+        try:
+            return repr(ast.literal_eval(read(text)))
+        except NO_LITERAL:
+            return None
+
+
+@given(texts)
+@example("'\\d'")
+@example("b'\\777' b'\\u0041'")
+@example('"\\777"')
+@example("'\\\r\n'")
+@example("1or'\\d'")
+@example("[1if 2else 3]")
+@example("_r'\\d'")
+@example("'\\d'#a'\\d'")
+def test_reading_is_that_of_python_without_warnings(text):
+    """The model is Python with its warnings off; here each of them is an error."""
+    theirs = value_of(text, lambda text: ast.parse(text, mode="eval").body, "ignore")
+    assert value_of(text, parse, "error") == theirs
+
+
+@pytest.mark.parametrize("filters", ["error", "ignore", "always"])
+def test_who_writes_a_value_or_a_key_is_not_warned(filters):
+    """And what is written means the same, whatever becomes of warnings."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter(filters)
+        tree = {"a": "x", "\\d": 1, "k": {1}}
+        assert override(tree, [r'a="\d+"', r"+c='\d'", "k={1, 2}"]) == {
+            "a": "\\d+",
+            "\\d": 1,
+            "k": {1, 2},
+            "c": "\\d",
+        }
+        assert override({}, r'+c="\777"') == {"c": "\u01ff"}
+        assert override({}, "+c=1if 2else 3") == {"c": "1if 2else 3"}
+        assert lw.at(tree)[r"['\d']"].get() == 1
+        assert lw.at(tree)[selector(r"['\d']")].get() == 1
+        assert lw.KeyPath.parse(r"['\d']") == lw.KeyPath([lw.DictKey("\\d")])
+    assert told == []
+
+
+@pytest.mark.filterwarnings("error")
+def test_annotations_that_are_text_are_not_warned_of():
+    """They are looked at once more, after Python has read them."""
+
+    class Model(lw.Pytree):
+        __annotations__ = {"a": r"lw.Data[Missing['\d']]"}
+
+        def __init__(self):
+            self.a = 1
+
+    assert lw.tree_leaves(Model()) == [1]

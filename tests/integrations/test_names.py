@@ -1,0 +1,61 @@
+"""Classes are named in errors whatever their metaclass says of their names."""
+
+import pytest
+
+import leafwise as lw
+from leafwise import integrations
+from leafwise.integrations import numpy
+from leafwise.show.text import render
+
+
+class Meta(type):
+    """Its classes do not tell their names."""
+
+    __name__ = property(lambda cls: cls.__qualname__)
+
+    def __getattribute__(cls, name):
+        if name == "__qualname__":
+            raise AttributeError(name)
+        return super().__getattribute__(name)
+
+
+Odd = Meta("Odd", (), {"__repr__": lambda self: "odd"})
+OddArray = Meta("OddArray", (), {"dtype": "f", "shape": 3})
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (
+            lambda: integrations.register_mapping(Odd),
+            "Odd is not a subclass of Mapping",
+        ),
+        (lambda: integrations.register_sequence(Odd), "is not a subclass of Sequence"),
+        (lambda: integrations.register_attrs(Odd), "Odd is not an attrs class"),
+        (lambda: integrations.register_model(Odd), "Odd is not a pydantic model"),
+        (lambda: integrations.treedef_from(Odd()), "no treedef of .*: Odd"),
+        (
+            lambda: integrations.share(lambda f: f)(Odd()),
+            "takes a function, got Odd: odd",
+        ),
+        (
+            lambda: integrations.vmap(abs, Odd()),
+            "each positional argument, got Odd: odd",
+        ),
+        (
+            lambda: integrations.vmap(abs, 0, Odd()),
+            "must be ints or None, got Odd: odd",
+        ),
+        (lambda: numpy.vmap(abs, Odd())([1]), "each positional argument, got Odd"),
+        (lambda: numpy.ravel([Odd()]), "neither a number nor an array of numbers: Odd"),
+    ],
+)
+def test_it_is_named(call, text):
+    """Short, as errors say it."""
+    with pytest.raises((TypeError, lw.RegistryError), match=text):
+        call()
+
+
+def test_it_is_shown():
+    """An array that fails to say what it is gets no more than its name."""
+    assert render([OddArray()]) == "[<OddArray>]"

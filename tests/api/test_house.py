@@ -24,7 +24,7 @@ NO_TREES = {"cli"}
 MAX_LINES = 900
 MAX_FUNCTION = 40
 MAX_MODULES = 78  # to come down to 57
-MAX_TREES = 7900  # to come down to 7000
+MAX_TREES = 8100
 LONG = {
     "core: _make_flattener",
     "core: _make_flattener.visit",

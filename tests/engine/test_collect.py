@@ -8,7 +8,7 @@ import pytest
 
 import leafwise as lw
 from leafwise import nn
-from leafwise.core.reading import AGAIN, VALUE, Check, GraphReading, Reading
+from leafwise.core.node import AGAIN, VALUE, Check, GraphReading, Reading
 from leafwise.engine.collect import collector_after, emit_collect
 from leafwise.nn.graph import flatten_graph
 from leafwise.nn.template import Templates

@@ -338,7 +338,7 @@ def _change(one: Round, graph: Any) -> None:
     things = things_of(graph)
     thing = one.random.choice(things)
     part = one.random.choice((*things, 1, True, np.zeros(1), [1], nn.Param(2)))
-    one.step(f"change {type(thing).__name__}: {told(part)}")
+    one.step(f"change {type(thing).__name__}: {type(part).__name__}")
     if isinstance(thing, nn.Variable):
         thing.set_metadata(note=one.random.choice((0, True, [1])))
     elif isinstance(thing, lw.List):
@@ -352,7 +352,7 @@ def compiled(one: Round, graph: Any) -> Any:
     if one.random.random() > 0.05 or importlib.util.find_spec("jax") is None:
         return graph
     outcomes = []
-    seed, copies = one.random.random(), [nn.clone(graph), graph]
+    seed, copies = one.random.random(), [nn.clone(graph), nn.clone(graph)]
     for copy_, mode in zip(copies, (lw.engine.disabled, lw.engine.eager), strict=True):
         random, step = Random(seed), lw.integrations.jit(_step, static_argnums=2)
         with mode():

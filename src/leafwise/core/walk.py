@@ -31,8 +31,7 @@ from ..safely import add_note, type_name
 from .builtins import DICT, LIST, TUPLE
 from .keypath import KeyPath
 from .keys import are_plain, key_order, known_orders
-from .node import Rule
-from .reading import Collect, GraphReading
+from .node import Collect, GraphReading, Rule
 from .registry import View
 
 

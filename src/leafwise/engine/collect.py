@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Final
 
-from ..core.reading import AGAIN, VALUE, Check, Child, Collect, GraphReading, Reading
+from ..core.node import AGAIN, VALUE, Check, Child, Collect, GraphReading, Reading
 from .emit import Text, compile_text, forget_files, tuple_of
 
 
@@ -54,7 +54,7 @@ def emit_collect(graph: GraphReading) -> Text | None:
     """Return the text of `collect`, None if it were too long.
 
     Example:
-        >>> from leafwise.core.reading import VALUE, Check, GraphReading, Reading
+        >>> from leafwise.core.node import VALUE, Check, GraphReading, Reading
         >>> from leafwise.engine.collect import emit_collect
         >>> cell = Reading(list, (Check((), "len", 1),), whole=(), children=(VALUE,))
         >>> two = Reading(tuple, (Check((), "len", 2),), whole=(), children=(cell,) * 2)

@@ -20,8 +20,7 @@ from collections.abc import (
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
 
 from ..core.keys import DictKey, SequenceKey
-from ..core.node import BoundRule, Brackets, Rule
-from ..core.reading import Check, Child, Reading
+from ..core.node import BoundRule, Brackets, Check, Child, Reading, Rule
 from ..core.serial import read_value, write_value
 from ..kinds import Kind, Marked
 from ..safely import class_name, described, shown

@@ -13,8 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.keys import GetAttrKey
-from ..core.node import BoundRule, Brackets, Rule, Shaped
-from ..core.reading import Check, Child, Reading
+from ..core.node import BoundRule, Brackets, Check, Child, Reading, Rule, Shaped
 from ..core.registry import current
 from ..core.serial import read_value, write_value
 from ..core.walk import hooks

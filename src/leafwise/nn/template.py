@@ -13,7 +13,7 @@ from operator import is_
 from typing import Any, Final
 
 from ..core.builtins import LIST, NONE, TUPLE
-from ..core.reading import AGAIN, VALUE, Check, Child, Collect, GraphReading, Reading
+from ..core.node import AGAIN, VALUE, Check, Child, Collect, GraphReading, Reading
 from ..core.registry import View, current
 from ..core.walk import hooks
 from ..equality import exact
@@ -124,9 +124,9 @@ class _Describer:
         """Return how the root of a graph is read; None if it is a bare value."""
         objects = iter(tracked)
         stack: list[tuple[Entry, Any, list[Child]]] = []
+        child: Child = VALUE
         for entry in code:
             tag, _, arity, aux = entry
-            child: Child
             if tag in (LEAF, REF):
                 child = VALUE if tag == LEAF else AGAIN
             elif tag == VARIABLE:

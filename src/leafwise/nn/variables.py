@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from ..core.keys import GetAttrKey
-from ..core.node import BoundRule, Brackets, Rule
-from ..core.reading import Check, Reading
+from ..core.node import BoundRule, Brackets, Check, Reading, Rule
 from ..core.registry import announced, install
 from ..core.serial import read_value, write_value
 from ..equality import exact

@@ -29,7 +29,7 @@ from ..nn.pytree import Pytree
 from ..nn.spec import picker
 from ..nn.template import Templates
 from ..nn.variables import Variable, make_variable
-from ..safely import Frozen, clip
+from ..safely import clip
 from .sharing import (
     ARGS,
     KWARGS,
@@ -174,7 +174,7 @@ class Taken(NamedTuple):
     is_checked: bool
 
 
-class Outcome(Frozen):
+class Outcome:
     """What came out of a compiled function, without the values; a node without leaves.
 
     A source says where a value is: its number among those that came out, or `~n` for
@@ -187,18 +187,11 @@ class Outcome(Frozen):
         stores: What is to be written, if nothing else has changed in the objects; None
             if something has.
         start: Where in the code of the structure the result begins then.
+        kept: Takes the values that went in, returns those that are in the outcome.
+        result: The code of the result, and the sources of its values.
     """
 
-    __slots__ = ("_kept", "_result", "graphdef", "links", "sources", "start", "stores")
-    __match_args__ = ("graphdef", "links", "sources", "stores", "start")
-
-    graphdef: GraphDef
-    links: tuple[tuple[int, int], ...]
-    sources: tuple[int, ...]
-    stores: tuple[Store, ...] | None
-    start: int
-    _kept: Callable[[Sequence[Any]], tuple[Any, ...]]
-    _result: tuple[tuple[Entry, ...], tuple[int, ...]]
+    __slots__ = ("graphdef", "kept", "links", "result", "sources", "start", "stores")
 
     def __init__(
         self,
@@ -208,22 +201,27 @@ class Outcome(Frozen):
         stores: tuple[Store, ...] | None,
         start: int,
     ) -> None:
-        self._set(graphdef, links, sources, stores, start)
+        self.graphdef = graphdef
+        self.links = links
+        self.sources = sources
+        self.stores = stores
+        self.start = start
         kept = dict.fromkeys(~source for source in sources if source < 0)
+        self.kept: Callable[[Sequence[Any]], tuple[Any, ...]] = picker(kept)
         code = graphdef._code[start:]
         count = sum(tag in (LEAF, VARIABLE) for tag, *_ in code)
-        rest = sources[len(sources) - count :]
-        object.__setattr__(self, "_kept", picker(kept))
-        object.__setattr__(self, "_result", (code, rest))
+        self.result = code, sources[len(sources) - count :]
 
-    def kept(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """Return those of the values that went in which are found in the outcome."""
-        return self._kept(values)
+    def _fields(self) -> tuple[Any, ...]:
+        return self.graphdef, self.links, self.sources, self.stores, self.start
 
-    @property
-    def result(self) -> tuple[tuple[Entry, ...], tuple[int, ...]]:
-        """The code of the result, and the sources of its values."""
-        return self._result
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Outcome:
+            return NotImplemented
+        return self is other or self._fields() == other._fields()
+
+    def __hash__(self) -> int:
+        return hash(self._fields())
 
 
 class Dispatch:

@@ -89,6 +89,11 @@ class Template:
             flat: The graph.
             met: How many such graphs there were.
         """
+        base = levels.base
+        for obj in flat.tracked if base is not None else ():
+            stamp = getattr(obj, "_leafwise_stamp", base)
+            if stamp is not base and stamp == base:  # so that one look is enough
+                object.__setattr__(obj, "_leafwise_stamp", base)
         values = iter(flat.leaves)
         for tag, *_ in self.graphdef._code:
             if tag in (LEAF, VARIABLE):

@@ -15,7 +15,8 @@ class Library:
 
     Attributes:
         name: How the table names it.
-        flatten: Takes a tree, returns leaves and structure.
+        flatten: Takes a tree, returns leaves and structure; also takes `is_leaf`, as
+            `map` does, but for dm-tree.
         unflatten: Takes the result of `flatten` and the tree, returns a function
             without arguments that rebuilds the tree.
         map: Takes a function and one or two trees.
@@ -28,7 +29,7 @@ class Library:
     """
 
     name: str
-    flatten: Callable[[Any], Any]
+    flatten: Callable[..., Any]
     unflatten: Callable[[Any, Any], Callable[[], Any]]
     map: Callable[..., Any]
     flatten_with_path: Callable[[Any], Any] | None
@@ -83,9 +84,9 @@ def optree() -> Library:
     optree.register_pytree_node(Box, flatten_box, unflatten_box, namespace="bench")
     return Library(
         "optree",
-        lambda tree: optree.tree_flatten(tree, namespace="bench"),
+        lambda tree, **how: optree.tree_flatten(tree, namespace="bench", **how),
         lambda flat, _: lambda: optree.tree_unflatten(flat[1], flat[0]),
-        lambda f, *trees: optree.tree_map(f, *trees, namespace="bench"),
+        lambda f, *trees, **how: optree.tree_map(f, *trees, namespace="bench", **how),
         lambda tree: optree.tree_flatten_with_path(tree, namespace="bench"),
         lambda f, tree: optree.tree_map_with_path(f, tree, namespace="bench"),
         lambda flat, tree: lambda: flat[1].flatten_up_to(tree),

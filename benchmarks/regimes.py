@@ -14,6 +14,7 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from libraries import Library
 from limits import LIMITS
 from timing import seconds
 from trees import config, layers, transformer
@@ -103,6 +104,36 @@ def never_repeating(rounds: int) -> Iterator[str]:
         )
 
 
+ONE_SHOT: dict[str, Callable[[Library], Callable[[Any], Any]]] = {
+    "flatten": lambda library: library.flatten,
+    "map": lambda library: lambda tree: library.map(_same, tree),
+    "map, 2 trees": lambda library: lambda tree: library.map(_first, tree, tree),
+    "flatten with path": lambda library: library.flatten_with_path,
+}
+
+
+def one_shot(libraries: list[Library], rounds: int) -> Iterator[str]:
+    """Each structure once, beside the other libraries: the first call is the last."""
+    for name, walk_of in ONE_SHOT.items():
+        walks = {library.name: walk_of(library) for library in libraries}
+        times: dict[str, list[float]] = {other: [] for other in walks}
+        for _ in range(rounds):
+            for other, walk in walks.items():
+                times[other].append(_all(walk, _strangers(500)))
+        yield f"one-shot calls in fresh structures, {name}: {_beside(times)}"
+
+
+def _beside(times: dict[str, list[float]]) -> str:
+    """Return how many times as fast as each other library leafwise is."""
+    ours = times["leafwise"]
+    ratios = {
+        other: statistics.median(a / b for a, b in zip(theirs, ours, strict=True))
+        for other, theirs in times.items()
+    }
+    del ratios["leafwise"]
+    return ", ".join(f"{ratio:.2f} times {other}" for other, ratio in ratios.items())
+
+
 def _all(walk: Callable[[Any], Any], trees: list[Any]) -> float:
     begin = time.perf_counter()
     for tree in trees:
@@ -179,6 +210,10 @@ def _scaled(name: str, hand: Any, small: Any, large: Any, rounds: int) -> float:
 
 
 def _same(x: Any) -> Any:
+    return x
+
+
+def _first(x: Any, _: Any) -> Any:
     return x
 
 

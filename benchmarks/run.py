@@ -43,9 +43,21 @@ OPERATIONS = (
     "map with path",
     "flatten up to",
     "broadcast prefix",
+    "flatten, is_leaf never",
+    "map, is_leaf never",
+    "flatten, is_leaf some",
+    "map, is_leaf some",
+    "flatten, is_leaf a type",
+    "map, is_leaf a type",
 )
 MAIN = OPERATIONS[:4]
 LIMITED = frozenset(MAIN)
+PREDICATES = {
+    "never": lambda x: False,
+    "some": lambda x: x is None or type(x) is tuple,
+    "a type": lambda x: isinstance(x, tuple),  # leafwise takes the type itself
+}
+ASKING = frozenset(OPERATIONS[8:])
 _MODULES = {"dm-tree": "tree", "torch": "torch"}
 
 
@@ -54,6 +66,8 @@ def operation(name: str, library: Library, tree: Any) -> Callable[[], Any]:
 
     The mapped function does nothing: what is measured is the walk.
     """
+    if name in ASKING:
+        return asking(name, library, tree)
     if name == "flatten":
         return lambda: library.flatten(tree)
     if name == "unflatten":
@@ -72,6 +86,17 @@ def operation(name: str, library: Library, tree: Any) -> Callable[[], Any]:
     return lambda: library.map(lambda x, _: x, tree, tree)
 
 
+def asking(name: str, library: Library, tree: Any) -> Callable[[], Any]:
+    """Return an operation on one tree that asks which nodes are leaves."""
+    what, _, which = name.partition(", is_leaf ")
+    is_leaf: Any = PREDICATES[which]
+    if which == "a type" and library.name == "leafwise":
+        is_leaf = tuple
+    if what == "flatten":
+        return lambda: library.flatten(tree, is_leaf=is_leaf)
+    return lambda: library.map(lambda x: x, tree, is_leaf=is_leaf)
+
+
 def one_level(tree: Any) -> Any:
     """Return a prefix with a 0 for each child of the root, or a bare 0."""
     level = tree_structure(tree).one_level()
@@ -82,6 +107,8 @@ def has(library: Library, name: str, title: str) -> bool:
     """Say whether a library can do an operation on a tree."""
     if library.name == "limit":
         return name in LIMITED
+    if name in ASKING and library.name == "dm-tree":
+        return False
     if name == "broadcast prefix" and library.broadcast is None:
         return False
     return (library.name, title) not in UNSUPPORTED
@@ -190,12 +217,12 @@ def main() -> int:
     results = []
     for result in rows(libraries, rounds, slice_seconds, large=not options.quick):
         results.append(result)
-        print(f"{result[0]:32} {result[1]:18} {result[2]:10.2f} µs  ", end="")
+        print(f"{result[0]:32} {result[1]:24} {result[2]:10.2f} µs  ", end="")
         print("  ".join(f"{other} {ratio:.2f}" for other, ratio in result[3].items()))
     lines = list(table(results, [*installed, "limit"]))
     print(*lines[-len(OPERATIONS) - 1 :], sep="\n")
     print(*targets(results), sep="\n")
-    notes = [*other_regimes(quick=options.quick)]
+    notes = [*other_regimes(libraries, quick=options.quick)]
     print(platform.python_implementation(), platform.python_version())
     if options.write:
         listed = "\n".join(f"- {note}" for note in notes)
@@ -207,12 +234,30 @@ def main() -> int:
     return 0
 
 
-def other_regimes(*, quick: bool) -> Iterator[str]:
+def cold(libraries: list[Library], rounds: int) -> Iterator[str]:
+    """What is walked once costs what everything costs with the engine off."""
+    from leafwise import engine
+
+    with engine.disabled():
+        results = [
+            row(libraries, title, name, TREES[title](), rounds, 0.002)
+            for title in sorted(COUNTED)
+            for name in OPERATIONS[:6]
+        ]
+    for name in (*OPERATIONS[:6], ALL):
+        means = {peer.name: mean_of(results, name, peer.name) for peer in libraries}
+        shown = [f"{m:.2f} times {peer}" for peer, m in means.items() if m is not None]
+        yield f"cold, engine off, {name}: {', '.join(shown)}"
+
+
+def other_regimes(libraries: list[Library], *, quick: bool) -> Iterator[str]:
     """Measure, print and yield what is no single structure again and again."""
     if importlib.util.find_spec("leafwise.engine") is None:
         return
     rounds = 3 if quick else 9
     for lines in (
+        cold(libraries, rounds),
+        regimes.one_shot(libraries, rounds),
         regimes.payback(),
         regimes.alternating(rounds),
         regimes.never_repeating(rounds),

@@ -7,11 +7,14 @@ import sys
 from collections import OrderedDict
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import leafwise as lw
 from interrupts import at_once
-from leafwise.core.registry import view_of
-from leafwise.core.walk import flatten
+from leafwise.core.keys import find_order, learn_order
+from leafwise.core.registry import current, view_of
+from leafwise.core.walk import _long_leaf_paths, flatten, flatten_up_to, leaf_paths
 
 
 DEPTH = 100_000
@@ -407,3 +410,77 @@ def test_mapping_while_registering():
             lw.unregister_pytree_node(cls, namespace="busy")
 
     assert at_once(*[work] * 8, register) == []
+
+
+# ------------------------------------------------------------- what is known of keys
+
+PLAIN_KEYS = st.lists(
+    st.one_of(st.text("ab", max_size=3), st.integers(0, 5)), unique=True, max_size=9
+)
+
+
+@given(PLAIN_KEYS)
+def test_what_is_learned_of_plain_keys_is_what_is_found_of_any(keys):
+    """The order found by one sort is that of the search, and values follow it."""
+    keys = tuple(keys)
+    (kept, order), read = learn_order(keys)
+    found = find_order(keys)
+    assert kept == keys
+    assert (order is None) is (found is None)
+    values = {key: object() for key in keys}
+    if order is None:
+        assert read(values) == tuple(values.values())
+        return
+    assert (order.perm, order.is_structure) == (found.perm, found.is_structure)
+    assert read(values) == order.gather([*values.values()])
+    assert order.scatter(read(values)) == tuple(values.values())
+
+
+@given(PLAIN_KEYS)
+def test_a_dict_of_any_size_is_rebuilt_in_its_order(keys):
+    """Small ones are written out, by number of keys."""
+    tree = {key: str(key) for key in keys}
+    leaves, treedef = lw.tree_flatten(tree)
+    rebuilt = treedef.unflatten(leaves)
+    assert [*rebuilt.items()] == [*tree.items()]
+    assert treedef.flatten_up_to(dict(reversed(tree.items()))) == leaves
+    if tree:
+        tree.popitem()
+        with pytest.raises(lw.StructureError):
+            treedef.flatten_up_to({**tree, "another": 1})
+
+
+def test_a_dict_that_loses_a_key_while_it_is_paired():
+    """Another thread takes it away after the count: that is a difference."""
+    keys = ("one", "two")
+    treedef = lw.tree_structure(dict.fromkeys(keys, 0))
+    assert flatten_up_to(treedef._code, {"one": 1, "else": 2}) is None
+
+
+def nests(below):
+    """Return a strategy of nodes of some kinds."""
+    return st.one_of(
+        st.lists(below, max_size=6),
+        st.tuples(below, below),
+        st.dictionaries(st.sampled_from("abcdefg"), below, max_size=7),
+        st.dictionaries(st.sampled_from([0.5, 1.5]), below, max_size=2),
+    )
+
+
+@given(st.recursive(st.just(0), nests, max_leaves=20))
+def test_paths_with_and_without_what_is_between(tree):
+    """The two ways to the paths give the same paths."""
+    leaves, code = flatten(tree, current.view)
+    if code:
+        assert leaf_paths(code, len(leaves)) == _long_leaf_paths(code)
+
+
+@pytest.mark.parametrize("depth", [49, 50, 51, 52, 53, 120])
+def test_paths_of_deep_trees(depth):
+    """Beyond some depth nothing is built for the nodes between."""
+    tree = [1, 2]
+    for _ in range(depth):
+        tree = {"a": tree, "b": 0}
+    paths = lw.tree_paths(tree)
+    assert [len(path) for path in paths] == [depth + 1] * 2 + [*range(depth, 0, -1)]
+    assert [path(tree) for path in paths] == [1, 2] + [0] * depth

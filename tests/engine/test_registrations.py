@@ -354,7 +354,12 @@ def test_any_registrations(mode, trees, steps):
 def test_a_registration_while_a_structure_is_learned(eager, late, inherit):
     """Wherever it comes in: what comes after it sees the class as a node."""
     below = fresh(late) if inherit else late
-    files = ("engine/cache.py", "engine/compiled.py", "core/registry.py")
+    files = (
+        "engine/cache.py",
+        "engine/inline.py",
+        "engine/compiled.py",
+        "core/registry.py",
+    )
     for at in count():
         lw.engine.forget()
         leaf = [below([1, 2], 0), 3]
@@ -403,7 +408,9 @@ def test_everything_is_forgotten_while_a_class_is_registered(eager, late):
         tree = [late([1], 0), TREE]
         (treedef,) = warm(tree)
         lw.unregister_pytree_node(late)
-        with interrupted(lw.engine.forget, at, ("engine/cache.py",)) as done:
+        with interrupted(
+            lw.engine.forget, at, ("engine/cache.py", "engine/inline.py")
+        ) as done:
             register(late)
         for _ in range(3):
             leaves, again = lw.tree_flatten(tree)
@@ -417,7 +424,9 @@ def test_everything_is_forgotten_while_a_class_is_registered(eager, late):
 
 def test_no_lines_stay_of_structures_that_go(eager, late):
     """Wherever a registration comes in while they are compiled."""
-    files = ("engine/cache.py", "engine/compiled.py", "engine/emit.py")
+    files = tuple(
+        f"engine/{name}.py" for name in ("cache", "inline", "compiled", "emit")
+    )
     for at in count(0, 3):
         lw.engine.forget()
         register(late)

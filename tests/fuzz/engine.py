@@ -100,7 +100,11 @@ class Program:
         family = [first, *(self.trees.changed(first) for _ in range(4))]
         calls = [flatten, *random.choices(CALLS, k=2)]
         self.options = random.choice(({}, {}, self.options))
+        stops = [self.options.get("is_leaf"), _asking(self, random.randrange(9))]
+        alternates = "is_leaf_takes_path" not in self.options and random.random() < 0.4
         for _ in range(30):
+            if alternates:
+                self.options = {**self.options, "is_leaf": random.choice(stops)}
             self.tree = random.choice((first, random.choice(family)))
             self.other = random.choice((first, random.choice(family)))
             if random.random() < 0.1:
@@ -200,7 +204,7 @@ class Program:
     def choose_options(self) -> None:
         """Choose what the functions are called with."""
         random, options = self.random, {}
-        if random.random() < 0.3:
+        if random.random() < 0.4:
             options["is_leaf"] = random.choice(_STOPS)(self, random.randrange(9))
         if random.random() < 0.3:
             options["none_is_leaf"] = random.random() < 0.7
@@ -295,7 +299,47 @@ def _refusing(program: Program, number: int) -> Any:
     return is_leaf
 
 
-_STOPS = (_by_type, _by_types, _by_type, _asking, _refusing)
+class _Answer:
+    """Says no, or cannot say."""
+
+    def __init__(self, says: bool) -> None:
+        self.says = says
+
+    def __bool__(self) -> bool:
+        if not self.says:
+            raise ZeroDivisionError("mine")
+        return False
+
+
+def _vague(program: Program, number: int) -> Any:
+    def is_leaf(node: Any) -> Any:
+        program.calls.append(told(node))
+        if type(node) in (tuple, dict):
+            return _Answer(len(program.calls) != 4 * number)
+        return [node] if type(node) is list and len(node) == number else ""
+
+    return is_leaf
+
+
+def _changing(program: Program, number: int) -> Any:
+    """Return a predicate that changes the trees, as much as it can."""
+
+    def is_leaf(node: Any) -> Any:
+        program.calls.append(told(node))
+        if len(program.calls) == number:
+            for tree in (program.tree, program.other, node):
+                if type(tree) in (list, dict) and tree:
+                    tree.clear()
+        elif len(program.calls) == number + 2:
+            lw.tree_leaves(node, is_leaf=is_leaf if number % 2 else lambda _: False)
+        return type(node) is tuple and number % 3 == 0
+
+    return is_leaf
+
+
+_STOPS = (
+    *(_by_type, _by_types, _by_type, _asking, _asking, _refusing, _vague, _changing),
+)
 
 
 def _shown(value: Any) -> Any:

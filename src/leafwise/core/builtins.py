@@ -23,9 +23,11 @@ from .keys import (
     AS_GIVEN,
     GetAttrKey,
     KeyOrder,
+    attribute_keys,
     dict_keys,
     key_order,
     leaf_order,
+    make_dict,
     sequence_keys,
 )
 from .node import Brackets, Rule, bracketed, count_of_children, require
@@ -83,7 +85,14 @@ class MappingRule(Rule):
     def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
         if type(node) not in _DICTS or len(node) != arity:
             return None
-        values = [*map(node.get, self.bare_keys(aux), repeat(_ABSENT))]
+        keys = self.bare_keys(aux)
+        if arity > 1 and type(node) is not defaultdict:  # which makes what is missing
+            try:
+                children: tuple[Any, ...] = itemgetter(*keys)(node)
+                return children
+            except KeyError:
+                pass
+        values = [*map(node.get, keys, repeat(_ABSENT))]
         return None if any(map(is_, values, repeat(_ABSENT))) else values
 
     def empty(self, _aux: Any) -> Any:
@@ -119,11 +128,17 @@ class DictRule(MappingRule):
         values = [*held.values()]
         return values if order is None else order.gather(values), (keys, order)
 
+    def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
+        if type(node) is dict:
+            held, (keys, order) = node.copy(), aux
+            if hash(there := tuple(held)) == hash(keys) and there == keys:
+                values = [*held.values()]
+                return values if order is None else order.gather(values)
+        return super().match(aux, arity, node)
+
     def unflatten(self, aux: Any, children: Any) -> Any:
         keys, order = aux
-        if order is not None:
-            children = order.scatter(children)
-        return dict(zip(keys, children))  # noqa: B905  # the arity is that of the keys
+        return make_dict(keys, children if order is None else order.scatter(children))
 
     def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
         return leaf_order(aux[0], aux[1])
@@ -319,11 +334,9 @@ def _load_order(arity: int, order: Any) -> KeyOrder | None:
         return None
     if order == "as given":
         return AS_GIVEN
-    require(type(order) is tuple, "it is not an order of the keys")
-    require(
-        all(type(place) is int for place in order), "it is not an order of the keys"
-    )
-    require(sorted(order) == [*range(arity)], "it is not an order of the keys")
+    is_order = type(order) is tuple and all(type(place) is int for place in order)
+    is_order = is_order and sorted(order) == [*range(arity)]
+    require(is_order, "it is not an order of the keys")
     return KeyOrder(order)
 
 
@@ -803,7 +816,7 @@ class StructSequenceRule(_FamilyRule):
 def _namedtuple_keys(cls: Any, arity: int) -> Sequence[Any]:
     if len(cls._fields) != arity:
         return sequence_keys(arity)
-    return tuple(map(GetAttrKey, cls._fields))
+    return attribute_keys(cls._fields)
 
 
 def _check_namedtuple(arity: int, cls: Any) -> None:

@@ -123,25 +123,19 @@ def _paired(a: Steps, i: int, b: Steps, j: int) -> list[tuple[int, int]] | None:
     return [(child, others[at]) for child, at in zip(ours, positions, strict=True)]
 
 
-def _places(first: Steps, second: Steps) -> Iterator[tuple[int, int, bool]]:
-    """Yield the places of two structures that have one path, and whether they pair.
-
-    They come from the root down and from right to left; below a pair that is none, or
-    that is of leaves, nothing more.
-    """
-    stack = [(first.root, second.root)]
-    while stack:
-        i, j = stack.pop()
-        pairs = _paired(first, i, second, j)
-        yield i, j, pairs is not None
-        stack += pairs or ()
-
-
 def is_prefix(a: Code, b: Code) -> bool:
     """Return whether a structure is a prefix of another: leaves match anything."""
     first, second = Steps(a), Steps(b)
-    places = _places(first, second)
-    return all(paired or first.steps[i] is None for i, _, paired in places)
+    stack = [(first.root, second.root)]
+    while stack:
+        i, j = stack.pop()
+        if first.steps[i] is None:
+            continue
+        pairs = _paired(first, i, second, j)
+        if pairs is None:
+            return False
+        stack += pairs
+    return True
 
 
 def common_suffix(a: Code, b: Code) -> Iterator[Step] | None:
@@ -150,16 +144,20 @@ def common_suffix(a: Code, b: Code) -> Iterator[Step] | None:
     Where both have a node, it is the node of the first.
     """
     first, second = Steps(a), Steps(b)
+    stack = [(first.root, second.root)]
     backwards: list[Step] = []
-    for i, j, paired in _places(first, second):
-        if paired:
-            backwards.append(first.steps[i])
-        elif first.steps[i] is None:
+    while stack:
+        i, j = stack.pop()
+        if first.steps[i] is None:
             backwards += reversed(second.subtree(j))
         elif second.steps[j] is None:
             backwards += reversed(first.subtree(i))
         else:
-            return None
+            pairs = _paired(first, i, second, j)
+            if pairs is None:
+                return None
+            backwards.append(first.steps[i])
+            stack += pairs
     return reversed(backwards)
 
 

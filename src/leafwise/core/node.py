@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 from ..equality import exact
 from ..safely import Frozen, class_name, clip, printed, shown
-from .keys import FlattenedIndexKey, key_order, leaf_order
+from .keys import flat_keys, key_order, leaf_order
 
 
 __all__ = [
@@ -136,7 +136,7 @@ class Rule:
 
     def keys(self, aux: Any, arity: int, /) -> Sequence[Any]:
         """Return a key for each child; by default they have no names."""
-        return tuple(map(FlattenedIndexKey, range(arity)))
+        return flat_keys(arity)
 
     def bare_keys(self, aux: Any, arity: int, /) -> Sequence[Any]:
         """Return the entries of the keys, without key objects."""

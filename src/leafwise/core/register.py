@@ -48,7 +48,7 @@ __all__ = [
 # ------------------------------------------------------- rules: by two functions
 
 
-class FunctionRule(Rule):
+class FunctionRule(BoundRule):
     """The rule of a class that came with its own two functions.
 
     Its aux data is `(aux_data, keys or None)`: keys that the flatten function gave
@@ -65,15 +65,26 @@ class FunctionRule(Rule):
     def __init__(
         self, cls: type, flatten: FlattenFunc, unflatten: UnflattenFunc, **given: Any
     ) -> None:
-        super().__init__(cls, form=Functions(flatten, unflatten), **given)
+        def flatten_checked(node: Any) -> tuple[Sequence[Any], Any]:
+            result = flatten(node)
+            if type(result) is tuple and len(result) == 2:
+                children, aux = result
+                if type(children) is tuple:  # what most functions return
+                    return children, (aux, None)
+            return _checked(cls, result)
+
+        def unflatten_all(aux: Any, children: Any) -> Any:
+            return unflatten(aux[0], tuple(children))
+
+        super().__init__(
+            cls,
+            flatten=flatten_checked,
+            unflatten=unflatten_all,
+            form=Functions(flatten, unflatten),
+            **given,
+        )
 
     form: Any
-
-    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        return _checked(self.cls, self.form.flatten(node))
-
-    def unflatten(self, aux: Any, children: Any) -> Any:
-        return self.form.unflatten(aux[0], tuple(children))
 
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
         given: tuple[Any, ...] | None = aux[1]

@@ -135,6 +135,8 @@ class View:
         flattener: The function that walks trees under this view, once made.
         hot: For types of roots that were met often, a function that flattens a
             tree faster than the walk, or returns None to leave it to the walk.
+        asked: The same for calls with a predicate: a function of a tree and of what
+            to ask. It leaves to the walk what it has not asked about only.
     """
 
     __slots__ = (
@@ -142,6 +144,7 @@ class View:
         "_layers",
         "_narrowed",
         "_stops",
+        "asked",
         "context",
         "flattener",
         "hot",
@@ -174,6 +177,7 @@ class View:
         self.leaf_treedef: Any = None
         self.flattener: Callable[..., int] | None = None
         self.hot: dict[type, Callable[[Any], tuple[list[Any], Any] | None]] = {}
+        self.asked: dict[type, Callable[[Any, Any], tuple[list[Any], Any] | None]] = {}
 
     def __call__(self, node: Any) -> bool:
         """Return whether a value is of the classes that this view stops at."""

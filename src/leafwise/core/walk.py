@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import countOf
 from types import FrameType
 from typing import Any, Final, TypeAlias
 
@@ -30,13 +29,14 @@ from ..errors import CycleError, FlattenError
 from ..safely import add_note, type_name
 from .builtins import DICT, LIST, TUPLE
 from .keypath import KeyPath
-from .keys import are_plain, key_order, known_orders
+from .keys import MAKERS, find_steps, known_aux, known_orders, learn_order, make_dict
 from .node import Collect, GraphReading, Rule
 from .registry import View
 
 
 __all__ = [
     "ROOT",
+    "Begun",
     "Code",
     "Entry",
     "PathPredicate",
@@ -46,6 +46,7 @@ __all__ = [
     "coverage",
     "flatten",
     "flatten_up_to",
+    "go_on",
     "hooks",
     "iter_leaves",
     "iter_steps",
@@ -86,32 +87,40 @@ def rebuild(code: Code, leaves: list[Any]) -> Any:
     if not code:
         return leaves[0]
     stack: list[Any] = []
-    start = done = 0
+    end = 0
+    rest = iter(code)
     try:
-        for run, rule, arity, aux in code:
-            end = start + run
+        for run, rule, arity, aux in rest:
+            start, end = end, end + run
             if run == arity:
                 children = leaves[start:end]
             elif run > arity:
                 stack += leaves[start : end - arity]
                 children = leaves[end - arity : end]
             else:
-                stack += leaves[start:end]
+                if run:
+                    stack += leaves[start:end]
                 children = stack[-arity:]
                 del stack[-arity:]
-            start = end
             if rule is DICT:
                 keys, order = aux
-                if order is not None:
-                    children = order.scatter(children)
-                stack.append(dict(zip(keys, children)))  # noqa: B905  # as many
+                if arity == 2:
+                    (a, b), (p, q) = keys, children
+                    moved = order is not None and not order.is_structure
+                    stack.append({a: q, b: p} if moved else {a: p, b: q})
+                else:
+                    if order is not None:
+                        children = order.scatter(children)
+                    make = MAKERS[arity] if arity < _WRITTEN_OUT else make_dict
+                    stack.append(make(keys, children))
             elif rule is LIST:
                 stack.append(children)
+            elif rule is TUPLE:
+                stack.append(tuple(children))
             else:
                 stack.append(rule.unflatten(aux, children))
-            done += 1
     except Exception as error:
-        locate(error, [*reversed(node_path(code, done))])
+        locate(error, [*reversed(node_path(code, len(code) - _remaining(rest) - 1))])
         raise
     return stack[0]
 
@@ -131,15 +140,31 @@ def flatten_up_to(code: Code, tree: Any) -> list[Any] | None:
     """
     stack = [tree]
     found: list[Any] = []
+    children: Sequence[Any] | None
     for run, rule, arity, aux in reversed(code):
         node = stack.pop()
-        children = rule.match(aux, arity, node)
+        children = None
+        if rule is DICT and type(node) is dict and len(node) == arity:
+            known = known_aux.get(id(aux))
+            if known is not None:
+                read = known[1]
+                try:
+                    children = read(node)
+                except KeyError:
+                    return None
+        if children is None:
+            children = rule.match(aux, arity, node)
         if children is None:
             return None
-        stack += children
-        if run:
-            found += stack[: -run - 1 : -1]
-            del stack[-run:]
+        left = run - arity
+        if left >= 0:  # all of them stand at leaves
+            found += children[::-1]
+        else:
+            stack += children
+            left = run
+        if left:
+            found += stack[: -left - 1 : -1]
+            del stack[-left:]
     if not code:
         return stack
     found.reverse()
@@ -192,26 +217,47 @@ def leaf_paths(code: Code, count: int) -> list[KeyPath]:
     if not code:
         return [ROOT] * count
     paths: list[KeyPath] = []
+    stack: list[tuple[Any, ...]] = [()]
+    for run, rule, arity, aux in reversed(code):
+        path = stack.pop()
+        known = known_aux.get(id(aux)) if rule is DICT else None
+        steps = None if known is None else known[2] or find_steps(known)
+        keys = rule.keys(aux, arity) if steps is None else ()
+        left = run - arity
+        if left < 0:
+            if len(path) > _LONG:
+                return _long_leaf_paths(code)
+            if steps is None:
+                stack += [(*path, key) for key in keys]
+            else:
+                stack += [path + step for step in steps]
+            left = run
+        elif steps is None:
+            paths += [KeyPath((*path, key)) for key in keys[::-1]]
+        else:
+            paths += [KeyPath(path + step) for step in steps[::-1]]
+        if left:
+            paths += map(KeyPath, stack[: -left - 1 : -1])
+            del stack[-left:]
+    paths.reverse()
+    return paths
+
+
+def _long_leaf_paths(code: Code) -> list[KeyPath]:
+    """Return the key path of each leaf, with nothing built for the nodes between."""
+    paths: list[KeyPath] = []
     stack: list[Slot] = [()]
     parent: Slot | None = None
     prefix: tuple[Any, ...] = ()
     for run, rule, arity, aux in reversed(code):
         slot = stack.pop()
-        keys = rule.keys(aux, arity)
-        left = run - arity
-        if left >= 0:
-            prefix = unlink(slot)
-            paths += [KeyPath((*prefix, key)) for key in keys[::-1]]
-            parent = slot
-        else:
-            left = run
-            stack += [(slot, key) for key in keys]
-        if left:
-            for above, key in stack[: -left - 1 : -1]:
+        stack += [(slot, key) for key in rule.keys(aux, arity)]
+        if run:
+            for above, key in stack[: -run - 1 : -1]:
                 if above is not parent:
                     parent, prefix = above, unlink(above)
                 paths.append(KeyPath((*prefix, key)))
-            del stack[-left:]
+            del stack[-run:]
     paths.reverse()
     return paths
 
@@ -261,6 +307,8 @@ class PathPredicate:
 
 Predicate: TypeAlias = "Callable[[Any], object] | PathPredicate | None"
 
+_WRITTEN_OUT = len(MAKERS)
+_LONG = 50
 _SHALLOW = 50
 _DEEP = 150
 _FRAMES_FOR_OTHERS = 300
@@ -330,7 +378,7 @@ def _make_flattener(view: View) -> Callable[..., int]:
     itself was asked about already, if there is a predicate.
     """
     rules, leaf_types, resolve = view.rules, view.leaf_types, view.resolve
-    all_known_leaves = leaf_types.issuperset
+    are_leaves = leaf_types.issuperset
 
     def visit(
         node: Any,
@@ -341,30 +389,23 @@ def _make_flattener(view: View) -> Callable[..., int]:
         trail: list[Any],
         mark: int,
     ) -> int:
-        cls = type(node)
         rule: Any
-        try:
-            rule = rules[cls]
-        except KeyError:
-            rule = resolve(cls)
         children: Any
         aux: Any = None
+        try:
+            rule = rules[type(node)]
+        except KeyError:
+            rule = resolve(type(node))
         if rule is DICT:
-            held = node.copy()  # in one step: others may change the dict meanwhile
-            keys = tuple(held)
+            keys = tuple(node)
             try:
-                if countOf(map(type, keys), str) == len(keys) or are_plain(
-                    map(type, keys)
-                ):
-                    order = known_orders[keys]
-                else:
-                    order = key_order(keys)
-            except KeyError:
-                order = key_order(keys)
-            children = held.values()
-            if order is not None:
-                children = order.gather([*children])
-            aux = (keys, order)
+                for key in keys:
+                    if type(key) is not str and type(key) is not int:
+                        raise KeyError
+                aux, read = known_orders.get(keys) or learn_order(keys)
+                children = read(node)
+            except KeyError:  # other keys, or another thread took one away
+                children, aux = rule.flatten(node)
         elif rule is LIST:
             children = node[:]
         elif rule is TUPLE:
@@ -374,8 +415,8 @@ def _make_flattener(view: View) -> Callable[..., int]:
             return mark
         else:
             children, aux = rule.flatten(node)
-        if stop is None and all_known_leaves(map(type, children)):
-            leaves.extend(children)
+        if stop is None and len(children) > 4 and are_leaves(map(type, children)):
+            leaves += children
         elif depth or (depth := _levels_left()):
             rest = iter(children)
             try:
@@ -396,6 +437,82 @@ def _make_flattener(view: View) -> Callable[..., int]:
 
     view.flattener = visit
     return visit
+
+
+class Begun:
+    """How far a flatten came that asks a predicate, for whoever goes on with it.
+
+    Attributes:
+        node: What the predicate was asked of last.
+        stopped: Whether it said that this is a leaf.
+        above: The nodes above, from the root down: an iterator over the children that
+            are left, the rule, the number of all children, the aux data.
+        leaves: The leaves so far.
+        code: The entries so far.
+    """
+
+    __slots__ = ("above", "code", "leaves", "node", "stopped")
+
+    def __init__(self) -> None:
+        self.node: Any = None
+        self.stopped = False
+        self.above: list[tuple[Iterator[Any], Rule, int, Any]] = []
+        self.leaves: list[Any] = []
+        self.code: list[Entry] = []
+
+    def trail(self) -> list[Any]:
+        """Return the keys from the last node up to the root."""
+        return [
+            rule.keys(aux, arity)[arity - _remaining(rest) - 1]
+            for rest, rule, arity, aux in reversed(self.above)
+        ]
+
+
+def go_on(
+    tree: Any, view: View, is_leaf: Callable[[Any], object], begun: Begun
+) -> tuple[list[Any], list[Entry]]:
+    """Do what is left of `flatten`; what was asked about is not asked about again.
+
+    Args:
+        tree: The tree.
+        view: The view.
+        is_leaf: The predicate.
+        begun: How far the flatten came; no deeper than the walk goes by recursion.
+    """
+    trail: list[Any] = []
+    try:
+        _finish(view, is_leaf, begun, trail)
+    except _Cycle:
+        raise _explain_cycle(tree, view, is_leaf) from None
+    except Exception as error:
+        locate(error, trail + begun.trail())
+        raise
+    return begun.leaves, begun.code
+
+
+def _finish(
+    view: View, stop: Callable[[Any], object], begun: Begun, trail: list[Any]
+) -> None:
+    """Flatten what is left, from the last node up to the root."""
+    leaves, code, above = begun.leaves, begun.code, begun.above
+    visit = view.flattener or _make_flattener(view)
+    mark = sum(entry[0] for entry in code)
+    if begun.stopped:
+        leaves.append(begun.node)
+    else:
+        depth = _SHALLOW - len(above)
+        mark = visit(begun.node, depth, stop, leaves, code, trail, mark)
+    while above:
+        rest, rule, arity, aux = above[-1]
+        depth = _SHALLOW - len(above)
+        for child in rest:
+            if stop(child) or type(child) in view.leaf_types:
+                leaves.append(child)
+            else:
+                mark = visit(child, depth, stop, leaves, code, trail, mark)
+        above.pop()
+        code.append((len(leaves) - mark, rule, arity, aux))
+        mark = len(leaves)
 
 
 def _asked_before(stop: Callable[[Any], object]) -> Callable[[Any], object]:
@@ -713,7 +830,7 @@ class _Hooks:
             compiler may be tracing that call.
         runner: The runner of new treedefs.
         observe: Told of each tree that was walked: takes the tree, its leaves, its
-            treedef and the view.
+            treedef, the view, and the predicate that was asked, if one was.
         reader: Told of each node that is read slowly: takes its shape and the name of
             the attribute in which nodes keep the aux data that they had last; returns
             a function from a node to its children and aux data, or None.
@@ -727,7 +844,7 @@ class _Hooks:
             Callable[[int, Callable[[], GraphReading | None]], Collect | None] | None
         ) = None
         self.runner = reference
-        self.observe: Callable[[Any, list[Any], Any, Any], None] | None = None
+        self.observe: Callable[..., None] | None = None
         self.reader: Callable[[Any, str], Callable[[Any], Any] | None] | None = None
 
 

@@ -11,20 +11,23 @@ from __future__ import annotations
 
 import sys
 from _thread import allocate_lock, get_ident
-from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final
 
 from ..core.registry import EMPTY, Layer, View, layers
-from ..core.walk import Runner, hooks, reference
+from ..core.treedef import make_treedef
+from ..core.walk import Begun, Runner, go_on, hooks, reference
 from ..safely import Guard
+from .asking import MAX_DEPTH
 from .collect import collector_after
-from .compiled import Compiled, Flatten
+from .compiled import Compiled
 from .emit import reader_after
+from .guesses import Guesses
+from .inline import InlineCache
 from .plan import Plan, fingerprint, make_plan
 
 
-__all__ = ["Engine", "InlineCache", "engine"]
+__all__ = ["Engine", "engine"]
 
 _MAX_PLANS = 256
 _MAX_SIZE = 2_000_000
@@ -38,189 +41,6 @@ _READ_AFTER = 16
 _COLLECTED_AFTER = 2
 _REFUSED = -(1 << 40)
 
-_MAX_KEYS = 16
-_MAX_FUNCTIONS = 48
-_SELDOM = 1000
-_MAX_MISSES = 16
-_MAX_REST = 128
-_MAPPINGS: Final = frozenset({dict, OrderedDict, defaultdict})
-_SEQUENCES: Final = frozenset({list, tuple, deque})
-
-
-# --------------------------------------------------------------------- inline caches
-
-
-def _in_turn(functions: list[Flatten]) -> Flatten:
-    """Return a function for structures that the root does not tell apart.
-
-    Programs repeat themselves: what came after the last structure the last time is
-    tried first.
-    """
-    if len(functions) == 1:
-        return functions[0]
-    steps: list[list[Any]] = [[function, None] for function in functions]
-    for step in steps:
-        step[1] = step
-    last = steps[0]
-
-    def find(tree: Any) -> tuple[list[Any], Any] | None:
-        nonlocal last
-        step = last[1]
-        found: tuple[list[Any], Any] | None = step[0](tree)
-        if found is None:
-            for other in steps:
-                if other is not step and (found := other[0](tree)) is not None:
-                    last[1] = step = other
-                    break
-            else:
-                return None
-        last = step
-        return found
-
-    return find
-
-
-class InlineCache:
-    """The compiled structures of trees with one type of root, under one view.
-
-    With one structure it costs nothing: its function is called at once. With several,
-    the root tells them apart where it can (its keys, its length), else the order in
-    which they were met. A cache that keeps missing rests for some calls.
-
-    Attributes:
-        view: The view.
-        cls: The type of the roots.
-        functions: The structures, oldest first, each with its `flatten`.
-        counts: How often structures were met that are not compiled yet, by hash.
-        skip: How many trees that were walked to let pass.
-        fruitless: How many in a row led to nothing.
-        rest: How many calls to leave to the walk.
-        misses: How many calls in a row none of the structures fitted.
-        failures: How often a structure was walked though it was compiled.
-        refused: How often a structure came when there was no room.
-    """
-
-    __slots__ = (
-        "cls",
-        "counts",
-        "failures",
-        "fruitless",
-        "functions",
-        "misses",
-        "refused",
-        "rest",
-        "skip",
-        "view",
-    )
-
-    def __init__(self, view: View, cls: type) -> None:
-        self.view = view
-        self.cls = cls
-        self.functions: dict[Compiled, Flatten] = {}
-        self.failures: dict[Compiled, int] = {}
-        self.counts: dict[int, int] = {}
-        self.skip = self.fruitless = self.rest = self.misses = 0
-        self.refused = 0
-
-    def is_full(self) -> bool:
-        """Return whether there is no room; once in a while there is, for a change."""
-        if len(self.functions) < _MAX_FUNCTIONS:
-            return False
-        self.refused += 1
-        return self.refused % _SELDOM != 0
-
-    def add(self, compiled: Compiled, function: Flatten) -> None:
-        """Take a structure in; the oldest leaves if there are too many."""
-        functions = {**self.functions, compiled: function}
-        if len(functions) > _MAX_FUNCTIONS:
-            del functions[next(iter(functions))]
-        self.functions = functions
-        self.install()
-
-    def drop(self, compiled: Compiled) -> None:
-        """Leave a structure to the walk."""
-        self.functions = {k: f for k, f in self.functions.items() if k is not compiled}
-        self.failures.pop(compiled, None)
-        self.install()
-
-    def remove(self) -> None:
-        """Take the way in away from where the operations look for it."""
-        self.view.hot.pop(self.cls, None)
-
-    def install(self) -> None:
-        """Put the way in where the operations look for it."""
-        self.misses = self.rest = 0
-        if not self.functions:
-            self.remove()
-        elif len(self.functions) == 1:
-            self.view.hot[self.cls] = next(iter(self.functions.values()))
-        else:
-            self.dispatch()
-
-    def dispatch(self) -> None:
-        """Choose among the structures from now on, and count what misses."""
-        roots = [compiled.plan.root for compiled in self.functions]
-        tell: Callable[[Any], Any] = type
-        if self.cls in _SEQUENCES:
-            tell = len
-        elif self.cls in _MAPPINGS:
-            short = max(root.arity for root in roots) <= _MAX_KEYS
-            tell = tuple if short else len
-        alike: dict[Any, list[Flatten]] = {}
-        for compiled, function in self.functions.items():
-            alike.setdefault(_told(compiled, tell), []).append(function)
-        found = {mark: _in_turn(functions) for mark, functions in alike.items()}
-        self.view.hot[self.cls] = self._dispatcher(tell, found.get)
-
-    def _dispatcher(
-        self, tell: Callable[[Any], Any], function_for: Callable[[Any], Flatten | None]
-    ) -> Flatten:
-        """Return a function that chooses among the structures."""
-
-        def choose(tree: Any) -> tuple[list[Any], Any] | None:
-            try:
-                flatten = function_for(tell(tree))
-                found = None if flatten is None else flatten(tree)
-            except Exception:
-                found = None
-            if found is None:
-                self._miss(choose)
-            elif self.misses:
-                self.misses = 0
-            return found
-
-        return choose
-
-    def _miss(self, choose: Flatten) -> None:
-        """Count a miss; after many in a row, leave some calls to the walk."""
-        self.misses += 1
-        if self.misses <= _MAX_MISSES:
-            return
-        self.rest = min(self.misses, _MAX_REST)
-
-        def pause(_tree: Any) -> None:
-            self.rest -= 1
-            if self.rest <= 0 and self.view.hot.get(self.cls) is pause:
-                self.view.hot[self.cls] = choose
-
-        if self.view.hot.get(self.cls) is choose:
-            self.view.hot[self.cls] = pause
-
-
-def _told(compiled: Compiled, tell: Callable[[Any], Any]) -> Any:
-    """Return what the root of a structure is told apart by."""
-    root = compiled.plan.root
-    if tell is type:
-        return root.cls
-    if tell is len:
-        return root.arity
-    if root.varies:
-        return None
-    return root.aux if root.kind == "OrderedDict" else root.aux[0]
-
-
-# ------------------------------------------------------------------------ the engine
-
 
 class _Memory:
     """What was learned under one state of the registry.
@@ -228,7 +48,8 @@ class _Memory:
     Attributes:
         layers: The registrations.
         structures: The compiled structures, oldest first; none of them is retired.
-        caches: Which of them are met under a view behind a type of root.
+        caches: Which of them are met under a view behind a type of root, with a
+            predicate and without.
         evicted: How many had to leave for others.
     """
 
@@ -237,7 +58,7 @@ class _Memory:
     def __init__(self) -> None:
         self.layers = layers()
         self.structures: dict[Hashable, Compiled] = {}
-        self.caches: dict[tuple[View, type], InlineCache] = {}
+        self.caches: dict[tuple[View, type, bool], InlineCache] = {}
         self.evicted = 0
 
     @property
@@ -379,10 +200,12 @@ class Engine:
 
     # ----------------------------------------------------------------- counting
 
-    def observe(self, tree: Any, leaves: list[Any], treedef: Any, view: View) -> None:
+    def observe(
+        self, tree: Any, leaves: list[Any], treedef: Any, view: View, ask: Any = None
+    ) -> None:
         """Take note of a tree that was walked, and compile what comes often."""
         memory, cls = self.memory, type(tree)
-        cache = memory.caches.get((view, cls))
+        cache = memory.caches.get((view, cls, ask is not None))
         if cache is not None and cache.skip > 0:
             cache.skip -= 1
             return
@@ -396,9 +219,11 @@ class Engine:
             return
         try:
             if cache is None:
-                cache = self._new_cache(memory, view, cls)
+                cache = self._new_cache(memory, view, cls, ask is not None)
             if not self._learn(memory, cache, leaves, treedef):
                 self._back_off(cache)
+            if isinstance(cache, Guesses):
+                cache.saw(tree, ask, treedef._runner)
         except RecursionError:  # the caller is deep in a stack of its own
             pass
         finally:
@@ -413,12 +238,15 @@ class Engine:
         if cache.fruitless == _PATIENCE and cache.functions:
             cache.dispatch()
 
-    def _new_cache(self, memory: _Memory, view: View, cls: type) -> InlineCache:
+    def _new_cache(
+        self, memory: _Memory, view: View, cls: type, asks: bool
+    ) -> InlineCache:
         if len(memory.caches) >= _MAX_CACHES:
             for cache in memory.caches.values():
                 cache.remove()
             memory.caches.clear()
-        return memory.caches.setdefault((view, cls), InlineCache(view, cls))
+        made = Guesses(view, cls) if asks else InlineCache(view, cls)
+        return memory.caches.setdefault((view, cls, asks), made)
 
     def _learn(
         self, memory: _Memory, cache: InlineCache, leaves: list[Any], treedef: Any
@@ -434,24 +262,43 @@ class Engine:
                 self._count(cache, hash(key), seen)
                 return seen > 1
             plan = make_plan(treedef._code)
-            if plan is None:
+            if plan is None or (cache.asks and plan.root.depth > MAX_DEPTH):
                 self._count(cache, hash(key), _REFUSED)
                 return False
             compiled = self._admit(memory, key, plan)
         elif compiled in cache.functions:
-            return self._missed(cache, compiled)
+            treedef._runner = compiled
+            return cache.asks or self._missed(cache, compiled)
         elif cache.is_full():
             return False
         treedef._runner = compiled
         cache.counts.pop(hash(key), None)
         if not compiled.plan.varying:
             _compact(treedef, key)
-        cache.add(compiled, compiled.flatten_for(cache.view, treedef, leaves))
+        cache.add(compiled, self._function_for(cache, compiled, treedef, leaves))
         cache.fruitless = 0
         if memory is not self.memory:  # the registry changed meanwhile
             self._discard(memory, compiled)
             cache.remove()
         return True
+
+    def _function_for(
+        self, cache: InlineCache, compiled: Compiled, treedef: Any, leaves: list[Any]
+    ) -> Any:
+        """Return a function that flattens trees of a structure."""
+        view = cache.view
+        if not isinstance(cache, Guesses):
+            return compiled.flatten_for(view, treedef, leaves)
+
+        def finish(begun: Begun, tree: Any, ask: Any) -> tuple[list[Any], Any]:
+            leaves, code = go_on(tree, view, ask, begun)
+            treedef = make_treedef(code, len(leaves), view)
+            cache.missed(tree, ask)
+            if code and hooks.observe is not None:
+                hooks.observe(tree, leaves, treedef, view, ask)
+            return leaves, treedef
+
+        return compiled.asking_for(view, treedef, leaves, finish)
 
     def _threshold(self) -> int:
         """Return how often a structure must be met: the more often, the more leave."""

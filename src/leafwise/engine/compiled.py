@@ -15,7 +15,8 @@ from typing import Any, Final, TypeAlias
 from ..core.keypath import KeyPath
 from ..core.registry import Mode, View
 from ..core.treedef import PyTreeDef
-from ..core.walk import Runner, leaf_paths, reference
+from ..core.walk import Begun, Runner, leaf_paths, reference
+from .asking import Asking, Places, commonest, emit_asking
 from .emit import compile_text, forget_files
 from .flatten import FEW_LEAVES, emit_flatten, emit_flatten_up_to
 from .plan import Plan
@@ -43,6 +44,7 @@ class Compiled(Runner):
     """
 
     __slots__ = (
+        "_asking",
         "_covered",
         "_flatten",
         "_paths",
@@ -67,6 +69,7 @@ class Compiled(Runner):
         self.size = plan.entries + 100 * len(plan.parts)
         self.copies = 0
         self._flatten: tuple[CodeType, dict[str, Any]] | None = None
+        self._asking: tuple[CodeType, dict[str, Any], Places] | None = None
         self._treedefs: dict[Mode, PyTreeDef] = {}
         self._paths: list[KeyPath] | None = None
         self._covered: dict[Runner, list[int] | None] = {}
@@ -111,15 +114,66 @@ class Compiled(Runner):
         if len(leaves) <= FEW_LEAVES:
             types = map(type, leaves)
             given |= {f"T{number}": cls for number, cls in enumerate(types, start=1)}
+        return self._copy(code, {**names, **given}, treedef)
+
+    def asking_for(
+        self,
+        view: View,
+        treedef: PyTreeDef,
+        leaves: list[Any],
+        finish: Callable[[Begun, Any, Any], tuple[list[Any], Any]],
+    ) -> Asking:
+        """Return a function that flattens such trees under a view, asking a predicate.
+
+        Args:
+            view: The view.
+            treedef: The treedef of such a tree under that view.
+            leaves: The leaves of the tree.
+            finish: Does what is left of a tree of another structure: takes how far the
+                function came, the tree and the predicate.
+        """
+        if self._asking is None:
+            text = emit_asking(self.plan)
+            function = self.compile(text, "flatten")
+            self.size += 8 * len(text.marks)
+            names = function.__globals__
+            code = names.pop("flatten").__code__
+            template = self._template(treedef)
+            places = Places(self.plan, code.co_filename, text.marks, template)
+            self._asking = code, names, places
+        code, names, places = self._asking
+        given = {
+            "T": commonest(leaves, view.leaf_types),
+            "leaf_types": view.leaf_types,
+            "where": places.where,
+            "go_on": finish,
+        }
+        made = {**names, **given}
+        for name, part in names.items():
+            if name.startswith("flatten_part"):
+                made[name] = FunctionType(part.__code__.replace(), made)
+        return self._copy(code, made, treedef)
+
+    def _copy(
+        self, code: CodeType, names: dict[str, Any], treedef: PyTreeDef
+    ) -> FunctionType:
+        """Return a function with globals of its own, and the treedef among them."""
         if self.plan.varying:
-            given["treedef_with"] = _treedef_maker(self, treedef)
+            names["treedef_with"] = _treedef_maker(self, treedef)
         else:
             if len(self._treedefs) >= _MAX_MODES:
                 self._treedefs.clear()
-            given["TREEDEF"] = self._treedefs.setdefault(treedef._mode, treedef)
+            names["TREEDEF"] = self._treedefs.setdefault(treedef._mode, treedef)
         self.copies += len(names) + len(code.co_code)
         # a code object of its own: what the interpreter learns of names holds for one
-        return FunctionType(code.replace(), {**names, **given})
+        return FunctionType(code.replace(), names)
+
+    def _template(self, treedef: PyTreeDef) -> list[Any]:
+        """Return the code of a treedef without the aux data that varies."""
+        template = [*treedef._code]
+        for place in self.plan.varying:
+            template[place] = (*template[place][:3], None)
+        return template
 
     def _first_unflatten(self, treedef: Any, leaves: list[Any]) -> Any:
         try:
@@ -191,9 +245,7 @@ def _treedef_maker(
     """Return a function from the aux data that varies to a treedef."""
     places, count = compiled.plan.varying, treedef._count
     mode: Mode = treedef._mode
-    template = [*treedef._code]
-    for place in places:
-        template[place] = (*template[place][:3], None)
+    template = compiled._template(treedef)
 
     def treedef_with(varying: list[Any]) -> PyTreeDef:
         code = [*template]

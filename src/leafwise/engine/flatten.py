@@ -14,7 +14,7 @@ from .emit import SPREAD, Constants, Text, is_plain_name, tuple_of
 from .plan import FEW, SCALARS, Part, Plan, Run, has_plain_keys, is_loop, keys_of
 
 
-__all__ = ["FEW_LEAVES", "emit_flatten", "emit_flatten_up_to"]
+__all__ = ["FEW_LEAVES", "Writer", "emit_flatten", "emit_flatten_up_to"]
 
 FEW_LEAVES: Final = 16
 """How many leaves are asked for their types one by one."""
@@ -23,7 +23,7 @@ _LONG: Final = 64
 _MANY_KEYS: Final = 32
 
 
-class _Writer:
+class Writer:
     """Writes the functions that read a tree.
 
     What a tree yields is collected in two lists, a whole piece at a time: `leaves`
@@ -39,6 +39,8 @@ class _Writer:
         named: The names of the leaves, if each has one.
         waiting: What goes into the two lists next.
         varying: The name of the second list, `None` if nothing varies.
+        at_once: Whether the user's functions run while the tree is read, so that what
+            a node has is read before them.
         functions: The names of the functions of parts, by the part.
         to_write: The parts whose functions are still to be written.
     """
@@ -53,6 +55,7 @@ class _Writer:
         self.named: list[str] = []
         self.waiting: dict[str, list[str]] = {"leaves": [], "varying": []}
         self.varying = "varying" if plan.varying else "None"
+        self.at_once = plan.root.calls_user
         self.functions: dict[int, str] = {}
         self.to_write: list[Part] = []
 
@@ -99,6 +102,23 @@ class _Writer:
                 self.text.add(f"{name} += {tuple_of(items)}")
             items.clear()
         self.started = True
+
+    def wait(self, name: str, *items: str) -> None:
+        """Collect items later, with those that follow."""
+        self.waiting[name] += items
+
+    def varying_aux(self, part: Part, aux: str) -> list[str]:
+        """Return what is to be collected once the children of a node are read.
+
+        Where functions of the user run meanwhile, the aux data is read before.
+        """
+        if not part.varies:
+            return []
+        if not self.at_once or aux.isidentifier():
+            return [aux]
+        name = self.text.fresh("aux")
+        self.text.add(f"{name} = {aux}")
+        return [name]
 
     def name_leaves(self) -> None:
         """Give names to leaves that are to be asked for their types one by one."""
@@ -305,9 +325,9 @@ class _Writer:
         if not part.varies:
             for value, known in zip(meta, part.aux, strict=True):
                 self.compare(value, known)
+        varying = self.varying_aux(part, tuple_of(meta))
         self.children(part, data)
-        if part.varies:
-            self.waiting["varying"].append(tuple_of(meta))
+        self.wait("varying", *varying)
 
     def read_shaped(self, part: Part, var: str) -> None:
         """Read attributes of a node that tells which it has."""
@@ -327,10 +347,10 @@ class _Writer:
         if not part.varies:
             for value, known in zip(static, part.aux.values, strict=True):
                 self.compare(value, known)
+        aux_of = self.text.constant(form.aux_of) if part.varies else ""
+        varying = self.varying_aux(part, f"{aux_of}({layout}, {tuple_of(static)})")
         self.children(part, data)
-        if part.varies:
-            aux_of = self.text.constant(form.aux_of)
-            self.waiting["varying"].append(f"{aux_of}({layout}, {tuple_of(static)})")
+        self.wait("varying", *varying)
 
     def compare(self, value: str, known: Any) -> None:
         """Write that a value must be just this one."""
@@ -354,9 +374,9 @@ class _Writer:
         self.refuse_if(f"type({items}) is not tuple and type({items}) is not list")
         if not part.varies:
             self.compare(aux, part.aux[0])
+        varying = self.varying_aux(part, f"({aux}, None)")
         self.children_from(part, items)
-        if part.varies:
-            self.waiting["varying"].append(f"({aux}, None)")
+        self.wait("varying", *varying)
 
     def read_called(self, part: Part, var: str) -> None:
         """Read a node by its rule."""
@@ -371,9 +391,9 @@ class _Writer:
         self.refuse_if(f"len({items}) != {part.arity}")
         if not part.varies:
             self.refuse_if(f"not exactly({aux}, {self.text.constant(part.aux)})")
+        varying = self.varying_aux(part, aux)
         self.children_from(part, items)
-        if part.varies:
-            self.waiting["varying"].append(aux)
+        self.wait("varying", *varying)
 
     def read_matched(self, part: Part, var: str) -> None:
         """Read a node as its rule matches it with another."""
@@ -411,17 +431,16 @@ class _Writer:
 
     def children(self, part: Part, values: list[str]) -> None:
         """Read children that are given one by one."""
-        at_once = self.plan.root.calls_user
         nodes = _expanded(part.runs)
         for place, (child, value) in enumerate(zip(nodes, values, strict=True)):
-            if not value.isidentifier() and (child is not None or at_once):
+            if not value.isidentifier() and (child is not None or self.at_once):
                 values[place] = self.text.fresh("leaf" if child is None else "node")
                 self.text.add(f"{values[place]} = {value}")
         rest = iter(values)
         for child, count in part.runs:
             these = [next(rest) for _ in range(count)]
             if child is None:
-                self.waiting["leaves"] += these
+                self.wait("leaves", *these)
                 self.add_to_count(count)
             elif is_loop(child, count):
                 self.loop(child, count, tuple_of(these))
@@ -437,7 +456,7 @@ class _Writer:
             piece = items if count == part.arity else f"{items}[{start}:{end}]"
             if child is None:
                 few = [f"{items}[{place}]" for place in range(start, end)]
-                self.waiting["leaves"] += few if count < SPREAD else [f"*{piece}"]
+                self.wait("leaves", *(few if count < SPREAD else [f"*{piece}"]))
                 self.add_to_count(count)
             elif is_loop(child, count):
                 self.loop(child, count, piece)
@@ -516,7 +535,7 @@ def emit_flatten(plan: Plan, constants: Constants | None = None) -> Text:
     `treedef_with`, if something varies; and where there are no more than `FEW_LEAVES`
     leaves, `T1`, `T2`, ...: types of leaves that need not be looked up.
     """
-    writer = _Writer(plan, constants, exact=True)
+    writer = Writer(plan, constants, exact=True)
     text = writer.text
     writer.root("def flatten(tree):")
     if plan.root.leaves:
@@ -535,7 +554,7 @@ def emit_flatten_up_to(plan: Plan, constants: Constants | None = None) -> Text |
     """Return the text of `flatten_up_to`, None where aux data varies."""
     if plan.varying:
         return None
-    writer = _Writer(plan, constants, exact=False)
+    writer = Writer(plan, constants, exact=False)
     writer.root("def flatten_up_to(treedef, tree):")
     writer.text.add("return leaves")
     _give_up(writer.text)

@@ -202,6 +202,7 @@ def _skip_writers(module: ModuleType) -> None:
 
 _PACKAGE: Final = __name__.partition(".")[0]
 _WRITERS: Final = (
+    "integrations.dispatch",
     "nn.containers",
     "nn.instance",
     "nn.pytree",
@@ -226,6 +227,7 @@ def _writers(module: ModuleType) -> Iterator[FunctionType]:
         name
         for name, value in vars(module).items()
         if isinstance(value, WrapperDescriptorType | MethodWrapperType)
+        and value.__name__ in {"__set__", "__setattr__"}
     }
     classes = [value for value in vars(module).values() if isinstance(value, type)]
     for owner in (module, *classes):

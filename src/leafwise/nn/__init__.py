@@ -65,14 +65,14 @@ if TYPE_CHECKING:
     from .functional import update_kind as update_kind
     from .graph import GraphDef as GraphDef
     from .graph import find_duplicates as find_duplicates
-    from .graph import iter_children as iter_children
-    from .graph import iter_graph as iter_graph
     from .graph import summary as summary
     from .graph import tree_check as tree_check
     from .model import call as call
     from .model import capture as capture
     from .model import eval as eval
     from .model import freeze as freeze
+    from .model import iter_children as iter_children
+    from .model import iter_graph as iter_graph
     from .model import iter_modules as iter_modules
     from .model import recursive_map as recursive_map
     from .model import set_attributes as set_attributes
@@ -119,10 +119,10 @@ _HOMES: Final = {
         "All Any Everything Not Nothing OfKind OfType PathContains PathIn WithTag"
     ),
     "functional": "clone graphdef merge pop select_kind split state update update_kind",
-    "graph": "GraphDef find_duplicates iter_children iter_graph summary tree_check",
+    "graph": "GraphDef find_duplicates summary tree_check",
     "model": (
-        "call capture eval freeze iter_modules recursive_map set_attributes "
-        "set_metadata train unfreeze with_attributes"
+        "call capture eval freeze iter_children iter_graph iter_modules "
+        "recursive_map set_attributes set_metadata train unfreeze with_attributes"
     ),
     "pytree": "Module Object Pytree check_pytree name_to_kind replace",
     "states": (

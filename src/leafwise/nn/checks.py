@@ -35,7 +35,7 @@ from ..equality.exact import is_array_like
 from ..errors import KindError, TraceError
 from ..kinds import Marked
 from ..lazy import is_loading
-from ..safely import Guard, class_name, clip, printed, shown
+from ..safely import Guard, class_name, clip, printed, shown, type_name
 
 
 __all__ = [
@@ -46,7 +46,8 @@ __all__ = [
     "find_marks",
     "foreign",
     "holds_data",
-    "holds_others",
+    "inside",
+    "is_container",
     "is_data",
     "learned",
     "levels",
@@ -155,14 +156,8 @@ def register_data_type(cls: C, *, subclasses: bool = False, data: bool = True) -
 on_change.append(learned.forget)
 
 
-def sort(value: Any, holds_others: Callable[[Any], bool]) -> str:
-    """Return `"data"`, `"plain"` or `"container"`, and remember it for the type.
-
-    Args:
-        value: Anything.
-        holds_others: Says of a value that is no data whether values of its type
-            hold others that could be.
-    """
+def sort(value: Any) -> str:
+    """Return `"data"`, `"plain"` or `"container"`, and remember it for the type."""
     cls = type(value)
     plain, known, settled = learned.plain, learned.data, learned.settled
     if cls in plain:
@@ -170,7 +165,7 @@ def sort(value: Any, holds_others: Callable[[Any], bool]) -> str:
     if cls in known:
         return "data"
     data, lasting = _classify(value)
-    if not data and holds_others(value):
+    if not data and _holds_others(value):
         return "container"
     if lasting:
         if len(settled) > _MAX_TYPES:
@@ -261,7 +256,7 @@ class Found(NamedTuple):
 # --------------------------------------------------------------------- walking
 
 
-def holds_others(value: Any) -> bool:
+def _holds_others(value: Any) -> bool:
     """Return whether a value that is no data is of a type that could hold some."""
     cls = type(value)
     if issubclass(cls, _HOLDERS):
@@ -318,6 +313,26 @@ def _names_in(value: Any) -> Iterable[str]:
     return [field.name for field in type(value).__attrs_attrs__]
 
 
+def is_container(value: Any) -> bool:
+    """Return whether a value is no data, and of a type that could hold some."""
+    return sort(value) == "container"
+
+
+class _InsideRule(Rule):
+    """Flattens any container, node or not; nothing is in one that holds no others."""
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        held, keys = _inside(node)
+        is_plain = learned.plain.issuperset(map(type, held))
+        return ((), tuple) if is_plain else (held, keys)
+
+    def keys(self, aux: Any, _arity: int) -> Sequence[Any]:
+        return tuple(aux())
+
+
+inside: Final = _InsideRule(object)
+
+
 def _search(
     value: Any, boring: set[type], wanted: Callable[[Any], bool]
 ) -> Iterator[Found]:
@@ -339,7 +354,7 @@ def _search(
         for key, child in zip(keys(), held, strict=True):
             if wanted(child):
                 yield Found(unlink((link, key)), child)
-            elif sort(child, holds_others) == "container" and id(child) not in seen:
+            elif is_container(child) and id(child) not in seen:
                 seen.add(id(child))
                 deeper.append((child, (link, key)))
         stack += reversed(deeper)
@@ -350,16 +365,22 @@ def find_data(value: Any) -> Iterator[Found]:
     return _search(value, learned.plain, _is_data)
 
 
-def holds_data(value: Any) -> bool:
-    """Return whether a value is data, or has some inside."""
-    found = sort(value, holds_others)
+def holds_data(value: Any, found: str | None = None) -> bool:
+    """Return whether a value is data, or has some inside.
+
+    Args:
+        value: Anything.
+        found: What `sort` says of it, if that is known.
+    """
+    if found is None:
+        found = sort(value)
     if found == "container":
         return next(find_data(value), None) is not None
     return found == "data"
 
 
 def _is_data(value: Any) -> bool:
-    return sort(value, holds_others) == "data"
+    return sort(value) == "data"
 
 
 def find_marks(value: Any) -> Iterator[Found]:
@@ -398,7 +419,7 @@ def static_mark_on_data(owner: type, key: Any, value: Any) -> KindError:
         owner,
         key,
         value,
-        f"{owner.__qualname__}{key} was assigned static(...) around data",
+        f"{class_name(owner)}{key} was assigned static(...) around data",
         (
             ("let it be data", f"obj{key} = data(...)"),
             ("keep what is data out of it", f"obj{key} = static(value.shape)"),
@@ -413,7 +434,7 @@ def data_on_static(owner: type, key: Any, value: Any, *, declared: bool) -> Kind
         owner,
         key,
         value,
-        f"Cannot assign data to {owner.__qualname__}{key}, which is static, {reason}",
+        f"Cannot assign data to {class_name(owner)}{key}, which is static, {reason}",
         (
             ("make it data now", f"obj{key} = data(...)"),
             ("make it data from the start, also as None", f"self{key} = data(None)"),
@@ -433,15 +454,15 @@ def data_after_init(owner: type, key: Any, value: Any) -> KindError:
 
 
 def _data_inside(owner: type, key: Any, value: Any, reason: str) -> KindError:
-    kind = type(value).__name__
-    name = owner.__name__
+    kind = type_name(value)
+    name = class_name(owner, qualified=False)
     subject = "which" if _is_data(value) else f"a {kind} that"
     is_attribute = isinstance(key, GetAttrKey)
     return _refusal(
         owner,
         key,
         value,
-        f"Found data in {owner.__qualname__}{key}, {subject} {reason}",
+        f"Found data in {class_name(owner)}{key}, {subject} {reason}",
         (
             (f"let the whole {kind} be data", f"obj{key} = data(...)"),
             *_other_container(key, value),
@@ -493,7 +514,7 @@ def _refusal(
         f"  {place}. {say + ':':<{width + 1}}  {code}"
         for place, (say, code) in enumerate(remedies, 1)
     ]
-    where = f"{owner.__qualname__}{path} is {describe(found.value)}{_others(value)}"
+    where = f"{class_name(owner)}{path} is {describe(found.value)}{_others(value)}"
     return KindError(
         "\n".join([f"{what}: {where}.", "Do one of these:", *ways]),
         owner=owner,
@@ -515,8 +536,8 @@ def stray_marks(owner: type, key: Any, found: Found) -> KindError:
     path = KeyPath((key, *found.path))
     mark = shown(found.value).partition("(")[0]
     return KindError(
-        f"Found {mark}(...) inside the value of {owner.__qualname__}{key}, at "
-        f"{owner.__qualname__}{path}. Marks say what an attribute is, so they stand "
+        f"Found {mark}(...) inside the value of {class_name(owner)}{key}, at "
+        f"{class_name(owner)}{path}. Marks say what an attribute is, so they stand "
         "around what is assigned to one, and nowhere else:\n"
         f"  obj{key} = {mark}(...)",
         owner=owner,
@@ -621,7 +642,7 @@ def check_level(obj: Any, what: str) -> None:
         return
     if getattr(_here, "relaxed", 0):
         return
-    name = type(obj).__qualname__
+    name = class_name(type(obj))
     raise TraceError(
         f"Cannot mutate {name}{what} from a different trace level: the object was made "
         "outside of the function that is being traced (by jit, grad, vmap, ...), or "

@@ -23,9 +23,9 @@ from ..core.keys import DictKey, SequenceKey
 from ..core.node import BoundRule, Brackets, Check, Child, Reading, Rule
 from ..core.serial import read_value, write_value
 from ..kinds import Kind, Marked
-from ..safely import class_name, described, shown
+from ..safely import class_name, described, shown, type_name
 from ..show.text import Block
-from .checks import check_level, learned
+from .checks import check_level, learned, levels
 from .instance import (
     Attribute,
     checks_of,
@@ -119,7 +119,11 @@ class _ContainerRule(BoundRule):
 
     def brackets(self, aux: Any, _arity: int) -> Brackets:
         inside = ", ".join(filter(None, map(repr, aux)))
-        return f"CustomNode({self.cls.__name__}[{inside}], [", None, "])"
+        return (
+            f"CustomNode({class_name(self.cls, qualified=False)}[{inside}], [",
+            None,
+            "])",
+        )
 
     def describe(self, aux: Any, _arity: int) -> str:
         items, attributes = aux[1].describe(), aux[0].describe()
@@ -304,7 +308,8 @@ class List(Container, MutableSequence[T], Generic[T]):
 
     def insert(self, index: int, value: T) -> None:
         """Add an item before a position; all behind it keep their kinds."""
-        check_level(self, f"[{index}]")
+        if levels.token is not None:
+            check_level(self, f"[{index}]")
         place = slice(operator.index(index), None).indices(len(self))[0]
         bare, kind = self._leafwise_decide(place, value, None)
         self._leafwise_items.insert(place, bare)
@@ -334,7 +339,8 @@ class List(Container, MutableSequence[T], Generic[T]):
     def __setitem__(self, index: slice, value: Iterable[T]) -> None: ...
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        check_level(self, f"[{index}]")
+        if levels.token is not None:
+            check_level(self, f"[{index}]")
         if isinstance(index, slice):
             places = range(*index.indices(len(self)))
             values = [*value]
@@ -355,7 +361,8 @@ class List(Container, MutableSequence[T], Generic[T]):
             kinds[place] = kind
 
     def __delitem__(self, index: int | slice) -> None:
-        check_level(self, f"[{index}]")
+        if levels.token is not None:
+            check_level(self, f"[{index}]")
         place = index if isinstance(index, slice) else self._place(index)
         del self._leafwise_items[place]
         del self._leafwise_item_kinds[place]
@@ -366,13 +373,12 @@ class List(Container, MutableSequence[T], Generic[T]):
             place = operator.index(index)
         except TypeError:
             raise TypeError(
-                f"{type(self).__name__} takes integers and slices, "
-                f"got {described(index)}"
+                f"{type_name(self)} takes integers and slices, got {described(index)}"
             ) from None
         size = len(self)
         if not -size <= place < size:
             raise IndexError(
-                f"position {place} is out of bounds for a {type(self).__name__} of "
+                f"position {place} is out of bounds for a {type_name(self)} of "
                 f"{size} items"
             )
         return place + size if place < 0 else place
@@ -452,7 +458,7 @@ class List(Container, MutableSequence[T], Generic[T]):
     def _leafwise_block(self, *, nested: bool) -> Block:
         items = [("", value) for value in self._leafwise_items]
         rest = super()._leafwise_block(nested=nested).items
-        return Block(f"{type(self).__name__}([", [*items, *rest], "])")
+        return Block(f"{type_name(self)}([", [*items, *rest], "])")
 
 
 class Sequential(List[Any]):
@@ -485,8 +491,8 @@ class Sequential(List[Any]):
         for place, function in enumerate(self):
             if not callable(function):
                 raise TypeError(
-                    f"item {place} of {type(self).__name__} cannot be called: it is "
-                    f"{type(function).__name__}"
+                    f"item {place} of {type_name(self)} cannot be called: it is "
+                    f"{type_name(function)}"
                 )
             result = function(*args, **kwargs)
             args, kwargs = (result,), {}
@@ -576,10 +582,11 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
         return self._leafwise_items[key]  # type: ignore[no-any-return]  # items are T
 
     def __setitem__(self, key: str, value: T) -> None:
-        check_level(self, f"[{shown(key)}]")
+        if levels.token is not None:
+            check_level(self, f"[{shown(key)}]")
         if not isinstance(key, str):
             raise TypeError(
-                f"the keys of a {type(self).__name__} are strings, got {described(key)}"
+                f"the keys of a {type_name(self)} are strings, got {described(key)}"
             )
         layout = self._leafwise_item_layout
         known = layout.kinds.get(key)
@@ -589,7 +596,8 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
             _put(self, "_leafwise_item_layout", layout.having(key, kind))
 
     def __delitem__(self, key: str) -> None:
-        check_level(self, f"[{shown(key)}]")
+        if levels.token is not None:
+            check_level(self, f"[{shown(key)}]")
         del self._leafwise_items[key]
         _put(self, "_leafwise_item_layout", self._leafwise_item_layout.lacking(key))
 
@@ -600,7 +608,7 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
                 return object.__getattribute__(self, "_leafwise_items")[name]
             except (KeyError, AttributeError):
                 raise AttributeError(
-                    f"{type(self).__name__} has no item or attribute {shown(name)}"
+                    f"{type_name(self)} has no item or attribute {shown(name)}"
                 ) from None
 
         def __setattr__(self, name: str, value: Any) -> None:
@@ -608,7 +616,7 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
                 super().__setattr__(name, value)
             elif hasattr(type(self), name):
                 raise AttributeError(
-                    f"{shown(name)} is a name that {type(self).__name__} itself uses; "
+                    f"{shown(name)} is a name that {type_name(self)} itself uses; "
                     f"write obj[{shown(name)}] = ... for an item"
                 )
             else:
@@ -704,7 +712,7 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
             (f"{shown(key)}: ", value) for key, value in self._leafwise_items.items()
         ]
         rest = super()._leafwise_block(nested=nested).items
-        return Block(f"{type(self).__name__}({{", [*items, *rest], "})")
+        return Block(f"{type_name(self)}({{", [*items, *rest], "})")
 
 
 Dict._leafwise_family = Family(Dict, Dict._leafwise_spec.order, DictKey)

@@ -17,7 +17,7 @@ from typing import Any as AnyValue
 from typing import Final, TypeAlias, get_origin
 
 from ..kinds import COUNT_AS_STATE, Kind
-from ..safely import Frozen, class_name, clip, shown
+from ..safely import Frozen, class_name, clip, shown, type_name
 
 
 __all__ = [
@@ -66,7 +66,7 @@ class _Filter(Frozen):
             else shown(value)
             for value in self._shown()
         )
-        return f"{type(self).__name__}({', '.join(parts)})"
+        return f"{type_name(self)}({', '.join(parts)})"
 
     def _shown(self) -> Iterable[AnyValue]:
         return self._values()
@@ -378,6 +378,8 @@ def predicate(filter: Filter) -> Callable[[Path, AnyValue], bool]:
         >>> nn.filters.predicate([nn.Param, "cache", None])
         Any(OfType(Param), WithTag('cache'), Nothing())
     """
+    if filter is ... or filter is True:
+        return Everything()
     if isinstance(filter, type):
         return OfType(filter)
     if isinstance(origin := get_origin(filter), type):
@@ -386,8 +388,6 @@ def predicate(filter: Filter) -> Callable[[Path, AnyValue], bool]:
         return WithTag(filter)
     if isinstance(filter, Kind):
         return OfKind(filter)
-    if filter is ... or filter is True:
-        return Everything()
     if filter is None or filter is False:
         return Nothing()
     if isinstance(filter, list | tuple):
@@ -395,7 +395,7 @@ def predicate(filter: Filter) -> Callable[[Path, AnyValue], bool]:
     if callable(filter):
         return filter  # type: ignore[no-any-return]  # of path and value
     raise TypeError(
-        f"no filter: {clip(filter)} ({type(filter).__name__}); a filter is a type, a "
+        f"no filter: {clip(filter)} ({type_name(filter)}); a filter is a type, a "
         "text, a Kind, a bool, ..., None, a function of path and value, or a list of "
         "filters"
     )

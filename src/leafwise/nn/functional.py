@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeVar, overload
+from typing import Any, Final, TypeAlias, TypeVar, overload
 
 from ..core.node import Rule
 from ..core.treedef import PyTreeDef
@@ -17,7 +17,7 @@ from ..equality.leaves import type_names
 from ..errors import StructureError
 from ..kinds import COUNT_AS_STATE, Kind
 from ..ops.map import tree_flatten
-from ..safely import MISSING, clip, shown
+from ..safely import MISSING, class_name, clip, shown, type_name
 from .filters import FROZEN, Filter, judge, needs_kind, needs_path, predicates
 from .graph import (
     FIXED,
@@ -121,7 +121,7 @@ def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
     The idea is that of `flax.nnx.split`.
     """
     flat = flatten_whole(node, on_shared)
-    chosen, rest = select(flat, filters or (...,))
+    chosen, rest = select(flat, filters)
     if rest:
         raise ValueError(
             left_over([(unlink(flat.links[i]), flat.leaves[i]) for i in rest])
@@ -156,7 +156,7 @@ def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
     The idea is that of `flax.nnx.state`.
     """
     flat = flatten_whole(node, on_shared)
-    chosen, _ = select(flat, filters or (...,))
+    chosen, _ = select(flat, filters)
     states = [nested(flat, places) for places in chosen]
     return tuple(states) if len(states) > 1 else states[0]
 
@@ -195,12 +195,17 @@ def require_whole(node: Any) -> None:
     if rule_of(type(node)) is None or isinstance(node, Variable):
         raise TypeError(
             "an object or a container with objects is needed, got a bare "
-            f"{type(node).__name__}"
+            f"{type_name(node)}"
         )
 
 
 def select(flat: FlatGraph, filters: Sequence[Filter]) -> tuple[Selected, list[int]]:
-    """Return the places of the values for each filter, and those of the rest."""
+    """Return the places of the values for each filter, and those of the rest.
+
+    Without filters there is one part, of all values.
+    """
+    if not filters:
+        return [[*range(len(flat.leaves))]], []
     tests = predicates(filters)
     chosen: Selected = [[] for _ in tests]
     rest: list[int] = []
@@ -266,7 +271,7 @@ def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False)
     The idea is that of `flax.nnx.merge`.
     """
     if not isinstance(graphdef, GraphDef):
-        raise TypeError(f"merge takes a GraphDef first, got {type(graphdef).__name__}")
+        raise TypeError(f"merge takes a GraphDef first, got {type_name(graphdef)}")
     level = joined(states)
     leaves = _leaves_for(graphdef, level)
     if copy:
@@ -309,23 +314,19 @@ def joined(states: Sequence[Mapping[Any, Any]], *, later_wins: bool = False) -> 
 def _leaves_for(graphdef: GraphDef, level: Any) -> list[Any]:
     """Return the values that a structure needs, in its order, from nested dicts."""
     leaves: list[Any] = []
-    stack: list[tuple[Any, Any, int, Any]] = []  # parts, level, used, link
+    stack: list[list[Any]] = []  # parts, level, used, link
     for tag, rule, number, aux in graphdef._code:
         link: Any = ()
         slot = level
         if stack:
-            parts, level, used, above = stack.pop()
-            key = next(parts)
-            link = (above, key)
-            slot = MISSING if tag in (FIXED, REF) else level.get(key, MISSING)
-            stack.append((parts, level, used + (slot is not MISSING), above))
-        if tag in (NODE, TREE):
-            if slot is MISSING:
-                slot = {}
-            elif type(slot) is not dict:
-                raise wrong(link, f"the values of a {rule.cls.__name__}", slot)
-            stack.append((iter(keys_of(rule, aux, number)), slot, 0, link))
-        elif tag == VARIABLE:
+            frame = stack[-1]
+            parts, level, _, above = frame
+            link = (above, next(parts))
+            slot = MISSING
+            if tag != REF and tag != FIXED:
+                slot = level.get(link[1], MISSING)
+                frame[2] += slot is not MISSING
+        if tag == VARIABLE:
             leaves.append(_variable_for(rule, aux, slot, link, level))
         elif tag == LEAF:
             if slot is MISSING:
@@ -333,6 +334,13 @@ def _leaves_for(graphdef: GraphDef, level: Any) -> list[Any]:
             if type(slot) is dict or isinstance(slot, Variable):
                 raise wrong(link, "a bare value", slot)
             leaves.append(slot)
+        elif tag in (NODE, TREE):
+            if slot is MISSING:
+                slot = {}
+            elif type(slot) is not dict:
+                name = class_name(rule.cls, qualified=False)
+                raise wrong(link, f"the values of a {name}", slot)
+            stack.append([iter(keys_of(rule, aux, number)), slot, 0, link])
         while stack and not stack[-1][0].__length_hint__():
             _, level, used, above = stack.pop()
             if len(level) != used:
@@ -349,7 +357,7 @@ def _variable_for(cls: Any, aux: Any, slot: Any, link: Any, level: Any) -> Varia
             raise wrong(link, f"a {expected}", slot, what)
         return slot
     if type(slot) is dict:
-        raise wrong(link, f"a {cls.__name__}", slot)
+        raise wrong(link, f"a {class_name(cls, qualified=False)}", slot)
     made: Variable = make_variable(cls, slot, dict(aux.values))
     return made
 
@@ -366,7 +374,7 @@ def wrong(link: Any, expected: str, found: Any, what: str = "") -> StructureErro
     """Return the error for something of another sort than is expected."""
     path = unlink(link)
     if not what:
-        what = "a mapping" if type(found) is dict else type(found).__name__
+        what = "a mapping" if type(found) is dict else type_name(found)
     return StructureError(
         f"at {path}: expected {expected}, got {what}",
         path=path,
@@ -482,18 +490,18 @@ class _Plan:
             for part, new in level.items():
                 below = (link, part)
                 child = known.get(part, MISSING)
-                if child is MISSING or rule_of(type(child)) is None:
-                    self.set(target, part, new, below, exists=child is not MISSING)
-                elif isinstance(child, Variable):
+                if isinstance(child, Variable):
                     if type(new) is dict:
-                        raise wrong(below, f"a {type(child).__name__}", new)
+                        raise wrong(below, f"a {type_name(child)}", new)
                     self.steps.append((child, None, new))
+                elif child is MISSING or rule_of(type(child)) is None:
+                    self.set(target, part, new, below, exists=child is not MISSING)
                 elif type(new) is dict:
                     stack.append((child, new, below, target, part))
                 elif child is None:
                     self.set(target, part, new, below, exists=True)
                 else:
-                    raise wrong(below, f"the values of a {type(child).__name__}", new)
+                    raise wrong(below, f"the values of a {type_name(child)}", new)
 
     def set(
         self, holder: Any, key: Any, value: Any, link: Any, *, exists: bool
@@ -518,7 +526,7 @@ class _Plan:
         for made in reversed(self.rebuilt):
             value = made.rule.unflatten(made.aux, made.children)
             if made.holder is None:
-                raise StructureError(f"a {type(made.old).__name__} cannot be changed")
+                raise StructureError(f"a {type_name(made.old)} cannot be changed")
             if isinstance(made.holder, _Rebuilt):
                 place = made.holder.parts.index(made.key)
                 made.holder.children[place] = value
@@ -545,7 +553,9 @@ def write(holder: Any, key: Any, value: Any) -> Callable[[], None]:
     if isinstance(holder, Variable):
         before = holder.get_raw_value(), holder.get_metadata()
         if isinstance(value, Variable):
-            holder.update_from_state(_frozen_as(holder, value))
+            if holder._leafwise_metadata or value._leafwise_metadata:
+                value = _frozen_as(holder, value)
+            holder.update_from_state(value)
         else:
             holder.set_value(value)
         return lambda: holder.update_from_state(
@@ -631,7 +641,7 @@ def pop(node: Any, *filters: Filter) -> Any:
             path = unlink(link)
             raise ValueError(
                 f"Cannot pop key {shown(path[-1])} at {path}: it stands in a "
-                f"{type(holder).__name__}"
+                f"{type_name(holder)}"
             )
     states = [nested(flat, part) for part in chosen]
     for holder, link in found:
@@ -694,46 +704,41 @@ _ALSO: Final = {Kind.STATE: COUNT_AS_STATE}
 
 
 def leaf_kinds(treedef: PyTreeDef) -> list[Kind]:
-    """Return the kind of each leaf of a structure."""
-    kinds = [Kind.DATA] * treedef.num_leaves
-    stack: list[list[int]] = []  # of each subtree, the leaves outside any object
-    done = 0
-    held: list[tuple[int, type[Variable], bool]] = []  # leaves in variables
-    for run, rule, arity, aux in treedef._code:
-        stack += [[leaf] for leaf in range(done, done + run)]
-        done += run
-        below = stack[len(stack) - arity :]
-        del stack[len(stack) - arity :]
-        given = kinds_of_children(aux)
-        if given is None:
-            stack.append(_joined(below))
-            if type(aux) is Metadata:
-                held += [(leaf, rule.cls, is_frozen(aux.values)) for leaf in stack[-1]]
-            continue
-        for kind, leaves in zip(given, below, strict=True):
-            for leaf in leaves:
-                kinds[leaf] = kind
-        stack.append([])
-    for leaf, cls, frozen in held:
-        kinds[leaf] = kind_in(kinds[leaf], cls, frozen=frozen)
-    return kinds
+    """Return the kind of each leaf of a structure.
+
+    It is that of the attribute, of the innermost object around it, where it is found; a
+    variable there may be of a closer kind.
+    """
+    stack: list[Kind | _Held] = [Kind.DATA]  # of what is still to come, from the end
+    found: list[Kind | _Held] = []
+    for run, rule, arity, aux in reversed(treedef._code):
+        kind = stack.pop()
+        if type(aux) is Metadata:
+            stack.append(_in_variable(kind, rule.cls, frozen=is_frozen(aux.values)))
+        else:
+            stack += kinds_of_children(aux) or (kind,) * arity
+        if run:
+            found += stack[: -run - 1 : -1]
+            del stack[-run:]
+    found = found[::-1] if treedef._code else stack
+    return [kind[1] if isinstance(kind, tuple) else kind for kind in found]
 
 
-def _joined(parts: list[list[int]]) -> list[int]:
-    """Return the items of lists in any order, at the cost of the shorter ones."""
-    if not parts:
-        return []
-    longest = max(parts, key=len)
-    for part in parts:
-        if part is not longest:
-            longest += part
-    return longest
+_Held: TypeAlias = tuple[Kind, Kind]
+"""The kinds of the attribute that holds a variable, and of what is in the variable."""
+
+
+def _in_variable(around: Kind | _Held, cls: type[Variable], *, frozen: bool) -> _Held:
+    """Return the kinds inside of a variable; one that is inside another is closer."""
+    attribute, outer = around if isinstance(around, tuple) else (around, Kind.DATA)
+    own = kind_in(attribute, cls, frozen=frozen)
+    return attribute, outer if outer is Kind.FROZEN or own is Kind.DATA else own
 
 
 def _wanted(kinds: Sequence[Kind]) -> set[Kind]:
     wrong = [kind for kind in kinds if not isinstance(kind, Kind)]
     if wrong or not kinds:
-        found = type(wrong[0]).__name__ if wrong else "none"
+        found = type_name(wrong[0]) if wrong else "none"
         raise TypeError(
             f"give one kind or more, members of leafwise.nn.Kind; got {found}"
         )

@@ -33,7 +33,7 @@ from ..core.walk import unlink
 from ..errors import CycleError, SharedError
 from ..kinds import Kind
 from ..ops.map import tree_leaves
-from ..safely import clip, shown
+from ..safely import class_name, clip, shown, type_name
 from ..show.text import Row, draw, options
 from .checks import DataNode, holds_data, is_data, looks_like_array
 from .filters import Filter, predicate
@@ -42,12 +42,11 @@ from .instance import (
     CYCLE,
     ENTER,
     LEAVE,
-    below,
-    bytes_text,
     is_unchecked,
     keys_of,
     rule_of,
     size_of,
+    size_text,
     traverse,
 )
 from .pytree import Pytree
@@ -63,10 +62,7 @@ __all__ = [
     "check_choice",
     "find_duplicates",
     "flatten_graph",
-    "inside_out",
     "is_node",
-    "iter_children",
-    "iter_graph",
     "kinds_of",
     "kinds_of_children",
     "report_shared",
@@ -122,7 +118,8 @@ class GraphDef(Generic[M]):
     def __init__(self, code: tuple[Entry, ...]) -> None:
         self._code = code
         self._hash: int | None = None
-        self.num_leaves = sum(1 for tag, *_ in code if tag in (LEAF, VARIABLE))
+        tags = [entry[0] for entry in code]
+        self.num_leaves = tags.count(LEAF) + tags.count(VARIABLE)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not GraphDef:
@@ -198,14 +195,19 @@ def _text(code: Sequence[Entry]) -> Iterator[str]:
             yield next(stack[-1][0])
         if tag in (NODE, TREE):
             name = _name_of(rule, aux)
-            labels = [f"{key}=".lstrip(".") for key in rule.keys(aux, number)]
-            said = f"{aux!r}" if type(aux) is StaticMetadata else ""
+            said = ""
+            if type(aux) is StaticMetadata:
+                said = f"{aux!r}"
+                labels = [f"{key}=" for key in aux.field_layout.data]
+            else:
+                labels = [f"{key}=".lstrip(".") for key in rule.keys(aux, number)]
             lead = [", "] * number if said else ["", *[", "] * (number - 1)]
             pairs = zip(lead, labels, strict=True) if number else ()
             yield f"{name}({said}"
             stack.append((iter([f"{a}{b}" for a, b in pairs]), ")"))
         elif tag == VARIABLE:
-            yield f"{rule.__name__}({', '.join(filter(None, ('*', shown(aux))))})"
+            said = f"*, {shown(aux)}" if aux.values else "*"
+            yield f"{class_name(rule, qualified=False)}({said})"
         elif tag == FIXED:
             yield shown(aux)
         else:
@@ -216,7 +218,7 @@ def _text(code: Sequence[Entry]) -> Iterator[str]:
 
 def _name_of(rule: Rule, aux: Any) -> str:
     """Return the name of a node's class; named tuples have it in their aux data."""
-    return str(rule.class_of(aux).__name__)
+    return str(class_name(rule.class_of(aux), qualified=False))
 
 
 # ------------------------------------------------------------------- flattening
@@ -310,24 +312,37 @@ def flatten_graph(
         ValueError: `on_shared` is unknown.
     """
     check_choice(on_shared)
-    walk = _Flattening(on_shared, copying)
-    code = walk.code
-    stack: list[tuple[Any, Any, Any, int]] = [(root, (), None, _MARKED)]
-    while stack:
-        value, link, holder, place = stack.pop()
-        if place == _DONE:
-            walk.entered.discard(id(value))
-            continue
-        cls = type(value)
-        rule = rule_of(cls)
-        if rule is not None and not (keep and issubclass(cls, keep)):
-            stack += walk.enter(rule, value, link, holder, place)
-        elif place == _INSIDE and not copying and not _is_value(value):
-            code.append((FIXED, None, 0, Constant(value)))
-        else:
-            code.append(_LEAF)
+    walk = _Flattening(on_shared, copying, keep)
+    code, sorts, numbers = walk.code, walk.sorts, walk.numbers
+    frames: list[tuple[Any, Any, int, Iterator[tuple[Any, Any]]]] = []
+    holder, path, place, rest = None, None, _MARKED, iter(((None, root),))
+    while True:
+        for key, value in rest:
+            link: Any = (path, key) if frames else ()
+            cls = type(value)
+            rule, sort = sorts.get(cls) or walk.sort(cls)
+            if rule is None:
+                if place == _INSIDE and not copying and not _is_value(value):
+                    code.append((FIXED, None, 0, Constant(value)))
+                    continue
+                code.append(_LEAF)
+            elif id(value) in numbers:
+                walk.refer(value, link, holder)
+                continue
+            elif sort == VARIABLE:
+                walk.count(value, link)
+                code.append((VARIABLE, cls, 0, metadata_of(value)))
+            else:
+                frames.append((holder, path, place, rest))
+                rest = walk.enter(rule, sort, value, link)
+                holder, path, place = value, link, _place_in(cls, sort, place)
+                break
             walk.add_value(value, link, holder)
-    return walk
+        else:
+            walk.entered.discard(id(holder))
+            if not frames:
+                return walk
+            holder, path, place, rest = frames.pop()
 
 
 class _Flattening(FlatGraph):
@@ -335,78 +350,83 @@ class _Flattening(FlatGraph):
 
     Attributes:
         entered: The ids of the containers around.
+        numbers: The numbers of what was counted, by id.
+        sorts: For each type that was met, its rule, None for values, and `NODE`,
+            `VARIABLE` or `TREE`.
     """
 
-    __slots__ = ("_copying", "_on_shared", "_seen", "entered")
+    __slots__ = ("_copying", "_keep", "_on_shared", "entered", "numbers", "sorts")
 
-    def __init__(self, on_shared: OnShared, copying: bool) -> None:
+    def __init__(
+        self, on_shared: OnShared, copying: bool, keep: tuple[type, ...]
+    ) -> None:
         super().__init__()
         self.entered: set[int] = set()
+        self.numbers: dict[int, int] = {}
+        self.sorts: dict[type, tuple[Rule | None, str]] = {}
         self._on_shared: OnShared = on_shared
         self._copying = copying
-        self._seen: dict[int, int] = {}
+        self._keep = keep
+
+    def sort(self, cls: type) -> tuple[Rule | None, str]:
+        """Find out what the values of a type are."""
+        rule, sort = rule_of(cls), TREE
+        if issubclass(cls, self._keep):
+            rule = None
+        elif rule is not None and _is_object(cls, rule):
+            is_variable = issubclass(cls, Variable) and not self._copying
+            sort = VARIABLE if is_variable else NODE
+        self.sorts[cls] = rule, sort
+        return rule, sort
 
     def enter(
-        self, rule: Rule, value: Any, link: Any, holder: Any, place: int
-    ) -> Sequence[tuple[Any, Any, Any, int]]:
-        """Add a node to the code; return what comes next, the last child first."""
-        cls = type(value)
-        copying = self._copying
-        is_object = issubclass(cls, DataNode) and rule.unflatten_into is not None
-        if is_object or copying:
-            number = self._seen.get(id(value))
-            if number is not None:
-                self._refer(number, value, link, holder)
-                return ()
-        if is_object and not copying and issubclass(cls, Variable):
-            self._count(value, link)
-            self.code.append((VARIABLE, cls, 0, metadata_of(value)))
-            self.leaves.append(value)
-            self.links.append(link)
-            self.holders.append(holder)
-            return ()
-        later: list[tuple[Any, Any, Any, int]] = []
-        if not is_object and not copying:
+        self, rule: Rule, sort: str, value: Any, link: Any
+    ) -> Iterator[tuple[Any, Any]]:
+        """Add a node to the code; return its children with their keys."""
+        if sort == TREE and not self._copying:
             if id(value) in self.entered:
                 raise _cycle(link, value)
             self.entered.add(id(value))
-            later.append((value, None, None, _DONE))
-        if is_object:
-            place = _UNCHECKED if is_unchecked(cls) else _MARKED
-        elif place:
-            place = _INSIDE
         children, aux = rule.flatten(value)
         arity = len(children)
-        if (is_object or copying) and _is_counted(rule, arity):
-            self._count(value, link)
-        self.code.append((NODE if is_object else TREE, rule, arity, aux))
-        if arity:
-            keys = keys_of(rule, aux, arity)
-            pairs = zip(reversed(children), reversed(keys), strict=True)
-            later += [(child, (link, key), value, place) for child, key in pairs]
-        return later
+        if sort == NODE or (self._copying and _is_counted(rule, arity)):
+            self.count(value, link)
+        self.code.append((sort, rule, arity, aux))
+        return zip(keys_of(rule, aux, arity), children, strict=True)
 
-    def _refer(self, number: int, value: Any, link: Any, holder: Any) -> None:
+    def refer(self, value: Any, link: Any, holder: Any) -> None:
         """Add a reference to something that was met before."""
+        number = self.numbers[id(value)]
         if self._on_shared != "allow":
             first = self.first[number]
             report_shared(self._on_shared, first, link, value, stacklevel=6)
         self.code.append((REF, None, number, None))
         self.again.append((number, link, holder))
 
-    def _count(self, value: Any, link: Any) -> None:
+    def count(self, value: Any, link: Any) -> None:
         """Give a number to an object, a variable or a container."""
-        self._seen[id(value)] = len(self.tracked)
+        self.numbers[id(value)] = len(self.tracked)
         self.first.append(link)
         self.tracked.append(value)
 
 
-_DONE: Final = -1
 _MARKED: Final = 0
 _UNCHECKED: Final = 1
 _INSIDE: Final = 2
-"""Where a value stands: its holder is done; under an object that marks its attributes;
+"""Where a value stands: under an object that marks its attributes, or nowhere in one;
 right in one that does not; in a container in such a one."""
+
+
+def _place_in(cls: type, sort: str, place: int) -> int:
+    """Return where the children of a node stand that stands at some place."""
+    if sort == NODE:
+        return _UNCHECKED if is_unchecked(cls) else _MARKED
+    return _INSIDE if place else _MARKED
+
+
+def _is_object(cls: type, rule: Rule) -> bool:
+    """Return whether a type of nodes is one of objects or variables."""
+    return issubclass(cls, DataNode) and rule.unflatten_into is not None
 
 
 def _is_value(value: Any) -> bool:
@@ -438,7 +458,7 @@ def report_shared(
 ) -> None:
     """Raise an error, or warn, about something that stands in two places."""
     paths = unlink(first), unlink(link)
-    what = f"the {type(value).__name__}" if rule_of(type(value)) else "an array"
+    what = f"the {type_name(value)}" if rule_of(type(value)) else "an array"
     text = f"{what} at {_shown(paths[0])} occurs again at {_shown(paths[1])}"
     if on_shared == "error":
         raise SharedError(text, first=paths[0], again=paths[1])
@@ -452,8 +472,7 @@ def _shown(path: tuple[Any, ...]) -> str:
 def _cycle(link: Any, value: Any) -> CycleError:
     again = unlink(link)
     return CycleError(
-        f"the {type(value).__name__} at {again} contains itself, with no object in "
-        "between",
+        f"the {type_name(value)} at {again} contains itself, with no object in between",
         again=KeyPath(()),
     )
 
@@ -489,8 +508,8 @@ def unflatten_graph(
             value = next(rest)
         elif tag == VARIABLE:
             value = _refilled(next(rest), tracked, reuse)
-        elif tag in (FIXED, REF):
-            value = aux.value if tag == FIXED else _made_before(tracked[number])
+        elif tag in (REF, FIXED):
+            value = _made_before(tracked[number]) if tag == REF else aux.value
         else:
             counts = tag == NODE or (copying and _is_counted(rule, number))
             place = len(tracked) if counts else -1
@@ -618,7 +637,7 @@ def find_duplicates(
     for event, link, value in traverse(tree, revisit=lambda value: not counts(value)):
         if event is CYCLE and not counts(value):
             path = unlink(link)
-            raise CycleError(f"the {type(value).__name__} at {path} contains itself")
+            raise CycleError(f"the {type_name(value)} at {path} contains itself")
         if event is not LEAVE and (is_data if event is LEAF else counts)(value):
             found.setdefault(id(value), (value, []))[1].append(link)
     several = ((value, links) for value, links in found.values() if len(links) > 1)
@@ -670,63 +689,9 @@ def tree_check(tree: Any, *, on_shared: OnShared = "error") -> None:
 
 def _inside_itself(first: Any, again: Any, value: Any) -> CycleError:
     return CycleError(
-        f"the {type(value).__name__} at {unlink(first) or 'the root'} occurs again at "
+        f"the {type_name(value)} at {unlink(first) or 'the root'} occurs again at "
         f"{unlink(again)}, inside itself"
     )
-
-
-# --------------------------------------------------------------------- iterating
-
-
-def iter_graph(tree: Any) -> Iterator[tuple[Path, Any]]:
-    """Yield everything in an object with its path, inner things first.
-
-    Objects, variables and containers come once, bare values wherever they stand.
-
-    Args:
-        tree: An object, or a container with objects in it.
-
-    Yields:
-        The path and the object, variable, container or value; the root comes last,
-        with the path `()`.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise import nn
-        >>> for path, value in nn.iter_graph(lw.List([nn.Param(1.0)])):
-        ...     print(path, type(value).__name__)
-        (0, 'value') float
-        (0,) Param
-        () List
-
-    The idea is that of `flax.nnx.iter_graph`.
-    """
-    for link, value in inside_out(tree):
-        yield unlink(link), value
-
-
-def inside_out(tree: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield everything once with linked paths, inner things first; leaves each time."""
-    for event, link, value in traverse(tree):
-        if event is LEAVE or event is LEAF:
-            yield link, value
-
-
-def iter_children(node: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the objects and variables right in an object, with their names.
-
-    Args:
-        node: An object.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise import nn
-        >>> [key for key, _ in nn.iter_children(lw.Dict(a=lw.List(), b=lw.data(1)))]
-        ['a']
-
-    The idea is that of `flax.nnx.iter_children`.
-    """
-    yield from ((part, child) for part, child in below(node) if is_node(child))
 
 
 # ----------------------------------------------------------------------- summary
@@ -791,7 +756,7 @@ class _Line:
         self.above = above
         self.depth: int = 0 if above is None else above.depth + 1
         name = f"{KeyPath(unlink(path))}: " if path else ""
-        self.label = f"{name}{cls.__name__}"
+        self.label = f"{name}{class_name(cls, qualified=False)}"
         self.note = note
         self.counts: dict[Kind, tuple[int, int]] = {}
 
@@ -863,7 +828,7 @@ def _lines(flat: FlatGraph) -> list[_Line]:
 def _tally(line: _Line) -> str:
     """Return how many numbers there are of each kind, and how many bytes."""
     return ", ".join(
-        f"{kind.value}: {line.counts[kind][0]:,}{bytes_text(line.counts[kind][1])}"
+        f"{kind.value}: {size_text(*line.counts[kind])}"
         for kind in Kind
         if kind in line.counts
     )

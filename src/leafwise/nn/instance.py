@@ -9,7 +9,9 @@ walk.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.keys import GetAttrKey
@@ -26,9 +28,8 @@ from .checks import (
     data_after_init,
     data_in_container,
     data_on_static,
-    find_data,
     find_marks,
-    holds_others,
+    holds_data,
     learned,
     levels,
     sort,
@@ -61,7 +62,6 @@ __all__ = [
     "assign",
     "below",
     "blank",
-    "bytes_text",
     "check",
     "checks_of",
     "checks_of_value",
@@ -83,6 +83,7 @@ __all__ = [
     "set_layout",
     "settle",
     "size_of",
+    "size_text",
     "start",
     "static_checks",
     "statics_of",
@@ -137,18 +138,18 @@ def decide(attribute: Attribute, value: Any, mark: Kind | None) -> Kind:
         KindError: It cannot have this value.
     """
     spec = attribute.spec
-    found = sort(value, holds_others)
+    found = sort(value)
     if spec.pytree:
         _refuse_marks(attribute, value, found)
     if mark is not None:
-        if mark is _STATIC and spec.pytree and _holds_data(value, found):
+        if mark is _STATIC and spec.pytree and holds_data(value, found):
             raise static_mark_on_data(spec.cls, attribute.key, value)
         return mark
     declared = attribute.declared
     known = attribute.kind or declared
     if known is not None and known is not _STATIC:
         return known
-    if not _holds_data(value, found):
+    if not holds_data(value, found):
         return _STATIC
     if not spec.pytree or (known is None and found == "data"):
         return _kind_of_value(value)
@@ -169,9 +170,9 @@ def recheck(attribute: Attribute, value: Any) -> Kind:
         KindError: It is static and holds data, or has marks inside.
     """
     spec, kind = attribute.spec, attribute.kind or _STATIC
-    found = sort(value, holds_others)
+    found = sort(value)
     _refuse_marks(attribute, value, found)
-    if kind is not _STATIC or not _holds_data(value, found):
+    if kind is not _STATIC or not holds_data(value, found):
         return kind
     if not spec.strict and attribute.declared is not _STATIC:
         return _kind_of_value(value)
@@ -186,12 +187,6 @@ def _refuse_marks(attribute: Attribute, value: Any, found: str) -> None:
     if found == "container":
         for mark in find_marks(value):
             raise stray_marks(cls, attribute.key, mark)
-
-
-def _holds_data(value: Any, found: str) -> bool:
-    if found == "container":
-        return next(find_data(value), None) is not None
-    return found == "data"
 
 
 def _kind_of_value(value: Any) -> Kind:
@@ -548,7 +543,11 @@ class _ObjectRule(BoundRule):
 
     def brackets(self, aux: StaticMetadata, _arity: int) -> Brackets:
         labels = [f"{child}=" for child in aux.field_layout.data]
-        return f"CustomNode({self.cls.__name__}[{aux}], [", labels, "])"
+        return (
+            f"CustomNode({class_name(self.cls, qualified=False)}[{aux}], [",
+            labels,
+            "])",
+        )
 
     def node_data(self, aux: StaticMetadata) -> Any:
         return dict(zip(aux.field_layout.static, aux.seen, strict=True))
@@ -657,14 +656,46 @@ AGAIN: Final = "again"
 CYCLE: Final = "cycle"
 
 
+Keys = Callable[[Rule, Any, int], Iterable[Any]]
+"""Takes the rule of a node, its aux data and arity; gives a key for each child."""
+
+
+def keys_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
+    """Return the keys of a node's children as names, positions and keys."""
+    if type(aux) is StaticMetadata:
+        return aux.field_layout.data
+    if rule.is_sequence:
+        return range(arity)
+    return [key.entry for key in rule.keys(aux, arity)]
+
+
+def _without_keys(_rule: Rule, _aux: Any, arity: int) -> Iterable[Any]:
+    return repeat(None, arity)
+
+
+class _Rules(dict[type, "Rule | None"]):
+    """The rules of the types that were met on a walk."""
+
+    def __missing__(self, cls: type) -> Rule | None:
+        rule = self[cls] = rule_of(cls)
+        return rule
+
+
 def traverse(
-    root: Any, revisit: Callable[[Any], bool] | None = None
+    root: Any,
+    *,
+    revisit: Callable[[Any], bool] | None = None,
+    rule_for: Callable[[Any], Rule | None] | None = None,
+    keys: Keys = keys_of,
 ) -> Iterator[tuple[str, Any, Any]]:
     """Walk through a graph of objects, variables and containers, depth first.
 
     Args:
         root: Where to begin.
         revisit: Which nodes are entered wherever they stand; all others only once.
+        rule_for: Returns the rule of a value that is to be entered, else None; by
+            default `rule_of` its type.
+        keys: What to put into paths.
 
     Yields:
         What happens, the path as a linked list, and the value: `ENTER` before the
@@ -672,34 +703,42 @@ def traverse(
         `AGAIN` at a node that is not entered a second time, and `CYCLE` at a node
         inside itself.
     """
+    rules = _Rules()
     seen: dict[int, Any] = {}  # the values are held, so that no id comes twice
     entered: set[int] = set()
-    stack: list[tuple[Any, Any, bool]] = [(root, (), False)]
-    while stack:
-        value, link, is_done = stack.pop()
-        if is_done:
-            entered.discard(id(value))
-            yield LEAVE, link, value
-            continue
-        rule = rule_of(type(value))
-        if rule is None:
-            yield LEAF, link, value
-        elif id(value) in entered:
-            yield CYCLE, link, value
-        elif id(value) in seen and not (revisit and revisit(value)):
-            yield AGAIN, link, value
+    frames: list[tuple[Any, Any, Iterator[tuple[Any, Any]]]] = []
+    node, path, rest = None, None, iter(((None, root),))
+    while True:
+        for key, value in rest:
+            link: Any = (path, key) if frames else ()
+            rule = rules[type(value)] if rule_for is None else rule_for(value)
+            if rule is None:
+                yield LEAF, link, value
+                continue
+            place = id(value)
+            if place in entered:
+                yield CYCLE, link, value
+            elif place in seen and not (revisit and revisit(value)):
+                yield AGAIN, link, value
+            else:
+                seen[place] = value
+                entered.add(place)
+                yield ENTER, link, value
+                children, aux = rule.flatten(value)
+                frames.append((node, path, rest))
+                node, path = value, link
+                rest = zip(keys(rule, aux, len(children)), children, strict=True)
+                break
         else:
-            seen[id(value)] = value
-            entered.add(id(value))
-            yield ENTER, link, value
-            stack.append((value, link, True))
-            children, aux = rule.flatten(value)
-            keys = keys_of(rule, aux, len(children))
-            pairs = zip(reversed(children), reversed(keys), strict=True)
-            stack += [(child, (link, key), False) for child, key in pairs]
+            if not frames:
+                return
+            entered.discard(id(node))
+            yield LEAVE, path, node
+            node, path, rest = frames.pop()
 
 
 _MAX_NESTED: Final = 5_000
+_NOTHING: Final = (0, 0)
 
 
 def rule_of(cls: Any) -> Rule | None:
@@ -721,30 +760,18 @@ def size_of(leaf: Any) -> tuple[int, int]:
     return size, getattr(leaf.dtype, "itemsize", 0)
 
 
-def bytes_text(count: int) -> str:
-    """Return a number of bytes for people, in brackets; nothing for none."""
-    if not count:
-        return ""
-    if count < 1000:
-        return f" ({count} B)"
-    value = count / 1000
+def size_text(count: int, size: int) -> str:
+    """Return how many numbers there are, and in brackets how many bytes, if any."""
+    if not size:
+        return f"{count:,}"
+    if size < 1000:
+        return f"{count:,} ({size} B)"
+    value = size / 1000
     for unit in ("KB", "MB"):
         if value < 1000:
-            return f" ({value:.1f} {unit})"
+            return f"{count:,} ({value:.1f} {unit})"
         value /= 1000
-    return f" ({value:,.1f} GB)"
-
-
-# ---------------------------------------------------------------------- traversing
-
-
-def keys_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
-    """Return the keys of a node's children as names, positions and keys."""
-    if type(aux) is StaticMetadata:
-        return aux.field_layout.data
-    if rule.is_sequence:
-        return range(arity)
-    return [key.entry for key in rule.keys(aux, arity)]
+    return f"{count:,} ({value:,.1f} GB)"
 
 
 def below(value: Any) -> list[tuple[Any, Any]]:
@@ -759,7 +786,7 @@ def below(value: Any) -> list[tuple[Any, Any]]:
 # ------------------------------------------------------------------------ counting
 
 
-def tally(root: Any, limit: int | None = None) -> dict[str, tuple[int, int]]:
+def tally(root: Any, limit: int = sys.maxsize) -> dict[str, tuple[int, int]]:
     """Return how many numbers and bytes the variables in an object hold, by type.
 
     Args:
@@ -767,22 +794,26 @@ def tally(root: Any, limit: int | None = None) -> dict[str, tuple[int, int]]:
         limit: How many things to look at, at most; there is no tally beyond.
     """
     counts: dict[str, tuple[int, int]] = {}
-    names: list[str | None] = [None]  # of the variable around, for each open node
-    visited = 0
-    for event, _, value in traverse(root):
+    names: dict[type, str] = {}
+    name = ""  # of the variable around
+    around: list[str] = []
+    for event, _, value in traverse(root, keys=_without_keys):
         if event is LEAVE:
-            names.pop()
+            name = around.pop()
             continue
-        visited += 1
-        if limit is not None and visited > limit:
+        if not limit:
             return {}
-        is_counted = getattr(type(value), "_leafwise_counts", False)
-        name = type(value).__name__ if is_counted else names[-1]
+        limit -= 1
         if event is ENTER:
-            names.append(name)
-        elif event is LEAF and name is not None:
+            around.append(name)
+            cls = type(value)
+            if cls not in names:
+                is_counted = getattr(cls, "_leafwise_counts", False)
+                names[cls] = class_name(cls, qualified=False) if is_counted else ""
+            name = names[cls] or name
+        elif event is LEAF and name:
             count, width = size_of(value)
-            known = counts.get(name, (0, 0))
+            known = counts.get(name, _NOTHING)
             counts[name] = known[0] + count, known[1] + count * width
     return counts
 
@@ -796,12 +827,12 @@ def tally_text(root: Any, *, nested: bool, named: bool = True) -> str:
             has no tally then, or each level would cost as much as all.
         named: Whether the types are named.
     """
-    counts = tally(root, _MAX_NESTED if nested else None)
+    counts = tally(root, _MAX_NESTED if nested else sys.maxsize)
     parts = [
-        f"{name + ': ' if named else ''}{count:,}{bytes_text(size)}"
+        f"{name + ': ' if named else ''}{size_text(count, size)}"
         for name, (count, size) in sorted(counts.items())
     ]
     if len(counts) > 1 and named:
         count, size = (sum(part) for part in zip(*counts.values(), strict=True))
-        parts.append(f"Total: {count:,}{bytes_text(size)}")
+        parts.append(f"Total: {size_text(count, size)}")
     return ", ".join(parts)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import repeat
 from typing import Any, Final, TypeAlias, TypeVar
 
 from ..core.keypath import KeyPath
@@ -18,7 +19,7 @@ from ..core.registry import current
 from ..core.walk import unlink
 from ..errors import StructureError
 from ..kinds import Kind, Marked
-from ..safely import MISSING, clip
+from ..safely import MISSING, clip, type_name
 from ..selection.edit import Selection, at
 from ..selection.pattern import Region
 from .checks import DataNode
@@ -26,12 +27,11 @@ from .filters import FROZEN, Filter, is_filter, judge, predicate
 from .functional import clone, merge, split, write
 from .graph import (
     flatten_graph,
-    inside_out,
     is_node,
     kinds_of_children,
     unflatten_graph,
 )
-from .instance import LEAVE, below, keys_of, rule_of, store, traverse
+from .instance import ENTER, LEAF, LEAVE, below, keys_of, rule_of, store, traverse
 from .pytree import CAPTURED, Module, Pytree, type_of
 from .states import State, from_flat_state, unknown, walk_state
 from .variables import Intermediate, Perturbation, Variable, kind_in, make_variable
@@ -42,6 +42,8 @@ __all__ = [
     "capture",
     "eval",
     "freeze",
+    "iter_children",
+    "iter_graph",
     "iter_modules",
     "recursive_map",
     "set_attributes",
@@ -58,6 +60,60 @@ T = TypeVar("T")
 
 
 # ---------------------------------------------------------------------- changing
+
+
+# --------------------------------------------------------------------- iterating
+
+
+def iter_graph(tree: Any) -> Iterator[tuple[Path, Any]]:
+    """Yield everything in an object with its path, inner things first.
+
+    Objects, variables and containers come once, bare values wherever they stand.
+
+    Args:
+        tree: An object, or a container with objects in it.
+
+    Yields:
+        The path and the object, variable, container or value; the root comes last,
+        with the path `()`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> for path, value in nn.iter_graph(lw.List([nn.Param(1.0)])):
+        ...     print(path, type(value).__name__)
+        (0, 'value') float
+        (0,) Param
+        () List
+
+    The idea is that of `flax.nnx.iter_graph`.
+    """
+    for link, value in _inside_out(tree):
+        yield unlink(link), value
+
+
+def _inside_out(tree: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield everything once with linked paths, inner things first; leaves each time."""
+    for event, link, value in traverse(tree):
+        if event is LEAVE or event is LEAF:
+            yield link, value
+
+
+def iter_children(node: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the objects and variables right in an object, with their names.
+
+    Args:
+        node: An object.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> [key for key, _ in nn.iter_children(lw.Dict(a=lw.List(), b=lw.data(1)))]
+        ['a']
+
+    The idea is that of `flax.nnx.iter_children`.
+    """
+    yield from ((part, child) for part, child in below(node) if is_node(child))
 
 
 def recursive_map(function: Callable[[Path, Any], Any], tree: T) -> T:
@@ -88,12 +144,12 @@ def recursive_map(function: Callable[[Path, Any], Any], tree: T) -> T:
     copied = clone(tree)
     results: dict[int, Any] = {}
     kept: list[Any] = []
-    for link, value in [*inside_out(copied)]:
+    for link, value in [*_inside_out(copied)]:
         for part, child in below(value):
             if id(child) in results and results[id(child)] is not child:
                 if not isinstance(value, list | dict | DataNode):
                     raise TypeError(
-                        f"{clip(child)} stands in a {type(value).__name__}, which "
+                        f"{clip(child)} stands in a {type_name(value)}, which "
                         "cannot be changed"
                     )
                 write(
@@ -139,7 +195,7 @@ def set_attributes(
     meant = predicate(filters or ...)
     steps = []
     missing = {*attributes}
-    for link, value in inside_out(tree):
+    for link, value in _inside_out(tree):
         if not isinstance(value, Pytree) or not meant(unlink(link), value):
             continue
         for name, new in attributes.items():
@@ -173,7 +229,7 @@ def set_metadata(tree: Any, only: Filter = ..., /, **metadata: Any) -> None:
         'm'
     """
     meant = predicate(only)
-    for link, value in inside_out(tree):
+    for link, value in _inside_out(tree):
         if isinstance(value, Variable) and meant(unlink(link), value):
             value.set_metadata(**metadata)
 
@@ -402,7 +458,7 @@ def capture(
     if module is None and not callable(function):
         raise TypeError(
             "capture takes a module, a method of one, or a function of one, got "
-            f"{type(function).__name__}"
+            f"{type_name(function)}"
         )
 
     @functools.wraps(function, updated=())
@@ -435,7 +491,7 @@ def _checked_type(wanted: Any) -> type[Variable]:
 def _first(args: tuple[Any, ...]) -> Module:
     if args and isinstance(args[0], Module):
         return args[0]
-    found = type(args[0]).__name__ if args else "nothing"
+    found = type_name(args[0]) if args else "nothing"
     raise TypeError(f"the first argument of what is captured is a module, got {found}")
 
 
@@ -496,7 +552,7 @@ def _found(
 
 
 Meant = Callable[["_Owner", Any, Any], bool]
-"""Takes an owner, a linked path below the root and what stands there."""
+"""Takes an owner, a linked path (see `_parts_of`) and what stands there."""
 
 
 def freeze(tree: T, selector: Any = MISSING, /) -> T:
@@ -570,12 +626,12 @@ def _changed(tree: T, what: Any, change: Callable[[_Owner], bool], name: str) ->
     if rule_of(type(tree)) is None:
         raise TypeError(
             f"{name} takes an object, a variable or a container with these, got a bare "
-            f"{type(tree).__name__}; for an attribute write {name}(obj, 'attribute')"
+            f"{type_name(tree)}; for an attribute write {name}(obj, 'attribute')"
         )
-    resolve, meant = _reading(tree, what)
+    is_tree, meant = _reading(tree, what)
     flat = flatten_graph(tree, copying=True)
     fresh: T = unflatten_graph(flat.code, flat.leaves, copying=True)
-    chosen = [*_chosen(fresh, resolve, meant)]
+    chosen = [*_chosen(fresh, is_tree, meant)]
     found = [change(owner) for owner in chosen]
     if what is not MISSING and not any(found):
         raise ValueError(f"there is no parameter to {name} in what is selected")
@@ -590,7 +646,7 @@ def _freeze(owner: _Owner) -> bool:
             held.set_metadata(FROZEN, True)
             return True
     elif kind is Kind.PARAMETER:
-        held._leafwise_store(owner.part, Marked(Kind.FROZEN, owner.value))
+        held._leafwise_store(owner.link[1][1], Marked(Kind.FROZEN, owner.value))
         return True
     return kind is Kind.FROZEN
 
@@ -604,7 +660,7 @@ def _unfreeze(owner: _Owner) -> bool:
             return True
         return type(held)._leafwise_kind is Kind.PARAMETER
     if kind is Kind.FROZEN:
-        held._leafwise_store(owner.part, Marked(Kind.PARAMETER, owner.value))
+        held._leafwise_store(owner.link[1][1], Marked(Kind.PARAMETER, owner.value))
         return True
     return kind is Kind.PARAMETER
 
@@ -617,128 +673,125 @@ class _Owner:
 
     Attributes:
         holder: The variable, or the object.
-        part: The name, position or key of the attribute.
         value: What it holds.
         kind: The kind.
-        keys: Its path, a linked list of keys.
-        names: The same of names, positions and keys.
+        link: Its path; see `_parts_of`.
         leaves: How many leaves it has.
         chosen: How many of them are selected.
         whole: Whether it is selected as a whole.
     """
 
-    __slots__ = (
-        "chosen",
-        "holder",
-        "keys",
-        "kind",
-        "leaves",
-        "names",
-        "part",
-        "value",
-        "whole",
-    )
+    __slots__ = ("chosen", "holder", "kind", "leaves", "link", "value", "whole")
 
-    def __init__(
-        self, holder: Any, part: Any, value: Any, kind: Kind, keys: Any, names: Any
-    ) -> None:
+    def __init__(self, holder: Any, value: Any, kind: Kind, link: Any) -> None:
         self.holder = holder
-        self.part = part
         self.value = value
         self.kind = kind
-        self.keys = keys
-        self.names = names
+        self.link = link
         self.leaves = self.chosen = 0
         self.whole = False
 
+    @property
+    def path(self) -> KeyPath:
+        """Where it stands."""
+        return _path_of(self.link)
 
-def _reading(tree: Any, what: Any) -> tuple[Callable[[Any], Rule | None] | None, Meant]:
-    """Return how far to look into a tree, and what tells whether something is selected.
+
+def _parts_of(
+    rule: Rule, aux: Any, arity: int
+) -> Iterator[tuple[Any, Any, Kind | None]]:
+    """Return for each child its key, its name, position or key, and its kind.
+
+    Only what is right in an object has a kind.
+    """
+    kinds = kinds_of_children(aux) or repeat(None, arity)
+    return zip(rule.keys(aux, arity), keys_of(rule, aux, arity), kinds, strict=False)
+
+
+def _path_of(link: Any) -> KeyPath:
+    return KeyPath(tuple([key for key, _, _ in unlink(link)]))
+
+
+def _names_of(link: Any) -> Path:
+    return tuple([name for _, name, _ in unlink(link)])
+
+
+def _always(_owner: _Owner, _link: Any, _value: Any) -> bool:
+    return True
+
+
+def _reading(tree: Any, what: Any) -> tuple[bool, Meant]:
+    """Return whether to look at the tree, and what tells if something is selected.
 
     A selector looks at the tree, and at each place where something stands; all else
     looks at the graph, where each thing stands once, and at objects that are no trees.
     """
     if what is MISSING:
-        return None, lambda _owner, _link, _value: True
+        return False, _always
     if is_filter(what):
         test = predicate(what)
-        return None, lambda owner, link, value: judge(
-            test, unlink(link[1]), value, owner.kind
+        return False, lambda owner, link, value: judge(
+            test, _names_of(link), value, owner.kind
         )
     selection = what if isinstance(what, Selection) else at(tree)[what]
     region = Region(selection.places())
-    return (
-        current.view.resolve,
-        lambda _owner, link, _value: KeyPath(unlink(link[0])) in region,
-    )
+    return True, lambda _owner, link, _value: _path_of(link) in region
 
 
-def _chosen(
-    tree: Any, resolve: Callable[[Any], Rule | None] | None, meant: Meant
-) -> Iterator[_Owner]:
+def _chosen(tree: Any, is_tree: bool, meant: Meant) -> Iterator[_Owner]:
     """Yield what is selected as a whole.
 
     Raises:
         ValueError: Only a part of something is selected.
     """
-    for owner in _owners(tree, resolve, meant):
+    for owner in _owners(tree, is_tree, meant):
         if owner.whole or (owner.leaves and owner.chosen == owner.leaves):
             yield owner
         elif owner.chosen and owner.kind in (Kind.PARAMETER, Kind.FROZEN):
             raise ValueError(
-                f"only a part of the parameter at {KeyPath(unlink(owner.keys))} is "
-                f"selected: {owner.chosen} of {owner.leaves} leaves"
+                f"only a part of the parameter at {owner.path} is selected: "
+                f"{owner.chosen} of {owner.leaves} leaves"
             )
 
 
-def _owners(
-    tree: Any, resolve: Callable[[Any], Rule | None] | None, meant: Meant
-) -> list[_Owner]:
+def _rule_in_tree(value: Any) -> Rule | None:
+    return current.view.resolve(type(value))
+
+
+def _owners(tree: Any, is_tree: bool, meant: Meant) -> list[_Owner]:
     """Return what has a kind of its own, with how much of it is selected."""
     owners: list[_Owner] = []
-    none = _Owner(None, None, None, Kind.DATA, (), ())
-    seen: dict[int, Any] = {}
-    stack: list[tuple[Any, Any, Any, _Owner]] = [(tree, (), (), none)]
-    while stack:
-        value, keys, names, owner = stack.pop()
-        rule = (resolve or rule_of)(type(value))
-        is_variable = isinstance(value, Variable)
-        if rule is None:
-            if isinstance(value, Pytree) and meant(owner, (keys, names), value):
-                owners += _owners(value, None, lambda _owner, _link, _value: True)
-            owner.leaves += 1
-            if resolve is not None or not isinstance(owner.holder, Variable):
-                owner.chosen += meant(owner, (keys, names), value)
+    owner = _Owner(None, None, Kind.DATA, ())
+    around: list[tuple[Any, _Owner]] = [(None, owner)]  # nodes, and their owners
+    for event, link, value in traverse(
+        tree,
+        revisit=lambda value: is_tree or not is_node(value),
+        rule_for=_rule_in_tree if is_tree else None,
+        keys=_parts_of,
+    ):
+        if event is LEAVE:
+            around.pop()
             continue
-        if resolve is None and isinstance(value, Variable | Pytree):
-            if id(value) in seen:
-                continue
-            seen[id(value)] = value
-        if is_variable:
-            kind = kind_in(owner.kind, type(value), frozen=value._leafwise_is_frozen)
-            owner = _Owner(value, None, value, kind, keys, names)
-            owner.whole = meant(owner, (keys, names), value)
-            owners.append(owner)
-        below = []
-        for link, child, of_kind in _children(rule, value, keys, names):
-            held = owner
-            if of_kind is not None:
-                held = _Owner(value, link[1][1], child, of_kind, *link)
-                if not isinstance(child, Variable):
-                    held.whole = meant(held, link, child)
-                    owners.append(held)
-            below.append((child, *link, held))
-        stack += reversed(below)
+        holder, owner = around[-1]
+        kind = link[1][2] if link else None
+        is_variable = isinstance(value, Variable)
+        if kind is not None:
+            owner = _Owner(holder, value, kind, link)
+            if not is_variable:
+                owner.whole = meant(owner, link, value)
+                owners.append(owner)
+        if event is ENTER:
+            if is_variable:
+                frozen = value._leafwise_is_frozen
+                kind = kind_in(owner.kind, type(value), frozen=frozen)
+                owner = _Owner(value, value, kind, link)
+                owner.whole = meant(owner, link, value)
+                owners.append(owner)
+            around.append((value, owner))
+        elif event is LEAF:
+            if isinstance(value, Pytree) and meant(owner, link, value):
+                owners += _owners(value, False, _always)
+            owner.leaves += 1
+            if is_tree or not isinstance(owner.holder, Variable):
+                owner.chosen += owner.whole or meant(owner, link, value)
     return owners
-
-
-def _children(
-    rule: Rule, value: Any, keys: Any, names: Any
-) -> Iterator[tuple[tuple[Any, Any], Any, Kind | None]]:
-    """Yield for each child its two linked paths, itself, and its kind in an object."""
-    children, aux = rule.flatten(value)
-    kinds: Any = kinds_of_children(aux) or [None] * len(children)
-    parts = keys_of(rule, aux, len(children))
-    known = rule.keys(aux, len(children))
-    for key, part, child, kind in zip(known, parts, children, kinds, strict=True):
-        yield ((keys, key), (names, part)), child, kind

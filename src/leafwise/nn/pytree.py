@@ -14,8 +14,7 @@ import dataclasses
 import operator
 import sys
 from abc import ABCMeta
-from collections.abc import Callable, Iterable, Mapping
-from functools import reduce
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar, get_origin
 
@@ -27,10 +26,11 @@ from ..equality.leaves import type_names
 from ..errors import KindError
 from ..kinds import Kind, Marked
 from ..ops.map import tree_map
-from ..safely import add_note, nearest
+from ..safely import add_note, class_name, nearest, type_name
 from ..show.text import Block, render
-from .checks import Found, check_level, find_data, learned, levels
+from .checks import check_level, inside, is_container, learned, levels
 from .instance import (
+    ENTER,
     Shell,
     assign,
     blank,
@@ -48,6 +48,7 @@ from .instance import (
     start,
     store,
     tally_text,
+    traverse,
 )
 from .spec import ClassSpec, Order
 from .variables import Perturbation, Variable, kind_in, make_variable
@@ -253,9 +254,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
             for name, value in values.items()
             if not name.startswith("_") or kinds[name].is_data
         ]
-        return Block(
-            f"{type(self).__name__}(", items, ")", tally_text(self, nested=nested)
-        )
+        return Block(f"{type_name(self)}(", items, ")", tally_text(self, nested=nested))
 
     def __repr__(self) -> str:
         return render(self)
@@ -272,7 +271,7 @@ def _adopt(cls: Any, **options: Any) -> None:
     slots = vars(cls).get("__slots__", ())
     if not all(slot.startswith(_OWN_SLOTS) for slot in _listed(slots)):
         raise TypeError(
-            f"{cls.__qualname__} has __slots__, but the attributes of a Pytree are "
+            f"{class_name(cls)} has __slots__, but the attributes of a Pytree are "
             "kept in its __dict__; leave __slots__ (or slots=True) out"
         )
     bases = (vars(base).get("_leafwise_spec") for base in cls.__mro__[1:])
@@ -330,7 +329,7 @@ class Object(Pytree, pytree=False):
     def __init_subclass__(cls, *, pytree: bool | None = None, **kwargs: Any) -> None:
         if pytree:
             raise ValueError(
-                f"{cls.__qualname__} is an Object, and an Object is never a node; "
+                f"{class_name(cls)} is an Object, and an Object is never a node; "
                 "derive it from Pytree instead of giving pytree=True"
             )
         super().__init_subclass__(**kwargs)
@@ -403,42 +402,34 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
     The idea is that of `flax.nnx.check_pytree`.
     """
     _require_pytree("check_pytree", obj)
-    seen = {id(obj)}
-    stack: list[tuple[Any, Any]] = [(obj, ())]
-    while stack:
-        obj, path = stack.pop()
-        try:
-            settle(obj)
-            look_through(obj)
-        except KindError as error:
-            if path:
-                add_note(error, f"the object stands at {KeyPath(unlink(path))}")
-            raise
-        if recursive:
-            for found in _objects_in(obj):
-                if id(found.value) not in seen:
-                    seen.add(id(found.value))
-                    stack.append((found.value, reduce(_link, found.path, path)))
+
+    def rule_for(value: Any) -> Rule | None:
+        if isinstance(value, Pytree):
+            spec = value._leafwise_spec
+            return spec.rule if spec.pytree or value is obj else None
+        return inside if is_container(value) else None
+
+    for event, link, value in traverse(obj, rule_for=rule_for, keys=_keys_of):
+        if event is ENTER and isinstance(value, Pytree):
+            try:
+                settle(value)
+                look_through(value)
+            except KindError as error:
+                if link:
+                    add_note(error, f"the object stands at {KeyPath(unlink(link))}")
+                raise
+            if not recursive:
+                return
 
 
-def _link(above: Any, key: Any) -> tuple[Any, Any]:
-    return above, key
-
-
-def _objects_in(obj: Any) -> Iterable[Found]:
-    """Yield the objects that are checked, right below one, with their paths."""
-    rule = type(obj)._leafwise_rule("")
-    children, aux = rule.flatten(obj)
-    for key, child in zip(rule.keys(aux, len(children)), children, strict=True):
-        for path, value in find_data([child]):
-            if isinstance(value, Pytree) and value._leafwise_spec.pytree:
-                yield Found((key, *path[1:]), value)
+def _keys_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
+    return rule.keys(aux, arity)
 
 
 def _require_pytree(what: str, obj: object) -> None:
     if not isinstance(obj, Pytree):
         raise TypeError(
-            f"{what} takes an instance of a Pytree class, got {type(obj).__qualname__}"
+            f"{what} takes an instance of a Pytree class, got {class_name(type(obj))}"
         )
 
 
@@ -637,13 +628,13 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
             return None
         if not isinstance(found, Variable):
             raise ValueError(
-                f"Expected {name!r} of {type(self).__name__} to be a Variable, got "
-                f"{type(found).__name__}; choose another name"
+                f"Expected {name!r} of {type_name(self)} to be a Variable, got "
+                f"{type_name(found)}; choose another name"
             )
         if type(found) is not cls:
             expected, actual = type_names(cls, type(found))
             raise ValueError(
-                f"Expected {name!r} of {type(self).__name__} to be of type "
+                f"Expected {name!r} of {type_name(self)} to be of type "
                 f"{expected!r}, got {actual!r}; choose another name"
             )
         return found
@@ -714,7 +705,7 @@ def replace(obj: P, /, **changes: Any) -> P:
             near = nearest(name, known)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise AttributeError(
-                f"{type(obj).__qualname__} has no attribute {name!r}{hint}"
+                f"{class_name(type(obj))} has no attribute {name!r}{hint}"
             )
     made = copy.copy(obj)
     for name, value in changes.items():

@@ -24,7 +24,7 @@ from ..core.keys import GetAttrKey
 from ..core.literals import parse
 from ..equality import exact
 from ..kinds import KIND, Data, Kind, Marked, Static
-from ..safely import clip, shown, type_name
+from ..safely import class_name, clip, shown, type_name
 
 
 __all__ = [
@@ -530,7 +530,7 @@ class ClassSpec:
         for name, kind in fields.items():
             if self._marks.get(name, kind) is not kind:
                 raise ValueError(
-                    f"{self.cls.__qualname__}.{name} is annotated as "
+                    f"{class_name(self.cls)}.{name} is annotated as "
                     f"{self._marks[name].value} and its field is declared as "
                     f"{kind.value}; these disagree, say it once"
                 )
@@ -558,8 +558,8 @@ def _fields_of(cls: type) -> dict[str, Kind]:
     for name, value in body.items():
         if isinstance(value, dataclasses.Field):
             raise TypeError(
-                f"{cls.__qualname__}.{name} is declared as a dataclass field, but "
-                f"{cls.__qualname__} is no dataclass; decorate it with "
+                f"{class_name(cls)}.{name} is declared as a dataclass field, but "
+                f"{class_name(cls)} is no dataclass; decorate it with "
                 "leafwise.dataclass, or give a value: data(value), static(value)"
             )
     return {}
@@ -577,7 +577,7 @@ def _kind_of_field(cls: type, field: dataclasses.Field[Any]) -> Kind | None:
         value = metadata[mark]
         if type(value) is not bool:
             raise ValueError(
-                f"field {field.name!r} of {cls.__qualname__} has metadata "
+                f"field {field.name!r} of {class_name(cls)} has metadata "
                 f"{{{mark!r}: {clip(value)}}}; expected bool, got {type_name(value)}"
             )
         other = Kind.DATA if when is Kind.STATIC else Kind.STATIC
@@ -587,7 +587,7 @@ def _kind_of_field(cls: type, field: dataclasses.Field[Any]) -> Kind | None:
         kinds.add(metadata[KIND])
     if len(kinds) > 1:
         raise ValueError(
-            f"field {field.name!r} of {cls.__qualname__} has metadata that disagrees: "
+            f"field {field.name!r} of {class_name(cls)} has metadata that disagrees: "
             f"{clip(dict(metadata))}"
         )
     return kinds.pop() if kinds else None

@@ -21,13 +21,12 @@ from ..core.builtins import DICT
 from ..core.node import Brackets, Rule
 from ..core.registry import install
 from ..core.walk import unlink
-from ..equality import exact
 from ..equality.leaves import alike
-from ..safely import clip, is_near, printed, shown
+from ..safely import clip, is_near, printed, shown, type_name
 from ..show.text import Block, render
 from .checks import DataNode
 from .filters import Filter, predicates
-from .variables import Variable
+from .variables import Variable, metadata_of, same_metadata
 
 
 __all__ = [
@@ -250,10 +249,22 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
         if len(mine) != len(theirs):
             return False
         known = {_exact(path): value for path, value in theirs}
-        return all(
-            _exact(path) in known and _same_value(value, known[_exact(path)])
-            for path, value in mine
-        )
+        values: list[tuple[Any, Any]] = []
+        for path, value in mine:
+            place = _exact(path)
+            if place not in known:
+                return False
+            twin: Any = known[place]
+            if value is twin:
+                continue
+            if isinstance(value, Variable) and type(value) is type(twin):
+                if not same_metadata(metadata_of(value), metadata_of(twin)):
+                    return False
+                values.append((_pure(value), _pure(twin)))
+            else:
+                values.append((value, twin))
+        ours, others = zip(*values, strict=True) if values else ((), ())
+        return alike(ours, others, typematch=True)
 
     __hash__ = None  # type: ignore[assignment]  # it can be changed
 
@@ -337,14 +348,6 @@ def unknown(key: Any, known: Mapping[Any, Any]) -> str:
 
 def _exact(path: Path) -> Path:
     return tuple((type(key), key) for key in path)
-
-
-def _same_value(a: Any, b: Any) -> bool:
-    if isinstance(a, Variable) and type(a) is type(b):
-        if not exact.same(a.get_metadata(), b.get_metadata(), typed=True):
-            return False
-        a, b = a.get_raw_value(), b.get_raw_value()
-    return alike(a, b, typematch=True)
 
 
 def _pure(value: Any) -> Any:
@@ -502,7 +505,7 @@ def divide(
 
 def left_over(rest: list[tuple[Path, Any]]) -> str:
     """Return what to say of values that no filter means."""
-    shown = "\n".join(f"  {path}: {type(value).__name__}" for path, value in rest[:5])
+    shown = "\n".join(f"  {path}: {type_name(value)}" for path, value in rest[:5])
     more = f"\n  and {len(rest) - 5} more" if len(rest) > 5 else ""
     return (
         f"the filters leave {len(rest)} over; add ... as the last filter for the "
@@ -525,7 +528,7 @@ def as_state(state: Mapping[Any, Any]) -> State:
     if type(root) is not dict:
         raise TypeError(
             "a state or nested mappings are needed, got "
-            f"{type(state).__name__}; leafwise.nn.state gives the state of an object"
+            f"{type_name(state)}; leafwise.nn.state gives the state of an object"
         )
     return view(root)
 
@@ -713,12 +716,6 @@ def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
 class _StateRule(Rule):
     """The rule of states, which are flattened as dicts are."""
 
-    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        return DICT.flatten(node._leafwise_items)
-
-    def unflatten(self, aux: Any, children: Any) -> Any:
-        return view(DICT.unflatten(aux, children))
-
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
         return DICT.keys(aux, arity)
 
@@ -728,12 +725,18 @@ class _StateRule(Rule):
     def hash_aux(self, aux: Any) -> int:
         return DICT.hash_aux(aux)
 
+    def node_data(self, aux: Any) -> Any:
+        return DICT.node_data(aux)
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        return DICT.flatten(node._leafwise_items)
+
+    def unflatten(self, aux: Any, children: Any) -> Any:
+        return view(DICT.unflatten(aux, children))
+
     def brackets(self, aux: Any, arity: int) -> Brackets:
         opening, labels, closing = DICT.brackets(aux, arity)
         return f"CustomNode(State[{opening}", labels, f"{closing}])"
-
-    def node_data(self, aux: Any) -> Any:
-        return DICT.node_data(aux)
 
     def validate(self, _arity: int, _aux: Any) -> bool:
         return False

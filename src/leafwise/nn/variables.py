@@ -18,11 +18,11 @@ from ..core.registry import announced, install
 from ..core.serial import read_value, write_value
 from ..equality import exact
 from ..kinds import Kind
-from ..safely import MISSING, class_name, shown
+from ..safely import MISSING, class_name, shown, type_name
 from ..show.text import Block, render
 from .checks import DataNode, check_level, levels
 from .filters import FROZEN
-from .instance import checks_of_value, tally_text
+from .instance import checks_of_value, rule_of, size_of, size_text, tally_text
 from .spec import snapshots
 
 
@@ -213,13 +213,13 @@ class Variable(DataNode, Generic[T]):
             self.set_metadata(name, value)
         else:
             raise AttributeError(
-                f"{type(self).__name__} has no metadata {name!r}; write "
+                f"{type_name(self)} has no metadata {name!r}; write "
                 f"variable.set_metadata({name}=...) to add some"
             )
 
     def __delattr__(self, name: str) -> None:
         if name not in self._leafwise_metadata:
-            raise AttributeError(f"{type(self).__name__} has no metadata {name!r}")
+            raise AttributeError(f"{type_name(self)} has no metadata {name!r}")
         self.del_metadata(name)
 
     # -------------------------------------------------------------------- copying
@@ -243,7 +243,7 @@ class Variable(DataNode, Generic[T]):
         """
         if type(other) is not type(self):
             raise ValueError(
-                f"cannot copy from {type(other).__name__} to {type(self).__name__}; "
+                f"cannot copy from {type_name(other)} to {type_name(self)}; "
                 "update_from_state takes variables of any type"
             )
         self.update_from_state(other)
@@ -313,10 +313,15 @@ class Variable(DataNode, Generic[T]):
     __hash__ = None  # type: ignore[assignment]  # equality is that of the values
 
     def _leafwise_block(self, *, nested: bool) -> Block:
+        value = self._leafwise_value
         metadata = self._leafwise_metadata.items()
-        items = [("value=", self._leafwise_value), *((f"{k}=", v) for k, v in metadata)]
-        comment = tally_text(self, nested=nested, named=False)
-        return Block(f"{type(self).__name__}(", items, ")", comment)
+        items = [("value=", value), *((f"{k}=", v) for k, v in metadata)]
+        if rule_of(type(value)) is None:
+            count, width = size_of(value)
+            comment = size_text(count, count * width)
+        else:
+            comment = tally_text(self, nested=nested, named=False)
+        return Block(f"{type_name(self)}(", items, ")", comment)
 
     def __repr__(self) -> str:
         return render(self)
@@ -506,8 +511,15 @@ def _variable_rule(cls: Any, **given: Any) -> Rule:
 class _VariableRule(BoundRule):
     """The rule of a type of variables; the aux data is the metadata."""
 
+    cls: Any
+
     def keys(self, _aux: Metadata, _arity: int) -> Sequence[Any]:
         return _KEYS
+
+    def match(self, aux: Metadata, _arity: int, node: Any) -> Sequence[Any] | None:
+        if type(node) is not self.cls or not same_metadata(aux, metadata_of(node)):
+            return None
+        return (node._leafwise_value,)
 
     def same_aux(self, a: Any, b: Any) -> bool:
         return same_metadata(a, b)
@@ -516,7 +528,11 @@ class _VariableRule(BoundRule):
         return hash(aux)
 
     def brackets(self, aux: Metadata, _arity: int) -> Brackets:
-        return f"CustomNode({self.cls.__name__}[{aux}], [", ["value="], "])"
+        return (
+            f"CustomNode({class_name(self.cls, qualified=False)}[{aux}], [",
+            ["value="],
+            "])",
+        )
 
     def node_data(self, aux: Metadata) -> Any:
         return dict(aux.values)

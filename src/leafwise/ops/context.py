@@ -9,7 +9,7 @@ the engine first, to the walk if the engine does not know them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import UnionType
+from types import FunctionType, UnionType
 from typing import TYPE_CHECKING, Any
 
 from ..core.keypath import KeyPath
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Context",
     "context_of",
+    "flatten_asking",
     "link_key",
     "path_of",
     "plain_context",
@@ -83,9 +84,13 @@ class Context:
         """Return leaves and treedef of a tree, by the fastest way that is known."""
         view, stop = self.view, self.stop
         if stop is not None:
-            if not isinstance(stop, View):
-                leaves, code = flatten(tree, view, stop)
-                return leaves, make_treedef(code, len(leaves), view)
+            if type(stop) is not View:
+                asked = view.asked.get(type(tree))
+                if asked is not None and type(stop) is not PathPredicate:
+                    found = asked(tree, stop)
+                    if found is not None:
+                        return found
+                return flatten_asking(tree, view, stop)
             view = stop
         cls = type(tree)
         hot = view.hot.get(cls)
@@ -119,8 +124,13 @@ class Context:
         Raises:
             StructureError: A further tree does not have the structure of the first.
         """
-        hot = self.view.hot.get(type(tree)) if self.stop is None else None
-        found = None if hot is None else hot(tree)  # as `flatten` does, a call less
+        stop, found = self.stop, None  # as `flatten` does, with fewer calls
+        if stop is None:
+            hot = self.view.hot.get(type(tree))
+            found = None if hot is None else hot(tree)
+        elif type(stop) is FunctionType:
+            asked = self.view.asked.get(type(tree))
+            found = None if asked is None else asked(tree, stop)
         leaves, treedef = self.flatten(tree) if found is None else found
         if not rest and not with_paths:
             return [leaves], treedef
@@ -215,6 +225,18 @@ class Context:
         return type(self)(self.view, stop, self.root + path)
 
 
+def flatten_asking(
+    tree: Any, view: View, stop: Predicate
+) -> tuple[list[Any], PyTreeDef]:
+    """Return leaves and treedef of a tree by the walk, which asks a predicate."""
+    leaves, code = flatten(tree, view, stop)
+    treedef = make_treedef(code, len(leaves), view)
+    observe = hooks.observe
+    if observe is not None and code and type(stop) is not PathPredicate:
+        observe(tree, leaves, treedef, view, stop)
+    return leaves, treedef
+
+
 def path_of(link: Any) -> KeyPath:
     """Return a path that is given as a linked list of keys, or is one already.
 
@@ -250,6 +272,8 @@ def context_of(
         view = view_of(namespace, none_is_leaf)
     if is_leaf is None:
         return view.context or plain_context(view)
+    if type(is_leaf) is FunctionType and not takes_path:
+        return Context(view, is_leaf)
     return stopping_context(view, is_leaf, takes_path)
 
 

@@ -20,6 +20,7 @@ The arguments that most functions share:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.keypath import KeyPath
@@ -28,7 +29,13 @@ from ..core.treedef import PyTreeDef
 from ..core.walk import iter_leaves, locate, map_leaves, unlink
 from ..errors import CycleError
 from ..safely import described
-from .context import Context, context_of, plain_context, predicate
+from .context import (
+    Context,
+    context_of,
+    flatten_asking,
+    plain_context,
+    predicate,
+)
 
 
 if TYPE_CHECKING:
@@ -84,14 +91,20 @@ def tree_flatten(
         >>> lw.tree_flatten({"lr": 0.1, "betas": (0.9, 0.99)})
         ([0.9, 0.99, 0.1], PyTreeDef({'betas': (*, *), 'lr': *}))
     """
-    if is_leaf is None and namespace is GLOBAL and none_is_leaf is False:
+    if namespace is GLOBAL and none_is_leaf is False:
         view = current.view
-        hot = view.hot.get(type(tree))
-        if hot is not None and (found := hot(tree)) is not None:
-            return found
-        context = view.context or plain_context(view)
-    else:
-        context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+        if is_leaf is None:
+            hot = view.hot.get(type(tree))
+            if hot is not None and (found := hot(tree)) is not None:
+                return found
+            context = view.context or plain_context(view)
+            return context.flatten(tree)
+        if type(is_leaf) is FunctionType and not is_leaf_takes_path:
+            asked = view.asked.get(type(tree))
+            if asked is not None and (found := asked(tree, is_leaf)) is not None:
+                return found
+            return flatten_asking(tree, view, is_leaf)
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     return context.flatten(tree)
 
 

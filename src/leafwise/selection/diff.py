@@ -478,9 +478,12 @@ class _Comparing:
         if _same_keys(mine, others):
             rows = self.differing(mine, mine.values(), others.values())
             return "", [(DictKey(key), x, y) for key, x, y in rows]
-        absent = [_Absent(index) for index in range(len(mine))]
-        rows = self.differing(mine, mine.values(), map(others.get, mine, absent))
-        pairs = [(DictKey(key), x, y) for key, x, y in rows]
+        found = map(others.get, mine, repeat(_NOTHING))
+        rows = self.differing(enumerate(mine), mine.values(), found)
+        pairs = [
+            (DictKey(key), x, _Absent(index) if y is _NOTHING else y)
+            for (index, key), x, y in rows
+        ]
         new = [
             (DictKey(k), _Absent(index), y)
             for index, (k, y) in enumerate(others.items())
@@ -493,7 +496,10 @@ class _Comparing:
                 else [*table]
                 for table in (mine, others)
             ]
-            if not (_leads(keys[0], keys[1], rule) and _leads(keys[1], keys[0], rule)):
+            kept = [k for k in keys[0] if k in others]
+            if kept != [k for k in keys[1] if k in mine] and not (
+                _leads(keys[0], keys[1], rule) and _leads(keys[1], keys[0], rule)
+            ):
                 return "aux", ()
         elif not rule.same_aux(rule.flatten(a)[1], rule.flatten(b)[1]):
             return "aux", ()
@@ -540,6 +546,9 @@ def _same_keys(mine: Mapping[Any, Any], others: Mapping[Any, Any]) -> bool:
 
 
 Pairs = Sequence[tuple[Any, Any, Any]]
+
+
+_NOTHING: Final = object()
 
 
 class _Absent:

@@ -1,0 +1,574 @@
+"""Predicates: asked of the same nodes in the same order, whatever was guessed."""
+
+import ast
+import functools
+import gc
+import inspect
+import sys
+import weakref
+from collections import OrderedDict, defaultdict, deque
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import leafwise as lw
+from alike import (
+    Layer,
+    Node,
+    Odd,
+    Other,
+    Pair,
+    Tree,
+    outcome,
+    told,
+    told_treedef,
+    trees,
+    variants,
+)
+from leafwise.engine.asking import MAX_DEPTH, emit_asking
+from leafwise.engine.cache import engine
+from leafwise.engine.plan import make_plan
+
+
+# ------------------------------------------------------------------ the calls
+
+
+class Truth:
+    """An answer that is no bool, and may refuse to say what it is."""
+
+    def __init__(self, answer, error=None):
+        self.answer = answer
+        self.error = error
+
+    def __bool__(self):
+        if self.error is not None:
+            raise self.error
+        return self.answer
+
+
+STOPPING = (
+    lambda node: False,
+    lambda node: node is None,
+    lambda node: isinstance(node, tuple),
+    lambda node: isinstance(node, tuple | Layer | Node),
+    lambda node: type(node) in (int, str, dict),
+    lambda node: "yes" if type(node) is list and len(node) == 1 else "",
+    lambda node: Truth(type(node) is dict),
+)
+
+
+def shrink(tree):
+    """Take away the last item of each list and dict, as far as a tree has them."""
+    inner = list(tree.values()) if isinstance(tree, dict) else tree
+    for child in inner if isinstance(inner, list | tuple) else ():
+        shrink(child)
+    if type(tree) in (list, deque, dict, OrderedDict, defaultdict) and tree:
+        tree.popitem() if isinstance(tree, dict) else tree.pop()
+
+
+def grow(tree):
+    """Put a leaf and a node into each list and dict."""
+    for child in [*tree.values()] if isinstance(tree, dict) else tree:
+        if isinstance(child, list | dict):
+            grow(child)
+    if type(tree) in (list, deque):
+        tree.append([1])
+    elif type(tree) is dict:
+        tree["grown"] = (2,)
+
+
+def reassign(tree):
+    """Set the attributes of all objects to something else."""
+    for node in [*lw.tree_leaves(tree, is_leaf=(Layer, Tree, Node))]:
+        if type(node) is Layer:
+            node.x, node.y, node.tag = "new", node.x, ["new"]
+        elif type(node) is Tree:
+            node.aux = lw.static("new")
+        elif type(node) is Node:
+            node.kids = ["new", *node.kids]
+
+
+def fail(error):
+    raise error
+
+
+AT_ONE_CALL = {
+    "fail": lambda tree: fail(ValueError("mine")),
+    "end a generator": lambda tree: fail(StopIteration("mine")),
+    "fail without a path": lambda tree: fail(lw.FlattenError("mine")),
+    "fail to say": lambda tree: Truth(False, KeyError("mine")),
+    "shrink": lambda tree: shrink(tree) if isinstance(tree, list | tuple | dict) else 0,
+    "grow": lambda tree: grow(tree) if isinstance(tree, list | dict) else 0,
+    "reassign": reassign,
+    "forget": lambda tree: lw.engine.forget(),
+    "walk again": lambda tree: lw.tree_leaves(tree, is_leaf=lambda x: False) and None,
+    "register": lambda tree: lw.namespace("asked, one after another"),
+    "say yes": lambda tree: True,
+}
+
+
+def asking(stops, tree, calls, event, at):
+    """Return a predicate that takes note, and does something at one call."""
+
+    def ask(node):
+        calls.append(told(node))
+        if len(calls) == at:
+            answer = AT_ONE_CALL[event](tree)
+            if answer is not None:
+                return answer
+        return stops(node)
+
+    return ask
+
+
+SINGLE = (
+    lambda tree, ask, **how: [
+        told(lw.tree_leaves(tree, ask, **how)),
+        told_treedef(lw.tree_structure(tree, ask, **how)),
+    ],
+    lambda tree, ask, **how: lw.tree_map(lambda x: (x,), tree, is_leaf=ask, **how),
+    lambda tree, ask, **how: [
+        (str(path), told(leaf))
+        for path, leaf in lw.tree_leaves_with_path(tree, ask, **how)
+    ],
+    lambda tree, ask, **how: lw.tree_reduce(
+        lambda a, b: [a, b], tree, 0, is_leaf=ask, **how
+    ),
+    lambda tree, ask, **how: lw.tree_map(
+        lambda *both: both, tree, tree, is_leaf=ask, **how
+    ),
+)
+
+steps = st.tuples(
+    st.integers(0, 2),
+    st.sampled_from(STOPPING[:3] + STOPPING),
+    st.sampled_from(["nothing", "nothing", *AT_ONE_CALL]),
+    st.integers(1, 20),
+)
+
+
+def played(mode, family, call, steps, how):
+    """Return what each call gave, and what it asked, in one mode of the engine."""
+    with lw.engine.disabled():
+        made = [lw.tree_map(lambda x: x, family[number]) for number, *_ in steps]
+    with getattr(lw.engine, mode)():
+        return [*_played(made, call, steps, how)]
+
+
+def _played(made, call, steps, how):
+    for tree, (_, stops, event, at) in zip(made, steps, strict=True):
+        calls = []
+        ask = asking(stops, tree, calls, event, at if event != "nothing" else 0)
+        result = outcome(call, tree, ask, **how)
+        yield result, calls
+
+
+@pytest.mark.parametrize("mode", ["eager", "enabled"])
+@given(
+    st.data(),
+    trees,
+    st.sampled_from(SINGLE),
+    st.lists(steps, min_size=1, max_size=12),
+    st.sampled_from([{}, {}, {"none_is_leaf": True}]),
+)
+def test_the_same_calls_as_the_walk(mode, data, tree, call, steps, how):
+    """Trees that differ in one place, predicates that do anything, in turn."""
+    second = data.draw(variants(tree))
+    family = [tree, second, data.draw(variants(second))]
+    steps = [(0, STOPPING[0], "nothing", 0)] * (4 if mode == "enabled" else 1) + steps
+    expected = played("disabled", family, call, steps, how)
+    assert played(mode, family, call, steps, how) == expected
+
+
+# ------------------------------------------------------------------- at each place
+
+
+def _block(number):
+    """Return a tree that is large enough for a function of its own."""
+    rows = {f"row{n}": (number, [n, {"x": n}], None) for n in range(12)}
+    return {"rows": rows, "kind": "block", "pair": Pair([1], {"deep": (2, (3,))})}
+
+
+LARGE = {
+    "blocks": lambda: {"a": _block(1), "b": [_block(2), _block(3)], "c": _block(4)},
+    "long": lambda: [*map(float, range(20)), (1, 2), *map(str, range(20)), None, [3]],
+    "loops": lambda: ([{"a": [n] * 5, "b": (n, {"c": None})} for n in range(12)], "z"),
+    "wide": lambda: {f"k{n % 7}{n}": [n] if n % 5 == 0 else n for n in range(40)},
+    "varying": lambda: [
+        Layer(Node([1, (2,)], {"a": n}), Layer([n], None, [1]), [n]) for n in range(9)
+    ],
+    "records": lambda: [Layer((n,), {"x": n}, [n]) for n in range(4)],
+    "objects": lambda: {
+        "tree": Tree([[1], 2, (3,)], [4], "abc"),
+        "nodes": [Node([n, (n, n)], "t") for n in range(20)],
+        "records": [Layer(n, (n,), "t") for n in range(20)],
+        "many": Node([*range(20), (1,)], None),
+    },
+    "kinds": lambda: (
+        OrderedDict(b=1, a=[2, 3]),
+        defaultdict(list, x=(4,), y=5),
+        deque([6, [7]], 9),
+        deque(range(20)),
+        Other(8, Pair((9,), [])),
+        {},
+        OrderedDict((f"k{n}", (n,)) for n in range(20)),
+        lw.Partial(len, [1], k=(2,)),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "change", ["say yes", "fail", "fail to say", "shrink", "grow", "reassign"]
+)
+@pytest.mark.parametrize("name", LARGE)
+def test_an_event_at_each_place(name, change):
+    """At any one of the calls the predicate answers otherwise, fails, or meddles."""
+    stops = lambda node: isinstance(node, tuple) and len(node) == 1  # noqa: E731
+
+    def played(mode, at):
+        with getattr(lw.engine, mode)():
+            for _ in range(2):
+                lw.tree_leaves(LARGE[name](), is_leaf=stops)
+            calls, tree = [], LARGE[name]()
+            ask = asking(stops, tree, calls, change, at)
+            return outcome(lw.tree_flatten, tree, is_leaf=ask), calls
+
+    at, calls = 0, [()]
+    while at < len(calls):
+        at += 1
+        expected, calls = played("disabled", at)
+        assert played("eager", at) == (expected, calls)
+        at += at // 6  # not each of many
+
+
+def after(mode, first, other):
+    """Return what a call gives and asks, after calls with another tree."""
+    with getattr(lw.engine, mode)():
+        for _ in range(2):
+            lw.tree_leaves(first, is_leaf=lambda node: False)
+        calls = []
+
+        def ask(node):
+            calls.append(told(node))
+            return False
+
+        return outcome(lw.tree_flatten, other, is_leaf=ask), calls
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        Node([3, 4], "t"),
+        Node([3], "u"),
+        Node([[3]], "t"),
+        Node([], Odd()),
+        Layer(3, 4, ["t"]),
+        Layer([3], 4, "t"),
+        Layer(3, 4, "u"),
+        Tree([3], "u", "abc"),
+        Tree([3, 4], "t", "abc"),
+    ],
+)
+@pytest.mark.parametrize("around", [lambda x: x, lambda x: (0, [x]), lambda x: [x] * 3])
+def test_another_node_after_leaves(changed, around):
+    """What was read before an object stays, if the object is not as expected."""
+    first = {Node: Node([3], "t"), Layer: Layer(3, 4, "t"), Tree: Tree([3], "t", "a")}
+    trees = [
+        (1, {"a": 2, "b": around(node)}, 5) for node in (first[type(changed)], changed)
+    ]
+    assert after("eager", *trees) == after("disabled", *trees)
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_another_tree_at_each_place(name):
+    """A leaf that becomes a node, and anything that becomes a leaf."""
+
+    def played(mode, place, other):
+        leaves, treedef = lw.tree_flatten(LARGE[name]())
+        leaves[place] = other
+        return after(mode, LARGE[name](), treedef.unflatten(leaves))
+
+    count = len(lw.tree_leaves(LARGE[name]()))
+    for place in sorted({*range(0, count, 1 + count // 12), count - 1}):
+        for other in ([1, (2,)], None, object, Node([3], [4])):
+            expected = played("disabled", place, other)
+            assert played("eager", place, other) == expected
+
+
+# ----------------------------------------------------------------------- the guesses
+
+
+def hits(tree, ask):
+    """Return whether a call goes through a generated function to its end."""
+    return lw.tree_structure(tree, is_leaf=ask) is lw.tree_structure(tree, is_leaf=ask)
+
+
+@given(trees)
+def test_the_walk_is_really_left_out(tree):
+    """Where a structure is compiled, the same treedef comes back each time."""
+    ask = lambda node: isinstance(node, tuple)  # noqa: E731
+    with lw.engine.eager():
+        for _ in range(3):
+            treedef = lw.tree_structure(tree, is_leaf=ask)
+        text = lw.engine.source(treedef)
+        if text and "treedef_with" not in text and "Lazy" not in repr(treedef):
+            assert hits(tree, ask)
+
+
+def test_predicates_that_take_turns_all_hit(engine_on):
+    """Each predicate is known by its code, and each tree by its root."""
+    trees = [
+        {"a": [1, (2, 3)], "b": None},
+        {"a": 1, "c": [(2,)]},
+        {"a": (1, 2), "b": [3], "c": {}},
+    ]
+    asked = [
+        lambda node: False,
+        lambda node: node is None,
+        lambda node: isinstance(node, tuple),
+        lambda node: type(node) is list,
+    ]
+    for _ in range(12):
+        for ask in asked:
+            for tree in trees:
+                lw.tree_map(lambda x: x, tree, is_leaf=ask)
+    for tree in trees:
+        for ask in asked:
+            assert hits(tree, ask)
+
+
+def test_structures_that_take_turns_all_hit(engine_on):
+    """What came after the last structure the last time is expected."""
+    ask = lambda node: isinstance(node, tuple)  # noqa: E731
+    trees = [{"a": [n] * n, "b": (n,)} for n in range(4)]
+    for _ in range(30):
+        for tree in trees:
+            lw.tree_leaves(tree, is_leaf=ask)
+    known = [lw.tree_structure(tree, is_leaf=ask) for tree in trees]
+    assert len({*map(id, known)}) == 4
+    for _ in range(30):
+        for tree, treedef in zip(trees, known, strict=True):
+            assert lw.tree_structure(tree, is_leaf=ask) is treedef
+
+
+class Above(type):
+    """Says itself what its instances are."""
+
+    def __instancecheck__(cls, value):
+        return type(value) in cls.of
+
+
+class Lists(metaclass=Above):
+    of = (list,)
+
+
+class Short:
+    """A predicate that is an object."""
+
+    def __call__(self, node):
+        return isinstance(node, list) and len(node) < 3
+
+    def method(self, node):
+        return self(node)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        *(Lists, (Lists, set), list | set, Short(), Short().method, callable),
+        functools.partial(lambda classes, node: isinstance(node, classes), (list, set)),
+    ],
+)
+def test_predicates_of_other_kinds(ask, engine_on):
+    """A class with a metaclass, an object, a method, a builtin function."""
+    tree = {"a": [1, 2], "b": ([3], len), "c": [4, 5, 6]}
+    with lw.engine.disabled():
+        expected = told(lw.tree_flatten(tree, is_leaf=ask)[0])
+    for _ in range(6):
+        assert told(lw.tree_flatten(tree, is_leaf=ask)[0]) == expected
+    assert hits(tree, ask)
+
+
+def test_a_predicate_that_takes_the_path_is_left_to_the_walk(engine_on):
+    """It is told the right paths, whatever is compiled."""
+    tree = [1, (2, [3])]
+    for _ in range(5):
+        seen = []
+        ask = lambda path, node: seen.append(str(path))  # noqa: B023, E731
+        lw.tree_leaves(tree, is_leaf=lambda node: False)
+        lw.tree_leaves(tree, is_leaf=ask, is_leaf_takes_path=True)
+        assert seen == ["", "[0]", "[1]", "[1][0]", "[1][1]", "[1][1][0]"]
+
+
+def test_wrong_guesses_end(eager):
+    """Where no guess is right, calls are left to the walk, and nothing piles up."""
+    asked = []
+
+    def ask(node):
+        asked.append(node)
+        return len(asked) in places
+
+    for number in range(600):
+        asked.clear()
+        places = {2 + number % 23, 3 + number % 29}
+        lw.tree_leaves([(n, [n]) for n in range(20)], is_leaf=ask)
+    assert lw.engine.stats()["plans"] <= 256
+    (cache,) = engine.memory.caches.values()
+    assert len(cache.functions) <= 48
+    assert len(cache.known) <= 256
+
+
+def test_deeper_than_the_walk_goes_by_recursion(engine_on):
+    """Such structures are walked; just above the bound they are not."""
+    for depth in (MAX_DEPTH - 1, MAX_DEPTH, MAX_DEPTH + 1, 300):
+        tree = functools.reduce(lambda below, _: (0, below), range(depth - 1), [1])
+        calls = []
+        for _ in range(6):
+            calls.clear()
+            lw.tree_leaves(tree, is_leaf=calls.append)
+            assert len(calls) == 2 * depth
+        assert hits(tree, calls.append) is (depth <= MAX_DEPTH)
+
+
+def test_a_tree_that_contains_itself(engine_on):
+    """The predicate is asked as often as by the walk until that is found."""
+
+    def played():
+        tree = [1, [2, [3, 0]]]
+        for _ in range(5):
+            lw.tree_leaves(tree, is_leaf=lambda node: False)
+        calls = []
+        tree[1][1][1] = tree
+        error = outcome(lw.tree_leaves, tree, is_leaf=lambda node: calls.append(1))
+        return error, len(calls)
+
+    with lw.engine.disabled():
+        expected = played()
+    assert played() == expected
+    assert expected[0][0] is lw.CycleError
+
+
+def test_an_engine_that_is_switched_off_while_a_predicate_is_asked(engine_on):
+    """Off means off, also for a guess that is wrong just then."""
+    tree = [1, (2, [3])]
+    for _ in range(5):
+        lw.tree_leaves(tree, is_leaf=lambda node: False)
+    with lw.engine.disabled():
+        pass
+    for _ in range(5):
+        lw.tree_leaves(tree, is_leaf=lambda node: False)
+
+    def ask(node):
+        if node == 2:
+            stack.enter_context(lw.engine.disabled())
+        return node == [3]
+
+    from contextlib import ExitStack
+
+    with ExitStack() as stack:
+        assert lw.tree_leaves(tree, is_leaf=ask) == [1, 2, [3]]
+        assert lw.engine.stats()["mode"] == "off"
+        for _ in range(40):
+            lw.tree_leaves(tree, is_leaf=lambda node: False)
+            lw.tree_leaves(tree, is_leaf=lambda node: node == [3])
+        found = lw.tree_structure(tree, is_leaf=lambda node: False)
+        assert lw.tree_structure(tree, is_leaf=lambda node: False) is not found
+
+
+# --------------------------------------------------------------------- what is kept
+
+
+class Thing:
+    """Can be referred to weakly."""
+
+
+def test_neither_predicates_nor_trees_are_kept(eager):
+    """Not after hits, nor after misses, nor after failures."""
+    watched = []
+
+    def use(event):
+        things = [Thing(), Thing()]
+        tree = {"a": [things[0], (1, 2)], "b": Layer(Thing(), 1, things[1])}
+
+        def ask(node, held=Thing()):  # noqa: B008
+            if event == "fail" and node == 2:
+                raise ValueError(node, held)
+            return event == "yes" and type(node) is tuple
+
+        watched.extend(map(weakref.ref, (*things, ask, ask.__defaults__[0], tree["b"])))
+        outcome(lw.tree_map, lambda x: x, tree, is_leaf=ask)
+
+    for event in ("hit", "hit", "yes", "fail", "hit", "yes", "fail"):
+        use(event)
+    gc.collect()
+    assert [ref() for ref in watched] == [None] * len(watched)
+    assert lw.engine.stats()["plans"] == 2
+
+
+def _from_below(levels, function):
+    return function() if levels == 0 else _from_below(levels - 1, function)
+
+
+@pytest.mark.parametrize("room", range(60, 160, 10))
+def test_a_caller_who_is_deep_in_the_stack(room, eager):
+    """What the walk can do with little stack left, the engine does not spoil."""
+    tree = {f"k{i}": {"a": [1, 2, (3, {"x": 4})]} for i in range(6)}
+    asked = [lambda node: False, lambda node: type(node) is list, lambda node: 0]
+
+    def act():
+        return [lw.tree_leaves(tree, is_leaf=ask) for ask in asked]
+
+    expected = act()
+    lw.engine.forget()
+    levels = sys.getrecursionlimit() - len(inspect.stack(0)) - room
+    for _ in range(6):
+        assert _from_below(levels, act) == expected
+
+
+# -------------------------------------------------------------------------- the text
+
+
+def test_no_user_data_enters_the_text():
+    """Keys and class names are constants; what is left is names and numbers."""
+    tree = {
+        "'); raise SystemExit; ('": Node([1], "SystemExit"),
+        '"""': LARGE["kinds"](),
+    }
+    text = str(emit_asking(make_plan(lw.tree_structure(tree)._code)))
+    values = [n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Constant)]
+    assert "SystemExit" not in text
+    assert all(value is None or type(value) is int for value in values)
+
+
+def test_the_text_says_what_it_is_about():
+    """The whole text for a small structure."""
+    treedef = lw.tree_structure((0, None, [0] * 20))
+    assert str(emit_asking(make_plan(treedef._code))) == TEXT
+
+
+TEXT = """\
+def flatten(tree, ask):
+    try:
+        if ask(tree): raise Missed
+        if type(tree) is not C1: raise Missed
+        leaf1, node1, node2 = tree
+        if not ask(leaf1) and type(leaf1) is not T:
+            if type(leaf1) not in leaf_types: raise Missed
+        if ask(node1): raise Missed
+        if node1 is not None: raise Missed
+        if ask(node2): raise Missed
+        if type(node2) is not C2: raise Missed
+        items1 = [*node2]
+        if len(items1) != 20: raise Missed
+        rest1 = iter(items1)
+        for leaf2 in rest1:
+            if not ask(leaf2) and type(leaf2) is not T:
+                if type(leaf2) not in leaf_types: raise Missed
+        leaves = [leaf1, *items1]
+        return leaves, TREEDEF
+    except Exception as error:
+        begun = where(error)
+        if begun is None: raise
+    return go_on(begun, tree, ask)
+"""

@@ -34,7 +34,7 @@ ARRAY = np.ones((4, 4), np.float32)
 NUMBERS = [*range(10_000)]
 TARGETS = {
     "assign a list of 10,000 ints": 50.0,
-    "call of `integrations.jit`, 100 layers of Params": 2.0,
+    "call of `integrations.jit`, 100 layers of Params": 8.0,
 }
 TARGET = 5.0
 
@@ -269,6 +269,31 @@ def sharing_jit() -> Functions:
     }
 
 
+def stepping_jit() -> Functions:
+    """Call a compiled function that changes all values, as a step of training does."""
+
+    def step(model: Any) -> None:
+        for layer in model.layers:
+            layer.w[...] += 1.0
+            layer.b[...] += 1.0
+
+    def make(jit: Callable[..., Any], model: Any) -> Callable[[], Any]:
+        function = jit(step)
+        return lambda: function(model)
+
+    add = jax.jit(lambda tree: jax.tree_util.tree_map(lambda leaf: leaf + 1.0, tree))
+    held = [as_dict()]
+
+    def plain() -> None:
+        held[0] = add(held[0])
+
+    return {
+        "leafwise": make(lw.integrations.jit, layers(nn, nn.Param)),
+        "flax": make(nnx.jit, layers(nnx, nnx.Param)),
+        "plain": plain,
+    }
+
+
 def jax_jit(kind: str) -> Callable[[], Functions]:
     """Call a function compiled by `jax.jit`, with arrays or variables in objects."""
 
@@ -296,6 +321,7 @@ ROWS: dict[str, Callable[[], Functions]] = {
     "map over 200 sub-objects": mapping,
     **dict(graphs()),
     "call of `integrations.jit`, 100 layers of Params": sharing_jit,
+    "step by `integrations.jit`, 100 layers of Params": stepping_jit,
     "call of `jax.jit`, 100 layers of arrays": jax_jit("no kind"),
     "call of `jax.jit`, 100 layers of Params": jax_jit("Param"),
 }

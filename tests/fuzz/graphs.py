@@ -6,6 +6,7 @@ said on the table.
 """
 
 import copy
+import importlib.util
 import pickle
 from random import Random
 from typing import Any
@@ -14,6 +15,8 @@ import numpy as np
 
 import leafwise as lw
 from leafwise import nn
+from leafwise.nn.graph import GraphDef, flatten_graph
+from leafwise.nn.template import Templates
 
 from .runner import Round
 from .tell import told
@@ -308,4 +311,88 @@ def go_through(one: Round, graph: Any) -> Any:
     return graph
 
 
-ACTS = (split_and_merge, split_and_merge, clone, update, pop, duplicates, go_through)
+def read_again(one: Round, graph: Any) -> Any:
+    """What is read by a template is what flattening gives, also after a change."""
+    templates, roots = Templates(), (graph,)
+    for _ in range(6):
+        flat = flatten_graph(roots)
+        found = templates.read(roots)
+        if found is None:
+            graphdef, _ = templates.flatten(roots)
+        else:
+            graphdef = found[0].graphdef
+            expected = [
+                x.get_raw_value() if isinstance(x, nn.Variable) else x
+                for x in flat.leaves
+            ]
+            one.same("values", [*map(id, expected)], [*map(id, found[1][0])])
+            one.same("objects", [*map(id, flat.tracked)], [*map(id, found[1][1])])
+        one.same("structure", GraphDef(tuple(flat.code)), graphdef)
+        if one.random.random() < 0.4:
+            _change(one, graph)
+    return graph
+
+
+def _change(one: Round, graph: Any) -> None:
+    """Change one place of a graph."""
+    things = things_of(graph)
+    thing = one.random.choice(things)
+    part = one.random.choice((*things, 1, True, np.zeros(1), [1], nn.Param(2)))
+    one.step(f"change {type(thing).__name__}: {type(part).__name__}")
+    if isinstance(thing, nn.Variable):
+        thing.set_metadata(note=one.random.choice((0, True, [1])))
+    elif isinstance(thing, lw.List):
+        thing.append(lw.data(part))
+    else:
+        setattr(thing, one.random.choice("abcd"), lw.data(part))
+
+
+def compiled(one: Round, graph: Any) -> Any:
+    """A compiled function does the same with the engine and without it."""
+    if one.random.random() > 0.05 or importlib.util.find_spec("jax") is None:
+        return graph
+    outcomes = []
+    seed, copies = one.random.random(), [nn.clone(graph), nn.clone(graph)]
+    for copy_, mode in zip(copies, (lw.engine.disabled, lw.engine.eager), strict=True):
+        random, step = Random(seed), lw.integrations.jit(_step, static_argnums=2)
+        with mode():
+            for turn in range(4):
+                acts = tuple(random.choices(range(4), k=random.randrange(3)))
+                try:
+                    told_ = type(step(copy_, np.float32(turn), acts)).__name__
+                except TypeError as error:  # a value that jax does not take
+                    told_ = type(error).__name__
+                outcomes.append((told_, table_of(copy_)))
+    half = len(outcomes) // 2
+    one.same("what it does", outcomes[:half], outcomes[half:])
+    return graph
+
+
+def _step(graph: Any, x: Any, acts: tuple[int, ...]) -> Any:
+    """Do some things to a graph."""
+    things = things_of(graph)
+    boxes = [thing for thing in things if isinstance(thing, nn.Variable)]
+    for number in acts:
+        if boxes and number < 2:
+            values = [box.get_raw_value() for box in boxes]
+            for box, other in zip(boxes, values[1:] + values[:1], strict=True):
+                box.set_value(x + number if number else other)
+        elif isinstance(things[-1], lw.List):
+            things[-1].append(nn.Param(x) if number == 2 else lw.data(things[0]))
+        elif not isinstance(things[-1], nn.Variable):
+            things[-1].a = lw.data(nn.Cache(x) if number == 2 else x * 2)
+    return (None, graph, x)[sum(acts) % 3]
+
+
+ACTS = (
+    split_and_merge,
+    split_and_merge,
+    clone,
+    update,
+    pop,
+    duplicates,
+    go_through,
+    read_again,
+    read_again,
+    compiled,
+)

@@ -5,10 +5,10 @@ import functools
 import pytest
 
 import leafwise as lw
+from leafwise.integrations.dispatch import Fixed
 from leafwise.integrations.sharing import (
     ARGS,
     KWARGS,
-    Fixed,
     Groups,
     Option,
     Which,
@@ -50,10 +50,11 @@ def test_functions_without_a_signature():
 def test_static_values_are_told_apart_by_type():
     """So a function is compiled anew for True after 1."""
     values = 1, True, 1.0, "1", float("nan")
-    fixed = [Fixed(None, {(0, 0): value}) for value in values]
+    fixed = [Fixed(None, {(0, 0): value}, False) for value in values]
     assert len({*fixed, *fixed}) == len(values)
-    assert fixed[0] == Fixed(None, {(0, 0): 1})
-    assert fixed[0] != Fixed((0,), {(0, 0): 1})
+    assert fixed[0] == Fixed(None, {(0, 0): 1}, False)
+    assert fixed[0] != Fixed((0,), {(0, 0): 1}, False)
+    assert fixed[0] != Fixed(None, {(0, 0): 1}, True)
 
 
 def test_only_objects_are_carried():
@@ -68,7 +69,12 @@ def test_only_objects_are_carried():
     assert held == (None, [model, [model]])
     other = lw.Dict(x=lw.data(2))
     assert function((None, [other, "c"])) == (2, "b", "c")
-    for plain in (len, "text".join, functools.partial(f, 1), Fixed(None, {}).__eq__):
+    for plain in (
+        len,
+        "text".join,
+        functools.partial(f, 1),
+        Fixed(None, {}, False).__eq__,
+    ):
         assert unbind(plain)[1] in (None, (None, []))
 
 

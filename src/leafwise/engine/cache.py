@@ -19,6 +19,7 @@ from ..core.walk import Begun, Runner, go_on, hooks, reference
 from ..lazy import is_traced
 from ..safely import Guard
 from .asking import MAX_DEPTH
+from .collect import collector_after
 from .compiled import Compiled
 from .emit import reader_after
 from .inline import Guesses, InlineCache
@@ -36,6 +37,7 @@ _MAX_SKIP = 256
 _MAX_FAILURES = 8
 _COMPILED_AFTER = 3
 _READ_AFTER = 16
+_COLLECTED_AFTER = 2
 _REFUSED = -(1 << 40)
 
 
@@ -167,6 +169,8 @@ class Engine:
         """Drop everything that was learned."""
         for compiled in [*self._begin_anew().structures.values()]:
             compiled.retire(self.first_runner())
+        meetings = 1 if self.mode == "eager" else _COLLECTED_AFTER
+        hooks.collector = None if self.mode == "off" else collector_after(meetings)
 
     def outdate(self) -> None:
         """Begin anew under another state of the registry, with the same structures.

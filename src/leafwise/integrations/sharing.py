@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import index
+from operator import index, is_
 from types import FunctionType, MethodType
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
@@ -27,11 +27,16 @@ from ..core.matching import describe
 from ..core.register import StaticRule
 from ..core.registry import current, install
 from ..core.walk import unlink
-from ..equality import exact
 from ..errors import StructureError, TraceError
 from ..nn.checks import DataNode, check_level, levels
-from ..nn.graph import FlatGraph, GraphDef, flatten_graph, unflatten_graph
+from ..nn.graph import (
+    FlatGraph,
+    GraphDef,
+    flatten_graph,
+    unflatten_graph,
+)
 from ..nn.instance import keys_of, rule_of
+from ..nn.template import identical_entry
 from ..nn.variables import Variable
 from ..safely import Frozen, class_name, clip, described
 
@@ -43,7 +48,6 @@ __all__ = [
     "ONE_GROUP",
     "RESULT",
     "Call",
-    "Fixed",
     "Groups",
     "Names",
     "Numbers",
@@ -54,15 +58,14 @@ __all__ = [
     "Ran",
     "Roots",
     "Which",
+    "check_levels",
     "dressed",
     "has_objects",
     "in_lists",
     "named",
     "put_back",
-    "put_static",
     "run",
     "share",
-    "take_static",
     "unbind",
 ]
 
@@ -90,6 +93,7 @@ def named(path: Path, roots: Sequence[Any] = ()) -> str:
             far as they are known; the path is shown as a key path then.
 
     Example:
+        >>> from leafwise.integrations.sharing import named
         >>> named((0, 1, "k"), [(1, {"k": 2}), {}])
         "argument 1 at ['k']"
     """
@@ -513,90 +517,6 @@ def _unbind_partial(function: functools.partial[Any]) -> tuple[Call, Any]:
     return call, (inside, [known[name] for name in flat])
 
 
-# ---------------------------------------------------------------- static arguments
-
-
-class Fixed:
-    """What a compiled function depends on beside structures; a node without leaves.
-
-    Attributes:
-        order: For each value, the number of the list that it is in; None for one list.
-        static: The static arguments, by place.
-    """
-
-    __slots__ = ("order", "static")
-
-    def __init__(self, order: tuple[int, ...] | None, static: Static) -> None:
-        self.order = order
-        self.static = static
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not Fixed:
-            return NotImplemented
-        return self.order == other.order and exact.same(
-            self.static, other.static, typed=True
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.order, exact.digest(self.static, typed=True)))
-
-
-def take_static(
-    which: Which, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Static, tuple[Any, ...], dict[str, Any]]:
-    """Take the static arguments out of a call.
-
-    Returns:
-        The static arguments by place, and the call with None in their places.
-
-    Raises:
-        ValueError: One cannot be hashed, or has objects in it.
-    """
-    if not which:
-        return {}, args, kwargs
-    count = len(args)
-    static: Static = {}
-    pairs = [((ARGS, n), value) for n, value in enumerate(args)]
-    pairs += [((KWARGS, name), value) for name, value in kwargs.items()]  # type: ignore[misc]  # other places
-    for place, value in pairs:
-        if which.means(place, count):
-            _check_static(place, value)
-            static[place] = value
-    return (
-        static,
-        tuple(None if (ARGS, n) in static else value for n, value in enumerate(args)),
-        {
-            name: None if (KWARGS, name) in static else value
-            for name, value in kwargs.items()
-        },
-    )
-
-
-def put_static(
-    static: Static, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Put the static arguments back into a call."""
-    return (
-        tuple(static.get((ARGS, n), value) for n, value in enumerate(args)),
-        {name: static.get((KWARGS, name), value) for name, value in kwargs.items()},
-    )
-
-
-def _check_static(place: tuple[Any, ...], value: Any) -> None:
-    try:
-        hash(value)
-    except TypeError as error:
-        raise ValueError(
-            f"{named(place)} is static and cannot be hashed: {error}"
-        ) from None
-    if has_objects(value):
-        raise ValueError(
-            f"{named(place)} is static, but its values may change: it is or contains "
-            f"objects ({clip(value)}). Pass it as an ordinary argument; what is static "
-            "in an object stays static"
-        )
-
-
 # ------------------------------------------------------------- running a function
 
 
@@ -634,12 +554,19 @@ class Ran(NamedTuple):
         values: Its values, in lists.
         name: Takes the number of a list and a position in it, says in words where the
             value stands.
+        before: What was flattened before: arguments, keywords, what is held.
+        after: What was flattened after: the objects of all that, and the result.
+        start: Where in the code of `after` the result begins, if everything before is
+            as it was, but for values; None if it is not, or nobody asked.
     """
 
     bare: Any
     outline: Outline
     values: list[list[Any]]
     name: Callable[[int, int], str]
+    before: FlatGraph
+    after: FlatGraph
+    start: int | None
 
 
 ONE_GROUP: Final = Groups(Option("", None), Option("", None))
@@ -652,6 +579,8 @@ def run(
     leaves: list[Any],
     groups: Groups = ONE_GROUP,
     split_result: Callable[[Any], tuple[Any, Any]] | None = None,
+    *,
+    compare: bool = False,
 ) -> Ran:
     """Run a function on objects that are unflattened for it.
 
@@ -662,22 +591,20 @@ def run(
         groups: The lists that values are put into.
         split_result: Takes what the function returns, returns what is not flattened
             and the rest; by default nothing and all of it.
+        compare: Whether to find out if the objects are as they were, but for values.
     """
     fresh = [leaf.copy() if isinstance(leaf, Variable) else leaf for leaf in leaves]
     roots = args, kwargs, held = unflatten_graph(graphdef._code, fresh)
     before = flatten_graph(roots)
     owners = [*map(unlink, before.first)]
     group_of_call = groups.of_call(roots)
+    outermost = _outermost(owners)
+    watched = _numbered(before.tracked, outermost if compare else [])
     result = call(held, *args, **kwargs)
     bare, result = (None, result) if split_result is None else split_result(result)
     group_of_result = groups.of_result(result)
-    after = _take_again(before.tracked, _outermost(owners), result)
+    after = _take_again(before.tracked, outermost, result)
     known = {id(obj): number for number, obj in enumerate(before.tracked)}
-    links = tuple(
-        (number, known[id(obj)])
-        for number, obj in enumerate(after.tracked)
-        if id(obj) in known
-    )
 
     def place_of(link: Any) -> Path:
         kind, *rest = unlink(link)
@@ -693,9 +620,22 @@ def run(
     count = len(groups.inputs) + len(groups.outputs)
     values = in_lists(after.leaves, numbers, count)
     places = in_lists(paths, numbers, count)
+    links = _links(known, after.tracked)
     outline = Outline(GraphDef(tuple(after.code)), links, tuple(numbers))
-    return Ran(
-        bare, outline, values, lambda number, n: named(places[number][n], everything)
+    start = _start_of_result(watched, after) if compare else None
+
+    def name(number: int, position: int) -> str:
+        return named(places[number][position], everything)
+
+    return Ran(bare, outline, values, name, before, after, start)
+
+
+def _links(known: dict[int, int], tracked: list[Any]) -> tuple[tuple[int, int], ...]:
+    """Return which objects are known by which numbers, by their own."""
+    return tuple(
+        (number, known[id(obj)])
+        for number, obj in enumerate(tracked)
+        if id(obj) in known
     )
 
 
@@ -722,14 +662,29 @@ def _take_again(tracked: list[Any], roots: list[int], result: Any) -> FlatGraph:
 
     Also those that do not stand in another one any more: they are the caller's.
     """
-    flat = flatten_graph(({number: tracked[number] for number in roots}, result))
+    flat = _numbered(tracked, roots, result)
     reached = {*map(id, flat.tracked)}
     lost = [number for number, obj in enumerate(tracked) if id(obj) not in reached]
     if not lost:
         return flat
-    return flatten_graph(
-        ({number: tracked[number] for number in (*roots, *lost)}, result)
+    return _numbered(tracked, [*roots, *lost], result)
+
+
+def _numbered(tracked: list[Any], roots: list[int], result: Any = None) -> FlatGraph:
+    return flatten_graph(({number: tracked[number] for number in roots}, result))
+
+
+def _start_of_result(before: FlatGraph, after: FlatGraph) -> int | None:
+    """Return where the result begins in a code; None if what is before it changed.
+
+    Values may have changed, and nothing else: no object stands in another place, has
+    another attribute or another static value, not even an equal one.
+    """
+    start = len(before.code) - 1
+    is_same = all(map(is_, before.tracked, after.tracked)) and all(
+        map(identical_entry, before.code[:start], after.code)
     )
+    return start if is_same else None
 
 
 def _refuse_captured(
@@ -755,8 +710,10 @@ def _refuse_captured(
             )
 
 
-def _check_levels(objects: Iterable[Any]) -> None:
+def check_levels(objects: Iterable[Any]) -> None:
     """Refuse to write to objects at another level of tracing than they were made at.
+
+    Those of the level outside of all transforms have the very same stamp afterwards.
 
     Raises:
         TraceError: One was; none is written to then.
@@ -764,9 +721,15 @@ def _check_levels(objects: Iterable[Any]) -> None:
     if levels.token is None:
         return
     level, base = levels.token(), levels.base
+    is_outside = level == base
     for obj in objects:
-        if getattr(obj, "_leafwise_stamp", base) != level:
+        stamp = getattr(obj, "_leafwise_stamp", None)
+        if stamp is base and is_outside:
+            continue
+        if (base if stamp is None else stamp) != level:
             check_level(obj, "")
+        elif is_outside:
+            object.__setattr__(obj, "_leafwise_stamp", base)
 
 
 def put_back(
@@ -785,7 +748,7 @@ def put_back(
     tracked = [] if flat is None else flat.tracked
     links = outline.links if tracked else ()
     reuse = {number: tracked[old] for number, old in links}
-    _check_levels(reuse.values())
+    check_levels(reuse.values())
     return unflatten_graph(outline.graphdef._code, leaves, reuse=reuse)[1]
 
 
@@ -822,8 +785,8 @@ def share(
         call, held = unbind(function)
 
         def pure(graphdef: GraphDef, leaves: list[Any]) -> Any:
-            _, outline, values, _ = run(call, graphdef, leaves)
-            return outline, values
+            ran = run(call, graphdef, leaves)
+            return ran.outline, ran.values
 
         transformed = transform(pure)
 
@@ -838,5 +801,4 @@ def share(
     return decorate
 
 
-for _node in (Fixed, Outline):
-    install(_node, StaticRule, bridge=True, where=__name__.partition(".")[0])
+install(Outline, StaticRule, bridge=True, where=__name__.partition(".")[0])

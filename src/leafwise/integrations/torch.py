@@ -204,6 +204,7 @@ def _skip_writers(module: ModuleType) -> None:
 
 _PACKAGE: Final = __name__.partition(".")[0]
 _WRITERS: Final = (
+    "integrations.dispatch",
     "nn.containers",
     "nn.instance",
     "nn.pytree",

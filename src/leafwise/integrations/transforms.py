@@ -6,7 +6,7 @@ import functools
 import importlib
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ..core.walk import unlink
 from ..kinds import Kind
@@ -16,9 +16,9 @@ from ..nn.states import from_flat_state
 from ..nn.variables import Param, Variable
 from ..ops.map import tree_leaves
 from ..safely import described, shown, type_name
+from .dispatch import Dispatch
 from .sharing import (
     Call,
-    Fixed,
     Groups,
     Names,
     Numbers,
@@ -30,9 +30,7 @@ from .sharing import (
     in_lists,
     named,
     put_back,
-    put_static,
     run,
-    take_static,
     unbind,
 )
 
@@ -61,7 +59,9 @@ def jit(
 
     The objects of a bound method (`jit(model.step)`), of a `functools.partial`, and one
     that is called itself, are arguments that no option means: what changes in them is
-    seen at the next call, and what the function changes is written back.
+    seen at the next call, and what the function changes is written back. An array that
+    it does not change stays the same array, and is not copied, unless it is donated or
+    has a sharding.
 
     Args:
         function: The function; without it, a decorator is returned.
@@ -119,87 +119,22 @@ def jit(
     ins = Option("in_shardings", static.leave_out(in_shardings))
     outs = Option("out_shardings", out_shardings)
     groups = Groups(ins, outs, may_lack=static.numbers)
-    plan = _Plan(function, static, donated, groups)
-    compile_ = importlib.import_module("jax").jit
-    transformed = compile_(plan.run, **plan.options(), **options)
+    jax = importlib.import_module("jax")
+    keep = _HARMLESS.issuperset(options)
+    plan = Dispatch(jax, function, static, donated, groups, keep=keep)
+    transformed = jax.jit(plan.run, **plan.options(), **options)
 
     @shape
     def compiled(*args: Any, **kwargs: Any) -> Any:
-        flat, inputs = plan.split(args, kwargs)
-        return put_back(transformed(*inputs), flat)
+        taken, inputs = plan.split(args, kwargs)
+        return plan.put_back(transformed(*inputs), taken)
 
     vars(compiled).update(_stages(plan, transformed))
     return compiled
 
 
-class _Plan:
-    """How the calls of a function are split for jax, and unflattened inside."""
-
-    __slots__ = ("call", "donated", "groups", "held", "is_sharded", "static")
-
-    def __init__(
-        self,
-        function: Call,
-        static: Which,
-        donated: Which,
-        groups: Groups,
-    ) -> None:
-        self.call, self.held = unbind(function)
-        self.static = static
-        self.donated = donated
-        self.groups = groups
-        self.is_sharded = any(leaf is not None for leaf in groups.inputs)
-
-    def options(self) -> dict[str, Any]:
-        """Return the options of `jax.jit` for `run`, by what `split` returns."""
-        inputs = self.groups.inputs
-        found: dict[str, Any] = {}
-        if self.donated:
-            found["donate_argnums"] = range(2 + len(inputs), 2 + 2 * len(inputs))
-        if self.is_sharded:
-            found["in_shardings"] = (None, None, *inputs, *inputs)
-        outputs = [*inputs, *self.groups.outputs]
-        if any(leaf is not None for leaf in outputs):
-            found["out_shardings"] = (None, outputs)
-        return found
-
-    def split(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[FlatGraph, tuple[Any, ...]]:
-        """Return what a call was flattened into, and the arguments of `run`."""
-        static, args, kwargs = take_static(self.static, args, kwargs)
-        roots = args, kwargs, self.held
-        flat = flatten_graph(roots)
-        graphdef = GraphDef(tuple(flat.code))
-        if not self.donated and not self.is_sharded:
-            fixed = Fixed(None, static) if static else None
-            return flat, (graphdef, fixed, flat.leaves)
-        group_of = self.groups.of_call(roots)
-        paths = [*map(unlink, flat.links)]
-        half = len(self.groups.inputs)
-        order = tuple(
-            group_of(path) + half * self.donated.means(path, len(args))
-            for path in paths
-        )
-        lists = in_lists(flat.leaves, order, 2 * half)
-        return flat, (graphdef, Fixed(order, static), *lists)
-
-    def run(
-        self, graphdef: GraphDef, fixed: Fixed | None, /, *lists: list[Any]
-    ) -> tuple[Any, list[list[Any]]]:
-        """Run the function on what `split` returned; jax compiles this."""
-        call, leaves = self.call, lists[0]
-        if fixed is not None and fixed.order is not None:
-            leaves = _in_order(lists, fixed.order)
-        if fixed is not None and fixed.static:
-            static = fixed.static
-
-            def call(held: Any, *args: Any, **kwargs: Any) -> Any:
-                args, kwargs = put_static(static, args, kwargs)
-                return self.call(held, *args, **kwargs)
-
-        ran = run(call, graphdef, leaves, self.groups)
-        return ran.outline, ran.values
+_HARMLESS: Final = frozenset({"compiler_options", "inline", "keep_unused"})
+"""Options of `jax.jit` that do not say where values are to be."""
 
 
 def _in_order(lists: Iterable[list[Any]], order: Iterable[int]) -> list[Any]:
@@ -207,7 +142,7 @@ def _in_order(lists: Iterable[list[Any]], order: Iterable[int]) -> list[Any]:
     return [next(rests[number]) for number in order]
 
 
-def _stages(plan: _Plan, transformed: Any) -> dict[str, Call]:
+def _stages(plan: Dispatch, transformed: Any) -> dict[str, Call]:
     """Return what a function compiled by jax can do beside being called."""
 
     def lower(*args: Any, **kwargs: Any) -> Stage:
@@ -217,7 +152,8 @@ def _stages(plan: _Plan, transformed: Any) -> dict[str, Call]:
         return Stage(transformed.trace(*plan.split(args, kwargs)[1]), plan)
 
     def eval_shape(*args: Any, **kwargs: Any) -> Any:
-        return put_back(transformed.eval_shape(*plan.split(args, kwargs)[1]))
+        inputs = plan.split(args, kwargs, whole=True)[1]
+        return plan.put_back(transformed.eval_shape(*inputs))
 
     clear_cache = transformed.clear_cache
     return {
@@ -251,7 +187,7 @@ class Stage:
 
     __slots__ = ("_plan", "_stage")
 
-    def __init__(self, stage: Any, plan: _Plan) -> None:
+    def __init__(self, stage: Any, plan: Dispatch) -> None:
         self._stage = stage
         self._plan = plan
 
@@ -268,8 +204,8 @@ class Stage:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call what was compiled, as the function is called."""
-        flat, inputs = self._plan.split(args, kwargs)
-        return put_back(self._stage(*inputs), flat)
+        taken, inputs = self._plan.split(args, kwargs)
+        return self._plan.put_back(self._stage(*inputs), taken)
 
 
 # ------------------------------------------------------------------------- vmap

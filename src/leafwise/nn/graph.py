@@ -66,6 +66,7 @@ __all__ = [
     "kinds_of",
     "kinds_of_children",
     "report_shared",
+    "same_entry",
     "summary",
     "tree_check",
     "unflatten_graph",
@@ -125,7 +126,7 @@ class GraphDef(Generic[M]):
             return NotImplemented
         mine, theirs = self._code, other._code
         return self is other or (
-            len(mine) == len(theirs) and all(map(_same_entry, mine, theirs))
+            len(mine) == len(theirs) and all(map(same_entry, mine, theirs))
         )
 
     def __hash__(self) -> int:
@@ -140,7 +141,8 @@ class GraphDef(Generic[M]):
         return f"GraphDef({''.join(_text(self._code))})"
 
 
-def _same_entry(a: Entry, b: Entry) -> bool:
+def same_entry(a: Entry, b: Entry) -> bool:
+    """Return whether two entries of codes are equal."""
     if a is b:
         return True
     if a[:3] != b[:3]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import enum
 import functools
 import inspect
 import sys
@@ -35,8 +36,10 @@ __all__ = [
     "Order",
     "OwnLayout",
     "StaticMetadata",
+    "is_inert",
     "layout_of",
     "picker",
+    "same_value",
     "snapshot",
     "statics_for",
 ]
@@ -377,6 +380,19 @@ def same_statics(a: StaticMetadata, b: StaticMetadata) -> bool:
     return (mine is other or mine.mark == other.mark) and exact.same(
         a.seen, b.seen, typed=True
     )
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Return whether two static values are the same, with their types."""
+    return exact.same(a, b, typed=True)
+
+
+def is_inert(value: Any) -> bool:
+    """Return whether a value never changes, so that an equal one can stand for it."""
+    cls = type(value)
+    if cls is tuple:
+        return all(map(is_inert, value))
+    return cls in _UNCHANGING or isinstance(value, enum.Enum)
 
 
 def snapshots(values: tuple[Any, ...]) -> tuple[Any, ...]:

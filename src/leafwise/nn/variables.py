@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from ..core.keys import GetAttrKey
-from ..core.node import BoundRule, Brackets, Rule
+from ..core.node import BoundRule, Brackets, Check, Reading, Rule
 from ..core.registry import announced, install
 from ..core.serial import read_value, write_value
 from ..equality import exact
@@ -22,7 +22,7 @@ from ..safely import MISSING, class_name, shown, type_name
 from ..show.text import Block, render
 from .checks import DataNode, check_level, levels
 from .filters import FROZEN
-from .instance import rule_of, size_of, size_text, tally_text
+from .instance import checks_of_value, rule_of, size_of, size_text, tally_text
 from .spec import snapshots
 
 
@@ -39,6 +39,7 @@ __all__ = [
     "make_variable",
     "metadata_of",
     "register_variable_name",
+    "variable_reading_of",
     "variable_type",
 ]
 
@@ -542,6 +543,14 @@ class _VariableRule(BoundRule):
 
     def validate(self, arity: int, aux: Any) -> bool:
         return arity == 1 and type(aux) is Metadata
+
+
+def variable_reading_of(variable: Variable, aux: Metadata) -> Reading:
+    """Return how variables like one are read."""
+    checks = [Check((_SLOTS[0],), "len", len(aux.values))]
+    for name, seen in zip(*aux.seen, strict=True):
+        checks += checks_of_value((_SLOTS[0], name), aux.values[name], seen)
+    return Reading(type(variable), tuple(checks), value=(_SLOTS[2],))
 
 
 def _write_metadata(aux: Metadata) -> Any:

@@ -572,3 +572,59 @@ def flatten(tree, ask):
         if begun is None: raise
     return go_on(begun, tree, ask)
 """
+
+
+# ------------------------------------------------- errors that nobody's code raised
+
+
+class Alarm(Exception):
+    """As the handler of a signal raises it, wherever the program is by then."""
+
+
+def interrupted(function, number):
+    """Call a function and raise at a line of generated code, the one of a number."""
+    lines = 0
+
+    def trace(frame, event, _arg):
+        nonlocal lines
+        if not frame.f_code.co_filename.startswith("<leafwise flatten"):
+            return None
+        lines += event == "line"
+        if lines == number:
+            sys.settrace(None)
+            raise Alarm
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        return function(), lines
+    finally:
+        sys.settrace(before)
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"a": [*range(8)], "b": {"c": 1, "d": (2, 3)}, "e": [(n, n) for n in range(5)]},
+        [{"b": [2, n], "w": n} for n in range(5)],
+        deque([*range(6), {"a": 1}]),
+        Layer([1, 2], [(3,), (4,)]),
+    ],
+    ids=lambda tree: type(tree).__name__,
+)
+def test_an_error_between_two_questions_leaves_no_wrong_leaves(tree):
+    def flatten():
+        return lw.tree_leaves(tree, is_leaf=lambda node: False)
+
+    for _ in range(5):
+        leaves = flatten()
+    for number in range(1, 1000):
+        try:
+            found, lines = interrupted(flatten, number)
+        except Alarm:
+            continue
+        assert found == leaves
+        if lines < number:
+            break
+    assert number < 1000

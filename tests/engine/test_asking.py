@@ -1,6 +1,7 @@
 """Predicates: asked of the same nodes in the same order, whatever was guessed."""
 
 import ast
+import contextlib
 import functools
 import gc
 import inspect
@@ -504,6 +505,32 @@ def test_neither_predicates_nor_trees_are_kept(eager):
     gc.collect()
     assert [ref() for ref in watched] == [None] * len(watched)
     assert lw.engine.stats()["plans"] == 2
+
+
+@pytest.mark.parametrize("event", ["hit", "miss", "fail"])
+def test_trees_go_without_the_help_of_the_garbage_collector(event, eager):
+    """A frame that is asked for its variables keeps them, and the error among them."""
+
+    def ask(node):
+        if event == "fail" and node == 2:
+            raise KeyError(node)
+        return event == "miss" and type(node) is tuple
+
+    def use():
+        thing = Thing()
+        with contextlib.suppress(KeyError):
+            lw.tree_leaves({"a": [thing, (1, 2)], "b": Layer(1, 2, 3)}, is_leaf=ask)
+        return weakref.ref(thing)
+
+    event, known = "hit", event
+    for _ in range(3):
+        use()
+    event = known
+    gc.disable()
+    try:
+        assert use()() is None
+    finally:
+        gc.enable()
 
 
 def _from_below(levels, function):

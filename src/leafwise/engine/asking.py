@@ -457,7 +457,10 @@ class Places:
         while at is not None and at.tb_frame.f_code.co_filename == self._file:
             line: int | None = at.tb_lineno  # None between the lines
             mark = None if line is None else self._marks[line - 1]
-            yield mark, dict(at.tb_frame.f_locals)
+            names = at.tb_frame.f_locals
+            yield mark, dict(names)
+            if type(names) is dict:  # kept by the frame, with the error: a cycle
+                names.clear()
             at = at.tb_next if mark is not None and mark.kind == "call" else None
 
     def _begun(self, steps: Any) -> Begun:

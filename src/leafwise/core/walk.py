@@ -391,12 +391,13 @@ def _make_flattener(view: View) -> Callable[..., int]:
         children: Any
         aux: Any = None
         known: Any = None
+        keys: Any = ()
         try:
             rule = rules[type(node)]
         except KeyError:
             rule = resolve(type(node))
         if rule is DICT:
-            keys: Any = tuple(node)
+            keys = tuple(node)
             try:
                 for key in keys:
                     if type(key) is not str and type(key) is not int:
@@ -436,22 +437,15 @@ def _make_flattener(view: View) -> Callable[..., int]:
             rest = iter(children)
             try:
                 if paths is not None:
+                    lower = depth - 1
                     for key, child in zip(keys, rest):  # noqa: B905  # as many
-                        below = path + (key,)  # noqa: RUF005
+                        at = path + (key,)  # noqa: RUF005
                         if type(child) in leaf_types:
                             leaves.append(child)
-                            paths.append(below)
+                            paths.append(at)
                         else:
                             mark = visit(
-                                child,
-                                depth - 1,
-                                None,
-                                leaves,
-                                code,
-                                trail,
-                                mark,
-                                below,
-                                paths,
+                                child, lower, None, leaves, code, trail, mark, at, paths
                             )
                 for child in rest:
                     if (stop is not None and stop(child)) or type(child) in leaf_types:

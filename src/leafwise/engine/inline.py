@@ -16,6 +16,7 @@ from types import FunctionType
 from typing import Any, Final
 
 from ..core.registry import View
+from ..safely import Lasts
 from .asking import Asking
 from .compiled import Compiled, Flatten
 
@@ -135,6 +136,14 @@ class InlineCache:
     def remove(self) -> None:
         """Take the way in away from where the operations look for it."""
         self.table.pop(self.cls, None)
+
+    def has_lasting_classes(self, lasts: Lasts) -> bool:
+        """Return whether all classes last that are needed here, but for structures."""
+        if not (lasts(self.cls) and self.view.has_lasting_stops(lasts)):
+            return False
+        names = [function.__globals__ for function in self.functions.values()]
+        found = {v for known in names for v in known.values() if isinstance(v, type)}
+        return all(map(lasts, found))
 
     def install(self) -> None:
         """Put the way in where the operations look for it."""

@@ -1,18 +1,17 @@
 """Measure edits, selections, differences and merges beside other libraries.
 
-Usage: python benchmarks/configs.py [--quick] [--write]
+Usage: python benchmarks/configs.py [--quick] [--write] [--json FILE]
 
-Ratios are medians over rounds in which all are timed in turn, in one process; a
-number above 1 says how many times as fast leafwise is. Each function returns a new tree
+All are timed in one process, in turn; ratios are medians over the rounds. A number
+above 1 says how many times as fast leafwise is. Each function returns a new tree
 and leaves the old one as it was, except where "in place" stands: those change what they
-are given, which leafwise never does. Needs the `bench` extra.
+are given, which leafwise never does. `--write` puts the table into the docs, `--json`
+what `beside.py` reads into a file. Needs the `bench` extra.
 """
 
 from __future__ import annotations
 
 import argparse
-import platform
-import statistics
 import sys
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -26,7 +25,7 @@ import jsonpath_ng
 import sepes
 from omegaconf import OmegaConf
 from penzai import pz
-from timing import measure, write
+from timing import Timed, conditions, save, side_by_side, write
 
 import leafwise as lw
 
@@ -131,43 +130,37 @@ WORKLOADS: dict[str, Callable[[], Functions]] = {
 }
 
 
-def ratios(quick: bool) -> Iterator[tuple[str, float, dict[str, float]]]:
-    """Yield each workload, our microseconds, and how many times as long others take."""
-    rounds, slice_seconds = (5, 0.02) if quick else (15, 0.1)
+def rows(rounds: int, slice_seconds: float) -> Iterator[tuple[str, Timed]]:
+    """Yield each workload, and how long it takes."""
     for name, make in WORKLOADS.items():
-        times = measure(make(), rounds, slice_seconds)
-        ours = times.pop("leafwise")
-        found = {
-            other: statistics.median(
-                theirs / own for own, theirs in zip(ours, seconds, strict=True)
-            )
-            for other, seconds in times.items()
-        }
-        yield name, statistics.median(ours) * 1e6, found
+        yield name, side_by_side(make(), rounds, slice_seconds)
+
+
+def below_target(found: dict[str, Timed]) -> Iterator[str]:
+    """Yield what is slower than it should be."""
+    for name, timed in found.items():
+        for other, ratio in timed.ratios.items():
+            if ratio < TARGET and "in place" not in other:
+                yield f"below {TARGET}: {name}: {ratio:.1f} times as fast as {other}"
 
 
 def main() -> int:
-    """Print the table, and say whether each target is met."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a few short rounds")
     parser.add_argument("--write", action="store_true", help="into the docs")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="put the times there")
     options = parser.parse_args()
-    lines = ["| workload | leafwise, us | times as fast as |", "|---|--:|---|"]
-    missed = []
-    for name, microseconds, found in ratios(options.quick):
-        cells = ", ".join(f"{other} **{ratio:.1f}**" for other, ratio in found.items())
-        lines.append(f"| {name} | {microseconds:.1f} | {cells} |")
-        missed += [
-            f"{name}: {ratio:.1f} times as fast as {other}"
-            for other, ratio in found.items()
-            if ratio < TARGET and "in place" not in other
-        ]
-        print(lines[-1])
-    lines += ["", f"CPython {platform.python_version()}."]
+    found = dict(rows(*((5, 0.02) if options.quick else (15, 0.1))))
+    lines = ["| workload | leafwise, µs | times as fast as |", "|---|--:|---|"]
+    for name, timed in found.items():
+        cells = [f"{other} **{ratio:.1f}**" for other, ratio in timed.ratios.items()]
+        lines.append(f"| {name} | {timed.microseconds:.1f} | {', '.join(cells)} |")
+    lines += ["", conditions()]
+    print(*lines, *below_target(found), sep="\n")
+    if options.json is not None:
+        save(options.json, [("configs", *row) for row in found.items()])
     if options.write:
         write(ROOT / "docs" / "performance.md", "configs", lines)
-    for line in missed:
-        print(f"below {TARGET}: {line}")
     return 0
 
 

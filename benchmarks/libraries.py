@@ -1,4 +1,7 @@
-"""The libraries that are measured, each behind the same four operations."""
+"""The libraries that are measured, each behind the same operations.
+
+No benchmark by itself.
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
 """Measure objects that are trees beside those of Flax NNX, and plain dataclasses.
 
-Usage: python benchmarks/objects.py [--quick] [--write]
+Usage: python benchmarks/objects.py [--quick] [--write] [--json FILE]
 
-Ratios are medians over rounds in which all are timed in turn, in one process; a
-number above 1 says how many times as fast leafwise is. "plain" is a class without
-any checks, registered in jax where it is flattened: what cannot be done faster. Needs
-flax, which the `bench` extra installs.
+All are timed in one process, in turn; ratios are medians over the rounds. A number
+above 1 says how many times as fast leafwise is. "plain" is a class without
+any checks, registered in jax where it is flattened: what cannot be done faster.
+`--write` puts the tables into the docs, `--json` what `beside.py` reads into a file.
+Needs flax, which the `bench` extra installs.
 """
 
 from __future__ import annotations
@@ -13,8 +14,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import gc
-import platform
-import statistics
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,7 +22,7 @@ from typing import Any
 import jax
 import numpy as np
 from flax import nnx
-from timing import geometric_mean, measure, write
+from timing import Timed, conditions, geometric_mean, save, side_by_side, write
 
 import leafwise as lw
 from leafwise import nn
@@ -37,6 +36,11 @@ TARGETS = {
     "call of `integrations.jit`, 100 layers of Params": 8.0,
 }
 TARGET = 5.0
+SHARING = (
+    "call of `integrations.jit`, 100 layers of Params",
+    "step by `integrations.jit`, 100 layers of Params",
+)
+"""The rows whose "plain" is `jax.jit` with a dict."""
 
 Functions = dict[str, Callable[[], Any]]
 
@@ -327,44 +331,67 @@ ROWS: dict[str, Callable[[], Functions]] = {
 }
 
 
-def rows(rounds: int, slice_seconds: float) -> Iterator[tuple[str, float, Any]]:
-    """Yield what is done, our microseconds, and the ratios of the others."""
+def rows(rounds: int, slice_seconds: float) -> Iterator[tuple[str, Timed]]:
+    """Yield what is done, and how long it takes."""
     for title, make in ROWS.items():
-        times = measure(make(), rounds, slice_seconds)
-        ours = times.pop("leafwise")
-        ratios = {
-            other: statistics.median(a / b for a, b in zip(theirs, ours, strict=True))
-            for other, theirs in times.items()
-        }
-        yield title, statistics.median(ours) * 1e6, ratios
+        yield title, side_by_side(make(), rounds, slice_seconds)
+
+
+def table(found: dict[str, Timed]) -> Iterator[str]:
+    """Yield the lines of a Markdown table, the geometric means last."""
+    yield "| | leafwise, µs | Flax NNX | plain |"
+    yield "|---|--:|--:|--:|"
+    for title, timed in found.items():
+        cells = " | ".join(
+            f"{timed.ratios[other]:.2f}" if other in timed.ratios else "-"
+            for other in ("flax", "plain")
+        )
+        yield f"| {title} | {timed.microseconds:.2f} | {cells} |"
+    ratios = [timed.ratios["flax"] for timed in found.values()]
+    for title, part in (
+        ("of the first seven", ratios[:7]),
+        ("of the rest", ratios[7:]),
+    ):
+        yield f"| **geometric mean {title}** | | **{geometric_mean(part):.2f}** | |"
+
+
+def below_target(found: dict[str, Timed]) -> Iterator[str]:
+    """Yield the rows that are slower than they should be."""
+    for title, timed in found.items():
+        is_graph = "," in title and "list" not in title
+        ratio = timed.ratios["flax"]
+        if ratio < TARGETS.get(title, 1.0 if is_graph else TARGET):
+            yield f"below target: {title}: {ratio:.2f}"
+
+
+def transforms(found: dict[str, Timed]) -> Iterator[str]:
+    """Yield how much longer calls with objects take than calls with dicts."""
+    for title in SHARING:
+        ratios = found[title].ratios
+        theirs, plain = ratios["flax"] / ratios["plain"], 1 / ratios["plain"]
+        yield (
+            f"- {title[0].upper()}{title[1:]}: **{plain:.1f}** times the time of "
+            "`jax.jit` with a dict of the same arrays; `nnx.jit` takes "
+            f"**{theirs:.0f}** times that time."
+        )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="few short rounds")
     parser.add_argument("--write", action="store_true", help="put the table into docs")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="put the times there")
     options = parser.parse_args()
     gc.collect()
     gc.disable()
-    lines = ["| | leafwise, µs | Flax NNX | plain |", "|---|--:|--:|--:|"]
-    below = []
-    found = [*rows(*((3, 0.002) if options.quick else (15, 0.01)))]
-    for title, ours, ratios in found:
-        cells = " | ".join(
-            f"{ratios[other]:.2f}" if other in ratios else "-"
-            for other in ("flax", "plain")
-        )
-        lines.append(f"| {title} | {ours:.2f} | {cells} |")
-        is_graph = "," in title and "list" not in title
-        if ratios["flax"] < TARGETS.get(title, 1.0 if is_graph else TARGET):
-            below.append(f"below target: {title}: {ratios['flax']:.2f}")
-    for title, part in (("of the first seven", found[:7]), ("of the rest", found[7:])):
-        mean = geometric_mean([ratios["flax"] for _, _, ratios in part])
-        lines.append(f"| **geometric mean {title}** | | **{mean:.2f}** | |")
-    print(*lines, *below, sep="\n")
+    found = dict(rows(*((3, 0.002) if options.quick else (15, 0.01))))
+    lines, jit = [*table(found), "", conditions()], [*transforms(found)]
+    print(*lines, *jit, *below_target(found), sep="\n")
+    if options.json is not None:
+        save(options.json, [("objects", *row) for row in found.items()])
     if options.write:
-        note = f"CPython {platform.python_version()}."
-        write(ROOT / "docs" / "performance.md", "objects", [*lines, "", note])
+        write(ROOT / "docs" / "performance.md", "objects", lines)
+        write(ROOT / "docs" / "performance.md", "jit", jit)
     return 0
 
 

@@ -1,7 +1,8 @@
 """What else a program may do than walk one structure again and again.
 
-Each function measures one such regime and yields lines to print; ratios are medians
-over rounds in which both sides are timed in turn.
+Each function measures one such regime and yields lines to print, or rows of a table;
+ratios are medians over rounds in which both sides are timed in turn. No benchmark by
+itself; `run.py` measures them.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import Any
 
 from libraries import Library
 from limits import LIMITS
-from timing import seconds
-from trees import config, layers, transformer
+from timing import compared, seconds
+from trees import chain, config, layers, transformer
 
 import leafwise as lw
 
@@ -112,7 +113,9 @@ ONE_SHOT: dict[str, Callable[[Library], Callable[[Any], Any]]] = {
 }
 
 
-def one_shot(libraries: list[Library], rounds: int) -> Iterator[str]:
+def one_shot(
+    libraries: list[Library], rounds: int
+) -> Iterator[tuple[str, dict[str, float]]]:
     """Each structure once, beside the other libraries: the first call is the last."""
     for name, walk_of in ONE_SHOT.items():
         walks = {library.name: walk_of(library) for library in libraries}
@@ -120,18 +123,7 @@ def one_shot(libraries: list[Library], rounds: int) -> Iterator[str]:
         for _ in range(rounds):
             for other, walk in walks.items():
                 times[other].append(_all(walk, _strangers(500)))
-        yield f"one-shot calls in fresh structures, {name}: {_beside(times)}"
-
-
-def _beside(times: dict[str, list[float]]) -> str:
-    """Return how many times as fast as each other library leafwise is."""
-    ours = times["leafwise"]
-    ratios = {
-        other: statistics.median(a / b for a, b in zip(theirs, ours, strict=True))
-        for other, theirs in times.items()
-    }
-    del ratios["leafwise"]
-    return ", ".join(f"{ratio:.2f} times {other}" for other, ratio in ratios.items())
+        yield name, compared(times).ratios
 
 
 def _all(walk: Callable[[Any], Any], trees: list[Any]) -> float:
@@ -157,6 +149,32 @@ def memory(count: int) -> Iterator[str]:
         f"memory after {count} distinct structures: {(now - start) / 2**20:.1f} MB "
         f"above the start, {(peak - start) / 2**20:.1f} MB at most"
     )
+
+
+def deep(levels: int, rounds: int) -> Iterator[str]:
+    """The time for a level of a deep chain of dicts, against that of a short one."""
+    short, long = chain(100), chain(levels)
+    with lw.engine.disabled():
+        for name, walk in DEEP.items():
+            ratio = statistics.median(
+                seconds(lambda walk=walk: walk(long), 1)
+                / levels
+                / (seconds(lambda walk=walk: walk(short), 50) / 100)
+                for _ in range(rounds)
+            )
+            yield (
+                f"{name}, {levels} levels of dicts, engine off: {ratio:.2f} times the "
+                "time a level of 100"
+            )
+
+
+DEEP: dict[str, Callable[[Any], Any]] = {
+    "flatten": lw.tree_flatten,
+    "map": lambda tree: lw.tree_map(_same, tree),
+    "flatten with path": lw.tree_flatten_with_path,
+    "`tree_walk`": lambda tree: [*lw.tree_walk(tree)],
+    "`tree_visit`": lambda tree: lw.tree_visit(tree, _kept),
+}
 
 
 def payback() -> Iterator[str]:
@@ -217,6 +235,10 @@ def _first(x: Any, _: Any) -> Any:
     return x
 
 
+def _kept(node: Any, _path: Any, _parent: Any) -> Any:
+    return node
+
+
 def _operation(name: str, hand: Any, tree: Any) -> Callable[[], Any]:
     """Return one operation on one tree, warm, by leafwise or by hand."""
     flatten = lw.tree_flatten if hand is None else hand.flatten
@@ -233,3 +255,14 @@ def _operation(name: str, hand: Any, tree: Any) -> Callable[[], Any]:
             lw.tree_unflatten(flat[1], flat[0])
         return lambda: lw.tree_unflatten(flat[1], flat[0])
     return lambda: hand.unflatten(flat)
+
+
+def others(*, quick: bool) -> Iterator[str]:
+    """Measure all that yields lines."""
+    rounds = 3 if quick else 9
+    yield from payback()
+    yield from alternating(rounds)
+    yield from never_repeating(rounds)
+    yield from scaling(1 if quick else 3)
+    yield from deep(10_000 if quick else 100_000, rounds)
+    yield from memory(5_000 if quick else 100_000)

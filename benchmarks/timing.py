@@ -1,8 +1,14 @@
-"""Timing functions side by side, and putting tables into pages."""
+"""Timing functions side by side, and where the figures go: into pages and files.
+
+No benchmark by itself; the scripts of this folder use it.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import math
+import platform
 import statistics
 import time
 from collections.abc import Callable
@@ -11,6 +17,22 @@ from typing import Any
 
 
 WARM_UP = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class Timed:
+    """What was found for one thing to do.
+
+    Attributes:
+        microseconds: How long leafwise takes, in the median of the rounds.
+        least: The same in the fastest round.
+        ratios: How many times as long each other one takes, in the median of the
+            ratios of the rounds.
+    """
+
+    microseconds: float
+    least: float
+    ratios: dict[str, float]
 
 
 def seconds(function: Callable[[], Any], loops: int) -> float:
@@ -42,8 +64,45 @@ def measure(
     return times
 
 
+def side_by_side(
+    functions: dict[str, Callable[[], Any]], rounds: int, slice_seconds: float
+) -> Timed:
+    """Time the functions in turn, and compare "leafwise" with the other ones."""
+    return compared(measure(functions, rounds, slice_seconds))
+
+
+def compared(times: dict[str, list[float]]) -> Timed:
+    """Compare the seconds of "leafwise" by round with those of the other ones."""
+    ours = times["leafwise"]
+    ratios = {
+        other: statistics.median(a / b for a, b in zip(theirs, ours, strict=True))
+        for other, theirs in times.items()
+        if other != "leafwise"
+    }
+    return Timed(statistics.median(ours) * 1e6, min(ours) * 1e6, ratios)
+
+
 def geometric_mean(values: list[float]) -> float:
     return math.exp(statistics.fmean(map(math.log, values)))
+
+
+def conditions() -> str:
+    """Return how the figures of a table were found."""
+    return (
+        f"CPython {platform.python_version()}; one process, in turn, medians of ratios."
+    )
+
+
+def save(file: Path, found: list[tuple[str, str, Timed]]) -> None:
+    """Write the group and the name of each thing with its times as JSON.
+
+    `beside.py` reads it.
+    """
+    cells = [
+        {"group": group, "name": name, **dataclasses.asdict(timed)}
+        for group, name, timed in found
+    ]
+    file.write_text(json.dumps(cells, indent=1) + "\n", encoding="utf-8")
 
 
 def write(page: Path, name: str, lines: list[str]) -> None:

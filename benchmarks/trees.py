@@ -1,4 +1,7 @@
-"""The trees that the benchmarks walk, as plain data and as registered classes."""
+"""The trees that the benchmarks walk, as plain data and as registered classes.
+
+No benchmark by itself.
+"""
 
 from __future__ import annotations
 

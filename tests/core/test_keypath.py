@@ -3,6 +3,7 @@
 import copy
 import enum
 import math
+import operator
 import pickle
 from collections import OrderedDict, namedtuple
 
@@ -537,6 +538,7 @@ def test_a_path_that_is_made_when_read_is_a_path_like_any_other(keys, others):
         *(lambda p: (p.count(keys[0]), p.index(keys[-1]), keys[0] in p),),
         *(lambda p: (p == linked(others), linked(others) == p, p + linked(others)),),
         *(copy.copy, copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))),
+        lambda p: operator.iadd([*others], p),
     )
     for way in ways:
         assert way(linked(keys)) == way(made)

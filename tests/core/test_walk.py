@@ -15,6 +15,7 @@ from interrupts import at_once
 from leafwise.core.keys import find_order, learn_order
 from leafwise.core.registry import current, view_of
 from leafwise.core.walk import _long_leaf_paths, flatten, flatten_up_to, leaf_paths
+from strategies import every_tree
 
 
 DEPTH = 100_000
@@ -423,7 +424,7 @@ PLAIN_KEYS = st.lists(
 def test_what_is_learned_of_plain_keys_is_what_is_found_of_any(keys):
     """The order found by one sort is that of the search, and values follow it."""
     keys = tuple(keys)
-    (kept, order), read = learn_order(keys)
+    (kept, order), read, _ = learn_order(keys)
     found = find_order(keys)
     assert kept == keys
     assert (order is None) is (found is None)
@@ -473,6 +474,55 @@ def test_paths_with_and_without_what_is_between(tree):
     leaves, code = flatten(tree, current.view)
     if code:
         assert leaf_paths(code, len(leaves)) == _long_leaf_paths(code)
+
+
+@given(every_tree())
+def test_one_walk_finds_the_paths_as_well(tree):
+    """Leaves and code are those of a walk that does not; paths those of the code."""
+    paths = []
+    leaves, code = flatten(tree, current.view, None, paths)
+    alone, same = flatten(tree, current.view)
+    assert [*map(id, leaves)] == [*map(id, alone)]
+    assert lw.PyTreeDef._make(tuple(code), len(leaves), current.view.mode) == (
+        lw.PyTreeDef._make(tuple(same), len(leaves), current.view.mode)
+    )
+    assert [*map(lw.KeyPath, paths)] == leaf_paths(code, len(leaves))
+
+
+@pytest.mark.parametrize("depth", [1, 49, 50, 51, 199, 200, 201, 1000])
+def test_one_walk_leaves_what_is_deep_to_the_code(depth):
+    """Whatever the depth, each leaf has its path, with and without siblings."""
+    tree = {"in": [1, 2], "no": [], "out": 3}
+    for _ in range(depth):
+        tree = {"a": 0, "b": tree, "c": (4,)}
+    with lw.engine.disabled():
+        pairs, treedef = lw.tree_flatten_with_path(tree)
+        seen = []
+        lw.tree_map_with_path_(lambda *pair: seen.append(pair), tree)
+    assert [leaf for _, leaf in pairs] == lw.tree_leaves(tree)
+    assert [path for path, _ in pairs] == treedef.paths()
+    assert seen == pairs
+    assert all(path(tree) == leaf for path, leaf in pairs)
+
+
+def test_one_walk_says_where_it_failed():
+    """As the walk without paths does, and cycles are cycles."""
+
+    def fail(_):
+        raise ValueError("no")
+
+    class Failing:
+        pass
+
+    lw.register_pytree_node(Failing, fail, lambda _, kids: None)
+    with pytest.raises(ValueError, match="no") as caught:
+        lw.tree_flatten_with_path({"b": 1, "a": [0, (Failing(), 2)]})
+    assert caught.value.__notes__ == ["at key path ['a'][1][0]"]
+    tree = {"a": [1]}
+    tree["a"].append(tree)
+    with pytest.raises(lw.CycleError) as cycle:
+        lw.tree_flatten_with_path(tree)
+    assert (str(cycle.value.first), str(cycle.value.again)) == ("", "['a'][1]")
 
 
 @pytest.mark.parametrize("depth", [49, 50, 51, 52, 53, 120])

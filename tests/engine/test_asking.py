@@ -1,6 +1,7 @@
 """Predicates: asked of the same nodes in the same order, whatever was guessed."""
 
 import ast
+import contextlib
 import functools
 import gc
 import inspect
@@ -506,6 +507,32 @@ def test_neither_predicates_nor_trees_are_kept(eager):
     assert lw.engine.stats()["plans"] == 2
 
 
+@pytest.mark.parametrize("event", ["hit", "miss", "fail"])
+def test_trees_go_without_the_help_of_the_garbage_collector(event, eager):
+    """A frame that is asked for its variables keeps them, and the error among them."""
+
+    def ask(node):
+        if event == "fail" and node == 2:
+            raise KeyError(node)
+        return event == "miss" and type(node) is tuple
+
+    def use():
+        thing = Thing()
+        with contextlib.suppress(KeyError):
+            lw.tree_leaves({"a": [thing, (1, 2)], "b": Layer(1, 2, 3)}, is_leaf=ask)
+        return weakref.ref(thing)
+
+    event, known = "hit", event
+    for _ in range(3):
+        use()
+    event = known
+    gc.disable()
+    try:
+        assert use()() is None
+    finally:
+        gc.enable()
+
+
 def _from_below(levels, function):
     return function() if levels == 0 else _from_below(levels - 1, function)
 
@@ -572,3 +599,59 @@ def flatten(tree, ask):
         if begun is None: raise
     return go_on(begun, tree, ask)
 """
+
+
+# ------------------------------------------------- errors that nobody's code raised
+
+
+class Alarm(Exception):
+    """As the handler of a signal raises it, wherever the program is by then."""
+
+
+def interrupted(function, number):
+    """Call a function and raise at a line of generated code, the one of a number."""
+    lines = 0
+
+    def trace(frame, event, _arg):
+        nonlocal lines
+        if not frame.f_code.co_filename.startswith("<leafwise flatten"):
+            return None
+        lines += event == "line"
+        if lines == number:
+            sys.settrace(None)
+            raise Alarm
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        return function(), lines
+    finally:
+        sys.settrace(before)
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"a": [*range(8)], "b": {"c": 1, "d": (2, 3)}, "e": [(n, n) for n in range(5)]},
+        [{"b": [2, n], "w": n} for n in range(5)],
+        deque([*range(6), {"a": 1}]),
+        Layer([1, 2], [(3,), (4,)]),
+    ],
+    ids=lambda tree: type(tree).__name__,
+)
+def test_an_error_between_two_questions_leaves_no_wrong_leaves(tree):
+    def flatten():
+        return lw.tree_leaves(tree, is_leaf=lambda node: False)
+
+    for _ in range(5):
+        leaves = flatten()
+    for number in range(1, 1000):
+        try:
+            found, lines = interrupted(flatten, number)
+        except Alarm:
+            continue
+        assert found == leaves
+        if lines < number:
+            break
+    assert number < 1000

@@ -401,6 +401,7 @@ def test_threads_that_register_while_others_map(engine_on, late):
     assert lw.tree_leaves(tree)[0] is tree["a"]
 
 
+@pytest.mark.slow
 def test_everything_is_forgotten_while_a_class_is_registered(eager, late):
     """Wherever that comes in: no structure that was dropped is used again."""
     for at in count(0, 2):

@@ -4,6 +4,7 @@ import copy
 import pickle
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -150,7 +151,7 @@ class OrderedObjects(Objects):
 
 
 TestObjects = Objects.TestCase
-TestOrderedObjects = OrderedObjects.TestCase
+TestOrderedObjects = pytest.mark.slow(OrderedObjects.TestCase)
 
 
 class Lists(RuleBasedStateMachine):

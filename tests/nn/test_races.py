@@ -2,6 +2,8 @@
 
 from itertools import count
 
+import pytest
+
 import leafwise as lw
 from interrupts import at_once, interrupted, run_apart
 from leafwise import nn
@@ -37,6 +39,7 @@ def test_text_stays_static_while_a_data_type_is_registered():
     assert at > 50
 
 
+@pytest.mark.slow
 def test_a_class_is_data_once_it_is_registered():
     """What another thread found out just before does not outlast the registration."""
     for at in count():

@@ -249,6 +249,8 @@ class LinkedPath(KeyPath):
         return KeyPath, (tuple(self.made),)
 
     def __radd__(self, other: Any) -> Any:
+        if not isinstance(other, tuple):  # a list may be extended in place
+            return NotImplemented
         return other + self.made
 
     def __rmul__(self, times: Any) -> Any:

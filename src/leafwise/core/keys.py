@@ -36,8 +36,8 @@ __all__ = [
     "as_key",
     "attribute_keys",
     "dict_keys",
+    "find_keys",
     "find_order",
-    "find_steps",
     "flat_keys",
     "key_order",
     "known_aux",
@@ -367,25 +367,22 @@ are_plain: Final = frozenset({str, int}).issuperset
 
 Aux: TypeAlias = "tuple[tuple[Any, ...], KeyOrder | None]"
 Read: TypeAlias = "Callable[[Any], tuple[Any, ...]]"
-Steps: TypeAlias = "list[tuple[DictKey]]"
+Known: TypeAlias = "tuple[Aux, Read, list[DictKey]]"
 
-known_orders: Final[dict[tuple[Any, ...], tuple[Aux, Read]]] = {}
+known_orders: Final[dict[tuple[Any, ...], Known]] = {}
 """What is known of plain keys, and to be asked for plain keys only.
 
-The aux data of such dicts: the keys as inserted, and their order. And a function that
+The aux data of such dicts: the keys as inserted, and their order. A function that
 reads the values of these keys off a dict, in leaf order and in one step: each value is
 that of its key, whatever another thread does meanwhile, and where a key is gone there
-is a `KeyError`.
+is a `KeyError`. And the key objects in leaf order, once `find_keys` made them.
 
 Keys of other types may equal plain ones and still have an order of their own, as
 an Enum whose members are strings and that defines `__lt__`.
 """
 
-known_aux: Final[dict[int, tuple[Aux, Read, Steps]]] = {}
-"""The same by the identity of the aux data, and to be asked for any.
-
-Also the key objects in leaf order, each in a tuple, once `find_steps` made them.
-"""
+known_aux: Final[dict[int, Known]] = {}
+"""The same by the identity of the aux data, and to be asked for any."""
 
 
 def key_order(keys: tuple[Any, ...]) -> KeyOrder | None:
@@ -400,7 +397,7 @@ def key_order(keys: tuple[Any, ...]) -> KeyOrder | None:
     return (known_orders.get(keys) or learn_order(keys))[0][1]
 
 
-def learn_order(keys: tuple[Any, ...]) -> tuple[Aux, Read]:
+def learn_order(keys: tuple[Any, ...]) -> Known:
     """Return what is known of plain keys that were not met before, and remember it."""
     order: KeyOrder | None = None
     try:
@@ -412,21 +409,21 @@ def learn_order(keys: tuple[Any, ...]) -> tuple[Aux, Read]:
         if leaf_keys != keys:
             places = dict(zip(keys, range(len(keys)), strict=True))
             order = KeyOrder(tuple([places[key] for key in leaf_keys]))
-    aux, read = (keys, order), _reader(leaf_keys)
+    aux = keys, order
+    known: Known = aux, _reader(leaf_keys), []
     if len(keys) <= _MAX_KEYS and not is_traced():
         if len(known_aux) >= _MAX_ORDERS:
             known_orders.clear()
             known_aux.clear()
-        known_orders[keys] = aux, read
-        known_aux[id(aux)] = aux, read, []
-    return aux, read
+        known_orders[keys] = known_aux[id(aux)] = known
+    return known
 
 
-def find_steps(known: tuple[Aux, Read, Steps]) -> Steps:
-    """Return the key objects of known keys, each in a tuple; they are remembered."""
-    aux, _, steps = known
-    steps[:] = [(key,) for key in dict_keys(leaf_order(*aux))]
-    return steps
+def find_keys(known: Known) -> list[DictKey]:
+    """Return the key objects of known keys, in leaf order; they are remembered."""
+    aux, _, found = known
+    found[:] = dict_keys(leaf_order(*aux))
+    return found
 
 
 def _reader(keys: tuple[Any, ...]) -> Read:

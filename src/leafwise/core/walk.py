@@ -29,7 +29,7 @@ from ..errors import CycleError, FlattenError
 from ..safely import add_note, type_name
 from .builtins import DICT, LIST, TUPLE
 from .keypath import KeyPath
-from .keys import MAKERS, find_steps, known_aux, known_orders, learn_order, make_dict
+from .keys import MAKERS, find_keys, known_aux, known_orders, learn_order, make_dict
 from .node import Collect, GraphReading, Rule
 from .registry import View
 
@@ -221,21 +221,15 @@ def leaf_paths(code: Code, count: int) -> list[KeyPath]:
     for run, rule, arity, aux in reversed(code):
         path = stack.pop()
         known = known_aux.get(id(aux)) if rule is DICT else None
-        steps = None if known is None else known[2] or find_steps(known)
-        keys = rule.keys(aux, arity) if steps is None else ()
+        keys = (known and (known[2] or find_keys(known))) or rule.keys(aux, arity)
         left = run - arity
         if left < 0:
             if len(path) > _LONG:
                 return _long_leaf_paths(code)
-            if steps is None:
-                stack += [(*path, key) for key in keys]
-            else:
-                stack += [path + step for step in steps]
+            stack += [path + (key,) for key in keys]  # noqa: RUF005  # takes less
             left = run
-        elif steps is None:
-            paths += [KeyPath((*path, key)) for key in keys[::-1]]
         else:
-            paths += [KeyPath(path + step) for step in steps[::-1]]
+            paths += [KeyPath(path + (key,)) for key in keys[::-1]]  # noqa: RUF005
         if left:
             paths += map(KeyPath, stack[: -left - 1 : -1])
             del stack[-left:]
@@ -337,7 +331,7 @@ def _levels_left() -> int:
 
 
 def flatten(
-    tree: Any, view: View, is_leaf: Predicate = None
+    tree: Any, view: View, is_leaf: Predicate = None, paths: list[Slot] | None = None
 ) -> tuple[list[Any], list[Entry]]:
     """Return the leaves of a tree, left to right, and its code.
 
@@ -345,6 +339,8 @@ def flatten(
         tree: The tree.
         view: The view to look types up in.
         is_leaf: Says of each node, from the root down, whether to stop there.
+        paths: Takes the keys that lead to each leaf, if there is no predicate; it is
+            left too short if some leaves stand too deep.
 
     Raises:
         CycleError: The tree contains itself.
@@ -360,7 +356,7 @@ def flatten(
             leaves.append(tree)
         else:
             visit = view.flattener or _make_flattener(view)
-            visit(tree, _SHALLOW, is_leaf, leaves, code, trail, 0)
+            visit(tree, _SHALLOW, is_leaf, leaves, code, trail, 0, (), paths)
     except _Cycle:
         raise _explain_cycle(tree, view, is_leaf) from None
     except Exception as error:
@@ -388,38 +384,75 @@ def _make_flattener(view: View) -> Callable[..., int]:
         code: list[Entry],
         trail: list[Any],
         mark: int,
+        path: Slot = (),
+        paths: list[Slot] | None = None,
     ) -> int:
         rule: Any
         children: Any
         aux: Any = None
+        known: Any = None
         try:
             rule = rules[type(node)]
         except KeyError:
             rule = resolve(type(node))
         if rule is DICT:
-            keys = tuple(node)
+            keys: Any = tuple(node)
             try:
                 for key in keys:
                     if type(key) is not str and type(key) is not int:
                         raise KeyError
-                aux, read = known_orders.get(keys) or learn_order(keys)
+                known = known_orders.get(keys) or learn_order(keys)
+                aux, read, _ = known
                 children = read(node)
             except KeyError:  # other keys, or another thread took one away
-                children, aux = rule.flatten(node)
+                (children, aux), known = rule.flatten(node), None
         elif rule is LIST:
             children = node[:]
         elif rule is TUPLE:
             children = node
         elif rule is None:
             leaves.append(node)
+            if paths is not None:
+                paths.append(path)
             return mark
         else:
             children, aux = rule.flatten(node)
-        if stop is None and len(children) > 4 and are_leaves(map(type, children)):
+        arity = len(children)
+        if paths is not None:
+            keys = (known and (known[2] or find_keys(known))) or rule.keys(aux, arity)
+        if arity == 2:
+            one, two = children
+            plain = type(one) in leaf_types and type(two) in leaf_types
+        elif arity == 1:
+            plain = type(children[0]) in leaf_types
+        else:
+            plain = arity > 4 and are_leaves(map(type, children))
+        if plain and stop is None:
             leaves += children
+            if paths is not None:
+                for key in keys:
+                    paths.append(path + (key,))  # noqa: RUF005  # takes less time
         elif depth or (depth := _levels_left()):
             rest = iter(children)
             try:
+                if paths is not None:
+                    for key, child in zip(keys, rest):  # noqa: B905  # as many
+                        below = path + (key,)  # noqa: RUF005
+                        if type(child) in leaf_types:
+                            leaves.append(child)
+                            paths.append(below)
+                        else:
+                            mark = visit(
+                                child,
+                                depth - 1,
+                                None,
+                                leaves,
+                                code,
+                                trail,
+                                mark,
+                                below,
+                                paths,
+                            )
                 for child in rest:
                     if (stop is not None and stop(child)) or type(child) in leaf_types:
                         leaves.append(child)
@@ -432,7 +465,7 @@ def _make_flattener(view: View) -> Callable[..., int]:
             asked = None if stop is None else _asked_before(stop)
             return _flatten_deep(node, view, asked, leaves, code, trail, mark)
         count = len(leaves)
-        code.append((count - mark, rule, len(children), aux))
+        code.append((count - mark, rule, arity, aux))
         return count
 
     view.flattener = visit

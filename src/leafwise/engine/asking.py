@@ -211,6 +211,7 @@ class _Asker(Writer):
             self.started = True
             self.mark("read", "node")
             self.node(part, "node", inside=False)
+            self.text.mark = None
             self.flush()
             self.text.back()
 
@@ -255,6 +256,7 @@ class _Asker(Writer):
         self.refuse_if(f"ask({var})")
         self.mark("read", var)
         self.node(part, var, inside=inside)
+        self.text.mark = None
 
     def ask_leaf(self, var: str, before: str = "") -> None:
         """Write that the predicate is asked of a leaf, and then the leaf for its type.
@@ -269,6 +271,7 @@ class _Asker(Writer):
         self.mark("read", var, before)
         self.refuse_if(f"type({var}) not in leaf_types")
         self.text.back()
+        self.text.mark = None
 
     def node(self, part: Part, var: str, *, inside: bool = True) -> None:
         if inside and part.own:
@@ -313,6 +316,7 @@ class _Asker(Writer):
                 which nobody changes.
         """
         above, aux, self.aux = self.open, self.aux, "None"
+        self.text.mark = None
         start = 0
         for child, count in part.runs:
             end = start + count
@@ -431,13 +435,16 @@ class Places:
             self._entries[id(part)] = 1 + sum(below)
 
     def where(self, error: Exception) -> Begun | None:
-        """Return how far a walk would be, None if the predicate failed.
+        """Return how far a walk would be, None if the error is not of the tree.
 
         Called while the error is handled; if it is the predicate's, it is told where
-        that was.
+        that was. In lines that are about nothing only somebody else can raise, such as
+        the handler of a signal.
         """
         steps = [*self._steps(sys.exc_info()[2])]  # whatever the class says it is
         mark = steps[-1][0]
+        if mark is None:
+            return None
         begun = self._begun(steps)
         begun.stopped = mark.kind == "ask"  # and it said yes
         if begun.stopped and type(error) is not Missed:
@@ -447,12 +454,16 @@ class Places:
 
     def _steps(
         self, at: TracebackType | None
-    ) -> Iterator[tuple[_Mark, dict[str, Any]]]:
+    ) -> Iterator[tuple[_Mark | None, dict[str, Any]]]:
         """Yield the lines of our functions that were under way, and their variables."""
         while at is not None and at.tb_frame.f_code.co_filename == self._file:
-            mark: Any = self._marks[at.tb_lineno - 1]
-            yield mark, dict(at.tb_frame.f_locals)
-            at = at.tb_next if mark.kind == "call" else None
+            line: int | None = at.tb_lineno  # None between the lines
+            mark = None if line is None else self._marks[line - 1]
+            names = at.tb_frame.f_locals
+            yield mark, dict(names)
+            if type(names) is dict:  # kept by the frame, with the error: a cycle
+                names.clear()
+            at = at.tb_next if mark is not None and mark.kind == "call" else None
 
     def _begun(self, steps: Any) -> Begun:
         """Return how far a walk would be."""

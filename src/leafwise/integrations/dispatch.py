@@ -21,6 +21,7 @@ from ..nn.graph import (
     LEAF,
     VARIABLE,
     Entry,
+    FlatGraph,
     GraphDef,
     flatten_graph,
     unflatten_graph,
@@ -356,7 +357,7 @@ class Dispatch:
         ran = run(call, graphdef, leaves, self.groups, compare=True)
         is_whole = fixed is not None and fixed.whole
         places = {} if is_whole else self.places(values, order)
-        return _outcome(ran, places)
+        return _outcome(ran, places, getattr(self.jax, "Ref", ()))
 
     def places(
         self, values: Sequence[Any], order: tuple[int, ...] | None
@@ -472,22 +473,27 @@ def _rebuild(
     return unflatten_graph(code, leaves, reuse=reuse)[1]
 
 
-def _outcome(ran: Ran, places: dict[int, int]) -> tuple[Outcome, list[list[Any]]]:
+def _outcome(
+    ran: Ran, places: dict[int, int], references: Any
+) -> tuple[Outcome, list[list[Any]]]:
     """Return what came out of a function, without the values that are kept.
 
     Args:
         ran: What came out.
         places: The places of the values that may be kept, by their ids.
+        references: The type of references to arrays, which never come out.
     """
     after, outline = ran.after, ran.outline
     lists: list[list[Any]] = [[] for _ in ran.values]
     found: list[tuple[int, int]] = []  # a list and a place in it, or -1 and a place
-    for leaf, link, number in zip(
-        after.leaves, after.links, outline.groups, strict=True
-    ):
-        value = _bare(leaf)
-        is_result = unlink(link)[0] == 1
-        place = None if is_result else places.get(id(value))
+    values = [*map(_bare, after.leaves)]
+    kept = [
+        None if unlink(link)[0] == 1 else places.get(id(value))
+        for value, link in zip(values, after.links, strict=True)
+    ]
+    is_shared = [isinstance(value, references) for value in values]
+    _keep_once(kept, is_shared, ran)
+    for value, place, number in zip(values, kept, outline.groups, strict=True):
         if place is None:
             found.append((number, len(lists[number])))
             lists[number].append(value)
@@ -504,17 +510,49 @@ def _outcome(ran: Ran, places: dict[int, int]) -> tuple[Outcome, list[list[Any]]
     return Outcome(graphdef, links, sources, stores, ran.start or 0), lists
 
 
+def _keep_once(kept: list[int | None], is_shared: list[bool], ran: Ran) -> None:
+    """Let each value that is kept stand in one place: where it was, if it still does.
+
+    An array in two places could not be donated afterwards.
+
+    Args:
+        kept: For each value, the place of the one that it is; None if it comes out.
+        is_shared: For each value, whether it may stand in several places.
+        ran: What came out.
+    """
+    homes = _homes(ran.before)
+    has_moved = [
+        homes.get(standing) != place
+        for standing, place in zip(_standings(ran.after), kept, strict=True)
+    ]
+    used: set[int | None] = {None}
+    for number in sorted(range(len(kept)), key=has_moved.__getitem__):
+        if kept[number] in used and not is_shared[number]:
+            kept[number] = None
+        used.add(kept[number])
+
+
+def _standings(graph: FlatGraph) -> Iterator[Any]:
+    """Yield for each value what it stands in: a variable, or an object at a key."""
+    for leaf, link, holder in zip(
+        graph.leaves, graph.links, graph.holders, strict=True
+    ):
+        is_variable = isinstance(leaf, Variable)
+        yield id(leaf) if is_variable else (id(holder), (link or ((), None))[1])
+
+
+def _homes(graph: FlatGraph) -> dict[Any, int]:
+    """Return the places of values by what these stand in."""
+    return {home: place for place, home in enumerate(_standings(graph))}
+
+
 def _stores(ran: Ran, sources: tuple[int, ...]) -> tuple[Store, ...] | None:
     """Return what is to be written; None if that is not all there is to do."""
     before, after = ran.before, ran.after
     if not all(map(_is_writable, before.tracked)):
         return None
     numbers = {id(obj): number for number, obj in enumerate(before.tracked)}
-    places: dict[Any, int] = {}
-    for place, leaf in enumerate(before.leaves):
-        _, key = before.links[place] or ((), None)
-        where = id(leaf) if isinstance(leaf, Variable) else None
-        places[where or (id(before.holders[place]), key)] = place
+    places = _homes(before)
     stores: list[Store] = []
     count = len(after.leaves) - len(_leaves_of(after.code[ran.start :]))
     for place, leaf in enumerate(after.leaves[:count]):

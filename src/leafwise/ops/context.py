@@ -115,6 +115,17 @@ class Context:
             observe(tree, leaves, treedef, view)
         return leaves, treedef
 
+    def walk_with_paths(self, tree: Any) -> tuple[list[Any], PyTreeDef, list[KeyPath]]:
+        """Return leaves, treedef and key paths of a tree that the engine did not know.
+
+        Without a predicate: one walk finds them all, unless some leaves stand deep.
+        """
+        found: list[Any] = []
+        leaves, treedef = flatten_asking(tree, self.view, None, found)
+        if len(found) != len(leaves):
+            return leaves, treedef, treedef.paths()
+        return leaves, treedef, [*map(KeyPath, found)]
+
     def columns(
         self,
         tree: Any,
@@ -141,6 +152,10 @@ class Context:
         elif type(stop) is FunctionType:
             asked = view.asked.get(cls)
             found = None if asked is None else asked(tree, stop)
+        if found is None and stop is None and with_paths:
+            leaves, treedef, paths = self.walk_with_paths(tree)
+            others = self._columns(leaves, treedef, rest, strict, False)
+            return [paths, *others], treedef
         leaves, treedef = self.flatten(tree) if found is None else found
         if not rest and not with_paths:
             return [leaves], treedef
@@ -240,10 +255,13 @@ class Context:
 
 
 def flatten_asking(
-    tree: Any, view: View, stop: Predicate
+    tree: Any, view: View, stop: Predicate, paths: list[Any] | None = None
 ) -> tuple[list[Any], PyTreeDef]:
-    """Return leaves and treedef of a tree by the walk, which asks a predicate."""
-    leaves, code = flatten(tree, view, stop)
+    """Return leaves and treedef of a tree by the walk, which asks a predicate.
+
+    Or, without one, may put the keys to each leaf into a list of paths; see `flatten`.
+    """
+    leaves, code = flatten(tree, view, stop, paths)
     treedef = make_treedef(code, len(leaves), view)
     observe = hooks.observe
     if observe is not None and code and type(stop) is not PathPredicate:

@@ -452,15 +452,14 @@ def tree_flatten_with_path(
             return [(ROOT, tree)], view.leaf_treedef or make_treedef((), 1, view)
         hot = view.hot.get(cls)
         found = None if hot is None else hot(tree)
-        leaves, treedef = tree_flatten(tree) if found is None else found
+        if found is None:
+            context = view.context or plain_context(view)
+            leaves, treedef, walked = context.walk_with_paths(tree)
+            return [*zip(walked, leaves)], treedef  # noqa: B905  # as many
+        leaves, treedef = found
     else:
-        leaves, treedef = tree_flatten(
-            tree,
-            is_leaf,
-            is_leaf_takes_path=is_leaf_takes_path,
-            none_is_leaf=none_is_leaf,
-            namespace=namespace,
-        )
+        context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+        leaves, treedef = context.flatten(tree)
     runner = treedef._runner
     paths = runner.known_paths or runner.paths(treedef)
     if len(leaves) == 2:

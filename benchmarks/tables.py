@@ -1,0 +1,152 @@
+"""The figures of `run.py` as tables of Markdown.
+
+No benchmark by itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+from operations import GROUPS, MAIN, OPERATIONS
+from timing import Timed, geometric_mean
+from trees import COUNTED
+
+
+IN_C = ("jax", "optree", "dm-tree")
+"""The libraries that are more than Python."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """One operation on one tree.
+
+    Attributes:
+        tree: The title of the tree.
+        operation: The name of the operation.
+        leaves: How many leaves the tree has.
+        timed: What was found.
+    """
+
+    tree: str
+    operation: str
+    leaves: int
+    timed: Timed
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """How many times as fast leafwise is as each other library at something."""
+
+    title: str
+    ratios: dict[str, float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Aim:
+    """How many times as fast as another library leafwise should be."""
+
+    title: str
+    peer: str
+    least: float
+
+
+WARM_AIMS = (
+    Aim("the first four", "jax", 1.9),
+    Aim("the first four", "optree", 3.4),
+    Aim("with is_leaf", "jax", 1.4),
+    Aim("with is_leaf", "optree", 3.0),
+)
+COLD_AIMS = (
+    Aim("the first four", "jax", 0.55),
+    Aim("the first four", "torch", 5.5),
+    Aim("flatten with path", "jax", 0.45),
+)
+
+
+def mean_of(cells: Iterable[Cell], names: Iterable[str], other: str) -> float | None:
+    """Return the geometric mean over the trees of 8 to 2 000 leaves, if any."""
+    names = {*names}
+    found = [
+        cell.timed.ratios[other]
+        for cell in cells
+        if cell.tree in COUNTED
+        and cell.operation in names
+        and other in cell.timed.ratios
+    ]
+    return geometric_mean(found) if found else None
+
+
+def means(cells: list[Cell], names: Iterable[str], others: list[str]) -> list[Row]:
+    """Return the means of operations or groups of them, those that were measured."""
+    rows = []
+    for name in names:
+        ratios = {
+            other: mean
+            for other in others
+            if (mean := mean_of(cells, GROUPS.get(name, (name,)), other)) is not None
+        }
+        rows.append(Row(name, ratios))
+    return rows
+
+
+def full(cells: list[Cell], others: list[str]) -> Iterator[str]:
+    """Yield the lines of a table of everything."""
+    yield "| tree | operation | leafwise, µs | " + " | ".join(others) + " |"
+    yield "|---|---|--:|" + "--:|" * len(others)
+    for cell in cells:
+        start = f"| {cell.tree} | {cell.operation} | {cell.timed.microseconds:.2f} | "
+        yield start + _joined(cell.timed.ratios, others, "{:.2f}") + " |"
+
+
+def ratios(title: str, rows: Iterable[Row], others: list[str]) -> Iterator[str]:
+    """Yield the lines of a table of ratios."""
+    yield f"| {title} | " + " | ".join(others) + " |"
+    yield "|---|" + "--:|" * len(others)
+    for row in rows:
+        yield f"| {row.title} | " + _joined(row.ratios, others, "**{:.2f}**") + " |"
+
+
+def slower(cells: list[Cell]) -> Iterator[str]:
+    """Yield the lines of a table of what is slower than a library in C++."""
+    found = [
+        (cell, below)
+        for cell in cells
+        if (
+            below := {p: r for p, r in cell.timed.ratios.items() if p in IN_C and r < 1}
+        )
+    ]
+    yield f"In {len(found)} of {len(cells)} rows one of these is faster than leafwise:"
+    yield ""
+    yield "| tree | operation | " + " | ".join(IN_C) + " |"
+    yield "|---|---|" + "--:|" * len(IN_C)
+    for cell, below in found:
+        shown = _joined(below, IN_C, "{:.2f}", none="")
+        yield f"| {cell.tree} | {cell.operation} | {shown} |"
+
+
+def aims(warm: list[Row], cold: list[Row]) -> Iterator[str]:
+    """Yield the lines of a table of what was aimed at, and what was reached."""
+    yield "| aim | at least | reached |"
+    yield "|---|--:|--:|"
+    for when, rows, wanted in (("warm", warm, WARM_AIMS), ("cold", cold, COLD_AIMS)):
+        by_title = {row.title: row.ratios for row in rows}
+        for aim in wanted:
+            reached = by_title.get(aim.title, {}).get(aim.peer)
+            if reached is not None:
+                yield (
+                    f"| {when}, {aim.title}, times {aim.peer} | {aim.least} "
+                    f"| **{reached:.2f}** |"
+                )
+
+
+def _joined(
+    found: dict[str, float], others: Iterable[str], form: str, none: str = "-"
+) -> str:
+    return " | ".join(
+        form.format(found[other]) if other in found else none for other in others
+    )
+
+
+WARM = (*OPERATIONS, *GROUPS)
+COLD = (*MAIN, "flatten with path", "map with path", "the first four")

@@ -22,9 +22,9 @@ Classes that come and go: those made in functions, and those that were defined a
 others are what a module has under their names. Classes of leaves that may go are known
 by weak references which are equal to them, so a plain set has both sorts, and only
 looking up the second sort costs anything. Rules and compiled functions need the classes
-of nodes for as long as they exist themselves, so what has such a class is dropped
-before each full collection of garbage, and whenever too many have come together. It is
-made again when it is wanted.
+of nodes, and functions the types of the leaves that they met first, for as long as they
+exist themselves. So what has such a class is dropped before each full collection of
+garbage, and whenever too many have come together. It is made again when it is wanted.
 """
 
 from __future__ import annotations
@@ -402,7 +402,7 @@ class _Fleeting(ref):  # type: ignore[type-arg]  # of any class
     __slots__ = ()
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (other is not None and self() is other)
+        return self() is other is not None
 
     __hash__ = ref.__hash__
 

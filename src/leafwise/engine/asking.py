@@ -19,7 +19,6 @@ from types import CodeType, TracebackType
 from typing import Any, Final, TypeAlias
 
 from ..core.walk import Begun, Code, locate
-from ..safely import is_lasting
 from .emit import SPREAD, Constants, Text
 from .flatten import Writer
 from .plan import Part, Plan, Run, is_loop
@@ -398,13 +397,12 @@ class _NoLeaf:
 
 
 def commonest(leaves: list[Any], known: set[type]) -> type:
-    """Return the type that most leaves have, of the lasting types known as leaves."""
+    """Return the type that most leaves have, of the types that are known as leaves."""
     counts: dict[type, int] = {}
     for cls in map(type, leaves):
         if cls in known:
             counts[cls] = counts.get(cls, 0) + 1
-    lasting = [cls for cls in counts if is_lasting(cls)]
-    return max(lasting, key=counts.__getitem__, default=_NoLeaf)
+    return max(counts, key=counts.__getitem__, default=_NoLeaf)
 
 
 # --------------------------------------------------------------------------- going on

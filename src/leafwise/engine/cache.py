@@ -197,11 +197,13 @@ class Engine:
                 else:
                     self._discard(memory, compiled)
             for key, cache in [*memory.caches.items()]:
-                if not cache.has_lasting_classes(lasts):
-                    cache.remove()
-                    memory.caches.pop(key, None)
-                    for compiled, function in cache.functions.items():
-                        compiled.forget_copy(function)
+                if cache.is_lasting(lasts):
+                    cache.drop_fleeting(lasts)
+                    continue
+                cache.remove()
+                memory.caches.pop(key, None)
+                for compiled, function in cache.functions.items():
+                    compiled.forget_copy(function)
         finally:
             self._lock.release()
 

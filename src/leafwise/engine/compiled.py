@@ -16,7 +16,7 @@ from ..core.keypath import KeyPath
 from ..core.registry import Mode, View
 from ..core.treedef import PyTreeDef
 from ..core.walk import Begun, Runner, leaf_paths, reference
-from ..safely import Lasts, is_lasting
+from ..safely import Lasts
 from .asking import Asking, Places, commonest, emit_asking
 from .emit import compile_text, forget_files
 from .flatten import emit_flatten, emit_flatten_up_to
@@ -120,9 +120,8 @@ class Compiled(Runner):
             self._flatten = names.pop("flatten").__code__, names
         code, names = self._flatten
         given: dict[str, Any] = {"known_leaves": view.leaf_types.issuperset}
-        known = {cls: cls if is_lasting(cls) else None for cls in {*map(type, leaves)}}
-        types = [known[type(leaf)] for leaf in leaves]  # None fits none: look it up
-        given["ALIKE"] = types[0] if len(known) == 1 else None
+        types = [*map(type, leaves)]
+        given["ALIKE"] = types[0] if len({*types}) == 1 else None
         if len(leaves) <= FEW_LEAVES:
             given |= {f"T{number}": cls for number, cls in enumerate(types, start=1)}
         return self._copy(code, {**names, **given}, treedef)

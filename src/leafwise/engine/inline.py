@@ -137,13 +137,17 @@ class InlineCache:
         """Take the way in away from where the operations look for it."""
         self.table.pop(self.cls, None)
 
-    def has_lasting_classes(self, lasts: Lasts) -> bool:
-        """Return whether all classes last that are needed here, but for structures."""
-        if not (lasts(self.cls) and self.view.has_lasting_stops(lasts)):
-            return False
-        names = [function.__globals__ for function in self.functions.values()]
-        found = {v for known in names for v in known.values() if isinstance(v, type)}
-        return all(map(lasts, found))
+    def is_lasting(self, lasts: Lasts) -> bool:
+        """Return whether all classes last that the cache itself is about."""
+        return lasts(self.cls) and self.view.has_lasting_stops(lasts)
+
+    def drop_fleeting(self, lasts: Lasts) -> None:
+        """Leave structures to the walk whose functions have types that do not last."""
+        for compiled, function in self.functions.items():
+            names = [*function.__globals__.values()]
+            if not all(lasts(value) for value in names if isinstance(value, type)):
+                compiled.forget_copy(function)
+                self.drop(compiled)
 
     def install(self) -> None:
         """Put the way in where the operations look for it."""

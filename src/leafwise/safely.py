@@ -17,33 +17,53 @@ may run wherever objects are made, in a thread that holds a lock already, so loc
 reentrant. A thread that holds a lock does not exist in a forked child, so a child
 begins with new ones. Neither makes what a lock protects whole: do under a lock what
 calls nothing, and say what a child has to put right.
+
+Classes that come and go: those made in functions, and those that were defined anew. All
+others are what a module has under their names. Classes of leaves that may go are known
+by weak references which are equal to them, so a plain set has both sorts, and only
+looking up the second sort costs anything. Rules and compiled functions need the classes
+of nodes, and functions the types of the leaves that they met first, for as long as they
+exist themselves. So what has such a class is dropped before each full collection of
+garbage, and whenever too many have come together. It is made again when it is wanted.
 """
 
 from __future__ import annotations
 
 import enum
+import gc
 import os
+import sys
 from _thread import RLock
+from _weakref import ref
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Literal
+from contextlib import suppress
+from typing import Any, Final, Literal, TypeAlias
 
 
 __all__ = [
     "MISSING",
     "Frozen",
     "Guard",
+    "Lasts",
     "Missing",
     "Sealed",
+    "add_lasting",
     "add_note",
     "brief",
     "class_name",
     "clip",
     "described",
+    "is_lasting",
     "is_near",
+    "kept",
+    "named_object",
     "nearest",
+    "on_sweep",
     "printed",
     "shown",
+    "sweep",
     "type_name",
+    "without",
 ]
 
 # --------------------------------------------------------------------- text of anything
@@ -339,3 +359,96 @@ class Guard:
 
 if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
     os.register_at_fork(after_in_child=Guard.begin_in_child)
+
+
+# ------------------------------------------------------------------ classes that may go
+
+Lasts: TypeAlias = "Callable[[type], bool]"
+
+_HEAP_TYPE: Final = 1 << 9
+_FULL: Final = 2
+_flags: Any = vars(type)["__flags__"]
+_module: Any = vars(type)["__module__"]
+
+
+def is_lasting(cls: type) -> bool:
+    """Return whether a class is there for good, as far as one can see.
+
+    Example:
+        >>> from collections import UserDict
+        >>> from leafwise.safely import is_lasting
+        >>> is_lasting(int), is_lasting(UserDict), is_lasting(type("UserDict", (), {}))
+        (True, True, False)
+    """
+    if not _flags.__get__(cls) & _HEAP_TYPE:
+        return True
+    try:
+        return named_object(_module.__get__(cls), class_name(cls)) is cls
+    except Exception:  # what a module, or a class around this one, says of itself
+        return False
+
+
+def named_object(module: str, qualname: str) -> Any:
+    """Return what a loaded module has under a qualified name, None if nothing."""
+    found: Any = sys.modules.get(module)
+    for part in qualname.split("."):
+        found = vars(found).get(part) if hasattr(found, "__dict__") else None
+    return found
+
+
+class _Fleeting(ref):  # type: ignore[type-arg]  # of any class
+    """A weak reference to a class that is equal to it, and has its hash."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return self() is other is not None
+
+    __hash__ = ref.__hash__
+
+
+def add_lasting(known: set[Any], cls: type) -> None:
+    """Add a class to a set; it leaves the set when it goes."""
+    known.add(cls if is_lasting(cls) else _Fleeting(cls, known.discard))
+
+
+on_sweep: Final[list[Callable[[Lasts], None]]] = []
+"""What drops all that has a class which does not last: called with what tells that.
+
+Several threads may do so at once, and a collection comes wherever objects are made:
+what cannot be done at once is left for the next time.
+"""
+
+kept: Final[list[Callable[[], Iterable[type]]]] = []
+"""What returns classes that are kept in any case, so that nothing is won by a sweep."""
+
+
+def sweep() -> None:
+    """Drop what was learned about classes of nodes that may go."""
+    known = {cls: True for classes in kept for cls in classes()}
+
+    def lasts(cls: type) -> bool:
+        found = known.get(cls)
+        if found is None:
+            found = known[cls] = is_lasting(cls)
+        return found
+
+    for drop in on_sweep:
+        drop(lasts)
+
+
+def without(known: dict[Any, Any], lasts: Lasts) -> None:
+    """Take the keys out of a dict that are classes which do not last."""
+    for cls in [*known]:
+        if isinstance(cls, type) and not lasts(cls):
+            known.pop(cls, None)
+
+
+def _before_collection(phase: str, info: dict[str, int]) -> None:
+    """Sweep before a full collection, which then finds those classes unused."""
+    if phase == "start" and info["generation"] == _FULL:
+        with suppress(RecursionError):  # whoever made objects is deep in a stack
+            sweep()
+
+
+gc.callbacks.append(_before_collection)

@@ -18,7 +18,22 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from ..errors import NamespaceError, RegistryError
-from ..safely import Frozen, Guard, class_name, clip, described, shown
+from ..safely import (
+    Frozen,
+    Guard,
+    Lasts,
+    add_lasting,
+    class_name,
+    clip,
+    described,
+    is_lasting,
+    kept,
+    named_object,
+    on_sweep,
+    shown,
+    sweep,
+    without,
+)
 from .builtins import BUILTINS, INSERTION_ORDERED, structural_rule
 from .node import Rule
 
@@ -55,6 +70,7 @@ DictOrder = Literal["sorted", "insertion"]
 GLOBAL: Final = ""
 _MAX_SEEN = 4096
 _MAX_NARROWED = 64
+_MAX_FLEETING = 64
 
 
 class Mode(NamedTuple):
@@ -129,7 +145,7 @@ class View:
     Attributes:
         mode: Namespace and None mode, for the treedefs made under this view.
         rules: Node types seen so far and their rules.
-        leaf_types: Leaf types seen so far.
+        leaf_types: Leaf types seen so far; those that may go are held weakly.
         context: What an operation walks by under this view, once made.
         leaf_treedef: The treedef of a bare leaf, once one was made.
         flattener: The function that walks trees under this view, once made.
@@ -141,6 +157,7 @@ class View:
 
     __slots__ = (
         "_fixed",
+        "_fleeting",
         "_layers",
         "_narrowed",
         "_stops",
@@ -167,6 +184,7 @@ class View:
                 cls: rule for cls, rule in fixed.items() if not issubclass(cls, stops)
             }
         self._fixed = fixed
+        self._fleeting = 0
         self._layers = layers
         self._stops = stops
         self._narrowed: dict[tuple[type, ...], View] = {}
@@ -206,8 +224,11 @@ class View:
             self._forget()
         rule = self.find(cls)
         if rule is None:
-            self.leaf_types.add(cls)
+            add_lasting(self.leaf_types, cls)
         else:
+            self._fleeting += not is_lasting(cls)
+            if self._fleeting > _MAX_FLEETING:
+                sweep()
             self.rules[cls] = rule
         return rule
 
@@ -217,6 +238,23 @@ class View:
         for cls in [*self.rules]:
             if cls not in self._fixed:
                 self.rules.pop(cls, None)
+
+    def has_lasting_stops(self, lasts: Lasts) -> bool:
+        """Return whether all classes last that this view stops at."""
+        return all(map(lasts, self._stops))
+
+    def drop_fleeting(self, lasts: Lasts) -> None:
+        """Drop what was learned about classes that do not last."""
+        self._fleeting = 0
+        without(self.rules, lasts)
+        for cls in [*self.leaf_types]:
+            if isinstance(cls, type) and not lasts(cls):
+                self.leaf_types.discard(cls)
+        for stops, view in [*self._narrowed.items()]:
+            if view.has_lasting_stops(lasts):
+                view.drop_fleeting(lasts)
+            else:
+                self._narrowed.pop(stops, None)
 
     def find(self, cls: type) -> Rule | None:
         """Return the rule of a type, None for a leaf."""
@@ -372,7 +410,7 @@ class _Announced:
     __slots__ = ("_classes", "begin", "listeners")
 
     def __init__(self) -> None:
-        self._classes: list[Any] = []
+        self._classes: dict[ref[type], None] = {}
         self.begin: Callable[[], object] | None = None
         self.listeners: list[Callable[[type], None]] = []
 
@@ -382,7 +420,8 @@ class _Announced:
         Whoever begins to listen meanwhile may be told twice, but never not at all.
         """
         if not self.listeners:
-            self._classes.append(ref(cls))
+            known = self._classes
+            known[ref(cls, lambda gone: known.pop(gone, None))] = None
             if self.begin is not None:
                 self.begin()
         for listen in self.listeners:
@@ -390,8 +429,8 @@ class _Announced:
 
     def classes(self) -> list[type]:
         """Return the classes that were announced before anybody listened."""
-        classes, self._classes = self._classes, []
-        told = [made() for made in classes]
+        classes, self._classes = self._classes, {}
+        told = [made() for made in [*classes]]
         return [cls for cls in told if cls is not None]
 
 
@@ -472,6 +511,20 @@ def _repair() -> None:
 
 _guard: Final = Guard(_repair)
 current.state.told = True
+
+
+def _registered_classes() -> Iterator[type]:
+    for layer in [*layers().values()]:
+        yield from layer.rules
+
+
+def _drop_fleeting(lasts: Lasts) -> None:
+    for view in [*current.state.views.values()]:
+        view.drop_fleeting(lasts)
+
+
+kept.append(_registered_classes)
+on_sweep.append(_drop_fleeting)
 
 
 def declare_namespace(name: str, dict_order: DictOrder | None = None) -> None:
@@ -760,14 +813,6 @@ def registered_class(module: str, qualname: str, namespace: str) -> type:
         f"no class {shown(qualname)} of module {shown(module)} is registered in this "
         "process"
     )
-
-
-def named_object(module: str, qualname: str) -> Any:
-    """Return what a loaded module has under a qualified name, None if nothing."""
-    found: Any = sys.modules.get(module)
-    for part in qualname.split("."):
-        found = vars(found).get(part) if hasattr(found, "__dict__") else None
-    return found
 
 
 def is_registered(cls: type, *, namespace: str = GLOBAL) -> bool:

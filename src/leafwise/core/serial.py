@@ -20,19 +20,12 @@ from types import SimpleNamespace
 from typing import Any, Final, TypeAlias
 
 from ..errors import NamespaceError, PathError, RegistryError, TreeDefError
-from ..safely import class_name, clip, printed, shown, type_name
+from ..safely import class_name, clip, named_object, printed, shown, type_name
 from .builtins import BY_NAME
 from .keypath import KeyPath, parse_literal
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
 from .node import Rule
-from .registry import (
-    Mode,
-    check_callable,
-    check_class,
-    named_object,
-    registered_class,
-    view_of,
-)
+from .registry import Mode, check_callable, check_class, registered_class, view_of
 from .walk import Code, Entry, locate, node_path
 
 

@@ -17,7 +17,7 @@ from ..core.registry import EMPTY, Layer, View, layers
 from ..core.treedef import make_treedef
 from ..core.walk import Begun, Runner, go_on, hooks, reference
 from ..lazy import is_traced
-from ..safely import Guard
+from ..safely import Guard, Lasts
 from .asking import MAX_DEPTH
 from .collect import collector_after
 from .compiled import Compiled
@@ -185,6 +185,28 @@ class Engine:
             if changed and any(map(changed, compiled.plan.classes)):
                 self._discard(self.memory, compiled)
 
+    def drop_fleeting(self, lasts: Lasts) -> None:
+        """Drop structures with classes that do not last, unless somebody is at work."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            memory = self.memory
+            for compiled in [*memory.structures.values()]:
+                if compiled.has_lasting_classes(lasts):
+                    compiled.drop_fleeting(lasts)
+                else:
+                    self._discard(memory, compiled)
+            for key, cache in [*memory.caches.items()]:
+                if cache.is_lasting(lasts):
+                    cache.drop_fleeting(lasts)
+                    continue
+                cache.remove()
+                memory.caches.pop(key, None)
+                for compiled, function in cache.functions.items():
+                    compiled.forget_copy(function)
+        finally:
+            self._lock.release()
+
     def _begin_anew(self, *, keep: bool = False) -> _Memory:
         """Begin a new memory, with or without the structures; return the old one."""
         fresh = _Memory()
@@ -212,7 +234,7 @@ class Engine:
         if hooks.begin is not None:
             hooks.begin()
             hooks.begin = None
-        if is_traced():
+        if is_traced() or not treedef._code:
             return
         if not lock.acquire(blocking=False):
             return

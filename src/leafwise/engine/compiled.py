@@ -16,6 +16,7 @@ from ..core.keypath import KeyPath
 from ..core.registry import Mode, View
 from ..core.treedef import PyTreeDef
 from ..core.walk import Begun, Runner, leaf_paths, reference
+from ..safely import Lasts
 from .asking import Asking, Places, commonest, emit_asking
 from .emit import compile_text, forget_files
 from .flatten import emit_flatten, emit_flatten_up_to
@@ -92,6 +93,16 @@ class Compiled(Runner):
         self.copies = 0
         self._covered.clear()  # other structures, which may be dropped
 
+    def has_lasting_classes(self, lasts: Lasts) -> bool:
+        """Return whether all classes last that the structure is made of."""
+        return all(map(lasts, self.plan.classes_held()))
+
+    def drop_fleeting(self, lasts: Lasts) -> None:
+        """Drop what is known of structures that have classes which do not last."""
+        for other in [*self._covered]:
+            if isinstance(other, Compiled) and not other.has_lasting_classes(lasts):
+                self._covered.pop(other, None)
+
     def flatten_for(self, view: View, treedef: PyTreeDef, leaves: list[Any]) -> Flatten:
         """Return a function that flattens trees of this structure under a view.
 
@@ -163,9 +174,14 @@ class Compiled(Runner):
             if len(self._treedefs) >= _MAX_MODES:
                 self._treedefs.clear()
             names["TREEDEF"] = self._treedefs.setdefault(treedef._mode, treedef)
-        self.copies += len(names) + len(code.co_code)
         # a code object of its own: what the interpreter learns of names holds for one
-        return FunctionType(code.replace(), names)
+        made = FunctionType(code.replace(), names)
+        self.copies += _size_of(made)
+        return made
+
+    def forget_copy(self, function: FunctionType) -> None:
+        """Take note that a view has no copy any more."""
+        self.copies = max(0, self.copies - _size_of(function))
 
     def _template(self, treedef: PyTreeDef) -> list[Any]:
         """Return the code of a treedef without the aux data that varies."""
@@ -223,6 +239,10 @@ class Compiled(Runner):
             self._covered.clear()
         self._covered[runner] = found
         return found
+
+
+def _size_of(function: FunctionType) -> int:
+    return len(function.__globals__) + len(function.__code__.co_code)
 
 
 def _explain_failure(treedef: Any, leaves: list[Any], error: Exception) -> Any:

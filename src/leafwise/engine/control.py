@@ -9,7 +9,7 @@ from typing import Any
 from ..core.registry import on_change
 from ..core.treedef import PyTreeDef
 from ..errors import TreeDefError
-from ..safely import clip, described
+from ..safely import clip, described, on_sweep
 from .cache import engine
 from .emit import Constants, one_line
 from .flatten import emit_flatten, emit_flatten_up_to
@@ -201,3 +201,4 @@ def eager() -> Any:
 
 engine.request(_MODES.get(os.environ.get("LEAFWISE_ENGINE", ""), "on"), lasting=True)
 on_change.append(engine.outdate)
+on_sweep.append(engine.drop_fleeting)

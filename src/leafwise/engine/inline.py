@@ -16,6 +16,7 @@ from types import FunctionType
 from typing import Any, Final
 
 from ..core.registry import View
+from ..safely import Lasts
 from .asking import Asking
 from .compiled import Compiled, Flatten
 
@@ -135,6 +136,18 @@ class InlineCache:
     def remove(self) -> None:
         """Take the way in away from where the operations look for it."""
         self.table.pop(self.cls, None)
+
+    def is_lasting(self, lasts: Lasts) -> bool:
+        """Return whether all classes last that the cache itself is about."""
+        return lasts(self.cls) and self.view.has_lasting_stops(lasts)
+
+    def drop_fleeting(self, lasts: Lasts) -> None:
+        """Leave structures to the walk whose functions have types that do not last."""
+        for compiled, function in self.functions.items():
+            names = [*function.__globals__.values()]
+            if not all(lasts(value) for value in names if isinstance(value, type)):
+                compiled.forget_copy(function)
+                self.drop(compiled)
 
     def install(self) -> None:
         """Put the way in where the operations look for it."""

@@ -35,7 +35,7 @@ from ..equality.exact import is_array_like
 from ..errors import KindError, TraceError
 from ..kinds import Marked
 from ..lazy import is_loading
-from ..safely import Guard, class_name, clip, printed, shown, type_name
+from ..safely import Guard, add_lasting, class_name, clip, printed, shown, type_name
 
 
 __all__ = [
@@ -170,8 +170,8 @@ def sort(value: Any) -> str:
     if lasting:
         if len(settled) > _MAX_TYPES:
             learned.forget()
-        (known if data else plain).add(cls)
-        settled.add(cls)
+        add_lasting(known if data else plain, cls)
+        add_lasting(settled, cls)
     return "data" if data else "plain"
 
 

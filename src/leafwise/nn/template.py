@@ -17,6 +17,7 @@ from ..core.node import AGAIN, VALUE, Check, Child, Collect, GraphReading, Readi
 from ..core.registry import View, current
 from ..core.walk import hooks
 from ..equality import exact
+from ..safely import add_lasting
 from .checks import levels
 from .containers import container_reading_of
 from .graph import (
@@ -99,7 +100,7 @@ class Template:
             if tag in (LEAF, VARIABLE):
                 value = next(values)
                 if tag == LEAF:
-                    self._leaf_types.add(type(value))
+                    add_lasting(self._leaf_types, type(value))
         if self.collect is None and hooks.collector is not None:
             self.collect = hooks.collector(met, lambda: self._describe(flat))
 

@@ -119,5 +119,7 @@ def test_the_page_on_the_architecture_names_files_that_exist():
     page = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
     named = {*re.findall(r"\b[\w/]+/\w+\.(?:py|md)\b", page)} - {"integrations/NAME.py"}
     assert len(named) > 10
+    if not hasattr(lw, "engine"):
+        named = {name for name in named if not name.startswith("engine/")}
     missing = [n for n in named if not any((r / n).exists() for r in (SOURCE, root))]
     assert missing == []

@@ -1,5 +1,6 @@
 """What a command loads: no more than it needs."""
 
+import os
 import subprocess
 import sys
 
@@ -16,7 +17,8 @@ def loaded_by(arguments):
         "print(*{*sys.modules} - before, sep='\\n')\n"
     )
     command = [sys.executable, "-c", code]
-    lines = subprocess.check_output(command, text=True).splitlines()
+    plain = {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE")}
+    lines = subprocess.check_output(command, text=True, env=plain).splitlines()
     return {
         name for name in lines if name.isidentifier() or name.startswith("leafwise.")
     }

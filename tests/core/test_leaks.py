@@ -16,7 +16,7 @@ import pytest
 
 import leafwise as lw
 from leafwise import nn
-from leafwise.core.registry import current, view_of
+from leafwise.core.registry import announced, current, view_of
 from leafwise.safely import add_lasting, is_lasting
 
 
@@ -40,6 +40,12 @@ def base():
     )
     yield
     lw.unregister_pytree_node(Base)
+
+
+@pytest.fixture(autouse=True)
+def frameworks_are_not_told(monkeypatch):
+    """Those that are loaded by other tests keep classes that they are told of."""
+    monkeypatch.setattr(announced, "listeners", [lambda _cls: None])
 
 
 def leaf():

@@ -1,8 +1,10 @@
 """Maps on executors, and waiting for awaitable leaves."""
 
 import asyncio
+import operator
 import threading
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 
 import pytest
 
@@ -43,10 +45,13 @@ def test_threads_keep_the_order():
 
 def test_processes():
     """Functions and leaves are pickled."""
-    with ProcessPoolExecutor(1) as executor:
-        assert lw.parallel(executor).tree_map(double, TREE) == lw.tree_map(double, TREE)
-        with pytest.raises(ValueError, match="three") as caught:
-            lw.parallel(executor).tree_map(fail_on_three, TREE)
+    known = {1: "one", 2: "two"}.__getitem__
+    spawn = get_context("spawn")  # other tests may have loaded what has threads
+    with ProcessPoolExecutor(1, mp_context=spawn) as executor:
+        mapped = lw.parallel(executor).tree_map(operator.neg, TREE)
+        assert mapped == lw.tree_map(operator.neg, TREE)
+        with pytest.raises(KeyError, match="3") as caught:
+            lw.parallel(executor).tree_map(known, TREE)
     assert "at key path ['a'][1][0]" in caught.value.__notes__
 
 

@@ -162,11 +162,16 @@ def test_gather_of_futures():
 
 def test_gather_of_futures_that_fail():
     """The first failure has its path; calls that have not begun are cancelled."""
-    gate = threading.Event()
+    begun, gate = threading.Event(), threading.Event()
+
+    def block():
+        begun.set()
+        gate.wait(5)
 
     async def run(executor):
         first = executor.submit(fail_on_three, 3)
-        blocked = executor.submit(gate.wait, 5)
+        blocked = executor.submit(block)
+        begun.wait(5)  # else it is cancelled, and the next one may have begun
         waiting = executor.submit(double, 1)
         with pytest.raises(ValueError, match="three") as caught:
             await lw.tree_gather({"a": [first, blocked], "b": waiting})

@@ -16,6 +16,8 @@ from ..lazy import later
 
 
 if TYPE_CHECKING:
+    from . import jax_tree as jax_tree
+    from . import jax_tree_util as jax_tree_util
     from .modules import STANDINS as STANDINS
     from .modules import install as install
     from .modules import uninstall as uninstall
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 _HOMES: Final = {"modules": "STANDINS install uninstall"}
 """The modules that are loaded when one of their names is first asked for."""
 
-_ROOMS: Final = ""
+_ROOMS: Final = "jax_tree jax_tree_util"
 """The stand-ins, which are loaded in the same way."""
 
 if not TYPE_CHECKING:

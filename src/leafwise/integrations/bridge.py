@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple
 
 from ..core.node import Rule
 from ..core.registry import announced, lookup
-from ..lazy import is_loading
+from ..lazy import is_loading, real
 from ..safely import Guard, shown
 
 
@@ -235,7 +235,8 @@ class Framework:
 
     def module(self) -> ModuleType | None:
         """Return the framework's module if it is loaded, whole."""
-        return None if is_loading(self.name) else sys.modules.get(self.name)
+        found: ModuleType | None = real(self.name)
+        return found
 
     def take(self, cls: type) -> None:
         """Register a class, if the framework is loaded and does not know it."""

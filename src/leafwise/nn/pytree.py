@@ -25,6 +25,7 @@ from ..core.walk import unlink
 from ..equality.leaves import type_names
 from ..errors import KindError
 from ..kinds import Kind, Marked
+from ..lazy import real
 from ..ops.map import tree_map
 from ..safely import add_note, class_name, nearest, type_name
 from ..show.text import Block, render
@@ -660,7 +661,7 @@ def zeros_like(leaf: Any) -> Any:
     namespace = getattr(leaf, "__array_namespace__", None)
     if namespace is not None:
         return namespace().zeros_like(leaf)
-    torch = sys.modules.get("torch")
+    torch = real("torch")
     if torch is not None and isinstance(leaf, torch.Tensor):
         return torch.zeros_like(leaf)
     return leaf * 0

@@ -154,7 +154,11 @@ def test_every_operation_on_trees_is_there():
 
 @pytest.mark.parametrize("name", lw.tree.__all__)
 def test_short_names(name):
-    """Those of `lw.tree`, each the bound function of the long name."""
+    """Those of `lw.tree`, except where leafwise has a function of that name itself."""
+    if name in NAMES:
+        assert name in {"broadcast_common", "broadcast_prefix"}
+        assert getattr(SPACE, name).__wrapped__ is getattr(lw, name)
+        return
     space = lw.namespace("ops-binding-short")
     assert name in dir(space)
     assert getattr(space, name) is getattr(space, f"tree_{name}")

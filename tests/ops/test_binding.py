@@ -144,7 +144,7 @@ def test_every_operation_on_trees_is_there():
     operations = {name for name in FOUND if name.startswith("tree_")}
     assert operations - {*NAMES} == AS_THEY_ARE
     assert operations <= {*dir(SPACE)}
-    leaves, treedef = SPACE.tree_flatten(TREE)
+    _, treedef = SPACE.tree_flatten(TREE)
     assert SPACE.tree_unflatten is lw.tree_unflatten
     assert SPACE.tree_unflatten(treedef, [3, 4])[0].x == 3
     outer, inner = SPACE.tree_structure(Cell(0)), SPACE.tree_structure([0, 0])

@@ -341,6 +341,16 @@ def _status(framework: Framework) -> Status:
 # ------------------------------------------------------------------------ listening
 
 
+def _learn_what_is_known(_value: Any) -> None:
+    """Let checks ask the frameworks, now that a value comes that one may know.
+
+    They are asked from the first class on that is registered there; where none is to
+    be, this says when.
+    """
+    if any(name in sys.modules for name in FRAMEWORKS):
+        _module_of("libraries")  # which puts itself behind this function
+
+
 def listen() -> None:
     """Take note of all classes that are announced, and wait for the frameworks."""
     with _guard.lock:
@@ -348,6 +358,8 @@ def listen() -> None:
             return
         if not is_enabled():
             announced.listeners.append(_classes.add)
+            checks = importlib.import_module("..nn.checks", __package__)
+            checks.foreign.append(_learn_what_is_known)
             return
         announced.listeners.append(_announce)  # first, so that no class is missed
     for cls in announced.classes():

@@ -376,7 +376,8 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
     """Look for data in static attributes, and for marks that stand inside values.
 
     Objects are looked through once when they are made. What was done to their
-    containers since, this function finds.
+    containers since, this function finds; also what is data by now, because its class
+    was registered, here or in a framework, after it was assigned.
 
     Args:
         obj: An instance of a `Pytree` class.
@@ -402,6 +403,7 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
     The idea is that of `flax.nnx.check_pytree`.
     """
     _require_pytree("check_pytree", obj)
+    learned.forget()
 
     def rule_for(value: Any) -> Rule | None:
         if isinstance(value, Pytree):

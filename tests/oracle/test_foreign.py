@@ -272,7 +272,7 @@ def states_of_libraries(need):
 
 @pytest.mark.parametrize("base", [lw.Pytree, nn.Module])
 def test_states_of_libraries(need, base):
-    """With an array they are refused everywhere, or data if that is said; else static."""
+    """With an array they are refused, or data if that is said; else static."""
     cls = type("Holder", (base,), {})
     for name, (holding, free) in states_of_libraries(need).items():
         holder, items, table = cls(), lw.List(), lw.Dict()

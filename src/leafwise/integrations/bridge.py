@@ -24,7 +24,7 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from ..core.node import Rule
-from ..core.registry import announced, lookup
+from ..core.registry import GLOBAL, announced, layers, lookup
 from ..lazy import is_loading
 from ..safely import Guard, shown
 
@@ -308,7 +308,8 @@ class Status(NamedTuple):
     Attributes:
         loaded: Whether the framework is loaded.
         registered: The classes that were registered in it.
-        refused: The classes that were not, and why.
+        refused: The classes that are nodes everywhere here and were not registered
+            there, and why.
     """
 
     loaded: bool
@@ -328,12 +329,19 @@ def status() -> dict[str, Status]:
         return {name: _status(known) for name, known in FRAMEWORKS.items()}
 
 
+def _unasked() -> list[type]:
+    """Return the classes that were registered here, and nowhere else on purpose."""
+    rules = layers()[GLOBAL].rules
+    return [cls for cls, rule in rules.items() if rule and cls not in _classes]
+
+
 def _status(framework: Framework) -> Status:
     refused = {cls: why for cls, why in framework.done.items() if why}
     loaded = framework.module() is not None
     waiting = [cls for cls in _classes if cls not in framework.done]
     why = "it was made unseen; call enable" if loaded else "the framework is not loaded"
     refused |= dict.fromkeys(waiting, why)
+    refused |= dict.fromkeys(_unasked(), "it was registered without bridge=True")
     registered = (cls for cls, why in framework.done.items() if not why)
     return Status(loaded, tuple(registered), refused)
 

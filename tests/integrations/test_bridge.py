@@ -173,7 +173,7 @@ print(Model in status["jax"].registered)
 
 
 def test_what_nobody_asked_for_is_not_registered(run):
-    """A plain registration is for leafwise alone, and `status` says how to have more."""
+    """A plain registration is for leafwise alone, and `status` says why."""
     lines = run(
         f"""{CLASSES}
 class Plain:

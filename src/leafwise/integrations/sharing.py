@@ -17,28 +17,32 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from operator import index, is_
 from types import FunctionType, MethodType
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from ..core.keypath import KeyPath
+from ..core.keys import DictKey, GetAttrKey
 from ..core.matching import describe
 from ..core.register import StaticRule
 from ..core.registry import current, install
 from ..core.walk import unlink
 from ..errors import StructureError, TraceError
+from ..kinds import Kind
 from ..nn.checks import DataNode, check_level, levels
 from ..nn.graph import (
     FlatGraph,
     GraphDef,
     flatten_graph,
+    kinds_of,
     unflatten_graph,
 )
-from ..nn.instance import keys_of, rule_of
+from ..nn.instance import Shell, keys_of, rule_of
 from ..nn.template import identical_entry
 from ..nn.variables import Variable
 from ..safely import Frozen, class_name, clip, described
+from .prefixes import StateAxes
 
 
 __all__ = [
@@ -48,6 +52,7 @@ __all__ = [
     "ONE_GROUP",
     "RESULT",
     "Call",
+    "Group",
     "Groups",
     "Names",
     "Numbers",
@@ -63,9 +68,12 @@ __all__ = [
     "has_objects",
     "in_lists",
     "named",
+    "numbered",
+    "outermost_of",
     "put_back",
     "run",
     "share",
+    "titled",
     "unbind",
 ]
 
@@ -112,13 +120,15 @@ def named(path: Path, roots: Sequence[Any] = ()) -> str:
 
 
 def _keys(value: Any, parts: Path) -> list[Any]:
-    """Return the keys on the way to a value, as far as they are there."""
-    found = []
+    """Return the keys on the way to a value, as far as they are there, and one more."""
+    found: list[Any] = []
     for part in parts:
         rule = rule_of(type(value))
         children, aux = ((), None) if rule is None else rule.flatten(value)
         known = [*keys_of(rule, aux, len(children))] if rule is not None else []
         if rule is None or part not in known:
+            is_name = isinstance(value, Shell) and isinstance(part, str)
+            found.append(GetAttrKey(part) if is_name else DictKey(part))
             break
         place = known.index(part)
         found.append(rule.keys(aux, len(children))[place])
@@ -279,14 +289,17 @@ class Option:
     Attributes:
         name: Its name.
         leaves: Its values, from left to right.
+        paths: Where in the option they stand.
     """
 
-    __slots__ = ("leaves", "name", "spec")
+    __slots__ = ("leaves", "name", "paths", "spec")
 
     def __init__(self, name: str, spec: Any) -> None:
         self.name = name
         self.spec = spec
-        self.leaves = [leaf for _, leaf in _leaves(name, spec)]
+        pairs = [*_leaves(name, spec)]
+        self.leaves = [leaf for _, leaf in pairs]
+        self.paths = [path for path, _ in pairs]
 
     def places(self, value: Any, start: Path) -> list[Path]:
         """Return for each value of the option the path that it stands for.
@@ -357,42 +370,66 @@ def _misfit(name: str, spec: Any, value: Any) -> StructureError:
     )
 
 
+Group: TypeAlias = "int | tuple[int, StateAxes]"
+"""The number of a list; or that of the first of several, and which values are where."""
+
+
 class Places:
     """Which list each value is put into, by its path.
 
     Args:
         name: The name of the option that says so.
-        paths: The paths that it speaks of.
-        first: The number of the list of the first; the others follow.
+        found: The lists by the paths that it speaks of.
     """
 
     __slots__ = ("_found", "_name")
 
-    def __init__(self, name: str, paths: Iterable[Path], first: int) -> None:
+    def __init__(self, name: str, found: Mapping[Path, Group]) -> None:
         self._name = name
-        self._found = {path: number for number, path in enumerate(paths, first)}
+        self._found = found
 
-    def __call__(self, path: Path) -> int:
+    def __call__(
+        self,
+        path: Path,
+        leaf: Any = None,
+        kind: Kind = Kind.DATA,
+        objects: Container[Path] = (),
+    ) -> int:
         """Return the number of the list that a value is put into.
+
+        Args:
+            path: The path of the value.
+            leaf: The value, or the variable.
+            kind: Its kind.
+            objects: The paths of the objects and variables around it, and of others.
 
         Raises:
             StructureError: The option says nothing of it.
         """
         for end in range(len(path), 0, -1):
-            if path[:end] in self._found:
-                return self._found[path[:end]]
+            group = self._found.get(path[:end])
+            if isinstance(group, tuple):
+                starts = (n for n in range(end, len(path)) if path[:n] in objects)
+                inside = path[next(starts, len(path)) :]
+                place = group[1].place(inside, leaf, kind)
+                if place is None:
+                    break
+                return group[0] + place
+            if group is not None:
+                return group
         raise StructureError(f"{self._name} says nothing of {named(path)}")
 
-    def below(self, path: Path) -> dict[Path, int]:
+    def below(self, path: Path) -> dict[Path, Group]:
         """Return what is said of a place and what is below it, by the path from it."""
         depth = len(path)
         found = {
-            known[depth:]: number
-            for known, number in self._found.items()
+            known[depth:]: group
+            for known, group in self._found.items()
             if known[:depth] == path
         }
-        known_above = any(path[:end] in self._found for end in range(depth))
-        return {(): self(path)} if known_above else found
+        above = (self._found.get(path[:end]) for end in range(depth - 1, 0, -1))
+        group = next((group for group in above if group is not None), None)
+        return found if found or group is None else {(): group}
 
 
 class Groups:
@@ -407,9 +444,18 @@ class Groups:
     Attributes:
         inputs: For each list of values from arguments, what the options say of it.
         outputs: For each list of values from results, what they say of it.
+        is_filtered: Whether an option has filters, so that values have to be known.
     """
 
-    __slots__ = ("_args", "_may_lack", "_out", "inputs", "outputs")
+    __slots__ = (
+        "_args",
+        "_groups",
+        "_may_lack",
+        "_out",
+        "inputs",
+        "is_filtered",
+        "outputs",
+    )
 
     def __init__(
         self,
@@ -422,8 +468,17 @@ class Groups:
         self._args = args
         self._out = out
         self._may_lack = may_lack
-        self.inputs = [*args.leaves, kwargs, None]
-        self.outputs = out.leaves
+        said = [*args.leaves, kwargs, None]
+        every = [*said, *out.leaves]
+        self._groups: list[Group] = []
+        values: list[Any] = []
+        for leaf in every:
+            several = isinstance(leaf, StateAxes)
+            self._groups.append((len(values), leaf) if several else len(values))
+            values += leaf.axes if several else [leaf]
+        self.is_filtered = len(values) != len(every)
+        count = sum(len(x.axes) if isinstance(x, StateAxes) else 1 for x in said)
+        self.inputs, self.outputs = values[:count], values[count:]
 
     def of_call(self, roots: Roots) -> Places:
         """Return which list each value of a call is put into.
@@ -446,12 +501,39 @@ class Groups:
                     f"{self._args.name} has {entries} for {len(args)} argument{plural}"
                 )
         places = [*self._args.places(args, (ARGS,)), (KWARGS,), (HELD,)]
-        return Places(self._args.name, places, 0)
+        return Places(self._args.name, dict(zip(places, self._groups, strict=False)))
 
     def of_result(self, result: Any) -> Places:
         """Return which list each value of a result is put into."""
         places = self._out.places(result, (RESULT,))
-        return Places(self._out.name, places, len(self.inputs))
+        groups = self._groups[len(self._groups) - len(places) :]
+        return Places(self._out.name, dict(zip(places, groups, strict=True)))
+
+    def numbers(
+        self,
+        flat: FlatGraph,
+        paths: Sequence[Path],
+        objects: Container[Path],
+        places: Callable[[Path], Places],
+    ) -> list[int]:
+        """Return the number of the list that each value of a graph is put into.
+
+        Args:
+            flat: The graph.
+            paths: The path of each value.
+            objects: The paths of its objects and variables.
+            places: Says by the path of a value where to look it up.
+
+        Raises:
+            StructureError: The option says nothing of one.
+        """
+        if not self.is_filtered:
+            return [places(path)(path) for path in paths]
+        kinds = kinds_of(flat.code)
+        return [
+            places(path)(path, leaf, kind, objects)
+            for path, leaf, kind in zip(paths, flat.leaves, kinds, strict=True)
+        ]
 
 
 # --------------------------------------------------------------- functions and objects
@@ -468,6 +550,15 @@ def dressed(function: Call) -> Callable[[Call], Call]:
         raise TypeError(f"a transform takes a function, got {described(function)}")
     updated = ("__dict__",) if isinstance(function, FunctionType) else ()
     return functools.wraps(function, updated=updated)
+
+
+def titled(inner: Call, function: Call) -> Call:
+    """Give a function the name of another one, which is shown in jax's logs."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    name = getattr(function, "__name__", None) or type(function).__name__
+    inner.__name__ = inner.__qualname__ = name
+    return inner
 
 
 # ------------------------------------------------------------------ bound functions
@@ -597,12 +688,12 @@ def run(
     roots = args, kwargs, held = unflatten_graph(graphdef._code, fresh)
     before = flatten_graph(roots)
     owners = [*map(unlink, before.first)]
-    group_of_call = groups.of_call(roots)
-    outermost = _outermost(owners)
-    watched = _numbered(before.tracked, outermost if compare else [])
+    of_call = groups.of_call(roots)
+    outermost = outermost_of(owners)
+    watched = numbered(before.tracked, outermost if compare else [])
     result = call(held, *args, **kwargs)
     bare, result = (None, result) if split_result is None else split_result(result)
-    group_of_result = groups.of_result(result)
+    of_result = groups.of_result(result)
     after = _take_again(before.tracked, outermost, result)
     known = {id(obj): number for number, obj in enumerate(before.tracked)}
 
@@ -613,10 +704,12 @@ def run(
     everything = (*roots, result)
     _refuse_captured(after, known, lambda link: named(place_of(link), everything))
     paths = [*map(place_of, after.links)]
-    numbers = [
-        (group_of_result if path[0] == RESULT else group_of_call)(path)
-        for path in paths
-    ]
+    numbers = groups.numbers(
+        after,
+        paths,
+        {place_of(link) for link in after.first},
+        lambda path: of_result if path[0] == RESULT else of_call,
+    )
     count = len(groups.inputs) + len(groups.outputs)
     values = in_lists(after.leaves, numbers, count)
     places = in_lists(paths, numbers, count)
@@ -647,7 +740,7 @@ def in_lists(values: Iterable[T], numbers: Iterable[int], count: int) -> list[li
     return lists
 
 
-def _outermost(paths: list[Path]) -> list[int]:
+def outermost_of(paths: list[Path]) -> list[int]:
     """Return the numbers of the objects that stand in no other object."""
     known = {*paths}
     return [
@@ -662,15 +755,18 @@ def _take_again(tracked: list[Any], roots: list[int], result: Any) -> FlatGraph:
 
     Also those that do not stand in another one any more: they are the caller's.
     """
-    flat = _numbered(tracked, roots, result)
+    flat = numbered(tracked, roots, result)
     reached = {*map(id, flat.tracked)}
     lost = [number for number, obj in enumerate(tracked) if id(obj) not in reached]
     if not lost:
         return flat
-    return _numbered(tracked, [*roots, *lost], result)
+    return numbered(tracked, [*roots, *lost], result)
 
 
-def _numbered(tracked: list[Any], roots: list[int], result: Any = None) -> FlatGraph:
+def numbered(
+    tracked: Sequence[Any], roots: Iterable[int], result: Any = None
+) -> FlatGraph:
+    """Take some objects, by number, and a result apart, together."""
     return flatten_graph(({number: tracked[number] for number in roots}, result))
 
 

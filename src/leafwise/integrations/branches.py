@@ -11,14 +11,16 @@ import functools
 import importlib
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from ..core.keypath import KeyPath
 from ..core.walk import unlink
 from ..errors import StructureError
 from ..nn.graph import FlatGraph, GraphDef, flatten_graph
 from ..safely import described
 from .changes import (
     Difference,
+    keys_at,
     settled,
     structure_difference,
     unwrap,
@@ -83,12 +85,16 @@ def cond(pred: Any, true_fun: Call, false_fun: Call, /, *operands: Any) -> Any:
 
     The idea is that of `flax.nnx.cond`.
     """
-    names = _name_of(true_fun), _name_of(false_fun)
+    _check_callable(true_fun)
+    _check_callable(false_fun)
 
     def choose(jax: Any, true: Call, false: Call, values: list[Any]) -> Any:
         return jax.lax.cond(bare(pred), true, false, values)
 
-    return _branched(choose, (true_fun, false_fun), names, operands)
+    return _branched(choose, (true_fun, false_fun), _TWO, operands)
+
+
+_TWO: Final = ("true_fun", "false_fun")
 
 
 def switch(index: Any, branches: Sequence[Call], /, *operands: Any) -> Any:
@@ -123,7 +129,9 @@ def switch(index: Any, branches: Sequence[Call], /, *operands: Any) -> Any:
     listed = [*branches]
     if not listed:
         raise ValueError("switch needs at least one function")
-    names = [f"branch {n} ({_name_of(one)})" for n, one in enumerate(listed)]
+    for one in listed:
+        _check_callable(one)
+    names = [f"branch {n}" for n in range(len(listed))]
 
     def choose(jax: Any, *functions: Any) -> Any:
         *inner, values = functions
@@ -132,10 +140,9 @@ def switch(index: Any, branches: Sequence[Call], /, *operands: Any) -> Any:
     return _branched(choose, listed, names, operands)
 
 
-def _name_of(function: Call) -> str:
+def _check_callable(function: Call) -> None:
     if not callable(function):
         raise TypeError(f"a branch must be a function, got {described(function)}")
-    return str(titled(lambda: None, function).__name__)
 
 
 # ------------------------------------------------------------------- running a branch
@@ -224,6 +231,8 @@ class _Branches:
         for other, found in zip(others, types[1:], strict=True):
             differs = structure_difference(first.graph, other.graph, self.place)
             differs = differs or self.other_object(first, other)
+            if differs is None and first.outline != other.outline:
+                differs = Difference((RESULT,), "of some structure", "of another")
             if differs is not None:
                 raise StructureError(
                     self.told(differs, first, other)
@@ -242,6 +251,12 @@ class _Branches:
     def told(self, differs: Difference, first: Branch, other: Branch) -> str:
         """Return a difference in words."""
         where = named(differs.path, self.roots)
+        if differs.path[0] == RESULT:
+            codes = (branch.graph.code for branch in (first, other))
+            keys = keys_at((1, *differs.path[1:]), codes)
+            where = (
+                f"{named((RESULT,))}{f' at {KeyPath(keys[1:])}' if keys[1:] else ''}"
+            )
         return (
             f"{where} is {differs.was} after {first.name}, and {differs.now} after "
             f"{other.name}"
@@ -249,13 +264,18 @@ class _Branches:
 
     def other_object(self, first: Branch, other: Branch) -> Difference | None:
         """Return the first object that is the caller's after one branch only."""
-        mine, theirs = dict(first.outline.links), dict(other.outline.links)
-        for number, link in enumerate(first.graph.first):
-            if mine.get(number) != theirs.get(number):
-                texts = [
-                    self.object_text(links.get(number)) for links in (mine, theirs)
-                ]
-                return Difference(self.place(unlink(link)), *texts)
+        mine, theirs = (
+            {
+                link: known.get(number)
+                for number, link in enumerate(map(unlink, branch.graph.first))
+            }
+            for branch in (first, other)
+            for known in [dict(branch.outline.links)]
+        )
+        for path, number in mine.items():
+            if theirs.get(path, number) != number:
+                texts = map(self.object_text, (number, theirs[path]))
+                return Difference(self.place(path), *texts)
         return None
 
     def object_text(self, number: int | None) -> str:
@@ -267,7 +287,11 @@ class _Branches:
     def kept(self) -> list[int | None]:
         """Return for each value the one that it is after all branches."""
         rows = [self.traced[number].kept for number in sorted(self.traced)]
-        return [row[0] if len({*row}) == 1 else None for row in zip(*rows, strict=True)]
+        found = [
+            row[0] if len({*row}) == 1 else None for row in zip(*rows, strict=True)
+        ]
+        # without compilation a function may do otherwise than when it was traced
+        return [None for _ in found] if self.jax.config.jax_disable_jit else found
 
     def outcome(self, kept: list[int | None]) -> Outcome:
         """Return what comes out of any branch, without the values that are kept."""
@@ -304,7 +328,7 @@ def _branched(
         for number, one in enumerate(functions)
     ]
     all_.check([one.eval_shape(all_.values) for one in traced])
-    kept = [None for _ in all_.given] if jax.config.jax_disable_jit else all_.kept()
+    kept = all_.kept()
 
     def only_new(branch: Call) -> Call:
         return lambda values: [

@@ -30,7 +30,7 @@ from ..nn.variables import Variable
 from ..ops.map import tree_leaves
 from ..safely import class_name, clip, shown, type_name
 from .dispatch import bare, homes, standings
-from .sharing import Path, Ran
+from .sharing import Path, Ran, named
 
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "Difference",
     "Opaque",
     "identity_difference",
+    "keys_at",
     "settled",
     "structure_difference",
     "unwrap",
@@ -144,6 +145,9 @@ def structure_difference(
 ) -> Difference | None:
     """Return the first difference of two graphs but for values; None if there is none.
 
+    A graph is a pair, of objects by number, and of a tree. An object is not told of if
+    it has a number in one of the two only: it stands nowhere any more.
+
     Args:
         before: The first.
         after: The second.
@@ -153,17 +157,22 @@ def structure_difference(
         map(same_entry, before.code, after.code)
     ):
         return None
-    mine, theirs = dict(_entries(before.code)), dict(_entries(after.code))
-    for path in [*theirs, *mine]:
-        if (path in mine) != (path in theirs):
-            was, now = (
-                _text(known[path], graph, place) if path in known else "not there"
-                for known, graph in ((mine, before), (theirs, after))
-            )
+    mine, theirs = (
+        {path: entry for path, entry, _ in _entries(graph.code)}
+        for graph in (before, after)
+    )
+    for path in [*mine, *(path for path in theirs if path not in mine)]:
+        was, now = (
+            _text(known[path], graph, place) if path in known else "not there"
+            for known, graph in ((mine, before), (theirs, after))
+        )
+        is_lost = path[:1] == (0,) and len(path) == 2
+        if was != now and not is_lost:
             return Difference(place(path), was, now)
     for path, entry in mine.items():
-        if not same_entry(entry, theirs[path]):
-            return _entry_difference(path, entry, theirs[path], before, after, place)
+        other = None if path in ((), (0,)) else theirs.get(path)
+        if other is not None and not same_entry(entry, other):
+            return _entry_difference(path, entry, other, before, after, place)
     return None
 
 
@@ -203,16 +212,32 @@ def _types(jax: Any, value: Any) -> str:
     return ", ".join(found) or clip(value)
 
 
-def _entries(code: Iterable[Entry]) -> Iterator[tuple[Path, Entry]]:
-    """Yield the entries of a code by their paths."""
-    stack: list[tuple[Path, list[Any]]] = []
+def keys_at(path: Path, codes: Iterable[Iterable[Entry]]) -> tuple[Any, ...]:
+    """Return the keys on the way to a place, from the first code that has it."""
+    found = (
+        keys for code in codes for known, _, keys in _entries(code) if known == path
+    )
+    return next(found, ())
+
+
+def _entries(
+    code: Iterable[Entry],
+) -> Iterator[tuple[Path, Entry, tuple[Any, ...]]]:
+    """Yield the entries of a code with their paths and keys."""
+    stack: list[tuple[Path, tuple[Any, ...], list[tuple[Any, Any]]]] = []
     for entry in code:
         tag, rule, number, aux = entry
-        path: Path = (*stack[-1][0], stack[-1][1].pop()) if stack else ()
-        yield path, entry
+        path: Path = ()
+        keys: tuple[Any, ...] = ()
+        if stack:
+            above, keys_above, rest = stack[-1]
+            part, key = rest.pop()
+            path, keys = (*above, part), (*keys_above, key)
+        yield path, entry, keys
         if tag in (NODE, TREE):
-            stack.append((path, [*keys_of(rule, aux, number)][::-1]))
-        while stack and not stack[-1][1]:
+            pairs = zip(keys_of(rule, aux, number), rule.keys(aux, number), strict=True)
+            stack.append((path, keys, [*pairs][::-1]))
+        while stack and not stack[-1][2]:
             stack.pop()
 
 
@@ -224,7 +249,7 @@ def _text(entry: Entry, graph: FlatGraph, place: Place) -> str:
     if tag == FIXED:
         return shown(aux)
     if tag == REF:
-        return f"the object at {place(unlink(graph.first[number]))}"
+        return f"the object of {named(place(unlink(graph.first[number])))}"
     cls = rule if tag == VARIABLE else rule.class_of(aux)
     return f"of type {class_name(cls, qualified=False)}"
 

@@ -74,15 +74,17 @@ class Plan(Frozen):
             for the n-th of those that are scanned over.
         fixed: The numbers of the outermost objects that go from step to step.
         carry: The position of the argument that does, if any.
+        is_value: Whether this is no argument, but called the value of the loop.
     """
 
-    __slots__ = ("carry", "fixed", "graphdef", "order")
-    __match_args__ = ("graphdef", "order", "fixed", "carry")
+    __slots__ = ("carry", "fixed", "graphdef", "is_value", "order")
+    __match_args__ = ("graphdef", "order", "fixed", "carry", "is_value")
 
     graphdef: GraphDef
     order: tuple[int, ...]
     fixed: tuple[int, ...]
     carry: int | None
+    is_value: bool
 
     def __init__(
         self,
@@ -90,8 +92,14 @@ class Plan(Frozen):
         order: tuple[int, ...],
         fixed: tuple[int, ...],
         carry: int | None,
+        is_value: bool,
     ) -> None:
-        self._set(graphdef, order, fixed, carry)
+        self._set(graphdef, order, fixed, carry, is_value)
+
+    def named(self, path: Path, roots: Roots) -> str:
+        """Return in words where a value stands."""
+        text = named(path, roots)
+        return text.replace("argument 0", "the value", 1) if self.is_value else text
 
 
 install(Plan, StaticRule, bridge=True, where=__name__.partition(".")[0])
@@ -110,7 +118,7 @@ class Carried(NamedTuple):
 
 
 def _carried(plan: Plan, tracked: Sequence[Any], tree: Any) -> Carried:
-    shell = flatten_graph((tree,), keep=OBJECTS)
+    shell = flatten_graph((None, tree), keep=OBJECTS)
     return Carried(numbered(tracked, plan.fixed), shell)
 
 
@@ -140,7 +148,7 @@ def _refuse_other(
         or identity_difference(before.objects, after.objects, in_object)
     )
     if found is not None:
-        where = named(found.path, roots)
+        where = plan.named(found.path, roots)
         raise StructureError(
             f"{where} was {found.was} and is {found.now} after a step: what goes from "
             "step to step must stay the same objects, of the same structure. Write "
@@ -157,9 +165,14 @@ def _other_object(
     for link, mine, theirs in zip(
         before.links, before.leaves, after.leaves, strict=True
     ):
-        if mine is not theirs and any(isinstance(x, OBJECTS) for x in (mine, theirs)):
+        if mine is theirs or not isinstance(mine, OBJECTS):
+            was = "a value"
+        else:
             was = f"the {type_name(mine)} that came in"
-            return Difference(place(unlink(link)), was, f"another {type_name(theirs)}")
+        is_other = mine is not theirs and isinstance(theirs, OBJECTS)
+        now = f"another {type_name(theirs)}" if is_other else "a value"
+        if was != now:
+            return Difference(place(unlink(link)), was, now)
     return None
 
 
@@ -187,17 +200,18 @@ class Step:
     Args:
         jax: The module.
         groups: The lists that values are put into, by their axes.
-        parts: Takes what the function returns apart.
+        parts: Takes what the function returns apart; without it, all of that goes on.
     """
 
-    __slots__ = ("groups", "jax", "parts")
+    __slots__ = ("groups", "is_value", "jax", "parts")
 
     def __init__(
-        self, jax: Any, groups: Groups = ONE_GROUP, parts: Parts = lambda x: (x, None)
+        self, jax: Any, groups: Groups = ONE_GROUP, parts: Parts | None = None
     ) -> None:
         self.jax = jax
         self.groups = groups
-        self.parts = parts
+        self.is_value = parts is None
+        self.parts: Parts = parts or (lambda result: (result, None))
 
     def plan(
         self, roots: Roots, flat: FlatGraph, axes: Sequence[Any], carry: int | None
@@ -224,14 +238,16 @@ class Step:
             place = counts[is_scanned]
             order.append(~place if is_scanned else place)
             counts[is_scanned] += 1
-        return Plan(GraphDef(tuple(flat.code)), tuple(order), fixed, carry)
+        graphdef = GraphDef(tuple(flat.code))
+        return Plan(graphdef, tuple(order), fixed, carry, self.is_value)
 
     def _is_scanned(self, path: Path, places: Places) -> bool:
         """Return whether an object is another one in each step, with all there is."""
-        said: list[Any] = []
-        for group in places.below(path).values():
-            is_one = isinstance(group, int)
-            said += [self.groups.inputs[group]] if is_one else group[1].axes
+        said = [
+            axis
+            for value in self.groups.said_below(places, path).values()
+            for axis in (value.axes if isinstance(value, StateAxes) else [value])
+        ]
         return bool(said) and all(map(_is_axis, said))
 
     def run(
@@ -323,12 +339,12 @@ def _refuse_other_constants(
 ) -> None:
     """Refuse to let something else that is no array go to the next step."""
     for place, n in enumerate(plan.order):
-        pair = (values[n], nexts[n]) if n >= 0 else ()
-        if any(type(x) is Opaque for x in pair) and pair[0] != pair[1]:
-            where = named(unlink(flat.links[place]), roots)
+        was, now = (values[n], nexts[n]) if n >= 0 else (None, None)
+        if Opaque in (type(was), type(now)) and was != now:
+            where = plan.named(unlink(flat.links[place]), roots)
             raise StructureError(
-                f"{where} was {shown(pair[0])} and is {shown(pair[1])} after a step: "
-                "what is no array cannot change in a loop"
+                f"{where} was {shown(was)} and is {shown(now)} after a step: what is "
+                "no array cannot change in a loop"
             )
 
 
@@ -370,7 +386,9 @@ class Round(NamedTuple):
     plan: Plan
     values: list[Any]
 
-    def finish(self, values: Sequence[Any], outcome: Outcome, made: Any) -> Any:
+    def finish(
+        self, values: Sequence[Any], outcome: Outcome, made: Any
+    ) -> tuple[Any, Any]:
         """Fill the caller's objects, and return what the last step let go on.
 
         Args:
@@ -391,7 +409,7 @@ class Round(NamedTuple):
             leaf if isinstance(leaf, OBJECTS) else final[next(ends)]
             for leaf in before.shell.leaves
         )
-        return unflatten_graph(before.shell.code, leaves)[0], rest
+        return unflatten_graph(before.shell.code, leaves)[1], rest
 
     def explain(self, jax: Any, step: Callable[[list[Any]], Any]) -> None:
         """Say which value is of another type after a step, if one is.
@@ -407,9 +425,10 @@ class Round(NamedTuple):
         ]
         found = value_difference(jax, self.values, after, paths)
         if found is not None:
+            where = self.plan.named(found.path, self.roots)
             raise TypeError(
-                f"{named(found.path, self.roots)} was {found.was} and is {found.now} "
-                "after a step: what goes from step to step keeps its shape and type"
+                f"{where} was {found.was} and is {found.now} after a step: what goes "
+                "from step to step keeps its shape and type"
             )
 
 
@@ -476,13 +495,13 @@ def scan(
 
     The idea is that of `flax.nnx.scan`.
     """
-    options = {"length": length, "reverse": reverse, "unroll": unroll}
+    options: dict[str, Any] = {"length": length, "reverse": reverse, "unroll": unroll}
     if _split_transpose:
         options["_split_transpose"] = True
     if function is None:
         return functools.partial(scan, in_axes=in_axes, out_axes=out_axes, **options)
     if isinstance(in_axes, list) or in_axes is Carry:
-        in_axes = (in_axes,) if in_axes is Carry else tuple(in_axes)
+        in_axes = tuple(in_axes) if isinstance(in_axes, list) else (in_axes,)
     ins, outs = Option("in_axes", in_axes), Option("out_axes", out_axes)
     carries = _carry_place(ins), _carry_place(outs)
     _check_options(ins, outs)
@@ -809,7 +828,10 @@ def _asked(call: Call, round: Round, values: list[Any]) -> Any:
     kept = settled(ran, given)
     if ran.start is None or None in kept:
         place = kept.index(None) if None in kept else -1
-        where = f": {ran.name(0, place)}" if place >= 0 else ""
+        where = ""
+        if place >= 0:
+            path = unlink(round.flat.links[place])
+            where = f": {round.plan.named(path, round.roots)}"
         raise ValueError(
             f"the condition of a loop must not change objects{where}; only the body may"
         )

@@ -509,6 +509,13 @@ class Groups:
         groups = self._groups[len(self._groups) - len(places) :]
         return Places(self._out.name, dict(zip(places, groups, strict=True)))
 
+    def said_below(self, places: Places, path: Path) -> dict[Path, Any]:
+        """Return what is said of a place and what is below it, by the path from it."""
+        return {
+            rest: self.inputs[group] if isinstance(group, int) else group[1]
+            for rest, group in places.below(path).items()
+        }
+
     def numbers(
         self,
         flat: FlatGraph,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 from ..core.walk import unlink
@@ -24,7 +24,7 @@ from .sharing import (
     Names,
     Numbers,
     Option,
-    Places,
+    Path,
     Roots,
     Which,
     dressed,
@@ -358,41 +358,73 @@ def mapped_lists(flat: FlatGraph, roots: Roots, groups: Groups) -> list[int]:
     """
     places = groups.of_call(roots)
     paths = [*map(unlink, flat.links)]
-    _refuse_mixed(flat, roots, groups, places)
     objects = {*map(unlink, flat.first)}
-    return groups.numbers(flat, paths, objects, lambda _: places)
-
-
-def _refuse_mixed(
-    flat: FlatGraph, roots: Roots, groups: Groups, places: Places
-) -> None:
-    """Refuse an object that stands in two places with different axes."""
+    order = groups.numbers(flat, paths, objects, lambda _: places)
     for number, link, _ in flat.again:
-        paths = unlink(flat.first[number]), unlink(link)
-        found = [
-            {
-                rest: groups.inputs[group] if isinstance(group, int) else group[1]
-                for rest, group in places.below(path).items()
-            }
-            for path in paths
+        first, again = unlink(flat.first[number]), unlink(link)
+        one, other = (groups.said_below(places, path) for path in (first, again))
+        if not other or one == other:
+            continue
+        kinds = kinds_of(flat.code)
+        for rest, n in _values_below(flat, paths, number):
+            there = places((*again, *rest), flat.leaves[n], kinds[n], {again, *objects})
+            axes = groups.inputs[order[n]], groups.inputs[there]
+            if axes[0] != axes[1]:
+                texts = zip((first, again), (one, other), axes, strict=True)
+                place, there_too = (
+                    f"{named(path, roots)} ({_said(said, axis)})"
+                    for path, said, axis in texts
+                )
+                raise ValueError(
+                    f"the {type_name(flat.tracked[number])} at {place} is the one at "
+                    f"{there_too}, and can only be mapped in one way"
+                    + _where_they_differ(one, other, (*first, *rest), roots)
+                )
+    return order
+
+
+def _where_they_differ(
+    one: dict[Path, Any], other: dict[Path, Any], path: Path, roots: Roots
+) -> str:
+    """Return that in words, unless it is all of an object."""
+    wholes = [said.get((), Carry) for said in (one, other) if () in said]
+    is_plain = len(wholes) == 2 and not any(isinstance(x, StateAxes) for x in wholes)
+    return "" if is_plain else f"; they differ at {named(path, roots)}"
+
+
+def _values_below(
+    flat: FlatGraph, paths: list[Path], number: int
+) -> Iterator[tuple[Path, int]]:
+    """Yield the values in an object, by their paths from it, and by number."""
+    again = [(unlink(link), other) for other, link, _ in flat.again]
+    done: set[int] = set()
+    stack: list[tuple[Path, int]] = [((), number)]
+    while stack:
+        start, number = stack.pop()
+        if number in done:
+            continue
+        done.add(number)
+        first = unlink(flat.first[number])
+        depth = len(first)
+        for n, path in enumerate(paths):
+            if path[:depth] == first:
+                yield (*start, *path[depth:]), n
+        stack += [
+            ((*start, *path[depth:]), other)
+            for path, other in again
+            if path[:depth] == first
         ]
-        if found[1] and found[0] != found[1]:
-            first, again = (
-                f"{named(path, roots)} ({_said(axes)})"
-                for path, axes in zip(paths, found, strict=True)
-            )
-            raise ValueError(
-                f"the {type_name(flat.tracked[number])} at {first} is the one at "
-                f"{again}, and can only be mapped in one way"
-            )
 
 
-def _said(axes: dict[Any, Any]) -> str:
+def _said(axes: dict[Any, Any], axis: Any) -> str:
     if () not in axes:
-        return "axes of its own"
-    if isinstance(axes[()], StateAxes):
-        return shown(axes[()])
-    return "Carry" if axes[()] is Carry else f"axis {axes[()]}"
+        return f"axes of its own, {_axis_text(axis)}"
+    said = axes[()]
+    return shown(said) if isinstance(said, StateAxes) else _axis_text(said)
+
+
+def _axis_text(axis: Any) -> str:
+    return "Carry" if axis is Carry else f"axis {axis}"
 
 
 def check_axes(
@@ -415,7 +447,8 @@ def check_axes(
         if axis is None or axis is Carry:
             continue
         raw = leaf.get_raw_value() if isinstance(leaf, Variable) else leaf
-        for shape in (getattr(value, "shape", ()) for value in tree_leaves(raw)):
+        shapes: list[Any] = [getattr(value, "shape", ()) for value in tree_leaves(raw)]
+        for shape in shapes:
             where = named(unlink(link), roots)
             if not -len(shape) <= axis < len(shape):
                 raise ValueError(

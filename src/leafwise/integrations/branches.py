@@ -28,18 +28,20 @@ from .changes import (
     wrap,
 )
 from .dispatch import Dispatch, Outcome, bare, boxed, stores_of, write_back
-from .sharing import (
+from .options import (
     ONE_GROUP,
     RESULT,
     Call,
     Numbers,
-    Outline,
     Path,
-    Ran,
     Roots,
     Which,
-    dressed,
     named,
+)
+from .sharing import (
+    Outline,
+    Ran,
+    dressed,
     run,
     titled,
     unbind,
@@ -397,12 +399,8 @@ def remat(
     static = Which("static", function, static_argnums, None)
     donated = Which("donate", function, None, None)
     plan = Dispatch(jax, function, static, donated, ONE_GROUP, keep=True)
-
-    def inside(*inputs: Any) -> Any:
-        return plan.run(*inputs)
-
     transformed = jax.checkpoint(
-        titled(inside, function), prevent_cse=prevent_cse, policy=policy
+        plan.inside(function), prevent_cse=prevent_cse, policy=policy
     )
 
     @shape

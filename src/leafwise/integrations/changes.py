@@ -30,7 +30,10 @@ from ..nn.variables import Variable
 from ..ops.map import tree_leaves
 from ..safely import class_name, clip, shown, type_name
 from .dispatch import bare, homes, standings
-from .sharing import Path, Ran, named
+from .options import Path, named
+from .sharing import (
+    Ran,
+)
 
 
 __all__ = [

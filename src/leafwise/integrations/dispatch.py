@@ -31,19 +31,14 @@ from ..nn.spec import picker
 from ..nn.template import Templates
 from ..nn.variables import Variable, make_variable
 from ..safely import clip
+from .options import ARGS, KWARGS, Call, Groups, Roots, Which, named
 from .sharing import (
-    ARGS,
-    KWARGS,
-    Call,
-    Groups,
     Ran,
-    Roots,
-    Which,
     check_levels,
     has_objects,
     in_lists,
-    named,
     run,
+    titled,
     unbind,
 )
 
@@ -295,6 +290,14 @@ class Dispatch:
         if any(leaf is not None for leaf in outputs):
             found["out_shardings"] = (None, outputs)
         return found
+
+    def inside(self, function: Call) -> Call:
+        """Return `run` under the name of a function, which jax shows in its logs."""
+
+        def inside(*inputs: Any) -> Any:
+            return self.run(*inputs)
+
+        return titled(inside, function)
 
     # -------------------------------------------------------------------- before
 

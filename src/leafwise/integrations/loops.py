@@ -32,8 +32,7 @@ from .changes import (
     wrap,
 )
 from .dispatch import Outcome, bare, boxed, homes, standings, stores_of, write_back
-from .prefixes import Carry, StateAxes
-from .sharing import (
+from .options import (
     ARGS,
     ONE_GROUP,
     Call,
@@ -41,11 +40,14 @@ from .sharing import (
     Option,
     Path,
     Places,
-    Ran,
     Roots,
+    named,
+)
+from .prefixes import Carry, StateAxes
+from .sharing import (
+    Ran,
     dressed,
     in_lists,
-    named,
     numbered,
     outermost_of,
     run,

@@ -17,8 +17,7 @@ from ..nn.variables import Param, Variable
 from ..ops.map import tree_leaves
 from ..safely import described, shown, type_name
 from .dispatch import Dispatch
-from .prefixes import Carry, DiffState, StateAxes
-from .sharing import (
+from .options import (
     Call,
     Groups,
     Names,
@@ -27,12 +26,14 @@ from .sharing import (
     Path,
     Roots,
     Which,
+    named,
+)
+from .prefixes import Carry, DiffState, StateAxes
+from .sharing import (
     dressed,
     in_lists,
-    named,
     put_back,
     run,
-    titled,
     unbind,
 )
 
@@ -125,11 +126,7 @@ def jit(
     jax = importlib.import_module("jax")
     keep = _HARMLESS.issuperset(options)
     plan = Dispatch(jax, function, static, donated, groups, keep=keep)
-
-    def inside(*inputs: Any) -> Any:
-        return plan.run(*inputs)
-
-    transformed = jax.jit(titled(inside, function), **plan.options(), **options)
+    transformed = jax.jit(plan.inside(function), **plan.options(), **options)
 
     @shape
     def compiled(*args: Any, **kwargs: Any) -> Any:

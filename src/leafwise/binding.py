@@ -124,7 +124,12 @@ class Namespace:
         return f"<leafwise namespace {self.name!r}>"
 
 
-def namespace(name: str, *, dict_order: DictOrder | None = None) -> Namespace:
+def namespace(
+    name: str,
+    *,
+    dict_order: DictOrder | None = None,
+    leaves: tuple[type, ...] | None = None,
+) -> Namespace:
     """Declare a namespace and return all functions bound to it.
 
     Classes registered in a namespace are nodes there only; classes registered
@@ -135,6 +140,8 @@ def namespace(name: str, *, dict_order: DictOrder | None = None) -> Namespace:
         name: The name of the namespace.
         dict_order: `"insertion"` walks dicts in insertion order and makes that
             order part of the structure; `"sorted"` is the rule everywhere else.
+        leaves: Classes whose instances are leaves there, also if they are built-in
+            nodes such as `deque`, or registered; those of subclasses, too.
 
     Returns:
         An object with the functions of leafwise as attributes.
@@ -153,8 +160,10 @@ def namespace(name: str, *, dict_order: DictOrder | None = None) -> Namespace:
         >>> lw.namespace("as-written", dict_order="insertion").tree_leaves(
         ...     {"b": 1, "a": 2})
         [1, 2]
+        >>> lw.namespace("whole-tuples", leaves=(tuple,)).tree_leaves([(1, 2), 3])
+        [(1, 2), 3]
 
     The idea is that of `optree.pytree.reexport`.
     """
-    declare_namespace(name, dict_order)
+    declare_namespace(name, dict_order, leaves)
     return Namespace(name)

@@ -335,3 +335,38 @@ def test_namespaces_that_cannot_be_declared(args, options, message):
     with pytest.raises(lw.RegistryError) as caught:
         lw.namespace(*args, **options)
     assert str(caught.value) == message
+
+
+def test_a_namespace_can_have_leaves_of_its_own():
+    """Built-in nodes and registered classes, in both None modes, with predicates."""
+    from collections import deque
+
+    class Box:
+        def __init__(self, x):
+            self.x = x
+
+    class More(Box):
+        pass
+
+    for cls in (Box, More):
+        lw.register_pytree_node(
+            cls, lambda box: ((box.x,), None), lambda aux, kids: Box(*kids)
+        )
+    ns = lw.namespace("leaves of its own", leaves=(deque, More))
+    items, box, more = deque([1]), Box(2), More(3)
+    for options in ({}, {"none_is_leaf": True}, {"is_leaf": lambda x: False}):
+        for _ in range(6):  # the engine takes over
+            assert ns.tree_leaves([items, box, more], **options) == [items, 2, more]
+    assert lw.tree_leaves([items, box, more]) == [1, 2, 3]
+    treedef = ns.tree_structure([items, more])
+    assert treedef == lw.tree_structure([0, 0])
+    assert treedef.flatten_up_to([1, items]) == [1, items]
+    assert lw.namespace("leaves of its own").tree_leaves(items) == [items]
+    ns.register_pytree_node(
+        type("Late", (), {"x": 1}), lambda late: ((late.x,), None), lambda a, b: b
+    )
+    assert ns.tree_leaves([items]) == [items]
+    with pytest.raises(lw.RegistryError, match=r"it cannot become \(\)"):
+        lw.namespace("leaves of its own", leaves=())
+    with pytest.raises(lw.RegistryError, match="a tuple of classes"):
+        lw.namespace("another with leaves", leaves=deque)

@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple
 
 from ..core.node import Rule
 from ..core.registry import GLOBAL, announced, layers, lookup
-from ..lazy import is_loading
+from ..lazy import is_loading, real
 from ..safely import Guard, shown
 
 
@@ -235,7 +235,8 @@ class Framework:
 
     def module(self) -> ModuleType | None:
         """Return the framework's module if it is loaded, whole."""
-        return None if is_loading(self.name) else sys.modules.get(self.name)
+        found: ModuleType | None = real(self.name)
+        return found
 
     def take(self, cls: type) -> None:
         """Register a class, if the framework is loaded and does not know it."""
@@ -355,7 +356,7 @@ def _learn_what_is_known(_value: Any) -> None:
     They are asked from the first class on that is registered there; where none is to
     be, this says when.
     """
-    if any(name in sys.modules for name in FRAMEWORKS):
+    if any(real(name) is not None for name in FRAMEWORKS):
         _module_of("libraries")  # which puts itself behind this function
 
 

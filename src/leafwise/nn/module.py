@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import operator
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Self, TypeAlias, get_origin
 
@@ -18,6 +17,7 @@ from ..core.walk import unlink
 from ..equality.leaves import type_names
 from ..errors import StructureError, TreeDefError
 from ..kinds import Kind, Marked
+from ..lazy import real
 from ..ops.map import tree_map
 from ..safely import class_name, shown, type_name
 from .functional import clone, state, update
@@ -536,7 +536,7 @@ def zeros_like(leaf: Any) -> Any:
     namespace = getattr(leaf, "__array_namespace__", None)
     if namespace is not None:
         return namespace().zeros_like(leaf)
-    torch = sys.modules.get("torch")
+    torch = real("torch")
     if torch is not None and isinstance(leaf, torch.Tensor):
         return torch.zeros_like(leaf)
     return leaf * 0

@@ -399,3 +399,136 @@ def test_help_sees_methods():
     assert "replace" in dir(nn.Module)
     assert nn.Module.is_training.__doc__.startswith("Return whether")
     assert not hasattr(lw.Pytree, "train")
+
+
+# --------------------------------------------------- what an attribute becomes
+
+
+class Lazy(nn.Module):
+    """A module whose parts are numbers and None until it is called."""
+
+    def __init__(self):
+        self.layer, self.weight, self.label = None, 0, "none"
+
+
+def test_what_held_a_number_becomes_what_the_value_is():
+    """A module, an array, a variable: with its kind, and in the order it came."""
+    model = Lazy()
+    assert lw.tree_leaves(model) == []
+    model.weight = np.ones(2)
+    model.layer = Layer(1)
+    model.label = nn.Param(0.5)
+    assert {name: kind.name for name, kind in model.name_to_kind.items()} == {
+        "layer": "MODULE",
+        "weight": "DATA",
+        "label": "PARAMETER",
+    }
+    assert len(lw.tree_leaves(model)) == 3
+    model.layer = 3
+    assert model.name_to_kind["layer"] is nn.Kind.MODULE
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [
+        lambda model: model,
+        copy.copy,
+        copy.deepcopy,
+        nn.clone,
+        lambda model: pickle.loads(pickle.dumps(model)),
+        lambda model: lw.tree_map(lambda x: x, model),
+        lambda model: nn.merge(*nn.split(model)),
+        lambda model: nn.merge(*pickle.loads(pickle.dumps(nn.split(model)))),
+        lambda model: lw.tree_unflatten(
+            pickle.loads(pickle.dumps(lw.tree_structure(model))), []
+        ),
+    ],
+)
+def test_what_was_said_to_be_static_stays_so(copied):
+    """By a mark, at first or later, also in copies; what was not said changes."""
+    model = Marked()
+    model.late = lw.static(model.late)
+    made = copied(model)
+    for name in ("said", "late"):
+        with pytest.raises(lw.KindError, match=f"Cannot assign data to Marked.{name}"):
+            setattr(made, name, np.ones(1))
+        with pytest.raises(lw.KindError):
+            nn.set_attributes(made, **{name: np.ones(1)})
+    made.open = np.ones(1)
+    assert made.name_to_kind["open"] is nn.Kind.DATA
+    made.said = lw.data(np.ones(1))
+    made.said = 3
+    assert made.name_to_kind["said"] is nn.Kind.DATA
+    del made.late
+    made.late = 3
+    made.late = np.ones(1)
+
+
+class Marked(nn.Module):
+    def __init__(self):
+        self.said, self.late, self.open = lw.static(3), 4, 5
+
+
+def test_structures_do_not_ask_how_it_was_said():
+    """Two modules with the same static values have the same structure."""
+    one, other = Lazy(), Lazy()
+    one.weight = lw.static(0)
+    assert lw.tree_structure(one) == lw.tree_structure(other)
+    assert hash(lw.tree_structure(one)) == hash(lw.tree_structure(other))
+
+
+def test_what_is_declared_stays_so():
+    """By an annotation, or a field."""
+
+    class Annotated(nn.Module):
+        size: nn.Static[int]
+
+        def __init__(self):
+            self.size = 3
+
+    @lw.dataclass
+    class Field(nn.Module):
+        size: int = lw.static(default=3)
+
+    for model in (Annotated(), Field()):
+        with pytest.raises(lw.KindError, match="static, declared so"):
+            model.size = np.ones(1)
+        assert model.size == 3
+
+
+def test_containers_and_pytrees_are_strict():
+    """A list with data in it is refused; a plain `Pytree` keeps what is static."""
+    model = Lazy()
+    with pytest.raises(lw.KindError, match=r"Found data in Lazy\.layer, a list that"):
+        model.layer = [Layer(1)]
+    assert model.layer is None
+    pytree = type("Plain", (lw.Pytree,), {})()
+    pytree.weight = 0
+    with pytest.raises(lw.KindError, match="Cannot assign data"):
+        pytree.weight = np.ones(1)
+
+
+def test_what_becomes_data_in_many_attributes():
+    """Also where an object has a layout of its own."""
+    model = nn.Module()
+    for i in range(300):
+        setattr(model, f"a{i}", lw.static(i) if i % 2 else i)
+    model.a0 = np.ones(1)
+    with pytest.raises(lw.KindError):
+        model.a1 = np.ones(1)
+    again = lw.tree_map(lambda x: x, model)
+    again.a2 = np.ones(1)
+    with pytest.raises(lw.KindError):
+        again.a3 = np.ones(1)
+    assert len(lw.tree_leaves(again)) == 2
+
+
+def test_edits_that_fail_take_it_back():
+    """`nn.update` writes all or nothing, kinds included."""
+    model = Lazy()
+    with pytest.raises((lw.StructureError, lw.KindError)):
+        nn.update(model, {"weight": np.ones(1), "layer": [Layer(1)]})
+    assert model.name_to_kind["weight"] is nn.Kind.STATIC
+    nn.update(model, {"weight": np.ones(1)})
+    assert model.name_to_kind["weight"] is nn.Kind.DATA
+    assert model.replace(label=np.ones(1)).name_to_kind["label"] is nn.Kind.DATA

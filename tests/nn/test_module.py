@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import functools
 import pickle
 from abc import ABC, abstractmethod
 from typing import Protocol
@@ -532,3 +533,79 @@ def test_edits_that_fail_take_it_back():
     nn.update(model, {"weight": np.ones(1)})
     assert model.name_to_kind["weight"] is nn.Kind.DATA
     assert model.replace(label=np.ones(1)).name_to_kind["label"] is nn.Kind.DATA
+
+
+# ----------------------------------------------------------------- pure functions
+
+
+class Counter(nn.Module):
+    def __init__(self):
+        self.register_state("count", 0)
+        self.log = []
+
+    def step(self, by=1):
+        self.count += by
+        self.log.append(by)
+        return self
+
+    def __call__(self, by):
+        return self.step(by).count, self
+
+
+def test_pure_methods_functions_and_modules():
+    """The caller's objects are as they were, whatever is called."""
+    counter = Counter()
+
+    def stepped(models, by, *, other):
+        models["a"].step(by)
+        other.step(by)
+        return models["a"], other
+
+    made = nn.pure(counter.step)(by=3)
+    assert (made.count, made.log) == (3, [3])
+    count, made = nn.pure(counter)(4)
+    assert (count, made.count) == (4, 4)
+    one, other = nn.pure(stepped)({"a": counter}, 5, other=counter)
+    assert one is other  # as it was one among the arguments
+    assert one.count == 10
+    made = nn.pure(functools.partial(Counter.step, counter, by=6))()
+    assert made.count == 6
+    made = nn.pure(functools.partial(counter.step, by=7))()
+    assert made.count == 7
+    assert (counter.count, counter.log) == (0, [])
+
+
+def test_pure_functions_of_other_things():
+    """Containers and arrays of NumPy are copied; what is named is passed as it is."""
+    array, items, opaque = np.zeros(2), [1], object()
+
+    def change(array, items, opaque):
+        array += 1
+        items.append(2)
+        return array, items, opaque
+
+    made = nn.pure(change)(array, items, opaque)
+    assert (made[0].tolist(), made[1], made[2]) == ([1.0, 1.0], [1, 2], opaque)
+    assert (array.tolist(), items) == ([0.0, 0.0], [1])
+    assert nn.pure(change, static_argnums=1)(array, items, 3)[1] is items
+    assert nn.pure(change, static_argnums=(-2, 7))(array, items, 3)[1] is items
+    assert items == [1, 2, 2]
+    assert array.tolist() == [0.0, 0.0]
+
+
+def test_pure_functions_look_as_they_did():
+    """Names, docstrings and errors; what cannot be called is refused at once."""
+
+    @nn.pure
+    def failing(module):
+        """Fail."""
+        module.step()
+        raise RuntimeError("failed")
+
+    counter = Counter()
+    with pytest.raises(RuntimeError, match="failed"):
+        failing(counter)
+    assert counter.count == 0
+    assert (failing.__name__, failing.__doc__) == ("failing", "Fail.")
+    with pytest.raises(TypeError, match="pure takes something to call, got int"):
+        nn.pure(3)

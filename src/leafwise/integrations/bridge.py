@@ -356,7 +356,7 @@ def _learn_what_is_known(_value: Any) -> None:
     They are asked from the first class on that is registered there; where none is to
     be, this says when.
     """
-    if any(name in sys.modules for name in FRAMEWORKS):
+    if any(real(name) is not None for name in FRAMEWORKS):
         _module_of("libraries")  # which puts itself behind this function
 
 

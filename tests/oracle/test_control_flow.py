@@ -1051,6 +1051,78 @@ def test_without_compilation(jax):
         assert one.count.value.tolist() == [2.0, 2.0, 2.0]
 
 
+def test_objects_that_are_no_trees(jax):
+    """Those with `pytree=False`, and lists in them."""
+
+    class Loose(lw.Pytree, pytree=False):
+        def __init__(self):
+            self.items = [as_array(1.0), as_array(2.0)]
+            self.b = as_array(3.0)
+
+    def double(loose):
+        loose.items = [x * 2 for x in loose.items]
+        loose.b = loose.b + 1
+        return loose
+
+    loose = Loose()
+    assert nn.fori_loop(0, 3, lambda i, one: double(one), loose) is loose
+    assert [float(x) for x in (*loose.items, loose.b)] == [8.0, 16.0, 6.0]
+    assert nn.cond(False, lambda one: one, double, loose) is loose
+    assert [float(x) for x in (*loose.items, loose.b)] == [16.0, 32.0, 7.0]
+    again, _ = nn.scan(lambda one, x: (double(one), x))(loose, as_array([1.0]))
+    assert again is loose
+    assert [float(x) for x in (*loose.items, loose.b)] == [32.0, 64.0, 8.0]
+
+
+def test_no_tracer_is_left_behind(jax):
+    """jax's own search finds none."""
+    one, xs = layer(nn, 3), as_array([1.0, 2.0, 3.0])
+
+    def body(value):
+        value[0](1.0)
+        return value[0], value[1] + 1
+
+    with jax.checking_leaks():
+        nn.scan(lambda one, x: (one, one(x)))(one, xs)
+        nn.scan(lambda x, one: (x, one(x)))(1.0, one)
+        nn.cond(True, lambda one: one(1.0), lambda one: one.w[...], one)
+        nn.switch(0, [lambda one: one(1.0), lambda one: one.w[...]], one)
+        nn.while_loop(lambda value: value[1] < 3, body, (one, 0))
+        nn.fori_loop(0, 3, lambda i, value: body(value), (one, 0))
+        nn.remat(lambda one: one(1.0))(one)
+        nn.jit(lambda one: nn.while_loop(lambda v: v[1] < 3, body, (one, 0)))(one)
+        assert nn.vmap(lambda one: one(1.0))(one).shape == (3,)
+    assert isinstance(one.count.value, jax.Array)
+
+
+def test_loops_in_loops(jax):
+    """And in `vmap` and `grad`."""
+    one = layer(nn, 3)
+
+    @nn.scan
+    def outer(one, x):
+        return nn.scan(lambda one, y: (one, one(y)))(one, x)
+
+    again, ys = outer(one, as_array(np.ones((2, 4))))
+    assert again is one
+    assert ys.shape == (2, 4, 3)
+    assert one.count.value.tolist() == [8.0, 8.0, 8.0]
+
+    def power(one, x):
+        return nn.fori_loop(0, 3, lambda i, v: v * one.w[...].sum() * x, 1.0)
+
+    slopes = nn.vmap(nn.grad(power, argnums=1), in_axes=(None, 0))(
+        one, as_array([1, 2])
+    )
+    assert slopes.tolist() == [24.0, 96.0]
+    choose = nn.vmap(
+        lambda p, one: nn.cond(p, lambda m: m.w[...], lambda m: m.w[...] * 2, one),
+        in_axes=(0, None),
+    )
+    found = choose(jax.numpy.asarray([True, False]), one)
+    np.testing.assert_allclose(found[0] * 2, found[1])
+
+
 def test_axes_one_by_one(jax):
     """`prefix` makes an object of axes, of filters or of a function."""
     one = layer(nn, 3)

@@ -20,7 +20,6 @@ from ..nn.graph import FlatGraph, GraphDef, flatten_graph
 from ..safely import described
 from .changes import (
     Difference,
-    keys_at,
     settled,
     structure_difference,
     unwrap,
@@ -42,6 +41,7 @@ from .sharing import (
     Outline,
     Ran,
     dressed,
+    keys_at,
     run,
     titled,
     unbind,

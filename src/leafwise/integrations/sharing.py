@@ -10,21 +10,31 @@ like others. Knows no framework.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import is_
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple, TypeVar
 
+from ..core.keypath import KeyPath
 from ..core.register import StaticRule
 from ..core.registry import install
 from ..core.walk import unlink
 from ..errors import TraceError
 from ..nn.checks import DataNode, check_level, levels
-from ..nn.graph import FlatGraph, GraphDef, flatten_graph, unflatten_graph
+from ..nn.graph import (
+    NODE,
+    TREE,
+    Entry,
+    FlatGraph,
+    GraphDef,
+    flatten_graph,
+    unflatten_graph,
+)
+from ..nn.instance import keys_of
 from ..nn.template import identical_entry
 from ..nn.variables import Variable
 from ..safely import Frozen, class_name, described
-from .options import ONE_GROUP, RESULT, Call, Groups, Path, named
+from .options import ARGS, KWARGS, ONE_GROUP, RESULT, Call, Groups, Path, named
 
 
 __all__ = [
@@ -32,8 +42,10 @@ __all__ = [
     "Ran",
     "check_levels",
     "dressed",
+    "entries_of",
     "has_objects",
     "in_lists",
+    "keys_at",
     "numbered",
     "outermost_of",
     "put_back",
@@ -219,11 +231,74 @@ def run(
     outline = Outline(GraphDef(tuple(after.code)), links, tuple(numbers))
     start = _start_of_result(watched, after) if compare else None
 
-    def name(number: int, position: int) -> str:
-        return named(in_lists(paths, numbers, count)[number][position], everything)
-
     values = in_lists(after.leaves, numbers, count)
+    name = _teller(owners, before, after, in_lists(after.links, numbers, count))
     return Ran(bare, outline, values, name, before, after, start)
+
+
+# -------------------------------------------------------------------- keys in a graph
+
+
+def keys_at(path: Path, codes: Iterable[Iterable[Entry]]) -> tuple[Any, ...]:
+    """Return the keys on the way to a place, from the first code that has it."""
+    found = (
+        keys for code in codes for known, _, keys in entries_of(code) if known == path
+    )
+    return next(found, ())
+
+
+def entries_of(
+    code: Iterable[Entry],
+) -> Iterator[tuple[Path, Entry, tuple[Any, ...]]]:
+    """Yield the entries of a code with their paths and keys."""
+    stack: list[tuple[Path, tuple[Any, ...], list[tuple[Any, Any]]]] = []
+    for entry in code:
+        tag, rule, number, aux = entry
+        path: Path = ()
+        keys: tuple[Any, ...] = ()
+        if stack:
+            above, keys_above, rest = stack[-1]
+            part, key = rest.pop()
+            path, keys = (*above, part), (*keys_above, key)
+        yield path, entry, keys
+        if tag in (NODE, TREE):
+            pairs = zip(keys_of(rule, aux, number), rule.keys(aux, number), strict=True)
+            stack.append((path, keys, [*pairs][::-1]))
+        while stack and not stack[-1][2]:
+            stack.pop()
+
+
+def _teller(
+    owners: list[Path], before: FlatGraph, after: FlatGraph, links: list[list[Any]]
+) -> Callable[[int, int], str]:
+    """Return what says in words where a value stands; it holds no values.
+
+    Args:
+        owners: The paths of the objects that went in, by number.
+        before: What went in.
+        after: What came out.
+        links: Where the values that came out stand, in lists.
+    """
+    code_before, code_after = before.code, after.code
+
+    def name(number: int, position: int) -> str:
+        path = unlink(links[number][position])
+        keys = keys_at(path, [code_after])
+        if path[0] == 1:
+            return _with_keys(named((RESULT,)), keys[1:])
+        owner = owners[path[1]]
+        depth = 2 if owner[0] in (ARGS, KWARGS) else 1
+        above = keys_at(owner, [code_before])[depth:]
+        return _with_keys(named(owner[:depth]), above + keys[2:])
+
+    return name
+
+
+def _with_keys(where: str, keys: tuple[Any, ...]) -> str:
+    return f"{where} at {KeyPath(keys)}" if keys else where
+
+
+# ------------------------------------------------------------------- what came out
 
 
 def _links(known: dict[int, int], tracked: list[Any]) -> tuple[tuple[int, int], ...]:

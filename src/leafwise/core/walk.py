@@ -205,6 +205,8 @@ def pack(steps: Iterable[Step]) -> tuple[Entry, ...]:
 
 ROOT = KeyPath()
 Slot: TypeAlias = "tuple[Any, ...]"
+Links: TypeAlias = list[tuple[int, Any]]
+"""The place of the node above, and the key; no chain, which WebAssembly cannot drop."""
 
 
 def leaf_paths(code: Code, count: int) -> list[KeyPath]:
@@ -221,7 +223,7 @@ def leaf_paths(code: Code, count: int) -> list[KeyPath]:
     for run, rule, arity, aux in reversed(code):
         path = stack.pop()
         known = known_aux.get(id(aux)) if rule is DICT else None
-        keys = (known and (known[2] or find_keys(known))) or rule.keys(aux, arity)
+        keys = find_keys(known) if known else rule.keys(aux, arity)
         left = run - arity
         if left < 0:
             if len(path) > _LONG:
@@ -240,20 +242,32 @@ def leaf_paths(code: Code, count: int) -> list[KeyPath]:
 def _long_leaf_paths(code: Code) -> list[KeyPath]:
     """Return the key path of each leaf, with nothing built for the nodes between."""
     paths: list[KeyPath] = []
-    stack: list[Slot] = [()]
-    parent: Slot | None = None
+    links: Links = []
+    stack = [-1]
+    parent = -1
     prefix: tuple[Any, ...] = ()
     for run, rule, arity, aux in reversed(code):
-        slot = stack.pop()
-        stack += [(slot, key) for key in rule.keys(aux, arity)]
+        place = stack.pop()
+        stack += range(len(links), len(links) + arity)
+        links += [(place, key) for key in rule.keys(aux, arity)]
         if run:
-            for above, key in stack[: -run - 1 : -1]:
-                if above is not parent:
-                    parent, prefix = above, unlink(above)
+            for below in stack[: -run - 1 : -1]:
+                above, key = links[below]
+                if above != parent:
+                    parent, prefix = above, _keys_to(links, above)
                 paths.append(KeyPath((*prefix, key)))
             del stack[-run:]
     paths.reverse()
     return paths
+
+
+def _keys_to(links: Links, place: int) -> tuple[Any, ...]:
+    """Return the keys from the root down to a node."""
+    keys: list[Any] = []
+    while place >= 0:
+        place, key = links[place]
+        keys.append(key)
+    return tuple(reversed(keys))
 
 
 def unlink(slot: Slot) -> tuple[Any, ...]:
@@ -267,13 +281,14 @@ def unlink(slot: Slot) -> tuple[Any, ...]:
 
 def node_path(code: Code, position: int) -> tuple[Any, ...]:
     """Return the key path of the node at that position of the code."""
-    stack: list[Slot] = [()]
+    stack, links = [-1], Links()
     for run, rule, arity, aux in [*reversed(code)][: len(code) - 1 - position]:
-        slot = stack.pop()
-        stack += [(slot, key) for key in rule.keys(aux, arity)]
+        place = stack.pop()
+        stack += range(len(links), len(links) + arity)
+        links += [(place, key) for key in rule.keys(aux, arity)]
         if run:
             del stack[-run:]
-    return unlink(stack[-1])
+    return _keys_to(links, stack[-1])
 
 
 # -------------------------------------------------------------------- failures
@@ -420,7 +435,7 @@ def _make_flattener(view: View) -> Callable[..., int]:
             children, aux = rule.flatten(node)
         arity = len(children)
         if paths is not None:
-            keys = (known and (known[2] or find_keys(known))) or rule.keys(aux, arity)
+            keys = find_keys(known) if known else rule.keys(aux, arity)
         if arity == 2:
             one, two = children
             plain = type(one) in leaf_types and type(two) in leaf_types

@@ -12,13 +12,13 @@ registered with `inherit=True`, structure, else leaf.
 from __future__ import annotations
 
 import sys
-from _weakref import ref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from ..errors import NamespaceError, RegistryError
 from ..safely import (
+    ByClass,
     Frozen,
     Guard,
     Lasts,
@@ -419,7 +419,7 @@ class _Announced:
     __slots__ = ("_classes", "begin", "listeners")
 
     def __init__(self) -> None:
-        self._classes: dict[ref[type], None] = {}
+        self._classes: ByClass[None] = ByClass()
         self.begin: Callable[[], object] | None = None
         self.listeners: list[Callable[[type], None]] = []
 
@@ -429,8 +429,7 @@ class _Announced:
         Whoever begins to listen meanwhile may be told twice, but never not at all.
         """
         if not self.listeners:
-            known = self._classes
-            known[ref(cls, lambda gone: known.pop(gone, None))] = None
+            self._classes[cls] = None
             if self.begin is not None:
                 self.begin()
         for listen in self.listeners:
@@ -438,9 +437,8 @@ class _Announced:
 
     def classes(self) -> list[type]:
         """Return the classes that were announced before anybody listened."""
-        classes, self._classes = self._classes, {}
-        told = [made() for made in [*classes]]
-        return [cls for cls in told if cls is not None]
+        classes, self._classes = self._classes, ByClass()
+        return [cls for cls, _ in classes.pairs()]
 
 
 announced: Final = _Announced()

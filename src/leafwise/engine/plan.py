@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 MAX_ENTRIES: Final = 1_000_000
-MAX_DEPTH: Final = 2_000
+MAX_DEPTH: Final = 1_000
 MAX_WEIGHT: Final = 4_000
 FEW: Final = 12
 """How many children are read or written one by one, rather than as a sequence."""

@@ -817,9 +817,8 @@ class Runner:
         paths: Takes a treedef, returns the key paths of its leaves.
         covers: Takes a treedef and one that it may be a prefix of, returns what
             `coverage` says.
-        known_paths: What `paths` returns, once it is known to be always the same; not
-            to be changed.
-        bare: What `bare_paths` returns, likewise.
+        known_paths, bare: What `paths` and `bare_paths` return, once it is known to be
+            always the same; not to be changed.
     """
 
     __slots__ = ("bare", "covers", "flatten_up_to", "known_paths", "paths", "unflatten")

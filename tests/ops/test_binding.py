@@ -136,7 +136,43 @@ def test_copies_of_a_namespace(copied):
     assert again.tree_leaves(TREE) == [1, 2]
 
 
-@pytest.mark.parametrize("name", sorted({*FOUND} - {*NAMES}))
+AS_THEY_ARE = {"tree_transpose", "tree_unflatten"}
+
+
+def test_every_operation_on_trees_is_there():
+    """Also those that take no namespace, since their treedefs know it."""
+    operations = {name for name in FOUND if name.startswith("tree_")}
+    assert operations - {*NAMES} == AS_THEY_ARE
+    assert operations <= {*dir(SPACE)}
+    _, treedef = SPACE.tree_flatten(TREE)
+    assert SPACE.tree_unflatten is lw.tree_unflatten
+    assert SPACE.tree_unflatten(treedef, [3, 4])[0].x == 3
+    outer, inner = SPACE.tree_structure(Cell(0)), SPACE.tree_structure([0, 0])
+    turned = SPACE.tree_transpose(outer, inner, Cell([1, 2]))
+    assert [cell.x for cell in turned] == [1, 2]
+
+
+@pytest.mark.parametrize("name", lw.tree.__all__)
+def test_short_names(name):
+    """Those of `lw.tree`, except where leafwise has a function of that name itself."""
+    if name in NAMES:
+        assert name in {"broadcast_common", "broadcast_prefix"}
+        assert getattr(SPACE, name).__wrapped__ is getattr(lw, name)
+        return
+    space = lw.namespace("ops-binding-short")
+    assert name in dir(space)
+    assert getattr(space, name) is getattr(space, f"tree_{name}")
+    assert getattr(lw.tree, name).__name__ == f"tree_{name}"
+
+
+def test_a_short_name_sees_the_classes_of_its_namespace():
+    """As the long one does; `lw.tree` does not."""
+    assert SPACE.leaves(TREE) == [1, 2]
+    assert SPACE.map(str, TREE)[0].x == "1"
+    assert lw.tree.leaves(TREE) == TREE
+
+
+@pytest.mark.parametrize("name", sorted({*FOUND} - {*NAMES} - AS_THEY_ARE))
 def test_nothing_else_is_bound(name):
     """What takes no namespace is found in leafwise alone."""
     with pytest.raises(AttributeError) as caught:

@@ -82,6 +82,29 @@ def test_treedefs(jax_tree, optree):
         assert lw.integrations.treedef_from(theirs) == ours
 
 
+@pytest.mark.parametrize("name", ["jax", "optree", "torch"])
+def test_treedefs_with_nodes_that_are_leaves_there(need, name):
+    """The number of leaves would be the same, and what they are another."""
+    need({"torch": "torch.utils._pytree"}.get(name, name))
+
+    class Plain:
+        def __init__(self, x):
+            self.x = x
+
+    lw.register_dataclass(Plain, ["x"], [])
+    treedef = lw.tree_structure({"a": [Plain(1), None]})
+    with pytest.raises(lw.RegistryError) as caught:
+        lw.integrations.treedef_to(name, treedef)
+    assert str(caught.value).endswith(
+        f"Plain is a node here and a leaf in {name}; register it here with "
+        f"bridge=True, or in {name} itself"
+    )
+    again = lw.register_dataclass(Plain, ["x"], [], exist_ok=True, bridge=True)
+    treedef = lw.tree_structure({"a": [again(1), None]})
+    made = lw.integrations.treedef_to(name, treedef)
+    assert made.num_leaves == (2 if name == "torch" else 1)  # None is a leaf in torch
+
+
 def test_flax_structs(nnx, jax_tree):
     """Flax's own dataclasses map and flatten as in jax."""
     from flax import struct

@@ -763,6 +763,7 @@ def treedef_to(name: str, treedef: PyTreeDef) -> Any:
         treedef: The treedef.
 
     Raises:
+        RegistryError: It has a node of a class that the framework does not know.
         ValueError: The name is none of these, or the framework is not loaded.
 
     Example:
@@ -778,7 +779,15 @@ def treedef_to(name: str, treedef: PyTreeDef) -> Any:
         raise ValueError(f"{name} is not loaded, or unknown")
     tree = treedef.unflatten(map(_Leaf, range(treedef.num_leaves)))
     if name == "jax":
-        return _jax_trees(module).tree_structure(tree)
-    if name == "torch":
-        return real("torch.utils._pytree").tree_structure(tree)
-    return module.tree_structure(tree, namespace=NAMESPACE)
+        leaves, made = _jax_trees(module).tree_flatten(tree)
+    elif name == "torch":
+        leaves, made = real("torch.utils._pytree").tree_flatten(tree)
+    else:
+        leaves, made = module.tree_flatten(tree, namespace=NAMESPACE)
+    for leaf in leaves:
+        if leaf is not None and type(leaf) is not _Leaf:  # torch has None for a leaf
+            raise RegistryError(
+                f"{type_name(leaf)} is a node here and a leaf in {name}; register it "
+                f"here with bridge=True, or in {name} itself"
+            )
+    return made

@@ -15,14 +15,17 @@ pytest.register_assert_rewrite("nnx_cases", "pax_cases")
 
 collect_ignore = [] if importlib.util.find_spec("jax") else ["nnx_models.py"]
 if not importlib.util.find_spec("numpy"):  # in a browser it has to be fetched
-    imported = re.compile(r"^(?:import|from) (?:numpy|fuzz)\b", re.MULTILINE)
+    imported = re.compile(
+        r"^(?:(?:import|from) (?:numpy|fuzz)\b|from leafwise.* import .*\bnumpy\b)",
+        re.MULTILINE,
+    )
     collect_ignore += [
         str(path)
         for path in Path(__file__).parent.rglob("*.py")
         if imported.search(path.read_text(encoding="utf-8"))
     ]
 
-NEEDS = {"processes", "stack", "threads"}
+NEEDS = {"a loop", "processes", "stack", "threads"}
 LACKED = NEEDS if sys.platform == "emscripten" else set()
 """What this platform does not have: see the mark `needs`."""
 

@@ -529,7 +529,7 @@ def test_replacing_without_visiting_what_was_put_there():
 def test_a_deep_tree_may_be_replaced_at_every_level():
     """What stood there before is not counted; so may some levels be added."""
     deep = 1
-    for _ in range(2500):
+    for _ in range(1500):
         deep = [deep]
     found = lw.tree_visit(deep, lambda n, p, q: [*n] if isinstance(n, list) else n)
     assert found is not deep

@@ -19,7 +19,10 @@ from ..safely import Guard
 
 __all__ = ["STANDINS", "install", "uninstall"]
 
-STANDINS: Final[dict[str, str]] = {}
+STANDINS: Final[dict[str, str]] = {
+    "torch.utils._pytree": "torch_pytree",
+    "tree": "dm_tree",
+}
 """The modules of this package that stand in for others, by the names of those.
 
 Submodules have entries of their own; they come and go with the module they are in.

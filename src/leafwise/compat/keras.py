@@ -1,0 +1,1 @@
+"""A backend for `keras.tree`."""

@@ -23,9 +23,8 @@ from typing import Any, Final, TypeVar, Union
 
 from ..core.treedef import PyTreeDef
 from ..core.walk import map_leaves
-from ..errors import CycleError
 from ..safely import clip, described
-from .common import kept_by_treedef
+from .common import KEEP, bare_paths, kept_by_treedef, traversed
 from .dm_nodes import (
     Path,
     check_same,
@@ -166,7 +165,7 @@ def _count_error(treedef: PyTreeDef, found: int, flat_sequence: Any) -> ValueErr
 @kept_by_treedef
 def _paths(treedef: PyTreeDef) -> list[Path]:
     """Return the path of each leaf, without key objects."""
-    return [tuple([key.entry for key in path]) for path in treedef.paths()]
+    return bare_paths(treedef, lambda rule, aux, arity: rule.bare_keys(aux, arity))
 
 
 # ------------------------------------------------------------------------------ map
@@ -494,69 +493,10 @@ def traverse_with_path(
         ('a', 0) 1
         {'a': [1]}
     """
-    return _Traversal(fn, top_down).run(structure)
+    return traversed(
+        lambda path, node: _answer(fn(path, node)), structure, top_down, rule_of
+    )
 
 
-class _Traversal:
-    """The state of one traversal: the nodes between the root and where it is."""
-
-    def __init__(self, fn: Callable[[Path, Any], Any], top_down: bool) -> None:
-        self.fn = fn
-        self.top_down = top_down
-        self.frames: list[_Frame] = []
-        self.on_path: set[int] = set()
-
-    def run(self, structure: Any) -> Any:
-        """Return what comes of a structure."""
-        result = self._arrive((), structure)
-        while self.frames:
-            frame = self.frames[-1]
-            if result is not _BELOW:
-                frame.done.append(result)
-            place = len(frame.done)
-            if place < len(frame.children):
-                path = (*frame.path, frame.keys[place])
-                result = self._arrive(path, frame.children[place])
-            else:
-                result = self._depart(self.frames.pop())
-        return result
-
-    def _arrive(self, path: Path, node: Any) -> Any:
-        """Return what stands for a node, or `_BELOW` if its children come first."""
-        answer = self.fn(path, node) if self.top_down else None
-        if answer is not None:
-            return None if answer is MAP_TO_NONE else answer
-        rule = rule_of(node)
-        if rule is None:
-            return node if self.top_down else self._replaced(path, node)
-        if id(node) in self.on_path:
-            raise CycleError(f"the structure contains itself, at path {path}")
-        self.on_path.add(id(node))
-        self.frames.append(_Frame(path, node, rule))
-        return _BELOW
-
-    def _depart(self, frame: _Frame) -> Any:
-        self.on_path.discard(id(frame.node))
-        made = frame.rule.unflatten(frame.aux, frame.done)
-        return made if self.top_down else self._replaced(frame.path, made)
-
-    def _replaced(self, path: Path, node: Any) -> Any:
-        answer = self.fn(path, node)
-        if answer is None:
-            return node
-        return None if answer is MAP_TO_NONE else answer
-
-
-_BELOW: Final = object()
-
-
-class _Frame:
-    """A node whose children are being traversed."""
-
-    __slots__ = ("aux", "children", "done", "keys", "node", "path", "rule")
-
-    def __init__(self, path: Path, node: Any, rule: Any) -> None:
-        self.path, self.node, self.rule = path, node, rule
-        self.children, self.aux = rule.flatten(node)
-        self.keys = rule.bare_keys(self.aux, len(self.children))
-        self.done: list[Any] = []
+def _answer(found: Any) -> Any:
+    return KEEP if found is None else None if found is MAP_TO_NONE else found

@@ -26,6 +26,16 @@ class Raised:
 
     kind: type
 
+    @classmethod
+    def of(cls, error):
+        """Return what is told of an exception: of ours the class, else the built-in."""
+        kind = type(error)
+        if kind.__module__.startswith("leafwise"):
+            return cls(kind)
+        return cls(
+            next(base for base in kind.__mro__ if hasattr(builtins, base.__name__))
+        )
+
     def __eq__(self, other):
         if not isinstance(other, Raised):
             return NotImplemented
@@ -58,6 +68,8 @@ def told(value):
         return kind.__name__, value.default_factory, told(dict(value))
     if isinstance(value, list | tuple | deque):
         return kind.__name__, getattr(value, "maxlen", None), [*map(told, value)]
+    if kind is Raised:
+        return value
     if isinstance(value, str | bytes | int | float | complex | type | None):
         return kind.__name__, repr(value)
     if is_dataclass(value):
@@ -77,10 +89,7 @@ def ran(program, module, source, *trees):
     try:
         return told(program(module, source, *trees))
     except Exception as error:
-        bases = (cls for cls in type(error).__mro__ if hasattr(builtins, cls.__name__))
-        return Raised(
-            type(error) if "leafwise" in type(error).__module__ else next(bases)
-        )
+        return Raised.of(error)
 
 
 def differences(programs, theirs, ours, trees_of, calls, *, seed=0, but=None):
@@ -93,8 +102,8 @@ def differences(programs, theirs, ours, trees_of, calls, *, seed=0, but=None):
         trees_of: Makes `Trees` from a source.
         calls: How many programs to run.
         seed: Names the run.
-        but: Whether a difference is one that is meant: takes the program, what the
-            library gave, and what we gave.
+        but: Whether a difference is one that is meant: takes the program, its name,
+            the two trees, what the library gave, and what we gave.
     """
     found = []
     for number in range(calls):
@@ -104,7 +113,9 @@ def differences(programs, theirs, ours, trees_of, calls, *, seed=0, but=None):
         pair = pair_of(source, trees_of(source))
         expected = ran(program, theirs, Random(name), *pair)
         got = ran(program, ours, Random(name), *pair)
-        if expected != got and not (but is not None and but(program, expected, got)):
+        if expected != got and not (
+            but is not None and but(program, name, pair, expected, got)
+        ):
             found.append(_text(program, name, pair, expected, got))
             if len(found) == 5:
                 break
@@ -112,9 +123,13 @@ def differences(programs, theirs, ours, trees_of, calls, *, seed=0, but=None):
 
 
 def _text(program, name, pair, expected, got):
+    one, other = str(expected), str(got)
+    letters = enumerate(zip(one, other, strict=False))
+    same = next((place for place, (a, b) in letters if a != b), 0)
+    near = slice(max(same - 200, 0), same + 400)
     return (
-        f"{program.__name__} of round {name!r} on {pair!r}\n"
-        f"  theirs: {expected}\n  ours:   {got}"
+        f"{program.__name__} of round {name!r} on {str(pair)[:600]}\n"
+        f"  theirs: {one[near]}\n  ours:   {other[near]}"
     )
 
 

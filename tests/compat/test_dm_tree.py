@@ -249,7 +249,7 @@ def mixed_trees_of(source):
     return Trees(source, SORTS | more, _leaf, keys=MIXED)
 
 
-def _fails_to_tell(program, expected, got):
+def _fails_to_tell(program, name, pair, expected, got):
     """Return whether the library fails to print the structures that differ."""
     kinds = getattr(expected, "kind", None), getattr(got, "kind", None)
     return program in (mapped, same_structure) and kinds in (

@@ -1,4 +1,4 @@
-"""What stand-ins share: traversals, bare paths, named tuples, and what is kept.
+"""What stand-ins share: traversals, named tuples, and what is kept of treedefs.
 
 The engine gives one treedef to all trees of a structure that it knows, so what follows
 from a structure has to be worked out once. Treedefs are told apart by identity: equal
@@ -7,19 +7,17 @@ ones may have keys that print in other ways.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final, TypeVar
 from weakref import ref
 
 from ..core.node import Rule
 from ..core.treedef import PyTreeDef
-from ..core.walk import unlink
 from ..errors import CycleError
 
 
 __all__ = [
     "KEEP",
-    "bare_paths",
     "does_no_more_than_hold",
     "kept_by_treedef",
     "traversed",
@@ -85,32 +83,6 @@ def _drop(known: dict[int, tuple[ref[PyTreeDef], T]], place: int, gone: object) 
     found = known.get(place)
     if found is not None and found[0] is gone:
         known.pop(place, None)
-
-
-def bare_paths(
-    treedef: PyTreeDef, entries: Callable[[Rule, Any, int], Sequence[Any]]
-) -> list[Path]:
-    """Return the path of each leaf, made of what a function says of each node.
-
-    Args:
-        treedef: The structure.
-        entries: Takes a rule, aux data and the number of children; returns what stands
-            for each child in a path.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise.compat.common import bare_paths
-        >>> treedef = lw.tree_structure([1, {"a": 2}])
-        >>> bare_paths(treedef, lambda rule, aux, arity: rule.bare_keys(aux, arity))
-        [(0,), (1, 'a')]
-    """
-    found: list[Path] = []
-    stack: list[Any] = [()]
-    for run, rule, arity, aux in reversed(treedef._code):
-        above = stack.pop()
-        stack += [(above, entry) for entry in entries(rule, aux, arity)]
-        found += [unlink(stack.pop()) for _ in range(run)]
-    return found[::-1] if treedef._code else [()]
 
 
 # ------------------------------------------------------------------------- traversals
@@ -216,5 +188,6 @@ class _Frame:
     def __init__(self, path: Path, node: Any, rule: Rule) -> None:
         self.path, self.node, self.rule = path, node, rule
         self.children, self.aux = rule.flatten(node)
-        self.keys = rule.bare_keys(self.aux, len(self.children))
+        keys = rule.keys(self.aux, len(self.children))
+        self.keys = [key.entry for key in keys]
         self.done: list[Any] = []

@@ -320,7 +320,8 @@ def _items(node: Any) -> Iterable[tuple[Any, Any]]:
     if rule is None or isinstance(rule, _SequenceNode):
         return enumerate(node)
     children, aux = rule.flatten(node)
-    return zip(rule.bare_keys(aux, len(children)), children, strict=True)
+    keys = rule.keys(aux, len(children))
+    return zip([key.entry for key in keys], children, strict=True)
 
 
 def values_up_to(shallow: Any, tree: Any) -> Generator[tuple[Path, Any]]:
@@ -382,7 +383,7 @@ def check_same(a: Any, b: Any, check_types: bool) -> None:
             _check_types(path, one, other)
         children, aux = first.flatten(one)
         others, _ = second.flatten(other)
-        keys = first.bare_keys(aux, len(children))
+        keys = [key.entry for key in first.keys(aux, len(children))]
         below: list[Any] = [
             ((*path, key), child, its)
             for key, child, its in zip(keys, children, others)  # noqa: B905  # checked next

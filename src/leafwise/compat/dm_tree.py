@@ -24,7 +24,7 @@ from typing import Any, Final, TypeVar, Union
 from ..core.treedef import PyTreeDef
 from ..core.walk import map_leaves
 from ..safely import clip, described
-from .common import KEEP, bare_paths, kept_by_treedef, traversed
+from .common import KEEP, kept_by_treedef, traversed
 from .dm_nodes import (
     Path,
     check_same,
@@ -165,7 +165,7 @@ def _count_error(treedef: PyTreeDef, found: int, flat_sequence: Any) -> ValueErr
 @kept_by_treedef
 def _paths(treedef: PyTreeDef) -> list[Path]:
     """Return the path of each leaf, without key objects."""
-    return bare_paths(treedef, lambda rule, aux, arity: rule.bare_keys(aux, arity))
+    return [tuple([key.entry for key in path]) for path in treedef.paths()]
 
 
 # ------------------------------------------------------------------------------ map

@@ -12,11 +12,10 @@ it is called with. Keras runs on it if it finds it under the name of its own bac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
-from ..core.builtins import NAMEDTUPLE, OPEN_NAMEDTUPLE, STRUCTSEQ
 from ..core.keys import DictKey
 from ..core.node import Rule
 from ..core.register import register_pytree_node
@@ -26,7 +25,7 @@ from ..core.walk import map_leaves
 from ..errors import StructureError
 from ..ops.context import context_of
 from ..ops.map import tree_map, tree_map_
-from .common import KEEP, bare_paths, kept_by_treedef, traversed
+from .common import KEEP, traversed
 
 
 __all__ = [
@@ -162,19 +161,7 @@ def flatten_with_path(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
         [(('a', 0), 1)]
     """
     leaves, treedef = _flatten(structure)
-    return [*zip(_paths(treedef), leaves, strict=True)]
-
-
-@kept_by_treedef
-def _paths(treedef: PyTreeDef) -> list[tuple[Any, ...]]:
-    return bare_paths(treedef, _entries)
-
-
-def _entries(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
-    """Return what stands in a path for each child: fields are told by position."""
-    if rule in (NAMEDTUPLE, OPEN_NAMEDTUPLE, STRUCTSEQ):
-        return range(arity)
-    return rule.bare_keys(aux, arity)
+    return [*zip(treedef.bare_paths(), leaves, strict=True)]
 
 
 def map_structure(
@@ -281,7 +268,7 @@ def assert_same_paths(a: Any, b: Any) -> None:
         >>> import leafwise.compat.keras as backend
         >>> backend.assert_same_paths([1, (2,)], (3, [4]))
     """
-    one, other = ({*_paths(_flatten(structure)[1])} for structure in (a, b))
+    one, other = ({*_flatten(structure)[1].bare_paths()} for structure in (a, b))
     if one != other:
         told = [
             f"\nPaths in `{first}` missing in `{second}`:\n{paths}"

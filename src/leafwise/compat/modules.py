@@ -19,7 +19,9 @@ from ..safely import Guard
 
 __all__ = ["STANDINS", "install", "uninstall"]
 
-STANDINS: Final[dict[str, str]] = {
+STANDINS: Final = {
+    "jax.tree": "jax_tree",
+    "jax.tree_util": "jax_tree_util",
     "torch.utils._pytree": "torch_pytree",
     "tree": "dm_tree",
 }
@@ -28,6 +30,7 @@ STANDINS: Final[dict[str, str]] = {
 Submodules have entries of their own; they come and go with the module they are in.
 """
 
+_HERE: Final = __name__.rpartition(".")[0]
 _guard: Final = Guard()
 _made: Final[set[str]] = set()
 """The packages that are there only because a stand-in had to be in one."""
@@ -105,7 +108,7 @@ def _family(name: str) -> list[str]:
 
 
 def _home(name: str) -> str:
-    return f"{__package__}.{STANDINS[name]}"
+    return f"{_HERE}.{STANDINS[name]}"
 
 
 def _is_there(name: str) -> bool:
@@ -145,7 +148,7 @@ def _package(name: str, force: bool) -> ModuleType | None:
     outer = _package(name.rpartition(".")[0], force)
     made: Any = ModuleType(name, f"What leafwise.compat was asked to put into {name}.")
     made.__path__ = []
-    made.__spec__ = ModuleSpec(__package__, None, is_package=True)
+    made.__spec__ = ModuleSpec(_HERE, None, is_package=True)
     sys.modules[name] = made
     _made.add(name)
     if outer is not None:

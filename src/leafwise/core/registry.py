@@ -116,17 +116,21 @@ Dispatch = Callable[[type], Rule | None]
 class Layer(Frozen):
     """The registrations of one namespace; a rule of None makes a type a leaf.
 
-    Adopters say what they know of a type that has no rule otherwise. With a `dispatch`
+    Adopters say what they know of a type that has no rule otherwise. Instances of the
+    classes in `leaves` are leaves, whatever else is known of them. With a `dispatch`
     the namespace stands alone: what is not registered in it is what that says.
     """
 
-    __slots__ = ("adopters", "dict_order", "dispatch", "inherited", "rules")
-    __match_args__ = ("rules", "inherited", "dict_order", "adopters", "dispatch")
+    __slots__ = ("adopters", "dict_order", "dispatch", "inherited", "leaves", "rules")
+    __match_args__ = (
+        *("rules", "inherited", "dict_order", "adopters", "leaves", "dispatch"),
+    )
 
     rules: Mapping[type, Rule | None]
     inherited: frozenset[type]
     dict_order: DictOrder
     adopters: tuple[Adopter, ...]
+    leaves: tuple[type, ...]
     dispatch: Dispatch | None
 
     def __init__(
@@ -135,12 +139,13 @@ class Layer(Frozen):
         inherited: frozenset[type] = frozenset(),
         dict_order: DictOrder = "sorted",
         adopters: tuple[Adopter, ...] = (),
+        leaves: tuple[type, ...] = (),
         dispatch: Dispatch | None = None,
     ) -> None:
-        self._set(rules, inherited, dict_order, adopters, dispatch)
+        self._set(rules, inherited, dict_order, adopters, leaves, dispatch)
 
     def having(self, **given: Any) -> Layer:
-        """Return a layer that differs in what is given."""
+        """Return the layer of the same namespace with other values for some of its."""
         values = dict(zip(self.__match_args__, self._values(), strict=True))
         return Layer(**{**values, **given})
 
@@ -386,7 +391,7 @@ def _make_view(namespace: str, none_is_leaf: bool) -> View:
     mode = Mode(namespace, bool(none_is_leaf))
     is_alone = not namespace or layer.dispatch is not None
     layers = (layer,) if is_alone else (layer, state.layers[GLOBAL])
-    return state.views.setdefault(mode, View(mode, layers))
+    return state.views.setdefault(mode, View(mode, layers, layer.leaves))
 
 
 def _unknown_namespace(namespace: object) -> str:
@@ -548,16 +553,21 @@ on_sweep.append(_drop_fleeting)
 
 
 def declare_namespace(
-    name: str, dict_order: DictOrder | None = None, dispatch: Dispatch | None = None
+    name: str,
+    dict_order: DictOrder | None = None,
+    leaves: tuple[type, ...] | None = None,
+    dispatch: Dispatch | None = None,
 ) -> None:
     """Declare a namespace and its policy; declaring it again is harmless.
 
     Args:
         name: The namespace.
         dict_order: `"sorted"` or `"insertion"`; None leaves it as it is.
+        leaves: Classes whose instances, also those of subclasses, are leaves there;
+            None leaves it as it is.
         dispatch: Says of each type that is not registered in the namespace, built-in
             ones too, by which rule it is walked; neither the global registry nor
-            `none_is_leaf` counts then. For a namespace that is new.
+            `none_is_leaf` counts then. None leaves it as it is.
 
     Raises:
         RegistryError: The policy is unknown, or differs from the declared one.
@@ -568,14 +578,29 @@ def declare_namespace(
             f"dict_order must be 'sorted' or 'insertion', got {clip(dict_order)}"
         )
 
+    if leaves is not None and not (
+        type(leaves) is tuple and all(isinstance(cls, type) for cls in leaves)
+    ):
+        raise RegistryError(f"leaves must be a tuple of classes, got {clip(leaves)}")
+
     def declare(layer: Layer | None) -> Layer | None:
         if layer is None:
-            return Layer({}, dict_order=dict_order or "sorted", dispatch=dispatch)
-        if dict_order not in (None, layer.dict_order):
-            raise RegistryError(
-                f"namespace {shown(name)} has dict_order={layer.dict_order!r} already; "
-                f"it cannot become {clip(dict_order)}, choose another name"
+            return Layer(
+                {},
+                dict_order=dict_order or "sorted",
+                leaves=leaves or (),
+                dispatch=dispatch,
             )
+        for what, old, new in (
+            ("dict_order", layer.dict_order, dict_order),
+            ("leaves", layer.leaves, leaves),
+            ("dispatch", layer.dispatch, dispatch),
+        ):
+            if new not in (None, old):
+                raise RegistryError(
+                    f"namespace {shown(name)} has {what}={clip(old)} already; it "
+                    f"cannot become {clip(new)}, choose another name"
+                )
         return None
 
     _change(name, declare)

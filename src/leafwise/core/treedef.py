@@ -30,6 +30,7 @@ from .matching import (
     mismatch_error,
     suffix_clashes,
 )
+from .node import Brackets, Rule
 from .registry import GLOBAL, Mode, View, view_of
 from .walk import (
     Code,
@@ -48,6 +49,7 @@ from .walk import (
 __all__ = [
     "PyTreeDef",
     "check_treedefs",
+    "code_text",
     "joined_mode",
     "make_treedef",
     "treedef_tuple",
@@ -620,7 +622,7 @@ class PyTreeDef:
 
     def __repr__(self) -> str:
         mode = ", none_is_leaf=True" if self._mode.none_is_leaf else ""
-        return f"PyTreeDef({_text(self._code)}{mode})"
+        return f"PyTreeDef({code_text(self._code)}{mode})"
 
     def to_json(self) -> str:
         """Return a text from which `from_json` makes an equal treedef.
@@ -749,10 +751,20 @@ def _same_code(a: Code, b: Code) -> bool:
     return True
 
 
-def _text(code: Code) -> str:
+def _own_brackets(rule: Rule, aux: Any, arity: int) -> Brackets:
+    return rule.brackets(aux, arity)
+
+
+def code_text(
+    code: Code, brackets: Callable[[Rule, Any, int], Brackets] = _own_brackets
+) -> str:
     """Print a code from right to left, so that depth costs nothing.
 
     The stack holds what is still to be printed: text, and None for a subtree.
+
+    Args:
+        code: The code.
+        brackets: Returns what is printed around the children of a node.
     """
     tokens: list[str] = []
     steps = iter_steps(code, backwards=True)
@@ -767,7 +779,7 @@ def _text(code: Code) -> str:
             tokens.append("*")
             continue
         rule, arity, aux = step
-        before, labels, after = rule.brackets(aux, arity)
+        before, labels, after = brackets(rule, aux, arity)
         stack.append(before)
         for place in range(arity):
             if place:

@@ -1,0 +1,1 @@
+"""Modules that stand in for other pytree libraries, by their names."""

@@ -1,0 +1,370 @@
+"""Dataclasses that are nodes, by the names of `optree.dataclasses`.
+
+Beside what is here, the module has all public names of the standard library's
+`dataclasses`. As optree does, and unlike leafwise's own decorator, a node is rebuilt by
+its constructor: `__post_init__` runs, and what `init=False` fields hold is computed
+anew.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import (
+    KW_ONLY,
+    MISSING,
+    Field,
+    FrozenInstanceError,
+    InitVar,
+    asdict,
+    astuple,
+    fields,
+    is_dataclass,
+    replace,
+)
+from types import MappingProxyType
+from typing import Any
+
+from typing_extensions import dataclass_transform
+
+from ...safely import class_name
+from .accessors import FIELDS, DataclassEntry
+from .registry import (
+    GLOBAL_NAMESPACE,
+    register_pytree_node,
+    unregister_pytree_node,
+)
+
+
+__all__ = [
+    "KW_ONLY",
+    "MISSING",
+    "DataclassEntry",
+    "Field",
+    "FrozenInstanceError",
+    "InitVar",
+    "asdict",
+    "astuple",
+    "dataclass",
+    "field",
+    "fields",
+    "is_dataclass",
+    "make_dataclass",
+    "register_node",
+    "replace",
+]
+
+_NEW_ARGUMENTS = {"doc": (3, 14), "module": (3, 12), "decorator": (3, 14)}
+"""The arguments of the standard library that are younger than our oldest Python."""
+
+
+def field(
+    *,
+    default: Any = MISSING,
+    default_factory: Any = MISSING,
+    init: bool = True,
+    repr: bool = True,
+    hash: bool | None = None,
+    compare: bool = True,
+    metadata: dict[Any, Any] | None = None,
+    kw_only: Any = MISSING,
+    doc: str | None = None,
+    pytree_node: bool | None = None,
+) -> Any:
+    """Declare a field, and whether it is a child.
+
+    Args:
+        default, default_factory, init, repr, hash, compare, metadata, kw_only, doc: As
+            `dataclasses.field` takes them.
+        pytree_node: Whether it is a child, which the metadata may say as well; if
+            nothing does, it is one. A child has to be an argument of the constructor.
+
+    Raises:
+        TypeError: A child with `init=False`.
+
+    Example:
+        >>> from leafwise.compat import optree
+        >>> @optree.dataclasses.dataclass(namespace="doc-layers")
+        ... class Layer:
+        ...     weight: float
+        ...     name: str = optree.dataclasses.field(pytree_node=False)
+        >>> optree.tree_map(lambda w: w * 2, Layer(0.5, "a"), namespace="doc-layers")
+        Layer(weight=1.0, name='a')
+    """
+    data = {**(metadata or {})}
+    if pytree_node is None:
+        pytree_node = data.get("pytree_node", True)
+    data["pytree_node"] = pytree_node
+    if not init and pytree_node:
+        raise TypeError("`pytree_node=True` is not allowed for non-init fields.")
+    options = _younger("field", doc=doc)
+    return dataclasses.field(
+        default=default,
+        default_factory=default_factory,
+        init=init,
+        repr=repr,
+        hash=hash,
+        compare=compare,
+        metadata=data,
+        kw_only=kw_only,
+        **options,
+    )
+
+
+def _younger(who: str, **given: Any) -> dict[str, Any]:
+    """Return arguments that not all versions of Python have, where they do.
+
+    Raises:
+        TypeError: One is given to a Python that does not have it.
+    """
+    found = {}
+    for name, value in given.items():
+        if sys.version_info >= _NEW_ARGUMENTS[name]:
+            found[name] = value
+        elif value is not None and value is not dataclasses.dataclass:
+            raise TypeError(f"{who}() got an unexpected keyword argument {name!r}")
+    return found
+
+
+def _global_if_empty(namespace: Any) -> Any:
+    """Return a namespace, in which the empty name is the global one.
+
+    Raises:
+        TypeError: It is not a string.
+    """
+    if namespace is not GLOBAL_NAMESPACE and not isinstance(namespace, str):
+        raise TypeError(f"The namespace must be a string, got {namespace!r}.")
+    return GLOBAL_NAMESPACE if namespace == "" else namespace
+
+
+@dataclass_transform(field_specifiers=(field,))
+def dataclass(
+    cls: Any = None,
+    /,
+    *,
+    init: bool = True,
+    repr: bool = True,
+    eq: bool = True,
+    order: bool = False,
+    unsafe_hash: bool = False,
+    frozen: bool = False,
+    match_args: bool = True,
+    kw_only: bool = False,
+    slots: bool = False,
+    weakref_slot: bool = False,
+    namespace: str,
+) -> Any:
+    """Make a class a dataclass, and its instances nodes in a namespace.
+
+    Args:
+        cls: The class; a decorator is returned without one.
+        init, repr, eq, order, unsafe_hash, frozen, match_args, kw_only, slots,
+            weakref_slot: As `dataclasses.dataclass` takes them.
+        namespace: The namespace, `""` for the global one.
+
+    Raises:
+        TypeError: Not a class, or one that was registered by this module already.
+        ValueError: The class is a node there already.
+    """
+    options: dict[str, Any] = {
+        "init": init,
+        "repr": repr,
+        "eq": eq,
+        "order": order,
+        "unsafe_hash": unsafe_hash,
+        "frozen": frozen,
+        "match_args": match_args,
+        "kw_only": kw_only,
+        "slots": slots,
+        "weakref_slot": weakref_slot,
+    }
+    if cls is None:
+        return functools.partial(dataclass, namespace=namespace, **options)
+    if not isinstance(cls, type):
+        raise TypeError(
+            f"@{__name__}.dataclass() can only be used with classes, not {cls!r}."
+        )
+    _check_new(cls)
+    where = _global_if_empty(namespace)
+    made = dataclasses.dataclass(cls, **options)  # type: ignore[call-overload]  # all of them
+    return register_node(made, namespace=where)
+
+
+def make_dataclass(
+    cls_name: str,
+    fields: Iterable[Any],
+    *,
+    bases: tuple[type, ...] = (),
+    ns: dict[str, Any] | None = None,
+    init: bool = True,
+    repr: bool = True,
+    eq: bool = True,
+    order: bool = False,
+    unsafe_hash: bool = False,
+    frozen: bool = False,
+    match_args: bool = True,
+    kw_only: bool = False,
+    slots: bool = False,
+    weakref_slot: bool = False,
+    module: str | None = None,
+    decorator: Any = dataclasses.dataclass,
+    namespace: str,
+) -> Any:
+    """Make a dataclass of a list of fields, and its instances nodes in a namespace.
+
+    Args:
+        cls_name, fields, bases, init, repr, eq, order, unsafe_hash, frozen, match_args,
+            kw_only, slots, weakref_slot, module, decorator: As
+            `dataclasses.make_dataclass` takes them.
+        ns: The attributes of the class, which are called `namespace` there; the two
+            may be swapped.
+        namespace: The namespace, `""` for the global one.
+
+    Example:
+        >>> from leafwise.compat import optree
+        >>> make = optree.dataclasses.make_dataclass
+        >>> optree.tree_leaves(make("Point", ["x"], namespace="xs")(1), namespace="xs")
+        [1]
+    """
+    attributes, where = ns, namespace
+    if isinstance(where, dict) or where is None:
+        if ns is None:
+            raise TypeError(
+                "make_dataclass() missing 1 required keyword-only argument: 'ns'"
+            )
+        attributes, where = where, ns  # type: ignore[assignment]  # they are swapped
+    where = _global_if_empty(where)
+    if module is None and sys.version_info >= _NEW_ARGUMENTS["module"]:
+        module = sys._getframe(1).f_globals.get("__name__", "__main__")
+    if decorator is dataclass:
+        decorator = dataclasses.dataclass
+    options: dict[str, Any] = _younger(
+        "make_dataclass", module=module, decorator=decorator
+    )
+    made = dataclasses.make_dataclass(
+        cls_name,
+        fields,
+        bases=bases,
+        namespace=attributes,
+        init=init,
+        repr=repr,
+        eq=eq,
+        order=order,
+        unsafe_hash=unsafe_hash,
+        frozen=frozen,
+        match_args=match_args,
+        kw_only=kw_only,
+        slots=slots,
+        weakref_slot=weakref_slot,
+        **options,
+    )
+    return register_node(made, namespace=where)
+
+
+def register_node(cls: Any = None, /, *, namespace: str | None = None) -> Any:
+    """Make the instances of a dataclass nodes in a namespace.
+
+    Args:
+        cls: The class; a decorator is returned without one, or for a namespace.
+        namespace: The namespace, `""` for the global one.
+
+    Raises:
+        TypeError: Not a dataclass, one that was registered by this module already, or
+            one whose constructor takes what its instances do not hold.
+        ValueError: The namespace is missing, empty or given twice, or the class is a
+            node there already.
+    """
+    if cls is GLOBAL_NAMESPACE or isinstance(cls, str):
+        if namespace is not None:
+            raise ValueError(
+                "Cannot specify `namespace` when the first argument is a string."
+            )
+        if cls == "":
+            raise ValueError("The namespace cannot be an empty string.")
+        cls, namespace = None, cls
+    if namespace is None:
+        raise ValueError("Must specify `namespace` when the first argument is a class.")
+    if cls is None:
+        return functools.partial(register_node, namespace=namespace)
+    if not isinstance(cls, type):
+        raise TypeError(f"Expected a class, got {cls!r}.")
+    if not is_dataclass(cls):
+        raise TypeError(f"{cls!r} is not a dataclass.")
+    _check_new(cls)
+    where = _global_if_empty(namespace)
+    known = _read_fields(cls)
+    flatten, unflatten = _functions(cls, *map(tuple, known))
+    register_pytree_node(
+        cls, flatten, unflatten, path_entry_type=DataclassEntry, namespace=where
+    )
+    try:
+        setattr(cls, FIELDS, known)
+    except BaseException:
+        unregister_pytree_node(cls, namespace=where)
+        raise
+    return cls
+
+
+def _check_new(cls: type) -> None:
+    if FIELDS in vars(cls):
+        raise TypeError(
+            f"Cannot register {class_name(cls)} as a pytree node more than once with "
+            f"`{__name__}`. Use `optree.register_pytree_node()` for another namespace."
+        )
+
+
+def _read_fields(cls: Any) -> tuple[MappingProxyType[str, Any], ...]:
+    """Return the fields that are children, and the others that can be rebuilt.
+
+    Raises:
+        TypeError: A field cannot be either.
+    """
+    if not cls.__dataclass_params__.init:
+        warnings.warn(
+            f"Dataclass {cls.__name__!r} was defined with `init=False`, and its "
+            "instances are rebuilt by its constructor.",
+            UserWarning,
+            stacklevel=3,
+        )
+    for_init = dataclasses._FIELD_INITVAR  # type: ignore[attr-defined]  # a mark
+    only_init = [
+        name
+        for name, one in cls.__dataclass_fields__.items()
+        if one._field_type is for_init
+    ]
+    if only_init:
+        raise TypeError(
+            f"Dataclass {cls.__name__!r} has `InitVar` field(s) {only_init!r}, which "
+            "cannot be restored; register it by functions of your own."
+        )
+    children: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    for one in fields(cls):
+        if not one.metadata.get("pytree_node", True):
+            others.update({one.name: one} if one.init else {})
+        elif one.init:
+            children[one.name] = one
+        else:
+            raise TypeError(
+                f"PyTree node field {one.name!r} must be included in `__init__()`. Or "
+                "declare it with `field(init=False, pytree_node=False)`."
+            )
+    return MappingProxyType(children), MappingProxyType(others)
+
+
+def _functions(
+    cls: Any, names: tuple[str, ...], others: tuple[str, ...]
+) -> tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]:
+    """Return the functions that take an instance apart, and that rebuild it."""
+
+    def flatten(node: Any) -> Any:
+        children = tuple([getattr(node, name) for name in names])
+        return children, tuple((name, getattr(node, name)) for name in others), names
+
+    def unflatten(data: Any, children: Any) -> Any:
+        return cls(**dict(zip(names, children, strict=True)), **dict(data))
+
+    return flatten, unflatten

@@ -255,7 +255,7 @@ class NamedTupleEntry(SequenceEntry[_T]):
     @property
     def field(self) -> str:
         """The name of the field."""
-        return self.fields[self.entry]
+        return self.fields[self.index]
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}(field={self.field!r}, type={self.type!r})"
@@ -278,7 +278,7 @@ class StructSequenceEntry(SequenceEntry[_T]):
     @property
     def field(self) -> str:
         """The name of the field."""
-        return self.fields[self.entry]
+        return self.fields[self.index]
 
     @property
     def is_unnamed(self) -> bool:
@@ -296,30 +296,39 @@ class StructSequenceEntry(SequenceEntry[_T]):
         return f"{node}[{self.entry!r}]" if self.is_unnamed else f"{node}.{self.field}"
 
 
-class DataclassEntry(GetAttrEntry):
-    """The child is a field of a dataclass; the entry is its name or its position."""
+class FieldEntry(GetAttrEntry):
+    """The child is a field of a class; the entry is its name or its position.
+
+    Attributes:
+        mark: Where a class keeps which of its fields are children.
+    """
 
     __slots__ = ()
+
+    mark: ClassVar[str]
+
+    @classmethod
+    def all_fields(cls, owner: Any) -> Iterable[Any]:
+        """Return the fields of a class."""
+        raise NotImplementedError
 
     @property
     def fields(self) -> tuple[str, ...]:
         """The names of all fields."""
-        return tuple(field.name for field in dataclasses.fields(self.type))
+        return tuple(one.name for one in self.all_fields(self.type))
 
     @property
     def init_fields(self) -> tuple[str, ...]:
-        """The names of the fields that the constructor takes."""
-        return tuple(
-            field.name for field in dataclasses.fields(self.type) if field.init
-        )
+        """The names of the fields that the class takes."""
+        return tuple(one.name for one in self.all_fields(self.type) if one.init)
 
     @property
     def children_fields(self) -> tuple[str, ...]:
         """The names of the fields that a position counts.
 
-        Those that are children where the class was registered as a dataclass, else all.
+        Those that are children where the class was registered by its fields, else all.
         """
-        known = vars(self.type).get(FIELDS)
+        known = vars(self.type).get(self.mark)
         return self.fields if known is None else tuple(known[0])
 
     @property
@@ -335,6 +344,19 @@ class DataclassEntry(GetAttrEntry):
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}(field={self.field!r}, type={self.type!r})"
+
+
+class DataclassEntry(FieldEntry):
+    """The child is a field of a dataclass; the entry is its name or its position."""
+
+    __slots__ = ()
+
+    mark: ClassVar[str] = FIELDS
+
+    @classmethod
+    def all_fields(cls, owner: Any) -> Iterable[Any]:
+        """Return the fields of a dataclass."""
+        return dataclasses.fields(owner)
 
 
 def auto_class(cls: type) -> type[PyTreeEntry]:
@@ -390,7 +412,7 @@ class PyTreeAccessor(tuple[PyTreeEntry, ...]):
             obj = entry(obj)
         return obj
 
-    @overload  # type: ignore[override]  # of one accessor's own class
+    @overload
     def __getitem__(self, index: SupportsIndex, /) -> PyTreeEntry: ...
 
     @overload

@@ -64,5 +64,4 @@ def context(
 def spec_in(treedef: PyTreeDef, namespace: str) -> PyTreeSpec:
     """Return the structure that a call with this namespace found."""
     asked = namespace != "" and namespace not in ordered
-    made: PyTreeSpec = spec_of(treedef, namespace, asked=asked)
-    return made
+    return spec_of(treedef, namespace, asked=asked)

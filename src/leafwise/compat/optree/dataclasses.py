@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import (
     KW_ONLY,
     MISSING,
@@ -25,17 +26,19 @@ from dataclasses import (
     is_dataclass,
     replace,
 )
-from types import MappingProxyType
 from typing import Any
 
 from typing_extensions import dataclass_transform
 
 from ...safely import class_name
 from .accessors import FIELDS, DataclassEntry
-from .registry import (
-    GLOBAL_NAMESPACE,
-    register_pytree_node,
-    unregister_pytree_node,
+from .fields import (
+    Ways,
+    arguments,
+    check_new,
+    global_if_empty,
+    node_metadata,
+    register_fields,
 )
 
 
@@ -94,12 +97,7 @@ def field(
         >>> optree.tree_map(lambda w: w * 2, Layer(0.5, "a"), namespace="doc-layers")
         Layer(weight=1.0, name='a')
     """
-    data = {**(metadata or {})}
-    if pytree_node is None:
-        pytree_node = data.get("pytree_node", True)
-    data["pytree_node"] = pytree_node
-    if not init and pytree_node:
-        raise TypeError("`pytree_node=True` is not allowed for non-init fields.")
+    data = node_metadata(metadata, pytree_node, init)
     options = _younger("field", doc=doc)
     return dataclasses.field(
         default=default,
@@ -127,17 +125,6 @@ def _younger(who: str, **given: Any) -> dict[str, Any]:
         elif value is not None and value is not dataclasses.dataclass:
             raise TypeError(f"{who}() got an unexpected keyword argument {name!r}")
     return found
-
-
-def _global_if_empty(namespace: Any) -> Any:
-    """Return a namespace, in which the empty name is the global one.
-
-    Raises:
-        TypeError: It is not a string.
-    """
-    if namespace is not GLOBAL_NAMESPACE and not isinstance(namespace, str):
-        raise TypeError(f"The namespace must be a string, got {namespace!r}.")
-    return GLOBAL_NAMESPACE if namespace == "" else namespace
 
 
 @dataclass_transform(field_specifiers=(field,))
@@ -185,11 +172,16 @@ def dataclass(
         return functools.partial(dataclass, namespace=namespace, **options)
     if not isinstance(cls, type):
         raise TypeError(
-            f"@{__name__}.dataclass() can only be used with classes, not {cls!r}."
+            "@optree.dataclasses.dataclass() can only be used with "
+            f"classes, not {cls!r}."
         )
-    _check_new(cls)
-    where = _global_if_empty(namespace)
-    made = dataclasses.dataclass(cls, **options)  # type: ignore[call-overload]  # all of them
+    if FIELDS in vars(cls):
+        raise TypeError(
+            "@optree.dataclasses.dataclass() cannot be applied to "
+            f"{class_name(cls)} more than once."
+        )
+    where = global_if_empty(namespace)
+    made: Any = dataclasses.dataclass(cls, **options)
     return register_node(made, namespace=where)
 
 
@@ -235,11 +227,11 @@ def make_dataclass(
             raise TypeError(
                 "make_dataclass() missing 1 required keyword-only argument: 'ns'"
             )
-        attributes, where = where, ns  # type: ignore[assignment]  # they are swapped
-    where = _global_if_empty(where)
+        attributes, where = where, ns
+    where = global_if_empty(where)
     if module is None and sys.version_info >= _NEW_ARGUMENTS["module"]:
         module = sys._getframe(1).f_globals.get("__name__", "__main__")
-    if decorator is dataclass:
+    if sys.version_info >= _NEW_ARGUMENTS["decorator"] and decorator is dataclass:
         decorator = dataclasses.dataclass
     options: dict[str, Any] = _younger(
         "make_dataclass", module=module, decorator=decorator
@@ -277,55 +269,34 @@ def register_node(cls: Any = None, /, *, namespace: str | None = None) -> Any:
         ValueError: The namespace is missing, empty or given twice, or the class is a
             node there already.
     """
-    if cls is GLOBAL_NAMESPACE or isinstance(cls, str):
-        if namespace is not None:
-            raise ValueError(
-                "Cannot specify `namespace` when the first argument is a string."
-            )
-        if cls == "":
-            raise ValueError("The namespace cannot be an empty string.")
-        cls, namespace = None, cls
-    if namespace is None:
-        raise ValueError("Must specify `namespace` when the first argument is a class.")
+    cls, namespace = arguments(cls, namespace)
     if cls is None:
         return functools.partial(register_node, namespace=namespace)
     if not isinstance(cls, type):
         raise TypeError(f"Expected a class, got {cls!r}.")
     if not is_dataclass(cls):
         raise TypeError(f"{cls!r} is not a dataclass.")
-    _check_new(cls)
-    where = _global_if_empty(namespace)
-    known = _read_fields(cls)
-    flatten, unflatten = _functions(cls, *map(tuple, known))
-    register_pytree_node(
-        cls, flatten, unflatten, path_entry_type=DataclassEntry, namespace=where
-    )
-    try:
-        setattr(cls, FIELDS, known)
-    except BaseException:
-        unregister_pytree_node(cls, namespace=where)
-        raise
-    return cls
+    check_new(cls, _WAYS)
+    where = global_if_empty(namespace)
+    _check_init(cls)
+    return register_fields(cls, where, _WAYS)
 
 
-def _check_new(cls: type) -> None:
-    if FIELDS in vars(cls):
-        raise TypeError(
-            f"Cannot register {class_name(cls)} as a pytree node more than once with "
-            f"`{__name__}`. Use `optree.register_pytree_node()` for another namespace."
-        )
+_WAYS = Ways(
+    "optree.dataclasses", FIELDS, DataclassEntry, fields, operator.attrgetter("name")
+)
 
 
-def _read_fields(cls: Any) -> tuple[MappingProxyType[str, Any], ...]:
-    """Return the fields that are children, and the others that can be rebuilt.
+def _check_init(cls: Any) -> None:
+    """Refuse a class whose constructor takes what its instances do not hold.
 
     Raises:
-        TypeError: A field cannot be either.
+        TypeError: It has such arguments.
     """
     if not cls.__dataclass_params__.init:
         warnings.warn(
-            f"Dataclass {cls.__name__!r} was defined with `init=False`, and its "
-            "instances are rebuilt by its constructor.",
+            f"Dataclass {cls.__name__!r} was defined with `init=False`. "
+            "`tree_unflatten()` may fail because it calls the constructor.",
             UserWarning,
             stacklevel=3,
         )
@@ -338,33 +309,6 @@ def _read_fields(cls: Any) -> tuple[MappingProxyType[str, Any], ...]:
     if only_init:
         raise TypeError(
             f"Dataclass {cls.__name__!r} has `InitVar` field(s) {only_init!r}, which "
-            "cannot be restored; register it by functions of your own."
+            "cannot round-trip. Use `optree.register_pytree_node()` or "
+            "`optree.register_pytree_node_class()` instead."
         )
-    children: dict[str, Any] = {}
-    others: dict[str, Any] = {}
-    for one in fields(cls):
-        if not one.metadata.get("pytree_node", True):
-            others.update({one.name: one} if one.init else {})
-        elif one.init:
-            children[one.name] = one
-        else:
-            raise TypeError(
-                f"PyTree node field {one.name!r} must be included in `__init__()`. Or "
-                "declare it with `field(init=False, pytree_node=False)`."
-            )
-    return MappingProxyType(children), MappingProxyType(others)
-
-
-def _functions(
-    cls: Any, names: tuple[str, ...], others: tuple[str, ...]
-) -> tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]:
-    """Return the functions that take an instance apart, and that rebuild it."""
-
-    def flatten(node: Any) -> Any:
-        children = tuple([getattr(node, name) for name in names])
-        return children, tuple((name, getattr(node, name)) for name in others), names
-
-    def unflatten(data: Any, children: Any) -> Any:
-        return cls(**dict(zip(names, children, strict=True)), **dict(data))
-
-    return flatten, unflatten

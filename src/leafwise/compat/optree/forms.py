@@ -133,7 +133,7 @@ class StructSequence(tuple[_T_co, ...], metaclass=_StructSequenceMeta):
 
     __slots__ = ()
 
-    def __new__(cls, /, sequence: Iterable[_T_co], dict: dict[str, Any] = ...) -> Self:  # type: ignore[assignment]  # as the classes it stands for
+    def __new__(cls, /, sequence: Iterable[_T_co], dict: Any = ...) -> Self:
         """Refuse: it is none of these classes itself."""
         raise NotImplementedError
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -15,8 +16,9 @@ from .typing import CustomTreeNode, T
 
 __all__ = ["partial", "reduce"]
 
-if hasattr(functools, "Placeholder"):
-    Placeholder: Any = functools.Placeholder
+if sys.version_info >= (3, 14):
+    from functools import Placeholder as Placeholder
+
     __all__ += ["Placeholder"]
 
 

@@ -84,18 +84,35 @@ class DictMetaData(list[_KT]):
 
     original_keys: dict[_KT, None]
 
-    def __init__(self, keys: Iterable[_KT], original_keys: Iterable[_KT]) -> None:
+    def __init__(
+        self,
+        keys: Iterable[_KT] = (),
+        /,
+        *,
+        original_keys: Iterable[_KT] | None = None,
+        check_keys_consistency: bool = True,
+    ) -> None:
         super().__init__(keys)
-        self.original_keys = dict.fromkeys(original_keys)
+        own = self if original_keys is None else original_keys
+        self.original_keys = dict.fromkeys(own)
+        if check_keys_consistency and (
+            len(self) != len(self.original_keys) or {*self} != {*self.original_keys}
+        ):
+            raise ValueError(f"the keys differ: {[*self]!r} and {[*own]!r}")
+
+
+def _dict_data(rule: Rule, aux: Any) -> DictMetaData[Any]:
+    keys = rule.bare_keys(aux, 0)
+    return DictMetaData(keys, original_keys=aux[0], check_keys_consistency=False)
 
 
 def metadata(rule: Rule, aux: Any) -> Any:
     """Return what is kept of a node beside its children."""
     kind = kind_of(rule)
     if kind is PyTreeKind.DICT:
-        return DictMetaData(rule.bare_keys(aux, 0), aux[0])
+        return _dict_data(rule, aux)
     if kind is PyTreeKind.DEFAULTDICT:
-        return aux[2], DictMetaData(rule.bare_keys(aux, 0), aux[0])
+        return aux[2], _dict_data(rule, aux)
     if kind is PyTreeKind.ORDEREDDICT:
         return [*aux]
     return rule.node_data(aux)
@@ -163,7 +180,7 @@ def entry_class(rule: Rule, aux: Any, arity: int) -> type[PyTreeEntry]:
     """Return the class of the entries of the children of a node."""
     found = ENTRIES.get(kind_of(rule)) or getattr(rule, "path_entry_type", None)
     if found is not None:
-        return found  # type: ignore[no-any-return]  # an attribute of some rules
+        return found
     kinds = {type(key) for key in rule.keys(aux, arity)}  # registered as leafwise does
     of_keys = _OF_KEYS.get(kinds.pop()) if len(kinds) == 1 else None
     if of_keys is GetAttrEntry and is_dataclass(rule.cls):

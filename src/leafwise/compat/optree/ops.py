@@ -468,12 +468,10 @@ def tree_transpose(
         ValueError: The structures cannot be nested, or one has no leaves.
     """
     none_is_leaf = outer_treespec.none_is_leaf
-    if none_is_leaf != inner_treespec.none_is_leaf:
-        raise ValueError("Tree structures must have the same none_is_leaf value.")
+    namespace = joined((outer_treespec, inner_treespec), "Tree structures")
     outer_size, inner_size = outer_treespec.num_leaves, inner_treespec.num_leaves
     if not outer_size or not inner_size:
         raise ValueError("Tree structures must have at least one leaf.")
-    namespace = joined("tree_transpose", (outer_treespec, inner_treespec))
     leaves, spec = tree_flatten(
         tree, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace
     )

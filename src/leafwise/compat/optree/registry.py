@@ -24,7 +24,7 @@ from ...core.node import Rule
 from ...core.register import FunctionRule
 from ...core.registry import EMPTY, GLOBAL, current, install
 from ...core.registry import unregister_pytree_node as unregister
-from ...safely import class_name, described
+from ...safely import described
 from .accessors import (
     AutoEntry,
     GetAttrEntry,
@@ -36,6 +36,7 @@ from .accessors import (
 from .context import ordered, view
 from .forms import StructSequence, is_namedtuple_class, is_structseq_class
 from .kinds import ENTRIES, UNFLATTEN, entries, kind_of, metadata
+from .kinds import DictMetaData as DictMetaData
 
 
 __all__ = [
@@ -156,6 +157,18 @@ class PyTreeNodeRegistryEntry:
     namespace: str = ""
 
 
+@functools.cache
+def _built_in(rule: Rule, cls: Any) -> PyTreeNodeRegistryEntry:
+    """Return what is known of a built-in class, the same each time."""
+    return PyTreeNodeRegistryEntry(
+        cls or rule.cls,
+        _flatten_by(rule),
+        unflatten_by(rule),
+        path_entry_type=ENTRIES.get(kind_of(rule), PyTreeEntry),
+        kind=kind_of(rule),
+    )
+
+
 def _flatten_by(rule: Rule) -> Callable[[Any], Any]:
     def flatten(node: Any) -> tuple[Any, Any, Any]:
         children, aux = rule.flatten(node)
@@ -185,16 +198,14 @@ def unflatten_by(rule: Rule, aux: Any = None) -> Callable[[Any, Any], Any]:
 
 
 def _entry_of(rule: Rule, cls: Any = None) -> PyTreeNodeRegistryEntry:
+    if kind_of(rule) is not PyTreeKind.CUSTOM:
+        return _built_in(rule, cls)
     is_ours = isinstance(rule, FunctionRule)
-    kind = kind_of(rule)
-    plain = AutoEntry if kind is PyTreeKind.CUSTOM else PyTreeEntry
-    path_entry_type = getattr(rule, "path_entry_type", plain)
     return PyTreeNodeRegistryEntry(
-        cls or rule.cls,
+        rule.cls,
         rule.form.flatten if is_ours else _flatten_by(rule),
         unflatten_by(rule),
-        path_entry_type=ENTRIES.get(kind, path_entry_type),
-        kind=kind,
+        path_entry_type=getattr(rule, "path_entry_type", AutoEntry),
         namespace=rule.namespace,
     )
 
@@ -224,7 +235,8 @@ def _get(
     if cls is None:
         return dict(_all_entries(namespace))
     if cls is namedtuple or cls is StructSequence:
-        return dict(_all_entries(GLOBAL))[cls]
+        (entry,) = (one for name, one in _all_entries(GLOBAL) if name is cls)
+        return entry
     if not isinstance(cls, type):
         raise TypeError(f"Expected a class, got {cls!r}.")
     rule = found.resolve(cls)
@@ -330,16 +342,36 @@ def register_pytree_node(
     def make(of: type, **given: Any) -> Rule:
         return OptreeRule(of, flatten_func, unflatten_func, path_entry_type, **given)
 
-    installed = install(cls, make, name)
+    _check_new(cls, name)
     if is_namedtuple_class(cls) or is_structseq_class(cls):
-        form = "collections.namedtuple" if is_namedtuple_class(cls) else "a struct"
+        form = "collections.namedtuple" if is_namedtuple_class(cls) else "struct"
         warnings.warn(
             f"PyTree type {cls!r} is a subclass of `{form}`, which is a node already; "
             "the registration overrides that",
             UserWarning,
             stacklevel=2,
         )
-    return installed
+    return install(cls, make, name)
+
+
+def _check_new(cls: type, name: str) -> None:
+    """Refuse what cannot be registered.
+
+    Raises:
+        ValueError: It is a node already.
+    """
+    if cls in BUILTINS:
+        raise ValueError(
+            f"PyTree type {cls!r} is a built-in type and cannot be re-registered."
+        )
+    rules = current.state.layers.get(name, EMPTY).rules
+    if cls in rules:
+        scope = f"namespace {name!r}" if name else "the global namespace"
+        rule = rules[cls]
+        where = "" if rule is None else f" ({rule.origin()})"
+        raise ValueError(
+            f"PyTree type {cls!r} is already registered in {scope}.{where}"
+        )
 
 
 register_pytree_node.get = _get  # type: ignore[attr-defined]  # as optree's has
@@ -391,15 +423,14 @@ def register_pytree_node_class(
             namespace=namespace,
         )
     _check_class(cls)
-    if path_entry_type is None:
-        path_entry_type = getattr(cls, "TREE_PATH_ENTRY_TYPE", AutoEntry)
-    _check_entry_type(path_entry_type)
+    chosen: Any = path_entry_type or getattr(cls, "TREE_PATH_ENTRY_TYPE", AutoEntry)
+    _check_entry_type(chosen)
     _have_methods(cls)
     return register_pytree_node(
         cls,
         methodcaller("__tree_flatten__"),
         cls.__tree_unflatten__,
-        path_entry_type=path_entry_type,
+        path_entry_type=chosen,
         namespace=namespace,
     )
 
@@ -449,11 +480,13 @@ def unregister_pytree_node(cls: type, /, *, namespace: str) -> PyTreeNodeRegistr
     rule = current.state.layers.get(name, EMPTY).rules.get(cls)
     if cls in BUILTINS:
         raise ValueError(
-            f"PyTree type {class_name(cls)} is a built-in type and cannot be "
-            "unregistered."
+            f"PyTree type {cls!r} is a built-in type and cannot be unregistered."
         )
+    if rule is None:
+        scope = f"namespace {name!r}" if name else "the global namespace"
+        raise ValueError(f"PyTree type {cls!r} is not registered in {scope}.")
     unregister(cls, namespace=name)
-    return _entry_of(rule)  # type: ignore[arg-type]  # it was registered
+    return _entry_of(rule)
 
 
 # --------------------------------------------------------------------- order of dicts

@@ -9,19 +9,22 @@ from __future__ import annotations
 import builtins
 import operator
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any, Self
 
-from ...core.registry import GLOBAL, Mode
+from typing_extensions import TypeIs
+
+from ...core.registry import GLOBAL, Mode, current, namespaces
 from ...core.serial import dump, load
 from ...core.treedef import PyTreeDef, code_text
 from ...core.walk import Step, iter_steps
-from ...errors import TreeDefError
-from ...safely import described, on_sweep
+from ...errors import StructureError, TreeDefError
+from ...safely import class_name, described, on_sweep
 from .accessors import PyTreeAccessor, PyTreeKind
 from .kinds import brackets, code_accessors, code_paths, entries, kind_of, metadata
 
 
-__all__ = ["PyTreeSpec", "check_spec", "joined", "paths_of", "spec_of"]
+__all__ = ["PyTreeSpec", "check_spec", "joined", "merged", "paths_of", "spec_of"]
 
 
 class PyTreeSpec:
@@ -124,7 +127,8 @@ class PyTreeSpec:
         Raises:
             IndexError: There is no such child.
         """
-        return self.entries()[operator.index(index)]
+        found = self.entries()
+        return found[_place("Entry", index, len(found))]
 
     def children(self) -> list[Self]:
         """Return the structures of the children of the root."""
@@ -136,7 +140,8 @@ class PyTreeSpec:
         Raises:
             IndexError: There is no such child.
         """
-        return self._like(self._treedef.child(operator.index(index)))
+        place = _place("Child", index, self.num_children)
+        return self._like(self._treedef.child(place))  # type: ignore[no-any-return]  # a spec
 
     def one_level(self) -> Self | None:
         """Return the root with leaves for children, None for a leaf."""
@@ -151,7 +156,8 @@ class PyTreeSpec:
         Raises:
             ValueError: Too few or too many.
         """
-        return self._treedef.unflatten(leaves)
+        treedef = self._treedef
+        return treedef._runner.unflatten(treedef, _counted(leaves, treedef._count))
 
     def flatten_up_to(self, tree: Any, /) -> list[Any]:
         """Return what a tree has at the place of each leaf.
@@ -183,7 +189,8 @@ class PyTreeSpec:
                 return rule.unflatten(aux, children)
             return f_node(rule.class_of(aux), metadata(rule, aux), tuple(children))
 
-        return self._treedef._fold(leaves, f_leaf, fold)
+        given = _counted(leaves, self._treedef._count)
+        return self._treedef._fold(given, f_leaf, fold)
 
     def traverse(
         self,
@@ -200,15 +207,16 @@ class PyTreeSpec:
             f_leaf: Called on each leaf first.
         """
         _check_callables("traverse", f_node, f_leaf)
-        return self._treedef.traverse(leaves, f_node, f_leaf)
+        given = _counted(leaves, self._treedef._count)
+        return self._treedef.traverse(given, f_node, f_leaf)
 
     # ------------------------------------------------------------------------ algebra
 
     def compose(self, inner: PyTreeSpec, /) -> PyTreeSpec:
         """Return this structure with another one at each of its leaves."""
         check_spec("compose", inner)
-        namespace = joined("compose", (self, inner))
-        return spec_of(self._plain().compose(inner._plain()), namespace)
+        namespace = joined((self, inner))
+        return merged(self._plain().compose(inner._plain()), namespace)
 
     def broadcast_to_common_suffix(self, other: PyTreeSpec, /) -> PyTreeSpec:
         """Return the smallest structure that both are prefixes of.
@@ -217,9 +225,9 @@ class PyTreeSpec:
             ValueError: There is none.
         """
         check_spec("broadcast_to_common_suffix", other)
-        namespace = joined("broadcast_to_common_suffix", (self, other))
+        namespace = joined((self, other))
         found = self._plain().broadcast_to_common_suffix(other._plain())
-        return spec_of(found, namespace)
+        return merged(found, namespace)
 
     def transform(
         self,
@@ -251,9 +259,9 @@ class PyTreeSpec:
             namespaces.add(made.namespace)
             found = iter_steps(made._treedef._code)
             steps += found if step is None else [made._treedef._code[-1][1:]]
-        namespace = _one_namespace("transform", namespaces)
+        namespace = _one_namespace(namespaces)
         mode = Mode(GLOBAL, self.none_is_leaf)
-        return spec_of(PyTreeDef._of(steps, mode), namespace)
+        return merged(PyTreeDef._of(steps, mode), namespace)
 
     def _one(self, step: Step) -> PyTreeDef:
         """Return the structure of a step: a leaf, or a node with leaves."""
@@ -278,7 +286,8 @@ class PyTreeSpec:
         if made.none_is_leaf != self.none_is_leaf:
             raise ValueError(
                 "Expected the PyTreeSpec transform function returns a PyTreeSpec with "
-                f"the same value of `none_is_leaf={self.none_is_leaf}`, got {made!r}"
+                f"the same value of `none_is_leaf={self.none_is_leaf}` as the input, "
+                f"got {made!r}"
             )
         if step is None:
             return
@@ -367,11 +376,13 @@ class PyTreeSpec:
         return spec_of(treedef, self.namespace)
 
 
-def _is_spec(other: object) -> Any:
+def _is_spec(other: object) -> TypeIs[PyTreeSpec]:
     return isinstance(other, PyTreeSpec)
 
 
-def spec_of(treedef: PyTreeDef, namespace: str = "", *, asked: bool = False) -> Any:
+def spec_of(
+    treedef: PyTreeDef, namespace: str = "", *, asked: bool = False
+) -> PyTreeSpec:
     """Return a treedef as a `PyTreeSpec`.
 
     Args:
@@ -409,6 +420,39 @@ def check_spec(who: str, spec: Any) -> None:
         raise TypeError(f"{who}() takes a PyTreeSpec, got {described(spec)}")
 
 
+def _place(what: str, index: Any, count: int) -> int:
+    """Return an index as an int of the right size.
+
+    Raises:
+        IndexError: There is no such place.
+        TypeError: It is not an index.
+    """
+    is_int_like = hasattr(index, "__int__") and not isinstance(index, float | str)
+    place = int(index) if is_int_like else operator.index(index)
+    if not -count <= place < count:
+        raise IndexError(f"PyTreeSpec::{what}() index out of range.")
+    return place
+
+
+def _counted(leaves: Iterable[Any], count: int) -> list[Any]:
+    """Return leaves as a list of the right length.
+
+    Raises:
+        StructureError: There are too few or too many.
+    """
+    given = leaves if type(leaves) is list else [*islice(leaves, count + 1)]
+    if len(given) != count:
+        few = len(given) < count
+        got = f", got: {len(given)}" if few else ""
+        raise StructureError(
+            f"Too {'few' if few else 'many'} leaves for PyTreeSpec; expected: {count}"
+            f"{got}.",
+            expected=str(count),
+            actual=str(len(given)),
+        )
+    return given
+
+
 def _check_callables(who: str, *functions: Any) -> None:
     for function in functions:
         if function is not None and not callable(function):
@@ -420,25 +464,39 @@ def _fit(a: PyTreeSpec, b: PyTreeSpec) -> bool:
     return a.namespace == b.namespace or not a.namespace or not b.namespace
 
 
-def joined(who: str, specs: tuple[PyTreeSpec, ...]) -> str:
+def joined(specs: tuple[PyTreeSpec, ...], what: str = "PyTreeSpecs") -> str:
     """Return the namespace of a structure that is made of others.
 
     Raises:
         ValueError: Their None modes or namespaces differ.
     """
     if len({spec.none_is_leaf for spec in specs}) > 1:
-        raise ValueError(f"{who}: PyTreeSpecs must have the same none_is_leaf value.")
-    return _one_namespace(who, {spec.namespace for spec in specs})
+        raise ValueError(f"{what} must have the same none_is_leaf value.")
+    return _one_namespace({spec.namespace for spec in specs}, what)
 
 
-def _one_namespace(who: str, names: set[str]) -> str:
+def _one_namespace(names: set[str], what: str = "PyTreeSpecs") -> str:
     found = sorted(names - {""})
     if len(found) > 1:
         several = " vs. ".join(map(repr, found))
-        raise ValueError(
-            f"{who}: PyTreeSpecs must have the same namespace, got {several}."
-        )
+        raise ValueError(f"{what} must have the same namespace, got {several}.")
     return found[0] if found else ""
+
+
+def merged(treedef: PyTreeDef, namespace: str) -> PyTreeSpec:
+    """Return a structure that was made of others, in the namespace of one of them.
+
+    Raises:
+        ValueError: A class in it is registered in that namespace in another way.
+    """
+    rules = current.state.layers[namespace].rules if namespace in namespaces() else {}
+    for _, rule, _, _ in treedef._code if rules else ():
+        if rules.get(rule.cls, rule) is not rule:
+            raise ValueError(
+                f"in namespace {namespace!r}, {class_name(rule.cls)} is not a node of "
+                "its original registration"
+            )
+    return spec_of(treedef, namespace)
 
 
 # ------------------------------------------------------------------------ known paths

@@ -13,11 +13,10 @@ from typing import Any, TypeAlias
 from ...core.registry import GLOBAL, Mode
 from ...core.treedef import PyTreeDef
 from ...core.walk import Step, iter_steps
-from ...safely import clip
 from .accessors import PyTreeAccessor
 from .context import spec_in, view
 from .forms import is_namedtuple_instance, is_structseq_instance
-from .spec import PyTreeSpec, spec_of
+from .spec import PyTreeSpec, merged
 
 
 __all__ = [
@@ -132,7 +131,7 @@ def treespec_is_suffix(
 # ----------------------------------------------------------------------------- making
 
 
-def _make(collection: Any, what: str, none_is_leaf: bool, namespace: str) -> Any:
+def _make(collection: Any, what: str, none_is_leaf: bool, namespace: str) -> PyTreeSpec:
     """Return the structure of a container whose children are structures.
 
     Raises:
@@ -152,7 +151,7 @@ def _make(collection: Any, what: str, none_is_leaf: bool, namespace: str) -> Any
         steps += iter_steps(child._treedef._code)
     steps.append((rule, len(children), aux))
     treedef = PyTreeDef._of(steps, mode)
-    return spec_of(treedef, adopted) if adopted else spec_in(treedef, namespace)
+    return merged(treedef, adopted) if adopted else spec_in(treedef, namespace)
 
 
 def _check_child(child: Any, collection: Any, what: str, none_is_leaf: bool) -> None:
@@ -174,8 +173,7 @@ def _adopted(name: str, adopted: str, given: str) -> str:
         )
     if name and adopted and name != adopted:
         raise ValueError(
-            "Expected treespecs with the same namespace, got "
-            f"{adopted!r} vs. {name!r}: {clip((adopted, name))}"
+            f"Expected treespecs with the same namespace, got {adopted!r} vs. {name!r}."
         )
     return name or adopted
 

@@ -128,7 +128,7 @@ MetaData: TypeAlias = typing.Optional[Hashable]  # noqa: UP045  # as optree's
 
 
 @runtime_checkable
-class CustomTreeNode(Protocol[T]):
+class CustomTreeNode(Protocol[T]):  # type: ignore[misc]  # as optree's
     """A class that can be registered by its own methods."""
 
     def __tree_flatten__(self) -> Any:
@@ -137,6 +137,7 @@ class CustomTreeNode(Protocol[T]):
     @classmethod
     def __tree_unflatten__(cls, metadata: Any, children: Any, /) -> Self:
         """Return a node of metadata and children."""
+        ...
 
 
 class FlattenFunc(Protocol[T]):  # type: ignore[misc]  # as optree's
@@ -196,12 +197,15 @@ class PyTree(Generic[T]):
             cls.__instances__[made] = (param, name)
         return made
 
-    def __new__(cls) -> Never:  # type: ignore[misc]  # nothing comes of it
+    def __new__(cls) -> Never:
         """Refuse: it is for annotations."""
         raise TypeError("Cannot instantiate special typing classes.")
 
     def __init_subclass__(cls, /, *args: Any, **kwargs: Any) -> Never:
         raise TypeError("Cannot subclass special typing classes.")
+
+
+_unions: Any = PyTree
 
 
 def _is_name(name: Any) -> bool:
@@ -211,7 +215,7 @@ def _is_name(name: Any) -> bool:
 def _known(param: Any) -> bool:
     """Return whether a type is such a union already."""
     try:
-        return param in PyTree.__instances__
+        return param in _unions.__instances__
     except TypeError:  # it has no weak references
         return False
 
@@ -239,7 +243,7 @@ class PyTreeTypeVar:
             raise TypeError(
                 f"{cls.__name__} only supports a string of type name, got {name!r}."
             )
-        return PyTree[param, name]  # type: ignore[type-arg,valid-type]  # at run time
+        return _unions[param, name]
 
     def __init_subclass__(cls, /, *args: Any, **kwargs: Any) -> Never:
         raise TypeError("Cannot subclass special typing classes.")

@@ -23,6 +23,7 @@ from .matching import (
     Steps,
     changes,
     code_differences,
+    code_text,
     common_suffix,
     differences,
     is_prefix,
@@ -30,7 +31,6 @@ from .matching import (
     mismatch_error,
     suffix_clashes,
 )
-from .node import Brackets, Rule
 from .registry import GLOBAL, Mode, View, view_of
 from .walk import (
     Code,
@@ -49,7 +49,6 @@ from .walk import (
 __all__ = [
     "PyTreeDef",
     "check_treedefs",
-    "code_text",
     "joined_mode",
     "make_treedef",
     "treedef_tuple",
@@ -261,6 +260,18 @@ class PyTreeDef:
             ['[0]', "[1]['a']"]
         """
         return self._runner.paths(self)
+
+    def bare_paths(self) -> list[tuple[Any, ...]]:
+        """Return the key path of each leaf as a tuple of what its keys hold.
+
+        Dict keys, names of attributes, and positions, also those in a named tuple.
+
+        Example:
+            >>> import leafwise as lw
+            >>> lw.tree_structure([1, {"a": 2}]).bare_paths()
+            [(0,), (1, 'a')]
+        """
+        return self._runner.bare_paths(self)
 
     # -------------------------------------------------------------- using
 
@@ -713,6 +724,44 @@ class PyTreeDef:
         rest = iter(parts)
         return whole.transform(f_leaf=lambda _: next(rest))
 
+    @classmethod
+    def from_node_data(
+        cls,
+        node_data: tuple[Any, Any] | None,
+        children: Iterable[PyTreeDef],
+        *,
+        none_is_leaf: bool = False,
+        namespace: str = GLOBAL,
+    ) -> PyTreeDef:
+        """Make a treedef of what `node_data` and `children` gave, or the like of it.
+
+        Args:
+            node_data: The class of the root and its aux data, None for a leaf.
+            children: The treedefs of its children, in leaf order.
+            none_is_leaf: The None mode.
+            namespace: Where to look the class up before the global registry.
+
+        Raises:
+            TreeDefError: The class is no node there, or a child is not a treedef.
+            ValueError: There are more or fewer children than the aux data has keys.
+
+        Example:
+            >>> import leafwise as lw
+            >>> treedef = lw.tree_structure({"a": 1, "b": (2, 3)})
+            >>> lw.PyTreeDef.from_node_data(treedef.node_data(), treedef.children())
+            PyTreeDef({'a': *, 'b': (*, *)})
+            >>> lw.PyTreeDef.from_node_data((list, None), [treedef])
+            PyTreeDef([{'a': *, 'b': (*, *)}])
+        """
+        if node_data is None:
+            return cls.leaf(none_is_leaf=none_is_leaf, namespace=namespace)
+        node_class, data = node_data
+        rule = view_of(namespace, none_is_leaf).resolve(node_class)
+        if rule is None:
+            raise TreeDefError(f"{clip(node_class)} is no class of nodes")
+        node = rule.node_from(node_class, data, [*children])
+        return cls.from_children(node, none_is_leaf=none_is_leaf, namespace=namespace)
+
     def __copy__(self) -> PyTreeDef:
         return self
 
@@ -749,46 +798,6 @@ def _same_code(a: Code, b: Code) -> bool:
             if aux is not second[3] and not rule.same_aux(aux, second[3]):
                 return False
     return True
-
-
-def _own_brackets(rule: Rule, aux: Any, arity: int) -> Brackets:
-    return rule.brackets(aux, arity)
-
-
-def code_text(
-    code: Code, brackets: Callable[[Rule, Any, int], Brackets] = _own_brackets
-) -> str:
-    """Print a code from right to left, so that depth costs nothing.
-
-    The stack holds what is still to be printed: text, and None for a subtree.
-
-    Args:
-        code: The code.
-        brackets: Returns what is printed around the children of a node.
-    """
-    tokens: list[str] = []
-    steps = iter_steps(code, backwards=True)
-    stack: list[str | None] = [None]
-    while stack:
-        token = stack.pop()
-        if token is not None:
-            tokens.append(token)
-            continue
-        step = next(steps)
-        if step is None:
-            tokens.append("*")
-            continue
-        rule, arity, aux = step
-        before, labels, after = brackets(rule, aux, arity)
-        stack.append(before)
-        for place in range(arity):
-            if place:
-                stack.append(", ")
-            if labels is not None:
-                stack.append(labels[place])
-            stack.append(None)
-        stack.append(after)
-    return "".join(reversed(tokens))
 
 
 def _walker(f_node: Any) -> Callable[[Any, Any, list[Any]], Any]:

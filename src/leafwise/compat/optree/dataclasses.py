@@ -156,18 +156,8 @@ def dataclass(
         TypeError: Not a class, or one that was registered by this module already.
         ValueError: The class is a node there already.
     """
-    options: dict[str, Any] = {
-        "init": init,
-        "repr": repr,
-        "eq": eq,
-        "order": order,
-        "unsafe_hash": unsafe_hash,
-        "frozen": frozen,
-        "match_args": match_args,
-        "kw_only": kw_only,
-        "slots": slots,
-        "weakref_slot": weakref_slot,
-    }
+    options = {**locals()}  # all but these two are those of the standard library
+    del options["cls"], options["namespace"]
     if cls is None:
         return functools.partial(dataclass, namespace=namespace, **options)
     if not isinstance(cls, type):
@@ -221,39 +211,31 @@ def make_dataclass(
         >>> optree.tree_leaves(make("Point", ["x"], namespace="xs")(1), namespace="xs")
         [1]
     """
-    attributes, where = ns, namespace
-    if isinstance(where, dict) or where is None:
+    options = {**locals()}  # those of the standard library, by their names there
+    del options["ns"]
+    options["namespace"], where = _swapped(ns, namespace)
+    if module is None and sys.version_info >= _NEW_ARGUMENTS["module"]:
+        options["module"] = sys._getframe(1).f_globals.get("__name__", "__main__")
+    if sys.version_info >= _NEW_ARGUMENTS["decorator"] and decorator is dataclass:
+        options["decorator"] = dataclasses.dataclass
+    younger = {name: options.pop(name) for name in ("module", "decorator")}
+    options |= _younger("make_dataclass", **younger)
+    return register_node(dataclasses.make_dataclass(**options), namespace=where)
+
+
+def _swapped(ns: Any, namespace: Any) -> tuple[Any, Any]:
+    """Return the attributes of a class and the namespace, whichever is which.
+
+    Raises:
+        TypeError: One is missing, or the namespace is not a string.
+    """
+    if isinstance(namespace, dict) or namespace is None:
         if ns is None:
             raise TypeError(
                 "make_dataclass() missing 1 required keyword-only argument: 'ns'"
             )
-        attributes, where = where, ns
-    where = global_if_empty(where)
-    if module is None and sys.version_info >= _NEW_ARGUMENTS["module"]:
-        module = sys._getframe(1).f_globals.get("__name__", "__main__")
-    if sys.version_info >= _NEW_ARGUMENTS["decorator"] and decorator is dataclass:
-        decorator = dataclasses.dataclass
-    options: dict[str, Any] = _younger(
-        "make_dataclass", module=module, decorator=decorator
-    )
-    made = dataclasses.make_dataclass(
-        cls_name,
-        fields,
-        bases=bases,
-        namespace=attributes,
-        init=init,
-        repr=repr,
-        eq=eq,
-        order=order,
-        unsafe_hash=unsafe_hash,
-        frozen=frozen,
-        match_args=match_args,
-        kw_only=kw_only,
-        slots=slots,
-        weakref_slot=weakref_slot,
-        **options,
-    )
-    return register_node(made, namespace=where)
+        ns, namespace = namespace, ns
+    return ns, global_if_empty(namespace)
 
 
 def register_node(cls: Any = None, /, *, namespace: str | None = None) -> Any:

@@ -25,6 +25,9 @@ __all__ = [
 UNNAMED = "unnamed field"
 """The name of a field of a struct sequence that has none."""
 
+_CAN_BE_A_BASE = 1 << 10
+_COUNTS = ("n_fields", "n_sequence_fields", "n_unnamed_fields")
+
 
 def is_namedtuple(obj: object, /) -> bool:
     """Return whether something is a named tuple, or a class of such."""
@@ -69,7 +72,12 @@ def is_structseq_class(cls: object, /) -> bool:
     That of `sys.flags` counts as well, whose instances are leaves since they cannot be
     rebuilt.
     """
-    return isinstance(cls, type) and builtins.has_structseq_form(cls)
+    return (
+        isinstance(cls, type)
+        and cls.__bases__ == (tuple,)
+        and not cls.__flags__ & _CAN_BE_A_BASE
+        and all(isinstance(getattr(cls, name, None), int) for name in _COUNTS)
+    )
 
 
 def is_structseq_instance(obj: object, /) -> bool:

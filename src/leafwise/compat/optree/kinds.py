@@ -7,7 +7,7 @@ beside this module asks here, and no rule by its name.
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass
 from typing import Any, Final, TypeVar
 
@@ -36,8 +36,6 @@ __all__ = [
     "DictMetaData",
     "brackets",
     "code_accessors",
-    "code_paths",
-    "entries",
     "entry_class",
     "kind_of",
     "metadata",
@@ -166,14 +164,6 @@ _OF_KEYS: Final[Mapping[type, type[PyTreeEntry]]] = {
     DictKey: MappingEntry,
     SequenceKey: SequenceEntry,
 }
-_BY_PLACE: Final = frozenset({PyTreeKind.NAMEDTUPLE, PyTreeKind.STRUCTSEQUENCE})
-
-
-def entries(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
-    """Return what the children of a node are found by."""
-    if kind_of(rule) in _BY_PLACE:
-        return range(arity)
-    return rule.bare_keys(aux, arity)
 
 
 def entry_class(rule: Rule, aux: Any, arity: int) -> type[PyTreeEntry]:
@@ -191,36 +181,24 @@ def entry_class(rule: Rule, aux: Any, arity: int) -> type[PyTreeEntry]:
 def _made_entries(rule: Rule, aux: Any, arity: int) -> list[PyTreeEntry]:
     """Return the entries of the children of a node, as objects."""
     make, kind, cls = entry_class(rule, aux, arity), kind_of(rule), rule.class_of(aux)
-    return [make(entry, cls, kind) for entry in entries(rule, aux, arity)]
-
-
-def _leaf_entries(
-    code: Code, count: int, entries_of: Callable[[Rule, Any, int], Iterable[Any]]
-) -> list[tuple[Any, ...]]:
-    """Return for each leaf the entries that lead there, from the root down."""
-    if not code:
-        return [()] * count
-    paths: list[tuple[Any, ...]] = []
-    stack: list[tuple[Any, ...]] = [()]
-    for run, rule, arity, aux in reversed(code):
-        path = stack.pop()
-        stack += [(*path, entry) for entry in entries_of(rule, aux, arity)]
-        if run:
-            paths += stack[: -run - 1 : -1]
-            del stack[-run:]
-    paths.reverse()
-    return paths
-
-
-def code_paths(code: Code, count: int) -> list[tuple[Any, ...]]:
-    """Return the path to each leaf of a structure: what the children are found by."""
-    return _leaf_entries(code, count, entries)
+    return [make(entry, cls, kind) for entry in rule.bare_keys(aux, arity)]
 
 
 def code_accessors(code: Code, count: int) -> list[PyTreeAccessor]:
     """Return the accessor of each leaf of a structure."""
-    found = _leaf_entries(code, count, _made_entries)
-    return [tuple.__new__(PyTreeAccessor, path) for path in found]
+    if not code:
+        return [PyTreeAccessor()] * count
+    found: list[PyTreeAccessor] = []
+    stack: list[tuple[PyTreeEntry, ...]] = [()]
+    for run, rule, arity, aux in reversed(code):
+        path = stack.pop()
+        stack += [(*path, entry) for entry in _made_entries(rule, aux, arity)]
+        if run:
+            leaves = stack[: -run - 1 : -1]
+            found += [tuple.__new__(PyTreeAccessor, leaf) for leaf in leaves]
+            del stack[-run:]
+    found.reverse()
+    return found
 
 
 # -------------------------------------------------------------------------------- text
@@ -231,7 +209,7 @@ def brackets(rule: Rule, aux: Any, arity: int) -> Brackets:
     kind = kind_of(rule)
     make = _BRACKETS.get(kind)
     if make is not None:
-        return make(rule, aux)
+        return make(rule, aux, arity)
     if kind is not _CUSTOM:
         return rule.brackets(aux, arity)
     name, data = rule.cls.__name__, metadata(rule, aux)
@@ -242,26 +220,29 @@ def _labels(keys: Iterable[Any]) -> list[str]:
     return [f"{key!r}: " for key in keys]
 
 
-def _ordereddict(_rule: Rule, aux: Any) -> Brackets:
+def _ordereddict(_rule: Rule, aux: Any, _arity: int) -> Brackets:
     if not aux:
         return "OrderedDict()", None, ""
     return "OrderedDict({", _labels(aux), "})"
 
 
-def _defaultdict(rule: Rule, aux: Any) -> Brackets:
+def _defaultdict(rule: Rule, aux: Any, _arity: int) -> Brackets:
     return f"defaultdict({aux[2]!r}, {{", _labels(rule.bare_keys(aux, 0)), "})"
 
 
-def _deque(_rule: Rule, aux: Any) -> Brackets:
-    return "deque([", None, "])" if aux is None else f"], maxlen={aux})"
+def _deque(_rule: Rule, aux: Any, arity: int) -> Brackets:
+    maxlen = "" if aux is None else f"maxlen={aux}"
+    if not arity:
+        return f"deque({maxlen})", None, ""
+    return "deque([", None, f"], {maxlen})" if maxlen else "])"
 
 
-def _namedtuple(rule: Rule, aux: Any) -> Brackets:
+def _namedtuple(rule: Rule, aux: Any, _arity: int) -> Brackets:
     cls: Any = rule.class_of(aux)
     return f"{cls.__name__}(", [f"{name}=" for name in cls._fields], ")"
 
 
-def _structseq(rule: Rule, aux: Any) -> Brackets:
+def _structseq(rule: Rule, aux: Any, _arity: int) -> Brackets:
     cls = rule.class_of(aux)
     names = [
         f"<unnamed@{place}>=" if name == UNNAMED else f"{name}="
@@ -270,7 +251,7 @@ def _structseq(rule: Rule, aux: Any) -> Brackets:
     return f"{cls.__module__}.{cls.__qualname__}(", names, ")"
 
 
-_BRACKETS: Final[Mapping[PyTreeKind, Callable[[Rule, Any], Brackets]]] = {
+_BRACKETS: Final[Mapping[PyTreeKind, Callable[[Rule, Any, int], Brackets]]] = {
     PyTreeKind.ORDEREDDICT: _ordereddict,
     PyTreeKind.DEFAULTDICT: _defaultdict,
     PyTreeKind.DEQUE: _deque,

@@ -15,7 +15,7 @@ from ...ops.context import Context
 from ...safely import clip
 from .accessors import PyTreeAccessor, PyTreeEntry, PyTreeKind
 from .context import context
-from .kinds import entries, entry_class, kind_of, metadata
+from .kinds import entry_class, kind_of, metadata
 from .registry import unflatten_by
 
 
@@ -84,7 +84,7 @@ def tree_flatten_one_level(
     found = FlattenOneLevelOutputEx(
         [*children],
         metadata(rule, aux),
-        tuple(entries(rule, aux, arity)),
+        tuple(rule.bare_keys(aux, arity)),
         unflatten_by(rule, aux),
     )
     found.type = type(tree)
@@ -138,7 +138,7 @@ def prefix_errors(
             found.append(functools.partial(_prefix_error, accessor, expected, *what))
             continue
         make, kind, cls = entry_class(rule, aux, arity), kind_of(rule), type(prefix)
-        below = [accessor + make(e, cls, kind) for e in entries(rule, aux, arity)]
+        below = [accessor + make(e, cls, kind) for e in rule.bare_keys(aux, arity)]
         stack += reversed([*zip(below, children, others, strict=True)])
     return found
 

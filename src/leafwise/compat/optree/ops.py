@@ -26,9 +26,8 @@ from ...ops.reshape import common_columns, common_trees
 from ...safely import MISSING, clip
 from .accessors import PyTreeAccessor
 from .context import context, spec_in
-from .kinds import code_accessors, code_paths
 from .levels import prefix_errors, tree_flatten_one_level
-from .spec import PyTreeSpec, joined, paths_of, spec_of
+from .spec import PyTreeSpec, accessors_of, joined, spec_of
 from .treespecs import (
     treespec_accessors,
     treespec_child,
@@ -173,7 +172,7 @@ def tree_flatten_with_path(
         ([('a', 0)], [1], PyTreeSpec({'a': [*]}))
     """
     leaves, treedef = context(is_leaf, none_is_leaf, namespace).flatten(tree)
-    paths = [*paths_of(treedef, code_paths)]
+    paths = treedef.bare_paths()
     return paths, leaves, spec_in(treedef, namespace)
 
 
@@ -187,7 +186,7 @@ def tree_flatten_with_accessor(
 ) -> tuple[list[PyTreeAccessor], list[Any], PyTreeSpec]:
     """Return the accessor of each leaf, the leaves and the structure."""
     leaves, treedef = context(is_leaf, none_is_leaf, namespace).flatten(tree)
-    accessors = [*paths_of(treedef, code_accessors)]
+    accessors = [*accessors_of(treedef)]
     return accessors, leaves, spec_in(treedef, namespace)
 
 
@@ -244,7 +243,7 @@ def tree_paths(
 ) -> list[tuple[Any, ...]]:
     """Return the path to each leaf."""
     found = context(is_leaf, none_is_leaf, namespace).flatten(tree)[1]
-    return [*paths_of(found, code_paths)]
+    return found.bare_paths()
 
 
 def tree_accessors(
@@ -257,7 +256,7 @@ def tree_accessors(
 ) -> list[PyTreeAccessor]:
     """Return the accessor of each leaf."""
     found = context(is_leaf, none_is_leaf, namespace).flatten(tree)[1]
-    return [*paths_of(found, code_accessors)]
+    return [*accessors_of(found)]
 
 
 def tree_is_leaf(
@@ -330,14 +329,14 @@ def tree_map_(
 
 
 def _mapped(
-    find: Callable[..., list[Any]],
+    find: Callable[[PyTreeDef], list[Any]],
     func: Callable[..., Any],
     trees: tuple[Any, ...],
     walked: Context,
 ) -> tuple[list[Any], PyTreeDef]:
     """Return the results of a function that takes what leads to a leaf, too."""
     columns, treedef = walked.columns(trees[0], trees[1:])
-    columns = [paths_of(treedef, find), *columns]
+    columns = [find(treedef), *columns]
     return map_leaves(func, columns, treedef._code), treedef
 
 
@@ -352,7 +351,7 @@ def tree_map_with_path(
 ) -> Any:
     """Map a function that takes the path to each leaf before the leaves."""
     walked = context(is_leaf, none_is_leaf, namespace)
-    results, treedef = _mapped(code_paths, func, (tree, *rests), walked)
+    results, treedef = _mapped(PyTreeDef.bare_paths, func, (tree, *rests), walked)
     return treedef.unflatten(results)
 
 
@@ -367,7 +366,7 @@ def tree_map_with_path_(
 ) -> Any:
     """Call a function that takes the path for its effect; return the tree."""
     walked = context(is_leaf, none_is_leaf, namespace)
-    _mapped(code_paths, func, (tree, *rests), walked)
+    _mapped(PyTreeDef.bare_paths, func, (tree, *rests), walked)
     return tree
 
 
@@ -382,7 +381,7 @@ def tree_map_with_accessor(
 ) -> Any:
     """Map a function that takes the accessor of each leaf before the leaves."""
     walked = context(is_leaf, none_is_leaf, namespace)
-    results, treedef = _mapped(code_accessors, func, (tree, *rests), walked)
+    results, treedef = _mapped(accessors_of, func, (tree, *rests), walked)
     return treedef.unflatten(results)
 
 
@@ -397,7 +396,7 @@ def tree_map_with_accessor_(
 ) -> Any:
     """Call a function that takes the accessor for its effect; return the tree."""
     walked = context(is_leaf, none_is_leaf, namespace)
-    _mapped(code_accessors, func, (tree, *rests), walked)
+    _mapped(accessors_of, func, (tree, *rests), walked)
     return tree
 
 
@@ -556,7 +555,7 @@ def tree_transpose_map_with_path(
 ) -> Any:
     """Do what `tree_transpose_map` does, with the path as first argument."""
     walked = context(is_leaf, none_is_leaf, namespace)
-    results, treedef = _mapped(code_paths, func, (tree, *rests), walked)
+    results, treedef = _mapped(PyTreeDef.bare_paths, func, (tree, *rests), walked)
     return _transposed(results, treedef, inner_treespec, walked)
 
 
@@ -572,7 +571,7 @@ def tree_transpose_map_with_accessor(
 ) -> Any:
     """Do what `tree_transpose_map` does, with the accessor as first argument."""
     walked = context(is_leaf, none_is_leaf, namespace)
-    results, treedef = _mapped(code_accessors, func, (tree, *rests), walked)
+    results, treedef = _mapped(accessors_of, func, (tree, *rests), walked)
     return _transposed(results, treedef, inner_treespec, walked)
 
 
@@ -682,13 +681,13 @@ def tree_broadcast_map(
 
 
 def _broadcast_mapped(
-    find: Callable[..., list[Any]],
+    find: Callable[[PyTreeDef], list[Any]],
     func: Callable[..., Any],
     trees: tuple[Any, ...],
     walked: Context,
 ) -> Any:
     columns, common = common_columns(trees, walked)
-    columns = [paths_of(common, find), *columns]
+    columns = [find(common), *columns]
     return common.unflatten(map_leaves(func, columns, common._code))
 
 
@@ -703,7 +702,7 @@ def tree_broadcast_map_with_path(
 ) -> Any:
     """Do what `tree_broadcast_map` does, with the path as first argument."""
     walked = context(is_leaf, none_is_leaf, namespace)
-    return _broadcast_mapped(code_paths, func, (tree, *rests), walked)
+    return _broadcast_mapped(PyTreeDef.bare_paths, func, (tree, *rests), walked)
 
 
 def tree_broadcast_map_with_accessor(
@@ -717,7 +716,7 @@ def tree_broadcast_map_with_accessor(
 ) -> Any:
     """Do what `tree_broadcast_map` does, with the accessor as first argument."""
     walked = context(is_leaf, none_is_leaf, namespace)
-    return _broadcast_mapped(code_accessors, func, (tree, *rests), walked)
+    return _broadcast_mapped(accessors_of, func, (tree, *rests), walked)
 
 
 # ------------------------------------------------------------------------------ folds

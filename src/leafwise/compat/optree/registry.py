@@ -35,7 +35,7 @@ from .accessors import (
 )
 from .context import ordered, view
 from .forms import StructSequence, is_namedtuple_class, is_structseq_class
-from .kinds import ENTRIES, UNFLATTEN, entries, kind_of, metadata
+from .kinds import ENTRIES, UNFLATTEN, kind_of, metadata
 from .kinds import DictMetaData as DictMetaData
 
 
@@ -172,7 +172,7 @@ def _built_in(rule: Rule, cls: Any) -> PyTreeNodeRegistryEntry:
 def _flatten_by(rule: Rule) -> Callable[[Any], Any]:
     def flatten(node: Any) -> tuple[Any, Any, Any]:
         children, aux = rule.flatten(node)
-        return children, metadata(rule, aux), entries(rule, aux, len(children))
+        return children, metadata(rule, aux), rule.bare_keys(aux, len(children))
 
     return flatten
 

@@ -14,17 +14,18 @@ from typing import Any, Self
 
 from typing_extensions import TypeIs
 
+from ...core.matching import code_text
 from ...core.registry import GLOBAL, Mode, current, namespaces
 from ...core.serial import dump, load
-from ...core.treedef import PyTreeDef, code_text
+from ...core.treedef import PyTreeDef
 from ...core.walk import Step, iter_steps
 from ...errors import StructureError, TreeDefError
 from ...safely import class_name, described, on_sweep
 from .accessors import PyTreeAccessor, PyTreeKind
-from .kinds import brackets, code_accessors, code_paths, entries, kind_of, metadata
+from .kinds import brackets, code_accessors, kind_of, metadata
 
 
-__all__ = ["PyTreeSpec", "check_spec", "joined", "merged", "paths_of", "spec_of"]
+__all__ = ["PyTreeSpec", "accessors_of", "check_spec", "joined", "merged", "spec_of"]
 
 
 class PyTreeSpec:
@@ -108,18 +109,18 @@ class PyTreeSpec:
 
     def paths(self) -> list[tuple[Any, ...]]:
         """Return for each leaf what it is found by, from the root down."""
-        return [*paths_of(self._treedef, code_paths)]
+        return self._treedef.bare_paths()
 
     def accessors(self) -> list[PyTreeAccessor]:
         """Return the accessor of each leaf."""
-        return [*paths_of(self._treedef, code_accessors)]
+        return [*accessors_of(self._treedef)]
 
     def entries(self) -> list[Any]:
         """Return what the children of the root are found by."""
         if not self._treedef._code:
             return []
         _, rule, arity, aux = self._treedef._code[-1]
-        return [*entries(rule, aux, arity)]
+        return [*rule.bare_keys(aux, arity)]
 
     def entry(self, index: int, /) -> Any:
         """Return what one child of the root is found by.
@@ -427,8 +428,9 @@ def _place(what: str, index: Any, count: int) -> int:
         IndexError: There is no such place.
         TypeError: It is not an index.
     """
-    is_int_like = hasattr(index, "__int__") and not isinstance(index, float | str)
-    place = int(index) if is_int_like else operator.index(index)
+    is_text = isinstance(index, float | str)  # int() takes these, and is not to
+    to_int: Any = int if hasattr(index, "__int__") and not is_text else operator.index
+    place: int = to_int(index)
     if not -count <= place < count:
         raise IndexError(f"PyTreeSpec::{what}() index out of range.")
     return place
@@ -499,26 +501,21 @@ def merged(treedef: PyTreeDef, namespace: str) -> PyTreeSpec:
     return spec_of(treedef, namespace)
 
 
-# ------------------------------------------------------------------------ known paths
+# -------------------------------------------------------------------- known accessors
 
 _MOST_KNOWN = 256
-_known: dict[tuple[int, Any], tuple[PyTreeDef, list[Any]]] = {}
+_known: dict[int, tuple[PyTreeDef, list[PyTreeAccessor]]] = {}
 
 
-def paths_of(treedef: PyTreeDef, find: Callable[..., list[Any]]) -> list[Any]:
-    """Return what leads to each leaf; not to be changed, since it is remembered.
-
-    Args:
-        treedef: The structure.
-        find: `code_paths` or `code_accessors`.
-    """
-    known = _known.get((id(treedef), find))
+def accessors_of(treedef: PyTreeDef) -> list[PyTreeAccessor]:
+    """Return the accessor of each leaf; not to be changed, since it is remembered."""
+    known = _known.get(id(treedef))
     if known is not None:
         return known[1]
     if len(_known) >= _MOST_KNOWN:
         _known.clear()
-    found = find(treedef._code, treedef._count)
-    _known[id(treedef), find] = treedef, found
+    found = code_accessors(treedef._code, treedef._count)
+    _known[id(treedef)] = treedef, found
     return found
 
 

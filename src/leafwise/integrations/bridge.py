@@ -36,6 +36,7 @@ __all__ = [
     "enable",
     "is_enabled",
     "listen",
+    "once_loaded",
     "status",
     "watch_compiler",
 ]
@@ -226,14 +227,16 @@ class Framework:
         name: The name of the module that is waited for.
         begun: Whether that was done.
         done: What became of each class: "" if it is registered, or why not.
+        waiting: What to do before the first class.
     """
 
-    __slots__ = ("begun", "done", "name")
+    __slots__ = ("begun", "done", "name", "waiting")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.begun = False
         self.done: ByClass[str] = ByClass()
+        self.waiting: list[Callable[[], None]] = []
 
     def module(self) -> ModuleType | None:
         """Return the framework's module if it is loaded, whole."""
@@ -250,6 +253,8 @@ class Framework:
             self.begun = True
             ways.begin(module)
             _module_of("libraries")  # objects ask it what a framework knows
+            for action in self.waiting:
+                action()
         rule = lookup(cls)
         if rule is None:
             self.done[cls] = "its instances are leaves"
@@ -307,6 +312,20 @@ def enable(name: str) -> None:
     with _guard.lock:
         for cls, _ in _classes.pairs():
             FRAMEWORKS[name].take(cls)
+
+
+def once_loaded(name: str, action: Callable[[], None]) -> None:
+    """Call a function once a framework is loaded: now, or when it learns of a class.
+
+    Args:
+        name: `"jax"`, `"optree"` or `"torch"`.
+        action: The function.
+    """
+    with _guard.lock:
+        if FRAMEWORKS[name].module() is None:
+            FRAMEWORKS[name].waiting.append(action)
+            return
+    action()
 
 
 class Status(NamedTuple):

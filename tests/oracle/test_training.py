@@ -83,6 +83,7 @@ def test_streams(nnx, jax, seed):
     assert run(nn) == run(nnx)
 
 
+@pytest.mark.slow
 def test_all_distributions(nnx, jax):
     """What `Rngs` of Flax has by name, ours has, and gives the same."""
     ones = jax.numpy.ones(2)

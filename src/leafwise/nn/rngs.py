@@ -250,11 +250,10 @@ _DRAWS: Final = frozenset(_NAMES.split())
 def _library_of(key: Any) -> Any:
     """Return what works with a key, or with what a key can be made of."""
     numpy, jax = real("numpy"), real("jax")
-    random = None if numpy is None else numpy.random
-    if random is not None and isinstance(
-        key, numpy.ndarray | random.Generator | random.SeedSequence
-    ):
-        return _OverNumpy(numpy)
+    if numpy is not None:
+        random = numpy.random
+        if isinstance(key, numpy.ndarray | random.Generator | random.SeedSequence):
+            return _OverNumpy(numpy)
     if jax is not None and isinstance(key, int | jax.Array):
         return _OverJax(jax)
     if isinstance(key, int):

@@ -11,6 +11,7 @@ import pytest
 
 import leafwise as lw
 from leafwise import nn
+from peers import peer
 
 
 def layer(library, *shape, **attributes):
@@ -453,7 +454,62 @@ def gradients_by_diff_state(L):
     )
 
 
+# ----------------------------------------------------------- models that are trained
+
+
+def blocks_with_streams(L):
+    """As the page of `nnx.scan` has it: blocks that `vmap` makes, and `scan` calls."""
+    import jax
+
+    class Linear(L.Module):
+        def __init__(self, size, rngs):
+            self.w = L.Param(jax.random.normal(rngs.params(), (size, size)))
+            self.rngs = rngs.dropout.fork()
+
+        def __call__(self, x):
+            keep = jax.random.bernoulli(self.rngs(), 0.9, x.shape)
+            return jax.nn.relu(jnp().where(keep, x @ self.w[...], 0))
+
+    class Model(L.Module):
+        def __init__(self, rngs):
+            make = L.vmap(lambda rngs: Linear(4, rngs), in_axes=(0,), out_axes=0)
+            self.blocks = make(rngs.fork(split=3))
+
+        @L.remat
+        def __call__(self, x):
+            forward = L.scan(lambda x, one: one(x), out_axes=L.Carry)
+            return forward(x, self.blocks)
+
+    model, x = Model(L.Rngs(0, params=1, dropout=2)), as_array(np.ones((2, 4)))
+    slope = L.jit(L.grad(lambda model, x: model(x).sum()))
+    found = [slope(model, x)["blocks"]["w"][...] for _ in range(2)]
+    return found, model(x), model.blocks.rngs.count[...]
+
+
+def a_loop_of_training(L):
+    optax = peer("optax")
+    one = layer(L, 3)
+    optimizer = L.Optimizer(one, optax.adam(1e-1), wrt=L.Param)
+
+    def train(carry, x):
+        one, optimizer = carry
+        loss, slopes = L.value_and_grad(lambda one: ((one(x) - 1) ** 2).sum())(one)
+        optimizer.update(one, slopes)
+        return carry, loss
+
+    @L.jit
+    def all_steps(one, optimizer, xs):
+        return L.scan(train)((one, optimizer), xs)
+
+    (again, same), losses = all_steps(one, optimizer, as_array(np.ones(5)))
+    assert again is one
+    assert same is optimizer
+    return losses, values_of(one), optimizer.step[...]
+
+
 CASES = [
+    blocks_with_streams,
+    a_loop_of_training,
     scan_over_layers,
     scan_of_the_carry_alone,
     scan_carries_an_object,
@@ -1027,13 +1083,27 @@ def test_objects_that_were_captured(jax):
 
     @nn.jit
     def inside(x):  # an object of another level as an argument, and only read
-        found = nn.cond(x > 0, lambda m: m.w[...], lambda m: m.w[...] * 2, one)
-        _, more = nn.scan(
-            lambda c, x, m: (c, m.w[...] * x), in_axes=(nn.Carry, 0, None)
-        )(0.0, xs, one)
-        return found + more.sum(0)
+        read = lambda m, x: m.w[...] * x  # noqa: E731  # what is transformed
+        steps = nn.scan(lambda m, x: read(m, x), in_axes=(None, 0), out_axes=0)
+        return [
+            nn.cond(x > 0, read, read, one, x),
+            steps(one, xs).sum(0),
+            nn.vmap(read, in_axes=(None, 0))(one, xs).sum(0),
+            nn.remat(read)(one, x),
+            nn.jit(read)(one, x),
+            nn.grad(lambda m, x: read(m, x).sum())(one, x)["w"][...],
+            lw.integrations.share(lambda f: f)(read)(one, x),
+        ]
 
-    assert inside(1.0).tolist() == [2.0, 4.0]
+    found = plain(inside(1.0))
+    assert found == [
+        [0.5, 1.0],
+        [1.5, 3.0],
+        [1.5, 3.0],
+        *[[0.5, 1.0]] * 2,
+        [1, 1],
+        [0.5, 1],
+    ]
 
 
 def test_without_compilation(jax):

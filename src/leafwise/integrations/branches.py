@@ -26,7 +26,7 @@ from .changes import (
     value_difference,
     wrap,
 )
-from .dispatch import Dispatch, Outcome, bare, boxed, stores_of, write_back
+from .dispatch import Dispatch, Outcome, boxed, stores_of, write_back
 from .options import (
     ONE_GROUP,
     RESULT,
@@ -40,6 +40,7 @@ from .options import (
 from .sharing import (
     Outline,
     Ran,
+    bare,
     dressed,
     keys_at,
     run,
@@ -233,7 +234,7 @@ class _Branches:
         for other, found in zip(others, types[1:], strict=True):
             differs = structure_difference(first.graph, other.graph, self.place)
             differs = differs or self.other_object(first, other)
-            if differs is None and first.outline != other.outline:
+            if differs is None and _structure(first) != _structure(other):
                 differs = Difference((RESULT,), "of some structure", "of another")
             if differs is not None:
                 raise StructureError(
@@ -309,6 +310,10 @@ class _Branches:
             stores = tuple(store for store in listed if store[3] >= 0)
         outline = first.outline
         return Outcome(outline.graphdef, outline.links, sources, stores, start)
+
+
+def _structure(branch: Branch) -> tuple[Any, ...]:
+    return branch.outline.graphdef, branch.outline.links
 
 
 def _branched(

@@ -27,9 +27,9 @@ from ..nn.spec import StaticMetadata
 from ..nn.variables import Variable
 from ..ops.map import tree_leaves
 from ..safely import class_name, clip, shown, type_name
-from .dispatch import bare, homes, standings
+from .dispatch import homes, standings
 from .options import Path, named
-from .sharing import Ran, entries_of
+from .sharing import Ran, bare, entries_of
 
 
 __all__ = [

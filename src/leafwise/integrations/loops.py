@@ -31,7 +31,7 @@ from .changes import (
     value_difference,
     wrap,
 )
-from .dispatch import Outcome, bare, boxed, homes, standings, stores_of, write_back
+from .dispatch import Outcome, boxed, homes, standings, stores_of, write_back
 from .options import (
     ARGS,
     ONE_GROUP,
@@ -46,6 +46,7 @@ from .options import (
 from .prefixes import Carry, StateAxes
 from .sharing import (
     Ran,
+    bare,
     dressed,
     in_lists,
     numbered,

@@ -40,6 +40,7 @@ from .options import ARGS, KWARGS, ONE_GROUP, RESULT, Call, Groups, Path, named
 __all__ = [
     "Outline",
     "Ran",
+    "bare",
     "check_levels",
     "dressed",
     "entries_of",
@@ -133,6 +134,11 @@ def _unbind_partial(function: functools.partial[Any]) -> tuple[Call, Any]:
 # ------------------------------------------------------------- running a function
 
 
+def bare(leaf: Any) -> Any:
+    """Return a value, without the variable around it."""
+    return leaf._leafwise_value if isinstance(leaf, Variable) else leaf
+
+
 class Outline(Frozen):
     """What came out of a function, without the values; a node without leaves.
 
@@ -140,22 +146,26 @@ class Outline(Frozen):
         graphdef: The structure of what went in and of what came out, together.
         links: Which objects of it are which of those that went in, by number.
         groups: For each value, the number of the list that it stands in.
+        start: Where in the code of the structure the result begins, if all that went in
+            is as it was; None if it is not, or nobody asked.
     """
 
-    __slots__ = ("graphdef", "groups", "links")
-    __match_args__ = ("graphdef", "links", "groups")
+    __slots__ = ("graphdef", "groups", "links", "start")
+    __match_args__ = ("graphdef", "links", "groups", "start")
 
     graphdef: GraphDef
     links: tuple[tuple[int, int], ...]
     groups: tuple[int, ...]
+    start: int | None
 
     def __init__(
         self,
         graphdef: GraphDef,
         links: tuple[tuple[int, int], ...],
         groups: tuple[int, ...],
+        start: int | None,
     ) -> None:
-        self._set(graphdef, links, groups)
+        self._set(graphdef, links, groups, start)
 
 
 class Ran(NamedTuple):
@@ -209,17 +219,14 @@ def run(
     of_call = groups.of_call(roots)
     outermost = outermost_of(owners)
     watched = numbered(before.tracked, outermost if compare else [])
+    values_before = [*map(bare, watched.leaves)]
     result = call(held, *args, **kwargs)
-    bare, result = (None, result) if split_result is None else split_result(result)
+    alone, result = (None, result) if split_result is None else split_result(result)
     of_result = groups.of_result(result)
     after = _take_again(before.tracked, outermost, result)
     known = {id(obj): number for number, obj in enumerate(before.tracked)}
     everything = (*roots, result)
-
-    def place_of(link: Any) -> Path:
-        kind, *rest = unlink(link)
-        return (RESULT, *rest) if kind == 1 else (*owners[rest[0]], *rest[1:])
-
+    place_of = _placing(owners)
     _refuse_captured(after, known, lambda link: named(place_of(link), everything))
     paths = [*map(place_of, after.links)]
     objects = {*map(place_of, after.first)}
@@ -228,12 +235,24 @@ def run(
     )
     count = len(groups.inputs) + len(groups.outputs)
     links = _links(known, after.tracked)
-    outline = Outline(GraphDef(tuple(after.code)), links, tuple(numbers))
     start = _start_of_result(watched, after) if compare else None
-
+    is_same = all(map(is_, values_before, map(bare, after.leaves)))
+    untouched = start if is_same else None
+    graphdef = GraphDef(tuple(after.code))
+    outline = Outline(graphdef, links, tuple(numbers), untouched)
     values = in_lists(after.leaves, numbers, count)
     name = _teller(owners, before, after, in_lists(after.links, numbers, count))
-    return Ran(bare, outline, values, name, before, after, start)
+    return Ran(alone, outline, values, name, before, after, start)
+
+
+def _placing(owners: list[Path]) -> Callable[[Any], Path]:
+    """Return what makes paths in a call, or its result, of places in what came out."""
+
+    def place_of(link: Any) -> Path:
+        kind, *rest = unlink(link)
+        return (RESULT, *rest) if kind == 1 else (*owners[rest[0]], *rest[1:])
+
+    return place_of
 
 
 # -------------------------------------------------------------------- keys in a graph
@@ -420,6 +439,11 @@ def put_back(
     rests = [*map(iter, values)]
     leaves = [next(rests[number]) for number in outline.groups]
     tracked = [] if flat is None else flat.tracked
+    if outline.start is not None and tracked:  # nothing is to be written
+        code = outline.graphdef._code[outline.start :]
+        count = GraphDef(code).num_leaves
+        rest = leaves[len(leaves) - count :]
+        return unflatten_graph(code, rest, tracked=[*tracked])
     links = outline.links if tracked else ()
     reuse = {number: tracked[old] for number, old in links}
     check_levels(reuse.values())
@@ -459,7 +483,7 @@ def share(
         call, held = unbind(function)
 
         def pure(graphdef: GraphDef, leaves: list[Any]) -> Any:
-            ran = run(call, graphdef, leaves)
+            ran = run(call, graphdef, leaves, compare=True)
             return ran.outline, ran.values
 
         transformed = transform(pure)

@@ -43,6 +43,7 @@ from .sharing import (
     bare,
     dressed,
     keys_at,
+    placing,
     run,
     titled,
     unbind,
@@ -189,6 +190,7 @@ class _Branches:
         self.flat = flatten_graph(roots)
         self.graphdef = GraphDef(tuple(self.flat.code))
         self.owners = [*map(unlink, self.flat.first)]
+        self.place = placing(self.owners)
         self.given = [*map(bare, self.flat.leaves)]
         self.values = wrap(jax, self.given)
         self.traced: dict[int, Branch] = {}
@@ -214,11 +216,6 @@ class _Branches:
         every = tuple(range(len(kept)))
         stores = None if ran.start is None else stores_of(ran, every)
         return Branch(name, graph, ran.outline, paths, kept, stores, ran.start)
-
-    def place(self, path: Path) -> Path:
-        """Return where in the call, or its result, something stands."""
-        kind, *rest = path
-        return (RESULT, *rest) if kind == 1 else (*self.owners[rest[0]], *rest[1:])
 
     def check(self, types: list[list[Any]]) -> None:
         """Refuse branches that differ in what comes out.

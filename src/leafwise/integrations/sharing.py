@@ -49,6 +49,7 @@ __all__ = [
     "keys_at",
     "numbered",
     "outermost_of",
+    "placing",
     "put_back",
     "run",
     "share",
@@ -226,10 +227,10 @@ def run(
     after = _take_again(before.tracked, outermost, result)
     known = {id(obj): number for number, obj in enumerate(before.tracked)}
     everything = (*roots, result)
-    place_of = _placing(owners)
-    _refuse_captured(after, known, lambda link: named(place_of(link), everything))
-    paths = [*map(place_of, after.links)]
-    objects = {*map(place_of, after.first)}
+    place_of = placing(owners)
+    _refuse_captured(after, known, lambda path: named(place_of(path), everything))
+    paths = [*map(place_of, map(unlink, after.links))]
+    objects = {*map(place_of, map(unlink, after.first))}
     numbers = groups.numbers(
         after, paths, objects, lambda path: of_result if path[0] == RESULT else of_call
     )
@@ -245,11 +246,15 @@ def run(
     return Ran(alone, outline, values, name, before, after, start)
 
 
-def _placing(owners: list[Path]) -> Callable[[Any], Path]:
-    """Return what makes paths in a call, or its result, of places in what came out."""
+def placing(owners: list[Path]) -> Callable[[Path], Path]:
+    """Return what makes paths in a call, or its result, of paths in what came out.
 
-    def place_of(link: Any) -> Path:
-        kind, *rest = unlink(link)
+    Args:
+        owners: The paths of the objects that went in, by number.
+    """
+
+    def place_of(path: Path) -> Path:
+        kind, *rest = path
         return (RESULT, *rest) if kind == 1 else (*owners[rest[0]], *rest[1:])
 
     return place_of
@@ -381,7 +386,7 @@ def _start_of_result(before: FlatGraph, after: FlatGraph) -> int | None:
 
 
 def _refuse_captured(
-    flat: FlatGraph, known: dict[int, int], name_of: Callable[[Any], str]
+    flat: FlatGraph, known: dict[int, int], name_of: Callable[[Path], str]
 ) -> None:
     """Refuse objects from outside of the transform that are not arguments.
 
@@ -394,7 +399,7 @@ def _refuse_captured(
     for obj, link in zip(flat.tracked, flat.first, strict=True):
         if id(obj) not in known and getattr(obj, "_leafwise_stamp", base) != level:
             raise TraceError(
-                f"the {class_name(type(obj))} in {name_of(link)} is captured: "
+                f"the {class_name(type(obj))} in {name_of(unlink(link))} is captured: "
                 "it was made outside of the function that is being traced (by jit, "
                 "grad, vmap, ...), and only a copy of it could come back.\n"
                 "Do one of these:\n"

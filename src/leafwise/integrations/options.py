@@ -44,6 +44,7 @@ __all__ = [
     "Places",
     "Roots",
     "Which",
+    "key_path",
     "named",
 ]
 
@@ -81,10 +82,14 @@ def named(path: Path, roots: Sequence[Any] = ()) -> str:
     where = where or (
         "the result" if kind == RESULT else "what the function is bound to"
     )
-    below: Any = path[depth:]
-    if kind < len(roots):
-        below = KeyPath(_keys(roots[kind], path[1:])[depth - 1 :])
+    below = key_path(path, roots) if kind < len(roots) else path[depth:]
     return f"{where} at {below}" if below else where
+
+
+def key_path(path: Path, roots: Sequence[Any]) -> KeyPath:
+    """Return the key path of a value in an argument, or in what else it stands in."""
+    depth = 2 if path[0] in (ARGS, KWARGS) else 1
+    return KeyPath(_keys(roots[path[0]], path[1:])[depth - 1 :])
 
 
 def _keys(value: Any, parts: Path) -> list[Any]:

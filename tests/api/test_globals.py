@@ -37,6 +37,7 @@ DISCIPLINES = {
 }
 
 SHARED = {
+    "compat.modules._made": "locked",
     "core.keys.AS_GIVEN": "equal",
     "core.keys._known_attributes": "equal",
     "core.keys._known_dicts": "equal",
@@ -58,6 +59,7 @@ SHARED = {
     "integrations.bridge._finder": "locked",
     "integrations.dispatch._arrays": "equal",
     "integrations.torch.untold": "single",
+    "lazy.replaced": "locked",
     "nn.checks._exact": "single",
     "nn.checks._here": "local",
     "nn.checks._with_subclasses": "single",

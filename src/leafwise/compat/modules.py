@@ -24,6 +24,14 @@ STANDINS: Final = {
     "jax.tree_util": "jax_tree_util",
     "torch.utils._pytree": "torch_pytree",
     "tree": "dm_tree",
+    "optree": "optree",
+    **{
+        f"optree.{name}": f"optree.{name}"
+        for name in (
+            *("accessors", "dataclasses", "functools", "integrations", "ops"),
+            *("pytree", "registry", "treespec", "typing", "utils", "version"),
+        )
+    },
 }
 """The modules of this package that stand in for others, by the names of those.
 

@@ -175,6 +175,7 @@ class View:
     __slots__ = (
         "_fixed",
         "_fleeting",
+        "_inserted",
         "_layers",
         "_narrowed",
         "_stops",
@@ -206,6 +207,7 @@ class View:
             }
         self._fixed = fixed
         self._fleeting = 0
+        self._inserted: View | None = None
         self._layers = layers
         self._stops = stops
         self._narrowed: dict[tuple[type, ...], View] = {}
@@ -235,6 +237,14 @@ class View:
             made = View(self.mode, self._layers, self._stops + stops)
             view = self._narrowed.setdefault(stops, made)
         return view
+
+    def as_inserted(self) -> View:
+        """Return the view of the same rules in which dicts are walked as inserted."""
+        if self._inserted is None:
+            first, *rest = self._layers
+            first = Layer(first.rules, first.inherited, "insertion", first.adopters)
+            self._inserted = View(self.mode, (first, *rest), self._stops)
+        return self._inserted
 
     def resolve(self, cls: type) -> Rule | None:
         """Return the rule of a type, None for a leaf, and remember the answer."""
@@ -271,6 +281,8 @@ class View:
         for cls in [*self.leaf_types]:
             if isinstance(cls, type) and not lasts(cls):
                 self.leaf_types.discard(cls)
+        if self._inserted is not None:
+            self._inserted.drop_fleeting(lasts)
         for stops, view in [*self._narrowed.items()]:
             if view.has_lasting_stops(lasts):
                 view.drop_fleeting(lasts)

@@ -20,7 +20,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import index, is_
 from types import FunctionType, MethodType
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 from ..core.keypath import KeyPath
 from ..core.matching import describe
@@ -70,6 +70,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+P = ParamSpec("P")
 Call: TypeAlias = Callable[..., Any]
 Numbers: TypeAlias = int | Iterable[int] | None
 Names: TypeAlias = str | Iterable[str] | None
@@ -754,7 +755,7 @@ def put_back(
 
 def share(
     transform: Callable[[Callable[..., Any]], Callable[..., Any]],
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[Callable[P, Any]], Callable[P, Any]]:
     """Return a transform that keeps shared references and writes changes back.
 
     Args:
@@ -781,7 +782,7 @@ def share(
     The idea is that of the transforms of Flax NNX.
     """
 
-    def decorate(function: Call) -> Call:
+    def decorate(function: Callable[P, Any]) -> Callable[P, Any]:
         call, held = unbind(function)
 
         def pure(graphdef: GraphDef, leaves: list[Any]) -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import repeat
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, Generic, ParamSpec, TypeAlias, TypeVar, overload
 
 from ..core.keypath import KeyPath
 from ..core.node import Rule
@@ -26,6 +26,8 @@ from .checks import DataNode
 from .filters import FROZEN, Filter, is_filter, judge, predicate
 from .functional import clone, merge, split, write
 from .graph import (
+    GraphDef,
+    M,
     flatten_graph,
     is_node,
     kinds_of_children,
@@ -56,6 +58,8 @@ __all__ = [
 Path: TypeAlias = tuple[Any, ...]
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -319,32 +323,35 @@ def with_attributes(tree: T, *filters: Filter, **attributes: Any) -> T:
     return made
 
 
-class _Caller:
+class _Caller(Generic[M]):
     """Calls a method of an object that exists as structure and state only."""
 
     __slots__ = ("_pair", "_path")
 
-    def __init__(self, pair: tuple[Any, Any], path: Path = ()) -> None:
+    def __init__(self, pair: tuple[GraphDef[M], Any], path: Path = ()) -> None:
         self._pair = pair
         self._path = path
 
-    def __getattr__(self, name: str) -> _Caller:
+    def __getattr__(self, name: str) -> _Caller[M]:
         return _Caller(self._pair, (*self._path, name))
 
-    def __getitem__(self, key: Any) -> _Caller:
+    def __getitem__(self, key: Any) -> _Caller[M]:
         return _Caller(self._pair, (*self._path, (key,)))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def __call__(
+        self, *args: Any, **kwargs: Any
+    ) -> tuple[Any, tuple[GraphDef[M], State]]:
         """Call it; return the result, and structure and state afterwards."""
-        model = merge(*self._pair, copy=True)
-        method = model
+        graphdef, state = self._pair
+        model = merge(graphdef, state, copy=True)
+        method: Any = model
         for part in self._path:
             method = method[part[0]] if type(part) is tuple else getattr(method, part)
         result = method(*args, **kwargs)
         return result, split(model)
 
 
-def call(pair: tuple[Any, Any]) -> Any:
+def call(pair: tuple[GraphDef[M], Any]) -> _Caller[M]:
     """Call a method of an object that exists as structure and state only.
 
     Args:
@@ -400,6 +407,54 @@ def iter_modules(tree: Any) -> Iterator[tuple[Path, Module]]:
     for event, link, value in traverse(tree):
         if event is LEAVE and isinstance(value, Module):
             yield unlink(link), value
+
+
+@overload
+def capture(  # type: ignore[overload-overlap]  # a class can be called, too
+    type: type[Variable],
+    /,
+    *,
+    init: Mapping[Any, Any] | None = ...,
+) -> Callable[[Callable[P, R]], Callable[P, tuple[R, State]]]: ...
+
+
+@overload
+def capture(  # type: ignore[overload-overlap]  # a class can be called, too
+    type: type[Variable],
+    /,
+    *more: type[Variable] | str,
+    init: Mapping[Any, Any] | None = ...,
+) -> Callable[[Callable[P, Any]], Callable[P, tuple[Any, ...]]]: ...
+
+
+@overload
+def capture(
+    function: Callable[P, R],
+    type: type[Variable] | str = ...,
+    /,
+    *,
+    init: Mapping[Any, Any] | None = ...,
+) -> Callable[P, tuple[R, State]]: ...
+
+
+@overload
+def capture(
+    function: Callable[P, R],
+    first: type[Variable] | str,
+    second: type[Variable] | str,
+    /,
+    *,
+    init: Mapping[Any, Any] | None = ...,
+) -> Callable[P, tuple[R, State, State]]: ...
+
+
+@overload
+def capture(
+    function: Callable[P, Any],
+    /,
+    *types: type[Variable] | str,
+    init: Mapping[Any, Any] | None = ...,
+) -> Callable[P, tuple[Any, ...]]: ...
 
 
 def capture(

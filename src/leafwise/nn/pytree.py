@@ -67,6 +67,8 @@ __all__ = [
     "zeros_like",
 ]
 
+P = TypeVar("P", bound="Pytree")
+V = TypeVar("V")
 _STATIC: Final = Kind.STATIC
 _OWN_SLOTS: Final = "_leafwise_"
 
@@ -148,12 +150,14 @@ class Pytree(Shell, metaclass=PytreeMeta):
     if TYPE_CHECKING:  # what `_adopt` puts in
         _leafwise_spec: ClassSpec
 
-    def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
-        """Make an object that has no attributes yet, and knows it."""
-        made = object.__new__(cls)
-        put_layout(made, cls._leafwise_spec.family.root)
-        set_building(made, True)
-        return made
+    if not TYPE_CHECKING:  # it takes what `__init__` takes, and checkers ask that
+
+        def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
+            """Make an object that has no attributes yet, and knows it."""
+            made = object.__new__(cls)
+            put_layout(made, cls._leafwise_spec.family.root)
+            set_building(made, True)
+            return made
 
     def __init_subclass__(
         cls,
@@ -571,9 +575,9 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
     def perturb(
         self,
         name: str,
-        value: Any,
+        value: V,
         variable_type: type[Variable] | str = Perturbation,
-    ) -> Any:
+    ) -> V:
         """Add a perturbation to a value: zeros of its form, when it is met first.
 
         What is differentiated for the perturbation is the gradient at the value. Where
@@ -607,14 +611,16 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         if box is not None:
             if name not in box.get_raw_value():
                 _keep(box, name, tree_map(zeros_like, value))
-            return tree_map(operator.add, box.get_raw_value()[name], value)
+            raised: V = tree_map(operator.add, box.get_raw_value()[name], value)
+            return raised
         variable = self._leafwise_variable(cls, name)
         if variable is None:
             if CAPTURED in vars(self):
                 return value
             variable = cls(tree_map(zeros_like, value))
             setattr(self, name, variable)
-        return tree_map(operator.add, variable.get_value(), value)
+        made: V = tree_map(operator.add, variable.get_value(), value)
+        return made
 
     def _leafwise_box(self, cls: type[Variable]) -> Variable | None:
         """Return what holds the values of a type while they are captured."""
@@ -664,9 +670,6 @@ def zeros_like(leaf: Any) -> Any:
     if torch is not None and isinstance(leaf, torch.Tensor):
         return torch.zeros_like(leaf)
     return leaf * 0
-
-
-P = TypeVar("P", bound=Pytree)
 
 
 # ---------------------------------------------------------------------- replacing

@@ -10,7 +10,18 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+from types import EllipsisType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Final,
+    Generic,
+    NoReturn,
+    Self,
+    TypeVar,
+    overload,
+)
 
 from ..core.keys import GetAttrKey
 from ..core.node import BoundRule, Brackets, Check, Reading, Rule
@@ -104,6 +115,42 @@ class Variable(DataNode, Generic[T]):
 
     _leafwise_metadata: dict[str, Any]
     _leafwise_value: Any
+
+    if TYPE_CHECKING:  # what `_add_operators` puts in
+
+        def __add__(self, other: Any, /) -> Any: ...
+
+        def __neg__(self) -> Any: ...
+
+        def __iadd__(self, other: Any, /) -> NoReturn: ...
+
+        def __eq__(self, other: object, /) -> Any: ...
+
+        def __ne__(self, other: object, /) -> Any: ...
+
+        def __contains__(self, item: Any, /) -> bool: ...
+
+        def __bool__(self) -> bool: ...
+
+        def __int__(self) -> int: ...
+
+        def __float__(self) -> float: ...
+
+        def __complex__(self) -> complex: ...
+
+        def __round__(self, ndigits: int = ..., /) -> Any: ...
+
+        __sub__ = __mul__ = __matmul__ = __truediv__ = __floordiv__ = __add__
+        __mod__ = __divmod__ = __pow__ = __lshift__ = __rshift__ = __add__
+        __and__ = __xor__ = __or__ = __lt__ = __le__ = __gt__ = __ge__ = __add__
+        __radd__ = __rsub__ = __rmul__ = __rmatmul__ = __rtruediv__ = __add__
+        __rfloordiv__ = __rmod__ = __rdivmod__ = __rpow__ = __rlshift__ = __add__
+        __rrshift__ = __rand__ = __rxor__ = __ror__ = __add__
+        __pos__ = __abs__ = __invert__ = __neg__
+        __len__ = __index__ = __int__
+        __isub__ = __imul__ = __imatmul__ = __itruediv__ = __ifloordiv__ = __iadd__
+        __imod__ = __ipow__ = __ilshift__ = __irshift__ = __iand__ = __iadd__
+        __ixor__ = __ior__ = __iadd__
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -224,11 +271,11 @@ class Variable(DataNode, Generic[T]):
 
     # -------------------------------------------------------------------- copying
 
-    def copy(self: V) -> V:
+    def copy(self) -> Self:
         """Return a new variable of the same type, value and metadata."""
         return self.replace()
 
-    def replace(self: V, value: Any = MISSING, **metadata: Any) -> V:
+    def replace(self, value: Any = MISSING, **metadata: Any) -> Self:
         """Return a new variable with another value, or further metadata."""
         if isinstance(value, Variable):
             value = value._leafwise_value
@@ -254,7 +301,7 @@ class Variable(DataNode, Generic[T]):
         _put(self, "_leafwise_value", other._leafwise_value)
         _put(self, "_leafwise_metadata", dict(other._leafwise_metadata))
 
-    def __copy__(self: V) -> V:
+    def __copy__(self) -> Self:
         return self.copy()
 
     def __reduce__(self) -> Any:
@@ -265,6 +312,12 @@ class Variable(DataNode, Generic[T]):
         _put(self, "_leafwise_value", state[0])
 
     # ------------------------------------------------------------------ the content
+
+    @overload
+    def __getitem__(self, key: EllipsisType) -> T: ...
+
+    @overload
+    def __getitem__(self, key: Any) -> Any: ...
 
     def __getitem__(self, key: Any) -> Any:
         value: Any = self.get_value()

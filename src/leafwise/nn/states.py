@@ -15,7 +15,16 @@ from collections.abc import (
     MutableMapping,
     Sequence,
 )
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Final,
+    Generic,
+    TypeAlias,
+    TypeVar,
+    overload,
+)
 
 from ..core.builtins import DICT
 from ..core.node import Brackets, Rule
@@ -274,7 +283,7 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
         ours, others = zip(*values, strict=True) if values else ((), ())
         return alike(ours, others, typematch=True)
 
-    __hash__ = None  # type: ignore[assignment]  # it can be changed
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # it can be changed
 
     def __copy__(self) -> State[K, V]:
         return from_flat_state(dict(walk_state(self)))

@@ -1,5 +1,6 @@
 """`PyTreeDef` as a value: reading, comparing, printing, using (L6, L11)."""
 
+import time
 import weakref
 from collections import OrderedDict, defaultdict, deque, namedtuple
 
@@ -355,3 +356,60 @@ def test_a_tree_is_explained_as_its_structure_is(tree, other):
     assert len(treedef.explain(other)) == 1
     assert len(treedef.explain(lw.tree_structure(other))) == 1
     assert treedef.explain(tree) == []
+
+
+class TestOfNodeData:
+    """A treedef is put together again of what its root says, and its children."""
+
+    TREES = [
+        1,
+        None,
+        (1, [2]),
+        [],
+        {"b": 1, "a": (2,)},
+        OrderedDict(b=1, a=2),
+        defaultdict(int, b=1, a=[2]),
+        deque([1, 2], maxlen=3),
+        Point(1, [2]),
+        time.gmtime(0),
+        lw.Partial(len, 1, b=2),
+    ]
+
+    @pytest.mark.parametrize("tree", TREES, ids=lambda tree: type(tree).__name__)
+    def test_it_is_the_same(self, tree):
+        treedef = lw.tree_structure(tree)
+        again = lw.PyTreeDef.from_node_data(treedef.node_data(), treedef.children())
+        if type(tree) is not time.struct_time:  # its hidden fields are not told
+            assert again == treedef
+        assert again.paths() == treedef.paths()
+
+    def test_of_registered_classes_with_their_keys(self):
+        class Box:
+            def __init__(self, x, tag):
+                self.x, self.tag = x, tag
+
+        lw.register_pytree_with_keys(
+            Box,
+            lambda box: ((("x", box.x),), box.tag),
+            lambda tag, kids: Box(*kids, tag),
+        )
+        treedef = lw.tree_structure(Box([1], "t"))
+        again = lw.PyTreeDef.from_node_data((Box, "t"), treedef.children())
+        assert again == treedef
+        assert [str(path) for path in again.paths()] == [".x[0]"]
+        other = lw.PyTreeDef.from_node_data((Box, "u"), [lw.PyTreeDef.leaf()])
+        assert str(other) == "PyTreeDef(CustomNode(Box[u], [*]))"
+
+    def test_keys_and_children_go_in_pairs(self):
+        leaf, pair = lw.PyTreeDef.leaf(), lw.tree_structure((1, 2))
+        made = lw.PyTreeDef.from_node_data((dict, ["b", "a"]), [leaf, pair])
+        assert made == lw.tree_structure({"a": (1, 2), "b": 3})
+
+    def test_what_does_not_fit_is_refused(self):
+        leaf = lw.PyTreeDef.leaf()
+        with pytest.raises(lw.TreeDefError, match="int'> is no class of nodes"):
+            lw.PyTreeDef.from_node_data((int, None), [leaf])
+        with pytest.raises(ValueError, match="zip"):
+            lw.PyTreeDef.from_node_data((dict, ["a"]), [leaf, leaf])
+        with pytest.raises(lw.TreeDefError, match="takes treedefs"):
+            lw.PyTreeDef.from_node_data((list, None), [1])

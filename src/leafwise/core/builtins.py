@@ -112,6 +112,9 @@ class MappingRule(Rule):
     def contrast(self, _aux: Any, _other: Any) -> tuple[str, str] | str | None:
         return "in another order"
 
+    def node_from(self, _cls: type, data: Any, children: list[Any]) -> Any:
+        return self.from_items(None, dict(zip(data, children, strict=True)))
+
 
 _DICTS = frozenset({dict, OrderedDict, defaultdict})
 
@@ -242,6 +245,9 @@ class DefaultDictRule(MappingRule):
 
     def node_data(self, aux: Any) -> Any:
         return aux[2], self.bare_keys(aux)
+
+    def node_from(self, _cls: type, data: Any, children: list[Any]) -> Any:
+        return defaultdict(data[0], zip(data[1], children, strict=True))
 
     def contrast(self, aux: Any, other: Any) -> tuple[str, str] | str | None:
         if exact.same(aux[2], other[2]):
@@ -704,6 +710,9 @@ class _FamilyRule(Rule):
 
     def node_data(self, aux: Any) -> Any:
         return self.class_of(aux)
+
+    def node_from(self, cls: type, _data: Any, children: list[Any]) -> Any:
+        return getattr(cls, "_make", cls)(children)
 
     def brackets(self, aux: Any, _arity: int) -> Brackets:
         name = class_name(self.class_of(aux), qualified=False)

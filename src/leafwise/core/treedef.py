@@ -730,6 +730,44 @@ class PyTreeDef(Generic[Tree_co]):
         rest = iter(parts)
         return whole.transform(f_leaf=lambda _: next(rest))
 
+    @classmethod
+    def from_node_data(
+        cls,
+        node_data: tuple[Any, Any] | None,
+        children: Iterable[PyTreeDef],
+        *,
+        none_is_leaf: bool = False,
+        namespace: str = GLOBAL,
+    ) -> PyTreeDef:
+        """Make a treedef of what `node_data` and `children` gave, or the like of it.
+
+        Args:
+            node_data: The class of the root and its aux data, None for a leaf.
+            children: The treedefs of its children, in leaf order.
+            none_is_leaf: The None mode.
+            namespace: Where to look the class up before the global registry.
+
+        Raises:
+            TreeDefError: The class is no node there, or a child is not a treedef.
+            ValueError: There are more or fewer children than the aux data has keys.
+
+        Example:
+            >>> import leafwise as lw
+            >>> treedef = lw.tree_structure({"a": 1, "b": (2, 3)})
+            >>> lw.PyTreeDef.from_node_data(treedef.node_data(), treedef.children())
+            PyTreeDef({'a': *, 'b': (*, *)})
+            >>> lw.PyTreeDef.from_node_data((list, None), [treedef])
+            PyTreeDef([{'a': *, 'b': (*, *)}])
+        """
+        if node_data is None:
+            return cls.leaf(none_is_leaf=none_is_leaf, namespace=namespace)
+        node_class, data = node_data
+        rule = view_of(namespace, none_is_leaf).resolve(node_class)
+        if rule is None:
+            raise TreeDefError(f"{clip(node_class)} is no class of nodes")
+        node = rule.node_from(node_class, data, [*children])
+        return cls.from_children(node, none_is_leaf=none_is_leaf, namespace=namespace)
+
     def __copy__(self) -> PyTreeDef:
         return self
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ..kinds import state_value as state_value
     from ..kinds import static as static
     from . import filters as filters
+    from .captures import capture as capture
     from .checks import is_data as is_data
     from .checks import register_data_type as register_data_type
     from .checks import unsafe_mutation as unsafe_mutation
@@ -68,19 +69,18 @@ if TYPE_CHECKING:
     from .graph import summary as summary
     from .graph import tree_check as tree_check
     from .model import call as call
-    from .model import capture as capture
     from .model import eval as eval
     from .model import freeze as freeze
     from .model import iter_children as iter_children
     from .model import iter_graph as iter_graph
-    from .model import iter_modules as iter_modules
     from .model import recursive_map as recursive_map
     from .model import set_attributes as set_attributes
     from .model import set_metadata as set_metadata
     from .model import train as train
     from .model import unfreeze as unfreeze
     from .model import with_attributes as with_attributes
-    from .pytree import Module as Module
+    from .module import Module as Module
+    from .module import iter_modules as iter_modules
     from .pytree import Object as Object
     from .pytree import Pytree as Pytree
     from .pytree import check_pytree as check_pytree
@@ -113,6 +113,7 @@ _HOMES: Final = {
     ".errors": "SharedError TraceError",
     ".integrations.transforms": "grad jit value_and_grad vmap",
     ".kinds": "Data Kind Static data field parameter state_value static",
+    "captures": "capture",
     "checks": "is_data register_data_type unsafe_mutation",
     "containers": "Dict List Sequential",
     "filters": (
@@ -121,10 +122,11 @@ _HOMES: Final = {
     "functional": "clone graphdef merge pop select_kind split state update update_kind",
     "graph": "GraphDef find_duplicates summary tree_check",
     "model": (
-        "call capture eval freeze iter_children iter_graph iter_modules "
+        "call eval freeze iter_children iter_graph "
         "recursive_map set_attributes set_metadata train unfreeze with_attributes"
     ),
-    "pytree": "Module Object Pytree check_pytree name_to_kind replace",
+    "module": "Module iter_modules",
+    "pytree": "Object Pytree check_pytree name_to_kind replace",
     "states": (
         "FlatState State diff_state filter_state from_flat_state map_state "
         "merge_state replace_by_pure_dict restore_int_paths split_state to_flat_state "

@@ -147,7 +147,7 @@ leaves are the same (two Vague): == returned 'maybe' (str)
         self.path = path
 
 
-class FlattenError(LeafwiseError, TypeError):
+class FlattenError(LeafwiseError, TypeError, ValueError):
     """A registered flatten function returned something that is not a node.
 
     Attributes:

@@ -77,7 +77,7 @@ class MappingRule(Rule):
 
     def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
         """Return the keys of the children in leaf order, without key objects."""
-        raise NotImplementedError
+        return leaf_order(aux[0], aux[1])
 
     def keys(self, aux: Any, _arity: int) -> Sequence[Any]:
         return dict_keys(self.bare_keys(aux))
@@ -112,6 +112,9 @@ class MappingRule(Rule):
     def contrast(self, _aux: Any, _other: Any) -> tuple[str, str] | str | None:
         return "in another order"
 
+    def node_from(self, _cls: type, data: Any, children: list[Any]) -> Any:
+        return self.from_items(None, dict(zip(data, children, strict=True)))
+
 
 _DICTS = frozenset({dict, OrderedDict, defaultdict})
 
@@ -139,9 +142,6 @@ class DictRule(MappingRule):
     def unflatten(self, aux: Any, children: Any) -> Any:
         keys, order = aux
         return make_dict(keys, children if order is None else order.scatter(children))
-
-    def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
-        return leaf_order(aux[0], aux[1])
 
     def same_aux(self, a: Any, b: Any) -> bool:
         first, second = _is_ordered(a[1]), _is_ordered(b[1])
@@ -222,9 +222,6 @@ class DefaultDictRule(MappingRule):
     def empty(self, aux: Any) -> Any:
         return defaultdict(aux[2])
 
-    def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
-        return leaf_order(aux[0], aux[1])
-
     def same_aux(self, a: Any, b: Any) -> bool:
         return self.plain.same_aux(a, b) and exact.same(a[2], b[2])
 
@@ -242,6 +239,9 @@ class DefaultDictRule(MappingRule):
 
     def node_data(self, aux: Any) -> Any:
         return aux[2], self.bare_keys(aux)
+
+    def node_from(self, _cls: type, data: Any, children: list[Any]) -> Any:
+        return defaultdict(data[0], zip(data[1], children, strict=True))
 
     def contrast(self, aux: Any, other: Any) -> tuple[str, str] | str | None:
         if exact.same(aux[2], other[2]):
@@ -705,6 +705,12 @@ class _FamilyRule(Rule):
     def node_data(self, aux: Any) -> Any:
         return self.class_of(aux)
 
+    def node_from(self, cls: type, _data: Any, children: list[Any]) -> Any:
+        return getattr(cls, "_make", cls)(children)
+
+    def bare_keys(self, _aux: Any, arity: int) -> Sequence[Any]:
+        return range(arity)
+
     def brackets(self, aux: Any, _arity: int) -> Brackets:
         name = class_name(self.class_of(aux), qualified=False)
         return f"CustomNode({self.family}[{name}], [", None, "])"
@@ -814,9 +820,8 @@ class StructSequenceRule(_FamilyRule):
 
 
 def _namedtuple_keys(cls: Any, arity: int) -> Sequence[Any]:
-    if len(cls._fields) != arity:
-        return sequence_keys(arity)
-    return attribute_keys(cls._fields)
+    fits = len(cls._fields) == arity
+    return attribute_keys(cls._fields) if fits else sequence_keys(arity)
 
 
 def _check_namedtuple(arity: int, cls: Any) -> None:

@@ -212,6 +212,10 @@ class Rule:
         """Return what `PyTreeDef.node_data` shows of the aux data."""
         return aux
 
+    def node_from(self, cls: type, data: Any, children: list[Any], /) -> Any:
+        """Return a node of what `node_data` shows, and children in leaf order."""
+        return self.unflatten(data, children)
+
     def describe(self, aux: Any, arity: int, /) -> str:
         """Return in words what a node is, for messages."""
         data = self.node_data(aux)

@@ -99,6 +99,9 @@ class FunctionRule(BoundRule):
     def node_data(self, aux: Any) -> Any:
         return aux[0]
 
+    def node_from(self, _cls: type, data: Any, children: list[Any]) -> Any:
+        return self.unflatten((data, None), children)
+
     def validate(self, arity: int, aux: Any) -> bool:
         if type(aux) is not tuple or len(aux) != 2:
             return False

@@ -112,16 +112,18 @@ class Adopter:
 class Layer(Frozen):
     """The registrations of one namespace; a rule of None makes a type a leaf.
 
-    Adopters say what they know of a type that has no rule otherwise.
+    Adopters say what they know of a type that has no rule otherwise. Instances of the
+    classes in `leaves` are leaves, whatever else is known of them.
     """
 
-    __slots__ = ("adopters", "dict_order", "inherited", "rules")
-    __match_args__ = ("rules", "inherited", "dict_order", "adopters")
+    __slots__ = ("adopters", "dict_order", "inherited", "leaves", "rules")
+    __match_args__ = ("rules", "inherited", "dict_order", "adopters", "leaves")
 
     rules: Mapping[type, Rule | None]
     inherited: frozenset[type]
     dict_order: DictOrder
     adopters: tuple[Adopter, ...]
+    leaves: tuple[type, ...]
 
     def __init__(
         self,
@@ -129,8 +131,15 @@ class Layer(Frozen):
         inherited: frozenset[type] = frozenset(),
         dict_order: DictOrder = "sorted",
         adopters: tuple[Adopter, ...] = (),
+        leaves: tuple[type, ...] = (),
     ) -> None:
-        self._set(rules, inherited, dict_order, adopters)
+        self._set(rules, inherited, dict_order, adopters, leaves)
+
+    def with_rules(
+        self, rules: Mapping[type, Rule | None], inherited: frozenset[type]
+    ) -> Layer:
+        """Return the layer of the same namespace with other registrations."""
+        return Layer(rules, inherited, self.dict_order, self.adopters, self.leaves)
 
 
 EMPTY: Final = Layer({})
@@ -366,7 +375,7 @@ def _make_view(namespace: str, none_is_leaf: bool) -> View:
         raise NamespaceError(_unknown_namespace(namespace))
     mode = Mode(namespace, bool(none_is_leaf))
     layers = (layer, state.layers[GLOBAL]) if namespace else (layer,)
-    return state.views.setdefault(mode, View(mode, layers))
+    return state.views.setdefault(mode, View(mode, layers, layer.leaves))
 
 
 def _unknown_namespace(namespace: object) -> str:
@@ -527,12 +536,18 @@ kept.append(_registered_classes)
 on_sweep.append(_drop_fleeting)
 
 
-def declare_namespace(name: str, dict_order: DictOrder | None = None) -> None:
+def declare_namespace(
+    name: str,
+    dict_order: DictOrder | None = None,
+    leaves: tuple[type, ...] | None = None,
+) -> None:
     """Declare a namespace and its policy; declaring it again is harmless.
 
     Args:
         name: The namespace.
         dict_order: `"sorted"` or `"insertion"`; None leaves it as it is.
+        leaves: Classes whose instances, also those of subclasses, are leaves there;
+            None leaves it as it is.
 
     Raises:
         RegistryError: The policy is unknown, or differs from the declared one.
@@ -543,14 +558,23 @@ def declare_namespace(name: str, dict_order: DictOrder | None = None) -> None:
             f"dict_order must be 'sorted' or 'insertion', got {clip(dict_order)}"
         )
 
+    if leaves is not None and not (
+        type(leaves) is tuple and all(isinstance(cls, type) for cls in leaves)
+    ):
+        raise RegistryError(f"leaves must be a tuple of classes, got {clip(leaves)}")
+
     def declare(layer: Layer | None) -> Layer | None:
         if layer is None:
-            return Layer({}, dict_order=dict_order or "sorted")
-        if dict_order not in (None, layer.dict_order):
-            raise RegistryError(
-                f"namespace {shown(name)} has dict_order={layer.dict_order!r} already; "
-                f"it cannot become {clip(dict_order)}, choose another name"
-            )
+            return Layer({}, dict_order=dict_order or "sorted", leaves=leaves or ())
+        for what, old, new in (
+            ("dict_order", layer.dict_order, dict_order),
+            ("leaves", layer.leaves, leaves),
+        ):
+            if new not in (None, old):
+                raise RegistryError(
+                    f"namespace {shown(name)} has {what}={clip(old)} already; it "
+                    f"cannot become {clip(new)}, choose another name"
+                )
         return None
 
     _change(name, declare)
@@ -658,7 +682,7 @@ def install(
         inherited = (layer.inherited - {cls}) & rules.keys()
         if inherit:
             inherited |= {cls}
-        return Layer(rules, inherited, layer.dict_order, layer.adopters)
+        return layer.with_rules(rules, inherited)
 
     _change(namespace, add)
     if bridge and namespace == GLOBAL:
@@ -706,7 +730,9 @@ def add_adopter(adopter: Callable[[type], Rule | None], *, namespace: str) -> No
         if any(known.asked is adopter for known in layer.adopters):
             return None
         adopters = (*layer.adopters, Adopter(adopter))
-        return Layer(layer.rules, layer.inherited, layer.dict_order, adopters)
+        return Layer(
+            layer.rules, layer.inherited, layer.dict_order, adopters, layer.leaves
+        )
 
     _change(namespace, add)
 
@@ -745,7 +771,7 @@ def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
             raise RegistryError(f"{class_name(cls)} is not registered in {scope}")
         rules = {known: rule for known, rule in layer.rules.items() if known is not cls}
         inherited = layer.inherited - {cls}
-        return Layer(rules, inherited, layer.dict_order, layer.adopters)
+        return layer.with_rules(rules, inherited)
 
     _change(namespace, drop)
 

@@ -237,20 +237,26 @@ def leaf_paths(code: Code, count: int) -> list[KeyPath]:
     return paths
 
 
-def _long_leaf_paths(code: Code) -> list[KeyPath]:
+def bare_leaf_paths(code: Code, count: int) -> list[tuple[Any, ...]]:
+    """Return the key path of each leaf as a tuple of what the keys hold."""
+    return _long_leaf_paths(code, tuple, bare=True) if code else [()] * count
+
+
+def _long_leaf_paths(code: Code, make: Any = KeyPath, bare: bool = False) -> list[Any]:
     """Return the key path of each leaf, with nothing built for the nodes between."""
-    paths: list[KeyPath] = []
+    paths: list[Any] = []
     stack: list[Slot] = [()]
     parent: Slot | None = None
     prefix: tuple[Any, ...] = ()
     for run, rule, arity, aux in reversed(code):
         slot = stack.pop()
-        stack += [(slot, key) for key in rule.keys(aux, arity)]
+        keys = rule.bare_keys(aux, arity) if bare else rule.keys(aux, arity)
+        stack += [(slot, key) for key in keys]
         if run:
             for above, key in stack[: -run - 1 : -1]:
                 if above is not parent:
                     parent, prefix = above, unlink(above)
-                paths.append(KeyPath((*prefix, key)))
+                paths.append(make((*prefix, key)))
             del stack[-run:]
     paths.reverse()
     return paths
@@ -801,9 +807,10 @@ class Runner:
             `coverage` says.
         known_paths: What `paths` returns, once it is known to be always the same; not
             to be changed.
+        bare: What `bare_paths` returns, likewise.
     """
 
-    __slots__ = ("covers", "flatten_up_to", "known_paths", "paths", "unflatten")
+    __slots__ = ("bare", "covers", "flatten_up_to", "known_paths", "paths", "unflatten")
 
     def __init__(
         self,
@@ -817,6 +824,11 @@ class Runner:
         self.paths = paths
         self.covers = covers
         self.known_paths: list[KeyPath] | None = None
+        self.bare: list[tuple[Any, ...]] | None = None
+
+    def bare_paths(self, treedef: Any) -> list[tuple[Any, ...]]:
+        """Return the key paths of the leaves of a treedef, without key objects."""
+        return bare_leaf_paths(treedef._code, treedef._count)
 
 
 def _unflatten(treedef: Any, leaves: list[Any]) -> Any:

@@ -24,8 +24,8 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from ..core.node import Rule
-from ..core.registry import announced, lookup
-from ..lazy import is_loading
+from ..core.registry import GLOBAL, announced, layers, lookup
+from ..lazy import is_loading, real
 from ..safely import Guard, shown
 
 
@@ -235,7 +235,8 @@ class Framework:
 
     def module(self) -> ModuleType | None:
         """Return the framework's module if it is loaded, whole."""
-        return None if is_loading(self.name) else sys.modules.get(self.name)
+        found: ModuleType | None = real(self.name)
+        return found
 
     def take(self, cls: type) -> None:
         """Register a class, if the framework is loaded and does not know it."""
@@ -308,7 +309,8 @@ class Status(NamedTuple):
     Attributes:
         loaded: Whether the framework is loaded.
         registered: The classes that were registered in it.
-        refused: The classes that were not, and why.
+        refused: The classes that are nodes everywhere here and were not registered
+            there, and why.
     """
 
     loaded: bool
@@ -328,17 +330,34 @@ def status() -> dict[str, Status]:
         return {name: _status(known) for name, known in FRAMEWORKS.items()}
 
 
+def _unasked() -> list[type]:
+    """Return the classes that were registered here, and nowhere else on purpose."""
+    rules = layers()[GLOBAL].rules
+    return [cls for cls, rule in rules.items() if rule and cls not in _classes]
+
+
 def _status(framework: Framework) -> Status:
     refused = {cls: why for cls, why in framework.done.items() if why}
     loaded = framework.module() is not None
     waiting = [cls for cls in _classes if cls not in framework.done]
     why = "it was made unseen; call enable" if loaded else "the framework is not loaded"
     refused |= dict.fromkeys(waiting, why)
+    refused |= dict.fromkeys(_unasked(), "it was registered without bridge=True")
     registered = (cls for cls, why in framework.done.items() if not why)
     return Status(loaded, tuple(registered), refused)
 
 
 # ------------------------------------------------------------------------ listening
+
+
+def _learn_what_is_known(_value: Any) -> None:
+    """Let checks ask the frameworks, now that a value comes that one may know.
+
+    They are asked from the first class on that is registered there; where none is to
+    be, this says when.
+    """
+    if any(name in sys.modules for name in FRAMEWORKS):
+        _module_of("libraries")  # which puts itself behind this function
 
 
 def listen() -> None:
@@ -348,6 +367,8 @@ def listen() -> None:
             return
         if not is_enabled():
             announced.listeners.append(_classes.add)
+            checks = importlib.import_module("..nn.checks", __package__)
+            checks.foreign.append(_learn_what_is_known)
             return
         announced.listeners.append(_announce)  # first, so that no class is missed
     for cls in announced.classes():

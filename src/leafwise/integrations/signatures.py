@@ -25,15 +25,19 @@ if TYPE_CHECKING:
     from ..nn.filters import Filter
     from ..nn.pytree import Pytree
     from ..nn.states import State
-    from .sharing import Names, Numbers
-    from .transforms import Axes, Stage
+    from .options import Names, Numbers
+    from .prefixes import DiffState
+    from .transforms import Argnums, Axes, Stage
 
 
 __all__ = [
     "Compiled",
+    "ObjectT",
     "Unchecked",
     "as_grad",
     "as_jit",
+    "as_remat",
+    "as_scan",
     "as_value_and_grad",
     "as_vmap",
 ]
@@ -53,6 +57,25 @@ Loose = TypeVar("Loose", bound="Callable[Concatenate[object, ...], Any]")
 It is a type variable so that no checker takes the parameter of a lambda for an `object`
 that has no attributes.
 """
+
+
+class OfScan(TypedDict, total=False):
+    """The options of `scan`."""
+
+    length: int | None
+    reverse: bool
+    unroll: int | bool
+    _split_transpose: bool
+    in_axes: Any
+    out_axes: Any
+
+
+class OfRemat(TypedDict, total=False):
+    """The options of `remat`."""
+
+    prevent_cse: bool
+    static_argnums: Numbers
+    policy: Callable[..., bool] | None
 
 
 class OfGrad(TypedDict, total=False):
@@ -176,6 +199,34 @@ class Vmap(Protocol):
     ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
+class Scan(Protocol):
+    """What `scan` is."""
+
+    @overload
+    def __call__(
+        self, function: Callable[P, R], /, **options: Unpack[OfScan]
+    ) -> Callable[P, R]: ...
+
+    @overload
+    def __call__(
+        self, function: None = ..., /, **options: Unpack[OfScan]
+    ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+
+class Remat(Protocol):
+    """What `remat` is."""
+
+    @overload
+    def __call__(
+        self, function: Callable[P, R], /, **options: Unpack[OfRemat]
+    ) -> Callable[P, R]: ...
+
+    @overload
+    def __call__(
+        self, function: None = ..., /, **options: Unpack[OfRemat]
+    ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+
 class ValueAndGrad(Protocol):
     """What `value_and_grad` is: the first argument is differentiated, or others."""
 
@@ -217,7 +268,7 @@ class ValueAndGrad(Protocol):
         self,
         function: Callable[P, R],
         /,
-        argnums: int,
+        argnums: int | DiffState,
         *,
         has_aux: bool = ...,
         **options: Unpack[OfGrad],
@@ -228,7 +279,7 @@ class ValueAndGrad(Protocol):
         self,
         function: Callable[P, R],
         /,
-        argnums: Sequence[int],
+        argnums: Sequence[int | DiffState],
         *,
         has_aux: bool = ...,
         **options: Unpack[OfGrad],
@@ -249,7 +300,7 @@ class ValueAndGrad(Protocol):
     def __call__(
         self,
         *,
-        argnums: int | Sequence[int],
+        argnums: Argnums,
         has_aux: bool = ...,
         **options: Unpack[OfGrad],
     ) -> Callable[[Callable[P, R]], Callable[P, tuple[R, Any]]]: ...
@@ -318,7 +369,7 @@ class Grad(Protocol):
         self,
         function: Callable[P, Any],
         /,
-        argnums: int,
+        argnums: int | DiffState,
         *,
         has_aux: Literal[False] = ...,
         **options: Unpack[OfGrad],
@@ -329,7 +380,7 @@ class Grad(Protocol):
         self,
         function: Callable[P, Any],
         /,
-        argnums: Sequence[int],
+        argnums: Sequence[int | DiffState],
         *,
         has_aux: Literal[False] = ...,
         **options: Unpack[OfGrad],
@@ -340,7 +391,7 @@ class Grad(Protocol):
         self,
         function: Callable[P, tuple[Any, Aux]],
         /,
-        argnums: int | Sequence[int],
+        argnums: Argnums,
         *,
         has_aux: Literal[True],
         **options: Unpack[OfGrad],
@@ -372,7 +423,7 @@ class Grad(Protocol):
     def __call__(
         self,
         *,
-        argnums: int | Sequence[int],
+        argnums: Argnums,
         has_aux: bool = ...,
         **options: Unpack[OfGrad],
     ) -> Callable[[Callable[P, Any]], Callable[P, Any]]: ...
@@ -438,6 +489,8 @@ def _same(function: Any) -> Any:
 
 as_jit: Callable[[Any], Jit] = _same
 as_vmap: Callable[[Any], Vmap] = _same
+as_scan: Callable[[Any], Scan] = _same
+as_remat: Callable[[Any], Remat] = _same
 as_grad: Callable[[Any], Grad] = _same
 as_value_and_grad: Callable[[Any], ValueAndGrad] = _same
 """Decorators that return the function as it is."""

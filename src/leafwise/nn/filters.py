@@ -217,27 +217,37 @@ class PathContains(_Filter):
 
     Args:
         key: The name, position or key; `0` is not `"0"`.
+        exact: False means also names that have it inside, and compares as text.
 
     Example:
         >>> from leafwise import nn
         >>> nn.filters.PathContains("bias")(("layers", 0, "bias"), 1.0)
         True
+        >>> nn.filters.PathContains("layer", exact=False)(("layers", 0, "bias"), 1.0)
+        True
     """
 
-    __slots__ = ("key",)
-    __match_args__ = ("key",)
+    __slots__ = ("exact", "key")
+    __match_args__ = ("key", "exact")
 
     key: AnyValue
+    exact: bool
 
     needs_path = True
 
-    def __init__(self, key: AnyValue) -> None:
-        self._set(key)
+    def __init__(self, key: AnyValue, exact: bool = True) -> None:
+        self._set(key, exact)
 
     def __call__(self, path: Path, value: AnyValue) -> bool:
         """Return whether the filter selects it."""
         key = self.key
+        if not self.exact:
+            return any(str(key) in str(part) for part in path)
         return any(type(part) is type(key) and part == key for part in path)
+
+    def __repr__(self) -> str:
+        exact = "" if self.exact else ", exact=False"
+        return f"PathContains({shown(self.key)}{exact})"
 
 
 class PathIn(_Filter):

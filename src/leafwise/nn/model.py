@@ -1,4 +1,4 @@
-"""What is done to whole models: map them, set attributes, train, freeze, capture.
+"""What is done to whole models: map them, set attributes, train, freeze.
 
 Owns the functions that go through all objects of a model, or call it. Most stand for a
 method of modules in NNX or PAX, and are functions so that classes keep their names for
@@ -8,16 +8,14 @@ by the kind of its attribute, a variable by its metadata.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import repeat
-from typing import Any, Final, Generic, ParamSpec, TypeAlias, TypeVar, overload
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.registry import current
 from ..core.walk import unlink
-from ..errors import StructureError
 from ..kinds import Kind, Marked
 from ..safely import MISSING, clip, type_name
 from ..selection.edit import Selection, at
@@ -33,20 +31,18 @@ from .graph import (
     kinds_of_children,
     unflatten_graph,
 )
-from .instance import ENTER, LEAF, LEAVE, below, keys_of, rule_of, store, traverse
-from .pytree import CAPTURED, Module, Pytree, type_of
-from .states import State, from_flat_state, unknown, walk_state
-from .variables import Intermediate, Perturbation, Variable, kind_in, make_variable
+from .instance import ENTER, LEAF, LEAVE, below, keys_of, rule_of, traverse
+from .pytree import EVALUATING, Pytree
+from .states import State
+from .variables import Variable, kind_in
 
 
 __all__ = [
     "call",
-    "capture",
     "eval",
     "freeze",
     "iter_children",
     "iter_graph",
-    "iter_modules",
     "recursive_map",
     "set_attributes",
     "set_metadata",
@@ -58,12 +54,7 @@ __all__ = [
 Path: TypeAlias = tuple[Any, ...]
 
 
-P = ParamSpec("P")
-R = TypeVar("R")
 T = TypeVar("T")
-
-
-# ---------------------------------------------------------------------- changing
 
 
 # --------------------------------------------------------------------- iterating
@@ -238,15 +229,16 @@ def set_metadata(tree: Any, only: Filter = ..., /, **metadata: Any) -> None:
             value.set_metadata(**metadata)
 
 
-_TRAINING: Final = {"training": True, "is_training": True}
-_EVALUATING: Final = {"deterministic": True, "use_running_average": True}
+_TRAINING: Final = ("training", "is_training")
+_EVALUATING: Final = ("deterministic", "use_running_average")
 
 
 def train(tree: Any, **attributes: Any) -> None:
     """Put all objects in a tree into the mode for training, in place.
 
     Sets `training` and `is_training` to True, `deterministic` and
-    `use_running_average` to False, wherever there are such attributes.
+    `use_running_average` to False, wherever there are such attributes. Modules without
+    `is_training` are in this mode unless `eval` was used.
 
     Args:
         tree: An object, or a container with objects in it.
@@ -265,8 +257,7 @@ def train(tree: Any, **attributes: Any) -> None:
 
     The idea is that of `flax.nnx.Module.train`.
     """
-    modes = {**_TRAINING, **dict.fromkeys(_EVALUATING, False), **attributes}
-    set_attributes(tree, raise_if_not_found=False, **modes)
+    _set_modes(tree, True, attributes)
 
 
 def eval(tree: Any, **attributes: Any) -> None:
@@ -291,8 +282,32 @@ def eval(tree: Any, **attributes: Any) -> None:
 
     The idea is that of `flax.nnx.Module.eval`.
     """
-    modes = {**dict.fromkeys(_TRAINING, False), **_EVALUATING, **attributes}
+    _set_modes(tree, False, attributes)
+
+
+def _set_modes(tree: Any, training: bool, attributes: dict[str, Any]) -> None:
+    modes = dict.fromkeys(_TRAINING, training) | dict.fromkeys(
+        _EVALUATING, not training
+    )
+    modes |= attributes
     set_attributes(tree, raise_if_not_found=False, **modes)
+    is_training = bool(modes["is_training"])
+    for _, value in [*_inside_out(tree)]:
+        if isinstance(value, Pytree) and value._leafwise_is_module:
+            _set_mode(value, is_training)
+
+
+def _set_mode(module: Any, is_training: bool) -> None:
+    """Put a module into a mode, if it has no attribute of its own for it."""
+    held, bodies = vars(module), map(vars, type(module).__mro__)
+    said = next(body["is_training"] for body in bodies if "is_training" in body)
+    if not hasattr(said, "__get__"):  # a value in the body of the class
+        module._leafwise_store("is_training", is_training)
+    if is_training or "is_training" in held:
+        if EVALUATING in held:
+            module._leafwise_drop(EVALUATING)
+    elif EVALUATING not in held:
+        module._leafwise_store(EVALUATING, Marked(Kind.STATIC, True))
 
 
 def with_attributes(tree: T, *filters: Filter, **attributes: Any) -> T:
@@ -376,234 +391,6 @@ def call(pair: tuple[GraphDef[M], Any]) -> _Caller[M]:
     The idea is that of `flax.nnx.call`.
     """
     return _Caller(pair)
-
-
-Given: TypeAlias = dict[Path, dict[type[Variable], dict[Any, Any]]]
-"""By the path of a module and a type of variables: values by name."""
-
-
-def iter_modules(tree: Any) -> Iterator[tuple[Path, Module]]:
-    """Yield the modules in a tree with their paths, those inside others first.
-
-    A module that stands in several places comes once.
-
-    Args:
-        tree: A tree.
-
-    Yields:
-        The path, a tuple of names, positions and keys, and the module.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise import nn
-        >>> class Block(nn.Module):
-        ...     def __init__(self, *inner):
-        ...         self.inner = lw.List(inner)
-        >>> [path for path, _ in nn.iter_modules(Block(Block(), Block()))]
-        [('inner', 0), ('inner', 1), ()]
-
-    The idea is that of `flax.nnx.iter_modules`.
-    """
-    for event, link, value in traverse(tree):
-        if event is LEAVE and isinstance(value, Module):
-            yield unlink(link), value
-
-
-@overload
-def capture(  # type: ignore[overload-overlap]  # a class can be called, too
-    type: type[Variable],
-    /,
-    *,
-    init: Mapping[Any, Any] | None = ...,
-) -> Callable[[Callable[P, R]], Callable[P, tuple[R, State]]]: ...
-
-
-@overload
-def capture(  # type: ignore[overload-overlap]  # a class can be called, too
-    type: type[Variable],
-    /,
-    *more: type[Variable] | str,
-    init: Mapping[Any, Any] | None = ...,
-) -> Callable[[Callable[P, Any]], Callable[P, tuple[Any, ...]]]: ...
-
-
-@overload
-def capture(
-    function: Callable[P, R],
-    type: type[Variable] | str = ...,
-    /,
-    *,
-    init: Mapping[Any, Any] | None = ...,
-) -> Callable[P, tuple[R, State]]: ...
-
-
-@overload
-def capture(
-    function: Callable[P, R],
-    first: type[Variable] | str,
-    second: type[Variable] | str,
-    /,
-    *,
-    init: Mapping[Any, Any] | None = ...,
-) -> Callable[P, tuple[R, State, State]]: ...
-
-
-@overload
-def capture(
-    function: Callable[P, Any],
-    /,
-    *types: type[Variable] | str,
-    init: Mapping[Any, Any] | None = ...,
-) -> Callable[P, tuple[Any, ...]]: ...
-
-
-def capture(
-    function: Any,
-    *types: type[Variable] | str,
-    init: Mapping[Any, Any] | None = None,
-) -> Callable[..., Any]:
-    """Return a function that also returns what the modules store on the way.
-
-    While it runs, `Module.sow` and `Module.perturb` make no attributes: what they
-    store is kept for the result if it is of just one of the types, and otherwise
-    passed over. So the modules are afterwards as they were, also if it fails.
-
-    Args:
-        function: A module, a method of one, or a function whose first argument is
-            one. A type of variables makes a decorator for such functions.
-        *types: The types of variables to capture, or their names; `Intermediate` if
-            there is none. Their subclasses are types of their own: perturbations are
-            captured as `Perturbation`.
-        init: A state of values to begin with, such as perturbations: by the paths of
-            the modules and the names that `sow` and `perturb` use. A bare value is a
-            perturbation. What is not of one of the types is not in the result.
-
-    Returns:
-        A function of the same arguments that returns a tuple: the result, and one
-        state for each type.
-
-    Raises:
-        TypeError: There is no module, or something is not a type of variables.
-        ValueError: Nothing has the name of a type.
-        StructureError: `init` has a value where there is no module; the function is
-            not called then.
-
-    Example:
-        >>> from leafwise import nn
-        >>> class Model(nn.Module):
-        ...     def __call__(self, x):
-        ...         x = self.perturb("inner", x)
-        ...         _ = self.sow(nn.Intermediate, "half", x / 2)
-        ...         return x
-        >>> model = Model()
-        >>> result, seen = nn.capture(model)(3.0)
-        >>> result, seen.half.value
-        (3.0, (1.5,))
-        >>> result, seen = nn.capture(model, init={"inner": 1.0})(3.0)
-        >>> result, nn.to_pure_dict(seen)
-        (4.0, {'half': (2.0,)})
-
-    The idea is that of `flax.nnx.capture`.
-    """
-    if isinstance(function, type) and issubclass(function, Variable):
-        return functools.partial(_decorated, (function, *types), init)
-    wanted = tuple(map(_checked_type, types)) or (Intermediate,)
-    bound = getattr(function, "__self__", function)
-    module = bound if isinstance(bound, Module) else None
-    if module is None and not callable(function):
-        raise TypeError(
-            "capture takes a module, a method of one, or a function of one, got "
-            f"{type_name(function)}"
-        )
-
-    @functools.wraps(function, updated=())
-    def captured(*args: Any, **kwargs: Any) -> Any:
-        root = module if module is not None else _first(args)
-        modules = [*iter_modules(root)]
-        undo = _begin(modules, wanted, _given(init, dict(modules)))
-        try:
-            result = function(*args, **kwargs)
-            states = [_found(modules, cls) for cls in wanted]
-        finally:
-            for take_back in reversed(undo):
-                take_back()
-        return result, *states
-
-    return captured
-
-
-def _decorated(types: tuple[Any, ...], init: Any, function: Any) -> Any:
-    return capture(function, *types, init=init)
-
-
-def _checked_type(wanted: Any) -> type[Variable]:
-    cls = type_of(wanted)
-    if isinstance(cls, type) and issubclass(cls, Variable):
-        return cls
-    raise TypeError(f"capture takes types of variables, got {wanted!r}")
-
-
-def _first(args: tuple[Any, ...]) -> Module:
-    if args and isinstance(args[0], Module):
-        return args[0]
-    found = type_name(args[0]) if args else "nothing"
-    raise TypeError(f"the first argument of what is captured is a module, got {found}")
-
-
-# ---------------------------------------------------------------------- before
-
-
-def _given(init: Mapping[Any, Any] | None, modules: Mapping[Path, Module]) -> Given:
-    """Return the values to begin with, each where its module will look for it.
-
-    Raises:
-        StructureError: There is no such module.
-    """
-    given: Given = {}
-    for path, value in walk_state(init or {}):
-        above, name = path[:-1], path[-1:]
-        if above not in modules or not name:
-            known = dict.fromkeys(modules)
-            raise StructureError(
-                f"init has a value at {path}, but there is no module at {above}: "
-                f"{unknown(above, known)}",
-                path=path,
-            )
-        box = value if isinstance(value, Variable) else Perturbation(value)
-        held = given.setdefault(above, {}).setdefault(type(box), {})
-        held[name[0]] = box.get_raw_value()
-    return given
-
-
-def _begin(
-    modules: Iterable[tuple[Path, Module]],
-    wanted: tuple[type[Variable], ...],
-    given: Given,
-) -> list[Callable[[], None]]:
-    """Give each module its boxes; return what takes them away again."""
-    undo = []
-    for path, module in modules:
-        values: dict[type[Variable], dict[Any, Any]] = {cls: {} for cls in wanted}
-        values |= given.get(path, {})
-        boxes = tuple(make_variable(cls, held, {}) for cls, held in values.items())
-        undo.append(store(module, CAPTURED, Marked(Kind.DATA, boxes)))
-    return undo
-
-
-# ----------------------------------------------------------------------- after
-
-
-def _found(
-    modules: Iterable[tuple[Path, Module]], cls: type[Variable]
-) -> State[Any, Any]:
-    """Return what the boxes of a type have in them, in variables."""
-    return from_flat_state(
-        ((*path, name), cls(value))
-        for path, module in modules
-        for box in vars(module)[CAPTURED]
-        if type(box) is cls
-        for name, value in box.get_raw_value().items()
-    )
 
 
 Meant = Callable[["_Owner", Any, Any], bool]

@@ -446,12 +446,14 @@ class ClassSpec:
         family: The layouts of its objects.
         hidden: Names under which values are kept that belong to no tree: those of
             cached properties.
+        annotated: The names that the bodies of the class and its bases annotate.
     """
 
     __slots__ = (
         "_declared",
         "_made",
         "_marks",
+        "annotated",
         "cls",
         "family",
         "hidden",
@@ -491,7 +493,11 @@ class ClassSpec:
             for name, value in vars(base_cls).items()
             if isinstance(value, functools.cached_property)
         )
-        self._marks = {**_annotated(cls, scope), **_unwrapped(cls)}
+        annotations = inspect.get_annotations(cls)
+        self.annotated: frozenset[str] = frozenset(annotations).union(
+            () if base is None else base.annotated
+        )
+        self._marks = {**_annotated(annotations, cls, scope), **_unwrapped(cls)}
         self._made: dict[str, Any] = {}
         self._declared: dict[str, Kind] | None = None
 
@@ -596,11 +602,13 @@ def _kind_of_field(cls: type, field: dataclasses.Field[Any]) -> Kind | None:
 # ------------------------------------------------------------------ annotations
 
 
-def _annotated(cls: type, scope: Mapping[str, Any]) -> dict[str, Kind]:
+def _annotated(
+    annotations: Mapping[str, Any], cls: type, scope: Mapping[str, Any]
+) -> dict[str, Kind]:
     """Return the kinds that the annotations of a class body declare."""
     found = {
         name: _kind_of_annotation(annotation, cls, scope)
-        for name, annotation in inspect.get_annotations(cls).items()
+        for name, annotation in annotations.items()
     }
     return {name: kind for name, kind in found.items() if kind is not None}
 

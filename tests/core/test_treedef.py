@@ -441,6 +441,17 @@ class TestBarePaths:
             treedef.bare_paths().clear()  # is the caller's own
         assert {*map(type, treedef.bare_paths())} == {tuple}
 
+    def test_keys_of_other_classes_are_their_own(self):
+        class Box:
+            def __init__(self, x):
+                self.x = x
+
+        key = ("any", "object")
+        lw.register_pytree_with_keys(
+            Box, lambda box: (((key, box.x),), None), lambda _, kids: Box(*kids)
+        )
+        assert structure([Box([1])]).bare_paths() == [(0, key, 0)]
+
     def test_of_small_and_deep_trees(self):
         assert structure(1).bare_paths() == [()]
         assert structure(None).bare_paths() == []

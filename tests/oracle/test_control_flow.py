@@ -1,8 +1,10 @@
 """Loops, branches and `remat` that keep sharing: case by case with Flax NNX."""
 
+import csv
 import functools
 import logging
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -503,6 +505,53 @@ def plain(found):
 def test_control_flow_as_in_flax(case, nnx):
     """The same outcome with ours and with Flax NNX's."""
     assert plain(case(nn)) == plain(case(nnx))
+
+
+def test_the_table_of_transforms_is_whole(nnx):
+    """Each of Flax's has a row, and what we have in its place is there."""
+    page = Path(__file__).parents[2] / "docs" / "peers" / "nnx-transforms.csv"
+    with page.open(encoding="utf-8", newline="") as file:
+        rows = {row["name"]: row for row in csv.DictReader(file)}
+    theirs = {
+        f"nnx.{name}"
+        for name, value in vars(nnx).items()
+        if str(getattr(value, "__module__", "")).startswith("flax.nnx.transforms")
+    }
+    assert theirs <= {*rows}
+    for name, row in rows.items():
+        assert hasattr(nnx, name.removeprefix("nnx."))
+        assert row["what differs"] or row["leafwise"]
+        if row["leafwise"]:
+            assert callable(eval(row["leafwise"], {"nn": nn, "lw": lw}))
+    traced = nn.jit(lambda one, x: one(x)).trace(layer(nn, 2), 1.0)
+    assert "tanh" in str(traced.jaxpr)
+
+
+def unseen_changes(L):
+    one, two = layer(L, 2), layer(L, 2)
+
+    def step(c, x, one):
+        one.w[...] = one.w[...] + x
+        return c, one.w[...].sum()
+
+    def is_small(value):
+        value[0].w[...] = value[0].w[...] + 1
+        return value[1] < 2
+
+    _, sums = L.scan(step, in_axes=(L.Carry, 0, None))(0.0, as_array([1.0, 2.0]), one)
+    try:
+        L.while_loop(is_small, lambda value: (value[0], value[1] + 1), (two, 0))
+    except ValueError:
+        return sums, values_of(one, two), "refused"
+    return sums, values_of(one, two)
+
+
+def test_what_flax_does_not_see(nnx):
+    """As the table says."""
+    before = [[[0.5, 1.0], [0.0, 0.0]]] * 2
+    assert plain(unseen_changes(nnx)) == [[3.5, 5.5], before]
+    after = [[3.5, 4.0], [0.0, 0.0]], before[1]
+    assert plain(unseen_changes(nn)) == [[3.5, 7.5], [*after], "refused"]
 
 
 # ------------------------------------------------------- where we do more than Flax

@@ -53,6 +53,7 @@ __all__ = [
     "is_namedtuple_class",
     "is_structseq_class",
     "listed",
+    "structseq_names",
     "structural_rule",
 ]
 
@@ -520,7 +521,7 @@ class NoneRule(Rule):
 R = TypeVar("R")
 
 
-class _Sealed:
+class Sealed:
     """Wraps a `functools.partial` so that an outer one does not absorb it.
 
     Two of them are equal when the wrapped partials are made of equal parts.
@@ -532,7 +533,7 @@ class _Sealed:
         self.func = func
 
     def __eq__(self, other: object) -> bool:
-        if type(other) is not _Sealed:
+        if type(other) is not Sealed:
             return NotImplemented
         return exact.same(self.func, other.func)
 
@@ -546,7 +547,7 @@ class _Sealed:
         return shown(self.func)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Sealed, (self.func,)
+        return Sealed, (self.func,)
 
 
 class Partial(functools.partial[R], Generic[R]):
@@ -579,7 +580,7 @@ class Partial(functools.partial[R], Generic[R]):
     ) -> Partial[R]:
         """Fill in the arguments; a partial is wrapped, not absorbed."""
         if isinstance(func, functools.partial):
-            func = _Sealed(func)
+            func = Sealed(func)
         return super().__new__(cls, func, *args, **keywords)
 
 
@@ -674,7 +675,7 @@ def is_structseq_class(cls: type) -> bool:
     )
 
 
-def _structseq_names(cls: Any) -> tuple[str, ...]:
+def structseq_names(cls: Any) -> tuple[str, ...]:
     """Return the names of a struct sequence's fields, hidden ones last."""
     return tuple(
         name
@@ -797,7 +798,7 @@ class StructSequenceRule(_FamilyRule):
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         cls = type(node)
-        hidden = _structseq_names(cls)[cls.n_sequence_fields - cls.n_unnamed_fields :]
+        hidden = structseq_names(cls)[cls.n_sequence_fields - cls.n_unnamed_fields :]
         return tuple(node), (cls, {name: getattr(node, name) for name in hidden})
 
     def unflatten(self, aux: Any, children: Any) -> Any:
@@ -806,7 +807,7 @@ class StructSequenceRule(_FamilyRule):
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
         cls = aux[0]
         named = cls.n_sequence_fields - cls.n_unnamed_fields
-        names = _structseq_names(cls)[:named]
+        names = structseq_names(cls)[:named]
         return (*map(GetAttrKey, names), *sequence_keys(arity)[named:])
 
     def load_aux(self, arity: int, state: Any) -> Any:

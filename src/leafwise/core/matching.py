@@ -20,7 +20,7 @@ from ..errors import StructureError
 from ..safely import Frozen, class_name, clip, is_near, shown
 from .builtins import listed
 from .keypath import KeyPath
-from .node import Rule
+from .node import Brackets, Rule
 from .registry import View
 from .walk import Code, Step, iter_steps, same_step, unlink
 
@@ -569,10 +569,20 @@ def leaf_count_error(
     )
 
 
-def code_text(code: Code) -> str:
+def _own_brackets(rule: Rule, aux: Any, arity: int) -> Brackets:
+    return rule.brackets(aux, arity)
+
+
+def code_text(
+    code: Code, brackets: Callable[[Rule, Any, int], Brackets] = _own_brackets
+) -> str:
     """Print a code from right to left, so that depth costs nothing.
 
     The stack holds what is still to be printed: text, and None for a subtree.
+
+    Args:
+        code: The code.
+        brackets: Returns what is printed around the children of a node.
     """
     tokens: list[str] = []
     steps = iter_steps(code, backwards=True)
@@ -587,7 +597,7 @@ def code_text(code: Code) -> str:
             tokens.append("*")
             continue
         rule, arity, aux = step
-        before, labels, after = rule.brackets(aux, arity)
+        before, labels, after = brackets(rule, aux, arity)
         stack.append(before)
         for place in range(arity):
             if place:

@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from .model import freeze as freeze
     from .model import iter_children as iter_children
     from .model import iter_graph as iter_graph
+    from .model import pure as pure
     from .model import recursive_map as recursive_map
     from .model import set_attributes as set_attributes
     from .model import set_metadata as set_metadata
@@ -137,7 +138,7 @@ _HOMES: Final = {
     "graph": "GraphDef find_duplicates summary tree_check",
     "model": (
         "call eval freeze iter_children iter_graph "
-        "recursive_map set_attributes set_metadata train unfreeze with_attributes"
+        "pure recursive_map set_attributes set_metadata train unfreeze with_attributes"
     ),
     "module": "Module iter_modules",
     "pytree": "Object Pytree check_pytree name_to_kind replace",
@@ -221,6 +222,7 @@ __all__ = [
     "parameter",
     "pop",
     "prefix",
+    "pure",
     "recursive_map",
     "register_data_type",
     "register_variable_name",

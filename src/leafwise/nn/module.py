@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -501,9 +501,12 @@ class _Yielding:
         return self.held.__get__(obj, cls)
 
 
-for _name in _FREE:
-    setattr(Module, _name, _Yielding(_name, vars(Module)[_name]))
-del _name
+def _give_way(cls: type, names: Iterable[str]) -> None:
+    for name in names:
+        setattr(cls, name, _Yielding(name, vars(cls)[name]))
+
+
+_give_way(Module, _FREE)
 
 
 def _is_free(cls: type, name: str) -> bool:

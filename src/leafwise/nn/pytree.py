@@ -252,7 +252,9 @@ class Pytree(Shell, metaclass=PytreeMeta):
         if type(self).__reduce__ is not object.__reduce__:
             return self.__reduce__()
         state = self.__getstate__()
-        return blank, (type(self), tuple(self._leafwise_layout.kinds.items())), state
+        layout = self._leafwise_layout
+        kinds = tuple(layout.kinds.items())
+        return blank, (type(self), kinds, layout.said), state
 
     def _leafwise_block(self, *, nested: bool) -> Block:
         values = settle(self)

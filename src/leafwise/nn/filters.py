@@ -186,7 +186,8 @@ class OfKind(_Filter):
 class WithTag(_Filter):
     """Means variables whose `tag` is a text; also written as the text.
 
-    A frozen variable has no tag, as far as filters are concerned.
+    It is that of its type, or a piece of metadata. A frozen variable has no tag, as far
+    as filters are concerned.
 
     Args:
         tag: The text.
@@ -209,7 +210,9 @@ class WithTag(_Filter):
         """Return whether the filter selects it."""
         if getattr(value, "_leafwise_is_frozen", False):
             return False
-        return bool(getattr(value, "tag", None) == self.tag)
+        metadata: AnyValue = getattr(value, "_leafwise_metadata", ())
+        tag = metadata["tag"] if "tag" in metadata else getattr(value, "tag", None)
+        return bool(tag == self.tag)
 
 
 class PathContains(_Filter):

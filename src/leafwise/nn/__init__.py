@@ -93,11 +93,20 @@ if TYPE_CHECKING:
     from .model import with_attributes as with_attributes
     from .module import Module as Module
     from .module import iter_modules as iter_modules
+    from .optimizer import OptArray as OptArray
+    from .optimizer import Optimizer as Optimizer
+    from .optimizer import OptState as OptState
+    from .optimizer import OptVariable as OptVariable
     from .pytree import Object as Object
     from .pytree import Pytree as Pytree
     from .pytree import check_pytree as check_pytree
     from .pytree import name_to_kind as name_to_kind
     from .pytree import replace as replace
+    from .rngs import RngCount as RngCount
+    from .rngs import RngKey as RngKey
+    from .rngs import Rngs as Rngs
+    from .rngs import RngState as RngState
+    from .rngs import RngStream as RngStream
     from .states import FlatState as FlatState
     from .states import State as State
     from .states import diff_state as diff_state
@@ -141,7 +150,9 @@ _HOMES: Final = {
         "pure recursive_map set_attributes set_metadata train unfreeze with_attributes"
     ),
     "module": "Module iter_modules",
+    "optimizer": "OptArray OptState OptVariable Optimizer",
     "pytree": "Object Pytree check_pytree name_to_kind replace",
+    "rngs": "RngCount RngKey RngState RngStream Rngs",
     "states": (
         "FlatState State diff_state filter_state from_flat_state map_state "
         "merge_state replace_by_pure_dict restore_int_paths split_state to_flat_state "
@@ -179,11 +190,20 @@ __all__ = [
     "Object",
     "OfKind",
     "OfType",
+    "OptArray",
+    "OptState",
+    "OptVariable",
+    "Optimizer",
     "Param",
     "PathContains",
     "PathIn",
     "Perturbation",
     "Pytree",
+    "RngCount",
+    "RngKey",
+    "RngState",
+    "RngStream",
+    "Rngs",
     "Sequential",
     "SharedError",
     "State",

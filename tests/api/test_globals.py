@@ -38,6 +38,12 @@ DISCIPLINES = {
 
 SHARED = {
     "compat.modules._made": "locked",
+    "compat.dm_nodes._known": "locked",
+    "compat.torch_nodes.CONSTANT_NODES": "single",
+    "compat.torch_nodes.SERIALIZED_TYPE_TO_PYTHON_TYPE": "swapped",
+    "compat.torch_nodes.SUPPORTED_NODES": "swapped",
+    "compat.torch_nodes.SUPPORTED_SERIALIZED_TYPES": "swapped",
+    "compat.torch_spec._unknown": "locked",
     "core.keys.AS_GIVEN": "equal",
     "core.keys._known_attributes": "equal",
     "core.keys._known_dicts": "equal",

@@ -45,3 +45,43 @@ def test_every_answer_exists(library, row):
     """The right side is a name of leafwise, or a recipe that runs."""
     assert row["leafwise"]
     assert eval(row["leafwise"], dict(NAMES)) is not ...
+
+
+STANDINS = {"torch": "torch_pytree", "dm-tree": "dm_tree"}
+
+
+@pytest.mark.parametrize("library", STANDINS)
+def test_the_tables_have_the_names_of_the_stand_ins(library):
+    """What is public in a module that stands in has a row, and each row is there."""
+    standin = getattr(leafwise.compat, STANDINS[library])
+    names = {row["name"] for row in rows(library)}
+    assert {*standin.__all__} <= names
+    assert [name for name in names if not hasattr(standin, name)] == []
+
+
+SAME = {
+    "flatten": "standin.flatten(tree)",
+    "flatten_up_to": "standin.flatten_up_to(tree, tree)",
+    "is_nested": "standin.is_nested(tree)",
+    "map_structure": "standin.map_structure(max, tree, tree)",
+    "map_structure_up_to": "standin.map_structure_up_to(tree, max, tree, tree)",
+    "map_structure_with_path": "standin.map_structure_with_path(lambda p, x: x, tree)",
+    "traverse": "standin.traverse(lambda node: 0 if node == 1 else None, tree)",
+    "unflatten_as": "standin.unflatten_as(tree, leaves)",
+    "is_namedtuple": "standin.is_namedtuple(point)",
+    "is_structseq_class": "standin.is_structseq_class(time.struct_time)",
+    "key_get": "standin.key_get(tree, [standin.SequenceKey(0)])",
+    "tree_all": "standin.tree_all(lambda x: x > 0, tree)",
+    "tree_any_only": "standin.tree_any_only(int, lambda x: x > 0, tree)",
+}
+"""Calls of a stand-in that give what the answer in the table gives."""
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_answers_give_what_the_stand_ins_give(name):
+    """On the same tree."""
+    for library, home in STANDINS.items():
+        answers = {row["name"]: row["leafwise"] for row in rows(library)}
+        if name in answers:
+            scope = {**NAMES, "standin": getattr(leafwise.compat, home)}
+            assert eval(answers[name], dict(scope)) == eval(SAME[name], dict(scope))

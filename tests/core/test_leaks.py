@@ -346,7 +346,8 @@ def test_collections_in_the_middle_of_a_walk():
 
 def test_without_collections_few_classes_of_nodes_are_kept(no_gc):
     known = [use_and_forget(inheriting, times=4) for _ in range(200)]
-    gc.collect(0), gc.collect(1)
+    for _ in range(8):  # 3.14 goes through the old ones piece by piece
+        gc.collect(0), gc.collect(1)
     assert sum(found() is not None for found in known) <= 130
     assert len(view_of().rules) < 200
     collect()

@@ -25,6 +25,17 @@ if TYPE_CHECKING:
     from ..dataclasses import dataclass as dataclass
     from ..errors import SharedError as SharedError
     from ..errors import TraceError as TraceError
+    from ..integrations.branches import cond as cond
+    from ..integrations.branches import eval_shape as eval_shape
+    from ..integrations.branches import remat as remat
+    from ..integrations.branches import switch as switch
+    from ..integrations.loops import fori_loop as fori_loop
+    from ..integrations.loops import scan as scan
+    from ..integrations.loops import while_loop as while_loop
+    from ..integrations.prefixes import Carry as Carry
+    from ..integrations.prefixes import DiffState as DiffState
+    from ..integrations.prefixes import StateAxes as StateAxes
+    from ..integrations.prefixes import prefix as prefix
     from ..integrations.transforms import grad as grad
     from ..integrations.transforms import jit as jit
     from ..integrations.transforms import value_and_grad as value_and_grad
@@ -121,6 +132,9 @@ if TYPE_CHECKING:
 _HOMES: Final = {
     ".dataclasses": "dataclass",
     ".errors": "SharedError TraceError",
+    ".integrations.branches": "cond eval_shape remat switch",
+    ".integrations.loops": "fori_loop scan while_loop",
+    ".integrations.prefixes": "Carry DiffState StateAxes prefix",
     ".integrations.transforms": "grad jit value_and_grad vmap",
     ".kinds": "Data Kind Static data field parameter state_value static",
     "captures": "capture",
@@ -160,8 +174,10 @@ __all__ = [
     "Any",
     "BatchStat",
     "Cache",
+    "Carry",
     "Data",
     "Dict",
+    "DiffState",
     "Everything",
     "FlatState",
     "GraphDef",
@@ -191,6 +207,7 @@ __all__ = [
     "Sequential",
     "SharedError",
     "State",
+    "StateAxes",
     "Static",
     "TraceError",
     "Variable",
@@ -199,13 +216,16 @@ __all__ = [
     "capture",
     "check_pytree",
     "clone",
+    "cond",
     "data",
     "dataclass",
     "diff_state",
     "eval",
+    "eval_shape",
     "field",
     "filter_state",
     "find_duplicates",
+    "fori_loop",
     "freeze",
     "from_flat_state",
     "grad",
@@ -221,13 +241,16 @@ __all__ = [
     "name_to_kind",
     "parameter",
     "pop",
+    "prefix",
     "pure",
     "recursive_map",
     "register_data_type",
     "register_variable_name",
+    "remat",
     "replace",
     "replace_by_pure_dict",
     "restore_int_paths",
+    "scan",
     "select_kind",
     "set_attributes",
     "set_metadata",
@@ -237,6 +260,7 @@ __all__ = [
     "state_value",
     "static",
     "summary",
+    "switch",
     "to_flat_state",
     "to_pure_dict",
     "train",
@@ -248,5 +272,6 @@ __all__ = [
     "value_and_grad",
     "variable_type",
     "vmap",
+    "while_loop",
     "with_attributes",
 ]

@@ -58,6 +58,7 @@ SHARED = {
     "integrations.bridge._finder": "locked",
     "integrations.dispatch._arrays": "equal",
     "integrations.torch.untold": "single",
+    "nn.captures._recorders": "locked",
     "nn.checks._exact": "single",
     "nn.checks._here": "local",
     "nn.checks._with_subclasses": "single",

@@ -66,6 +66,7 @@ SHARED = {
     "integrations.dispatch._arrays": "equal",
     "integrations.torch.untold": "single",
     "lazy.replaced": "locked",
+    "nn.captures._recorders": "locked",
     "nn.checks._exact": "single",
     "nn.checks._here": "local",
     "nn.checks._with_subclasses": "single",

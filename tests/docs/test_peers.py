@@ -1,6 +1,7 @@
 """The tables of `docs/migrating.md`: every answer exists, no name is without one."""
 
 import csv
+import functools
 import time
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 import leafwise
 import leafwise.typing
+from leafwise import nn
 
 
 FOLDER = Path(__file__).parents[2] / "docs" / "peers"
@@ -29,13 +31,32 @@ NAMES = {
 }
 
 
+class Model(nn.Module):
+    """What the recipes for models are tried on."""
+
+    def __init__(self):
+        self.weight = nn.parameter(0.5)
+        self.rate = 0.1
+        self.inner = nn.List([nn.Param(2.0)])
+
+    def __call__(self, x):
+        return x * self.weight
+
+
+def names():
+    """Return what the recipes are made of; those for models may change theirs."""
+    rngs = nn.Rngs(pytest.importorskip("numpy").random.SeedSequence(0), params=1)
+    return {**NAMES, "nn": nn, "functools": functools, "model": Model(), "rngs": rngs}
+
+
 def rows(library):
     """Return the table of one library."""
     with (FOLDER / f"{library}.csv").open(encoding="utf-8", newline="") as file:
         return [*csv.DictReader(file)]
 
 
-ALL = [(lib, row) for lib in ("jax", "optree", "torch", "dm-tree") for row in rows(lib)]
+TABLES = ("jax", "optree", "torch", "dm-tree", "nnx", "pax")
+ALL = [(lib, row) for lib in TABLES for row in rows(lib)]
 
 
 @pytest.mark.parametrize(
@@ -44,6 +65,7 @@ ALL = [(lib, row) for lib in ("jax", "optree", "torch", "dm-tree") for row in ro
 def test_every_answer_exists(library, row):
     """The right side is a name of leafwise, or a recipe that runs."""
     assert row["leafwise"]
+<<<<<<< HEAD
     assert eval(row["leafwise"], dict(NAMES)) is not ...
 
 
@@ -85,3 +107,6 @@ def test_answers_give_what_the_stand_ins_give(name):
         if name in answers:
             scope = {**NAMES, "standin": getattr(leafwise.compat, home)}
             assert eval(answers[name], dict(scope)) == eval(SAME[name], dict(scope))
+=======
+    assert eval(row["leafwise"], names()) is not ...
+>>>>>>> nnxpax

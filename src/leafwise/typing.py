@@ -8,7 +8,7 @@ The classes of results are loaded when they are first asked for.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from typing_extensions import TypeAliasType
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .binding import Namespace as Namespace
     from .core.matching import Difference as Difference
     from .core.node import Rule as Rule
+    from .core.treedef import Leaf as Leaf
     from .ops.inspect import OneLevel as OneLevel
     from .ops.traversal import Visit as Visit
 
@@ -30,9 +31,11 @@ __all__ = [
     "Difference",
     "FlattenFunc",
     "IsLeaf",
+    "Leaf",
     "Namespace",
     "OneLevel",
     "PyTree",
+    "Registered",
     "Rule",
     "UnflattenFunc",
     "Visit",
@@ -42,6 +45,7 @@ _HOMES: Final = {
     "binding": "Namespace",
     "core.matching": "Difference",
     "core.node": "Rule",
+    "core.treedef": "Leaf",
     "ops.inspect": "OneLevel",
     "ops.traversal": "Visit",
 }
@@ -52,9 +56,19 @@ if not TYPE_CHECKING:
 
 T = TypeVar("T")
 
+
+class Registered:
+    """Stands in `PyTree[T]` for the nodes of which only the registry knows.
+
+    No value is one: it keeps the union apart from classes that have a hash.
+    """
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]  # that is the point
+
+
 PyTree = TypeAliasType(
     "PyTree",
-    "T | Sequence[PyTree[T]] | Mapping[Any, PyTree[T]] | None",
+    "T | Sequence[PyTree[T]] | Mapping[Any, PyTree[T]] | Registered | None",
     type_params=(T,),
 )
 """`PyTree[T]`: a leaf of type `T`, or nested containers of such leaves.

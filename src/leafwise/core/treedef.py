@@ -12,7 +12,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
 from ..errors import NamespaceError, TreeDefError
 from ..safely import clip, described
@@ -46,7 +46,15 @@ from .walk import (
 )
 
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as DefaultTypeVar
+
+    Tree_co = DefaultTypeVar("Tree_co", covariant=True, default=Any)
+else:
+    Tree_co = TypeVar("Tree_co", covariant=True)
+
 __all__ = [
+    "Leaf",
     "PyTreeDef",
     "check_treedefs",
     "joined_mode",
@@ -55,8 +63,19 @@ __all__ = [
 ]
 
 
+T = TypeVar("T")
+
+
+class Leaf:
+    """Stands for a leaf in the type of a structure: `PyTreeDef[list[Leaf]]`.
+
+    No value is one. The structure of a container is typed as that container of
+    leaves, that of a class as the class.
+    """
+
+
 @final
-class PyTreeDef:
+class PyTreeDef(Generic[Tree_co]):
     """The structure of a tree: its nodes and their aux data, without the leaves.
 
     Made by `tree_structure` and `tree_flatten`. Immutable, comparable, hashable,

@@ -11,7 +11,7 @@ import functools
 import importlib
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar, TypeVarTuple, overload
 
 from ..core.keypath import KeyPath
 from ..core.walk import unlink
@@ -49,13 +49,23 @@ from .sharing import (
     titled,
     unbind,
 )
+from .signatures import ObjectT, as_remat
 from .transforms import jit
 
 
 __all__ = ["cond", "eval_shape", "remat", "switch"]
 
+T = TypeVar("T")
+Operands = TypeVarTuple("Operands")
 
-def cond(pred: Any, true_fun: Call, false_fun: Call, /, *operands: Any) -> Any:
+
+def cond(
+    pred: Any,
+    true_fun: Callable[[*Operands], T],
+    false_fun: Callable[[*Operands], T],
+    /,
+    *operands: *Operands,
+) -> T:
     """Call one of two functions, by a condition that jax may not know yet.
 
     Args:
@@ -96,13 +106,19 @@ def cond(pred: Any, true_fun: Call, false_fun: Call, /, *operands: Any) -> Any:
     def choose(jax: Any, true: Call, false: Call, values: list[Any]) -> Any:
         return jax.lax.cond(bare(pred), true, false, values)
 
-    return _branched(choose, (true_fun, false_fun), _TWO, operands)
+    result: T = _branched(choose, (true_fun, false_fun), _TWO, operands)
+    return result
 
 
 _TWO: Final = ("true_fun", "false_fun")
 
 
-def switch(index: Any, branches: Sequence[Call], /, *operands: Any) -> Any:
+def switch(
+    index: Any,
+    branches: Sequence[Callable[[*Operands], T]],
+    /,
+    *operands: *Operands,
+) -> T:
     """Call one of several functions, by a number that jax may not know yet.
 
     Args:
@@ -142,7 +158,8 @@ def switch(index: Any, branches: Sequence[Call], /, *operands: Any) -> Any:
         *inner, values = functions
         return jax.lax.switch(bare(index), inner, values)
 
-    return _branched(choose, listed, names, operands)
+    result: T = _branched(choose, listed, names, operands)
+    return result
 
 
 def _check_callable(function: Call) -> None:
@@ -356,6 +373,7 @@ def _branched(
 # ----------------------------------------------------------------- remat, eval_shape
 
 
+@as_remat
 def remat(
     function: Call | None = None,
     /,
@@ -418,6 +436,16 @@ def remat(
         return plan.put_back(transformed(*inputs), taken)
 
     return again
+
+
+@overload
+def eval_shape(
+    function: Callable[..., ObjectT], /, *args: Any, **kwargs: Any
+) -> ObjectT: ...
+
+
+@overload
+def eval_shape(function: Call, /, *args: Any, **kwargs: Any) -> Any: ...
 
 
 def eval_shape(function: Call, /, *args: Any, **kwargs: Any) -> Any:

@@ -12,7 +12,7 @@ import functools
 import importlib
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from ..core.register import StaticRule
 from ..core.registry import install
@@ -56,11 +56,13 @@ from .sharing import (
     titled,
     unbind,
 )
+from .signatures import as_scan
 from .transforms import check_axes, mapped_lists
 
 
 __all__ = ["fori_loop", "scan", "while_loop"]
 
+T = TypeVar("T")
 Axes: TypeAlias = Any
 Parts: TypeAlias = Callable[[Any], tuple[Any, Any]]
 """Takes a result, returns what goes to the next step, and the rest."""
@@ -457,6 +459,7 @@ class Round(NamedTuple):
 # ------------------------------------------------------------------------------ scan
 
 
+@as_scan
 def scan(
     function: Call | None = None,
     /,
@@ -700,7 +703,9 @@ def _together(out_axes: Any, last: Any, rest: Any) -> Any:
 # ------------------------------------------------------------- while_loop, fori_loop
 
 
-def while_loop(cond_fun: Call, body_fun: Call, init_val: Any) -> Any:
+def while_loop(
+    cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_val: T
+) -> T:
     """Call a function in a loop of jax for as long as another one says.
 
     Args:
@@ -753,17 +758,18 @@ def while_loop(cond_fun: Call, body_fun: Call, init_val: Any) -> Any:
         titled(inside, body_fun)
         return jax.lax.while_loop(titled(cond, cond_fun), inside, round.values)
 
-    return _looped(jax, round, loop, step)
+    last: T = _looped(jax, round, loop, step)
+    return last
 
 
 def fori_loop(
     lower: Any,
     upper: Any,
-    body_fun: Call,
-    init_val: Any,
+    body_fun: Callable[[Any, T], T],
+    init_val: T,
     *,
     unroll: int | bool | None = None,
-) -> Any:
+) -> T:
     """Call a function in a loop of jax with each number of a range.
 
     Args:
@@ -810,7 +816,8 @@ def fori_loop(
         titled(inside, body_fun)
         return jax.lax.fori_loop(lower, upper, inside, round.values, unroll=unroll)
 
-    return _looped(jax, round, loop, step)
+    last: T = _looped(jax, round, loop, step)
+    return last
 
 
 Once: TypeAlias = Callable[[Call, list[Any]], list[Any]]

@@ -23,7 +23,7 @@ __all__ = ["Carry", "DiffState", "StateAxes", "prefix"]
 
 T = TypeVar("T")
 Path: TypeAlias = tuple[Any, ...]
-Pairs: TypeAlias = Mapping[Filter, Any] | Iterable[tuple[Filter, Any]]
+Pairs: TypeAlias = Mapping[Any, Any] | Iterable[tuple[Filter, Any]]
 
 
 class Carry:

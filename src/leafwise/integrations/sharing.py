@@ -13,7 +13,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import is_
 from types import FunctionType, MethodType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from ..core.keypath import KeyPath
 from ..core.register import StaticRule
@@ -58,6 +58,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 # --------------------------------------------------------------- functions and objects
@@ -457,7 +458,7 @@ def put_back(
 
 def share(
     transform: Callable[[Callable[..., Any]], Callable[..., Any]],
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[Callable[P, Any]], Callable[P, Any]]:
     """Return a transform that keeps shared references and writes changes back.
 
     Args:
@@ -484,7 +485,7 @@ def share(
     The idea is that of the transforms of Flax NNX.
     """
 
-    def decorate(function: Call) -> Call:
+    def decorate(function: Callable[P, Any]) -> Callable[P, Any]:
         call, held = unbind(function)
 
         def pure(graphdef: GraphDef, leaves: list[Any]) -> Any:

@@ -6,7 +6,7 @@ import functools
 import importlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Generic, ParamSpec, TypeAlias, TypeVar
 
 from ..core.walk import unlink
 from ..kinds import Kind
@@ -36,17 +36,21 @@ from .sharing import (
     run,
     unbind,
 )
+from .signatures import as_grad, as_jit, as_value_and_grad, as_vmap
 
 
 __all__ = ["Stage", "grad", "jit", "value_and_grad", "vmap"]
 
 Axes: TypeAlias = int | Sequence[Any] | None
 Argnums: TypeAlias = int | DiffState | Sequence[int | DiffState]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 # -------------------------------------------------------------------------- jit
 
 
+@as_jit
 def jit(
     function: Call | None = None,
     /,
@@ -149,10 +153,10 @@ def _in_order(lists: Iterable[list[Any]], order: Iterable[int]) -> list[Any]:
 def _stages(plan: Dispatch, transformed: Any) -> dict[str, Call]:
     """Return what a function compiled by jax can do beside being called."""
 
-    def lower(*args: Any, **kwargs: Any) -> Stage:
+    def lower(*args: Any, **kwargs: Any) -> Stage[Any, Any]:
         return Stage(transformed.lower(*plan.split(args, kwargs)[1]), plan)
 
-    def trace(*args: Any, **kwargs: Any) -> Stage:
+    def trace(*args: Any, **kwargs: Any) -> Stage[Any, Any]:
         return Stage(transformed.trace(*plan.split(args, kwargs)[1]), plan)
 
     def eval_shape(*args: Any, **kwargs: Any) -> Any:
@@ -168,7 +172,7 @@ def _stages(plan: Dispatch, transformed: Any) -> dict[str, Call]:
     }
 
 
-class Stage:
+class Stage(Generic[P, R]):
     """A function on its way through `jax.jit`: traced, lowered or compiled.
 
     Whatever jax's own object can do, it can do as well; `lower` and `compile` lead to
@@ -198,23 +202,24 @@ class Stage:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stage, name)
 
-    def lower(self, *args: Any, **kwargs: Any) -> Stage:
+    def lower(self, *args: Any, **kwargs: Any) -> Stage[P, R]:
         """Lower what was traced; the arguments are jax's."""
         return Stage(self._stage.lower(*args, **kwargs), self._plan)
 
-    def compile(self, *args: Any, **kwargs: Any) -> Stage:
+    def compile(self, *args: Any, **kwargs: Any) -> Stage[P, R]:
         """Compile what was lowered; the arguments are jax's."""
         return Stage(self._stage.compile(*args, **kwargs), self._plan)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call what was compiled, as the function is called."""
         taken, inputs = self._plan.split(args, kwargs)
-        return self._plan.put_back(self._stage(*inputs), taken)
+        return self._plan.put_back(self._stage(*inputs), taken)  # type: ignore[no-any-return]  # an R
 
 
 # ------------------------------------------------------------------------- vmap
 
 
+@as_vmap
 def vmap(
     function: Call | None = None,
     /,
@@ -464,6 +469,7 @@ def check_axes(
 # ------------------------------------------------------------------------- grad
 
 
+@as_value_and_grad
 def value_and_grad(
     function: Call | None = None,
     /,
@@ -660,6 +666,7 @@ def _whole(flat: FlatGraph, alone: FlatGraph, number: int) -> Target:
     return places, lambda found: unflatten_graph(alone.code, found)[0]
 
 
+@as_grad
 def grad(
     function: Call | None = None,
     /,
@@ -702,7 +709,8 @@ def grad(
     }
     if function is None:
         return functools.partial(grad, argnums=argnums, wrt=wrt, **options)
-    both = value_and_grad(function, argnums, wrt=wrt, **options)
+    differentiate: Call = value_and_grad
+    both = differentiate(function, argnums, wrt=wrt, **options)
 
     @dressed(function)
     def differentiated(*args: Any, **kwargs: Any) -> Any:

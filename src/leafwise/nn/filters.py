@@ -12,7 +12,8 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from types import EllipsisType
 from typing import Any as AnyValue
 from typing import Final, TypeAlias, get_origin
 
@@ -36,8 +37,17 @@ __all__ = [
 ]
 
 Path: TypeAlias = tuple[AnyValue, ...]
-Filter: TypeAlias = AnyValue
-"""What `predicate` takes."""
+Filter: TypeAlias = (
+    type[AnyValue]
+    | str
+    | Kind
+    | EllipsisType
+    | Callable[[Path, AnyValue], AnyValue]
+    | Sequence["Filter"]
+    | bool
+    | None
+)
+"""What `predicate` takes; a sequence is a list or a tuple."""
 
 FROZEN: Final = "frozen"
 """The metadata of a variable that is frozen."""
@@ -406,7 +416,7 @@ def predicate(filter: Filter) -> Callable[[Path, AnyValue], bool]:
     if isinstance(filter, list | tuple):
         return Any(*filter)
     if callable(filter):
-        return filter  # type: ignore[no-any-return]  # of path and value
+        return filter
     raise TypeError(
         f"no filter: {clip(filter)} ({type_name(filter)}); a filter is a type, a "
         "text, a Kind, a bool, ..., None, a function of path and value, or a list of "

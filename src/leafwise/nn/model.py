@@ -12,7 +12,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from types import MethodType
-from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Final, Generic, ParamSpec, TypeAlias, TypeVar
 
 from ..core.keypath import KeyPath
 from ..core.node import Rule
@@ -26,6 +26,8 @@ from .checks import DataNode
 from .filters import FROZEN, Filter, is_filter, judge, predicate
 from .functional import clone, merge, split, write
 from .graph import (
+    GraphDef,
+    M,
     flatten_graph,
     is_node,
     kinds_of_children,
@@ -33,6 +35,7 @@ from .graph import (
 )
 from .instance import ENTER, LEAF, LEAVE, below, keys_of, rule_of, traverse
 from .pytree import EVALUATING, Pytree
+from .states import State
 from .variables import Variable, kind_in
 
 
@@ -340,32 +343,35 @@ def with_attributes(tree: T, *filters: Filter, **attributes: Any) -> T:
     return made
 
 
-class _Caller:
+class _Caller(Generic[M]):
     """Calls a method of an object that exists as structure and state only."""
 
     __slots__ = ("_pair", "_path")
 
-    def __init__(self, pair: tuple[Any, Any], path: Path = ()) -> None:
+    def __init__(self, pair: tuple[GraphDef[M], Any], path: Path = ()) -> None:
         self._pair = pair
         self._path = path
 
-    def __getattr__(self, name: str) -> _Caller:
+    def __getattr__(self, name: str) -> _Caller[M]:
         return _Caller(self._pair, (*self._path, name))
 
-    def __getitem__(self, key: Any) -> _Caller:
+    def __getitem__(self, key: Any) -> _Caller[M]:
         return _Caller(self._pair, (*self._path, (key,)))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def __call__(
+        self, *args: Any, **kwargs: Any
+    ) -> tuple[Any, tuple[GraphDef[M], State]]:
         """Call it; return the result, and structure and state afterwards."""
-        model = merge(*self._pair, copy=True)
-        method = model
+        graphdef, state = self._pair
+        model = merge(graphdef, state, copy=True)
+        method: Any = model
         for part in self._path:
             method = method[part[0]] if type(part) is tuple else getattr(method, part)
         result = method(*args, **kwargs)
         return result, split(model)
 
 
-def call(pair: tuple[Any, Any]) -> Any:
+def call(pair: tuple[GraphDef[M], Any]) -> _Caller[M]:
     """Call a method of an object that exists as structure and state only.
 
     Args:
@@ -425,7 +431,10 @@ def pure(
     The idea is that of `pax.pure`.
     """
     if not callable(function):
-        raise TypeError(f"pure takes something to call, got {type_name(function)}")
+        raise TypeError(
+            f"pure takes something to call, got {type_name(function)}; for a tree "
+            "without variables there is as_pure"
+        )
     given = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
     kept = frozenset(given)
 

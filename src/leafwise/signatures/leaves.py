@@ -1,6 +1,6 @@
 """What type checkers see of functions that take trees apart.
 
-Owns signatures alone; see `typed`. They say: of a container of `T`, nested to any
+Owns signatures alone; see `words`. They say: of a container of `T`, nested to any
 depth, the leaves are `T`; of a class they are anything, and so they are where `is_leaf`
 or `none_is_leaf` decides what a leaf is. The type of a structure is that of its tree
 with `Leaf` for each leaf of a container.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from typing_extensions import Unpack
 
-from .typed import (
+from .words import (
     Class,
     Hashed,
     Level,

@@ -1,8 +1,4 @@
-"""What type checkers see: which values are trees of which leaves.
-
-Owns the words that the signatures in `typed_leaves` and `typed_maps` are written with.
-None of the three is loaded when the library runs: functions are marked with the names
-of these modules under `TYPE_CHECKING` only.
+"""The words of signatures: which values are trees of which leaves.
 
 A checker knows no registry, so a class counts as a node if it looks like one: a
 dataclass, a named tuple, a typed dict, a class with a method that flattens. All other
@@ -15,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict, TypeVar
 
 from typing_extensions import TypeAliasType
+from typing_extensions import TypeVar as DefaultTypeVar
 
 
 if TYPE_CHECKING:
@@ -28,12 +25,15 @@ __all__ = [
     "Class",
     "Hashed",
     "Level",
+    "Nested2",
     "Nested3",
     "Node",
     "Opaque",
     "Plainly",
     "Scalar",
     "Strictly",
+    "Tree",
+    "Tree_co",
     "Wide",
 ]
 
@@ -116,10 +116,12 @@ Level = TypeAliasType("Level", "Sequence[T] | Mapping[Any, T]", type_params=(T,)
 _Nested1 = TypeAliasType(
     "_Nested1", "list[Any] | tuple[Any, ...] | deque[Any] | Mapping[Any, Any]"
 )
-_Nested2 = TypeAliasType("_Nested2", "Sequence[_Nested1] | Mapping[Any, _Nested1]")
 
-Nested3 = TypeAliasType("Nested3", "Sequence[_Nested2] | Mapping[Any, _Nested2]")
-"""Containers of containers of containers; a string is none."""
+Nested2 = TypeAliasType("Nested2", "Sequence[_Nested1] | Mapping[Any, _Nested1]")
+"""Containers of containers; a string is none."""
+
+Nested3 = TypeAliasType("Nested3", "Sequence[Nested2] | Mapping[Any, Nested2]")
+"""Containers of containers of containers."""
 
 _Inner = TypeAliasType(
     "_Inner",
@@ -142,6 +144,11 @@ Node = TypeVar("Node", bound="Opaque | NamedNode | TypedDictNode")
 
 Scalar = TypeVar("Scalar", bound="int | float | complex | str | bytes | Array")
 """What is a leaf, wherever it stands."""
+
+
+Tree = DefaultTypeVar("Tree", default=Any)
+Tree_co = DefaultTypeVar("Tree_co", covariant=True, default=Any)
+"""The tree of a structure; anything, if that is not said."""
 
 
 class Plainly(TypedDict, total=False):

@@ -1,6 +1,6 @@
 """What type checkers see of functions that map.
 
-Owns signatures alone; see `typed`. They say: a map over containers of `T` gives the
+Owns signatures alone; see `words`. They say: a map over containers of `T` gives the
 same containers of what the function returns; over a class it gives that class, which is
 right as long as the function returns what the class has for leaves.
 """
@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from typing_extensions import Unpack
 
-from .typed import Class, Level, Nested3, Node, Scalar, Strictly, Wide
+from .words import (
+    Class,
+    Level,
+    Nested3,
+    Node,
+    Scalar,
+    Strictly,
+    Wide,
+)
 
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """What type checkers see of functions that map with key paths.
 
-Owns signatures alone; see `typed_maps`, which says the same without paths.
+Owns signatures alone; see `maps`, which says the same without paths.
 """
 
 from __future__ import annotations
@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from typing_extensions import Unpack
 
-from .typed import Class, Level, Nested3, Node, Scalar, Strictly, Wide
+from .words import (
+    Class,
+    Level,
+    Nested3,
+    Node,
+    Scalar,
+    Strictly,
+    Wide,
+)
 
 
 if TYPE_CHECKING:

@@ -369,7 +369,7 @@ class Flatten(Protocol):
     @overload
     def __call__(
         self, tree: Wide[T], **how: Unpack[Plainly]
-    ) -> tuple[list[T], PyTreeDef[PyTree[Any]]]: ...
+    ) -> tuple[list[T], PyTreeDef[Any]]: ...
     @overload
     def __call__(
         self,
@@ -511,7 +511,7 @@ class FlattenWithPath(Protocol):
     @overload
     def __call__(
         self, tree: Wide[T], **how: Unpack[Plainly]
-    ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[PyTree[Any]]]: ...
+    ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[Any]]: ...
     @overload
     def __call__(
         self,
@@ -641,9 +641,7 @@ class Structure(Protocol):
     @overload
     def __call__(self, tree: Class, **how: Unpack[Plainly]) -> PyTreeDef[Class]: ...
     @overload
-    def __call__(
-        self, tree: Wide[T], **how: Unpack[Plainly]
-    ) -> PyTreeDef[PyTree[Any]]: ...
+    def __call__(self, tree: Wide[T], **how: Unpack[Plainly]) -> PyTreeDef[Any]: ...
     @overload
     def __call__(
         self,

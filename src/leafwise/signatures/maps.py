@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..typing import PyTree
 
 A = TypeVar("A")
+B = TypeVar("B")
 I = TypeVar("I")  # noqa: E741  # the innermost key
 J = TypeVar("J")
 K = TypeVar("K")
@@ -131,14 +132,6 @@ class Map(Protocol):
     ) -> dict[K, dict[J, R]]: ...
     @overload
     def __call__(
-        self, f: Callable[[T], R], tree: list[T | None], **how: Unpack[Strictly]
-    ) -> list[R | None]: ...
-    @overload
-    def __call__(
-        self, f: Callable[[T], R], tree: dict[K, T | None], **how: Unpack[Strictly]
-    ) -> dict[K, R | None]: ...
-    @overload
-    def __call__(
         self, f: Callable[[T], R], tree: dict[K, T], **how: Unpack[Strictly]
     ) -> dict[K, R]: ...
     @overload
@@ -153,6 +146,14 @@ class Map(Protocol):
     def __call__(
         self, f: Callable[[T], R], tree: deque[T], **how: Unpack[Strictly]
     ) -> deque[R]: ...
+    @overload
+    def __call__(
+        self, f: Callable[[T], R], tree: list[T | None], **how: Unpack[Strictly]
+    ) -> list[R | None]: ...
+    @overload
+    def __call__(
+        self, f: Callable[[T], R], tree: dict[K, T | None], **how: Unpack[Strictly]
+    ) -> dict[K, R | None]: ...
     @overload
     def __call__(
         self, f: Callable[[T], R], tree: Sequence[PyTree[T]], **how: Unpack[Strictly]
@@ -372,80 +373,70 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[T, Any, Any], R],
-        tree: list[list[T]],
-        other: Any,
-        third: Any,
-        /,
-        **how: Unpack[Strictly],
-    ) -> list[list[R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[T, Any, Any], R],
-        tree: list[dict[K, T]],
-        other: Any,
-        third: Any,
-        /,
-        **how: Unpack[Strictly],
-    ) -> list[dict[K, R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[T, Any, Any], R],
-        tree: dict[K, list[T]],
-        other: Any,
-        third: Any,
-        /,
-        **how: Unpack[Strictly],
-    ) -> dict[K, list[R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[T, Any, Any], R],
+        f: Callable[[T, A, B], R],
         tree: dict[K, dict[J, T]],
-        other: Any,
-        third: Any,
+        other: Mapping[Any, Mapping[Any, A]],
+        third: Mapping[Any, Mapping[Any, B]],
         /,
         **how: Unpack[Strictly],
     ) -> dict[K, dict[J, R]]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[T, Any, Any], R],
+        f: Callable[[T, A, B], R],
+        tree: list[dict[K, T]],
+        other: Sequence[Mapping[Any, A]],
+        third: Sequence[Mapping[Any, B]],
+        /,
+        **how: Unpack[Strictly],
+    ) -> list[dict[K, R]]: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[T, A, B], R],
+        tree: dict[K, list[T]],
+        other: Mapping[Any, Sequence[A]],
+        third: Mapping[Any, Sequence[B]],
+        /,
+        **how: Unpack[Strictly],
+    ) -> dict[K, list[R]]: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[T, A, B], R],
         tree: dict[K, T],
-        other: Any,
-        third: Any,
+        other: Mapping[Any, A],
+        third: Mapping[Any, B],
         /,
         **how: Unpack[Strictly],
     ) -> dict[K, R]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[T, Any, Any], R],
+        f: Callable[[T, A, B], R],
         tree: list[T],
-        other: Any,
-        third: Any,
+        other: Sequence[A],
+        third: Sequence[B],
         /,
         **how: Unpack[Strictly],
     ) -> list[R]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[T, Any, Any], R],
+        f: Callable[[T, A, B], R],
         tree: tuple[T, ...],
-        other: Any,
-        third: Any,
+        other: Sequence[A],
+        third: Sequence[B],
         /,
         **how: Unpack[Strictly],
     ) -> tuple[R, ...]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[T, Any, Any], R],
+        f: Callable[[T, A, B], R],
         tree: Level[PyTree[T]],
-        other: Any,
-        third: Any,
+        other: Level[PyTree[A]],
+        third: Level[PyTree[B]],
         /,
         **how: Unpack[Strictly],
     ) -> PyTree[R]: ...
@@ -462,10 +453,10 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[T, Any, Any], R],
+        f: Callable[[T, A, B], R],
         tree: Wide[T],
-        other: Any,
-        third: Any,
+        other: Wide[A] | Level[PyTree[A]],
+        third: Wide[B] | Level[PyTree[B]],
         /,
         **how: Unpack[Strictly],
     ) -> PyTree[R]: ...
@@ -509,42 +500,6 @@ class Map(Protocol):
     def __call__(
         self,
         f: Callable[..., R],
-        tree: list[list[T]],
-        other: Any,
-        third: Any,
-        fourth: Any,
-        /,
-        *rest: Any,
-        **how: Unpack[Strictly],
-    ) -> list[list[R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[..., R],
-        tree: list[dict[K, T]],
-        other: Any,
-        third: Any,
-        fourth: Any,
-        /,
-        *rest: Any,
-        **how: Unpack[Strictly],
-    ) -> list[dict[K, R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[..., R],
-        tree: dict[K, list[T]],
-        other: Any,
-        third: Any,
-        fourth: Any,
-        /,
-        *rest: Any,
-        **how: Unpack[Strictly],
-    ) -> dict[K, list[R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[..., R],
         tree: dict[K, dict[J, T]],
         other: Any,
         third: Any,
@@ -593,7 +548,7 @@ class Map(Protocol):
     def __call__(
         self,
         f: Callable[..., R],
-        tree: Level[PyTree[T]],
+        tree: Level[Any],
         other: Any,
         third: Any,
         fourth: Any,
@@ -617,7 +572,7 @@ class Map(Protocol):
     def __call__(
         self,
         f: Callable[..., R],
-        tree: Wide[T],
+        tree: Wide[Any],
         other: Any,
         third: Any,
         fourth: Any,
@@ -628,9 +583,9 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[..., object],
+        f: Callable[[Any], object],
         tree: Node,
-        *rest: Any,
+        *,
         is_leaf: IsLeaf,
         is_leaf_takes_path: bool = ...,
         none_is_leaf: bool = ...,
@@ -640,9 +595,9 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[..., object],
+        f: Callable[[Any], object],
         tree: Class,
-        *rest: Any,
+        *,
         is_leaf: IsLeaf,
         is_leaf_takes_path: bool = ...,
         none_is_leaf: bool = ...,
@@ -652,9 +607,51 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[..., Any],
+        f: Callable[[Any], Any],
         tree: Any,
-        *rest: Any,
+        *,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[Any, Any], object],
+        tree: Node,
+        other: Any,
+        /,
+        *,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Node: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[Any, Any], object],
+        tree: Class,
+        other: Any,
+        /,
+        *,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Class: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[Any, Any], Any],
+        tree: Any,
+        other: Any,
+        /,
+        *,
         is_leaf: IsLeaf,
         is_leaf_takes_path: bool = ...,
         none_is_leaf: bool = ...,
@@ -666,6 +663,132 @@ class Map(Protocol):
         self,
         f: Callable[..., object],
         tree: Node,
+        other: Any,
+        third: Any,
+        /,
+        *rest: Any,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Node: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[..., object],
+        tree: Class,
+        other: Any,
+        third: Any,
+        /,
+        *rest: Any,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Class: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[..., Any],
+        tree: Any,
+        other: Any,
+        third: Any,
+        /,
+        *rest: Any,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[Any], object],
+        tree: Node,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Node: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[Any], object],
+        tree: Class,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Class: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[Any], Any],
+        tree: Any,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[Any, Any], object],
+        tree: Node,
+        other: Any,
+        /,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Node: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[Any, Any], object],
+        tree: Class,
+        other: Any,
+        /,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Class: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[Any, Any], Any],
+        tree: Any,
+        other: Any,
+        /,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[..., object],
+        tree: Node,
+        other: Any,
+        third: Any,
+        /,
         *rest: Any,
         is_leaf: None = ...,
         is_leaf_takes_path: bool = ...,
@@ -678,6 +801,9 @@ class Map(Protocol):
         self,
         f: Callable[..., object],
         tree: Class,
+        other: Any,
+        third: Any,
+        /,
         *rest: Any,
         is_leaf: None = ...,
         is_leaf_takes_path: bool = ...,
@@ -690,6 +816,9 @@ class Map(Protocol):
         self,
         f: Callable[..., Any],
         tree: Any,
+        other: Any,
+        third: Any,
+        /,
         *rest: Any,
         is_leaf: None = ...,
         is_leaf_takes_path: bool = ...,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..typing import PyTree
 
 A = TypeVar("A")
+B = TypeVar("B")
 I = TypeVar("I")  # noqa: E741  # the innermost key
 J = TypeVar("J")
 K = TypeVar("K")
@@ -157,20 +158,6 @@ class MapWithPath(Protocol):
     ) -> dict[K, dict[J, R]]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: list[T | None],
-        **how: Unpack[Strictly],
-    ) -> list[R | None]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: dict[K, T | None],
-        **how: Unpack[Strictly],
-    ) -> dict[K, R | None]: ...
-    @overload
-    def __call__(
         self, f: Callable[[KeyPath, T], R], tree: dict[K, T], **how: Unpack[Strictly]
     ) -> dict[K, R]: ...
     @overload
@@ -185,6 +172,20 @@ class MapWithPath(Protocol):
     def __call__(
         self, f: Callable[[KeyPath, T], R], tree: deque[T], **how: Unpack[Strictly]
     ) -> deque[R]: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, T], R],
+        tree: list[T | None],
+        **how: Unpack[Strictly],
+    ) -> list[R | None]: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, T], R],
+        tree: dict[K, T | None],
+        **how: Unpack[Strictly],
+    ) -> dict[K, R | None]: ...
     @overload
     def __call__(
         self,
@@ -410,80 +411,70 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, Any, Any], R],
-        tree: list[list[T]],
-        other: Any,
-        third: Any,
-        /,
-        **how: Unpack[Strictly],
-    ) -> list[list[R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, T, Any, Any], R],
-        tree: list[dict[K, T]],
-        other: Any,
-        third: Any,
-        /,
-        **how: Unpack[Strictly],
-    ) -> list[dict[K, R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, T, Any, Any], R],
-        tree: dict[K, list[T]],
-        other: Any,
-        third: Any,
-        /,
-        **how: Unpack[Strictly],
-    ) -> dict[K, list[R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, T, Any, Any], R],
+        f: Callable[[KeyPath, T, A, B], R],
         tree: dict[K, dict[J, T]],
-        other: Any,
-        third: Any,
+        other: Mapping[Any, Mapping[Any, A]],
+        third: Mapping[Any, Mapping[Any, B]],
         /,
         **how: Unpack[Strictly],
     ) -> dict[K, dict[J, R]]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, Any, Any], R],
+        f: Callable[[KeyPath, T, A, B], R],
+        tree: list[dict[K, T]],
+        other: Sequence[Mapping[Any, A]],
+        third: Sequence[Mapping[Any, B]],
+        /,
+        **how: Unpack[Strictly],
+    ) -> list[dict[K, R]]: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, T, A, B], R],
+        tree: dict[K, list[T]],
+        other: Mapping[Any, Sequence[A]],
+        third: Mapping[Any, Sequence[B]],
+        /,
+        **how: Unpack[Strictly],
+    ) -> dict[K, list[R]]: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, T, A, B], R],
         tree: dict[K, T],
-        other: Any,
-        third: Any,
+        other: Mapping[Any, A],
+        third: Mapping[Any, B],
         /,
         **how: Unpack[Strictly],
     ) -> dict[K, R]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, Any, Any], R],
+        f: Callable[[KeyPath, T, A, B], R],
         tree: list[T],
-        other: Any,
-        third: Any,
+        other: Sequence[A],
+        third: Sequence[B],
         /,
         **how: Unpack[Strictly],
     ) -> list[R]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, Any, Any], R],
+        f: Callable[[KeyPath, T, A, B], R],
         tree: tuple[T, ...],
-        other: Any,
-        third: Any,
+        other: Sequence[A],
+        third: Sequence[B],
         /,
         **how: Unpack[Strictly],
     ) -> tuple[R, ...]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, Any, Any], R],
+        f: Callable[[KeyPath, T, A, B], R],
         tree: Level[PyTree[T]],
-        other: Any,
-        third: Any,
+        other: Level[PyTree[A]],
+        third: Level[PyTree[B]],
         /,
         **how: Unpack[Strictly],
     ) -> PyTree[R]: ...
@@ -500,10 +491,10 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, Any, Any], R],
+        f: Callable[[KeyPath, T, A, B], R],
         tree: Wide[T],
-        other: Any,
-        third: Any,
+        other: Wide[A] | Level[PyTree[A]],
+        third: Wide[B] | Level[PyTree[B]],
         /,
         **how: Unpack[Strictly],
     ) -> PyTree[R]: ...
@@ -547,42 +538,6 @@ class MapWithPath(Protocol):
     def __call__(
         self,
         f: Callable[..., R],
-        tree: list[list[T]],
-        other: Any,
-        third: Any,
-        fourth: Any,
-        /,
-        *rest: Any,
-        **how: Unpack[Strictly],
-    ) -> list[list[R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[..., R],
-        tree: list[dict[K, T]],
-        other: Any,
-        third: Any,
-        fourth: Any,
-        /,
-        *rest: Any,
-        **how: Unpack[Strictly],
-    ) -> list[dict[K, R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[..., R],
-        tree: dict[K, list[T]],
-        other: Any,
-        third: Any,
-        fourth: Any,
-        /,
-        *rest: Any,
-        **how: Unpack[Strictly],
-    ) -> dict[K, list[R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[..., R],
         tree: dict[K, dict[J, T]],
         other: Any,
         third: Any,
@@ -631,7 +586,7 @@ class MapWithPath(Protocol):
     def __call__(
         self,
         f: Callable[..., R],
-        tree: Level[PyTree[T]],
+        tree: Level[Any],
         other: Any,
         third: Any,
         fourth: Any,
@@ -655,7 +610,7 @@ class MapWithPath(Protocol):
     def __call__(
         self,
         f: Callable[..., R],
-        tree: Wide[T],
+        tree: Wide[Any],
         other: Any,
         third: Any,
         fourth: Any,
@@ -666,9 +621,9 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[..., object],
+        f: Callable[[KeyPath, Any], object],
         tree: Node,
-        *rest: Any,
+        *,
         is_leaf: IsLeaf,
         is_leaf_takes_path: bool = ...,
         none_is_leaf: bool = ...,
@@ -678,9 +633,9 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[..., object],
+        f: Callable[[KeyPath, Any], object],
         tree: Class,
-        *rest: Any,
+        *,
         is_leaf: IsLeaf,
         is_leaf_takes_path: bool = ...,
         none_is_leaf: bool = ...,
@@ -690,9 +645,51 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[..., Any],
+        f: Callable[[KeyPath, Any], Any],
         tree: Any,
-        *rest: Any,
+        *,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, Any, Any], object],
+        tree: Node,
+        other: Any,
+        /,
+        *,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Node: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, Any, Any], object],
+        tree: Class,
+        other: Any,
+        /,
+        *,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Class: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, Any, Any], Any],
+        tree: Any,
+        other: Any,
+        /,
+        *,
         is_leaf: IsLeaf,
         is_leaf_takes_path: bool = ...,
         none_is_leaf: bool = ...,
@@ -704,6 +701,132 @@ class MapWithPath(Protocol):
         self,
         f: Callable[..., object],
         tree: Node,
+        other: Any,
+        third: Any,
+        /,
+        *rest: Any,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Node: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[..., object],
+        tree: Class,
+        other: Any,
+        third: Any,
+        /,
+        *rest: Any,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Class: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[..., Any],
+        tree: Any,
+        other: Any,
+        third: Any,
+        /,
+        *rest: Any,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, Any], object],
+        tree: Node,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Node: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, Any], object],
+        tree: Class,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Class: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, Any], Any],
+        tree: Any,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, Any, Any], object],
+        tree: Node,
+        other: Any,
+        /,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Node: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, Any, Any], object],
+        tree: Class,
+        other: Any,
+        /,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Class: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, Any, Any], Any],
+        tree: Any,
+        other: Any,
+        /,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[..., object],
+        tree: Node,
+        other: Any,
+        third: Any,
+        /,
         *rest: Any,
         is_leaf: None = ...,
         is_leaf_takes_path: bool = ...,
@@ -716,6 +839,9 @@ class MapWithPath(Protocol):
         self,
         f: Callable[..., object],
         tree: Class,
+        other: Any,
+        third: Any,
+        /,
         *rest: Any,
         is_leaf: None = ...,
         is_leaf_takes_path: bool = ...,
@@ -728,6 +854,9 @@ class MapWithPath(Protocol):
         self,
         f: Callable[..., Any],
         tree: Any,
+        other: Any,
+        third: Any,
+        /,
         *rest: Any,
         is_leaf: None = ...,
         is_leaf_takes_path: bool = ...,

@@ -7,9 +7,9 @@ class or of a plain container, it is that one; else it is a `PyTree`, or anythin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, Protocol, TypeVar, overload
 
-from typing_extensions import Never, Unpack
+from typing_extensions import Unpack
 
 from .words import (
     Class,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..typing import Registered
 
 __all__ = [
+    "AnyClass",
     "Array",
     "Class",
     "Hashed",
@@ -38,6 +39,12 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+
+class AnyClass(Protocol):
+    """Any class; `type` would hide from pyright what a lambda beside it takes."""
+
+    def mro(self) -> list[type]: ...
 
 
 class DataclassNode(Protocol):
@@ -64,8 +71,7 @@ class TypedDictNode(Protocol):
 class FlattenNode(Protocol):
     """A node by the methods that `register_pytree_node_class` looks for."""
 
-    def tree_flatten(self) -> Any:
-        """Return children and aux data."""
+    def tree_flatten(self) -> Any: ...
 
 
 class DunderNode(Protocol):
@@ -77,8 +83,7 @@ class DunderNode(Protocol):
 class KeyedNode(Protocol):
     """A node by the methods that `register_pytree_with_keys_class` looks for."""
 
-    def tree_flatten_with_keys(self) -> Any:
-        """Return pairs of key and child, and aux data."""
+    def tree_flatten_with_keys(self) -> Any: ...
 
 
 class PytreeNode(Protocol):
@@ -91,12 +96,10 @@ class Array(Protocol):
     """An array of any library; arrays of numpy have no hash."""
 
     @property
-    def shape(self) -> Any:
-        """How long it is in each direction."""
+    def shape(self) -> Any: ...
 
     @property
-    def dtype(self) -> Any:
-        """The type of its elements."""
+    def dtype(self) -> Any: ...
 
 
 class Hashed(Protocol):

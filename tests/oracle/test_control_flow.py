@@ -1050,7 +1050,7 @@ def test_axes_of_scan_that_do_not_fit(jax):
             {"in_axes": (Carry, nn.StateAxes({nn.Cache: 0}))},
             (1.0, one),
             lw.StructureError,
-            "in_axes says nothing of argument 1 at",
+            "in_axes says nothing of argument 1 at .w",
         ),
     ):
         with pytest.raises(error, match=re.escape(said)):

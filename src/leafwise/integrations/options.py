@@ -353,13 +353,17 @@ class Places:
     Args:
         name: The name of the option that says so.
         found: The lists by the paths that it speaks of.
+        roots: What the paths lead through, as far as it is known.
     """
 
-    __slots__ = ("_found", "_name")
+    __slots__ = ("_found", "_name", "_roots")
 
-    def __init__(self, name: str, found: Mapping[Path, Group]) -> None:
+    def __init__(
+        self, name: str, found: Mapping[Path, Group], roots: Sequence[Any] = ()
+    ) -> None:
         self._name = name
         self._found = found
+        self._roots = roots
 
     def __call__(
         self,
@@ -390,7 +394,7 @@ class Places:
                 return group[0] + place
             if group is not None:
                 return group
-        raise StructureError(f"{self._name} says nothing of {named(path)}")
+        raise StructureError(f"{self._name} says nothing of {named(path, self._roots)}")
 
     def below(self, path: Path) -> dict[Path, Group]:
         """Return what is said of a place and what is below it, by the path from it."""
@@ -474,7 +478,8 @@ class Groups:
                     f"{self._args.name} has {entries} for {len(args)} argument{plural}"
                 )
         places = [*self._args.places(args, (ARGS,)), (KWARGS,), (HELD,)]
-        return Places(self._args.name, dict(zip(places, self._groups, strict=False)))
+        found = dict(zip(places, self._groups, strict=False))
+        return Places(self._args.name, found, roots)
 
     def of_result(self, result: Any) -> Places:
         """Return which list each value of a result is put into."""

@@ -209,7 +209,7 @@ def test_what_can_change_is_listed():
         and not is_constant(place, value)
     }
     unlisted.pop("nn.spec.OwnLayout.quick", None)  # an empty table, read by its class
-    unlisted.pop("integrations.sharing.ONE_GROUP", None)  # written by its class alone
+    unlisted.pop("integrations.options.ONE_GROUP", None)  # written by its class alone
     assert unlisted == {}
 
 

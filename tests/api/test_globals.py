@@ -37,6 +37,7 @@ DISCIPLINES = {
 }
 
 SHARED = {
+    "compat.modules._attributes": "locked",
     "compat.modules._made": "locked",
     "core.keys.AS_GIVEN": "equal",
     "core.keys._known_attributes": "equal",

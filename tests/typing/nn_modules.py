@@ -268,6 +268,10 @@ trained = nn.select_kind(counted, nn.Kind.PARAMETER)
 assert_type(trained, Counted)
 assert_type(nn.update_kind(counted, trained, nn.Kind.PARAMETER), Counted)
 assert_type(nn.replace(counted, name="other"), Counted)
+assert_type(counted.replace(name="other").eval().train(), Counted)
+assert_type(counted.is_training, bool)
+assert_type(counted.state_dict(), dict[Any, Any])
+assert_type(counted.load_state_dict(counted.state_dict()), Counted)
 
 
 # --------------------------------------------------------------------- Pytrees

@@ -17,6 +17,7 @@ from ..core.node import Rule
 from ..core.registry import GLOBAL
 from ..core.walk import ROOT
 from ..errors import CycleError, StructureError
+from ..lazy import unchanged
 from ..safely import MISSING, Missing, type_name
 from .context import Context, context_of
 from .map import tree_leaves
@@ -24,6 +25,9 @@ from .map import tree_leaves
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
+    from ..signatures.folds import as_extreme, as_reduce, as_reduce_associative, as_sum
+else:
+    as_extreme = as_reduce = as_reduce_associative = as_sum = unchanged
 
 __all__ = [
     "DELETE",
@@ -42,6 +46,7 @@ __all__ = [
 ]
 
 
+@as_reduce
 def tree_reduce(
     function: Callable[[Any, Any], Any],
     tree: Any,
@@ -84,6 +89,7 @@ def tree_reduce(
     return functools.reduce(function, leaves)
 
 
+@as_reduce_associative
 def tree_reduce_associative(
     operation: Callable[[Any, Any], Any],
     tree: Any,
@@ -210,6 +216,7 @@ def tree_any(
     )
 
 
+@as_sum
 def tree_sum(
     tree: Any,
     start: Any = 0,
@@ -247,6 +254,7 @@ def tree_sum(
     return sum(leaves, start)
 
 
+@as_extreme
 def tree_max(
     tree: Any,
     *,
@@ -285,6 +293,7 @@ def tree_max(
     return _extreme(max, "tree_max", leaves, default, key)
 
 
+@as_extreme
 def tree_min(
     tree: Any,
     *,

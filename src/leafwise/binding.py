@@ -10,11 +10,16 @@ from __future__ import annotations
 
 import functools
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from .core.registry import DictOrder, declare_namespace
 from .lazy import homes
 
+
+if TYPE_CHECKING:
+    from .signatures.bound import Bound
+else:
+    Bound = object
 
 __all__ = ["Namespace", "namespace"]
 
@@ -72,7 +77,7 @@ def _short_names() -> list[str]:
     return names
 
 
-class Namespace:
+class Namespace(Bound):
     """The functions of leafwise with `namespace` filled in.
 
     Made by `namespace(name)`. Whatever takes a `namespace` argument is an
@@ -98,7 +103,7 @@ class Namespace:
     def __reduce__(self) -> tuple[Any, ...]:
         return namespace, (self.name,)
 
-    def __getattr__(self, attribute: str) -> Any:
+    def _bind(self, attribute: str) -> Any:
         """Bind a function when it is first asked for."""
         home = _FOUND.get(attribute)
         if home is None and attribute in _short_names():
@@ -116,6 +121,9 @@ class Namespace:
         bound = functools.partial(function, namespace=self.name)
         functools.update_wrapper(bound, function)
         return vars(self).setdefault(attribute, bound)
+
+    if not TYPE_CHECKING:  # they see each function
+        __getattr__ = _bind
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *_FOUND, *_short_names()})

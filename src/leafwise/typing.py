@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from .binding import Namespace as Namespace
     from .core.matching import Difference as Difference
     from .core.node import Rule as Rule
-    from .core.treedef import Leaf as Leaf
     from .ops.inspect import OneLevel as OneLevel
     from .ops.traversal import Visit as Visit
 
@@ -31,7 +30,6 @@ __all__ = [
     "Difference",
     "FlattenFunc",
     "IsLeaf",
-    "Leaf",
     "Namespace",
     "OneLevel",
     "PyTree",
@@ -45,7 +43,6 @@ _HOMES: Final = {
     "binding": "Namespace",
     "core.matching": "Difference",
     "core.node": "Rule",
-    "core.treedef": "Leaf",
     "ops.inspect": "OneLevel",
     "ops.traversal": "Visit",
 }

@@ -127,10 +127,16 @@ def unbound(theirs, ours):
         if known is None or not isinstance(parameter.default, _PLAIN):
             continue
         if parameter.default is not Parameter.empty and (
-            known.default is Parameter.empty or known.default != parameter.default
+            known.default is Parameter.empty
+            or _named(known.default) != _named(parameter.default)
         ):
             missed.append(f"{name}={parameter.default!r} is {known.default!r}")
     return missed
+
+
+def _named(default):
+    """Return a default, of a class its name: each library has its own."""
+    return default.__name__ if isinstance(default, type) else default
 
 
 def missing(theirs, ours, *, names=None, but=()):

@@ -411,7 +411,7 @@ def test_specs_are_exchanged_with_torch(torch_tree):
     assert differences([exchanged], torch_tree, ours, trees, 300, seed="json") == []
 
 
-def test_tuples_as_keys_come_back(torch_tree):
+def test_tuples_as_keys_come_back():
     """They are lists in the text, which torch takes for keys."""
     spec = ours.tree_structure({(1, ("a",)): 2, Color.BLUE: 3})
     again = ours.treespec_loads(ours.treespec_dumps(spec))
@@ -444,9 +444,11 @@ def test_texts_that_cannot_be_read_fail_as_there(torch_tree, text):
 
 
 @pytest.fixture(params=["torch", "leafwise"])
-def pytree(request, torch_tree):
+def pytree(request):
     """Each of the two modules: what a test says of one holds for the other."""
-    return torch_tree if request.param == "torch" else ours
+    if request.param == "torch":
+        return request.getfixturevalue("torch_tree")
+    return ours
 
 
 @pytest.fixture

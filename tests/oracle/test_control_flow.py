@@ -11,6 +11,7 @@ import pytest
 
 import leafwise as lw
 from leafwise import nn
+from peers import peer
 
 
 def layer(library, *shape, **attributes):
@@ -453,7 +454,62 @@ def gradients_by_diff_state(L):
     )
 
 
+# ----------------------------------------------------------- models that are trained
+
+
+def blocks_with_streams(L):
+    """As the page of `nnx.scan` has it: blocks that `vmap` makes, and `scan` calls."""
+    import jax
+
+    class Linear(L.Module):
+        def __init__(self, size, rngs):
+            self.w = L.Param(jax.random.normal(rngs.params(), (size, size)))
+            self.rngs = rngs.dropout.fork()
+
+        def __call__(self, x):
+            keep = jax.random.bernoulli(self.rngs(), 0.9, x.shape)
+            return jax.nn.relu(jnp().where(keep, x @ self.w[...], 0))
+
+    class Model(L.Module):
+        def __init__(self, rngs):
+            make = L.vmap(lambda rngs: Linear(4, rngs), in_axes=(0,), out_axes=0)
+            self.blocks = make(rngs.fork(split=3))
+
+        @L.remat
+        def __call__(self, x):
+            forward = L.scan(lambda x, one: one(x), out_axes=L.Carry)
+            return forward(x, self.blocks)
+
+    model, x = Model(L.Rngs(0, params=1, dropout=2)), as_array(np.ones((2, 4)))
+    slope = L.jit(L.grad(lambda model, x: model(x).sum()))
+    found = [slope(model, x)["blocks"]["w"][...] for _ in range(2)]
+    return found, model(x), model.blocks.rngs.count[...]
+
+
+def a_loop_of_training(L):
+    optax = peer("optax")
+    one = layer(L, 3)
+    optimizer = L.Optimizer(one, optax.adam(1e-1), wrt=L.Param)
+
+    def train(carry, x):
+        one, optimizer = carry
+        loss, slopes = L.value_and_grad(lambda one: ((one(x) - 1) ** 2).sum())(one)
+        optimizer.update(one, slopes)
+        return carry, loss
+
+    @L.jit
+    def all_steps(one, optimizer, xs):
+        return L.scan(train)((one, optimizer), xs)
+
+    (again, same), losses = all_steps(one, optimizer, as_array(np.ones(5)))
+    assert again is one
+    assert same is optimizer
+    return losses, values_of(one), optimizer.step[...]
+
+
 CASES = [
+    blocks_with_streams,
+    a_loop_of_training,
     scan_over_layers,
     scan_of_the_carry_alone,
     scan_carries_an_object,
@@ -1027,13 +1083,27 @@ def test_objects_that_were_captured(jax):
 
     @nn.jit
     def inside(x):  # an object of another level as an argument, and only read
-        found = nn.cond(x > 0, lambda m: m.w[...], lambda m: m.w[...] * 2, one)
-        _, more = nn.scan(
-            lambda c, x, m: (c, m.w[...] * x), in_axes=(nn.Carry, 0, None)
-        )(0.0, xs, one)
-        return found + more.sum(0)
+        read = lambda m, x: m.w[...] * x  # noqa: E731  # what is transformed
+        steps = nn.scan(lambda m, x: read(m, x), in_axes=(None, 0), out_axes=0)
+        return [
+            nn.cond(x > 0, read, read, one, x),
+            steps(one, xs).sum(0),
+            nn.vmap(read, in_axes=(None, 0))(one, xs).sum(0),
+            nn.remat(read)(one, x),
+            nn.jit(read)(one, x),
+            nn.grad(lambda m, x: read(m, x).sum())(one, x)["w"][...],
+            lw.integrations.share(lambda f: f)(read)(one, x),
+        ]
 
-    assert inside(1.0).tolist() == [2.0, 4.0]
+    found = plain(inside(1.0))
+    assert found == [
+        [0.5, 1.0],
+        [1.5, 3.0],
+        [1.5, 3.0],
+        *[[0.5, 1.0]] * 2,
+        [1, 1],
+        [0.5, 1],
+    ]
 
 
 def test_without_compilation(jax):
@@ -1049,6 +1119,78 @@ def test_without_compilation(jax):
         assert nn.while_loop(lambda v: v[1] < 2, lambda v: v, never) == never
         nn.cond(True, lambda one: one(1.0), lambda one: one.w[...], one)
         assert one.count.value.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_objects_that_are_no_trees(jax):
+    """Those with `pytree=False`, and lists in them."""
+
+    class Loose(lw.Pytree, pytree=False):
+        def __init__(self):
+            self.items = [as_array(1.0), as_array(2.0)]
+            self.b = as_array(3.0)
+
+    def double(loose):
+        loose.items = [x * 2 for x in loose.items]
+        loose.b = loose.b + 1
+        return loose
+
+    loose = Loose()
+    assert nn.fori_loop(0, 3, lambda i, one: double(one), loose) is loose
+    assert [float(x) for x in (*loose.items, loose.b)] == [8.0, 16.0, 6.0]
+    assert nn.cond(False, lambda one: one, double, loose) is loose
+    assert [float(x) for x in (*loose.items, loose.b)] == [16.0, 32.0, 7.0]
+    again, _ = nn.scan(lambda one, x: (double(one), x))(loose, as_array([1.0]))
+    assert again is loose
+    assert [float(x) for x in (*loose.items, loose.b)] == [32.0, 64.0, 8.0]
+
+
+def test_no_tracer_is_left_behind(jax):
+    """jax's own search finds none."""
+    one, xs = layer(nn, 3), as_array([1.0, 2.0, 3.0])
+
+    def body(value):
+        value[0](1.0)
+        return value[0], value[1] + 1
+
+    with jax.checking_leaks():
+        nn.scan(lambda one, x: (one, one(x)))(one, xs)
+        nn.scan(lambda x, one: (x, one(x)))(1.0, one)
+        nn.cond(True, lambda one: one(1.0), lambda one: one.w[...], one)
+        nn.switch(0, [lambda one: one(1.0), lambda one: one.w[...]], one)
+        nn.while_loop(lambda value: value[1] < 3, body, (one, 0))
+        nn.fori_loop(0, 3, lambda i, value: body(value), (one, 0))
+        nn.remat(lambda one: one(1.0))(one)
+        nn.jit(lambda one: nn.while_loop(lambda v: v[1] < 3, body, (one, 0)))(one)
+        assert nn.vmap(lambda one: one(1.0))(one).shape == (3,)
+    assert isinstance(one.count.value, jax.Array)
+
+
+def test_loops_in_loops(jax):
+    """And in `vmap` and `grad`."""
+    one = layer(nn, 3)
+
+    @nn.scan
+    def outer(one, x):
+        return nn.scan(lambda one, y: (one, one(y)))(one, x)
+
+    again, ys = outer(one, as_array(np.ones((2, 4))))
+    assert again is one
+    assert ys.shape == (2, 4, 3)
+    assert one.count.value.tolist() == [8.0, 8.0, 8.0]
+
+    def power(one, x):
+        return nn.fori_loop(0, 3, lambda i, v: v * one.w[...].sum() * x, 1.0)
+
+    slopes = nn.vmap(nn.grad(power, argnums=1), in_axes=(None, 0))(
+        one, as_array([1, 2])
+    )
+    assert slopes.tolist() == [24.0, 96.0]
+    choose = nn.vmap(
+        lambda p, one: nn.cond(p, lambda m: m.w[...], lambda m: m.w[...] * 2, one),
+        in_axes=(0, None),
+    )
+    found = choose(jax.numpy.asarray([True, False]), one)
+    np.testing.assert_allclose(found[0] * 2, found[1])
 
 
 def test_axes_one_by_one(jax):

@@ -239,7 +239,7 @@ _TEXT: Final = (str, bytes, bytearray)
 
 
 def _rule_of_class(cls: Any) -> Rule | None:
-    """Return the rule of a type that was not met before."""
+    """Return the rule of a type that was not met before, one of its own."""
     if issubclass(cls, _TEXT):
         return None
     if _is_proxy(cls):
@@ -251,8 +251,7 @@ def _rule_of_class(cls: Any) -> Rule | None:
         words = tuple(getattr(one, "alias", None) or one.name for one in attributes)
         return FieldsNode(cls, tuple(one.name for one in attributes), words)
     if _fields_of(cls):
-        is_plain = does_no_more_than_hold(cls)
-        return NAMEDTUPLE if is_plain else FieldsNode(cls, tuple(cls._fields))
+        return FieldsNode(cls, tuple(cls._fields))
     if issubclass(cls, UserString):
         return _EndlessNode(cls)
     return _SequenceNode(cls) if issubclass(cls, Sequence | MappingView) else None
@@ -261,8 +260,13 @@ def _rule_of_class(cls: Any) -> Rule | None:
 _known: Final = Adopter(_rule_of_class)
 
 
-def _dispatch(cls: type) -> Rule | None:
-    return _EXACT.get(cls) or _known(cls)
+def _dispatch(cls: Any) -> Rule | None:
+    rule = _EXACT.get(cls)
+    if rule is not None:
+        return rule
+    if cls.__base__ is tuple and _fields_of(cls) and does_no_more_than_hold(cls):
+        return NAMEDTUPLE  # all of them share it
+    return _known(cls)
 
 
 declare_namespace(NAMESPACE, dispatch=_dispatch)

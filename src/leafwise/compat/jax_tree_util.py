@@ -36,7 +36,7 @@ from ..ops import inspect as looking
 from ..ops import map as mapping
 from ..ops import reshape as reshaping
 from ..ops import traversal as folding
-from ..safely import MISSING, class_name, described
+from ..safely import MISSING, Sealed, class_name, described
 
 
 __all__ = [
@@ -660,7 +660,7 @@ register_pytree_node(
 )
 
 
-class PyTreeRegistry:
+class PyTreeRegistry(Sealed):
     """What jax's registry of classes can do, with the registry of leafwise."""
 
     def flatten(

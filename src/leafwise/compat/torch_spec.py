@@ -32,7 +32,7 @@ from ..core.node import Rule
 from ..core.registry import Adopter, Mode, view_of
 from ..core.treedef import PyTreeDef
 from ..core.walk import Step, iter_steps
-from ..safely import described
+from ..safely import Sealed, described
 from .common import kept_by_treedef
 from .torch_nodes import (
     NAMESPACE,
@@ -142,7 +142,7 @@ def _check_arity(cls: Any, expected: int, arity: int) -> None:
 # ------------------------------------------------------------------------- the spec
 
 
-class TreeSpec:
+class TreeSpec(Sealed):
     """The structure of a tree.
 
     Args:

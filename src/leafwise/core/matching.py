@@ -39,6 +39,7 @@ __all__ = [
     "is_prefix",
     "leaf_count_error",
     "mismatch_error",
+    "same_code",
     "suffix_clashes",
 ]
 
@@ -122,6 +123,18 @@ def _paired(a: Steps, i: int, b: Steps, j: int) -> list[tuple[int, int]] | None:
     others = b.children(j)
     ours = a.children(i)
     return [(child, others[at]) for child, at in zip(ours, positions, strict=True)]
+
+
+def same_code(a: Code, b: Code) -> bool:
+    """Return whether two codes of one length are those of equal structures."""
+    for first, second in zip(a, b, strict=True):
+        if first is not second:
+            run, rule, arity, aux = first
+            if run != second[0] or rule is not second[1] or arity != second[2]:
+                return False
+            if aux is not second[3] and not rule.same_aux(aux, second[3]):
+                return False
+    return True
 
 
 def is_prefix(a: Code, b: Code) -> bool:

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence, Set
 from types import UnionType
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
 from ..equality import exact
 from ..safely import Frozen, class_name, clip, printed, shown
 from .keys import flat_keys, key_order, leaf_order
 
+
+if TYPE_CHECKING:
+    from ..signatures.words import AnyClass
 
 __all__ = [
     "AGAIN",
@@ -41,8 +44,10 @@ __all__ = [
     "require",
 ]
 
-IsLeaf: TypeAlias = "Callable[..., object] | type | UnionType | tuple[type, ...] | None"
-"""What `is_leaf` takes: a predicate on nodes, a type, or several types."""
+_Predicate: TypeAlias = "Callable[[Any], object] | Callable[[Any, Any], object]"
+
+IsLeaf: TypeAlias = "_Predicate | AnyClass | UnionType | tuple[type, ...] | None"
+"""What `is_leaf` takes: a predicate on nodes, or on paths and nodes; types."""
 
 FlattenFunc: TypeAlias = Callable[
     [Any], "tuple[Iterable[Any], Any] | tuple[Iterable[Any], Any, Iterable[Any]]"

@@ -19,15 +19,21 @@ from collections.abc import (
 )
 from operator import attrgetter
 from types import BuiltinFunctionType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..equality import exact
 from ..errors import FlattenError, RegistryError
+from ..lazy import unchanged
 from ..safely import Frozen, class_name, described, printed
 from .keys import DictKey, GetAttrKey, SequenceKey, as_key, key_order, leaf_order
 from .node import BoundRule, Fields, FlattenFunc, Functions, Rule, UnflattenFunc
 from .registry import GLOBAL, check_callable, check_class, install
 
+
+if TYPE_CHECKING:
+    from ..signatures.parts import as_class_decorator
+else:
+    as_class_decorator = unchanged
 
 __all__ = [
     "AuxKeyedRule",
@@ -552,6 +558,7 @@ _PROTOCOLS = (
 _KEYED = ("tree_flatten_with_keys", "tree_unflatten")
 
 
+@as_class_decorator
 def register_pytree_node_class(
     cls: C | None = None,
     *,
@@ -596,6 +603,7 @@ def register_pytree_node_class(
     return _by_protocol(cls, _PROTOCOLS, namespace, inherit, exist_ok, bridge)
 
 
+@as_class_decorator
 def register_pytree_with_keys_class(
     cls: C | None = None,
     *,

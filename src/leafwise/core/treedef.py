@@ -29,6 +29,7 @@ from .matching import (
     is_prefix,
     leaf_count_error,
     mismatch_error,
+    same_code,
     suffix_clashes,
 )
 from .registry import GLOBAL, Mode, View, view_of
@@ -47,31 +48,17 @@ from .walk import (
 
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeVar as DefaultTypeVar
-
-    Tree_co = DefaultTypeVar("Tree_co", covariant=True, default=Any)
+    from ..signatures.words import Tree_co
 else:
     Tree_co = TypeVar("Tree_co", covariant=True)
 
 __all__ = [
-    "Leaf",
     "PyTreeDef",
     "check_treedefs",
     "joined_mode",
     "make_treedef",
     "treedef_tuple",
 ]
-
-
-T = TypeVar("T")
-
-
-class Leaf:
-    """Stands for a leaf in the type of a structure: `PyTreeDef[list[Leaf]]`.
-
-    No value is one. The structure of a container is typed as that container of
-    leaves, that of a class as the class.
-    """
 
 
 @final
@@ -294,7 +281,7 @@ class PyTreeDef(Generic[Tree_co]):
 
     # -------------------------------------------------------------- using
 
-    def unflatten(self, leaves: Iterable[Any]) -> Any:
+    def unflatten(self, leaves: Iterable[Any]) -> Tree_co:
         """Build a tree from its leaves.
 
         Args:
@@ -311,8 +298,10 @@ class PyTreeDef(Generic[Tree_co]):
             {'a': 'x', 'b': ['y']}
         """
         if type(leaves) is list and len(leaves) == self._count:
-            return self._runner.unflatten(self, leaves)
-        return self._runner.unflatten(self, self._checked(leaves))
+            # runners know no types
+            return self._runner.unflatten(self, leaves)  # type: ignore[no-any-return]
+        built: Tree_co = self._runner.unflatten(self, self._checked(leaves))
+        return built
 
     def _checked(self, leaves: Iterable[Any]) -> list[Any]:
         given = [*islice(leaves, self._count + 1)]
@@ -636,7 +625,7 @@ class PyTreeDef(Generic[Tree_co]):
             self._count == other._count
             and len(self._code) == len(other._code)
             and self._mode.none_is_leaf == other._mode.none_is_leaf
-            and _same_code(self._code, other._code)
+            and same_code(self._code, other._code)
         )
 
     def __hash__(self) -> int:
@@ -806,17 +795,6 @@ def _load(state: Any) -> PyTreeDef:
     from .serial import load  # and with it json
 
     return PyTreeDef._make(*load(state))
-
-
-def _same_code(a: Code, b: Code) -> bool:
-    for first, second in zip(a, b, strict=True):
-        if first is not second:
-            run, rule, arity, aux = first
-            if run != second[0] or rule is not second[1] or arity != second[2]:
-                return False
-            if aux is not second[3] and not rule.same_aux(aux, second[3]):
-                return False
-    return True
 
 
 def _walker(f_node: Any) -> Callable[[Any, Any, list[Any]], Any]:

@@ -20,14 +20,13 @@ from ..nn.graph import FlatGraph, GraphDef, flatten_graph
 from ..safely import described
 from .changes import (
     Difference,
-    keys_at,
     settled,
     structure_difference,
     unwrap,
     value_difference,
     wrap,
 )
-from .dispatch import Dispatch, Outcome, bare, boxed, stores_of, write_back
+from .dispatch import Dispatch, Outcome, boxed, stores_of, write_back
 from .options import (
     ONE_GROUP,
     RESULT,
@@ -41,7 +40,10 @@ from .options import (
 from .sharing import (
     Outline,
     Ran,
+    bare,
     dressed,
+    keys_at,
+    placing,
     run,
     titled,
     unbind,
@@ -205,6 +207,7 @@ class _Branches:
         self.flat = flatten_graph(roots)
         self.graphdef = GraphDef(tuple(self.flat.code))
         self.owners = [*map(unlink, self.flat.first)]
+        self.place = placing(self.owners)
         self.given = [*map(bare, self.flat.leaves)]
         self.values = wrap(jax, self.given)
         self.traced: dict[int, Branch] = {}
@@ -231,11 +234,6 @@ class _Branches:
         stores = None if ran.start is None else stores_of(ran, every)
         return Branch(name, graph, ran.outline, paths, kept, stores, ran.start)
 
-    def place(self, path: Path) -> Path:
-        """Return where in the call, or its result, something stands."""
-        kind, *rest = path
-        return (RESULT, *rest) if kind == 1 else (*self.owners[rest[0]], *rest[1:])
-
     def check(self, types: list[list[Any]]) -> None:
         """Refuse branches that differ in what comes out.
 
@@ -250,7 +248,7 @@ class _Branches:
         for other, found in zip(others, types[1:], strict=True):
             differs = structure_difference(first.graph, other.graph, self.place)
             differs = differs or self.other_object(first, other)
-            if differs is None and first.outline != other.outline:
+            if differs is None and _structure(first) != _structure(other):
                 differs = Difference((RESULT,), "of some structure", "of another")
             if differs is not None:
                 raise StructureError(
@@ -326,6 +324,10 @@ class _Branches:
             stores = tuple(store for store in listed if store[3] >= 0)
         outline = first.outline
         return Outcome(outline.graphdef, outline.links, sources, stores, start)
+
+
+def _structure(branch: Branch) -> tuple[Any, ...]:
+    return branch.outline.graphdef, branch.outline.links
 
 
 def _branched(

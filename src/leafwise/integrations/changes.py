@@ -7,7 +7,7 @@ transform what is no array. Knows no framework.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..core.register import StaticRule
@@ -16,24 +16,20 @@ from ..core.walk import unlink
 from ..nn.graph import (
     FIXED,
     LEAF,
-    NODE,
     REF,
-    TREE,
     VARIABLE,
     Entry,
     FlatGraph,
     same_entry,
 )
-from ..nn.instance import Shell, keys_of, rule_of
+from ..nn.instance import Shell, rule_of
 from ..nn.spec import StaticMetadata
 from ..nn.variables import Variable
 from ..ops.map import tree_leaves
 from ..safely import class_name, clip, shown, type_name
-from .dispatch import bare, homes, standings
+from .dispatch import homes, standings
 from .options import Path, named
-from .sharing import (
-    Ran,
-)
+from .sharing import Ran, bare, entries_of
 
 
 __all__ = [
@@ -41,7 +37,6 @@ __all__ = [
     "Difference",
     "Opaque",
     "identity_difference",
-    "keys_at",
     "settled",
     "structure_difference",
     "unwrap",
@@ -161,7 +156,7 @@ def structure_difference(
     ):
         return None
     mine, theirs = (
-        {path: entry for path, entry, _ in _entries(graph.code)}
+        {path: entry for path, entry, _ in entries_of(graph.code)}
         for graph in (before, after)
     )
     for path in [*mine, *(path for path in theirs if path not in mine)]:
@@ -213,35 +208,6 @@ def _types(jax: Any, value: Any) -> str:
         whole = leaf if hasattr(leaf, "dtype") else jax.numpy.asarray(leaf)
         found.append(f"{whole.dtype}{[*whole.shape]}")
     return ", ".join(found) or clip(value)
-
-
-def keys_at(path: Path, codes: Iterable[Iterable[Entry]]) -> tuple[Any, ...]:
-    """Return the keys on the way to a place, from the first code that has it."""
-    found = (
-        keys for code in codes for known, _, keys in _entries(code) if known == path
-    )
-    return next(found, ())
-
-
-def _entries(
-    code: Iterable[Entry],
-) -> Iterator[tuple[Path, Entry, tuple[Any, ...]]]:
-    """Yield the entries of a code with their paths and keys."""
-    stack: list[tuple[Path, tuple[Any, ...], list[tuple[Any, Any]]]] = []
-    for entry in code:
-        tag, rule, number, aux = entry
-        path: Path = ()
-        keys: tuple[Any, ...] = ()
-        if stack:
-            above, keys_above, rest = stack[-1]
-            part, key = rest.pop()
-            path, keys = (*above, part), (*keys_above, key)
-        yield path, entry, keys
-        if tag in (NODE, TREE):
-            pairs = zip(keys_of(rule, aux, number), rule.keys(aux, number), strict=True)
-            stack.append((path, keys, [*pairs][::-1]))
-        while stack and not stack[-1][2]:
-            stack.pop()
 
 
 def _text(entry: Entry, graph: FlatGraph, place: Place) -> str:

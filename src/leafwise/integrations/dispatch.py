@@ -34,6 +34,7 @@ from ..safely import clip
 from .options import ARGS, KWARGS, Call, Groups, Roots, Which, named
 from .sharing import (
     Ran,
+    bare,
     check_levels,
     has_objects,
     in_lists,
@@ -47,7 +48,6 @@ __all__ = [
     "Dispatch",
     "Outcome",
     "Taken",
-    "bare",
     "boxed",
     "chosen",
     "homes",
@@ -409,7 +409,7 @@ class Dispatch:
             kept = given if are_arrays else self.as_arrays(outcome, given)
             return rebuild(outcome, made, kept, tracked)
         if not is_checked:
-            check_levels(tracked)
+            check_levels([tracked[number] for number, *_ in outcome.stores])
         return _write(outcome, made, given, tracked)
 
     def as_arrays(self, outcome: Outcome, given: Sequence[Any]) -> Mapping[int, Any]:
@@ -448,11 +448,6 @@ def _are_arrays(jax: Any, values: tuple[Any, ...]) -> bool:
 def _is_array(jax: Any, value: Any) -> bool:
     """Return whether a value is an array of jax, or a reference to one."""
     return isinstance(value, (jax.Array, getattr(jax, "Ref", jax.Array)))
-
-
-def bare(leaf: Any) -> Any:
-    """Return a value, without the variable around it."""
-    return leaf._leafwise_value if isinstance(leaf, Variable) else leaf
 
 
 def boxed(code: Iterable[Entry], values: Iterable[Any]) -> Iterator[Any]:

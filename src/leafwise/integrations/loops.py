@@ -31,7 +31,7 @@ from .changes import (
     value_difference,
     wrap,
 )
-from .dispatch import Outcome, bare, boxed, homes, standings, stores_of, write_back
+from .dispatch import Outcome, boxed, homes, standings, stores_of, write_back
 from .options import (
     ARGS,
     ONE_GROUP,
@@ -46,6 +46,7 @@ from .options import (
 from .prefixes import Carry, StateAxes
 from .sharing import (
     Ran,
+    bare,
     dressed,
     in_lists,
     numbered,
@@ -122,8 +123,11 @@ class Carried(NamedTuple):
 
 
 def _carried(plan: Plan, tracked: Sequence[Any], tree: Any) -> Carried:
-    shell = flatten_graph((None, tree), keep=OBJECTS)
-    return Carried(numbered(tracked, plan.fixed), shell)
+    return Carried(numbered(tracked, plan.fixed), _shell(tree))
+
+
+def _shell(tree: Any) -> FlatGraph:
+    return flatten_graph((None, tree), keep=OBJECTS)
 
 
 def _tree_of(plan: Plan, roots: Roots) -> Any:
@@ -355,14 +359,19 @@ def _refuse_other_constants(
 def _slots(plan: Plan, flat: FlatGraph, before: Carried) -> list[int]:
     """Return where among the values that go on those of objects and tree are."""
     known = homes(flat)
-    by_path = {unlink(link): place for place, link in enumerate(flat.links)}
     places = [known[standing] for standing in standings(before.objects)]
-    places += [
-        by_path[ARGS, plan.carry, *unlink(link)[1:]]
-        for link, leaf in zip(before.shell.links, before.shell.leaves, strict=True)
+    found = [plan.order[place] for place in places]
+    return found + _slots_of_shell(plan, flat, before.shell)
+
+
+def _slots_of_shell(plan: Plan, flat: FlatGraph, shell: FlatGraph) -> list[int]:
+    """Return the same for the tree alone."""
+    by_path = {unlink(link): place for place, link in enumerate(flat.links)}
+    return [
+        plan.order[by_path[ARGS, plan.carry, *unlink(link)[1:]]]
+        for link, leaf in zip(shell.links, shell.leaves, strict=True)
         if not isinstance(leaf, OBJECTS)
     ]
-    return [plan.order[place] for place in places]
 
 
 def _values_in(carried: Carried) -> list[Any]:
@@ -383,12 +392,19 @@ class Round(NamedTuple):
         flat: What that was flattened into.
         plan: The structure.
         values: What goes into the first step.
+        shell: The tree that goes from step to step, in which objects are values.
     """
 
     roots: Roots
     flat: FlatGraph
     plan: Plan
     values: list[Any]
+    shell: FlatGraph
+
+    @classmethod
+    def of(cls, roots: Roots, flat: FlatGraph, plan: Plan, values: list[Any]) -> Round:
+        """Return one."""
+        return cls(roots, flat, plan, values, _shell(_tree_of(plan, roots)))
 
     def finish(
         self, values: Sequence[Any], outcome: Outcome, made: Any
@@ -407,13 +423,12 @@ class Round(NamedTuple):
         final = unwrap(values)
         given = [*map(bare, flat.leaves)]
         rest = write_back(outcome, [*final, *unwrap(made)], given, flat.tracked)
-        before = _carried(plan, flat.tracked, _tree_of(plan, self.roots))
-        ends = iter(_slots(plan, flat, before)[len(before.objects.leaves) :])
+        ends = iter(_slots_of_shell(plan, flat, self.shell))
         leaves = (
             leaf if isinstance(leaf, OBJECTS) else final[next(ends)]
-            for leaf in before.shell.leaves
+            for leaf in self.shell.leaves
         )
-        return unflatten_graph(before.shell.code, leaves)[1], rest
+        return unflatten_graph(self.shell.code, leaves)[1], rest
 
     def explain(self, jax: Any, step: Callable[[list[Any]], Any]) -> None:
         """Say which value is of another type after a step, if one is.
@@ -421,7 +436,10 @@ class Round(NamedTuple):
         Raises:
             TypeError: One is.
         """
-        after = jax.eval_shape(step, self.values)
+        try:
+            after = jax.eval_shape(step, self.values)
+        except Exception:  # what was raised before is the function's own error
+            return
         paths = [
             unlink(link)
             for link, n in zip(self.flat.links, self.plan.order, strict=True)
@@ -550,7 +568,7 @@ def _scanned(
     values, over = in_lists(wrap(jax, map(bare, flat.leaves)), map(_is_axis, axes), 2)
     moved = [axis for axis in axes if _is_axis(axis)]
     over = [_moved(jax, x, axis, 0) for x, axis in zip(over, moved, strict=True)]
-    round = Round(roots, flat, plan, values)
+    round = Round.of(roots, flat, plan, values)
     try:
         (_, last), (outcome, lists) = jax.lax.scan(
             body, (plan, values), over, **options
@@ -728,12 +746,17 @@ def while_loop(
     def cond(values: list[Any]) -> Any:
         return _asked(lambda held, value: ask(held[0], value), round, values)
 
-    def loop(step: Call) -> Any:
-        return jax.lax.while_loop(titled(cond, cond_fun), step, round.values)
+    def step(once: Once, values: list[Any]) -> list[Any]:
+        return once(lambda held, value: body(held[1], value), values)
 
-    last: T = _looped(
-        jax, round, lambda held, value: body(held[1], value), body_fun, loop
-    )
+    def loop(once: Once) -> Any:
+        def inside(values: list[Any]) -> list[Any]:
+            return step(once, values)
+
+        titled(inside, body_fun)
+        return jax.lax.while_loop(titled(cond, cond_fun), inside, round.values)
+
+    last: T = _looped(jax, round, loop, step)
     return last
 
 
@@ -780,44 +803,55 @@ def fori_loop(
     jax = importlib.import_module("jax")
     body, held = unbind(body_fun)
     round = _round(jax, init_val, held)
-    number: list[Any] = [lower]
 
-    def loop(step: Call) -> Any:
-        def numbered_step(i: Any, values: list[Any]) -> Any:
-            number[0] = i
-            return step(values)
+    def step(once: Once, values: list[Any], i: Any = lower) -> list[Any]:
+        return once(lambda held, value: body(held, i, value), values)
 
-        return jax.lax.fori_loop(
-            lower, upper, titled(numbered_step, body_fun), round.values, unroll=unroll
-        )
+    def loop(once: Once) -> Any:
+        def inside(i: Any, values: list[Any]) -> list[Any]:
+            return step(once, values, i)
 
-    last: T = _looped(
-        jax, round, lambda held, value: body(held, number[0], value), body_fun, loop
-    )
+        titled(inside, body_fun)
+        return jax.lax.fori_loop(lower, upper, inside, round.values, unroll=unroll)
+
+    last: T = _looped(jax, round, loop, step)
     return last
+
+
+Once: TypeAlias = Callable[[Call, list[Any]], list[Any]]
+"""Runs a function of what is held and of the value once, with what goes on."""
 
 
 def _round(jax: Any, value: Any, held: Any) -> Round:
     roots: Roots = (value,), {}, held
     flat = flatten_graph(roots)
     plan = Step(jax).plan(roots, flat, [None] * len(flat.leaves), 0)
-    return Round(roots, flat, plan, wrap(jax, map(bare, flat.leaves)))
+    return Round.of(roots, flat, plan, wrap(jax, map(bare, flat.leaves)))
 
 
-def _looped(jax: Any, round: Round, body: Call, function: Call, loop: Call) -> Any:
-    """Run a loop, and return the last value."""
-    step = Step(jax)
+def _looped(
+    jax: Any, round: Round, loop: Callable[[Once], Any], step: Callable[..., Any]
+) -> Any:
+    """Run a loop, and return the last value.
+
+    Args:
+        jax: The module.
+        round: The call.
+        loop: Runs the loop, by what runs a function once.
+        step: One step of it.
+    """
+    inner = Step(jax)
     outcomes: list[Outcome] = []
 
-    def once(values: list[Any]) -> list[Any]:
-        came = step.run(body, round.plan, values, ())
+    def once(call: Call, values: list[Any]) -> list[Any]:
+        came = inner.run(call, round.plan, values, ())
         outcomes.append(came.outcome)
         return came.values
 
     try:
-        last = loop(titled(once, function))
+        last = loop(once)
     except TypeError:
-        round.explain(jax, once)
+        round.explain(jax, functools.partial(step, once))
         raise
     if not outcomes:  # not traced, and no step
         return round.roots[0][0]

@@ -10,32 +10,46 @@ like others. Knows no framework.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import is_
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
+from ..core.keypath import KeyPath
 from ..core.register import StaticRule
 from ..core.registry import install
 from ..core.walk import unlink
 from ..errors import TraceError
 from ..nn.checks import DataNode, check_level, levels
-from ..nn.graph import FlatGraph, GraphDef, flatten_graph, unflatten_graph
+from ..nn.graph import (
+    NODE,
+    TREE,
+    Entry,
+    FlatGraph,
+    GraphDef,
+    flatten_graph,
+    unflatten_graph,
+)
+from ..nn.instance import keys_of
 from ..nn.template import identical_entry
 from ..nn.variables import Variable
 from ..safely import Frozen, class_name, described
-from .options import ONE_GROUP, RESULT, Call, Groups, Path, named
+from .options import ARGS, KWARGS, ONE_GROUP, RESULT, Call, Groups, Path, named
 
 
 __all__ = [
     "Outline",
     "Ran",
+    "bare",
     "check_levels",
     "dressed",
+    "entries_of",
     "has_objects",
     "in_lists",
+    "keys_at",
     "numbered",
     "outermost_of",
+    "placing",
     "put_back",
     "run",
     "share",
@@ -122,6 +136,11 @@ def _unbind_partial(function: functools.partial[Any]) -> tuple[Call, Any]:
 # ------------------------------------------------------------- running a function
 
 
+def bare(leaf: Any) -> Any:
+    """Return a value, without the variable around it."""
+    return leaf._leafwise_value if isinstance(leaf, Variable) else leaf
+
+
 class Outline(Frozen):
     """What came out of a function, without the values; a node without leaves.
 
@@ -129,22 +148,26 @@ class Outline(Frozen):
         graphdef: The structure of what went in and of what came out, together.
         links: Which objects of it are which of those that went in, by number.
         groups: For each value, the number of the list that it stands in.
+        start: Where in the code of the structure the result begins, if all that went in
+            is as it was; None if it is not, or nobody asked.
     """
 
-    __slots__ = ("graphdef", "groups", "links")
-    __match_args__ = ("graphdef", "links", "groups")
+    __slots__ = ("graphdef", "groups", "links", "start")
+    __match_args__ = ("graphdef", "links", "groups", "start")
 
     graphdef: GraphDef
     links: tuple[tuple[int, int], ...]
     groups: tuple[int, ...]
+    start: int | None
 
     def __init__(
         self,
         graphdef: GraphDef,
         links: tuple[tuple[int, int], ...],
         groups: tuple[int, ...],
+        start: int | None,
     ) -> None:
-        self._set(graphdef, links, groups)
+        self._set(graphdef, links, groups, start)
 
 
 class Ran(NamedTuple):
@@ -198,33 +221,109 @@ def run(
     of_call = groups.of_call(roots)
     outermost = outermost_of(owners)
     watched = numbered(before.tracked, outermost if compare else [])
+    values_before = [*map(bare, watched.leaves)]
     result = call(held, *args, **kwargs)
-    bare, result = (None, result) if split_result is None else split_result(result)
+    alone, result = (None, result) if split_result is None else split_result(result)
     of_result = groups.of_result(result)
     after = _take_again(before.tracked, outermost, result)
     known = {id(obj): number for number, obj in enumerate(before.tracked)}
     everything = (*roots, result)
-
-    def place_of(link: Any) -> Path:
-        kind, *rest = unlink(link)
-        return (RESULT, *rest) if kind == 1 else (*owners[rest[0]], *rest[1:])
-
-    _refuse_captured(after, known, lambda link: named(place_of(link), everything))
-    paths = [*map(place_of, after.links)]
-    objects = {*map(place_of, after.first)}
+    place_of = placing(owners)
+    _refuse_captured(after, known, lambda path: named(place_of(path), everything))
+    paths = [*map(place_of, map(unlink, after.links))]
+    objects = {*map(place_of, map(unlink, after.first))}
     numbers = groups.numbers(
         after, paths, objects, lambda path: of_result if path[0] == RESULT else of_call
     )
     count = len(groups.inputs) + len(groups.outputs)
     links = _links(known, after.tracked)
-    outline = Outline(GraphDef(tuple(after.code)), links, tuple(numbers))
     start = _start_of_result(watched, after) if compare else None
+    is_same = all(map(is_, values_before, map(bare, after.leaves)))
+    untouched = start if is_same else None
+    graphdef = GraphDef(tuple(after.code))
+    outline = Outline(graphdef, links, tuple(numbers), untouched)
+    values = in_lists(after.leaves, numbers, count)
+    name = _teller(owners, before, after, in_lists(after.links, numbers, count))
+    return Ran(alone, outline, values, name, before, after, start)
+
+
+def placing(owners: list[Path]) -> Callable[[Path], Path]:
+    """Return what makes paths in a call, or its result, of paths in what came out.
+
+    Args:
+        owners: The paths of the objects that went in, by number.
+    """
+
+    def place_of(path: Path) -> Path:
+        kind, *rest = path
+        return (RESULT, *rest) if kind == 1 else (*owners[rest[0]], *rest[1:])
+
+    return place_of
+
+
+# -------------------------------------------------------------------- keys in a graph
+
+
+def keys_at(path: Path, codes: Iterable[Iterable[Entry]]) -> tuple[Any, ...]:
+    """Return the keys on the way to a place, from the first code that has it."""
+    found = (
+        keys for code in codes for known, _, keys in entries_of(code) if known == path
+    )
+    return next(found, ())
+
+
+def entries_of(
+    code: Iterable[Entry],
+) -> Iterator[tuple[Path, Entry, tuple[Any, ...]]]:
+    """Yield the entries of a code with their paths and keys."""
+    stack: list[tuple[Path, tuple[Any, ...], list[tuple[Any, Any]]]] = []
+    for entry in code:
+        tag, rule, number, aux = entry
+        path: Path = ()
+        keys: tuple[Any, ...] = ()
+        if stack:
+            above, keys_above, rest = stack[-1]
+            part, key = rest.pop()
+            path, keys = (*above, part), (*keys_above, key)
+        yield path, entry, keys
+        if tag in (NODE, TREE):
+            pairs = zip(keys_of(rule, aux, number), rule.keys(aux, number), strict=True)
+            stack.append((path, keys, [*pairs][::-1]))
+        while stack and not stack[-1][2]:
+            stack.pop()
+
+
+def _teller(
+    owners: list[Path], before: FlatGraph, after: FlatGraph, links: list[list[Any]]
+) -> Callable[[int, int], str]:
+    """Return what says in words where a value stands; it holds no values.
+
+    Args:
+        owners: The paths of the objects that went in, by number.
+        before: What went in.
+        after: What came out.
+        links: Where the values that came out stand, in lists.
+    """
+    code_before, code_after = before.code, after.code
 
     def name(number: int, position: int) -> str:
-        return named(in_lists(paths, numbers, count)[number][position], everything)
+        path = unlink(links[number][position])
+        keys = keys_at(path, [code_after])
+        if path[0] == 1:
+            return _with_keys(named((RESULT,)), keys[1:])
+        owner = owners[path[1]]
+        depth = 2 if owner[0] in (ARGS, KWARGS) else 1
+        above = keys_at(owner, [code_before])[depth:]
+        return _with_keys(named(owner[:depth]), above + keys[2:])
 
-    values = in_lists(after.leaves, numbers, count)
-    return Ran(bare, outline, values, name, before, after, start)
+    return name
+
+
+def _with_keys(where: str, keys: tuple[Any, ...]) -> str:
+    return f"{where} at {KeyPath(keys)}" if keys else where
+
+
+# ------------------------------------------------------------------- what came out
 
 
 def _links(known: dict[int, int], tracked: list[Any]) -> tuple[tuple[int, int], ...]:
@@ -288,7 +387,7 @@ def _start_of_result(before: FlatGraph, after: FlatGraph) -> int | None:
 
 
 def _refuse_captured(
-    flat: FlatGraph, known: dict[int, int], name_of: Callable[[Any], str]
+    flat: FlatGraph, known: dict[int, int], name_of: Callable[[Path], str]
 ) -> None:
     """Refuse objects from outside of the transform that are not arguments.
 
@@ -301,7 +400,7 @@ def _refuse_captured(
     for obj, link in zip(flat.tracked, flat.first, strict=True):
         if id(obj) not in known and getattr(obj, "_leafwise_stamp", base) != level:
             raise TraceError(
-                f"the {class_name(type(obj))} in {name_of(link)} is captured: "
+                f"the {class_name(type(obj))} in {name_of(unlink(link))} is captured: "
                 "it was made outside of the function that is being traced (by jit, "
                 "grad, vmap, ...), and only a copy of it could come back.\n"
                 "Do one of these:\n"
@@ -346,6 +445,11 @@ def put_back(
     rests = [*map(iter, values)]
     leaves = [next(rests[number]) for number in outline.groups]
     tracked = [] if flat is None else flat.tracked
+    if outline.start is not None and tracked:  # nothing is to be written
+        code = outline.graphdef._code[outline.start :]
+        count = GraphDef(code).num_leaves
+        rest = leaves[len(leaves) - count :]
+        return unflatten_graph(code, rest, tracked=[*tracked])
     links = outline.links if tracked else ()
     reuse = {number: tracked[old] for number, old in links}
     check_levels(reuse.values())
@@ -385,7 +489,7 @@ def share(
         call, held = unbind(function)
 
         def pure(graphdef: GraphDef, leaves: list[Any]) -> Any:
-            ran = run(call, graphdef, leaves)
+            ran = run(call, graphdef, leaves, compare=True)
             return ran.outline, ran.values
 
         transformed = transform(pure)

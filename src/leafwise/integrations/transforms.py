@@ -322,7 +322,7 @@ def _mapped(call: Call, roots: Roots, groups: Groups, names: dict[str, Any]) -> 
     names_of: list[Callable[[int, int], str]] = []
 
     def pure(graphdef: GraphDef, lists: list[list[Any]]) -> Any:
-        ran = run(call, graphdef, _in_order(lists, order), groups)
+        ran = run(call, graphdef, _in_order(lists, order), groups, compare=True)
         names_of.append(ran.name)
         return ran.outline, ran.values
 
@@ -598,7 +598,7 @@ def _differentiated(
         leaves = [*leaves]
         for place, value in zip(chosen, wanted, strict=True):
             leaves[place] = value
-        ran = run(call, graphdef, leaves, split_result=split_result)
+        ran = run(call, graphdef, leaves, split_result=split_result, compare=True)
         return ran.bare, (ran.outline, ran.values)
 
     wanted = [flat.leaves[place] for place in chosen]

@@ -109,6 +109,7 @@ if TYPE_CHECKING:
     from .rngs import RngStream as RngStream
     from .states import FlatState as FlatState
     from .states import State as State
+    from .states import as_pure as as_pure
     from .states import diff_state as diff_state
     from .states import filter_state as filter_state
     from .states import from_flat_state as from_flat_state
@@ -154,7 +155,7 @@ _HOMES: Final = {
     "pytree": "Object Pytree check_pytree name_to_kind replace",
     "rngs": "RngCount RngKey RngState RngStream Rngs",
     "states": (
-        "FlatState State diff_state filter_state from_flat_state map_state "
+        "FlatState State as_pure diff_state filter_state from_flat_state map_state "
         "merge_state replace_by_pure_dict restore_int_paths split_state to_flat_state "
         "to_pure_dict"
     ),
@@ -212,6 +213,7 @@ __all__ = [
     "TraceError",
     "Variable",
     "WithTag",
+    "as_pure",
     "call",
     "capture",
     "check_pytree",

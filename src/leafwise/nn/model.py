@@ -431,7 +431,10 @@ def pure(
     The idea is that of `pax.pure`.
     """
     if not callable(function):
-        raise TypeError(f"pure takes something to call, got {type_name(function)}")
+        raise TypeError(
+            f"pure takes something to call, got {type_name(function)}; for a tree "
+            "without variables there is as_pure"
+        )
     given = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
     kept = frozenset(given)
 

@@ -28,7 +28,7 @@ from ..errors import StructureError, TreeDefError
 from ..kinds import Kind, Marked
 from ..lazy import real
 from ..ops.map import tree_map
-from ..safely import class_name, shown, type_name
+from ..safely import Sealed, class_name, shown, type_name
 from .functional import clone, state, update
 from .graph import summary
 from .instance import LEAVE, traverse
@@ -470,7 +470,7 @@ _FREE: Final = (
 """The names that modules have, as long as nobody else wants them."""
 
 
-class _Yielding:
+class _Yielding(Sealed):
     """A method that is there unless the name is used otherwise.
 
     Attributes of objects go first by the rules of Python, as does what a class defines.
@@ -479,10 +479,14 @@ class _Yielding:
     default of a field.
     """
 
+    __slots__ = ("held", "name")
+    __match_args__ = ("name", "held")
+
+    name: str
+    held: Any
+
     def __init__(self, name: str, held: Any) -> None:
-        self.name = name
-        self.held = held
-        self.__doc__ = held.__doc__
+        self._set(name, held)
 
     def __get__(self, obj: Any, cls: Any = None) -> Any:
         cls = type(obj) if cls is None else cls

@@ -31,6 +31,7 @@ from ..core.node import Brackets, Rule
 from ..core.registry import install
 from ..core.walk import unlink
 from ..equality.leaves import alike
+from ..ops.map import tree_map
 from ..safely import clip, is_near, printed, shown, type_name
 from ..show.text import Block, render
 from .checks import DataNode
@@ -41,6 +42,7 @@ from .variables import Variable, metadata_of, same_metadata
 __all__ = [
     "FlatState",
     "State",
+    "as_pure",
     "as_state",
     "diff_state",
     "divide",
@@ -59,6 +61,8 @@ __all__ = [
     "view",
     "walk_state",
 ]
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     import typing_extensions
@@ -608,6 +612,33 @@ def to_pure_dict(state: Mapping[Any, Any]) -> dict[Any, Any]:
         {'a': {0: 1.0}}
     """
     return as_state(state).to_pure_dict()
+
+
+def as_pure(tree: T) -> T:
+    """Return a tree with the values of variables in place of the variables.
+
+    Args:
+        tree: A state, an object, or any tree; it is not changed.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.as_pure(nn.State({"a": nn.Param(1.0)}))
+        State({
+          'a': 1.0
+        })
+
+    The idea is that of `flax.nnx.as_pure`.
+    """
+    made: T = tree_map(_raw_value, tree, is_leaf=_is_variable)
+    return made
+
+
+def _is_variable(value: Any) -> bool:
+    return isinstance(value, Variable)
+
+
+def _raw_value(leaf: Any) -> Any:
+    return as_pure(leaf.get_raw_value()) if isinstance(leaf, Variable) else leaf
 
 
 def replace_by_pure_dict(state: State, pure: Mapping[Any, Any]) -> None:

@@ -26,12 +26,28 @@ from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef, joined_mode
 from ..core.walk import map_leaves
 from ..errors import StructureError
+from ..lazy import unchanged
 from ..safely import clip, described
 from .context import Context, context_of, stopping_context
 
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
+    from ..signatures.leaves import as_broadcast_prefix
+    from ..signatures.shapes import (
+        as_broadcast_common,
+        as_broadcast_map,
+        as_broadcast_map_with_path,
+        as_broadcast_tree,
+        as_transpose,
+        as_transpose_map,
+        as_transpose_map_with_path,
+        as_unzip,
+    )
+else:
+    as_broadcast_common = as_broadcast_map = as_broadcast_map_with_path = unchanged
+    as_broadcast_prefix = as_broadcast_tree = as_transpose = unchanged
+    as_transpose_map = as_transpose_map_with_path = as_unzip = unchanged
 
 __all__ = [
     "broadcast_common",
@@ -67,6 +83,7 @@ def _repeated(prefix: Any, full: Any, context: Context) -> tuple[list[Any], PyTr
     return [leaves[place] for place in places], whole
 
 
+@as_broadcast_tree
 def tree_broadcast_prefix(
     prefix_tree: Any,
     full_tree: Any,
@@ -107,6 +124,7 @@ def tree_broadcast_prefix(
     return whole._runner.unflatten(whole, leaves)
 
 
+@as_broadcast_prefix
 def broadcast_prefix(
     prefix_tree: Any,
     full_tree: Any,
@@ -216,6 +234,7 @@ def common_trees(tree: Any, other: Any, context: Context) -> tuple[Any, Any]:
     return common.unflatten(first), whole.unflatten(second)
 
 
+@as_broadcast_common
 def broadcast_common(
     tree: Any,
     other: Any,
@@ -257,6 +276,7 @@ def common_columns(
     return [_spread(one, common) for one in flat], common
 
 
+@as_broadcast_map
 def tree_broadcast_map(
     f: Callable[..., Any],
     tree: Any,
@@ -291,6 +311,7 @@ def tree_broadcast_map(
     return common.unflatten(map_leaves(f, columns, common._code))
 
 
+@as_broadcast_map_with_path
 def tree_broadcast_map_with_path(
     f: Callable[..., Any],
     tree: Any,
@@ -397,6 +418,7 @@ def equality_errors(
 # --------------------------------------------------------------------------- inside out
 
 
+@as_transpose
 def tree_transpose(
     outer_treedef: PyTreeDef,
     inner_treedef: PyTreeDef | None,
@@ -524,6 +546,7 @@ def _inner_of(outer: PyTreeDef, parts: list[Any], context: Context) -> PyTreeDef
     return context.flatten(parts[0])[1]
 
 
+@as_transpose_map
 def tree_transpose_map(
     f: Callable[..., Any],
     tree: Any,
@@ -569,6 +592,7 @@ def tree_transpose_map(
     return _transposed(outer, inner_treedef, values, outer.paths(), context)
 
 
+@as_transpose_map_with_path
 def tree_transpose_map_with_path(
     f: Callable[..., Any],
     tree: Any,
@@ -610,6 +634,7 @@ def tree_transpose_map_with_path(
     return _transposed(outer, inner_treedef, values, columns[0], context)
 
 
+@as_unzip
 def tree_unzip(
     tree: Any,
     n: int,

@@ -6,6 +6,7 @@ beside this module asks here, and no rule by its name.
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass
@@ -99,18 +100,25 @@ class DictMetaData(list[_KT]):
             raise ValueError(f"the keys differ: {[*self]!r} and {[*own]!r}")
 
 
-def _dict_data(rule: Rule, aux: Any) -> DictMetaData[Any]:
-    keys = rule.bare_keys(aux, 0)
+def _in_order(aux: Any, keys: Iterable[Any]) -> DictMetaData[Any]:
     return DictMetaData(keys, original_keys=aux[0], check_keys_consistency=False)
 
 
-def metadata(rule: Rule, aux: Any) -> Any:
-    """Return what is kept of a node beside its children."""
+def metadata(rule: Rule, aux: Any, *, keys: Any = None) -> Any:
+    """Return what is kept of a node beside its children.
+
+    Args:
+        rule: The rule of the node.
+        aux: Its aux data.
+        keys: What the keys of a dict are put into, if their order does not matter.
+    """
     kind = kind_of(rule)
+    if keys is None:
+        keys = functools.partial(_in_order, aux)
     if kind is PyTreeKind.DICT:
-        return _dict_data(rule, aux)
+        return keys(rule.bare_keys(aux, 0))
     if kind is PyTreeKind.DEFAULTDICT:
-        return aux[2], _dict_data(rule, aux)
+        return aux[2], keys(rule.bare_keys(aux, 0))
     if kind is PyTreeKind.ORDEREDDICT:
         return [*aux]
     return rule.node_data(aux)

@@ -188,7 +188,8 @@ class PyTreeSpec:
         def fold(rule: Any, aux: Any, children: list[Any]) -> Any:
             if f_node is None:
                 return rule.unflatten(aux, children)
-            return f_node(rule.class_of(aux), metadata(rule, aux), tuple(children))
+            data = metadata(rule, aux, keys=list)
+            return f_node(rule.class_of(aux), data, tuple(children))
 
         given = _counted(leaves, self._treedef._count)
         return self._treedef._fold(given, f_leaf, fold)

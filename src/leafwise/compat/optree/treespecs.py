@@ -13,9 +13,10 @@ from typing import Any, TypeAlias
 from ...core.registry import GLOBAL, Mode
 from ...core.treedef import PyTreeDef
 from ...core.walk import Step, iter_steps
-from .accessors import PyTreeAccessor
-from .context import spec_in, view
+from .accessors import PyTreeAccessor, PyTreeKind
+from .context import ordered, spec_in, view
 from .forms import is_namedtuple_instance, is_structseq_instance
+from .kinds import kind_of
 from .spec import PyTreeSpec, merged
 
 
@@ -151,7 +152,10 @@ def _make(collection: Any, what: str, none_is_leaf: bool, namespace: str) -> PyT
         steps += iter_steps(child._treedef._code)
     steps.append((rule, len(children), aux))
     treedef = PyTreeDef._of(steps, mode)
-    return merged(treedef, adopted) if adopted else spec_in(treedef, namespace)
+    if adopted:
+        return merged(treedef, adopted)
+    depends = kind_of(rule) is PyTreeKind.CUSTOM  # the children do not, it is said
+    return spec_in(treedef, namespace if depends or namespace in ordered else "")
 
 
 def _check_child(child: Any, collection: Any, what: str, none_is_leaf: bool) -> None:

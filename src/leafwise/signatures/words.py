@@ -1,8 +1,4 @@
-"""What type checkers see: which values are trees of which leaves.
-
-Owns the words that the signatures in `typed_leaves` and `typed_maps` are written with.
-None of the three is loaded when the library runs: functions are marked with the names
-of these modules under `TYPE_CHECKING` only.
+"""The words of signatures: which values are trees of which leaves.
 
 A checker knows no registry, so a class counts as a node if it looks like one: a
 dataclass, a named tuple, a typed dict, a class with a method that flattens. All other
@@ -15,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict, TypeVar
 
 from typing_extensions import TypeAliasType
+from typing_extensions import TypeVar as DefaultTypeVar
 
 
 if TYPE_CHECKING:
@@ -24,20 +21,30 @@ if TYPE_CHECKING:
     from ..typing import Registered
 
 __all__ = [
+    "AnyClass",
     "Array",
     "Class",
     "Hashed",
     "Level",
+    "Nested2",
     "Nested3",
     "Node",
     "Opaque",
     "Plainly",
     "Scalar",
     "Strictly",
+    "Tree",
+    "Tree_co",
     "Wide",
 ]
 
 T = TypeVar("T")
+
+
+class AnyClass(Protocol):
+    """Any class; `type` would hide from pyright what a lambda beside it takes."""
+
+    def mro(self) -> list[type]: ...
 
 
 class DataclassNode(Protocol):
@@ -64,8 +71,7 @@ class TypedDictNode(Protocol):
 class FlattenNode(Protocol):
     """A node by the methods that `register_pytree_node_class` looks for."""
 
-    def tree_flatten(self) -> Any:
-        """Return children and aux data."""
+    def tree_flatten(self) -> Any: ...
 
 
 class DunderNode(Protocol):
@@ -77,8 +83,7 @@ class DunderNode(Protocol):
 class KeyedNode(Protocol):
     """A node by the methods that `register_pytree_with_keys_class` looks for."""
 
-    def tree_flatten_with_keys(self) -> Any:
-        """Return pairs of key and child, and aux data."""
+    def tree_flatten_with_keys(self) -> Any: ...
 
 
 class PytreeNode(Protocol):
@@ -91,12 +96,10 @@ class Array(Protocol):
     """An array of any library; arrays of numpy have no hash."""
 
     @property
-    def shape(self) -> Any:
-        """How long it is in each direction."""
+    def shape(self) -> Any: ...
 
     @property
-    def dtype(self) -> Any:
-        """The type of its elements."""
+    def dtype(self) -> Any: ...
 
 
 class Hashed(Protocol):
@@ -116,10 +119,12 @@ Level = TypeAliasType("Level", "Sequence[T] | Mapping[Any, T]", type_params=(T,)
 _Nested1 = TypeAliasType(
     "_Nested1", "list[Any] | tuple[Any, ...] | deque[Any] | Mapping[Any, Any]"
 )
-_Nested2 = TypeAliasType("_Nested2", "Sequence[_Nested1] | Mapping[Any, _Nested1]")
 
-Nested3 = TypeAliasType("Nested3", "Sequence[_Nested2] | Mapping[Any, _Nested2]")
-"""Containers of containers of containers; a string is none."""
+Nested2 = TypeAliasType("Nested2", "Sequence[_Nested1] | Mapping[Any, _Nested1]")
+"""Containers of containers; a string is none."""
+
+Nested3 = TypeAliasType("Nested3", "Sequence[Nested2] | Mapping[Any, Nested2]")
+"""Containers of containers of containers."""
 
 _Inner = TypeAliasType(
     "_Inner",
@@ -142,6 +147,11 @@ Node = TypeVar("Node", bound="Opaque | NamedNode | TypedDictNode")
 
 Scalar = TypeVar("Scalar", bound="int | float | complex | str | bytes | Array")
 """What is a leaf, wherever it stands."""
+
+
+Tree = DefaultTypeVar("Tree", default=Any)
+Tree_co = DefaultTypeVar("Tree_co", covariant=True, default=Any)
+"""The tree of a structure; anything, if that is not said."""
 
 
 class Plainly(TypedDict, total=False):

@@ -1,6 +1,6 @@
 """What type checkers see of functions that take trees apart.
 
-Owns signatures alone; see `typed`. They say: of a container of `T`, nested to any
+Owns signatures alone; see `words`. They say: of a container of `T`, nested to any
 depth, the leaves are `T`; of a class they are anything, and so they are where `is_leaf`
 or `none_is_leaf` decides what a leaf is. The type of a structure is that of its tree
 with `Leaf` for each leaf of a container.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from typing_extensions import Unpack
 
-from .typed import (
+from .words import (
     Class,
     Hashed,
     Level,
@@ -369,7 +369,7 @@ class Flatten(Protocol):
     @overload
     def __call__(
         self, tree: Wide[T], **how: Unpack[Plainly]
-    ) -> tuple[list[T], PyTreeDef[PyTree[Any]]]: ...
+    ) -> tuple[list[T], PyTreeDef[Any]]: ...
     @overload
     def __call__(
         self,
@@ -511,7 +511,7 @@ class FlattenWithPath(Protocol):
     @overload
     def __call__(
         self, tree: Wide[T], **how: Unpack[Plainly]
-    ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[PyTree[Any]]]: ...
+    ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[Any]]: ...
     @overload
     def __call__(
         self,
@@ -641,9 +641,7 @@ class Structure(Protocol):
     @overload
     def __call__(self, tree: Class, **how: Unpack[Plainly]) -> PyTreeDef[Class]: ...
     @overload
-    def __call__(
-        self, tree: Wide[T], **how: Unpack[Plainly]
-    ) -> PyTreeDef[PyTree[Any]]: ...
+    def __call__(self, tree: Wide[T], **how: Unpack[Plainly]) -> PyTreeDef[Any]: ...
     @overload
     def __call__(
         self,

@@ -1,8 +1,6 @@
-"""What type checkers see of functions that map.
+"""What type checkers see of functions that map with key paths.
 
-Owns signatures alone; see `typed`. They say: a map over containers of `T` gives the
-same containers of what the function returns; over a class it gives that class, which is
-right as long as the function returns what the class has for leaves.
+Owns signatures alone; see `maps`, which says the same without paths.
 """
 
 from __future__ import annotations
@@ -13,14 +11,24 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from typing_extensions import Unpack
 
-from .typed import Class, Level, Nested3, Node, Scalar, Strictly, Wide
+from .words import (
+    Class,
+    Level,
+    Nested3,
+    Node,
+    Scalar,
+    Strictly,
+    Wide,
+)
 
 
 if TYPE_CHECKING:
+    from ..core.keypath import KeyPath
     from ..core.node import IsLeaf
     from ..typing import PyTree
 
 A = TypeVar("A")
+B = TypeVar("B")
 I = TypeVar("I")  # noqa: E741  # the innermost key
 J = TypeVar("J")
 K = TypeVar("K")
@@ -28,151 +36,190 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class Map(Protocol):
-    """A map over trees of one structure."""
+class MapWithPath(Protocol):
+    """A map with a function that takes the key path, too."""
 
     @overload
     def __call__(
-        self, f: Callable[[Any], object], tree: Node, **how: Unpack[Strictly]
+        self, f: Callable[[KeyPath, Any], object], tree: Node, **how: Unpack[Strictly]
     ) -> Node: ...
     @overload
     def __call__(
-        self, f: Callable[[Any], object], tree: list[Node], **how: Unpack[Strictly]
+        self,
+        f: Callable[[KeyPath, Any], object],
+        tree: list[Node],
+        **how: Unpack[Strictly],
     ) -> list[Node]: ...
     @overload
     def __call__(
-        self, f: Callable[[Any], object], tree: dict[K, Node], **how: Unpack[Strictly]
+        self,
+        f: Callable[[KeyPath, Any], object],
+        tree: dict[K, Node],
+        **how: Unpack[Strictly],
     ) -> dict[K, Node]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[Any], object],
+        f: Callable[[KeyPath, Any], object],
         tree: tuple[Node, ...],
         **how: Unpack[Strictly],
     ) -> tuple[Node, ...]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[T], R],
+        f: Callable[[KeyPath, T], R],
         tree: dict[K, dict[J, dict[I, T]]],
         **how: Unpack[Strictly],
     ) -> dict[K, dict[J, dict[I, R]]]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[T], R],
+        f: Callable[[KeyPath, T], R],
         tree: dict[K, dict[J, list[T]]],
         **how: Unpack[Strictly],
     ) -> dict[K, dict[J, list[R]]]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[T], R],
+        f: Callable[[KeyPath, T], R],
         tree: dict[K, list[dict[J, T]]],
         **how: Unpack[Strictly],
     ) -> dict[K, list[dict[J, R]]]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[T], R],
+        f: Callable[[KeyPath, T], R],
         tree: list[dict[K, dict[J, T]]],
         **how: Unpack[Strictly],
     ) -> list[dict[K, dict[J, R]]]: ...
     @overload
     def __call__(
-        self, f: Callable[[T], R], tree: Nested3, **how: Unpack[Strictly]
+        self, f: Callable[[KeyPath, T], R], tree: Nested3, **how: Unpack[Strictly]
     ) -> Any: ...
     @overload
     def __call__(
-        self, f: Callable[[T], R], tree: list[list[T]], **how: Unpack[Strictly]
+        self, f: Callable[[KeyPath, T], R], tree: list[list[T]], **how: Unpack[Strictly]
     ) -> list[list[R]]: ...
     @overload
     def __call__(
-        self, f: Callable[[T], R], tree: list[tuple[T, ...]], **how: Unpack[Strictly]
+        self,
+        f: Callable[[KeyPath, T], R],
+        tree: list[tuple[T, ...]],
+        **how: Unpack[Strictly],
     ) -> list[tuple[R, ...]]: ...
     @overload
     def __call__(
-        self, f: Callable[[T], R], tree: list[dict[K, T]], **how: Unpack[Strictly]
+        self,
+        f: Callable[[KeyPath, T], R],
+        tree: list[dict[K, T]],
+        **how: Unpack[Strictly],
     ) -> list[dict[K, R]]: ...
     @overload
     def __call__(
-        self, f: Callable[[T], R], tree: tuple[list[T], ...], **how: Unpack[Strictly]
+        self,
+        f: Callable[[KeyPath, T], R],
+        tree: tuple[list[T], ...],
+        **how: Unpack[Strictly],
     ) -> tuple[list[R], ...]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[T], R],
+        f: Callable[[KeyPath, T], R],
         tree: tuple[tuple[T, ...], ...],
         **how: Unpack[Strictly],
     ) -> tuple[tuple[R, ...], ...]: ...
     @overload
     def __call__(
-        self, f: Callable[[T], R], tree: tuple[dict[K, T], ...], **how: Unpack[Strictly]
+        self,
+        f: Callable[[KeyPath, T], R],
+        tree: tuple[dict[K, T], ...],
+        **how: Unpack[Strictly],
     ) -> tuple[dict[K, R], ...]: ...
     @overload
     def __call__(
-        self, f: Callable[[T], R], tree: dict[K, list[T]], **how: Unpack[Strictly]
+        self,
+        f: Callable[[KeyPath, T], R],
+        tree: dict[K, list[T]],
+        **how: Unpack[Strictly],
     ) -> dict[K, list[R]]: ...
     @overload
     def __call__(
-        self, f: Callable[[T], R], tree: dict[K, tuple[T, ...]], **how: Unpack[Strictly]
+        self,
+        f: Callable[[KeyPath, T], R],
+        tree: dict[K, tuple[T, ...]],
+        **how: Unpack[Strictly],
     ) -> dict[K, tuple[R, ...]]: ...
     @overload
     def __call__(
-        self, f: Callable[[T], R], tree: dict[K, dict[J, T]], **how: Unpack[Strictly]
+        self,
+        f: Callable[[KeyPath, T], R],
+        tree: dict[K, dict[J, T]],
+        **how: Unpack[Strictly],
     ) -> dict[K, dict[J, R]]: ...
     @overload
     def __call__(
-        self, f: Callable[[T], R], tree: list[T | None], **how: Unpack[Strictly]
-    ) -> list[R | None]: ...
-    @overload
-    def __call__(
-        self, f: Callable[[T], R], tree: dict[K, T | None], **how: Unpack[Strictly]
-    ) -> dict[K, R | None]: ...
-    @overload
-    def __call__(
-        self, f: Callable[[T], R], tree: dict[K, T], **how: Unpack[Strictly]
+        self, f: Callable[[KeyPath, T], R], tree: dict[K, T], **how: Unpack[Strictly]
     ) -> dict[K, R]: ...
     @overload
     def __call__(
-        self, f: Callable[[T], R], tree: list[T], **how: Unpack[Strictly]
+        self, f: Callable[[KeyPath, T], R], tree: list[T], **how: Unpack[Strictly]
     ) -> list[R]: ...
     @overload
     def __call__(
-        self, f: Callable[[T], R], tree: tuple[T, ...], **how: Unpack[Strictly]
+        self, f: Callable[[KeyPath, T], R], tree: tuple[T, ...], **how: Unpack[Strictly]
     ) -> tuple[R, ...]: ...
     @overload
     def __call__(
-        self, f: Callable[[T], R], tree: deque[T], **how: Unpack[Strictly]
+        self, f: Callable[[KeyPath, T], R], tree: deque[T], **how: Unpack[Strictly]
     ) -> deque[R]: ...
     @overload
     def __call__(
-        self, f: Callable[[T], R], tree: Sequence[PyTree[T]], **how: Unpack[Strictly]
+        self,
+        f: Callable[[KeyPath, T], R],
+        tree: list[T | None],
+        **how: Unpack[Strictly],
+    ) -> list[R | None]: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, T], R],
+        tree: dict[K, T | None],
+        **how: Unpack[Strictly],
+    ) -> dict[K, R | None]: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, T], R],
+        tree: Sequence[PyTree[T]],
+        **how: Unpack[Strictly],
     ) -> Sequence[PyTree[R]]: ...
     @overload
     def __call__(
-        self, f: Callable[[T], R], tree: Mapping[K, PyTree[T]], **how: Unpack[Strictly]
+        self,
+        f: Callable[[KeyPath, T], R],
+        tree: Mapping[K, PyTree[T]],
+        **how: Unpack[Strictly],
     ) -> Mapping[K, PyTree[R]]: ...
     @overload
     def __call__(
-        self, f: Callable[[Scalar], R], tree: Scalar, **how: Unpack[Strictly]
+        self, f: Callable[[KeyPath, Scalar], R], tree: Scalar, **how: Unpack[Strictly]
     ) -> R: ...
     @overload
     def __call__(
-        self, f: Callable[[Any], object], tree: None, **how: Unpack[Strictly]
+        self, f: Callable[[KeyPath, Any], object], tree: None, **how: Unpack[Strictly]
     ) -> None: ...
     @overload
     def __call__(
-        self, f: Callable[[Any], object], tree: Class, **how: Unpack[Strictly]
+        self, f: Callable[[KeyPath, Any], object], tree: Class, **how: Unpack[Strictly]
     ) -> Class: ...
     @overload
     def __call__(
-        self, f: Callable[[T], R], tree: Wide[T], **how: Unpack[Strictly]
+        self, f: Callable[[KeyPath, T], R], tree: Wide[T], **how: Unpack[Strictly]
     ) -> PyTree[R]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[Any, Any], object],
+        f: Callable[[KeyPath, Any, Any], object],
         tree: Node,
         other: Any,
         /,
@@ -181,7 +228,7 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[Any, Any], object],
+        f: Callable[[KeyPath, Any, Any], object],
         tree: list[Node],
         other: Any,
         /,
@@ -190,7 +237,7 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[Any, Any], object],
+        f: Callable[[KeyPath, Any, Any], object],
         tree: dict[K, Node],
         other: Any,
         /,
@@ -199,7 +246,7 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[Any, Any], object],
+        f: Callable[[KeyPath, Any, Any], object],
         tree: tuple[Node, ...],
         other: Any,
         /,
@@ -208,7 +255,7 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[T, A], R],
+        f: Callable[[KeyPath, T, A], R],
         tree: dict[K, dict[J, dict[I, T]]],
         other: Mapping[Any, Mapping[Any, Mapping[Any, A]]],
         /,
@@ -217,7 +264,7 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[T, A], R],
+        f: Callable[[KeyPath, T, A], R],
         tree: list[list[T]],
         other: Sequence[Sequence[A]],
         /,
@@ -226,7 +273,7 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[T, A], R],
+        f: Callable[[KeyPath, T, A], R],
         tree: list[dict[K, T]],
         other: Sequence[Mapping[Any, A]],
         /,
@@ -235,7 +282,7 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[T, A], R],
+        f: Callable[[KeyPath, T, A], R],
         tree: dict[K, list[T]],
         other: Mapping[Any, Sequence[A]],
         /,
@@ -244,7 +291,7 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[T, A], R],
+        f: Callable[[KeyPath, T, A], R],
         tree: dict[K, tuple[T, ...]],
         other: Mapping[Any, Sequence[A]],
         /,
@@ -253,7 +300,7 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[T, A], R],
+        f: Callable[[KeyPath, T, A], R],
         tree: dict[K, dict[J, T]],
         other: Mapping[Any, Mapping[Any, A]],
         /,
@@ -262,7 +309,7 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[T, A], R],
+        f: Callable[[KeyPath, T, A], R],
         tree: dict[K, T],
         other: Mapping[Any, A],
         /,
@@ -271,7 +318,7 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[T, A], R],
+        f: Callable[[KeyPath, T, A], R],
         tree: list[T],
         other: Sequence[A],
         /,
@@ -280,7 +327,7 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[T, A], R],
+        f: Callable[[KeyPath, T, A], R],
         tree: tuple[T, ...],
         other: Sequence[A],
         /,
@@ -289,7 +336,7 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[T, A], R],
+        f: Callable[[KeyPath, T, A], R],
         tree: Level[PyTree[T]],
         other: Level[PyTree[A]],
         /,
@@ -298,7 +345,7 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[Scalar, Any], R],
+        f: Callable[[KeyPath, Scalar, Any], R],
         tree: Scalar,
         other: Any,
         /,
@@ -307,7 +354,7 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[Any, Any], object],
+        f: Callable[[KeyPath, Any, Any], object],
         tree: None,
         other: Any,
         /,
@@ -316,7 +363,7 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[Any, Any], object],
+        f: Callable[[KeyPath, Any, Any], object],
         tree: Class,
         other: Any,
         /,
@@ -325,7 +372,7 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[T, A], R],
+        f: Callable[[KeyPath, T, A], R],
         tree: Wide[T],
         other: Wide[A] | Level[PyTree[A]],
         /,
@@ -334,7 +381,7 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[Any, Any, Any], object],
+        f: Callable[[KeyPath, Any, Any, Any], object],
         tree: Node,
         other: Any,
         third: Any,
@@ -344,7 +391,7 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[Any, Any, Any], object],
+        f: Callable[[KeyPath, Any, Any, Any], object],
         tree: list[Node],
         other: Any,
         third: Any,
@@ -354,7 +401,7 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[Any, Any, Any], object],
+        f: Callable[[KeyPath, Any, Any, Any], object],
         tree: dict[K, Node],
         other: Any,
         third: Any,
@@ -364,87 +411,77 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[T, Any, Any], R],
-        tree: list[list[T]],
-        other: Any,
-        third: Any,
-        /,
-        **how: Unpack[Strictly],
-    ) -> list[list[R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[T, Any, Any], R],
-        tree: list[dict[K, T]],
-        other: Any,
-        third: Any,
-        /,
-        **how: Unpack[Strictly],
-    ) -> list[dict[K, R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[T, Any, Any], R],
-        tree: dict[K, list[T]],
-        other: Any,
-        third: Any,
-        /,
-        **how: Unpack[Strictly],
-    ) -> dict[K, list[R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[T, Any, Any], R],
+        f: Callable[[KeyPath, T, A, B], R],
         tree: dict[K, dict[J, T]],
-        other: Any,
-        third: Any,
+        other: Mapping[Any, Mapping[Any, A]],
+        third: Mapping[Any, Mapping[Any, B]],
         /,
         **how: Unpack[Strictly],
     ) -> dict[K, dict[J, R]]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[T, Any, Any], R],
+        f: Callable[[KeyPath, T, A, B], R],
+        tree: list[dict[K, T]],
+        other: Sequence[Mapping[Any, A]],
+        third: Sequence[Mapping[Any, B]],
+        /,
+        **how: Unpack[Strictly],
+    ) -> list[dict[K, R]]: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, T, A, B], R],
+        tree: dict[K, list[T]],
+        other: Mapping[Any, Sequence[A]],
+        third: Mapping[Any, Sequence[B]],
+        /,
+        **how: Unpack[Strictly],
+    ) -> dict[K, list[R]]: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, T, A, B], R],
         tree: dict[K, T],
-        other: Any,
-        third: Any,
+        other: Mapping[Any, A],
+        third: Mapping[Any, B],
         /,
         **how: Unpack[Strictly],
     ) -> dict[K, R]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[T, Any, Any], R],
+        f: Callable[[KeyPath, T, A, B], R],
         tree: list[T],
-        other: Any,
-        third: Any,
+        other: Sequence[A],
+        third: Sequence[B],
         /,
         **how: Unpack[Strictly],
     ) -> list[R]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[T, Any, Any], R],
+        f: Callable[[KeyPath, T, A, B], R],
         tree: tuple[T, ...],
-        other: Any,
-        third: Any,
+        other: Sequence[A],
+        third: Sequence[B],
         /,
         **how: Unpack[Strictly],
     ) -> tuple[R, ...]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[T, Any, Any], R],
+        f: Callable[[KeyPath, T, A, B], R],
         tree: Level[PyTree[T]],
-        other: Any,
-        third: Any,
+        other: Level[PyTree[A]],
+        third: Level[PyTree[B]],
         /,
         **how: Unpack[Strictly],
     ) -> PyTree[R]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[Any, Any, Any], object],
+        f: Callable[[KeyPath, Any, Any, Any], object],
         tree: Class,
         other: Any,
         third: Any,
@@ -454,10 +491,10 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[T, Any, Any], R],
+        f: Callable[[KeyPath, T, A, B], R],
         tree: Wide[T],
-        other: Any,
-        third: Any,
+        other: Wide[A] | Level[PyTree[A]],
+        third: Wide[B] | Level[PyTree[B]],
         /,
         **how: Unpack[Strictly],
     ) -> PyTree[R]: ...
@@ -497,42 +534,6 @@ class Map(Protocol):
         *rest: Any,
         **how: Unpack[Strictly],
     ) -> dict[K, Node]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[..., R],
-        tree: list[list[T]],
-        other: Any,
-        third: Any,
-        fourth: Any,
-        /,
-        *rest: Any,
-        **how: Unpack[Strictly],
-    ) -> list[list[R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[..., R],
-        tree: list[dict[K, T]],
-        other: Any,
-        third: Any,
-        fourth: Any,
-        /,
-        *rest: Any,
-        **how: Unpack[Strictly],
-    ) -> list[dict[K, R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[..., R],
-        tree: dict[K, list[T]],
-        other: Any,
-        third: Any,
-        fourth: Any,
-        /,
-        *rest: Any,
-        **how: Unpack[Strictly],
-    ) -> dict[K, list[R]]: ...
     @overload
     def __call__(
         self,
@@ -585,7 +586,7 @@ class Map(Protocol):
     def __call__(
         self,
         f: Callable[..., R],
-        tree: Level[PyTree[T]],
+        tree: Level[Any],
         other: Any,
         third: Any,
         fourth: Any,
@@ -609,7 +610,7 @@ class Map(Protocol):
     def __call__(
         self,
         f: Callable[..., R],
-        tree: Wide[T],
+        tree: Wide[Any],
         other: Any,
         third: Any,
         fourth: Any,
@@ -620,8 +621,89 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
+        f: Callable[[KeyPath, Any], object],
+        tree: Node,
+        *,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Node: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, Any], object],
+        tree: Class,
+        *,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Class: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, Any], Any],
+        tree: Any,
+        *,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, Any, Any], object],
+        tree: Node,
+        other: Any,
+        /,
+        *,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Node: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, Any, Any], object],
+        tree: Class,
+        other: Any,
+        /,
+        *,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Class: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, Any, Any], Any],
+        tree: Any,
+        other: Any,
+        /,
+        *,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self,
         f: Callable[..., object],
         tree: Node,
+        other: Any,
+        third: Any,
+        /,
         *rest: Any,
         is_leaf: IsLeaf,
         is_leaf_takes_path: bool = ...,
@@ -634,6 +716,9 @@ class Map(Protocol):
         self,
         f: Callable[..., object],
         tree: Class,
+        other: Any,
+        third: Any,
+        /,
         *rest: Any,
         is_leaf: IsLeaf,
         is_leaf_takes_path: bool = ...,
@@ -646,6 +731,9 @@ class Map(Protocol):
         self,
         f: Callable[..., Any],
         tree: Any,
+        other: Any,
+        third: Any,
+        /,
         *rest: Any,
         is_leaf: IsLeaf,
         is_leaf_takes_path: bool = ...,
@@ -656,8 +744,89 @@ class Map(Protocol):
     @overload
     def __call__(
         self,
+        f: Callable[[KeyPath, Any], object],
+        tree: Node,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Node: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, Any], object],
+        tree: Class,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Class: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, Any], Any],
+        tree: Any,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, Any, Any], object],
+        tree: Node,
+        other: Any,
+        /,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Node: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, Any, Any], object],
+        tree: Class,
+        other: Any,
+        /,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Class: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, Any, Any], Any],
+        tree: Any,
+        other: Any,
+        /,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self,
         f: Callable[..., object],
         tree: Node,
+        other: Any,
+        third: Any,
+        /,
         *rest: Any,
         is_leaf: None = ...,
         is_leaf_takes_path: bool = ...,
@@ -670,6 +839,9 @@ class Map(Protocol):
         self,
         f: Callable[..., object],
         tree: Class,
+        other: Any,
+        third: Any,
+        /,
         *rest: Any,
         is_leaf: None = ...,
         is_leaf_takes_path: bool = ...,
@@ -682,6 +854,9 @@ class Map(Protocol):
         self,
         f: Callable[..., Any],
         tree: Any,
+        other: Any,
+        third: Any,
+        /,
         *rest: Any,
         is_leaf: None = ...,
         is_leaf_takes_path: bool = ...,
@@ -691,6 +866,6 @@ class Map(Protocol):
     ) -> Any: ...
 
 
-def as_map(function: Callable[..., Any]) -> Map:
+def as_map_with_path(function: Callable[..., Any]) -> MapWithPath:
     """Give a function this type."""
     return function

@@ -1,6 +1,8 @@
-"""What type checkers see of functions that map with key paths.
+"""What type checkers see of functions that map.
 
-Owns signatures alone; see `typed_maps`, which says the same without paths.
+Owns signatures alone; see `words`. They say: a map over containers of `T` gives the
+same containers of what the function returns; over a class it gives that class, which is
+right as long as the function returns what the class has for leaves.
 """
 
 from __future__ import annotations
@@ -11,15 +13,23 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from typing_extensions import Unpack
 
-from .typed import Class, Level, Nested3, Node, Scalar, Strictly, Wide
+from .words import (
+    Class,
+    Level,
+    Nested3,
+    Node,
+    Scalar,
+    Strictly,
+    Wide,
+)
 
 
 if TYPE_CHECKING:
-    from ..core.keypath import KeyPath
     from ..core.node import IsLeaf
     from ..typing import PyTree
 
 A = TypeVar("A")
+B = TypeVar("B")
 I = TypeVar("I")  # noqa: E741  # the innermost key
 J = TypeVar("J")
 K = TypeVar("K")
@@ -27,190 +37,151 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class MapWithPath(Protocol):
-    """A map with a function that takes the key path, too."""
+class Map(Protocol):
+    """A map over trees of one structure."""
 
     @overload
     def __call__(
-        self, f: Callable[[KeyPath, Any], object], tree: Node, **how: Unpack[Strictly]
+        self, f: Callable[[Any], object], tree: Node, **how: Unpack[Strictly]
     ) -> Node: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, Any], object],
-        tree: list[Node],
-        **how: Unpack[Strictly],
+        self, f: Callable[[Any], object], tree: list[Node], **how: Unpack[Strictly]
     ) -> list[Node]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, Any], object],
-        tree: dict[K, Node],
-        **how: Unpack[Strictly],
+        self, f: Callable[[Any], object], tree: dict[K, Node], **how: Unpack[Strictly]
     ) -> dict[K, Node]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, Any], object],
+        f: Callable[[Any], object],
         tree: tuple[Node, ...],
         **how: Unpack[Strictly],
     ) -> tuple[Node, ...]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T], R],
+        f: Callable[[T], R],
         tree: dict[K, dict[J, dict[I, T]]],
         **how: Unpack[Strictly],
     ) -> dict[K, dict[J, dict[I, R]]]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T], R],
+        f: Callable[[T], R],
         tree: dict[K, dict[J, list[T]]],
         **how: Unpack[Strictly],
     ) -> dict[K, dict[J, list[R]]]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T], R],
+        f: Callable[[T], R],
         tree: dict[K, list[dict[J, T]]],
         **how: Unpack[Strictly],
     ) -> dict[K, list[dict[J, R]]]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T], R],
+        f: Callable[[T], R],
         tree: list[dict[K, dict[J, T]]],
         **how: Unpack[Strictly],
     ) -> list[dict[K, dict[J, R]]]: ...
     @overload
     def __call__(
-        self, f: Callable[[KeyPath, T], R], tree: Nested3, **how: Unpack[Strictly]
+        self, f: Callable[[T], R], tree: Nested3, **how: Unpack[Strictly]
     ) -> Any: ...
     @overload
     def __call__(
-        self, f: Callable[[KeyPath, T], R], tree: list[list[T]], **how: Unpack[Strictly]
+        self, f: Callable[[T], R], tree: list[list[T]], **how: Unpack[Strictly]
     ) -> list[list[R]]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: list[tuple[T, ...]],
-        **how: Unpack[Strictly],
+        self, f: Callable[[T], R], tree: list[tuple[T, ...]], **how: Unpack[Strictly]
     ) -> list[tuple[R, ...]]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: list[dict[K, T]],
-        **how: Unpack[Strictly],
+        self, f: Callable[[T], R], tree: list[dict[K, T]], **how: Unpack[Strictly]
     ) -> list[dict[K, R]]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: tuple[list[T], ...],
-        **how: Unpack[Strictly],
+        self, f: Callable[[T], R], tree: tuple[list[T], ...], **how: Unpack[Strictly]
     ) -> tuple[list[R], ...]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T], R],
+        f: Callable[[T], R],
         tree: tuple[tuple[T, ...], ...],
         **how: Unpack[Strictly],
     ) -> tuple[tuple[R, ...], ...]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: tuple[dict[K, T], ...],
-        **how: Unpack[Strictly],
+        self, f: Callable[[T], R], tree: tuple[dict[K, T], ...], **how: Unpack[Strictly]
     ) -> tuple[dict[K, R], ...]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: dict[K, list[T]],
-        **how: Unpack[Strictly],
+        self, f: Callable[[T], R], tree: dict[K, list[T]], **how: Unpack[Strictly]
     ) -> dict[K, list[R]]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: dict[K, tuple[T, ...]],
-        **how: Unpack[Strictly],
+        self, f: Callable[[T], R], tree: dict[K, tuple[T, ...]], **how: Unpack[Strictly]
     ) -> dict[K, tuple[R, ...]]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: dict[K, dict[J, T]],
-        **how: Unpack[Strictly],
+        self, f: Callable[[T], R], tree: dict[K, dict[J, T]], **how: Unpack[Strictly]
     ) -> dict[K, dict[J, R]]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: list[T | None],
-        **how: Unpack[Strictly],
-    ) -> list[R | None]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: dict[K, T | None],
-        **how: Unpack[Strictly],
-    ) -> dict[K, R | None]: ...
-    @overload
-    def __call__(
-        self, f: Callable[[KeyPath, T], R], tree: dict[K, T], **how: Unpack[Strictly]
+        self, f: Callable[[T], R], tree: dict[K, T], **how: Unpack[Strictly]
     ) -> dict[K, R]: ...
     @overload
     def __call__(
-        self, f: Callable[[KeyPath, T], R], tree: list[T], **how: Unpack[Strictly]
+        self, f: Callable[[T], R], tree: list[T], **how: Unpack[Strictly]
     ) -> list[R]: ...
     @overload
     def __call__(
-        self, f: Callable[[KeyPath, T], R], tree: tuple[T, ...], **how: Unpack[Strictly]
+        self, f: Callable[[T], R], tree: tuple[T, ...], **how: Unpack[Strictly]
     ) -> tuple[R, ...]: ...
     @overload
     def __call__(
-        self, f: Callable[[KeyPath, T], R], tree: deque[T], **how: Unpack[Strictly]
+        self, f: Callable[[T], R], tree: deque[T], **how: Unpack[Strictly]
     ) -> deque[R]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: Sequence[PyTree[T]],
-        **how: Unpack[Strictly],
+        self, f: Callable[[T], R], tree: list[T | None], **how: Unpack[Strictly]
+    ) -> list[R | None]: ...
+    @overload
+    def __call__(
+        self, f: Callable[[T], R], tree: dict[K, T | None], **how: Unpack[Strictly]
+    ) -> dict[K, R | None]: ...
+    @overload
+    def __call__(
+        self, f: Callable[[T], R], tree: Sequence[PyTree[T]], **how: Unpack[Strictly]
     ) -> Sequence[PyTree[R]]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: Mapping[K, PyTree[T]],
-        **how: Unpack[Strictly],
+        self, f: Callable[[T], R], tree: Mapping[K, PyTree[T]], **how: Unpack[Strictly]
     ) -> Mapping[K, PyTree[R]]: ...
     @overload
     def __call__(
-        self, f: Callable[[KeyPath, Scalar], R], tree: Scalar, **how: Unpack[Strictly]
+        self, f: Callable[[Scalar], R], tree: Scalar, **how: Unpack[Strictly]
     ) -> R: ...
     @overload
     def __call__(
-        self, f: Callable[[KeyPath, Any], object], tree: None, **how: Unpack[Strictly]
+        self, f: Callable[[Any], object], tree: None, **how: Unpack[Strictly]
     ) -> None: ...
     @overload
     def __call__(
-        self, f: Callable[[KeyPath, Any], object], tree: Class, **how: Unpack[Strictly]
+        self, f: Callable[[Any], object], tree: Class, **how: Unpack[Strictly]
     ) -> Class: ...
     @overload
     def __call__(
-        self, f: Callable[[KeyPath, T], R], tree: Wide[T], **how: Unpack[Strictly]
+        self, f: Callable[[T], R], tree: Wide[T], **how: Unpack[Strictly]
     ) -> PyTree[R]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, Any, Any], object],
+        f: Callable[[Any, Any], object],
         tree: Node,
         other: Any,
         /,
@@ -219,7 +190,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, Any, Any], object],
+        f: Callable[[Any, Any], object],
         tree: list[Node],
         other: Any,
         /,
@@ -228,7 +199,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, Any, Any], object],
+        f: Callable[[Any, Any], object],
         tree: dict[K, Node],
         other: Any,
         /,
@@ -237,7 +208,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, Any, Any], object],
+        f: Callable[[Any, Any], object],
         tree: tuple[Node, ...],
         other: Any,
         /,
@@ -246,7 +217,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A], R],
+        f: Callable[[T, A], R],
         tree: dict[K, dict[J, dict[I, T]]],
         other: Mapping[Any, Mapping[Any, Mapping[Any, A]]],
         /,
@@ -255,7 +226,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A], R],
+        f: Callable[[T, A], R],
         tree: list[list[T]],
         other: Sequence[Sequence[A]],
         /,
@@ -264,7 +235,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A], R],
+        f: Callable[[T, A], R],
         tree: list[dict[K, T]],
         other: Sequence[Mapping[Any, A]],
         /,
@@ -273,7 +244,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A], R],
+        f: Callable[[T, A], R],
         tree: dict[K, list[T]],
         other: Mapping[Any, Sequence[A]],
         /,
@@ -282,7 +253,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A], R],
+        f: Callable[[T, A], R],
         tree: dict[K, tuple[T, ...]],
         other: Mapping[Any, Sequence[A]],
         /,
@@ -291,7 +262,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A], R],
+        f: Callable[[T, A], R],
         tree: dict[K, dict[J, T]],
         other: Mapping[Any, Mapping[Any, A]],
         /,
@@ -300,7 +271,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A], R],
+        f: Callable[[T, A], R],
         tree: dict[K, T],
         other: Mapping[Any, A],
         /,
@@ -309,7 +280,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A], R],
+        f: Callable[[T, A], R],
         tree: list[T],
         other: Sequence[A],
         /,
@@ -318,7 +289,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A], R],
+        f: Callable[[T, A], R],
         tree: tuple[T, ...],
         other: Sequence[A],
         /,
@@ -327,7 +298,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A], R],
+        f: Callable[[T, A], R],
         tree: Level[PyTree[T]],
         other: Level[PyTree[A]],
         /,
@@ -336,7 +307,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, Scalar, Any], R],
+        f: Callable[[Scalar, Any], R],
         tree: Scalar,
         other: Any,
         /,
@@ -345,7 +316,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, Any, Any], object],
+        f: Callable[[Any, Any], object],
         tree: None,
         other: Any,
         /,
@@ -354,7 +325,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, Any, Any], object],
+        f: Callable[[Any, Any], object],
         tree: Class,
         other: Any,
         /,
@@ -363,7 +334,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A], R],
+        f: Callable[[T, A], R],
         tree: Wide[T],
         other: Wide[A] | Level[PyTree[A]],
         /,
@@ -372,7 +343,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, Any, Any, Any], object],
+        f: Callable[[Any, Any, Any], object],
         tree: Node,
         other: Any,
         third: Any,
@@ -382,7 +353,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, Any, Any, Any], object],
+        f: Callable[[Any, Any, Any], object],
         tree: list[Node],
         other: Any,
         third: Any,
@@ -392,7 +363,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, Any, Any, Any], object],
+        f: Callable[[Any, Any, Any], object],
         tree: dict[K, Node],
         other: Any,
         third: Any,
@@ -402,87 +373,77 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, Any, Any], R],
-        tree: list[list[T]],
-        other: Any,
-        third: Any,
-        /,
-        **how: Unpack[Strictly],
-    ) -> list[list[R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, T, Any, Any], R],
-        tree: list[dict[K, T]],
-        other: Any,
-        third: Any,
-        /,
-        **how: Unpack[Strictly],
-    ) -> list[dict[K, R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, T, Any, Any], R],
-        tree: dict[K, list[T]],
-        other: Any,
-        third: Any,
-        /,
-        **how: Unpack[Strictly],
-    ) -> dict[K, list[R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, T, Any, Any], R],
+        f: Callable[[T, A, B], R],
         tree: dict[K, dict[J, T]],
-        other: Any,
-        third: Any,
+        other: Mapping[Any, Mapping[Any, A]],
+        third: Mapping[Any, Mapping[Any, B]],
         /,
         **how: Unpack[Strictly],
     ) -> dict[K, dict[J, R]]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, Any, Any], R],
+        f: Callable[[T, A, B], R],
+        tree: list[dict[K, T]],
+        other: Sequence[Mapping[Any, A]],
+        third: Sequence[Mapping[Any, B]],
+        /,
+        **how: Unpack[Strictly],
+    ) -> list[dict[K, R]]: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[T, A, B], R],
+        tree: dict[K, list[T]],
+        other: Mapping[Any, Sequence[A]],
+        third: Mapping[Any, Sequence[B]],
+        /,
+        **how: Unpack[Strictly],
+    ) -> dict[K, list[R]]: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[T, A, B], R],
         tree: dict[K, T],
-        other: Any,
-        third: Any,
+        other: Mapping[Any, A],
+        third: Mapping[Any, B],
         /,
         **how: Unpack[Strictly],
     ) -> dict[K, R]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, Any, Any], R],
+        f: Callable[[T, A, B], R],
         tree: list[T],
-        other: Any,
-        third: Any,
+        other: Sequence[A],
+        third: Sequence[B],
         /,
         **how: Unpack[Strictly],
     ) -> list[R]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, Any, Any], R],
+        f: Callable[[T, A, B], R],
         tree: tuple[T, ...],
-        other: Any,
-        third: Any,
+        other: Sequence[A],
+        third: Sequence[B],
         /,
         **how: Unpack[Strictly],
     ) -> tuple[R, ...]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, Any, Any], R],
+        f: Callable[[T, A, B], R],
         tree: Level[PyTree[T]],
-        other: Any,
-        third: Any,
+        other: Level[PyTree[A]],
+        third: Level[PyTree[B]],
         /,
         **how: Unpack[Strictly],
     ) -> PyTree[R]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, Any, Any, Any], object],
+        f: Callable[[Any, Any, Any], object],
         tree: Class,
         other: Any,
         third: Any,
@@ -492,10 +453,10 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, Any, Any], R],
+        f: Callable[[T, A, B], R],
         tree: Wide[T],
-        other: Any,
-        third: Any,
+        other: Wide[A] | Level[PyTree[A]],
+        third: Wide[B] | Level[PyTree[B]],
         /,
         **how: Unpack[Strictly],
     ) -> PyTree[R]: ...
@@ -535,42 +496,6 @@ class MapWithPath(Protocol):
         *rest: Any,
         **how: Unpack[Strictly],
     ) -> dict[K, Node]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[..., R],
-        tree: list[list[T]],
-        other: Any,
-        third: Any,
-        fourth: Any,
-        /,
-        *rest: Any,
-        **how: Unpack[Strictly],
-    ) -> list[list[R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[..., R],
-        tree: list[dict[K, T]],
-        other: Any,
-        third: Any,
-        fourth: Any,
-        /,
-        *rest: Any,
-        **how: Unpack[Strictly],
-    ) -> list[dict[K, R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[..., R],
-        tree: dict[K, list[T]],
-        other: Any,
-        third: Any,
-        fourth: Any,
-        /,
-        *rest: Any,
-        **how: Unpack[Strictly],
-    ) -> dict[K, list[R]]: ...
     @overload
     def __call__(
         self,
@@ -623,7 +548,7 @@ class MapWithPath(Protocol):
     def __call__(
         self,
         f: Callable[..., R],
-        tree: Level[PyTree[T]],
+        tree: Level[Any],
         other: Any,
         third: Any,
         fourth: Any,
@@ -647,7 +572,7 @@ class MapWithPath(Protocol):
     def __call__(
         self,
         f: Callable[..., R],
-        tree: Wide[T],
+        tree: Wide[Any],
         other: Any,
         third: Any,
         fourth: Any,
@@ -658,8 +583,89 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
+        f: Callable[[Any], object],
+        tree: Node,
+        *,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Node: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[Any], object],
+        tree: Class,
+        *,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Class: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[Any], Any],
+        tree: Any,
+        *,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[Any, Any], object],
+        tree: Node,
+        other: Any,
+        /,
+        *,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Node: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[Any, Any], object],
+        tree: Class,
+        other: Any,
+        /,
+        *,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Class: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[Any, Any], Any],
+        tree: Any,
+        other: Any,
+        /,
+        *,
+        is_leaf: IsLeaf,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self,
         f: Callable[..., object],
         tree: Node,
+        other: Any,
+        third: Any,
+        /,
         *rest: Any,
         is_leaf: IsLeaf,
         is_leaf_takes_path: bool = ...,
@@ -672,6 +678,9 @@ class MapWithPath(Protocol):
         self,
         f: Callable[..., object],
         tree: Class,
+        other: Any,
+        third: Any,
+        /,
         *rest: Any,
         is_leaf: IsLeaf,
         is_leaf_takes_path: bool = ...,
@@ -684,6 +693,9 @@ class MapWithPath(Protocol):
         self,
         f: Callable[..., Any],
         tree: Any,
+        other: Any,
+        third: Any,
+        /,
         *rest: Any,
         is_leaf: IsLeaf,
         is_leaf_takes_path: bool = ...,
@@ -694,8 +706,89 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
+        f: Callable[[Any], object],
+        tree: Node,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Node: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[Any], object],
+        tree: Class,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Class: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[Any], Any],
+        tree: Any,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[Any, Any], object],
+        tree: Node,
+        other: Any,
+        /,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Node: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[Any, Any], object],
+        tree: Class,
+        other: Any,
+        /,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Class: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[Any, Any], Any],
+        tree: Any,
+        other: Any,
+        /,
+        *,
+        is_leaf: None = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: Literal[True],
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self,
         f: Callable[..., object],
         tree: Node,
+        other: Any,
+        third: Any,
+        /,
         *rest: Any,
         is_leaf: None = ...,
         is_leaf_takes_path: bool = ...,
@@ -708,6 +801,9 @@ class MapWithPath(Protocol):
         self,
         f: Callable[..., object],
         tree: Class,
+        other: Any,
+        third: Any,
+        /,
         *rest: Any,
         is_leaf: None = ...,
         is_leaf_takes_path: bool = ...,
@@ -720,6 +816,9 @@ class MapWithPath(Protocol):
         self,
         f: Callable[..., Any],
         tree: Any,
+        other: Any,
+        third: Any,
+        /,
         *rest: Any,
         is_leaf: None = ...,
         is_leaf_takes_path: bool = ...,
@@ -729,6 +828,6 @@ class MapWithPath(Protocol):
     ) -> Any: ...
 
 
-def as_map_with_path(function: Callable[..., Any]) -> MapWithPath:
+def as_map(function: Callable[..., Any]) -> Map:
     """Give a function this type."""
     return function

@@ -48,6 +48,12 @@ settings.register_profile(
 settings.load_profile("same")
 
 
+def pytest_collection_finish():
+    """Let the collector pass over the tests themselves, a million objects."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture
 def no_gc():
     """Keep the collector away: looking at a million objects again and again is slow."""

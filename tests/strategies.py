@@ -4,6 +4,7 @@ import dataclasses
 import enum
 import time
 from collections import OrderedDict, defaultdict, deque
+from functools import cache
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
@@ -138,16 +139,19 @@ def _with_objects(children: Any) -> Any:
     )
 
 
+@cache
 def every_tree(max_leaves: int = 12) -> Any:
     """Return a strategy for trees of all node types and of objects."""
     return st.recursive(leaves | st.none(), _with_objects, max_leaves=max_leaves)
 
 
+@cache
 def trees(max_leaves: int = 20) -> Any:
     """Return a strategy for trees of all node types."""
     return st.recursive(leaves | st.none(), _extended, max_leaves=max_leaves)
 
 
+@cache
 def common_trees(*, with_none: bool = True, mappings: bool = True) -> Any:
     """Return a strategy for trees of the nodes that the peers know too."""
     base = leaves | st.none() if with_none else leaves

@@ -104,6 +104,7 @@ from .safely import MISSING as MISSING
 
 
 if TYPE_CHECKING:  # what is loaded when it is first asked for
+    from . import compat as compat
     from . import integrations as integrations
     from . import nn as nn
     from . import selection as selection
@@ -170,7 +171,9 @@ _HOMES: Final = {
 """The modules that are loaded when one of their names is first asked for."""
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__, _HOMES, "integrations nn selection typing")
+    __getattr__, __dir__ = later(
+        __name__, _HOMES, "compat integrations nn selection typing"
+    )
 
 
 __all__ = [

@@ -1,19 +1,25 @@
 """`namespace("x")`: every function of the library, bound to one namespace.
 
 Owns the binding alone. A function is loaded and bound when it is asked for, wherever
-it is defined. A test checks that no public function with a `namespace` argument is
-missing from the table.
+it is defined, by its own name or by the short one that `tree` has for it. A test checks
+that no public function with a `namespace` argument is missing from the table, nor any
+operation on trees.
 """
 
 from __future__ import annotations
 
 import functools
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from .core.registry import DictOrder, declare_namespace
 from .lazy import homes
 
+
+if TYPE_CHECKING:
+    from .signatures.bound import Bound
+else:
+    Bound = object
 
 __all__ = ["Namespace", "namespace"]
 
@@ -58,22 +64,37 @@ _HOMES: Final = {
 }
 """The functions that take a namespace, by the module that defines them."""
 
+_AS_THEY_ARE: Final = {"ops.map": "tree_unflatten", "ops.reshape": "tree_transpose"}
+"""Operations that take none: the treedefs that they are given know theirs."""
+
 _BOUND: Final = homes(_HOMES)
+_FOUND: Final = {**_BOUND, **homes(_AS_THEY_ARE)}
 
 
-class Namespace:
+def _short_names() -> list[str]:
+    """Return the names that operations have without `tree_` before them."""
+    names: list[str] = import_module(".tree", __package__).__all__
+    return names
+
+
+class Namespace(Bound):
     """The functions of leafwise with `namespace` filled in.
 
     Made by `namespace(name)`. Whatever takes a `namespace` argument is an
-    attribute here: `ns.tree_map`, `ns.register_pytree_node`, `ns.dataclass`.
+    attribute here: `ns.tree_map`, `ns.register_pytree_node`, `ns.dataclass`. All
+    operations on trees have their short names, too: `ns.map`, `ns.unflatten`.
 
     Attributes:
         name: The name of the namespace.
 
     Example:
         >>> import leafwise as lw
-        >>> lw.namespace("app").name
+        >>> app = lw.namespace("app")
+        >>> app.name
         'app'
+        >>> leaves, treedef = app.flatten({"a": 1})
+        >>> app.unflatten(treedef, [2])
+        {'a': 2}
     """
 
     def __init__(self, name: str) -> None:
@@ -82,9 +103,11 @@ class Namespace:
     def __reduce__(self) -> tuple[Any, ...]:
         return namespace, (self.name,)
 
-    def __getattr__(self, attribute: str) -> Any:
+    def _bind(self, attribute: str) -> Any:
         """Bind a function when it is first asked for."""
-        home = _BOUND.get(attribute)
+        home = _FOUND.get(attribute)
+        if home is None and attribute in _short_names():
+            return vars(self).setdefault(attribute, getattr(self, f"tree_{attribute}"))
         if home is None:
             raise AttributeError(
                 f"namespace {self.name!r} has no function {attribute!r}; functions "
@@ -93,18 +116,28 @@ class Namespace:
                 obj=self,
             )
         function = getattr(import_module(f".{home[0]}", __package__), attribute)
+        if attribute not in _BOUND:
+            return vars(self).setdefault(attribute, function)
         bound = functools.partial(function, namespace=self.name)
         functools.update_wrapper(bound, function)
         return vars(self).setdefault(attribute, bound)
 
+    if not TYPE_CHECKING:  # they see each function
+        __getattr__ = _bind
+
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *_BOUND})
+        return sorted({*super().__dir__(), *_FOUND, *_short_names()})
 
     def __repr__(self) -> str:
         return f"<leafwise namespace {self.name!r}>"
 
 
-def namespace(name: str, *, dict_order: DictOrder | None = None) -> Namespace:
+def namespace(
+    name: str,
+    *,
+    dict_order: DictOrder | None = None,
+    leaves: tuple[type, ...] | None = None,
+) -> Namespace:
     """Declare a namespace and return all functions bound to it.
 
     Classes registered in a namespace are nodes there only; classes registered
@@ -115,6 +148,8 @@ def namespace(name: str, *, dict_order: DictOrder | None = None) -> Namespace:
         name: The name of the namespace.
         dict_order: `"insertion"` walks dicts in insertion order and makes that
             order part of the structure; `"sorted"` is the rule everywhere else.
+        leaves: Classes whose instances are leaves there, also if they are built-in
+            nodes such as `deque`, or registered; those of subclasses, too.
 
     Returns:
         An object with the functions of leafwise as attributes.
@@ -133,8 +168,10 @@ def namespace(name: str, *, dict_order: DictOrder | None = None) -> Namespace:
         >>> lw.namespace("as-written", dict_order="insertion").tree_leaves(
         ...     {"b": 1, "a": 2})
         [1, 2]
+        >>> lw.namespace("whole-tuples", leaves=(tuple,)).tree_leaves([(1, 2), 3])
+        [(1, 2), 3]
 
     The idea is that of `optree.pytree.reexport`.
     """
-    declare_namespace(name, dict_order)
+    declare_namespace(name, dict_order, leaves)
     return Namespace(name)

@@ -125,6 +125,10 @@ def field(
         **options: Those of `dataclasses.field`: `default`, `default_factory`,
             `init`, `repr`, `hash`, `compare`, `kw_only`.
 
+    What is said stands in the metadata as other libraries read it: `pytree_node` for
+    flax and optree, `static` for jax, flax.nnx and equinox. So a class that is
+    decorated by one of these has the same children there.
+
     Raises:
         ValueError: `pytree_node`, `kind` and `metadata` disagree.
 
@@ -147,8 +151,9 @@ def field(
     is_finer = kind not in (None, Kind.DATA, Kind.STATIC)
     if is_finer and known.setdefault(KIND, kind) is not kind:
         raise ValueError(f"kind={kind} and {said[-1][0]} disagree")
-    if said:
+    if said:  # in the words of flax and optree, and in those of jax and equinox
         known["pytree_node"] = said[0][1]
+        known.setdefault("static", not said[0][1])
     import dataclasses  # and with it inspect
 
     return dataclasses.field(metadata=known, **options)

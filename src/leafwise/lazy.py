@@ -1,7 +1,9 @@
 """Modules that are loaded later: names load them when first asked for (PEP 562).
 
 Owns the look-up; which name stands where is said by the module that has the names, once
-for it in a table, and once for type checkers, as imports under `TYPE_CHECKING`.
+for it in a table, and once for type checkers, as imports under `TYPE_CHECKING`. Owns
+also what is to be seen of the modules of others: whether one is loaded, whole, and not
+a stand-in.
 """
 
 from __future__ import annotations
@@ -9,16 +11,45 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import Any, Final
 
 
-__all__ = ["homes", "is_loading", "is_traced", "later"]
+__all__ = [
+    "homes",
+    "is_loading",
+    "is_standin",
+    "is_traced",
+    "later",
+    "real",
+    "replaced",
+    "unchanged",
+]
+
+replaced: Final[dict[str, ModuleType]] = {}
+"""The modules whose place was taken by a stand-in, by name."""
 
 
 def is_loading(name: str) -> bool:
     """Return whether a module is being imported: it is there, but not all of it."""
     spec = getattr(sys.modules.get(name), "__spec__", None)
     return bool(getattr(spec, "_initializing", False))
+
+
+def is_standin(name: str) -> bool:
+    """Return whether what is loaded under a name is of `leafwise.compat`."""
+    spec = getattr(sys.modules.get(name), "__spec__", None)
+    home: str = getattr(spec, "name", name)
+    return home != name and home.startswith("leafwise.compat")
+
+
+def real(name: str) -> Any:
+    """Return a module of others if it is loaded, whole; a stand-in does not count."""
+    if name in replaced:
+        return replaced[name]
+    if is_loading(name) or is_standin(name):
+        return None
+    return sys.modules.get(name)
 
 
 def is_traced() -> bool:
@@ -81,3 +112,12 @@ def later(
         return sorted({*vars(owner), *found, *rooms})
 
     return load, names
+
+
+def unchanged(function: Any) -> Any:
+    """Return a function as it is.
+
+    Stands for the decorators that say to type checkers what a function takes and gives,
+    which are not loaded when the library runs.
+    """
+    return function

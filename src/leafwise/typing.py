@@ -8,7 +8,7 @@ The classes of results are loaded when they are first asked for.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from typing_extensions import TypeAliasType
 
@@ -33,6 +33,7 @@ __all__ = [
     "Namespace",
     "OneLevel",
     "PyTree",
+    "Registered",
     "Rule",
     "UnflattenFunc",
     "Visit",
@@ -52,9 +53,19 @@ if not TYPE_CHECKING:
 
 T = TypeVar("T")
 
+
+class Registered:
+    """Stands in `PyTree[T]` for the nodes of which only the registry knows.
+
+    No value is one: it keeps the union apart from classes that have a hash.
+    """
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]  # that is the point
+
+
 PyTree = TypeAliasType(
     "PyTree",
-    "T | Sequence[PyTree[T]] | Mapping[Any, PyTree[T]] | None",
+    "T | Sequence[PyTree[T]] | Mapping[Any, PyTree[T]] | Registered | None",
     type_params=(T,),
 )
 """`PyTree[T]`: a leaf of type `T`, or nested containers of such leaves.

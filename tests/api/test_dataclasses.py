@@ -264,7 +264,8 @@ def test_metadata_that_disagrees_is_refused(field, text):
 def test_further_metadata_is_kept():
     """What says nothing of children stays beside the marker."""
     kept = lw.static(metadata={"unit": "m"}, default=1)
-    assert dict(kept.metadata) == {"unit": "m", "pytree_node": False}
+    said = {"pytree_node": False, "static": True}
+    assert dict(kept.metadata) == {"unit": "m", **said}
 
 
 @pytest.mark.parametrize("thing", [test_further_metadata_is_kept, 3, dict])

@@ -37,6 +37,13 @@ DISCIPLINES = {
 }
 
 SHARED = {
+    "compat.modules._made": "locked",
+    "compat.dm_nodes._known": "locked",
+    "compat.torch_nodes.CONSTANT_NODES": "single",
+    "compat.torch_nodes.SERIALIZED_TYPE_TO_PYTHON_TYPE": "swapped",
+    "compat.torch_nodes.SUPPORTED_NODES": "swapped",
+    "compat.torch_nodes.SUPPORTED_SERIALIZED_TYPES": "swapped",
+    "compat.torch_spec._unknown": "locked",
     "core.keys.AS_GIVEN": "equal",
     "core.keys._known_attributes": "equal",
     "core.keys._known_dicts": "equal",
@@ -58,6 +65,8 @@ SHARED = {
     "integrations.bridge._finder": "locked",
     "integrations.dispatch._arrays": "equal",
     "integrations.torch.untold": "single",
+    "lazy.replaced": "locked",
+    "nn.captures._recorders": "locked",
     "nn.checks._exact": "single",
     "nn.checks._here": "local",
     "nn.checks._with_subclasses": "single",

@@ -23,8 +23,10 @@ NO_TREES = {"cli"}
 
 MAX_LINES = 900
 MAX_FUNCTION = 40
-MAX_MODULES = 80
-MAX_TREES = 9_200
+MAX_MODULES = 90
+MAX_SIGNATURES = 9
+MAX_STANDINS = 40
+MAX_TREES = 9_500
 LONG = {
     "core: _make_flattener",
     "core: _make_flattener.visit",
@@ -102,8 +104,12 @@ def test_functions_are_short(path):
 
 
 def test_there_are_few_modules():
-    """In all, with those that make a folder a package."""
-    assert len(MODULES) <= MAX_MODULES
+    """In all, with those that make a folder a package; these are counted apart."""
+    standins = [path for path in MODULES if "compat" in path.parts]
+    signatures = [path for path in MODULES if "signatures" in path.parts]
+    assert len(MODULES) - len(standins) - len(signatures) <= MAX_MODULES
+    assert len(standins) <= MAX_STANDINS
+    assert len(signatures) <= MAX_SIGNATURES
 
 
 def test_the_tree_library_is_small():
@@ -117,7 +123,10 @@ def test_the_page_on_the_architecture_names_files_that_exist():
     """Relative to the package, or to the root of the repository."""
     root = SOURCE.parents[1]
     page = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
-    named = {*re.findall(r"\b[\w/]+/\w+\.(?:py|md)\b", page)} - {"integrations/NAME.py"}
+    named = {*re.findall(r"\b[\w/]+/\w+\.(?:py|md)\b", page)} - {
+        "integrations/NAME.py",
+        "compat/NAME.py",
+    }
     assert len(named) > 10
     if not hasattr(lw, "engine"):
         named = {name for name in named if not name.startswith("engine/")}

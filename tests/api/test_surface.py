@@ -42,7 +42,7 @@ def test_a_star_import_hides_no_builtin():
     assert not {*lw.__all__} & {*vars(builtins)}
 
 
-LAZY = [lw, lw.nn, lw.selection, lw.integrations, lw.typing, lw.tree]
+LAZY = [lw, lw.nn, lw.selection, lw.integrations, lw.compat, lw.typing, lw.tree]
 
 
 @pytest.mark.parametrize("module", LAZY, ids=lambda module: module.__name__)

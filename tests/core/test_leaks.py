@@ -42,6 +42,13 @@ def base():
     lw.unregister_pytree_node(Base)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def nothing_else_to_collect():
+    """Full collections are many here: let them pass over what the session holds."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def frameworks_are_not_told(monkeypatch):
     """Those that are loaded by other tests keep classes that they are told of."""

@@ -1,11 +1,15 @@
 """`PyTreeDef` as a value: reading, comparing, printing, using (L6, L11)."""
 
+import dataclasses
+import time
 import weakref
 from collections import OrderedDict, defaultdict, deque, namedtuple
 
 import pytest
+from hypothesis import given
 
 import leafwise as lw
+from strategies import trees
 
 
 Point = namedtuple("Point", "x y")
@@ -190,7 +194,7 @@ def test_a_wrong_number_of_leaves(leaves, actual):
     with pytest.raises(lw.StructureError) as error:
         structure([1, {"a": 2}]).unflatten(leaves)
     assert str(error.value) == (
-        f"the treedef has 2 leaves, got {actual}\n  treedef: PyTreeDef([*, {{'a': *}}])"
+        f"expected 2 leaves, got {actual}\n  treedef: PyTreeDef([*, {{'a': *}}])"
     )
     assert (error.value.expected, error.value.actual) == ("2 leaves", actual)
 
@@ -355,3 +359,113 @@ def test_a_tree_is_explained_as_its_structure_is(tree, other):
     assert len(treedef.explain(other)) == 1
     assert len(treedef.explain(lw.tree_structure(other))) == 1
     assert treedef.explain(tree) == []
+
+
+class TestOfNodeData:
+    """A treedef is put together again of what its root says, and its children."""
+
+    TREES = [
+        1,
+        None,
+        (1, [2]),
+        [],
+        {"b": 1, "a": (2,)},
+        OrderedDict(b=1, a=2),
+        defaultdict(int, b=1, a=[2]),
+        deque([1, 2], maxlen=3),
+        Point(1, [2]),
+        time.gmtime(0),
+        lw.Partial(len, 1, b=2),
+    ]
+
+    @pytest.mark.parametrize("tree", TREES, ids=lambda tree: type(tree).__name__)
+    def test_it_is_the_same(self, tree):
+        treedef = lw.tree_structure(tree)
+        again = lw.PyTreeDef.from_node_data(treedef.node_data(), treedef.children())
+        if type(tree) is not time.struct_time:  # its hidden fields are not told
+            assert again == treedef
+        assert again.paths() == treedef.paths()
+
+    def test_of_registered_classes_with_their_keys(self):
+        class Box:
+            def __init__(self, x, tag):
+                self.x, self.tag = x, tag
+
+        lw.register_pytree_with_keys(
+            Box,
+            lambda box: ((("x", box.x),), box.tag),
+            lambda tag, kids: Box(*kids, tag),
+        )
+        treedef = lw.tree_structure(Box([1], "t"))
+        again = lw.PyTreeDef.from_node_data((Box, "t"), treedef.children())
+        assert again == treedef
+        assert [str(path) for path in again.paths()] == [".x[0]"]
+        other = lw.PyTreeDef.from_node_data((Box, "u"), [lw.PyTreeDef.leaf()])
+        assert str(other) == "PyTreeDef(CustomNode(Box[u], [*]))"
+
+    def test_keys_and_children_go_in_pairs(self):
+        leaf, pair = lw.PyTreeDef.leaf(), lw.tree_structure((1, 2))
+        made = lw.PyTreeDef.from_node_data((dict, ["b", "a"]), [leaf, pair])
+        assert made == lw.tree_structure({"a": (1, 2), "b": 3})
+
+    def test_what_does_not_fit_is_refused(self):
+        leaf = lw.PyTreeDef.leaf()
+        with pytest.raises(lw.TreeDefError, match="int'> is no class of nodes"):
+            lw.PyTreeDef.from_node_data((int, None), [leaf])
+        with pytest.raises(ValueError, match="zip"):
+            lw.PyTreeDef.from_node_data((dict, ["a"]), [leaf, leaf])
+        with pytest.raises(lw.TreeDefError, match="takes treedefs"):
+            lw.PyTreeDef.from_node_data((list, None), [1])
+
+
+class TestBarePaths:
+    """Paths without key objects, for other libraries."""
+
+    def test_they_hold_keys_positions_and_names(self):
+        @lw.register_dataclass
+        @dataclasses.dataclass
+        class Layer:
+            w: object
+
+        tree = {"b": [1, Point(2, (3,))], 1: Layer(4), "p": lw.Partial(len, 5)}
+        treedef = lw.tree_structure(tree)
+        for _ in range(8):  # the engine takes over
+            treedef = lw.tree_structure(tree)
+            assert treedef.bare_paths() == [
+                (1, "w"),
+                ("b", 0),
+                ("b", 1, 0),
+                ("b", 1, 1, 0),
+                ("p", "args", 0),
+            ]
+            treedef.bare_paths().clear()  # is the caller's own
+        assert {*map(type, treedef.bare_paths())} == {tuple}
+
+    def test_keys_of_other_classes_are_their_own(self):
+        class Box:
+            def __init__(self, x):
+                self.x = x
+
+        key = ("any", "object")
+        lw.register_pytree_with_keys(
+            Box, lambda box: (((key, box.x),), None), lambda _, kids: Box(*kids)
+        )
+        assert structure([Box([1])]).bare_paths() == [(0, key, 0)]
+
+    def test_of_small_and_deep_trees(self):
+        assert structure(1).bare_paths() == [()]
+        assert structure(None).bare_paths() == []
+        tree = 0
+        for _ in range(3000):
+            tree = [1, tree]
+        paths = structure(tree).bare_paths()
+        assert paths[5] == (1,) * 5 + (0,)
+        assert [len(path) for path in paths[-3:]] == [2999, 3000, 3000]
+
+    @given(trees())
+    def test_they_are_the_entries_of_the_keys(self, tree):
+        treedef = structure(tree)
+        for path, bare in zip(treedef.paths(), treedef.bare_paths(), strict=True):
+            assert len(path) == len(bare)
+            for key, entry in zip(path, bare, strict=True):
+                assert key.entry == entry or type(key) is lw.GetAttrKey

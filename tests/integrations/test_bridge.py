@@ -172,6 +172,31 @@ print(Model in status["jax"].registered)
     ]
 
 
+def test_what_nobody_asked_for_is_not_registered(run):
+    """A plain registration is for leafwise alone, and `status` says why."""
+    lines = run(
+        f"""{CLASSES}
+class Plain:
+    pass
+class Bridged:
+    pass
+for cls in Plain, Bridged:
+    lw.register_dataclass(cls, ["x"], [], bridge=cls is Bridged)
+import jax as fake
+status = lw.integrations.status()
+for name in status:
+    print(name, status[name].refused[Plain], Plain in fake.registered)
+print(status["jax"].refused.get(Bridged), Bridged in status["jax"].registered)
+"""
+    )
+    assert lines == [
+        "jax it was registered without bridge=True False",
+        "optree it was registered without bridge=True False",
+        "torch it was registered without bridge=True False",
+        "None True",
+    ]
+
+
 def test_looking_imports_nothing(run):
     """`find_spec` finds the framework and runs none of it."""
     lines = run(

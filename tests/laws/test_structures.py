@@ -16,8 +16,10 @@ def prefix_and_full(draw):
     """Return a tree and a tree that goes deeper at its leaves."""
     prefix = draw(trees(8))
     treedef = lw.tree_structure(prefix)
-    below = [draw(trees(4)) for _ in range(treedef.num_leaves)]
-    return prefix, treedef.unflatten(below)
+    some = draw(st.lists(trees(4), min_size=3, max_size=3))
+    count = treedef.num_leaves
+    places = draw(st.lists(st.sampled_from(range(3)), min_size=count, max_size=count))
+    return prefix, treedef.unflatten([some[place] for place in places])
 
 
 @given(prefix_and_full())

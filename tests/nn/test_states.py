@@ -29,6 +29,11 @@ PARAM, CACHE = nn.Param(1), nn.Cache(2)
         (filters.All(nn.Variable, "cache"), (False, True), None),
         (filters.PathContains("a"), (True, True), "PathContains('a')"),
         (filters.PathContains(0), (False, False), "PathContains(0)"),
+        (
+            filters.PathContains("a", exact=False),
+            (True, True),
+            "PathContains('a', exact=False)",
+        ),
         (filters.PathIn(("a",), ("b", 0)), (True, True), "PathIn(('a',), ('b', 0))"),
     ],
 )

@@ -137,7 +137,43 @@ def test_copies_of_a_namespace(copied):
     assert again.tree_leaves(TREE) == [1, 2]
 
 
-@pytest.mark.parametrize("name", sorted({*FOUND} - {*NAMES}))
+AS_THEY_ARE = {"tree_transpose", "tree_unflatten"}
+
+
+def test_every_operation_on_trees_is_there():
+    """Also those that take no namespace, since their treedefs know it."""
+    operations = {name for name in FOUND if name.startswith("tree_")}
+    assert operations - {*NAMES} == AS_THEY_ARE
+    assert operations <= {*dir(SPACE)}
+    _, treedef = SPACE.tree_flatten(TREE)
+    assert SPACE.tree_unflatten is lw.tree_unflatten
+    assert SPACE.tree_unflatten(treedef, [3, 4])[0].x == 3
+    outer, inner = SPACE.tree_structure(Cell(0)), SPACE.tree_structure([0, 0])
+    turned = SPACE.tree_transpose(outer, inner, Cell([1, 2]))
+    assert [cell.x for cell in turned] == [1, 2]
+
+
+@pytest.mark.parametrize("name", lw.tree.__all__)
+def test_short_names(name):
+    """Those of `lw.tree`, except where leafwise has a function of that name itself."""
+    if name in NAMES:
+        assert name in {"broadcast_common", "broadcast_prefix"}
+        assert getattr(SPACE, name).__wrapped__ is getattr(lw, name)
+        return
+    space = lw.namespace("ops-binding-short")
+    assert name in dir(space)
+    assert getattr(space, name) is getattr(space, f"tree_{name}")
+    assert getattr(lw.tree, name).__name__ == f"tree_{name}"
+
+
+def test_a_short_name_sees_the_classes_of_its_namespace():
+    """As the long one does; `lw.tree` does not."""
+    assert SPACE.leaves(TREE) == [1, 2]
+    assert SPACE.map(str, TREE)[0].x == "1"
+    assert lw.tree.leaves(TREE) == TREE
+
+
+@pytest.mark.parametrize("name", sorted({*FOUND} - {*NAMES} - AS_THEY_ARE))
 def test_nothing_else_is_bound(name):
     """What takes no namespace is found in leafwise alone."""
     with pytest.raises(AttributeError) as caught:
@@ -300,3 +336,38 @@ def test_namespaces_that_cannot_be_declared(args, options, message):
     with pytest.raises(lw.RegistryError) as caught:
         lw.namespace(*args, **options)
     assert str(caught.value) == message
+
+
+def test_a_namespace_can_have_leaves_of_its_own():
+    """Built-in nodes and registered classes, in both None modes, with predicates."""
+    from collections import deque
+
+    class Box:
+        def __init__(self, x):
+            self.x = x
+
+    class More(Box):
+        pass
+
+    for cls in (Box, More):
+        lw.register_pytree_node(
+            cls, lambda box: ((box.x,), None), lambda aux, kids: Box(*kids)
+        )
+    ns = lw.namespace("leaves of its own", leaves=(deque, More))
+    items, box, more = deque([1]), Box(2), More(3)
+    for options in ({}, {"none_is_leaf": True}, {"is_leaf": lambda x: False}):
+        for _ in range(6):  # the engine takes over
+            assert ns.tree_leaves([items, box, more], **options) == [items, 2, more]
+    assert lw.tree_leaves([items, box, more]) == [1, 2, 3]
+    treedef = ns.tree_structure([items, more])
+    assert treedef == lw.tree_structure([0, 0])
+    assert treedef.flatten_up_to([1, items]) == [1, items]
+    assert lw.namespace("leaves of its own").tree_leaves(items) == [items]
+    ns.register_pytree_node(
+        type("Late", (), {"x": 1}), lambda late: ((late.x,), None), lambda a, b: b
+    )
+    assert ns.tree_leaves([items]) == [items]
+    with pytest.raises(lw.RegistryError, match=r"it cannot become \(\)"):
+        lw.namespace("leaves of its own", leaves=())
+    with pytest.raises(lw.RegistryError, match="a tuple of classes"):
+        lw.namespace("another with leaves", leaves=deque)

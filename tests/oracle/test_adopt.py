@@ -82,6 +82,29 @@ def test_treedefs(jax_tree, optree):
         assert lw.integrations.treedef_from(theirs) == ours
 
 
+@pytest.mark.parametrize("name", ["jax", "optree", "torch"])
+def test_treedefs_with_nodes_that_are_leaves_there(need, name):
+    """The number of leaves would be the same, and what they are another."""
+    need({"torch": "torch.utils._pytree"}.get(name, name))
+
+    class Plain:
+        def __init__(self, x):
+            self.x = x
+
+    lw.register_dataclass(Plain, ["x"], [])
+    treedef = lw.tree_structure({"a": [Plain(1), None]})
+    with pytest.raises(lw.RegistryError) as caught:
+        lw.integrations.treedef_to(name, treedef)
+    assert str(caught.value).endswith(
+        f"Plain is a node here and a leaf in {name}; register it here with "
+        f"bridge=True, or in {name} itself"
+    )
+    again = lw.register_dataclass(Plain, ["x"], [], exist_ok=True, bridge=True)
+    treedef = lw.tree_structure({"a": [again(1), None]})
+    made = lw.integrations.treedef_to(name, treedef)
+    assert made.num_leaves == (2 if name == "torch" else 1)  # None is a leaf in torch
+
+
 def test_flax_structs(nnx, jax_tree):
     """Flax's own dataclasses map and flatten as in jax."""
     from flax import struct
@@ -130,3 +153,59 @@ def test_equinox_modules(jax_tree, equinox):
     structure = lw.tree_structure(model, namespace="adopt-equinox")
     assert structure == lw.tree_structure(same, namespace="adopt-equinox")
     assert structure != lw.tree_structure(deeper, namespace="adopt-equinox")
+
+
+class Looped(Theirs):
+    pass
+
+
+def test_later_replacements_are_not_called(jax, jax_tree, monkeypatch):
+    """What is adopted goes by the functions of then, so that there is no loop."""
+    jax_tree.register_pytree_node(
+        Looped, lambda t: ((t.a, t.b), t.name), lambda name, kids: Looped(*kids, name)
+    )
+    lw.integrations.adopt("jax", namespace="adopt-looped")
+    app = lw.namespace("adopt-looped")
+    monkeypatch.setattr(jax_tree, "tree_flatten_with_path", app.tree_flatten_with_path)
+    monkeypatch.setattr(jax_tree, "tree_unflatten", lw.tree_unflatten)
+    monkeypatch.setattr(jax_tree, "all_leaves", app.all_leaves)
+    node = Looped(1, [2, None], "n")
+    assert app.tree_map(lambda x: x + 1, node) == Looped(2, [3, None], "n")
+
+
+class Stood(Theirs):
+    pass
+
+
+def test_a_stand_in_is_never_asked(jax, jax_tree, monkeypatch):
+    """Neither when classes are adopted, nor when ours are told to the framework."""
+    jax_tree.register_pytree_node(
+        Stood, lambda t: ((t.a, t.b), t.name), lambda name, kids: Stood(*kids, name)
+    )
+    ours = lw.compat.install("jax.tree_util", force=True)
+    try:
+        assert jax.tree_util is ours
+        lw.integrations.adopt("jax", namespace="adopt-stood")
+        app = lw.namespace("adopt-stood")
+        assert app.tree_leaves(Stood(1, [2], "n")) == [1, 2]
+        made = lw.integrations.treedef_to("jax", lw.tree_structure([1, 2]))
+        assert made == jax_tree.tree_structure([1, 2])
+
+        @ours.register_pytree_node_class
+        class New:
+            def __init__(self, x):
+                self.x = x
+
+            def tree_flatten(self):
+                return (self.x,), None
+
+            @classmethod
+            def tree_unflatten(cls, aux, kids):
+                return cls(*kids)
+
+        assert jax_tree.tree_leaves(New(3)) == [3]
+        assert ours.tree_leaves(New(3)) == [3]
+        assert jax.jit(lambda new: New(new.x + 1))(New(3)).x == 4
+    finally:
+        lw.compat.uninstall("jax.tree_util")
+    assert jax.tree_util is jax_tree

@@ -1,5 +1,6 @@
 """Classes that only a framework knows, assigned to attributes: no array gets lost."""
 
+import os
 import subprocess
 import sys
 
@@ -208,3 +209,88 @@ def test_nothing_has_to_be_loaded_for_it(optree):
     command = [sys.executable, "-c", APART.replace("1.0", "lw.nn.Param(1.0)")]
     found = subprocess.check_output(command, text=True)
     assert found == "Found data in Model.other, a Box that would be static\n"
+
+
+@pytest.mark.parametrize("bridge", ["0", "1"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_the_bridge_need_not_be_there_for_it(jax, bridge, when):
+    """Whether classes are registered in frameworks or not, and whichever came first."""
+    ours = "import leafwise as lw\nclass Model(lw.Pytree): pass\n"
+    theirs = (
+        "import jax\nclass Box:\n    content = jax.numpy.ones(2)\n"
+        "jax.tree_util.register_pytree_node(Box, lambda box: ((box.content,), None), "
+        "lambda _, parts: Box())\n"
+    )
+    code = (ours + theirs) if when == "before" else (theirs + ours)
+    code += "try: Model().box = Box()\nexcept lw.KindError: print('refused')\n"
+    command = [sys.executable, "-c", code]
+    environment = {**os.environ, "LEAFWISE_BRIDGE": bridge}
+    assert subprocess.check_output(command, text=True, env=environment) == "refused\n"
+
+
+def test_a_class_that_a_framework_learns_of_later(jax):
+    """It was static when it was assigned; `check_pytree` finds what it is now."""
+    cls = type("Late", (Box,), {})
+    model, ones = Model(), np.ones(2)
+    model.box = cls(ones)
+    lw.check_pytree(model)
+    jax.tree_util.register_pytree_node(
+        cls, lambda box: ((box.content,), None), lambda _, parts: cls(*parts)
+    )
+    with pytest.raises(lw.KindError, match=r"Found data in Model\.box, a Late that is"):
+        lw.check_pytree(model)
+    with pytest.raises(lw.KindError, match=r"Found data in Model\.box, a Late that wo"):
+        model.box = cls(ones)
+
+
+def states_of_libraries(need):
+    """Return values of classes that libraries made, with arrays and without."""
+    jax, equinox = need("jax"), need("equinox")
+    struct, training = need("flax.struct"), need("flax.training.train_state")
+    optax, core = need("optax"), need("flax.core")
+    ones = jax.numpy.ones(2)
+    point = struct.dataclass(type("Point", (), {"__annotations__": {"x": object}}))
+    node = type("Node", (struct.PyTreeNode,), {"__annotations__": {"x": object}})
+    module = type("Own", (equinox.Module,), {"__annotations__": {"x": object}})
+    adam = optax.adam(0.1)
+    return {
+        "equinox": (equinox.nn.Linear(2, 3, key=jax.random.key(0)), module(3)),
+        "an own module of equinox": (module(ones), equinox.nn.Identity()),
+        "an array deep in equinox": (module([{"a": module(ones)}]), module([1, "a"])),
+        "flax.struct.dataclass": (point(ones), point(3)),
+        "flax.struct.PyTreeNode": (node([ones]), node(["a"])),
+        "FrozenDict": (core.FrozenDict(a=ones), core.FrozenDict(a=1)),
+        "optax": (adam.init(ones), optax.EmptyState()),
+        "inside optax": (adam.init({"w": ones})[0], optax.sgd(0.1).init(ones)),
+        "a state of training": (
+            training.TrainState.create(apply_fn=abs, params=ones, tx=optax.sgd(0.1)),
+            optax.identity(),
+        ),
+        "Partial": (jax.tree_util.Partial(max, ones), jax.tree_util.Partial(max, 1)),
+    }
+
+
+@pytest.mark.parametrize("base", [lw.Pytree, nn.Module])
+def test_states_of_libraries(need, base):
+    """With an array they are refused, or data if that is said; else static."""
+    cls = type("Holder", (base,), {})
+    for name, (holding, free) in states_of_libraries(need).items():
+        holder, items, table = cls(), lw.List(), lw.Dict()
+        for assign in (
+            lambda v, to=holder: setattr(to, "x", v),
+            lambda v, to=holder: setattr(to, "x", lw.static(v)),
+            lambda v, to=holder: setattr(to, "x", {"deep": (v,)}),
+            lambda v, to=items: to.append(v),
+            lambda v, to=table: to.update(x=v),
+            lambda v, to=table: to.setdefault("x", v),
+        ):
+            with pytest.raises(lw.KindError):
+                assign(holding)
+        assert not vars(holder), name
+        assert not len(items), name
+        assert not len(table), name
+        holder.x = lw.data(holding)
+        assert lw.tree_leaves(holder), name
+        assert nn.name_to_kind(holder)["x"].is_data, name
+        holder.y = free
+        assert nn.name_to_kind(holder)["y"] is nn.Kind.STATIC, name

@@ -16,8 +16,8 @@ total(4.0)
 nested: dict[str, list[float]] = {"a": [1.0]}
 total(nested)
 
-assert_type(lw.tree_flatten([1]), tuple[list[Any], lw.PyTreeDef])
-assert_type(lw.tree_structure([1]), lw.PyTreeDef)
+assert_type(lw.tree_flatten([1]), tuple[list[int], lw.PyTreeDef[list[Any]]])
+assert_type(lw.tree_structure([1]), lw.PyTreeDef[list[Any]])
 assert_type(lw.tree_all([1]), bool)
 assert_type(lw.tree_paths([1]), list[lw.KeyPath])
 assert_type(lw.tree_structure([1]).children(), list[lw.PyTreeDef])
@@ -42,11 +42,11 @@ assert_type(Kind(), Kind)
 
 assert_type(lw.at({"a": 1})["a"].paths(), list[lw.KeyPath])
 assert_type(lw.at({"a": 1})["**"].count(), int)
-assert_type(lw.tree_diff(1, 2)[0], Any)
+assert_type(lw.tree_diff(1, 2)[0], lw.selection.Change)
 assert_type(lw.selection.to_flat({"a": 1}), dict[str, Any])
 assert_type(
     lw.selection.from_flat({"a": 1}, {"a": 0}, partial=True),
-    tuple[Any, lw.selection.FlatReport],
+    tuple[dict[str, int], lw.selection.FlatReport],
 )
 
 

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence, Set
 from types import UnionType
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
 from ..equality import exact
 from ..safely import Frozen, class_name, clip, printed, shown
 from .keys import flat_keys, key_order, leaf_order
 
+
+if TYPE_CHECKING:
+    from ..signatures.words import AnyClass
 
 __all__ = [
     "AGAIN",
@@ -41,8 +44,10 @@ __all__ = [
     "require",
 ]
 
-IsLeaf: TypeAlias = "Callable[..., object] | type | UnionType | tuple[type, ...] | None"
-"""What `is_leaf` takes: a predicate on nodes, a type, or several types."""
+_Predicate: TypeAlias = "Callable[[Any], object] | Callable[[Any, Any], object]"
+
+IsLeaf: TypeAlias = "_Predicate | AnyClass | UnionType | tuple[type, ...] | None"
+"""What `is_leaf` takes: a predicate on nodes, or on paths and nodes; types."""
 
 FlattenFunc: TypeAlias = Callable[
     [Any], "tuple[Iterable[Any], Any] | tuple[Iterable[Any], Any, Iterable[Any]]"
@@ -139,8 +144,8 @@ class Rule:
         return flat_keys(arity)
 
     def bare_keys(self, aux: Any, arity: int, /) -> Sequence[Any]:
-        """Return the entries of the keys, without key objects."""
-        return [key.entry for key in self.keys(aux, arity)]
+        """Return the entries of the keys; a key of another class is its own."""
+        return [getattr(key, "entry", key) for key in self.keys(aux, arity)]
 
     def class_of(self, aux: Any, /) -> type:
         """Return the class of a node, which is its own where classes share a rule."""
@@ -211,6 +216,10 @@ class Rule:
     def node_data(self, aux: Any, /) -> Any:
         """Return what `PyTreeDef.node_data` shows of the aux data."""
         return aux
+
+    def node_from(self, cls: type, data: Any, children: list[Any], /) -> Any:
+        """Return a node of what `node_data` shows, and children in leaf order."""
+        return self.unflatten(data, children)
 
     def describe(self, aux: Any, arity: int, /) -> str:
         """Return in words what a node is, for messages."""

@@ -19,15 +19,21 @@ from collections.abc import (
 )
 from operator import attrgetter
 from types import BuiltinFunctionType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..equality import exact
 from ..errors import FlattenError, RegistryError
+from ..lazy import unchanged
 from ..safely import Frozen, class_name, described, printed
 from .keys import DictKey, GetAttrKey, SequenceKey, as_key, key_order, leaf_order
 from .node import BoundRule, Fields, FlattenFunc, Functions, Rule, UnflattenFunc
 from .registry import GLOBAL, check_callable, check_class, install
 
+
+if TYPE_CHECKING:
+    from ..signatures.parts import as_class_decorator
+else:
+    as_class_decorator = unchanged
 
 __all__ = [
     "AuxKeyedRule",
@@ -47,6 +53,8 @@ __all__ = [
 
 # ------------------------------------------------------- rules: by two functions
 
+Checked = Callable[[type, Any], "tuple[Sequence[Any], tuple[Any, Any]]"]
+
 
 class FunctionRule(BoundRule):
     """The rule of a class that came with its own two functions.
@@ -59,19 +67,28 @@ class FunctionRule(BoundRule):
         flatten: Takes a node, returns `(children, aux_data)` or `(children, aux_data,
             keys)`.
         unflatten: Takes aux data and a tuple of children, returns a node.
+        checked: Takes the class and what `flatten` returned, unless that is just a
+            tuple of children and aux data; returns children and `(aux_data, keys)`.
         **given: Other attributes of the rule.
     """
 
     def __init__(
-        self, cls: type, flatten: FlattenFunc, unflatten: UnflattenFunc, **given: Any
+        self,
+        cls: type,
+        flatten: FlattenFunc,
+        unflatten: UnflattenFunc,
+        checked: Checked | None = None,
+        **given: Any,
     ) -> None:
+        check = checked or _checked
+
         def flatten_checked(node: Any) -> tuple[Sequence[Any], Any]:
             result = flatten(node)
             if type(result) is tuple and len(result) == 2:
                 children, aux = result
                 if type(children) is tuple:  # what most functions return
                     return children, (aux, None)
-            return _checked(cls, result)
+            return check(cls, result)
 
         def unflatten_all(aux: Any, children: Any) -> Any:
             return unflatten(aux[0], tuple(children))
@@ -98,6 +115,9 @@ class FunctionRule(BoundRule):
 
     def node_data(self, aux: Any) -> Any:
         return aux[0]
+
+    def node_from(self, _cls: type, data: Any, children: list[Any]) -> Any:
+        return self.unflatten((data, None), children)
 
     def validate(self, arity: int, aux: Any) -> bool:
         if type(aux) is not tuple or len(aux) != 2:
@@ -538,6 +558,7 @@ _PROTOCOLS = (
 _KEYED = ("tree_flatten_with_keys", "tree_unflatten")
 
 
+@as_class_decorator
 def register_pytree_node_class(
     cls: C | None = None,
     *,
@@ -582,6 +603,7 @@ def register_pytree_node_class(
     return _by_protocol(cls, _PROTOCOLS, namespace, inherit, exist_ok, bridge)
 
 
+@as_class_decorator
 def register_pytree_with_keys_class(
     cls: C | None = None,
     *,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
 from ..errors import NamespaceError, TreeDefError
 from ..safely import clip, described
@@ -23,11 +23,13 @@ from .matching import (
     Steps,
     changes,
     code_differences,
+    code_text,
     common_suffix,
     differences,
     is_prefix,
     leaf_count_error,
     mismatch_error,
+    same_code,
     suffix_clashes,
 )
 from .registry import GLOBAL, Mode, View, view_of
@@ -45,6 +47,11 @@ from .walk import (
 )
 
 
+if TYPE_CHECKING:
+    from ..signatures.words import Tree_co
+else:
+    Tree_co = TypeVar("Tree_co", covariant=True)
+
 __all__ = [
     "PyTreeDef",
     "check_treedefs",
@@ -55,7 +62,7 @@ __all__ = [
 
 
 @final
-class PyTreeDef:
+class PyTreeDef(Generic[Tree_co]):
     """The structure of a tree: its nodes and their aux data, without the leaves.
 
     Made by `tree_structure` and `tree_flatten`. Immutable, comparable, hashable,
@@ -260,9 +267,21 @@ class PyTreeDef:
         """
         return self._runner.paths(self)
 
+    def bare_paths(self) -> list[tuple[Any, ...]]:
+        """Return the key path of each leaf as a tuple of what its keys hold.
+
+        Dict keys, names of attributes, and positions, also those in a named tuple.
+
+        Example:
+            >>> import leafwise as lw
+            >>> lw.tree_structure([1, {"a": 2}]).bare_paths()
+            [(0,), (1, 'a')]
+        """
+        return self._runner.bare_paths(self)
+
     # -------------------------------------------------------------- using
 
-    def unflatten(self, leaves: Iterable[Any]) -> Any:
+    def unflatten(self, leaves: Iterable[Any]) -> Tree_co:
         """Build a tree from its leaves.
 
         Args:
@@ -279,8 +298,10 @@ class PyTreeDef:
             {'a': 'x', 'b': ['y']}
         """
         if type(leaves) is list and len(leaves) == self._count:
-            return self._runner.unflatten(self, leaves)
-        return self._runner.unflatten(self, self._checked(leaves))
+            # runners know no types
+            return self._runner.unflatten(self, leaves)  # type: ignore[no-any-return]
+        built: Tree_co = self._runner.unflatten(self, self._checked(leaves))
+        return built
 
     def _checked(self, leaves: Iterable[Any]) -> list[Any]:
         given = [*islice(leaves, self._count + 1)]
@@ -604,7 +625,7 @@ class PyTreeDef:
             self._count == other._count
             and len(self._code) == len(other._code)
             and self._mode.none_is_leaf == other._mode.none_is_leaf
-            and _same_code(self._code, other._code)
+            and same_code(self._code, other._code)
         )
 
     def __hash__(self) -> int:
@@ -620,7 +641,7 @@ class PyTreeDef:
 
     def __repr__(self) -> str:
         mode = ", none_is_leaf=True" if self._mode.none_is_leaf else ""
-        return f"PyTreeDef({_text(self._code)}{mode})"
+        return f"PyTreeDef({code_text(self._code)}{mode})"
 
     def to_json(self) -> str:
         """Return a text from which `from_json` makes an equal treedef.
@@ -711,6 +732,44 @@ class PyTreeDef:
         rest = iter(parts)
         return whole.transform(f_leaf=lambda _: next(rest))
 
+    @classmethod
+    def from_node_data(
+        cls,
+        node_data: tuple[Any, Any] | None,
+        children: Iterable[PyTreeDef],
+        *,
+        none_is_leaf: bool = False,
+        namespace: str = GLOBAL,
+    ) -> PyTreeDef:
+        """Make a treedef of what `node_data` and `children` gave, or the like of it.
+
+        Args:
+            node_data: The class of the root and its aux data, None for a leaf.
+            children: The treedefs of its children, in leaf order.
+            none_is_leaf: The None mode.
+            namespace: Where to look the class up before the global registry.
+
+        Raises:
+            TreeDefError: The class is no node there, or a child is not a treedef.
+            ValueError: There are more or fewer children than the aux data has keys.
+
+        Example:
+            >>> import leafwise as lw
+            >>> treedef = lw.tree_structure({"a": 1, "b": (2, 3)})
+            >>> lw.PyTreeDef.from_node_data(treedef.node_data(), treedef.children())
+            PyTreeDef({'a': *, 'b': (*, *)})
+            >>> lw.PyTreeDef.from_node_data((list, None), [treedef])
+            PyTreeDef([{'a': *, 'b': (*, *)}])
+        """
+        if node_data is None:
+            return cls.leaf(none_is_leaf=none_is_leaf, namespace=namespace)
+        node_class, data = node_data
+        rule = view_of(namespace, none_is_leaf).resolve(node_class)
+        if rule is None:
+            raise TreeDefError(f"{clip(node_class)} is no class of nodes")
+        node = rule.node_from(node_class, data, [*children])
+        return cls.from_children(node, none_is_leaf=none_is_leaf, namespace=namespace)
+
     def __copy__(self) -> PyTreeDef:
         return self
 
@@ -736,47 +795,6 @@ def _load(state: Any) -> PyTreeDef:
     from .serial import load  # and with it json
 
     return PyTreeDef._make(*load(state))
-
-
-def _same_code(a: Code, b: Code) -> bool:
-    for first, second in zip(a, b, strict=True):
-        if first is not second:
-            run, rule, arity, aux = first
-            if run != second[0] or rule is not second[1] or arity != second[2]:
-                return False
-            if aux is not second[3] and not rule.same_aux(aux, second[3]):
-                return False
-    return True
-
-
-def _text(code: Code) -> str:
-    """Print a code from right to left, so that depth costs nothing.
-
-    The stack holds what is still to be printed: text, and None for a subtree.
-    """
-    tokens: list[str] = []
-    steps = iter_steps(code, backwards=True)
-    stack: list[str | None] = [None]
-    while stack:
-        token = stack.pop()
-        if token is not None:
-            tokens.append(token)
-            continue
-        step = next(steps)
-        if step is None:
-            tokens.append("*")
-            continue
-        rule, arity, aux = step
-        before, labels, after = rule.brackets(aux, arity)
-        stack.append(before)
-        for place in range(arity):
-            if place:
-                stack.append(", ")
-            if labels is not None:
-                stack.append(labels[place])
-            stack.append(None)
-        stack.append(after)
-    return "".join(reversed(tokens))
 
 
 def _walker(f_node: Any) -> Callable[[Any, Any, list[Any]], Any]:

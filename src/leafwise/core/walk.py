@@ -239,9 +239,14 @@ def leaf_paths(code: Code, count: int) -> list[KeyPath]:
     return paths
 
 
-def _long_leaf_paths(code: Code) -> list[KeyPath]:
+def bare_leaf_paths(code: Code, count: int) -> list[tuple[Any, ...]]:
+    """Return the key path of each leaf as a tuple of what the keys hold."""
+    return _long_leaf_paths(code, tuple, bare=True) if code else [()] * count
+
+
+def _long_leaf_paths(code: Code, make: Any = KeyPath, bare: bool = False) -> list[Any]:
     """Return the key path of each leaf, with nothing built for the nodes between."""
-    paths: list[KeyPath] = []
+    paths: list[Any] = []
     links: Links = []
     stack = [-1]
     parent = -1
@@ -249,13 +254,14 @@ def _long_leaf_paths(code: Code) -> list[KeyPath]:
     for run, rule, arity, aux in reversed(code):
         place = stack.pop()
         stack += range(len(links), len(links) + arity)
-        links += [(place, key) for key in rule.keys(aux, arity)]
+        keys = rule.bare_keys(aux, arity) if bare else rule.keys(aux, arity)
+        links += [(place, key) for key in keys]
         if run:
             for below in stack[: -run - 1 : -1]:
                 above, key = links[below]
                 if above != parent:
                     parent, prefix = above, _keys_to(links, above)
-                paths.append(KeyPath((*prefix, key)))
+                paths.append(make((*prefix, key)))
             del stack[-run:]
     paths.reverse()
     return paths
@@ -763,9 +769,6 @@ def _explain_cycle(tree: Any, view: View, is_leaf: Predicate) -> CycleError:
     return CycleError("the tree contains itself")
 
 
-# --------------------------------------------------------------------- coverage
-
-
 def coverage(prefix: Code, full: Code) -> list[int] | None:
     """Return how many leaves of a structure each leaf of a prefix covers.
 
@@ -814,11 +817,11 @@ class Runner:
         paths: Takes a treedef, returns the key paths of its leaves.
         covers: Takes a treedef and one that it may be a prefix of, returns what
             `coverage` says.
-        known_paths: What `paths` returns, once it is known to be always the same; not
-            to be changed.
+        known_paths, bare: What `paths` and `bare_paths` return, once it is known to be
+            always the same; not to be changed.
     """
 
-    __slots__ = ("covers", "flatten_up_to", "known_paths", "paths", "unflatten")
+    __slots__ = ("bare", "covers", "flatten_up_to", "known_paths", "paths", "unflatten")
 
     def __init__(
         self,
@@ -832,6 +835,11 @@ class Runner:
         self.paths = paths
         self.covers = covers
         self.known_paths: list[KeyPath] | None = None
+        self.bare: list[tuple[Any, ...]] | None = None
+
+    def bare_paths(self, treedef: Any) -> list[tuple[Any, ...]]:
+        """Return the key paths of the leaves of a treedef, without key objects."""
+        return bare_leaf_paths(treedef._code, treedef._count)
 
 
 def _unflatten(treedef: Any, leaves: list[Any]) -> Any:
@@ -854,15 +862,9 @@ reference: Final = Runner(_unflatten, _flatten_up_to, _paths, _covers)
 """Runs any structure by its code."""
 
 
-def _unflatten_leaf(_treedef: Any, leaves: list[Any]) -> Any:
-    return leaves[0]
-
-
-def _flatten_up_to_leaf(_treedef: Any, tree: Any) -> list[Any]:
-    return [tree]
-
-
-leaf: Final = Runner(_unflatten_leaf, _flatten_up_to_leaf, _paths, _covers)
+leaf: Final = Runner(
+    lambda _treedef, leaves: leaves[0], lambda _treedef, tree: [tree], _paths, _covers
+)
 """Runs the structure of a bare leaf."""
 leaf.known_paths = [ROOT]
 

@@ -231,6 +231,15 @@ class Compiled(Runner):
             self.size += 20 * len(self.known_paths)
         return [*self.known_paths]
 
+    def bare_paths(self, treedef: Any) -> list[tuple[Any, ...]]:
+        """Return the key paths of the leaves, and remember them as `paths` does."""
+        if self.plan.varying or self.plan.root.leaves > _MAX_PATHS:
+            return reference.bare_paths(treedef)
+        if self.bare is None:
+            self.bare = reference.bare_paths(treedef)
+            self.size += 10 * len(self.bare)
+        return [*self.bare]
+
     def _find_covers(self, treedef: Any, whole: Any) -> list[int] | None:
         runner = whole._runner
         if self.plan.varying or type(runner) is not Compiled or runner.plan.varying:

@@ -23,8 +23,8 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from ..core.node import Rule
-from ..core.registry import announced, lookup
-from ..lazy import is_loading
+from ..core.registry import GLOBAL, announced, layers, lookup
+from ..lazy import is_loading, real
 from ..safely import ByClass, Guard, shown
 
 
@@ -36,6 +36,7 @@ __all__ = [
     "enable",
     "is_enabled",
     "listen",
+    "once_loaded",
     "status",
     "watch_compiler",
 ]
@@ -226,18 +227,21 @@ class Framework:
         name: The name of the module that is waited for.
         begun: Whether that was done.
         done: What became of each class: "" if it is registered, or why not.
+        waiting: What to do before the first class.
     """
 
-    __slots__ = ("begun", "done", "name")
+    __slots__ = ("begun", "done", "name", "waiting")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.begun = False
         self.done: ByClass[str] = ByClass()
+        self.waiting: list[Callable[[], None]] = []
 
     def module(self) -> ModuleType | None:
         """Return the framework's module if it is loaded, whole."""
-        return None if is_loading(self.name) else sys.modules.get(self.name)
+        found: ModuleType | None = real(self.name)
+        return found
 
     def take(self, cls: type) -> None:
         """Register a class, if the framework is loaded and does not know it."""
@@ -249,6 +253,8 @@ class Framework:
             self.begun = True
             ways.begin(module)
             _module_of("libraries")  # objects ask it what a framework knows
+            for action in self.waiting:
+                action()
         rule = lookup(cls)
         if rule is None:
             self.done[cls] = "its instances are leaves"
@@ -308,13 +314,28 @@ def enable(name: str) -> None:
             FRAMEWORKS[name].take(cls)
 
 
+def once_loaded(name: str, action: Callable[[], None]) -> None:
+    """Call a function once a framework is loaded: now, or when it learns of a class.
+
+    Args:
+        name: `"jax"`, `"optree"` or `"torch"`.
+        action: The function.
+    """
+    with _guard.lock:
+        if FRAMEWORKS[name].module() is None:
+            FRAMEWORKS[name].waiting.append(action)
+            return
+    action()
+
+
 class Status(NamedTuple):
     """What a framework knows.
 
     Attributes:
         loaded: Whether the framework is loaded.
         registered: The classes that were registered in it.
-        refused: The classes that were not, and why.
+        refused: The classes that are nodes everywhere here and were not registered
+            there, and why.
     """
 
     loaded: bool
@@ -334,6 +355,12 @@ def status() -> dict[str, Status]:
         return {name: _status(known) for name, known in FRAMEWORKS.items()}
 
 
+def _unasked() -> list[type]:
+    """Return the classes that were registered here, and nowhere else on purpose."""
+    rules = layers()[GLOBAL].rules
+    return [cls for cls, rule in rules.items() if rule and cls not in _classes]
+
+
 def _status(framework: Framework) -> Status:
     done = framework.done.pairs()
     refused = {cls: why for cls, why in done if why}
@@ -341,11 +368,22 @@ def _status(framework: Framework) -> Status:
     waiting = [cls for cls, _ in _classes.pairs() if cls not in framework.done]
     why = "it was made unseen; call enable" if loaded else "the framework is not loaded"
     refused |= dict.fromkeys(waiting, why)
+    refused |= dict.fromkeys(_unasked(), "it was registered without bridge=True")
     registered = (cls for cls, why in done if not why)
     return Status(loaded, tuple(registered), refused)
 
 
 # ------------------------------------------------------------------------ listening
+
+
+def _learn_what_is_known(_value: Any) -> None:
+    """Let checks ask the frameworks, now that a value comes that one may know.
+
+    They are asked from the first class on that is registered there; where none is to
+    be, this says when.
+    """
+    if any(real(name) is not None for name in FRAMEWORKS):
+        _module_of("libraries")  # which puts itself behind this function
 
 
 def listen() -> None:
@@ -355,6 +393,8 @@ def listen() -> None:
             return
         if not is_enabled():
             announced.listeners.append(_note)
+            checks = importlib.import_module("..nn.checks", __package__)
+            checks.foreign.append(_learn_what_is_known)
             return
         announced.listeners.append(_announce)  # first, so that no class is missed
     for cls in announced.classes():

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
+from ..lazy import real
 from ..nn.checks import watch
 from ..ops.map import tree_flatten
 
@@ -51,7 +52,7 @@ def register(jax: Any, cls: type, node: Node) -> None:
     Raises:
         ValueError: jax knows the class already.
     """
-    util, rule = jax.tree_util, node.rule
+    util, rule = real("jax.tree_util") or jax.tree_util, node.rule
     makers = {
         GetAttrKey: util.GetAttrKey,
         DictKey: util.DictKey,

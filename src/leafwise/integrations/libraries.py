@@ -28,7 +28,7 @@ from ..core.register import AuxKeyedRule, DataclassRule, FunctionRule, ItemsRule
 from ..core.registry import GLOBAL, add_adopter, check_class, install
 from ..core.treedef import PyTreeDef
 from ..errors import RegistryError
-from ..lazy import is_loading
+from ..lazy import real
 from ..nn.checks import foreign
 from ..ops.map import tree_structure
 from ..safely import add_note, class_name, clip, printed, type_name
@@ -50,6 +50,7 @@ C = TypeVar("C", bound=type)
 Build = Callable[[Any], Any]
 OneLevel = Callable[[Any], tuple[Sequence[Any], Any, Sequence[Any]]]
 Rebuild = Callable[[Any, Any], Any]
+Find = Callable[[type], tuple[OneLevel, Rebuild] | None]
 
 
 def support(*names: str, namespace: str = GLOBAL) -> None:
@@ -476,7 +477,8 @@ def adopt(name: str, *, namespace: str = GLOBAL) -> None:
     """Let our functions descend into classes that only a framework knows.
 
     What is registered here goes first. Classes that are registered in the framework
-    after they were seen here need another call.
+    after they were seen here need another call. The framework's functions are those of
+    now: what takes their place later, as `leafwise.compat` may, is never called.
 
     Args:
         name: `"jax"`, `"optree"` or `"torch"`; it has to be loaded.
@@ -493,15 +495,16 @@ def adopt(name: str, *, namespace: str = GLOBAL) -> None:
         ...     print(error)
         no framework 'keras'; there are: 'jax', 'optree', 'torch'
     """
-    find, module = _FINDERS.get(name), sys.modules.get(name)
-    if find is None:
+    if name not in _FINDERS:
         known = ", ".join(map(repr, _FINDERS))
         raise ValueError(f"no framework {name!r}; there are: {known}")
+    module = real(name)
     if module is None:
         raise ValueError(f"{name} is not loaded; import it before its classes are used")
+    find = _FINDERS[name](module)
 
     def adopter(cls: type) -> Rule | None:
-        found = None if cls.__module__ == "builtins" else find(module, cls)
+        found = None if cls.__module__ == "builtins" else find(cls)
         return None if found is None else _rule(cls, name, *found)
 
     add_adopter(adopter, namespace=namespace)
@@ -545,6 +548,9 @@ class _AdoptedRule(AuxKeyedRule):
     def node_data(self, aux: _Foreign) -> Any:
         return aux.aux
 
+    def node_from(self, _cls: type, data: Any, children: list[Any]) -> Any:
+        return self.unflatten(_Foreign(data, ()), children)
+
 
 def _rule(cls: type, name: str, one_level: OneLevel, rebuild: Rebuild) -> Rule:
     def flatten(node: Any) -> tuple[Sequence[Any], _Foreign]:
@@ -565,18 +571,28 @@ def _rule(cls: type, name: str, one_level: OneLevel, rebuild: Rebuild) -> Rule:
 # ------------------------------------------------------------- one level, by each
 
 
-def _find_in_jax(jax: Any, cls: Any) -> tuple[OneLevel, Rebuild] | None:
-    util = jax.tree_util
-    try:
-        if util.all_leaves([_blank(cls)]):  # it looks at the type alone
-            return None
-    except Exception:
-        return None
-    return functools.partial(_level_in_jax, util), util.tree_unflatten
+def _in_jax(jax: Any) -> Find:
+    util = _jax_trees(jax)
+    all_leaves, unflatten = util.all_leaves, util.tree_unflatten
+    one_level = functools.partial(_level_in_jax, util.tree_flatten_with_path)
+
+    def is_node(cls: type) -> bool:
+        try:
+            return not all_leaves([_blank(cls)])  # it looks at the type alone
+        except Exception:
+            return False
+
+    knows = getattr(util, "is_tree_node", is_node)  # new in jax 0.10
+    return lambda cls: (one_level, unflatten) if knows(cls) else None
 
 
-def _level_in_jax(util: Any, node: Any) -> tuple[list[Any], Any, list[Any]]:
-    pairs, treedef = util.tree_flatten_with_path(node, lambda x: x is not node)
+def _jax_trees(jax: Any) -> Any:
+    """Return jax's own module of trees, also where something stands in for it."""
+    return real("jax.tree_util") or jax.tree_util
+
+
+def _level_in_jax(flatten: Any, node: Any) -> tuple[list[Any], Any, list[Any]]:
+    pairs, treedef = flatten(node, lambda x: x is not node)
     keys = [_key_from_jax(path[0]) for path, _ in pairs]
     return [child for _, child in pairs], treedef, keys
 
@@ -600,19 +616,23 @@ def _key_from_jax(key: Any) -> Any:
     return DictKey(key)
 
 
-def _find_in_optree(optree: Any, cls: type) -> tuple[OneLevel, Rebuild] | None:
+def _in_optree(optree: Any) -> Find:
     get = optree.register_pytree_node.get
-    if get(cls, namespace=NAMESPACE) is None:
-        return None
-    one_level = functools.partial(_level_in_optree, optree, NAMESPACE)
-    return one_level, lambda aux, children: aux[1](aux[0], children)
+    flatten = optree.tree_flatten_one_level
+    one_level = functools.partial(_level_in_optree, flatten, NAMESPACE)
+
+    def find(cls: type) -> tuple[OneLevel, Rebuild] | None:
+        if get(cls, namespace=NAMESPACE) is None:
+            return None
+        return one_level, lambda aux, children: aux[1](aux[0], children)
+
+    return find
 
 
 def _level_in_optree(
-    optree: Any, namespace: str, node: Any
+    flatten: Any, namespace: str, node: Any
 ) -> tuple[Any, Any, list[Any]]:
-    level = optree.tree_flatten_one_level(node, namespace=namespace)
-    children, aux, entries, rebuild = level
+    children, aux, entries, rebuild = flatten(node, namespace=namespace)
     return children, (aux, rebuild), [_key_from_entry(entry) for entry in entries]
 
 
@@ -622,8 +642,8 @@ def _key_from_entry(entry: Any) -> Any:
     return SequenceKey(entry) if type(entry) is int else DictKey(entry)
 
 
-def _find_in_torch(torch: Any, cls: type) -> tuple[OneLevel, Rebuild] | None:
-    pytree = sys.modules.get("torch.utils._pytree")  # not there while torch is loaded
+def _find_in_torch(cls: type) -> tuple[OneLevel, Rebuild] | None:
+    pytree = real("torch.utils._pytree")  # not there while torch is loaded
     known = None if pytree is None else pytree.SUPPORTED_NODES.get(cls)
     if known is None:
         return None
@@ -639,11 +659,12 @@ def _find_in_torch(torch: Any, cls: type) -> tuple[OneLevel, Rebuild] | None:
     return one_level, lambda aux, children: known.unflatten_fn(children, aux)
 
 
-_FINDERS: Final[dict[str, Callable[[Any, type], tuple[OneLevel, Rebuild] | None]]] = {
-    "jax": _find_in_jax,
-    "optree": _find_in_optree,
-    "torch": _find_in_torch,
+_FINDERS: Final[dict[str, Callable[[Any], Find]]] = {
+    "jax": _in_jax,
+    "optree": _in_optree,
+    "torch": lambda torch: _find_in_torch,
 }
+"""Take a framework, return what finds out how it takes nodes of a class apart."""
 
 
 # ------------------------------------------------------------- looking inside
@@ -652,9 +673,8 @@ _FINDERS: Final[dict[str, Callable[[Any, type], tuple[OneLevel, Rebuild] | None]
 def _known_elsewhere(value: Any) -> tuple[str, Callable[[Any], Any]] | None:
     """Return the framework that knows a value as a node, and what takes it apart."""
     for name, level_of in _LEVELS.items():
-        module = sys.modules.get(name)
-        is_there = module is not None and not is_loading(name)
-        one_level = level_of(module, value) if is_there else None
+        module = real(name)
+        one_level = None if module is None else level_of(module, value)
         if one_level is not None:
             return name, functools.partial(_held, one_level)
     return None
@@ -666,8 +686,10 @@ def _held(one_level: OneLevel, node: Any) -> tuple[Sequence[Any], Sequence[Any]]
 
 
 def _known_in_jax(jax: Any, value: Any) -> OneLevel | None:
-    util = jax.tree_util
-    return None if util.all_leaves([value]) else functools.partial(_level_in_jax, util)
+    util = _jax_trees(jax)
+    if util.all_leaves([value]):
+        return None
+    return functools.partial(_level_in_jax, util.tree_flatten_with_path)
 
 
 def _known_in_optree(optree: Any, value: Any) -> OneLevel | None:
@@ -675,12 +697,13 @@ def _known_in_optree(optree: Any, value: Any) -> OneLevel | None:
     known = getattr(optree.registry, "_NODETYPE_REGISTRY", {}).values()
     for entry in known:
         if entry.type is type(value):
-            return functools.partial(_level_in_optree, optree, entry.namespace)
+            flatten = optree.tree_flatten_one_level
+            return functools.partial(_level_in_optree, flatten, entry.namespace)
     return None
 
 
 def _known_in_torch(torch: Any, value: Any) -> OneLevel | None:
-    found = _find_in_torch(torch, type(value))
+    found = _find_in_torch(type(value))
     return None if found is None else found[0]
 
 
@@ -739,6 +762,7 @@ def treedef_to(name: str, treedef: PyTreeDef) -> Any:
         treedef: The treedef.
 
     Raises:
+        RegistryError: It has a node of a class that the framework does not know.
         ValueError: The name is none of these, or the framework is not loaded.
 
     Example:
@@ -749,12 +773,20 @@ def treedef_to(name: str, treedef: PyTreeDef) -> Any:
         ...     print(error)
         keras is not loaded, or unknown
     """
-    module: Any = sys.modules.get(name)
+    module = real(name)
     if name not in _FINDERS or module is None:
         raise ValueError(f"{name} is not loaded, or unknown")
     tree = treedef.unflatten(map(_Leaf, range(treedef.num_leaves)))
     if name == "jax":
-        return module.tree_util.tree_structure(tree)
-    if name == "torch":
-        return module.utils._pytree.tree_structure(tree)
-    return module.tree_structure(tree, namespace=NAMESPACE)
+        leaves, made = _jax_trees(module).tree_flatten(tree)
+    elif name == "torch":
+        leaves, made = real("torch.utils._pytree").tree_flatten(tree)
+    else:
+        leaves, made = module.tree_flatten(tree, namespace=NAMESPACE)
+    for leaf in leaves:
+        if leaf is not None and type(leaf) is not _Leaf:  # torch has None for a leaf
+            raise RegistryError(
+                f"{type_name(leaf)} is a node here and a leaf in {name}; register it "
+                f"here with bridge=True, or in {name} itself"
+            )
+    return made

@@ -24,6 +24,7 @@ from ..core.treedef import PyTreeDef
 from ..core.walk import ROOT, Code, Step, flatten_up_to, leaf_paths, rebuild, reference
 from ..core.walk import leaf as leaf_runner
 from ..errors import StructureError
+from ..lazy import real
 from ..ops.context import Context, context_of, predicate, stopping_context
 from ..ops.map import tree_flatten, tree_flatten_with_path, tree_unflatten
 from ..safely import type_name
@@ -60,7 +61,7 @@ def register(torch: Any, cls: type, node: Node) -> None:
     Raises:
         ValueError: torch knows the class already.
     """
-    pytree = torch.utils._pytree
+    pytree = real("torch.utils._pytree") or torch.utils._pytree
 
     def key_of(key: Any) -> Any:
         if isinstance(key, GetAttrKey):

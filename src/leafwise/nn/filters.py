@@ -12,7 +12,8 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from types import EllipsisType
 from typing import Any as AnyValue
 from typing import Final, TypeAlias, get_origin
 
@@ -36,8 +37,17 @@ __all__ = [
 ]
 
 Path: TypeAlias = tuple[AnyValue, ...]
-Filter: TypeAlias = AnyValue
-"""What `predicate` takes."""
+Filter: TypeAlias = (
+    type[AnyValue]
+    | str
+    | Kind
+    | EllipsisType
+    | Callable[[Path, AnyValue], AnyValue]
+    | Sequence["Filter"]
+    | bool
+    | None
+)
+"""What `predicate` takes; a sequence is a list or a tuple."""
 
 FROZEN: Final = "frozen"
 """The metadata of a variable that is frozen."""
@@ -176,7 +186,8 @@ class OfKind(_Filter):
 class WithTag(_Filter):
     """Means variables whose `tag` is a text; also written as the text.
 
-    A frozen variable has no tag, as far as filters are concerned.
+    It is that of its type, or a piece of metadata. A frozen variable has no tag, as far
+    as filters are concerned.
 
     Args:
         tag: The text.
@@ -199,7 +210,9 @@ class WithTag(_Filter):
         """Return whether the filter selects it."""
         if getattr(value, "_leafwise_is_frozen", False):
             return False
-        return bool(getattr(value, "tag", None) == self.tag)
+        metadata: AnyValue = getattr(value, "_leafwise_metadata", ())
+        tag = metadata["tag"] if "tag" in metadata else getattr(value, "tag", None)
+        return bool(tag == self.tag)
 
 
 class PathContains(_Filter):
@@ -207,27 +220,37 @@ class PathContains(_Filter):
 
     Args:
         key: The name, position or key; `0` is not `"0"`.
+        exact: False means also names that have it inside, and compares as text.
 
     Example:
         >>> from leafwise import nn
         >>> nn.filters.PathContains("bias")(("layers", 0, "bias"), 1.0)
         True
+        >>> nn.filters.PathContains("layer", exact=False)(("layers", 0, "bias"), 1.0)
+        True
     """
 
-    __slots__ = ("key",)
-    __match_args__ = ("key",)
+    __slots__ = ("exact", "key")
+    __match_args__ = ("key", "exact")
 
     key: AnyValue
+    exact: bool
 
     needs_path = True
 
-    def __init__(self, key: AnyValue) -> None:
-        self._set(key)
+    def __init__(self, key: AnyValue, exact: bool = True) -> None:
+        self._set(key, exact)
 
     def __call__(self, path: Path, value: AnyValue) -> bool:
         """Return whether the filter selects it."""
         key = self.key
+        if not self.exact:
+            return any(str(key) in str(part) for part in path)
         return any(type(part) is type(key) and part == key for part in path)
+
+    def __repr__(self) -> str:
+        exact = "" if self.exact else ", exact=False"
+        return f"PathContains({shown(self.key)}{exact})"
 
 
 class PathIn(_Filter):
@@ -393,7 +416,7 @@ def predicate(filter: Filter) -> Callable[[Path, AnyValue], bool]:
     if isinstance(filter, list | tuple):
         return Any(*filter)
     if callable(filter):
-        return filter  # type: ignore[no-any-return]  # of path and value
+        return filter
     raise TypeError(
         f"no filter: {clip(filter)} ({type_name(filter)}); a filter is a type, a "
         "text, a Kind, a bool, ..., None, a function of path and value, or a list of "

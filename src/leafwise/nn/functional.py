@@ -18,6 +18,7 @@ from ..errors import StructureError
 from ..kinds import COUNT_AS_STATE, Kind
 from ..ops.map import tree_flatten
 from ..safely import MISSING, class_name, clip, shown, type_name
+from .checks import is_data
 from .filters import FROZEN, Filter, judge, needs_kind, needs_path, predicates
 from .graph import (
     FIXED,
@@ -60,12 +61,8 @@ Selected = list[list[int]]
 
 
 @overload
-def split(node: M, /, *, on_shared: OnShared = ...) -> tuple[GraphDef[M], State]: ...
-
-
-@overload
 def split(
-    node: M, first: Filter, /, *, on_shared: OnShared = ...
+    node: M, first: Filter = ..., /, *, on_shared: OnShared = ...
 ) -> tuple[GraphDef[M], State]: ...
 
 
@@ -76,7 +73,15 @@ def split(
 
 
 @overload
-def split(node: Any, *filters: Filter, on_shared: OnShared = ...) -> Any: ...
+def split(
+    node: M, a: Filter, b: Filter, c: Filter, /, *, on_shared: OnShared = ...
+) -> tuple[GraphDef[M], State, State, State]: ...
+
+
+@overload
+def split(
+    node: Any, /, *filters: Filter, on_shared: OnShared = ...
+) -> tuple[Any, ...]: ...
 
 
 def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
@@ -127,6 +132,26 @@ def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
             left_over([(unlink(flat.links[i]), flat.leaves[i]) for i in rest])
         )
     return GraphDef(tuple(flat.code)), *(nested(flat, places) for places in chosen)
+
+
+@overload
+def state(node: Any, first: Filter = ..., /, *, on_shared: OnShared = ...) -> State: ...
+
+
+@overload
+def state(
+    node: Any, first: Filter, second: Filter, /, *, on_shared: OnShared = ...
+) -> tuple[State, State]: ...
+
+
+@overload
+def state(
+    node: Any, a: Filter, b: Filter, c: Filter, /, *, on_shared: OnShared = ...
+) -> tuple[State, State, State]: ...
+
+
+@overload
+def state(node: Any, /, *filters: Filter, on_shared: OnShared = ...) -> Any: ...
 
 
 def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
@@ -593,6 +618,24 @@ def _frozen_as(holder: Variable, value: Variable) -> Variable:
 # -------------------------------------------------------------------------- pop
 
 
+@overload
+def pop(node: Any, first: Filter, /) -> State: ...
+
+
+@overload
+def pop(node: Any, first: Filter, second: Filter, /) -> tuple[State, State]: ...
+
+
+@overload
+def pop(
+    node: Any, a: Filter, b: Filter, c: Filter, /
+) -> tuple[State, State, State]: ...
+
+
+@overload
+def pop(node: Any, /, *filters: Filter) -> Any: ...
+
+
 def pop(node: Any, *filters: Filter) -> Any:
     """Take values out of an object, and return them.
 
@@ -659,7 +702,7 @@ def _drops(holder: Any, key: Any) -> bool:
 # ------------------------------------------------------------------------ clone
 
 
-def clone(tree: T, *, variables: bool = True) -> T:
+def clone(tree: T, variables: bool = True, *, arrays: bool = False) -> T:
     """Return a copy of an object or a nested container, sharing and cycles included.
 
     What was one object stays one, also plain lists and dicts. Containers that are
@@ -668,9 +711,12 @@ def clone(tree: T, *, variables: bool = True) -> T:
     Args:
         tree: An object, or nested containers.
         variables: Whether variables are copied, rather than taken over.
+        arrays: Whether arrays of all libraries are copied, each wherever it stands, so
+            that a function may be given the memory of the copy.
 
     Raises:
         CycleError: A cycle goes through a container that cannot be changed.
+        ValueError: Arrays are to be copied, and variables not.
 
     Example:
         >>> from leafwise import nn
@@ -681,8 +727,11 @@ def clone(tree: T, *, variables: bool = True) -> T:
 
     The idea is that of `flax.nnx.clone`.
     """
+    if arrays and not variables:
+        raise ValueError("arrays=True copies what is in variables, too; copy variables")
     flat = flatten_graph(tree, copying=True, keep=() if variables else (Variable,))
-    leaves = map(_copied_leaf, flat.leaves) if variables else flat.leaves
+    copied = _copied_array if arrays else _copied_leaf
+    leaves = map(copied, flat.leaves) if variables else flat.leaves
     made: T = unflatten_graph(flat.code, leaves, copying=True)
     return made
 
@@ -692,6 +741,16 @@ def _copied_leaf(leaf: Any) -> Any:
     if numpy is not None and type(leaf) is numpy.ndarray:
         return leaf.copy()
     return bytearray(leaf) if type(leaf) is bytearray else leaf
+
+
+def _copied_array(leaf: Any) -> Any:
+    """Return a copy of an array in memory of its own, by the method that it has."""
+    if is_data(leaf):
+        for name in ("copy", "clone"):
+            method = getattr(leaf, name, None)
+            if method is not None:
+                return method()
+    return _copied_leaf(leaf)
 
 
 # ------------------------------------------------------------------ by kind

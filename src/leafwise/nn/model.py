@@ -1,4 +1,4 @@
-"""What is done to whole models: map them, set attributes, train, freeze, capture.
+"""What is done to whole models: map them, set attributes, train, freeze, call copies.
 
 Owns the functions that go through all objects of a model, or call it. Most stand for a
 method of modules in NNX or PAX, and are functions so that classes keep their names for
@@ -9,15 +9,15 @@ by the kind of its attribute, a variable by its metadata.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
-from typing import Any, Final, TypeAlias, TypeVar
+from types import MethodType
+from typing import Any, Final, Generic, ParamSpec, TypeAlias, TypeVar
 
 from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.registry import current
 from ..core.walk import unlink
-from ..errors import StructureError
 from ..kinds import Kind, Marked
 from ..safely import MISSING, clip, type_name
 from ..selection.edit import Selection, at
@@ -26,25 +26,26 @@ from .checks import DataNode
 from .filters import FROZEN, Filter, is_filter, judge, predicate
 from .functional import clone, merge, split, write
 from .graph import (
+    GraphDef,
+    M,
     flatten_graph,
     is_node,
     kinds_of_children,
     unflatten_graph,
 )
-from .instance import ENTER, LEAF, LEAVE, below, keys_of, rule_of, store, traverse
-from .pytree import CAPTURED, Module, Pytree, type_of
-from .states import State, from_flat_state, unknown, walk_state
-from .variables import Intermediate, Perturbation, Variable, kind_in, make_variable
+from .instance import ENTER, LEAF, LEAVE, below, keys_of, rule_of, traverse
+from .pytree import EVALUATING, Pytree
+from .states import State
+from .variables import Variable, kind_in
 
 
 __all__ = [
     "call",
-    "capture",
     "eval",
     "freeze",
     "iter_children",
     "iter_graph",
-    "iter_modules",
+    "pure",
     "recursive_map",
     "set_attributes",
     "set_metadata",
@@ -56,10 +57,9 @@ __all__ = [
 Path: TypeAlias = tuple[Any, ...]
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
 T = TypeVar("T")
-
-
-# ---------------------------------------------------------------------- changing
 
 
 # --------------------------------------------------------------------- iterating
@@ -234,15 +234,16 @@ def set_metadata(tree: Any, only: Filter = ..., /, **metadata: Any) -> None:
             value.set_metadata(**metadata)
 
 
-_TRAINING: Final = {"training": True, "is_training": True}
-_EVALUATING: Final = {"deterministic": True, "use_running_average": True}
+_TRAINING: Final = ("training", "is_training")
+_EVALUATING: Final = ("deterministic", "use_running_average")
 
 
 def train(tree: Any, **attributes: Any) -> None:
     """Put all objects in a tree into the mode for training, in place.
 
     Sets `training` and `is_training` to True, `deterministic` and
-    `use_running_average` to False, wherever there are such attributes.
+    `use_running_average` to False, wherever there are such attributes. Modules without
+    `is_training` are in this mode unless `eval` was used.
 
     Args:
         tree: An object, or a container with objects in it.
@@ -261,8 +262,7 @@ def train(tree: Any, **attributes: Any) -> None:
 
     The idea is that of `flax.nnx.Module.train`.
     """
-    modes = {**_TRAINING, **dict.fromkeys(_EVALUATING, False), **attributes}
-    set_attributes(tree, raise_if_not_found=False, **modes)
+    _set_modes(tree, True, attributes)
 
 
 def eval(tree: Any, **attributes: Any) -> None:
@@ -287,8 +287,32 @@ def eval(tree: Any, **attributes: Any) -> None:
 
     The idea is that of `flax.nnx.Module.eval`.
     """
-    modes = {**dict.fromkeys(_TRAINING, False), **_EVALUATING, **attributes}
+    _set_modes(tree, False, attributes)
+
+
+def _set_modes(tree: Any, training: bool, attributes: dict[str, Any]) -> None:
+    modes = dict.fromkeys(_TRAINING, training) | dict.fromkeys(
+        _EVALUATING, not training
+    )
+    modes |= attributes
     set_attributes(tree, raise_if_not_found=False, **modes)
+    is_training = bool(modes["is_training"])
+    for _, value in [*_inside_out(tree)]:
+        if isinstance(value, Pytree) and value._leafwise_is_module:
+            _set_mode(value, is_training)
+
+
+def _set_mode(module: Any, is_training: bool) -> None:
+    """Put a module into a mode, if it has no attribute of its own for it."""
+    held, bodies = vars(module), map(vars, type(module).__mro__)
+    said = next(body["is_training"] for body in bodies if "is_training" in body)
+    if not hasattr(said, "__get__"):  # a value in the body of the class
+        module._leafwise_store("is_training", is_training)
+    if is_training or "is_training" in held:
+        if EVALUATING in held:
+            module._leafwise_drop(EVALUATING)
+    elif EVALUATING not in held:
+        module._leafwise_store(EVALUATING, Marked(Kind.STATIC, True))
 
 
 def with_attributes(tree: T, *filters: Filter, **attributes: Any) -> T:
@@ -319,32 +343,35 @@ def with_attributes(tree: T, *filters: Filter, **attributes: Any) -> T:
     return made
 
 
-class _Caller:
+class _Caller(Generic[M]):
     """Calls a method of an object that exists as structure and state only."""
 
     __slots__ = ("_pair", "_path")
 
-    def __init__(self, pair: tuple[Any, Any], path: Path = ()) -> None:
+    def __init__(self, pair: tuple[GraphDef[M], Any], path: Path = ()) -> None:
         self._pair = pair
         self._path = path
 
-    def __getattr__(self, name: str) -> _Caller:
+    def __getattr__(self, name: str) -> _Caller[M]:
         return _Caller(self._pair, (*self._path, name))
 
-    def __getitem__(self, key: Any) -> _Caller:
+    def __getitem__(self, key: Any) -> _Caller[M]:
         return _Caller(self._pair, (*self._path, (key,)))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def __call__(
+        self, *args: Any, **kwargs: Any
+    ) -> tuple[Any, tuple[GraphDef[M], State]]:
         """Call it; return the result, and structure and state afterwards."""
-        model = merge(*self._pair, copy=True)
-        method = model
+        graphdef, state = self._pair
+        model = merge(graphdef, state, copy=True)
+        method: Any = model
         for part in self._path:
             method = method[part[0]] if type(part) is tuple else getattr(method, part)
         result = method(*args, **kwargs)
         return result, split(model)
 
 
-def call(pair: tuple[Any, Any]) -> Any:
+def call(pair: tuple[GraphDef[M], Any]) -> _Caller[M]:
     """Call a method of an object that exists as structure and state only.
 
     Args:
@@ -371,184 +398,75 @@ def call(pair: tuple[Any, Any]) -> Any:
     return _Caller(pair)
 
 
-Given: TypeAlias = dict[Path, dict[type[Variable], dict[Any, Any]]]
-"""By the path of a module and a type of variables: values by name."""
+def pure(
+    function: Callable[P, R], *, static_argnums: int | Sequence[int] = ()
+) -> Callable[P, R]:
+    """Return a function that works on copies of its arguments.
 
-
-def iter_modules(tree: Any) -> Iterator[tuple[Path, Module]]:
-    """Yield the modules in a tree with their paths, those inside others first.
-
-    A module that stands in several places comes once.
-
-    Args:
-        tree: A tree.
-
-    Yields:
-        The path, a tuple of names, positions and keys, and the module.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise import nn
-        >>> class Block(nn.Module):
-        ...     def __init__(self, *inner):
-        ...         self.inner = lw.List(inner)
-        >>> [path for path, _ in nn.iter_modules(Block(Block(), Block()))]
-        [('inner', 0), ('inner', 1), ()]
-
-    The idea is that of `flax.nnx.iter_modules`.
-    """
-    for event, link, value in traverse(tree):
-        if event is LEAVE and isinstance(value, Module):
-            yield unlink(link), value
-
-
-def capture(
-    function: Any,
-    *types: type[Variable] | str,
-    init: Mapping[Any, Any] | None = None,
-) -> Callable[..., Any]:
-    """Return a function that also returns what the modules store on the way.
-
-    While it runs, `Module.sow` and `Module.perturb` make no attributes: what they
-    store is kept for the result if it is of just one of the types, and otherwise
-    passed over. So the modules are afterwards as they were, also if it fails.
+    So whatever it does to objects, variables, lists, dicts and NumPy arrays, its caller
+    sees it only in what it returns. What is one object among all arguments stays one.
+    A module that is called and the object that a method is bound to are copied as well,
+    and so are the arguments of a `functools.partial`; other things, such as the
+    objects of classes that are no trees, are not.
 
     Args:
-        function: A module, a method of one, or a function whose first argument is
-            one. A type of variables makes a decorator for such functions.
-        *types: The types of variables to capture, or their names; `Intermediate` if
-            there is none. Their subclasses are types of their own: perturbations are
-            captured as `Perturbation`.
-        init: A state of values to begin with, such as perturbations: by the paths of
-            the modules and the names that `sow` and `perturb` use. A bare value is a
-            perturbation. What is not of one of the types is not in the result.
-
-    Returns:
-        A function of the same arguments that returns a tuple: the result, and one
-        state for each type.
+        function: A function, a method, or a module that can be called.
+        static_argnums: The positions of arguments that are passed on as they are.
 
     Raises:
-        TypeError: There is no module, or something is not a type of variables.
-        ValueError: Nothing has the name of a type.
-        StructureError: `init` has a value where there is no module; the function is
-            not called then.
+        TypeError: It cannot be called.
 
     Example:
         >>> from leafwise import nn
-        >>> class Model(nn.Module):
-        ...     def __call__(self, x):
-        ...         x = self.perturb("inner", x)
-        ...         _ = self.sow(nn.Intermediate, "half", x / 2)
-        ...         return x
-        >>> model = Model()
-        >>> result, seen = nn.capture(model)(3.0)
-        >>> result, seen.half.value
-        (3.0, (1.5,))
-        >>> result, seen = nn.capture(model, init={"inner": 1.0})(3.0)
-        >>> result, nn.to_pure_dict(seen)
-        (4.0, {'half': (2.0,)})
+        >>> class Counter(nn.Module):
+        ...     def __init__(self):
+        ...         self.register_state("count", 0)
+        ...     def step(self, by):
+        ...         self.count += by
+        ...         return self
+        >>> counter = Counter()
+        >>> nn.pure(counter.step)(3).count, counter.count
+        (3, 0)
 
-    The idea is that of `flax.nnx.capture`.
+    The idea is that of `pax.pure`.
     """
-    if isinstance(function, type) and issubclass(function, Variable):
-        return functools.partial(_decorated, (function, *types), init)
-    wanted = tuple(map(_checked_type, types)) or (Intermediate,)
-    bound = getattr(function, "__self__", function)
-    module = bound if isinstance(bound, Module) else None
-    if module is None and not callable(function):
+    if not callable(function):
         raise TypeError(
-            "capture takes a module, a method of one, or a function of one, got "
-            f"{type_name(function)}"
+            f"pure takes something to call, got {type_name(function)}; for a tree "
+            "without variables there is as_pure"
         )
+    given = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
+    kept = frozenset(given)
 
     @functools.wraps(function, updated=())
-    def captured(*args: Any, **kwargs: Any) -> Any:
-        root = module if module is not None else _first(args)
-        modules = [*iter_modules(root)]
-        undo = _begin(modules, wanted, _given(init, dict(modules)))
-        try:
-            result = function(*args, **kwargs)
-            states = [_found(modules, cls) for cls in wanted]
-        finally:
-            for take_back in reversed(undo):
-                take_back()
-        return result, *states
+    def on_copies(*args: P.args, **kwargs: P.kwargs) -> R:
+        count = len(args)
+        places = {place % count for place in kept if -count <= place < count}
+        shown = [None if i in places else arg for i, arg in enumerate(args)]
+        copied: Any = clone((_parts_of_call(function), shown, kwargs))
+        parts, shown, named = copied
+        for place in places:
+            shown[place] = args[place]
+        called: Callable[..., R] = _call_of_parts(parts)
+        return called(*shown, **named)
 
-    return captured
-
-
-def _decorated(types: tuple[Any, ...], init: Any, function: Any) -> Any:
-    return capture(function, *types, init=init)
+    return on_copies
 
 
-def _checked_type(wanted: Any) -> type[Variable]:
-    cls = type_of(wanted)
-    if isinstance(cls, type) and issubclass(cls, Variable):
-        return cls
-    raise TypeError(f"capture takes types of variables, got {wanted!r}")
+def _parts_of_call(function: Any) -> tuple[Any, ...]:
+    """Return what is called, and what was bound to it, as containers hold it."""
+    if isinstance(function, functools.partial):
+        return _parts_of_call(function.func), function.args, function.keywords
+    if isinstance(function, MethodType):
+        return function.__func__, function.__self__
+    return (function,)
 
 
-def _first(args: tuple[Any, ...]) -> Module:
-    if args and isinstance(args[0], Module):
-        return args[0]
-    found = type_name(args[0]) if args else "nothing"
-    raise TypeError(f"the first argument of what is captured is a module, got {found}")
-
-
-# ---------------------------------------------------------------------- before
-
-
-def _given(init: Mapping[Any, Any] | None, modules: Mapping[Path, Module]) -> Given:
-    """Return the values to begin with, each where its module will look for it.
-
-    Raises:
-        StructureError: There is no such module.
-    """
-    given: Given = {}
-    for path, value in walk_state(init or {}):
-        above, name = path[:-1], path[-1:]
-        if above not in modules or not name:
-            known = dict.fromkeys(modules)
-            raise StructureError(
-                f"init has a value at {path}, but there is no module at {above}: "
-                f"{unknown(above, known)}",
-                path=path,
-            )
-        box = value if isinstance(value, Variable) else Perturbation(value)
-        held = given.setdefault(above, {}).setdefault(type(box), {})
-        held[name[0]] = box.get_raw_value()
-    return given
-
-
-def _begin(
-    modules: Iterable[tuple[Path, Module]],
-    wanted: tuple[type[Variable], ...],
-    given: Given,
-) -> list[Callable[[], None]]:
-    """Give each module its boxes; return what takes them away again."""
-    undo = []
-    for path, module in modules:
-        values: dict[type[Variable], dict[Any, Any]] = {cls: {} for cls in wanted}
-        values |= given.get(path, {})
-        boxes = tuple(make_variable(cls, held, {}) for cls, held in values.items())
-        undo.append(store(module, CAPTURED, Marked(Kind.DATA, boxes)))
-    return undo
-
-
-# ----------------------------------------------------------------------- after
-
-
-def _found(
-    modules: Iterable[tuple[Path, Module]], cls: type[Variable]
-) -> State[Any, Any]:
-    """Return what the boxes of a type have in them, in variables."""
-    return from_flat_state(
-        ((*path, name), cls(value))
-        for path, module in modules
-        for box in vars(module)[CAPTURED]
-        if type(box) is cls
-        for name, value in box.get_raw_value().items()
-    )
+def _call_of_parts(parts: tuple[Any, ...]) -> Any:
+    """Return what is called by its parts, which may have been copied."""
+    if len(parts) == 3:
+        return functools.partial(_call_of_parts(parts[0]), *parts[1], **parts[2])
+    return parts[0] if len(parts) == 1 else MethodType(*parts)
 
 
 Meant = Callable[["_Owner", Any, Any], bool]

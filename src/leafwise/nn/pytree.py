@@ -1,8 +1,7 @@
-"""`Pytree`, `Object` and `Module`: the bases of classes whose instances are trees.
+"""`Pytree` and `Object`: the bases of classes whose instances are trees.
 
-Owns the classes, what their subclasses may say, how instances are made, copied, pickled
-and printed, and what modules store with `sow` and `perturb`. Modules add names to their
-objects; for classes that should not have these there is `Pytree`. What is done to one
+Owns the classes, what their subclasses may say, and how instances are made, copied,
+pickled and printed. They add no names to objects. What is done to one
 object, which kind an attribute gets and how objects are flattened is owned by
 `instance`.
 """
@@ -11,21 +10,26 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import operator
 import sys
 from abc import ABCMeta
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Final,
+    Protocol,
+    Self,
+    TypeVar,
+)
 
 from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.registry import announced, install
 from ..core.walk import unlink
-from ..equality.leaves import type_names
 from ..errors import KindError
-from ..kinds import Kind, Marked
-from ..ops.map import tree_map
+from ..kinds import Kind
 from ..safely import add_note, class_name, nearest, type_name
 from ..show.text import Block, render
 from .checks import check_level, inside, is_container, learned, levels
@@ -51,21 +55,21 @@ from .instance import (
     traverse,
 )
 from .spec import ClassSpec, Order
-from .variables import Perturbation, Variable, kind_in, make_variable
-from .variables import variable_type as named_type
+from .variables import Variable, kind_in
 
 
 __all__ = [
-    "CAPTURED",
-    "Module",
+    "EVALUATING",
     "Object",
     "Pytree",
     "check_pytree",
     "name_to_kind",
     "replace",
-    "type_of",
-    "zeros_like",
 ]
+
+EVALUATING: Final = "_leafwise_evaluating"
+"""The attribute that a module has in the mode for evaluation, unless it has a flag of
+its own for it."""
 
 _STATIC: Final = Kind.STATIC
 _OWN_SLOTS: Final = "_leafwise_"
@@ -145,15 +149,19 @@ class Pytree(Shell, metaclass=PytreeMeta):
 
     __slots__ = ()
 
+    _leafwise_is_module: ClassVar[bool] = False
+
     if TYPE_CHECKING:  # what `_adopt` puts in
         _leafwise_spec: ClassSpec
 
-    def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
-        """Make an object that has no attributes yet, and knows it."""
-        made = object.__new__(cls)
-        put_layout(made, cls._leafwise_spec.family.root)
-        set_building(made, True)
-        return made
+    if not TYPE_CHECKING:  # it takes what `__init__` takes, and checkers ask that
+
+        def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
+            """Make an object that has no attributes yet, and knows it."""
+            made = object.__new__(cls)
+            put_layout(made, cls._leafwise_spec.family.root)
+            set_building(made, True)
+            return made
 
     def __init_subclass__(
         cls,
@@ -244,7 +252,9 @@ class Pytree(Shell, metaclass=PytreeMeta):
         if type(self).__reduce__ is not object.__reduce__:
             return self.__reduce__()
         state = self.__getstate__()
-        return blank, (type(self), tuple(self._leafwise_layout.kinds.items())), state
+        layout = self._leafwise_layout
+        kinds = tuple(layout.kinds.items())
+        return blank, (type(self), kinds, layout.said), state
 
     def _leafwise_block(self, *, nested: bool) -> Block:
         values = settle(self)
@@ -376,7 +386,8 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
     """Look for data in static attributes, and for marks that stand inside values.
 
     Objects are looked through once when they are made. What was done to their
-    containers since, this function finds.
+    containers since, this function finds; also what is data by now, because its class
+    was registered, here or in a framework, after it was assigned.
 
     Args:
         obj: An instance of a `Pytree` class.
@@ -402,6 +413,7 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
     The idea is that of `flax.nnx.check_pytree`.
     """
     _require_pytree("check_pytree", obj)
+    learned.forget()
 
     def rule_for(value: Any) -> Rule | None:
         if isinstance(value, Pytree):
@@ -433,243 +445,9 @@ def _require_pytree(what: str, obj: object) -> None:
         )
 
 
-# ------------------------------------------------------------------ modules
-
-
-CAPTURED: Final = "_leafwise_captured"
-"""The attribute of a module that holds what it stores while it is captured: a tuple
-with a variable for each type that is wanted, whose value is a dict by name."""
-
-
-def _append(stored: Any, value: Any) -> Any:
-    return (*stored, value)
-
-
-class Module(Pytree, order="insertion", kind=Kind.MODULE):
-    """Base of modules: trees whose attributes are parameters, state, or modules.
-
-    A `Pytree` whose children come in the order in which they were first assigned.
-    An attribute that is first assigned a module is of kind `MODULE`.
-
-    Attributes:
-        name_to_kind: The kind of each attribute, in order of assignment; read-only,
-            and not changed by what happens to the module later.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise import nn
-        >>> class Counter(nn.Module):
-        ...     def __init__(self):
-        ...         self.register_state("count", 0)
-        ...         self.register_parameter("bias", 0.0)
-        ...     def step(self):
-        ...         self.count += 1
-        >>> counter = Counter()
-        >>> counter.step()
-        >>> lw.tree_leaves(counter)
-        [1, 0.0]
-        >>> counter.name_to_kind["bias"]
-        <Kind.PARAMETER: 'parameter'>
-
-    The kinds are those of PAX, the class is that of PAX and of Flax NNX in one.
-    """
-
-    @property
-    def name_to_kind(self) -> Mapping[str, Kind]:
-        """Return the kind of each attribute."""
-        return name_to_kind(self)
-
-    def register_subtree(self, name: str, value: Any) -> None:
-        """Assign an attribute that is data of no closer kind.
-
-        Args:
-            name: The name of the attribute.
-            value: Its value.
-        """
-        setattr(self, name, Marked(Kind.DATA, value))
-
-    def register_parameter(self, name: str, value: Any) -> None:
-        """Assign an attribute that is a parameter: data that is trained.
-
-        Args:
-            name: The name of the attribute.
-            value: Its value.
-        """
-        setattr(self, name, Marked(Kind.PARAMETER, value))
-
-    def register_state(self, name: str, value: Any) -> None:
-        """Assign an attribute that is state: data that is not trained.
-
-        Args:
-            name: The name of the attribute.
-            value: Its value.
-        """
-        setattr(self, name, Marked(Kind.STATE, value))
-
-    def register_module(self, name: str, value: Any) -> None:
-        """Assign an attribute that is a module, or a tree with modules inside.
-
-        Args:
-            name: The name of the attribute.
-            value: Its value.
-        """
-        setattr(self, name, Marked(Kind.MODULE, value))
-
-    # ------------------------------------------------------------- intermediates
-
-    def sow(
-        self,
-        variable_type: type[Variable] | str,
-        name: str,
-        value: Any,
-        *,
-        reduce_fn: Callable[[Any, Any], Any] = _append,
-        init_fn: Callable[[], Any] = tuple,
-    ) -> bool:
-        """Store a value under a name, together with those stored there before.
-
-        Args:
-            variable_type: The type of variables that holds the values, or its name.
-            name: The name of the attribute.
-            value: The value.
-            reduce_fn: Takes what is stored and the value, returns what is stored
-                then; by default a longer tuple.
-            init_fn: Returns what is stored at first.
-
-        Returns:
-            Whether it was stored; always, except where `capture` wants other types.
-
-        Raises:
-            ValueError: The name belongs to something else: a method, a value, a
-                variable of another type; or no type has the name that was given.
-
-        Example:
-            >>> from leafwise import nn
-            >>> module = nn.Module()
-            >>> _ = module.sow(nn.Intermediate, "seen", 1), module.sow(
-            ...     "intermediates", "seen", 2)
-            >>> nn.pop(module, nn.Intermediate).seen.value
-            (1, 2)
-
-        The idea is that of `flax.nnx.Module.sow`.
-        """
-        cls = type_of(variable_type)
-        if CAPTURED in vars(self):
-            box = self._leafwise_box(cls)
-            if box is not None:
-                known = box.get_raw_value()
-                before = known[name] if name in known else init_fn()
-                _keep(box, name, reduce_fn(before, value))
-            return box is not None
-        variable = self._leafwise_variable(cls, name)
-        if variable is None:
-            setattr(self, name, cls(reduce_fn(init_fn(), value)))
-        else:
-            variable.set_value(reduce_fn(variable.get_value(), value))
-        return True
-
-    def perturb(
-        self,
-        name: str,
-        value: Any,
-        variable_type: type[Variable] | str = Perturbation,
-    ) -> Any:
-        """Add a perturbation to a value: zeros of its form, when it is met first.
-
-        What is differentiated for the perturbation is the gradient at the value. Where
-        `capture` wants other types, none is made.
-
-        Args:
-            name: The name of the attribute that holds the perturbation.
-            value: A number, an array, or a tree of these.
-            variable_type: The type of variables that holds it, or its name.
-
-        Returns:
-            The value with the perturbation added.
-
-        Raises:
-            ValueError: As `sow`.
-            StructureError: The value has another structure than before.
-
-        Example:
-            >>> from leafwise import nn
-            >>> module = nn.Module()
-            >>> module.perturb("x", {"a": 1.5})
-            {'a': 1.5}
-            >>> module.x.value = {"a": 0.5}
-            >>> module.perturb("x", {"a": 1.5})
-            {'a': 2.0}
-
-        The idea is that of `flax.nnx.Module.perturb`.
-        """
-        cls = type_of(variable_type)
-        box = self._leafwise_box(cls)
-        if box is not None:
-            if name not in box.get_raw_value():
-                _keep(box, name, tree_map(zeros_like, value))
-            return tree_map(operator.add, box.get_raw_value()[name], value)
-        variable = self._leafwise_variable(cls, name)
-        if variable is None:
-            if CAPTURED in vars(self):
-                return value
-            variable = cls(tree_map(zeros_like, value))
-            setattr(self, name, variable)
-        return tree_map(operator.add, variable.get_value(), value)
-
-    def _leafwise_box(self, cls: type[Variable]) -> Variable | None:
-        """Return what holds the values of a type while they are captured."""
-        boxes = vars(self).get(CAPTURED, ())
-        return next((box for box in boxes if type(box) is cls), None)
-
-    def _leafwise_variable(self, cls: type[Variable], name: str) -> Variable | None:
-        """Return the variable of a name, None if the name is free."""
-        found = getattr(self, name, None)
-        if found is None and name not in vars(self):
-            return None
-        if not isinstance(found, Variable):
-            raise ValueError(
-                f"Expected {name!r} of {type_name(self)} to be a Variable, got "
-                f"{type_name(found)}; choose another name"
-            )
-        if type(found) is not cls:
-            expected, actual = type_names(cls, type(found))
-            raise ValueError(
-                f"Expected {name!r} of {type_name(self)} to be of type "
-                f"{expected!r}, got {actual!r}; choose another name"
-            )
-        return found
-
-
-def _keep(box: Variable, name: str, value: Any) -> None:
-    """Put a value under a name into a box; hooks of the type are for single values."""
-    held = {**box.get_raw_value(), name: value}
-    box.update_from_state(make_variable(Variable, held, {}))
-
-
-def type_of(variable_type: type[Variable] | str) -> type[Variable]:
-    """Return a type of variables that is given by its name, or itself."""
-    if isinstance(variable_type, str):
-        return named_type(variable_type)
-    return get_origin(variable_type) or variable_type
-
-
-def zeros_like(leaf: Any) -> Any:
-    """Return zeros of the form of a number or an array."""
-    if isinstance(leaf, int | float | complex) and not isinstance(leaf, bool):
-        return type(leaf)(0)
-    namespace = getattr(leaf, "__array_namespace__", None)
-    if namespace is not None:
-        return namespace().zeros_like(leaf)
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(leaf, torch.Tensor):
-        return torch.zeros_like(leaf)
-    return leaf * 0
-
+# ---------------------------------------------------------------------- replacing
 
 P = TypeVar("P", bound=Pytree)
-
-
-# ---------------------------------------------------------------------- replacing
 
 
 def replace(obj: P, /, **changes: Any) -> P:

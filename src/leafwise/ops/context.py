@@ -58,7 +58,8 @@ def predicate(is_leaf: IsLeaf, takes_path: bool = False) -> Predicate:
     ):
         return lambda node: isinstance(node, is_leaf)
     if callable(is_leaf) and not hasattr(is_leaf, "__origin__"):
-        return PathPredicate(is_leaf) if takes_path else is_leaf
+        asked: Any = is_leaf  # of the value, or of the path and the value
+        return PathPredicate(asked) if takes_path else asked
     raise TypeError(
         "is_leaf must be a predicate, a type or a tuple of types, "
         f"got {described(is_leaf)}"
@@ -77,10 +78,10 @@ class Context:
     __slots__ = ("root", "stop", "view")
 
     def __init__(
-        self, view: View, stop: Predicate = None, root: KeyPath | None = None
+        self, view: View, stop: Any = None, root: KeyPath | None = None
     ) -> None:
         self.view = view
-        self.stop = stop
+        self.stop: Predicate = stop
         self.root = ROOT if root is None else root
 
     @property
@@ -255,7 +256,7 @@ class Context:
 
 
 def flatten_asking(
-    tree: Any, view: View, stop: Predicate, paths: list[Any] | None = None
+    tree: Any, view: View, stop: Any, paths: list[Any] | None = None
 ) -> tuple[list[Any], PyTreeDef]:
     """Return leaves and treedef of a tree by the walk, which asks a predicate.
 

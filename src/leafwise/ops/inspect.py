@@ -20,12 +20,16 @@ from ..equality.leaves import (
     type_names,
 )
 from ..errors import StructureError
+from ..lazy import unchanged
 from ..safely import class_name, clip, shown, type_name
 from .context import context_of
 
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
+    from ..signatures.folds import as_children
+else:
+    as_children = unchanged
 
 __all__ = [
     "OneLevel",
@@ -167,6 +171,7 @@ def tree_flatten_one_level(
     )
 
 
+@as_children
 def tree_children(
     tree: Any,
     is_leaf: IsLeaf = None,

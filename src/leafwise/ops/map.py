@@ -21,13 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL, current
 from ..core.treedef import PyTreeDef, make_treedef
 from ..core.walk import ROOT, iter_leaves, locate, map_leaves, unlink
 from ..errors import CycleError
+from ..lazy import unchanged
 from ..safely import described
 from .context import (
     Context,
@@ -40,6 +41,26 @@ from .context import (
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
+    from ..signatures.folds import (
+        as_each,
+        as_each_with_path,
+        as_map_only,
+        as_replace_nones,
+    )
+    from ..signatures.leaves import (
+        as_flatten,
+        as_flatten_with_path,
+        as_iter,
+        as_leaves,
+        as_leaves_with_path,
+        as_structure,
+    )
+    from ..signatures.maps import as_map
+    from ..signatures.path_maps import as_map_with_path
+else:
+    as_each = as_each_with_path = as_flatten = as_flatten_with_path = unchanged
+    as_iter = as_leaves = as_leaves_with_path = as_map = as_map_only = unchanged
+    as_map_with_path = as_replace_nones = as_structure = unchanged
 
 __all__ = [
     "tree_flatten",
@@ -60,9 +81,12 @@ __all__ = [
 ]
 
 
+Tree = TypeVar("Tree")
+
 # ---------------------------------------------------------- flatten, unflatten
 
 
+@as_flatten
 def tree_flatten(
     tree: Any,
     is_leaf: IsLeaf = None,
@@ -111,6 +135,7 @@ def tree_flatten(
     return context.flatten(tree)
 
 
+@as_leaves
 def tree_leaves(
     tree: Any,
     is_leaf: IsLeaf = None,
@@ -145,6 +170,7 @@ def tree_leaves(
     )[0]
 
 
+@as_structure
 def tree_structure(
     tree: Any,
     is_leaf: IsLeaf = None,
@@ -177,6 +203,7 @@ def tree_structure(
     )[1]
 
 
+@as_iter
 def tree_iter(
     tree: Any,
     is_leaf: IsLeaf = None,
@@ -204,7 +231,7 @@ def tree_iter(
     return iter_leaves(tree, context.view, context.stop)
 
 
-def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
+def tree_unflatten(treedef: PyTreeDef[Tree], leaves: Iterable[Any]) -> Tree:
     """Rebuild a tree from its structure and its leaves.
 
     Args:
@@ -231,13 +258,14 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
         )
     if type(leaves) is list and len(leaves) == treedef._count:
         build = treedef._runner.unflatten
-        return build(treedef, leaves)
+        return build(treedef, leaves)  # type: ignore[no-any-return]  # knows no types
     return treedef.unflatten(leaves)
 
 
 # -------------------------------------------------------------------------- map
 
 
+@as_map
 def tree_map(
     f: Callable[..., Any],
     tree: Any,
@@ -283,6 +311,7 @@ def tree_map(
     return build(treedef, map_leaves(f, columns, treedef._code))
 
 
+@as_each
 def tree_map_(
     f: Callable[..., object],
     tree: Any,
@@ -326,6 +355,7 @@ def tree_map_(
     return tree
 
 
+@as_map_only
 def tree_map_only(
     type_or_types: IsLeaf,
     f: Callable[[Any], Any],
@@ -381,6 +411,7 @@ def _chooser(chosen: Any) -> Any:
     return found
 
 
+@as_replace_nones
 def tree_replace_nones(
     sentinel: Any,
     tree: Any,
@@ -418,6 +449,7 @@ def tree_replace_nones(
 # ------------------------------------------------------------------- with key paths
 
 
+@as_flatten_with_path
 def tree_flatten_with_path(
     tree: Any,
     is_leaf: IsLeaf = None,
@@ -468,6 +500,7 @@ def tree_flatten_with_path(
     return [*zip(paths, leaves)], treedef  # noqa: B905  # as many
 
 
+@as_leaves_with_path
 def tree_leaves_with_path(
     tree: Any,
     is_leaf: IsLeaf = None,
@@ -534,6 +567,7 @@ def tree_paths(
     ).paths()
 
 
+@as_map_with_path
 def tree_map_with_path(
     f: Callable[..., Any],
     tree: Any,
@@ -572,6 +606,7 @@ def tree_map_with_path(
     return build(treedef, map_leaves(f, columns, treedef._code))
 
 
+@as_each_with_path
 def tree_map_with_path_(
     f: Callable[..., object],
     tree: Any,
@@ -616,6 +651,7 @@ _SCALARS: Final = frozenset({bool, bytes, complex, float, int, str, type(None)})
 _PENDING: Final = object()
 
 
+@as_map
 def tree_map_shared(
     f: Callable[..., Any],
     tree: Any,

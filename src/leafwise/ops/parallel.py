@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..core.registry import GLOBAL
 from ..core.walk import Code, leaf_paths, locate
+from ..lazy import unchanged
 from .context import context_of
 
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
+    from ..signatures.folds import as_gather
+else:
+    as_gather = unchanged
 
 __all__ = ["Executor", "Parallel", "parallel", "tree_gather"]
 
@@ -157,6 +161,7 @@ def _cancel(futures: Sequence[Any]) -> None:
         future.cancel()
 
 
+@as_gather
 async def tree_gather(
     tree: Any, *, none_is_leaf: bool = False, namespace: str = GLOBAL
 ) -> Any:

@@ -26,16 +26,34 @@ from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef, joined_mode
 from ..core.walk import map_leaves
 from ..errors import StructureError
+from ..lazy import unchanged
 from ..safely import clip, described
 from .context import Context, context_of, stopping_context
 
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
+    from ..signatures.leaves import as_broadcast_prefix
+    from ..signatures.shapes import (
+        as_broadcast_common,
+        as_broadcast_map,
+        as_broadcast_map_with_path,
+        as_broadcast_tree,
+        as_transpose,
+        as_transpose_map,
+        as_transpose_map_with_path,
+        as_unzip,
+    )
+else:
+    as_broadcast_common = as_broadcast_map = as_broadcast_map_with_path = unchanged
+    as_broadcast_prefix = as_broadcast_tree = as_transpose = unchanged
+    as_transpose_map = as_transpose_map_with_path = as_unzip = unchanged
 
 __all__ = [
     "broadcast_common",
     "broadcast_prefix",
+    "common_columns",
+    "common_trees",
     "equality_errors",
     "prefix_errors",
     "tree_broadcast_common",
@@ -65,6 +83,7 @@ def _repeated(prefix: Any, full: Any, context: Context) -> tuple[list[Any], PyTr
     return [leaves[place] for place in places], whole
 
 
+@as_broadcast_tree
 def tree_broadcast_prefix(
     prefix_tree: Any,
     full_tree: Any,
@@ -105,6 +124,7 @@ def tree_broadcast_prefix(
     return whole._runner.unflatten(whole, leaves)
 
 
+@as_broadcast_prefix
 def broadcast_prefix(
     prefix_tree: Any,
     full_tree: Any,
@@ -203,12 +223,18 @@ def tree_broadcast_common(
     The idea is that of `optree.tree_broadcast_common`.
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return common_trees(tree, other, context)
+
+
+def common_trees(tree: Any, other: Any, context: Context) -> tuple[Any, Any]:
+    """Return two trees, broadcast over each other, each with its own nodes."""
     flat, common = _flat((tree, other), context)
     whole: Any = flat[1][1].common_suffix(common)  # with the nodes of `other`
     first, second = _spread(flat[0], common), _spread(flat[1], whole)
     return common.unflatten(first), whole.unflatten(second)
 
 
+@as_broadcast_common
 def broadcast_common(
     tree: Any,
     other: Any,
@@ -238,17 +264,19 @@ def broadcast_common(
         ([1, 1, 2, 3], [4, 5, 6, 6])
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    columns, _ = _columns((tree, other), context)
+    columns, _ = common_columns((tree, other), context)
     return columns[0], columns[1]
 
 
-def _columns(
+def common_columns(
     trees: tuple[Any, ...], context: Context
 ) -> tuple[list[list[Any]], PyTreeDef]:
+    """Return the leaves of trees that are broadcast, and their common treedef."""
     flat, common = _flat(trees, context)
     return [_spread(one, common) for one in flat], common
 
 
+@as_broadcast_map
 def tree_broadcast_map(
     f: Callable[..., Any],
     tree: Any,
@@ -279,10 +307,11 @@ def tree_broadcast_map(
         {'a': 20, 'b': [10, 30]}
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    columns, common = _columns((tree, *rest), context)
+    columns, common = common_columns((tree, *rest), context)
     return common.unflatten(map_leaves(f, columns, common._code))
 
 
+@as_broadcast_map_with_path
 def tree_broadcast_map_with_path(
     f: Callable[..., Any],
     tree: Any,
@@ -313,7 +342,7 @@ def tree_broadcast_map_with_path(
         ['[0]1!', '[1]2!']
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    columns, common = _columns((tree, *rest), context)
+    columns, common = common_columns((tree, *rest), context)
     paths: list[Any] = common.paths()
     return common.unflatten(map_leaves(f, [paths, *columns], common._code))
 
@@ -389,6 +418,7 @@ def equality_errors(
 # --------------------------------------------------------------------------- inside out
 
 
+@as_transpose
 def tree_transpose(
     outer_treedef: PyTreeDef,
     inner_treedef: PyTreeDef | None,
@@ -516,6 +546,7 @@ def _inner_of(outer: PyTreeDef, parts: list[Any], context: Context) -> PyTreeDef
     return context.flatten(parts[0])[1]
 
 
+@as_transpose_map
 def tree_transpose_map(
     f: Callable[..., Any],
     tree: Any,
@@ -561,6 +592,7 @@ def tree_transpose_map(
     return _transposed(outer, inner_treedef, values, outer.paths(), context)
 
 
+@as_transpose_map_with_path
 def tree_transpose_map_with_path(
     f: Callable[..., Any],
     tree: Any,
@@ -602,6 +634,7 @@ def tree_transpose_map_with_path(
     return _transposed(outer, inner_treedef, values, columns[0], context)
 
 
+@as_unzip
 def tree_unzip(
     tree: Any,
     n: int,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import compress, count, islice, repeat
 from operator import is_, not_
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, overload
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -113,6 +113,9 @@ def _from_to(before: Any, after: Any) -> str:
     return " -> ".join(f"{text} ({label})" for text, label in pairs)
 
 
+Tree = TypeVar("Tree")
+
+
 class TreeDiff(Sequence[Change]):
     """The differences between two trees, in leaf order.
 
@@ -139,6 +142,14 @@ class TreeDiff(Sequence[Change]):
 
     def __len__(self) -> int:
         return len(self._changes)
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __getitem__(self, index: int) -> Change: ...
+
+        @overload
+        def __getitem__(self, index: slice) -> Sequence[Change]: ...
 
     def __getitem__(self, index: Any) -> Any:
         return self._changes[index]
@@ -169,7 +180,7 @@ class TreeDiff(Sequence[Change]):
         )
         return TreeDiff(turned, self._context, self._values)
 
-    def apply(self, tree: Any) -> Any:
+    def apply(self, tree: Tree) -> Tree:
         """Return a tree with the changes applied.
 
         Args:

@@ -8,7 +8,7 @@ What a single edit does to a node is defined in `rebuild`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..core.builtins import TUPLE
 from ..core.keypath import KeyPath
@@ -33,6 +33,9 @@ from .rebuild import Delete, Edit, Insert, Rename, Set, key_for, rebuild
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
+    from ..signatures.words import Tree
+else:
+    Tree = TypeVar("Tree")
 
 __all__ = [
     "Selection",
@@ -44,7 +47,7 @@ __all__ = [
 ]
 
 
-class Selection:
+class Selection(Generic[Tree]):
     """Places in a tree, to be read or edited; `at` makes one.
 
     A selector in brackets continues from there: `at(tree)["layers"][0]["w"]`.
@@ -65,7 +68,7 @@ class Selection:
 
     def __init__(
         self,
-        tree: Any,
+        tree: Tree,
         selectors: tuple[Selector, ...],
         context: Context,
         *,
@@ -77,7 +80,7 @@ class Selection:
         self._missing_ok = missing_ok
         self._places: list[Place] | None = None
 
-    def __getitem__(self, what: Any) -> Selection:
+    def __getitem__(self, what: Any) -> Selection[Tree]:
         """Continue with another selector from each place."""
         chain = (*self._selectors, read_selector(what, self._context.view))
         return Selection(self.tree, chain, self._context, missing_ok=self._missing_ok)
@@ -202,12 +205,12 @@ class Selection:
 
     # -------------------------------------------------------------------- editing
 
-    def _edited(self, make: Callable[[Place], Edit]) -> Any:
+    def _edited(self, make: Callable[[Place], Edit]) -> Tree:
         places = self.places()
         edits = [(place.path, call_at(make, (place,), place)) for place in places]
         return rebuild(self.tree, edits, self._context)
 
-    def set(self, value: Any) -> Any:
+    def set(self, value: Any) -> Tree:
         """Return the tree with a value at each place.
 
         Raises:
@@ -220,7 +223,7 @@ class Selection:
         """
         return self._edited(lambda _place: Set(value))
 
-    def apply(self, f: Callable[[Any], Any]) -> Any:
+    def apply(self, f: Callable[[Any], Any]) -> Tree:
         """Return the tree with the results of a function at each place.
 
         Args:
@@ -237,7 +240,7 @@ class Selection:
         """
         return self._edited(lambda place: Set(f(place.value)))
 
-    def delete(self) -> Any:
+    def delete(self) -> Tree:
         """Return the tree without what is at the places.
 
         Raises:
@@ -250,7 +253,7 @@ class Selection:
         """
         return self._edited(lambda _place: Delete())
 
-    def insert(self, value: Any) -> Any:
+    def insert(self, value: Any) -> Tree:
         """Return the tree with a value where there is nothing yet.
 
         The last step of the selector must be a name, or a position: the value goes
@@ -317,30 +320,30 @@ def _described(places: Sequence[Place]) -> str:
 # ------------------------------------------------------------------------ functions
 
 
-class _At:
+class _At(Generic[Tree]):
     """Waits for a selector in brackets."""
 
     __slots__ = ("_context", "_missing_ok", "_tree")
 
-    def __init__(self, tree: Any, context: Context, missing_ok: bool) -> None:
+    def __init__(self, tree: Tree, context: Context, missing_ok: bool) -> None:
         self._tree = tree
         self._context = context
         self._missing_ok = missing_ok
 
-    def __getitem__(self, what: Any) -> Selection:
+    def __getitem__(self, what: Any) -> Selection[Tree]:
         chain = (read_selector(what, self._context.view),)
         return Selection(self._tree, chain, self._context, missing_ok=self._missing_ok)
 
 
 def at(
-    tree: Any,
+    tree: Tree,
     *,
     missing_ok: bool = False,
     is_leaf: IsLeaf = None,
     is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
-) -> _At:
+) -> _At[Tree]:
     """Select places in a tree, to read or edit them: `at(tree)[selector]`.
 
     Args:
@@ -373,7 +376,7 @@ def at(
 
 
 def tree_update(
-    tree: Any,
+    tree: Tree,
     edits: Mapping[Any, Any],
     *,
     missing_ok: bool = False,
@@ -381,7 +384,7 @@ def tree_update(
     is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
-) -> Any:
+) -> Tree:
     """Return a tree with many edits, made in one pass.
 
     Args:
@@ -416,13 +419,13 @@ def tree_update(
 
 
 def tree_move(
-    tree: Any,
+    tree: Tree,
     source: Any,
     target: Any,
     *,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
-) -> Any:
+) -> Tree:
     """Move something to another place in a tree.
 
     Args:
@@ -445,17 +448,19 @@ def tree_move(
     options: Any = {"none_is_leaf": none_is_leaf, "namespace": namespace}
     found = at(tree, **options)[source]
     value = found.one()
-    return at(found.delete(), **options)[target].insert(value)
+    without: Tree = found.delete()
+    moved: Tree = at(without, **options)[target].insert(value)
+    return moved
 
 
 def tree_rename(
-    tree: Any,
+    tree: Tree,
     what: Any,
     name: Any,
     *,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
-) -> Any:
+) -> Tree:
     """Rename keys of dicts or attributes of objects.
 
     Dicts keep their order.
@@ -518,15 +523,15 @@ def _marked(tree: Any, context: Context) -> Any:
 
 
 def tree_at(
-    where: Callable[[Any], Any],
-    tree: Any,
+    where: Callable[[Tree], Any],
+    tree: Tree,
     replace: Any = MISSING,
     *,
     replace_fn: Callable[[Any], Any] | None = None,
     is_leaf: IsLeaf = None,
     is_leaf_takes_path: bool = False,
     namespace: str = GLOBAL,
-) -> Any:
+) -> Tree:
     """Replace what a function returns of a tree.
 
     Args:

@@ -20,6 +20,7 @@ from ..core.registry import GLOBAL
 from ..core.walk import flatten, locate, unlink
 from ..equality.leaves import Values, type_names
 from ..errors import EditError
+from ..lazy import unchanged
 from ..ops.context import Context, context_of
 from ..ops.traversal import DELETE
 from ..safely import MISSING, class_name, clip, printed, type_name
@@ -42,6 +43,9 @@ from .rebuild import (
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
+    from ..signatures.parts import as_merge
+else:
+    as_merge = unchanged
 
 __all__ = ["tree_map_outer", "tree_merge", "tree_zip_outer"]
 
@@ -517,6 +521,7 @@ class _Rules:
         return policy
 
 
+@as_merge
 def tree_merge(
     base: Any,
     *overlays: Any,

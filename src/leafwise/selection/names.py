@@ -11,7 +11,7 @@ from __future__ import annotations
 import enum
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, overload
 
 from ..core.keypath import KeyPath, end_of_quote, parse_literal
 from ..core.keys import DictKey, GetAttrKey, SequenceKey, literal
@@ -274,11 +274,12 @@ Renaming = Mapping[str, str | None] | Callable[[str], str | None]
 Items = Mapping[str, Any] | Iterable[tuple[str, Any]]
 _NO_TREE: Final = object()
 
+Tree = TypeVar("Tree")
+
 
 @overload
 def from_flat(
     items: Items,
-    like: Any = ...,
     *,
     sep: str = ...,
     rename: Renaming | None = ...,
@@ -292,7 +293,21 @@ def from_flat(
 @overload
 def from_flat(
     items: Items,
-    like: Any,
+    like: Tree,
+    *,
+    sep: str = ...,
+    rename: Renaming | None = ...,
+    partial: Literal[False] = ...,
+    is_leaf: IsLeaf = ...,
+    is_leaf_takes_path: bool = ...,
+    namespace: str = ...,
+) -> Tree: ...
+
+
+@overload
+def from_flat(
+    items: Items,
+    like: Tree,
     *,
     sep: str = ...,
     rename: Renaming | None = ...,
@@ -300,7 +315,7 @@ def from_flat(
     is_leaf: IsLeaf = ...,
     is_leaf_takes_path: bool = ...,
     namespace: str = ...,
-) -> tuple[Any, FlatReport]: ...
+) -> tuple[Tree, FlatReport]: ...
 
 
 def from_flat(
@@ -499,8 +514,8 @@ def _described(report: FlatReport) -> str:
 
 
 def override(
-    tree: Any, overrides: Iterable[str] | str, *, namespace: str = GLOBAL
-) -> Any:
+    tree: Tree, overrides: Iterable[str] | str, *, namespace: str = GLOBAL
+) -> Tree:
     """Return a tree with changes that are written as text.
 
     `optim.lr=3e-4` replaces a value, and casts the new one to the type of the old;
@@ -571,7 +586,7 @@ def _applied(tree: Any, text: str, context: Context) -> Any:
     return _replaced(tree, there, value, context)
 
 
-def _selection(tree: Any, what: Selector, context: Context) -> Selection:
+def _selection(tree: Tree, what: Selector, context: Context) -> Selection[Tree]:
     return Selection(tree, (what,), context, missing_ok=False)
 
 

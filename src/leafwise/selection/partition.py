@@ -15,6 +15,7 @@ from ..core.registry import GLOBAL, install
 from ..core.treedef import PyTreeDef
 from ..equality import exact
 from ..errors import EditError
+from ..lazy import unchanged
 from ..ops.context import Context, context_of
 from ..ops.reshape import broadcast_prefix
 from ..safely import MISSING, shown
@@ -23,6 +24,9 @@ from .pattern import Region, is_function, read_selector, require
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
+    from ..signatures.parts import as_combine, as_partition
+else:
+    as_combine = as_partition = unchanged
 
 __all__ = [
     "Masked",
@@ -73,6 +77,7 @@ def _split(
     return tuple(map(treedef.unflatten, parts))
 
 
+@as_partition
 def tree_partition(
     tree: Any,
     *selectors: Any,
@@ -121,6 +126,7 @@ def tree_partition(
     return _split(treedef, leaves, numbers, rest + 1, MISSING)
 
 
+@as_combine
 def tree_combine(
     *trees: Any,
     is_leaf: IsLeaf = None,

@@ -17,7 +17,7 @@ from collections.abc import (
 )
 from itertools import islice
 from operator import is_, itemgetter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -121,7 +121,12 @@ class _Trie:
         self.edits: dict[Any, list[Edit]] = {}
 
 
-def rebuild(tree: Any, edits: Iterable[tuple[KeyPath, Edit]], context: Context) -> Any:
+Tree = TypeVar("Tree")
+
+
+def rebuild(
+    tree: Tree, edits: Iterable[tuple[KeyPath, Edit]], context: Context
+) -> Tree:
     """Return a tree with edits applied.
 
     Args:
@@ -140,10 +145,15 @@ def rebuild(tree: Any, edits: Iterable[tuple[KeyPath, Edit]], context: Context) 
                 raise EditError(
                     "the root can only be replaced, by a single edit", path=path
                 )
-            return edit.value
+            root: Tree = edit.value
+            return root
+    if not listed:
+        return tree
     if len(listed) == 1:
-        return _apply_one(tree, *listed[0], context)
-    return _apply(tree, _trie_of(listed), context) if listed else tree
+        one: Tree = _apply_one(tree, *listed[0], context)
+        return one
+    several: Tree = _apply(tree, _trie_of(listed), context)
+    return several
 
 
 def _apply_one(tree: Any, path: KeyPath, edit: Edit, context: Context) -> Any:

@@ -1,0 +1,44 @@
+"""Modules that stand in for other pytree libraries, by their names.
+
+A program that was written for one of them runs on leafwise: with the import changed, as
+in `import leafwise.compat.jax_tree_util as jtu`; or as it is, after
+`leafwise.compat.install("jax.tree_util")` or by
+`python -m leafwise.compat jax.tree_util program.py`, where the library is not there.
+
+The stand-ins rename and adapt, and import none of the libraries.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ..lazy import later
+
+
+if TYPE_CHECKING:
+    from . import dm_tree as dm_tree
+    from . import jax_tree as jax_tree
+    from . import jax_tree_util as jax_tree_util
+    from . import keras as keras
+    from . import optree as optree
+    from . import torch_pytree as torch_pytree
+    from .modules import STANDINS as STANDINS
+    from .modules import install as install
+    from .modules import uninstall as uninstall
+
+
+_HOMES: Final = {"modules": "STANDINS install uninstall"}
+"""The modules that are loaded when one of their names is first asked for."""
+
+_ROOMS: Final = "dm_tree jax_tree jax_tree_util keras optree torch_pytree"
+"""The stand-ins, which are loaded in the same way."""
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__, _HOMES, _ROOMS)
+
+
+__all__ = [
+    "STANDINS",
+    "install",
+    "uninstall",
+]

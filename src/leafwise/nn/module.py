@@ -1,0 +1,589 @@
+"""`Module`: the base of models, with the methods that NNX and PAX have.
+
+Owns the class, the names for its kinds of attributes, what modules store with `sow` and
+`perturb`, and the mode for training. Its methods add names to all modules, so most of
+them give way: what a user's class, a mixin or an object calls so is the user's. What
+they do is done by functions.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Final,
+    Self,
+    TypeAlias,
+    TypeVar,
+    get_origin,
+)
+
+from ..core.walk import unlink
+from ..equality.leaves import type_names
+from ..errors import StructureError, TreeDefError
+from ..kinds import Kind, Marked
+from ..lazy import real
+from ..ops.map import tree_map
+from ..safely import Sealed, class_name, shown, type_name
+from .functional import clone, state, update
+from .graph import summary
+from .instance import LEAVE, traverse
+from .model import eval as to_evaluation
+from .model import recursive_map
+from .model import train as to_training
+from .pytree import EVALUATING, Pytree, name_to_kind, replace
+from .states import replace_by_pure_dict, to_flat_state, to_pure_dict, walk_state
+from .variables import Perturbation, Variable, make_variable
+from .variables import variable_type as named_type
+
+
+__all__ = ["CAPTURED", "Module", "iter_modules", "type_of", "zeros_like"]
+
+Path: TypeAlias = tuple[Any, ...]
+V = TypeVar("V")
+
+CAPTURED: Final = "_leafwise_captured"
+"""The attribute of a module that holds what it stores while it is captured: a tuple
+with a variable for each type that is wanted, whose value is a dict by name."""
+
+
+def _append(stored: Any, value: Any) -> Any:
+    return (*stored, value)
+
+
+class Module(Pytree, order="insertion", kind=Kind.MODULE):
+    """Base of modules: trees whose attributes are parameters, state, or modules.
+
+    A `Pytree` whose children come in the order in which they were first assigned.
+    An attribute that is first assigned a module is of kind `MODULE`. One that nobody
+    said to be static becomes what its value is when it is assigned data.
+
+    The names of all methods but `register_...`, `sow` and `perturb` are free for other
+    things: a class, another base of it, an annotation or an object that uses one has
+    it for itself.
+
+    Attributes:
+        name_to_kind: The kind of each attribute, in order of assignment; read-only,
+            and not changed by what happens to the module later.
+        is_training: Whether the module is in the mode for training, as it is unless
+            something else is said; a part of the structure.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> class Counter(nn.Module):
+        ...     def __init__(self):
+        ...         self.register_state("count", 0)
+        ...         self.register_parameter("bias", 0.0)
+        ...     def step(self):
+        ...         self.count += 1
+        >>> counter = Counter()
+        >>> counter.step()
+        >>> lw.tree_leaves(counter)
+        [1, 0.0]
+        >>> counter.name_to_kind["bias"]
+        <Kind.PARAMETER: 'parameter'>
+
+    The kinds are those of PAX, the class is that of PAX and of Flax NNX in one.
+    """
+
+    _leafwise_is_module: ClassVar[bool] = True
+
+    @property
+    def name_to_kind(self) -> Mapping[str, Kind]:
+        """Return the kind of each attribute."""
+        return name_to_kind(self)
+
+    def register_subtree(self, name: str, value: Any) -> None:
+        """Assign an attribute that is data of no closer kind.
+
+        Args:
+            name: The name of the attribute.
+            value: Its value.
+        """
+        setattr(self, name, Marked(Kind.DATA, value))
+
+    def register_parameter(self, name: str, value: Any) -> None:
+        """Assign an attribute that is a parameter: data that is trained.
+
+        Args:
+            name: The name of the attribute.
+            value: Its value.
+        """
+        setattr(self, name, Marked(Kind.PARAMETER, value))
+
+    def register_state(self, name: str, value: Any) -> None:
+        """Assign an attribute that is state: data that is not trained.
+
+        Args:
+            name: The name of the attribute.
+            value: Its value.
+        """
+        setattr(self, name, Marked(Kind.STATE, value))
+
+    def register_module(self, name: str, value: Any) -> None:
+        """Assign an attribute that is a module, or a tree with modules inside.
+
+        Args:
+            name: The name of the attribute.
+            value: Its value.
+        """
+        setattr(self, name, Marked(Kind.MODULE, value))
+
+    # --------------------------------------------------------------------- modes
+
+    if TYPE_CHECKING:
+        is_training: bool
+    else:
+
+        @property
+        def is_training(self) -> bool:
+            """Return whether the module is in the mode for training."""
+            return EVALUATING not in vars(self)
+
+    def train(self, **attributes: Any) -> Self:
+        """Put this module and all inside into the mode for training, in place.
+
+        Args:
+            **attributes: Further attributes to set; see :func:`~leafwise.nn.train`.
+
+        Returns:
+            The module itself.
+
+        Example:
+            >>> from leafwise import nn
+            >>> module = nn.Module()
+            >>> module.is_training, module.eval().is_training
+            (True, False)
+            >>> module.train().is_training
+            True
+
+        PAX has a method of this name that returns another module, Flax NNX one that
+        returns nothing.
+        """
+        to_training(self, **attributes)
+        return self
+
+    def eval(self, **attributes: Any) -> Self:
+        """Put this module and all inside into the mode for evaluation, in place.
+
+        The opposite of `train`.
+
+        Args:
+            **attributes: Further attributes to set; see :func:`~leafwise.nn.eval`.
+
+        Returns:
+            The module itself.
+        """
+        to_evaluation(self, **attributes)
+        return self
+
+    # ------------------------------------------------------------------ as a tree
+
+    def tree_flatten(self) -> tuple[list[Any], Any]:
+        """Return the children, in order, and the rest: what the treedef keeps.
+
+        Flattening does not ask this method: a class that has another one is flattened
+        by the kinds of its attributes all the same.
+
+        Example:
+            >>> from leafwise import nn
+            >>> class Counter(nn.Module):
+            ...     def __init__(self):
+            ...         self.register_state("count", 0)
+            ...         self.step = 2
+            >>> children, aux = Counter().tree_flatten()
+            >>> children, aux
+            ([0], step=2)
+            >>> Counter.tree_unflatten(aux, [5]).count
+            5
+        """
+        children, aux = type(self)._leafwise_spec.rule.flatten(self)
+        return [*children], aux
+
+    @classmethod
+    def tree_unflatten(cls, aux: Any, children: Sequence[Any]) -> Self:
+        """Return a module of these children, as `tree_flatten` returned them.
+
+        Args:
+            aux: The rest.
+            children: The children, any objects.
+
+        Raises:
+            TreeDefError: They are not those of a module of this class.
+        """
+        rule, kids = cls._leafwise_spec.rule, [*children]
+        if not rule.validate(len(kids), aux):
+            raise TreeDefError(
+                f"{class_name(cls)} cannot be made of {len(kids)} children and "
+                f"{shown(aux)}; give what tree_flatten returned"
+            )
+        made: Self = rule.unflatten(aux, kids)
+        return made
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with other values of some attributes.
+
+        Args:
+            **changes: The new values, by name; see :func:`~leafwise.nn.replace`.
+
+        Raises:
+            AttributeError: The module has no attribute of such a name.
+            KindError: An attribute cannot have the new value.
+
+        Example:
+            >>> from leafwise import nn
+            >>> class Layer(nn.Module):
+            ...     def __init__(self, size):
+            ...         self.size = size
+            >>> Layer(3).replace(size=4).size
+            4
+        """
+        return replace(self, **changes)
+
+    def apply(self, function: Callable[[Any], Any]) -> Any:
+        """Return a copy in which each module is mapped, those inside others first.
+
+        Args:
+            function: Takes a module in which those inside were mapped already, which
+                it may change; returns what takes its place.
+
+        Returns:
+            What the function returned for this module.
+
+        Raises:
+            TypeError: The function returned None.
+
+        Example:
+            >>> from leafwise import nn
+            >>> class Layer(nn.Module):
+            ...     def __init__(self, *inner):
+            ...         self.inner, self.scale = nn.List(inner), 1
+            >>> def twice(module):
+            ...     return module.replace(scale=2 * module.scale)
+            >>> Layer(Layer()).apply(twice).inner[0].scale
+            2
+
+        The idea is that of `Module.apply` in PAX.
+        """
+        return recursive_map(functools.partial(_mapped, function), self)
+
+    def summary(self) -> str:
+        """Return a text that shows the modules inside, and what they hold by kind.
+
+        See :func:`~leafwise.nn.summary`.
+        """
+        return summary(self)
+
+    def state_dict(self) -> dict[Any, Any]:
+        """Return the values of all data in nested dicts, by name and position.
+
+        Example:
+            >>> import leafwise as lw
+            >>> from leafwise import nn
+            >>> class Model(nn.Module):
+            ...     def __init__(self, by):
+            ...         self.weight = nn.Param(by)
+            ...         self.layers = lw.List([nn.Param(by)])
+            >>> values = Model(0.5).state_dict()
+            >>> values
+            {'weight': 0.5, 'layers': {0: 0.5}}
+            >>> Model(1.0).load_state_dict(values).layers[0].value
+            0.5
+            >>> lw.selection.to_flat(values, strict=False)
+            {'weight': 0.5, 'layers[0]': 0.5}
+        """
+        return to_pure_dict(state(self))
+
+    def load_state_dict(self, values: Mapping[Any, Any]) -> Self:
+        """Write values into the module, in place.
+
+        Args:
+            values: Nested dicts, as `state_dict` returns them. The text `"0"`, as
+                some file formats have it, stands for the position `0`.
+
+        Returns:
+            The module itself.
+
+        Raises:
+            StructureError: A value is missing.
+            ValueError: There is no such place, or it cannot hold the value.
+
+        Nothing is changed if anything is raised.
+        """
+        new = clone(state(self))
+        known = to_flat_state(new).paths
+        given = _given_paths(values)
+        missing = [path for path in known if tuple(map(str, path)) not in given]
+        if missing:
+            names = ", ".join(map(str, missing[:5]))
+            raise StructureError(f"there are no values for: {names}", path=missing[0])
+        replace_by_pure_dict(new, values)
+        update(self, new)
+        return self
+
+    # ------------------------------------------------------------- intermediates
+
+    def sow(
+        self,
+        variable_type: type[Variable] | str,
+        name: str,
+        value: Any,
+        *,
+        reduce_fn: Callable[[Any, Any], Any] = _append,
+        init_fn: Callable[[], Any] = tuple,
+    ) -> bool:
+        """Store a value under a name, together with those stored there before.
+
+        Args:
+            variable_type: The type of variables that holds the values, or its name.
+            name: The name of the attribute.
+            value: The value.
+            reduce_fn: Takes what is stored and the value, returns what is stored
+                then; by default a longer tuple.
+            init_fn: Returns what is stored at first.
+
+        Returns:
+            Whether it was stored; always, except where `capture` wants other types.
+
+        Raises:
+            ValueError: The name belongs to something else: a method, a value, a
+                variable of another type; or no type has the name that was given.
+
+        Example:
+            >>> from leafwise import nn
+            >>> module = nn.Module()
+            >>> _ = module.sow(nn.Intermediate, "seen", 1), module.sow(
+            ...     "intermediates", "seen", 2)
+            >>> nn.pop(module, nn.Intermediate).seen.value
+            (1, 2)
+
+        The idea is that of `flax.nnx.Module.sow`.
+        """
+        cls = type_of(variable_type)
+        if CAPTURED in vars(self):
+            box = self._leafwise_box(cls)
+            if box is not None:
+                known = box.get_raw_value()
+                before = known[name] if name in known else init_fn()
+                _keep(box, name, reduce_fn(before, value))
+            return box is not None
+        variable = self._leafwise_variable(cls, name)
+        if variable is None:
+            setattr(self, name, cls(reduce_fn(init_fn(), value)))
+        else:
+            variable.set_value(reduce_fn(variable.get_value(), value))
+        return True
+
+    def perturb(
+        self,
+        name: str,
+        value: V,
+        variable_type: type[Variable] | str = Perturbation,
+    ) -> V:
+        """Add a perturbation to a value: zeros of its form, when it is met first.
+
+        What is differentiated for the perturbation is the gradient at the value. Where
+        `capture` wants other types, none is made.
+
+        Args:
+            name: The name of the attribute that holds the perturbation.
+            value: A number, an array, or a tree of these.
+            variable_type: The type of variables that holds it, or its name.
+
+        Returns:
+            The value with the perturbation added.
+
+        Raises:
+            ValueError: As `sow`.
+            StructureError: The value has another structure than before.
+
+        Example:
+            >>> from leafwise import nn
+            >>> module = nn.Module()
+            >>> module.perturb("x", {"a": 1.5})
+            {'a': 1.5}
+            >>> module.x.value = {"a": 0.5}
+            >>> module.perturb("x", {"a": 1.5})
+            {'a': 2.0}
+
+        The idea is that of `flax.nnx.Module.perturb`.
+        """
+        cls = type_of(variable_type)
+        box = self._leafwise_box(cls)
+        if box is not None:
+            if name not in box.get_raw_value():
+                _keep(box, name, tree_map(zeros_like, value))
+            raised: V = tree_map(operator.add, box.get_raw_value()[name], value)
+            return raised
+        variable = self._leafwise_variable(cls, name)
+        if variable is None:
+            if CAPTURED in vars(self):
+                return value
+            variable = cls(tree_map(zeros_like, value))
+            setattr(self, name, variable)
+        made: V = tree_map(operator.add, variable.get_value(), value)
+        return made
+
+    def _leafwise_box(self, cls: type[Variable]) -> Variable | None:
+        """Return what holds the values of a type while they are captured."""
+        boxes = vars(self).get(CAPTURED, ())
+        return next((box for box in boxes if type(box) is cls), None)
+
+    def _leafwise_variable(self, cls: type[Variable], name: str) -> Variable | None:
+        """Return the variable of a name, None if the name is free."""
+        found = getattr(self, name, None)
+        if name not in vars(self) and (found is None or _is_free(type(self), name)):
+            return None
+        if not isinstance(found, Variable):
+            raise ValueError(
+                f"Expected {name!r} of {type_name(self)} to be a Variable, got "
+                f"{type_name(found)}; choose another name"
+            )
+        if type(found) is not cls:
+            expected, actual = type_names(cls, type(found))
+            raise ValueError(
+                f"Expected {name!r} of {type_name(self)} to be of type "
+                f"{expected!r}, got {actual!r}; choose another name"
+            )
+        return found
+
+
+# ------------------------------------------------------------- giving way
+
+_FREE: Final = (
+    "apply",
+    "eval",
+    "is_training",
+    "load_state_dict",
+    "replace",
+    "state_dict",
+    "summary",
+    "train",
+    "tree_flatten",
+    "tree_unflatten",
+)
+"""The names that modules have, as long as nobody else wants them."""
+
+
+class _Yielding(Sealed):
+    """A method that is there unless the name is used otherwise.
+
+    Attributes of objects go first by the rules of Python, as does what a class defines.
+    What another base has comes first by this, although `Module` stands before it; and a
+    name that a class annotates is its own: a dataclass must not take the method for the
+    default of a field.
+    """
+
+    __slots__ = ("held", "name")
+    __match_args__ = ("name", "held")
+
+    name: str
+    held: Any
+
+    def __init__(self, name: str, held: Any) -> None:
+        self._set(name, held)
+
+    def __get__(self, obj: Any, cls: Any = None) -> Any:
+        cls = type(obj) if cls is None else cls
+        bases = cls.__mro__[cls.__mro__.index(Module) + 1 :]
+        for base in bases:
+            if self.name in vars(base):
+                other = vars(base)[self.name]
+                bind = getattr(type(other), "__get__", None)
+                return other if bind is None else bind(other, obj, cls)
+        if self.name in cls._leafwise_spec.annotated:
+            raise AttributeError(
+                f"{class_name(cls)} has no value for {self.name!r}",
+                name=self.name,
+                obj=cls if obj is None else obj,
+            )
+        return self.held.__get__(obj, cls)
+
+
+def _give_way(cls: type, names: Iterable[str]) -> None:
+    for name in names:
+        setattr(cls, name, _Yielding(name, vars(cls)[name]))
+
+
+_give_way(Module, _FREE)
+
+
+def _is_free(cls: type, name: str) -> bool:
+    """Return whether a name of a class is one that `Module` leaves to others."""
+    held = next(vars(base)[name] for base in cls.__mro__ if name in vars(base))
+    return isinstance(held, _Yielding)
+
+
+def _mapped(function: Callable[[Any], Any], _path: Any, value: Any) -> Any:
+    """Map a module; leave all else as it is."""
+    if not isinstance(value, Module):
+        return value
+    made = function(value)
+    if made is None:
+        raise TypeError(
+            f"the function returned None for a {type_name(value)}; return the module, "
+            "or what takes its place"
+        )
+    return made
+
+
+def _given_paths(values: Mapping[Any, Any]) -> set[tuple[str, ...]]:
+    return {tuple(map(str, path)) for path, _ in walk_state(values)}
+
+
+def _keep(box: Variable, name: str, value: Any) -> None:
+    """Put a value under a name into a box; hooks of the type are for single values."""
+    held = {**box.get_raw_value(), name: value}
+    box.update_from_state(make_variable(Variable, held, {}))
+
+
+def type_of(variable_type: type[Variable] | str) -> type[Variable]:
+    """Return a type of variables that is given by its name, or itself."""
+    if isinstance(variable_type, str):
+        return named_type(variable_type)
+    return get_origin(variable_type) or variable_type
+
+
+def zeros_like(leaf: Any) -> Any:
+    """Return zeros of the form of a number or an array."""
+    if isinstance(leaf, int | float | complex) and not isinstance(leaf, bool):
+        return type(leaf)(0)
+    namespace = getattr(leaf, "__array_namespace__", None)
+    if namespace is not None:
+        return namespace().zeros_like(leaf)
+    torch = real("torch")
+    if torch is not None and isinstance(leaf, torch.Tensor):
+        return torch.zeros_like(leaf)
+    return leaf * 0
+
+
+def iter_modules(tree: Any) -> Iterator[tuple[Path, Module]]:
+    """Yield the modules in a tree with their paths, those inside others first.
+
+    A module that stands in several places comes once.
+
+    Args:
+        tree: A tree.
+
+    Yields:
+        The path, a tuple of names, positions and keys, and the module.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> class Block(nn.Module):
+        ...     def __init__(self, *inner):
+        ...         self.inner = lw.List(inner)
+        >>> [path for path, _ in nn.iter_modules(Block(Block(), Block()))]
+        [('inner', 0), ('inner', 1), ()]
+
+    The idea is that of `flax.nnx.iter_modules`.
+    """
+    for event, link, value in traverse(tree):
+        if event is LEAVE and isinstance(value, Module):
+            yield unlink(link), value

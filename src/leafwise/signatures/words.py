@@ -1,0 +1,167 @@
+"""The words of signatures: which values are trees of which leaves.
+
+A checker knows no registry, so a class counts as a node if it looks like one: a
+dataclass, a named tuple, a typed dict, a class with a method that flattens. All other
+classes are leaves where they stand in a container, and nodes where they are the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict, TypeVar
+
+from typing_extensions import TypeAliasType
+from typing_extensions import TypeVar as DefaultTypeVar
+
+
+if TYPE_CHECKING:
+    from collections import deque
+    from dataclasses import Field
+
+    from ..typing import Registered
+
+__all__ = [
+    "AnyClass",
+    "Array",
+    "Class",
+    "Hashed",
+    "Level",
+    "Nested2",
+    "Nested3",
+    "Node",
+    "Opaque",
+    "Plainly",
+    "Scalar",
+    "Strictly",
+    "Tree",
+    "Tree_co",
+    "Wide",
+]
+
+T = TypeVar("T")
+
+
+class AnyClass(Protocol):
+    """Any class; `type` would hide from pyright what a lambda beside it takes."""
+
+    def mro(self) -> list[type]: ...
+
+
+class DataclassNode(Protocol):
+    """An instance of a dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+
+class NamedNode(Protocol):
+    """A named tuple."""
+
+    @property
+    def _fields(self) -> tuple[str, ...]: ...
+
+    def _asdict(self) -> dict[str, Any]: ...
+
+
+class TypedDictNode(Protocol):
+    """A dict whose keys are declared."""
+
+    __required_keys__: ClassVar[frozenset[str]]
+
+
+class FlattenNode(Protocol):
+    """A node by the methods that `register_pytree_node_class` looks for."""
+
+    def tree_flatten(self) -> Any: ...
+
+
+class DunderNode(Protocol):
+    """A node by the methods with double underscores."""
+
+    def __tree_flatten__(self) -> Any: ...
+
+
+class KeyedNode(Protocol):
+    """A node by the methods that `register_pytree_with_keys_class` looks for."""
+
+    def tree_flatten_with_keys(self) -> Any: ...
+
+
+class PytreeNode(Protocol):
+    """An instance of a subclass of `Pytree`."""
+
+    def _leafwise_rule(self, where: str) -> Any: ...
+
+
+class Array(Protocol):
+    """An array of any library; arrays of numpy have no hash."""
+
+    @property
+    def shape(self) -> Any: ...
+
+    @property
+    def dtype(self) -> Any: ...
+
+
+class Hashed(Protocol):
+    """Anything with a hash, which is to say: no list, no dict, no `PyTree[T]`."""
+
+    def __hash__(self) -> int: ...
+
+
+Opaque = TypeAliasType(
+    "Opaque", "DataclassNode | FlattenNode | DunderNode | KeyedNode | PytreeNode"
+)
+"""A node whose leaves are of unknown type."""
+
+Level = TypeAliasType("Level", "Sequence[T] | Mapping[Any, T]", type_params=(T,))
+"""A container."""
+
+_Nested1 = TypeAliasType(
+    "_Nested1", "list[Any] | tuple[Any, ...] | deque[Any] | Mapping[Any, Any]"
+)
+
+Nested2 = TypeAliasType("Nested2", "Sequence[_Nested1] | Mapping[Any, _Nested1]")
+"""Containers of containers; a string is none."""
+
+Nested3 = TypeAliasType("Nested3", "Sequence[Nested2] | Mapping[Any, Nested2]")
+"""Containers of containers of containers."""
+
+_Inner = TypeAliasType(
+    "_Inner",
+    "T | Sequence[Any] | Mapping[Any, Any] | Registered | None",
+    type_params=(T,),
+)
+
+Wide = TypeAliasType(
+    "Wide",
+    "T | Sequence[_Inner[T]] | Mapping[Any, _Inner[T]] | Registered | None",
+    type_params=(T,),
+)
+"""What a `PyTree[T]` is, as far as mypy can infer `T` without adding None to it."""
+
+Class = TypeVar("Class", bound=Hashed)
+"""A class that is the tree."""
+
+Node = TypeVar("Node", bound="Opaque | NamedNode | TypedDictNode")
+"""A class that looks like a node, wherever it stands."""
+
+Scalar = TypeVar("Scalar", bound="int | float | complex | str | bytes | Array")
+"""What is a leaf, wherever it stands."""
+
+
+Tree = DefaultTypeVar("Tree", default=Any)
+Tree_co = DefaultTypeVar("Tree_co", covariant=True, default=Any)
+"""The tree of a structure; anything, if that is not said."""
+
+
+class Plainly(TypedDict, total=False):
+    """Options that do not change what a leaf is."""
+
+    none_is_leaf: Literal[False]
+    namespace: str
+
+
+class Strictly(Plainly, total=False):
+    """The same for functions that compare further trees."""
+
+    strict: bool

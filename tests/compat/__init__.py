@@ -1,0 +1,1 @@
+"""The stand-ins beside the libraries that they stand in for."""

@@ -1,0 +1,203 @@
+"""Stand-ins in the places of modules, and programs that are run so."""
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import leafwise as lw
+from leafwise.compat import modules
+from leafwise.lazy import is_standin, real, replaced
+
+
+@pytest.fixture
+def absent(monkeypatch):
+    """Return a function after which a library seems not to be installed."""
+
+    def hide(*roots):
+        for name in [*sys.modules]:
+            if name.partition(".")[0] in roots:
+                monkeypatch.delitem(sys.modules, name)
+        find = importlib.util.find_spec
+        monkeypatch.setattr(
+            modules.importlib.util,
+            "find_spec",
+            lambda name, *more: None if name in roots else find(name, *more),
+        )
+
+    before = dict(sys.modules)
+    yield hide
+    for name in [*STANDINS_HERE]:
+        if is_standin(name):
+            lw.compat.uninstall(name)
+    for name in {*sys.modules} - {*before}:
+        if name.partition(".")[0] in ("jax", "a_tree_library"):
+            del sys.modules[name]
+
+
+STANDINS_HERE = ["jax.tree", "jax.tree_util"]
+
+
+def test_a_module_that_is_not_there_is_stood_in_for(absent):
+    absent("jax")
+    made = lw.compat.install("jax.tree_util")
+    import jax.tree_util as jtu
+
+    assert jtu is made is lw.compat.jax_tree_util
+    from jax.tree_util import tree_map
+
+    assert tree_map is made.tree_map
+    assert lw.compat.install("jax.tree_util") is made
+    assert lw.compat.install("jax.tree").map is tree_map
+    import jax
+
+    assert jax.tree.map is jax.tree_util.tree_map
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'jax\.numpy'"):
+        importlib.import_module("jax.numpy")
+    assert real("jax") is None
+    assert real("jax.tree_util") is None
+
+
+def test_what_was_installed_can_be_taken_out(absent):
+    absent("jax")
+    lw.compat.install("jax.tree_util")
+    lw.compat.install("jax.tree")
+    lw.compat.uninstall("jax.tree_util")
+    assert "jax.tree_util" not in sys.modules
+    assert not hasattr(sys.modules["jax"], "tree_util")
+    lw.compat.uninstall("jax.tree")
+    assert not {"jax", "jax.tree", "jax.tree_util"} & {*sys.modules}
+    with pytest.raises(ValueError, match=r"for jax\.tree is not installed"):
+        lw.compat.uninstall("jax.tree")
+
+
+def test_a_library_that_is_there_is_left_alone(absent, monkeypatch):
+    absent("jax")
+    theirs, package = ModuleType("jax.tree_util"), ModuleType("jax")
+    package.tree_util = theirs
+    monkeypatch.setitem(sys.modules, "jax", package)
+    monkeypatch.setitem(sys.modules, "jax.tree_util", theirs)
+    with pytest.raises(ImportError, match=r"jax\.tree_util is installed; with force"):
+        lw.compat.install("jax.tree_util")
+    assert sys.modules["jax.tree_util"] is theirs
+
+    ours = lw.compat.install("jax.tree_util", force=True)
+    assert sys.modules["jax.tree_util"] is package.tree_util is ours
+    assert real("jax.tree_util") is theirs
+    assert lw.compat.install("jax.tree_util") is ours
+    lw.compat.uninstall("jax.tree_util")
+    assert sys.modules["jax.tree_util"] is package.tree_util is theirs
+    assert real("jax.tree_util") is theirs
+    assert replaced == {}
+
+
+def test_one_that_could_be_imported_counts_as_installed(tmp_path, monkeypatch):
+    """A folder of the same name that is no package does not."""
+    table = {**modules.STANDINS, "a_tree_library": "jax_tree"}
+    monkeypatch.setattr(modules, "STANDINS", table)
+    (tmp_path / "a_tree_library").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    lw.compat.install("a_tree_library")
+    lw.compat.uninstall("a_tree_library")
+    (tmp_path / "a_tree_library" / "__init__.py").touch()
+    importlib.invalidate_caches()
+    with pytest.raises(ImportError, match="a_tree_library is installed") as caught:
+        lw.compat.install("a_tree_library")
+    assert caught.value.name == "a_tree_library"
+    assert "a_tree_library" not in sys.modules
+
+
+def test_submodules_come_and_go_with_their_module(absent, monkeypatch):
+    table = {"a_tree_library.short": "jax_tree", "a_tree_library": "jax_tree_util"}
+    monkeypatch.setattr(modules, "STANDINS", table)
+    lw.compat.install("a_tree_library")
+    assert importlib.import_module("a_tree_library.short") is lw.compat.jax_tree
+    lw.compat.uninstall("a_tree_library")
+    assert not [name for name in sys.modules if name.startswith("a_tree_library")]
+    assert not hasattr(lw.compat.jax_tree_util, "short")
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(ValueError, match=r"nothing stands in for 'numpy'; there are: "):
+        lw.compat.install("numpy")
+    with pytest.raises(ValueError, match="nothing stands in for 'numpy'"):
+        lw.compat.uninstall("numpy")
+
+
+@pytest.mark.parametrize("name", lw.compat.STANDINS)
+def test_each_stand_in_is_a_module_of_ours(name):
+    home = importlib.import_module(f"leafwise.compat.{lw.compat.STANDINS[name]}")
+    assert home.__spec__.name.startswith("leafwise.compat.")
+
+
+# ---------------------------------------------------------------- running programs
+
+
+def run(*arguments, folder=None):
+    """Run the command; return what it printed, or its error."""
+    source = Path(lw.__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, "-m", "leafwise.compat", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(source)},
+        check=False,
+    )
+    return done.stdout if done.returncode == 0 else done.stderr
+
+
+PROGRAM = """
+import sys
+import jax.tree_util as jtu
+from jax import tree
+import helper
+print(__name__, sys.argv[1:], helper.double({"a": 1}), jtu.__name__, tree.leaves((1,)))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    text = "from jax.tree_util import *\n"
+    text += "def double(tree):\n    return tree_map(lambda x: 2 * x, tree)\n"
+    (tmp_path / "helper.py").write_text(text)
+    return tmp_path
+
+
+def test_a_script_and_a_module_are_run(folder):
+    """With their own arguments, and with the modules beside them."""
+    names = "jax.tree,jax.tree_util"
+    expected = "__main__ ['--force', '-m'] {'a': 2} leafwise.compat.jax_tree_util [1]\n"
+    script = str(folder / "program.py")
+    assert run("--force", names, script, "--force", "-m") == expected
+    module = ("-m", "program", "--force", "-m")
+    assert run("--force", names, *module, folder=folder) == expected
+
+
+def test_what_cannot_be_run_is_refused():
+    assert "a script is wanted" in run("jax.tree")
+    assert "or -m and a module" in run("jax.tree", "-m")
+    assert "nothing stands in for 'numpy'" in run("numpy", "x.py")
+    assert "the following arguments are required: names" in run()
+
+
+def test_stand_ins_import_no_library(tmp_path):
+    """None of those that they stand in for, nor what needs them."""
+    names = ", ".join(f"leafwise.compat.{home}" for home in lw.compat.STANDINS.values())
+    (tmp_path / "program.py").write_text(
+        f"import sys\nimport leafwise.compat, {names}\n"
+        "roots = {name.partition('.')[0] for name in sys.modules}\n"
+        "print({*roots} & {'jax', 'jaxlib', 'numpy', 'optree', 'torch', 'tree'})\n"
+    )
+    source = str(Path(lw.__file__).parents[1])
+    told = subprocess.check_output(
+        [sys.executable, str(tmp_path / "program.py")],
+        text=True,
+        env={**os.environ, "PYTHONPATH": source},
+    )
+    assert told == "set()\n"

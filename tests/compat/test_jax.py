@@ -1,0 +1,443 @@
+"""`compat.jax_tree_util` and `compat.jax_tree`, beside what they stand in for."""
+
+import copy
+import dataclasses
+import os
+import subprocess
+import sys
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import leafwise as lw
+from compat.binding import missing
+from compat.programs import (
+    Asked,
+    Raised,
+    differences,
+    make_classes,
+    ran,
+    told,
+    trees_of,
+)
+from leafwise.compat import jax_tree, jax_tree_util
+
+
+Point = namedtuple("Point", "x y")
+
+
+def test_every_public_name_takes_the_same_calls(jax_tree):
+    """Of functions, classes and their methods; one says of itself what is not so."""
+    static = "PyTreeDef.from_node_data_and_children"  # it takes no `self`
+    assert missing(jax_tree, jax_tree_util, but=[static]) == []
+    assert {*dir(jax_tree)} - {*dir(jax_tree_util)} <= {"_deprecations", "typing"}
+
+
+def test_every_short_name_takes_the_same_calls(jax):
+    assert missing(jax.tree, jax_tree) == []
+
+
+def test_the_registry_takes_the_same_calls(jax_tree):
+    theirs, ours = type(jax_tree.default_registry), jax_tree_util.PyTreeRegistry
+    names = [name for name in dir(theirs) if not name.startswith("_")]
+    assert missing(theirs, ours, names=names) == []
+
+
+def test_classes_that_only_jax_knows_are_nodes(jax, jax_tree):
+    """Those of libraries that imported it before, and those of jax itself."""
+
+    class Known:
+        def __init__(self, x, y):
+            self.x, self.y = x, y
+
+    jax_tree.register_pytree_with_keys(
+        Known,
+        lambda k: (((jax_tree.GetAttrKey("x"), k.x), ("y", k.y)), None),
+        lambda _, kids: Known(*kids),
+    )
+    tree = [Known(1, (2,)), jax_tree.Partial(max, 3)]
+    assert jax_tree_util.tree_leaves(tree) == jax_tree.tree_leaves(tree) == [1, 2, 3]
+    mapped = jax_tree_util.tree_map(lambda x: -x, tree)
+    assert type(mapped[0]) is Known
+    assert jax_tree.tree_leaves(mapped) == [-1, -2, -3]
+    assert jax_tree_util.is_tree_node(Known)
+    _, pullback = jax.vjp(lambda x: x * 3.0, 2.0)
+    counts = (len(m.tree_leaves(pullback)) for m in (jax_tree, jax_tree_util))
+    assert len({*counts}) == 1
+
+
+def test_jax_may_be_loaded_later(jax):
+    """Then it learns of our classes, and we of those that only it knows."""
+    code = (
+        "import leafwise.compat.jax_tree_util as jtu\n"
+        "import jax\n"
+        "theirs = jax.tree_util\n"
+        "print(jtu.tree_leaves([theirs.Partial(max, 1)]),"
+        " theirs.tree_leaves([jtu.Partial(max, 2)]))\n"
+    )
+    source = str(Path(lw.__file__).parents[1])
+    env = {**os.environ, "PYTHONPATH": source, "JAX_PLATFORMS": "cpu"}
+    told = subprocess.check_output([sys.executable, "-c", code], text=True, env=env)
+    assert told == "[1] [2]\n"
+
+
+# ---------------------------------------------------------------------- random programs
+
+
+def flatten(module, source, tree, other):
+    leaves, treedef = module.tree_flatten(tree)
+    again = module.tree_unflatten(treedef, leaves)
+    return leaves, treedef, _unordered(again), module.tree_structure(other) == treedef
+
+
+def treedefs(module, source, tree, other):
+    one, two = module.tree_structure(tree), module.tree_structure(other)
+    both = module.treedef_tuple([one, two])
+    data = one.node_data()
+    again = type(one).from_node_data_and_children(
+        module.default_registry, data, one.children()
+    )
+    return (
+        both,
+        one.compose(two),
+        one.num_leaves,
+        one.num_nodes,
+        module.treedef_children(both),
+        data,
+        again == one,
+        module.treedef_is_leaf(two),
+        copy.deepcopy(one) == one,
+    )
+
+
+def up_to(module, source, tree, other):
+    return module.tree_structure(tree).flatten_up_to(other)
+
+
+def unflatten(module, source, tree, other):
+    treedef = module.tree_structure(tree)
+    count = treedef.num_leaves + source.choice((-1, 0, 0, 0, 1))
+    leaves = [source.choice((0, None, (1, 2))) for _ in range(max(count, 0))]
+    given = source.choice((tuple, list, iter))(leaves)
+    return _unordered(treedef.unflatten(given))
+
+
+def map_one(module, source, tree, other):
+    f = Asked(lambda *leaves: leaves)
+    is_leaf = source.choice((None, None, _is_pair, _is_none))
+    return _unordered(module.tree_map(f, tree, is_leaf=is_leaf)), f.calls
+
+
+def map_two(module, source, tree, other):
+    f = Asked(lambda *leaves: leaves)
+    is_leaf = source.choice((None, None, _is_pair, _is_none))
+    given = source.choice(((tree, other), (other, tree), (tree, tree, other)))
+    return _unordered(module.tree_map(f, *given, is_leaf=is_leaf)), f.calls
+
+
+def predicates(module, source, tree, other):
+    asked = Asked(source.choice((_is_pair, _is_none, lambda node: False)))
+    found = module.tree_leaves(tree, asked)
+    structure = module.tree_structure(tree, is_leaf=_is_pair)
+    return found, asked.calls, structure
+
+
+def paths(module, source, tree, other):
+    pairs, treedef = module.tree_flatten_with_path(tree)
+    texts = [
+        (module.keystr(path), module.keystr(path, simple=True, separator="/"))
+        for path, _ in pairs
+    ]
+    names = module.tree_map_with_path(lambda path, *x: (str(path), *x), tree, tree)
+    long = lambda path, node: len(path) > 1  # noqa: E731
+    cut = module.tree_leaves_with_path(tree, long, is_leaf_takes_path=True)
+    return pairs, treedef, texts, _unordered(names), cut
+
+
+def folds(module, source, tree, other):
+    join = "({}{})".format
+    names = [repr(leaf) for leaf in module.tree_leaves(tree)]
+    return (
+        module.tree_reduce(join, names, ""),
+        module.tree_reduce_associative(join, names, identity=""),
+        module.tree_all(tree),
+        module.tree_all(tree, is_leaf=_is_pair),
+        module.all_leaves([tree, other]),
+        module.all_leaves([tree, other], _is_pair),
+    )
+
+
+def empty_folds(module, source, tree, other):
+    fold = source.choice((module.tree_reduce, module.tree_reduce_associative))
+    return fold(lambda a, b: (a, b), tree)
+
+
+def broadcast(module, source, tree, other):
+    is_leaf = source.choice((None, _is_none))
+    return _unordered(module.tree_broadcast(tree, other, is_leaf=is_leaf))
+
+
+def transpose(module, source, tree, other):
+    outer, inner = module.tree_structure(tree), module.tree_structure(other)
+    whole = outer.compose(inner)
+    nested = whole.unflatten(range(whole.num_leaves))
+    which = source.choice((inner, inner, None))
+    given = source.choice((nested, nested, other))
+    return _unordered(module.tree_transpose(outer, which, given))
+
+
+def one_level(module, source, tree, other):
+    children, data = module.flatten_one_level(tree)
+    pairs, again = module.flatten_one_level_with_keys(tree)
+    keys = [key for key, _ in pairs] if not hasattr(tree, "_fields") else []
+    kinds = [*map(module.is_tree_node, (type(tree), int, list, Point, deque))]
+    return [*children], data, keys, again, kinds
+
+
+def walk(module, source, tree, other):
+    treedef = module.tree_structure(tree)
+    return treedef.walk(
+        lambda kids, data: ("node", kids, data),
+        lambda leaf: ("leaf", leaf),
+        range(treedef.num_leaves),
+    )
+
+
+def iterables(module, source, tree, other):
+    if other is None or any(isinstance(node, dict) for node in _nodes(other)):
+        return "None is refused there; dicts would give their keys"
+    treedef = module.tree_structure(tree)
+    try:
+        return _unordered(treedef.from_iterable_tree(other))
+    except (TypeError, ValueError):  # whichever is met first
+        return "refused"
+
+
+PROGRAMS = [
+    flatten,
+    treedefs,
+    up_to,
+    unflatten,
+    map_one,
+    map_two,
+    predicates,
+    paths,
+    folds,
+    empty_folds,
+    broadcast,
+    transpose,
+    one_level,
+    walk,
+    iterables,
+]
+
+
+def _is_pair(node):
+    return isinstance(node, tuple) and len(node) == 2
+
+
+def _is_none(node):
+    return node is None
+
+
+def _nodes(tree):
+    found = []
+    jax_tree_util.tree_leaves(tree, lambda node: found.append(node) or False)
+    return found
+
+
+def _unordered(tree):
+    """Return a tree whose dicts are in sorted order: ours keep that of insertion."""
+    kind = type(tree)
+    if kind is dict:
+        return {key: _unordered(tree[key]) for key in sorted(tree)}
+    if kind is defaultdict:
+        items = ((key, _unordered(tree[key])) for key in sorted(tree))
+        return defaultdict(tree.default_factory, items)
+    if kind is OrderedDict:
+        return OrderedDict((key, _unordered(item)) for key, item in tree.items())
+    if kind in (list, tuple):
+        return kind(map(_unordered, tree))
+    if hasattr(tree, "_fields"):
+        return kind(*map(_unordered, tree))
+    if dataclasses.is_dataclass(tree):
+        kids = {f.name: getattr(tree, f.name) for f in dataclasses.fields(tree)}
+        return kind(**{name: _unordered(kid) for name, kid in kids.items()})
+    if hasattr(tree, "kids"):
+        return kind([*map(_unordered, tree.kids)], tree.aux)
+    return tree
+
+
+@pytest.fixture(scope="module")
+def classes(jax_tree):
+    """Return two classes that both know, in jax first, which ours tells of them."""
+    box, record = make_classes()
+    for module in (jax_tree, jax_tree_util):
+        module.register_pytree_node(
+            box, lambda b: (tuple(b.kids), b.aux), lambda aux, kids: box(kids, aux)
+        )
+        module.register_dataclass(record, ["x", "y"], ["tag"])
+    return box, record
+
+
+def _plain(tree):
+    """Return a tree with dicts in the place of dicts of other kinds."""
+    if isinstance(tree, dict):
+        return {key: _plain(item) for key, item in tree.items()}
+    leaves, treedef = lw.tree_flatten(tree, is_leaf=lambda node: node is not tree)
+    return treedef.unflatten(map(_plain, leaves)) if treedef.num_children else tree
+
+
+@pytest.mark.parametrize("calls", [750, pytest.param(15_000, marks=pytest.mark.slow)])
+def test_random_programs(jax_tree, classes, calls):
+    """They give the same, but that dicts of all kinds pair by key with us."""
+
+    def pairs_dicts(program, name, pair, expected, got):
+        pairing = (map_two, broadcast, up_to, transpose)
+        if not isinstance(expected, Raised) or program not in pairing:
+            return False
+        again = ran(program, jax_tree, Random(name), *map(_plain, pair))
+        return not isinstance(again, Raised)
+
+    trees = trees_of(classes)
+    found = differences(
+        PROGRAMS, jax_tree, jax_tree_util, trees, calls, but=pairs_dicts
+    )
+    assert found == [], "\n\n".join(found)
+
+
+# ----------------------------------------------------------------- random registrations
+
+
+def by_functions(module, source, cls):
+    flatten = source.choice(
+        (
+            *[lambda node: ((node.x, node.y), node.tag)] * 4,
+            lambda node: [(node.x, node.y), node.tag],
+            lambda node: ((node.x,), node.y, node.tag, 0),
+            lambda node: (3, node.tag),
+            "no function",
+        )
+    )
+    make = source.choice((lambda aux, kids: cls(*kids, aux), "no function"))
+    return module.register_pytree_node(cls, flatten, make)
+
+
+def by_keys(module, source, cls):
+    keys = source.choice(
+        (
+            (module.GetAttrKey("x"), module.GetAttrKey("y")),
+            (module.DictKey("x"), module.SequenceKey(1)),
+            (module.FlattenedIndexKey(0), module.FlattenedIndexKey(1)),
+        )
+    )
+    return module.register_pytree_with_keys(
+        cls,
+        lambda node: (((keys[0], node.x), (keys[1], node.y)), node.tag),
+        unflatten_func=lambda aux, kids: cls(*kids, aux),
+        flatten_func=source.choice((None, lambda node: ((node.x, node.y), node.tag))),
+    )
+
+
+def by_methods(module, source, cls):
+    if source.random() < 0.7:
+        cls.tree_flatten = lambda node: ((node.x, node.y), node.tag)
+        cls.tree_flatten_with_keys = lambda node: (
+            ((module.GetAttrKey("x"), node.x), (module.DictKey("y"), node.y)),
+            node.tag,
+        )
+    if source.random() < 0.7:
+        cls.tree_unflatten = classmethod(lambda cls, aux, kids: cls(*kids, aux))
+    by = source.choice(
+        (module.register_pytree_node_class, module.register_pytree_with_keys_class)
+    )
+    return by(cls) is cls
+
+
+def by_fields(module, source, cls):
+    lists = (
+        None, [], ["x"], ["y"], ["x", "y"], ["tag"], ["tag", "y"], ["x", "made"], ["z"],
+    )  # fmt: skip
+    usual = source.random() < 0.4
+    data = ["x", "y"] if usual else source.choice(lists)
+    meta = ["tag"] if usual else source.choice(lists)
+    drop = source.choice(((), ["made"], "made", ["tag", "made"]))
+    return module.register_dataclass(cls, data, meta, drop) is cls
+
+
+def by_being_static(module, source, cls):
+    return module.register_static(cls) is cls
+
+
+def twice(module, source, cls):
+    module.register_static(cls)
+    return by_functions(module, source, cls)
+
+
+def built_in(module, source, cls):
+    return module.register_static(source.choice((list, dict, OrderedDict, type(None))))
+
+
+WAYS = [
+    by_functions,
+    by_keys,
+    by_methods,
+    by_fields,
+    by_being_static,
+    twice,
+    built_in,
+]
+
+
+def _registered(way):
+    """Return the program that registers a new class in a way, and uses it."""
+
+    def program(module, source, tree, other):
+        cls = _new_class(source)
+        steps = [_tried(way, module, source, cls)]
+        try:
+            node = cls(tree, other, "tag")
+            steps += [
+                _tried(module.tree_flatten, node),
+                _tried(module.tree_leaves_with_path, [node]),
+                _tried(lambda: vars(module.tree_map(lambda leaf: [leaf], node))["x"]),
+                _tried(module.tree_map, lambda *x: x, node, cls(1, 2, "another")),
+                module.is_tree_node(cls),
+            ]
+        finally:
+            if module is jax_tree_util and lw.is_registered(cls):
+                lw.unregister_pytree_node(cls)
+        return steps
+
+    program.__name__ = way.__name__
+    return program
+
+
+def _tried(function, *args):
+    try:
+        return told(_unordered(function(*args)))
+    except Exception as error:
+        return Raised.of(error)
+
+
+def _new_class(source):
+    @dataclasses.dataclass(eq=source.random() < 0.5)
+    class New:
+        x: object
+        y: object
+        tag: object = dataclasses.field(
+            default=None, metadata=source.choice(({}, {"static": True}))
+        )
+        made: object = dataclasses.field(init=False, default=0)
+
+    return New
+
+
+@pytest.mark.parametrize("calls", [140, pytest.param(1400, marks=pytest.mark.slow)])
+def test_random_registrations(jax_tree, calls):
+    """What is refused is refused in the same way; what is not makes the same nodes."""
+    programs = [*map(_registered, WAYS)]
+    found = differences(programs, jax_tree, jax_tree_util, trees_of(), calls)
+    assert found == [], "\n\n".join(found)

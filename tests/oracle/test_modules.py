@@ -1,0 +1,161 @@
+"""Modules beside those of Flax NNX, and under jax."""
+
+import operator
+
+import numpy as np
+import pytest
+
+import leafwise as lw
+from leafwise import nn
+
+
+class Layer(nn.Module):
+    def __init__(self, size, *inner):
+        self.size = size
+        self.weight = nn.Param(np.full(size, 2.0))
+        self.inner = lw.List(inner)
+
+
+def test_the_mode_is_part_of_what_is_compiled(jax):
+    """A function is traced once for each mode."""
+    traced = []
+
+    @nn.jit
+    def step(model, x):
+        traced.append(model.is_training)
+        return x if model.is_training else -x
+
+    model = Layer(1)
+    modes = (model.train, model.eval, model.train, model.eval)
+    found = [float(step(change(), 1.0)) for change in modes]
+    assert found == [1.0, -1.0, 1.0, -1.0]
+    assert traced == [True, False]
+
+
+def test_the_methods_satisfy_jax(jax_tree):
+    """They are what its own class protocol asks for, in a class of its own."""
+
+    class Wrapped:
+        def __init__(self, module):
+            self.module = module
+
+        def tree_flatten(self):
+            return self.module.tree_flatten()
+
+        @classmethod
+        def tree_unflatten(cls, aux, children):
+            return cls(Layer.tree_unflatten(aux, children))
+
+    jax_tree.register_pytree_node_class(Wrapped)
+    made = jax_tree.tree_map(lambda x: x * 2, Wrapped(Layer(1)))
+    assert made.module.weight.value.tolist() == [4.0]
+
+
+def captured_models(library):
+    """Return a class of modules with methods of all sorts, of one library."""
+
+    class Base(library.Module):
+        def __call__(self, x):
+            return x - 1
+
+        def inherited(self, x):
+            return x * 100
+
+    class Inner(Base):
+        def half(self, x):
+            return x / 2
+
+        def _hidden(self, x):
+            return x
+
+        @property
+        def size(self):
+            return 1
+
+        def __call__(self, x):
+            return self._hidden(self.half(super().__call__(x)))
+
+    class Model(library.Module):
+        def __init__(self):
+            self.first = Inner()
+            self.layers = library.List([Inner(), Inner()])
+
+        def features(self, x):
+            self.sow(library.Intermediate, "seen", x)
+            return self.first(x)
+
+        def __call__(self, x):
+            x = self.features(x)
+            for layer in self.layers:
+                x = layer(x) + layer.inherited(0)
+            return x
+
+    return Model()
+
+
+@pytest.mark.parametrize("way", ["module", "method", "function", "decorator"])
+def test_outputs_of_methods(nnx, way):
+    """Under their names, once for each call; those of base classes are left out."""
+
+    def run(library):
+        model = captured_models(library)
+        options = {"method_outputs": library.Intermediate}
+        if way == "module":
+            found = library.capture(model, library.Intermediate, **options)(9.0)
+        elif way == "method":
+            found = library.capture(model.features, library.Intermediate, **options)(
+                9.0
+            )
+        elif way == "function":
+            twice = lambda model, x: model(x) + model.features(x)  # noqa: E731
+            found = library.capture(twice, library.Intermediate, **options)(model, 9.0)
+        else:
+            found = library.capture(library.Intermediate, **options)(
+                lambda model, x: model(x)
+            )(model, 9.0)
+        result, seen = found
+        assert not hasattr(type(model).features, "__wrapped__")
+        return result, library.to_pure_dict(seen)
+
+    assert run(nn) == run(nnx)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_filters_by_a_part_of_the_path(nnx):
+    """With names, positions and parts of both, exactly and not."""
+    paths = [("layers", 0, "bias"), ("bias_net", "w"), (10, "x"), ("a.b",), ()]
+    for key in ("bias", "b", 0, "0", 1, "", ".", 10, "layers"):
+        for exact in (True, False):
+            ours = nn.PathContains(key, exact=exact)
+            theirs = nnx.PathContains(key, exact=exact)
+            found = [ours(path, None) for path in paths]
+            assert found == [theirs(path, None) for path in paths], (key, exact)
+
+
+def test_copies_of_arrays(nnx, jax):
+    """Those of variables and bare ones are other arrays; a donated copy is no loss."""
+
+    def model_of(library):
+        class Model(library.Module):
+            def __init__(self):
+                self.w = library.Param(jax.numpy.ones(2))
+                self.bare = jax.numpy.zeros(2)
+
+        return Model()
+
+    for library in (nn, nnx):
+        model = model_of(library)
+        shared, copied = library.clone(model), library.clone(model, arrays=True)
+        arrays = [model.w.get_value(), model.bare]
+        same = map(operator.is_, leaves(jax, shared), leaves(jax, model))
+        assert all(same)
+        pointers = {array.unsafe_buffer_pointer() for array in arrays}
+        others = {array.unsafe_buffer_pointer() for array in leaves(jax, copied)}
+        assert len(others) == 2
+        assert not pointers & others
+        with pytest.raises(ValueError, match="variables"):
+            library.clone(model, variables=False, arrays=True)
+
+
+def leaves(jax, model):
+    return jax.tree_util.tree_leaves(model)

@@ -37,7 +37,6 @@ DISCIPLINES = {
 }
 
 SHARED = {
-    "compat.modules._made": "single",
     "compat.optree.context.ordered": "single",
     "compat.optree.registry._built_in": "equal",
     "compat.optree.spec._known": "equal",

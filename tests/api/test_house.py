@@ -25,7 +25,7 @@ MAX_LINES = 900
 MAX_FUNCTION = 40
 MAX_MODULES = 91
 MAX_STANDINS = 16
-MAX_TREES = 9_350
+MAX_TREES = 9_360
 LONG = {
     "core: _make_flattener",
     "core: _make_flattener.visit",

@@ -3,6 +3,9 @@
 import gc
 import importlib.util
 import os
+import re
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -11,6 +14,20 @@ from hypothesis import HealthCheck, settings
 pytest.register_assert_rewrite("nnx_cases", "pax_cases")
 
 collect_ignore = [] if importlib.util.find_spec("jax") else ["nnx_models.py"]
+if not importlib.util.find_spec("numpy"):  # in a browser it has to be fetched
+    imported = re.compile(
+        r"^(?:(?:import|from) (?:numpy|fuzz)\b|from leafwise.* import .*\bnumpy\b)",
+        re.MULTILINE,
+    )
+    collect_ignore += [
+        str(path)
+        for path in Path(__file__).parent.rglob("*.py")
+        if imported.search(path.read_text(encoding="utf-8"))
+    ]
+
+NEEDS = {"a loop", "processes", "stack", "threads"}
+LACKED = NEEDS if sys.platform == "emscripten" else set()
+"""What this platform does not have: see the mark `needs`."""
 
 settings.register_profile(
     "same",  # the same examples in each run, on each machine
@@ -44,3 +61,11 @@ def no_gc():
     gc.disable()
     yield
     gc.enable()
+
+
+def pytest_runtest_setup(item):
+    """Skip what needs something that this platform does not have."""
+    needed = {need for mark in item.iter_markers("needs") for need in mark.args}
+    assert needed <= NEEDS
+    if lacked := sorted(needed & LACKED):
+        pytest.skip(f"no {' and '.join(lacked)} on {sys.platform}")

@@ -1,4 +1,7 @@
-"""The models of Flax NNX's "Module & Pytree", made of leafwise classes, for jax."""
+"""The models of Flax NNX's "Module & Pytree", made of leafwise classes, for jax.
+
+Layers take keys where those of Flax do, so that the same seed makes the same model.
+"""
 
 import jax
 from jax import numpy as jnp
@@ -6,25 +9,13 @@ from jax import numpy as jnp
 from leafwise import nn as nnx
 
 
-class Rngs(nnx.Module):
-    """Random keys, one after another."""
-
-    def __init__(self, seed):
-        self.key = jax.random.key(seed)
-        self.count = nnx.Variable(jnp.uint32(0))
-
-    def __call__(self):
-        key = jax.random.fold_in(self.key, self.count.value)
-        self.count[...] = self.count[...] + 1
-        return key
-
-
 class Linear(nnx.Module):
     """A kernel and a bias."""
 
     def __init__(self, din, dout, rngs):
         self.din, self.dout = din, dout
-        self.kernel = nnx.Param(jax.random.normal(rngs(), (din, dout)) / din**0.5)
+        self.kernel = nnx.Param(rngs.params.lecun_normal()((din, dout)))
+        rngs.params()  # which Flax takes for the zeros
         self.bias = nnx.Param(jnp.zeros(dout))
 
     def __call__(self, x):
@@ -34,9 +25,10 @@ class Linear(nnx.Module):
 class BatchNorm(nnx.Module):
     """Normalizes over the batch, and keeps running statistics."""
 
-    def __init__(self, size):
+    def __init__(self, size, rngs):
         self.scale = nnx.Param(jnp.ones(size))
         self.bias = nnx.Param(jnp.zeros(size))
+        rngs.params(), rngs.params()  # which Flax takes for these
         self.mean = nnx.BatchStat(jnp.zeros(size))
         self.var = nnx.BatchStat(jnp.ones(size))
         self.momentum = 0.99
@@ -55,12 +47,12 @@ class Dropout(nnx.Module):
     def __init__(self, rate, rngs):
         self.rate = rate
         self.deterministic = False
-        self.rngs = rngs
+        self.rngs = rngs.dropout.fork()
 
     def __call__(self, x):
         if self.deterministic:
             return x
-        keep = jax.random.bernoulli(self.rngs(), 1 - self.rate, x.shape)
+        keep = self.rngs.bernoulli(1 - self.rate, x.shape)
         return jnp.where(keep, x / (1 - self.rate), 0)
 
 
@@ -69,7 +61,7 @@ class Block(nnx.Module):
 
     def __init__(self, din, dout, rngs):
         self.linear = Linear(din, dout, rngs)
-        self.bn = BatchNorm(dout)
+        self.bn = BatchNorm(dout, rngs)
         self.dropout = Dropout(0.1, rngs)
 
     def __call__(self, x):
@@ -101,21 +93,6 @@ class Perturbed(nnx.Module):
         x = jax.nn.gelu(self.linear1(x))
         x = self.perturb("xgrad", x)
         return self.linear2(x)
-
-
-class Optimizer(nnx.Module):
-    """An optax transformation and its state."""
-
-    def __init__(self, model, tx, wrt):
-        self.tx = tx
-        self.wrt = wrt
-        self.state = nnx.data(tx.init(nnx.state(model, wrt)))
-
-    def update(self, model, gradients):
-        """Change what is trained of a model."""
-        params = nnx.state(model, self.wrt)
-        updates, self.state = self.tx.update(gradients, self.state, params)
-        nnx.update(model, jax.tree.map(jnp.add, params, updates))
 
 
 def train_step(model, optimizer, x, y):

@@ -6,7 +6,7 @@ trees: a path is here just a tuple of keys.
 
     LeafwiseError
     ├── StructureError(ValueError)    two structures do not match
-    ├── CycleError(ValueError)        a tree contains itself
+    ├── CycleError(ValueError, RecursionError)   a tree contains itself
     ├── CompareError(TypeError)       two leaves cannot be compared
     ├── FlattenError(TypeError)       a flatten function returned the wrong thing
     ├── TreeDefError(ValueError)      a treedef cannot be made from this state
@@ -96,8 +96,10 @@ class StructureError(LeafwiseError, ValueError):
         self.differences = differences
 
 
-class CycleError(LeafwiseError, ValueError):
+class CycleError(LeafwiseError, ValueError, RecursionError):
     """A tree contains itself, so walking it would never end.
+
+    It is a `RecursionError` as well: that is what other libraries raise then.
 
     Attributes:
         first: Key path where the repeated node is first.

@@ -37,11 +37,12 @@ from _thread import RLock
 from _weakref import ref
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
 
 
 __all__ = [
     "MISSING",
+    "ByClass",
     "Frozen",
     "Guard",
     "Lasts",
@@ -410,6 +411,41 @@ class _Fleeting(ref):  # type: ignore[type-arg]  # of any class
 def add_lasting(known: set[Any], cls: type) -> None:
     """Add a class to a set; it leaves the set when it goes."""
     known.add(cls if is_lasting(cls) else _Fleeting(cls, known.discard))
+
+
+V = TypeVar("V")
+
+
+class ByClass(Generic[V]):
+    """Values by class, each kept as long as the class exists.
+
+    As a `WeakKeyDictionary`, but that each method is one step for other threads: a
+    class that goes while somebody looks at all of them disturbs nobody.
+
+    Example:
+        >>> from leafwise.safely import ByClass
+        >>> colors = ByClass()
+        >>> colors[int] = "red"
+        >>> int in colors, str in colors, colors.pairs()
+        (True, False, [(<class 'int'>, 'red')])
+    """
+
+    __slots__ = ("_values",)
+
+    def __init__(self) -> None:
+        self._values: dict[ref[type], V] = {}
+
+    def __setitem__(self, cls: type, value: V) -> None:
+        values = self._values
+        values[ref(cls, lambda gone: values.pop(gone, None))] = value
+
+    def __contains__(self, cls: type) -> bool:
+        return ref(cls) in self._values
+
+    def pairs(self) -> list[tuple[type, V]]:
+        """Return the classes with their values, in the order in which they came."""
+        pairs = [(made(), value) for made, value in [*self._values.items()]]
+        return [(cls, value) for cls, value in pairs if cls is not None]
 
 
 on_sweep: Final[list[Callable[[Lasts], None]]] = []

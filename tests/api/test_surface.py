@@ -91,6 +91,7 @@ def test_what_two_rooms_have_is_one_thing():
     }
 
 
+@pytest.mark.needs("processes")
 def test_what_is_not_asked_for_is_not_loaded():
     """Neither classes that are trees nor selections, nor what these need."""
     code = (
@@ -116,6 +117,7 @@ def test_each_public_name_has_an_example(module, name):
     assert ">>> " in (getattr(module, name).__doc__ or "")
 
 
+@pytest.mark.needs("processes")
 def test_importing_needs_nothing_but_the_standard_library():
     """`import leafwise` pulls in the standard library and typing_extensions at most."""
     code = (
@@ -160,6 +162,7 @@ def test_imports_stand_at_the_top(path):
             assert not (node.module or "").startswith("leafwise")
 
 
+@pytest.mark.needs("processes")
 def test_an_import_brings_little_with_it():
     """What is not needed to flatten and map is loaded when it is."""
     code = (

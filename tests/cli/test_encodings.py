@@ -11,6 +11,9 @@ import pytest
 from leafwise.integrations.formats import Document, FormatError, dump, load
 
 
+pytestmark = pytest.mark.needs("processes")
+
+
 TEXT = "Zürich € 😀"
 FILES = {
     "json": f'{{"name": "{TEXT}", "clé": 1}}',

@@ -8,6 +8,9 @@ import pytest
 from leafwise.__main__ import main
 
 
+pytestmark = pytest.mark.needs("processes")
+
+
 def run(*arguments, **options):
     """Run the command as a user does."""
     command = [sys.executable, "-m", "leafwise", *map(str, arguments)]

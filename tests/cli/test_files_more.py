@@ -9,6 +9,9 @@ import pytest
 from leafwise.__main__ import main
 
 
+pytestmark = pytest.mark.needs("processes")
+
+
 ENDING = (
     "unknown format: use --format, or a file that ends in .json, .toml, .yaml, .yml"
 )

@@ -37,6 +37,7 @@ COMMANDS = ["show {}", "paths {}", "flat {}", "get {} '**'", "set {} '**=1'",
             "diff {} {} --rtol 1", "merge {} {}"]  # fmt: skip
 
 
+@pytest.mark.needs("stack")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_depth(name):
     """Deeper than a reader can go is one line; what can be read is walked."""

@@ -7,6 +7,9 @@ import sys
 import pytest
 
 
+pytestmark = pytest.mark.needs("processes")
+
+
 def loaded_by(arguments):
     """Return the modules that a process has once a command has run in it."""
     code = (

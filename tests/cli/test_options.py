@@ -130,6 +130,7 @@ def test_colours_as_the_environment_says(write, capsys, monkeypatch):
     assert capsys.readouterr().out == "['x']\n"
 
 
+@pytest.mark.needs("processes")
 def test_the_console_script(write):
     """The installed command is the same one."""
     write(a_json='{"x": [1, 2]}')

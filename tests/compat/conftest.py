@@ -1,6 +1,26 @@
 """Peers are optional, unless the environment asks for them."""
 
-from peers import dm_tree, jax, jax_tree, need, optax, optree, torch_tree
+from peers import (
+    dm_tree,
+    equinox,
+    jax,
+    jax_tree,
+    need,
+    nnx,
+    optax,
+    optree,
+    torch_tree,
+)
 
 
-__all__ = ["dm_tree", "jax", "jax_tree", "need", "optax", "optree", "torch_tree"]
+__all__ = [
+    "dm_tree",
+    "equinox",
+    "jax",
+    "jax_tree",
+    "need",
+    "nnx",
+    "optax",
+    "optree",
+    "torch_tree",
+]

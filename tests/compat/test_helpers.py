@@ -24,6 +24,31 @@ def test_calls_that_are_not_taken_are_told():
     assert unbound(theirs, other) == ["is_leaf=None is False"]
 
 
+def test_signatures_of_functions_in_c_are_read():
+    class FromC:
+        __doc__ = "f(self: a.B, x: c.D, /, y: int = 3, *, z: str = <e.F: 1>) -> list"
+
+        def __call__(self, *args, **named):
+            """Take anything."""
+
+    class FromText(FromC):
+        __nb_signature__ = (("def f(self, x: int | None = None) -> int", "", None),)
+
+    assert unbound(_Opaque(FromC), lambda self, x, y=3, *, z=...: 0) == []
+    assert unbound(_Opaque(FromC), lambda self, x, *, z=...: 0)
+    assert unbound(_Opaque(FromText), lambda self, x=1: 0) == ["x=None is 1"]
+
+
+class _Opaque:
+    """Has the texts of a class, and no signature that Python knows."""
+
+    __signature__ = None
+
+    def __init__(self, like):
+        self.__doc__ = like.__doc__
+        self.__nb_signature__ = getattr(like, "__nb_signature__", None)
+
+
 @pytest.mark.parametrize("name", ["a", "both"])
 def test_names_of_parameters_count(name):
     ours = eval(f"lambda {name}: 0")

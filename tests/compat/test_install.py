@@ -184,3 +184,20 @@ def test_what_cannot_be_run_is_refused():
     assert "or -m and a module" in run("jax.tree", "-m")
     assert "nothing stands in for 'numpy'" in run("numpy", "x.py")
     assert "the following arguments are required: names" in run()
+
+
+def test_stand_ins_import_no_library(tmp_path):
+    """None of those that they stand in for, nor what needs them."""
+    names = ", ".join(f"leafwise.compat.{home}" for home in lw.compat.STANDINS.values())
+    (tmp_path / "program.py").write_text(
+        f"import sys\nimport leafwise.compat, {names}\n"
+        "roots = {name.partition('.')[0] for name in sys.modules}\n"
+        "print({*roots} & {'jax', 'jaxlib', 'numpy', 'optree', 'torch', 'tree'})\n"
+    )
+    source = str(Path(lw.__file__).parents[1])
+    told = subprocess.check_output(
+        [sys.executable, str(tmp_path / "program.py")],
+        text=True,
+        env={**os.environ, "PYTHONPATH": source},
+    )
+    assert told == "set()\n"

@@ -2,7 +2,11 @@
 
 import copy
 import dataclasses
+import os
+import subprocess
+import sys
 from collections import OrderedDict, defaultdict, deque, namedtuple
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -25,8 +29,9 @@ Point = namedtuple("Point", "x y")
 
 
 def test_every_public_name_takes_the_same_calls(jax_tree):
-    """Of functions, classes and their methods."""
-    assert missing(jax_tree, jax_tree_util) == []
+    """Of functions, classes and their methods; one says of itself what is not so."""
+    static = "PyTreeDef.from_node_data_and_children"  # it takes no `self`
+    assert missing(jax_tree, jax_tree_util, but=[static]) == []
     assert {*dir(jax_tree)} - {*dir(jax_tree_util)} <= {"_deprecations", "typing"}
 
 
@@ -38,6 +43,44 @@ def test_the_registry_takes_the_same_calls(jax_tree):
     theirs, ours = type(jax_tree.default_registry), jax_tree_util.PyTreeRegistry
     names = [name for name in dir(theirs) if not name.startswith("_")]
     assert missing(theirs, ours, names=names) == []
+
+
+def test_classes_that_only_jax_knows_are_nodes(jax, jax_tree):
+    """Those of libraries that imported it before, and those of jax itself."""
+
+    class Known:
+        def __init__(self, x, y):
+            self.x, self.y = x, y
+
+    jax_tree.register_pytree_with_keys(
+        Known,
+        lambda k: (((jax_tree.GetAttrKey("x"), k.x), ("y", k.y)), None),
+        lambda _, kids: Known(*kids),
+    )
+    tree = [Known(1, (2,)), jax_tree.Partial(max, 3)]
+    assert jax_tree_util.tree_leaves(tree) == jax_tree.tree_leaves(tree) == [1, 2, 3]
+    mapped = jax_tree_util.tree_map(lambda x: -x, tree)
+    assert type(mapped[0]) is Known
+    assert jax_tree.tree_leaves(mapped) == [-1, -2, -3]
+    assert jax_tree_util.is_tree_node(Known)
+    _, pullback = jax.vjp(lambda x: x * 3.0, 2.0)
+    counts = (len(m.tree_leaves(pullback)) for m in (jax_tree, jax_tree_util))
+    assert len({*counts}) == 1
+
+
+def test_jax_may_be_loaded_later(jax):
+    """Then it learns of our classes, and we of those that only it knows."""
+    code = (
+        "import leafwise.compat.jax_tree_util as jtu\n"
+        "import jax\n"
+        "theirs = jax.tree_util\n"
+        "print(jtu.tree_leaves([theirs.Partial(max, 1)]),"
+        " theirs.tree_leaves([jtu.Partial(max, 2)]))\n"
+    )
+    source = str(Path(lw.__file__).parents[1])
+    env = {**os.environ, "PYTHONPATH": source, "JAX_PLATFORMS": "cpu"}
+    told = subprocess.check_output([sys.executable, "-c", code], text=True, env=env)
+    assert told == "[1] [2]\n"
 
 
 # ---------------------------------------------------------------------- random programs

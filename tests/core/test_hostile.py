@@ -93,12 +93,21 @@ KEYS = {name: value for name, value in VALUES.items() if name != "inside"} | {
 }
 
 
-@pytest.fixture(params=VALUES, ids=str)
+def named(values):
+    """Return the names of values as parameters; one of the values needs a stack."""
+    deep = pytest.mark.needs("stack")
+    return [
+        pytest.param(name, marks=[deep] if name == "never ends" else [], id=name)
+        for name in values
+    ]
+
+
+@pytest.fixture(params=named(VALUES))
 def value(request):
     return VALUES[request.param]
 
 
-@pytest.fixture(params=KEYS, ids=str)
+@pytest.fixture(params=named(KEYS))
 def key(request):
     return KEYS[request.param]
 
@@ -151,7 +160,12 @@ def outcome(function, *errors):
         (Nameless(), "<Nameless that cannot be printed>"),
         (Nameless, "<Meta that cannot be printed>"),
         (SaysLoud(), "loud"),
-        (Deep(), "<Deep that cannot be printed>"),
+        pytest.param(
+            Deep(),
+            "<Deep that cannot be printed>",
+            marks=pytest.mark.needs("stack"),
+            id="x-deep",
+        ),
         ([1, "a"], "[1, 'a']"),
         (-HUGE, hex(-HUGE)),
     ],

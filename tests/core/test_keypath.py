@@ -557,6 +557,7 @@ def test_short_paths_are_made_at_once():
     assert path == lw.KeyPath([lw.SequenceKey(0)] * 150)
 
 
+@pytest.mark.needs("stack")
 def test_long_chains_of_paths_are_dropped_without_recursion():
     """Read in the middle, or never."""
     path = middle = linked([])

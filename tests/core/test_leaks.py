@@ -346,8 +346,9 @@ def test_collections_in_the_middle_of_a_walk():
 
 def test_without_collections_few_classes_of_nodes_are_kept(no_gc):
     known = [use_and_forget(inheriting, times=4) for _ in range(200)]
-    gc.collect(0), gc.collect(1)
-    assert sum(found() is not None for found in known) <= 130
+    gc.collect(0), gc.collect(1)  # 3.14.2 goes through the old ones piece by piece
+    most = 160 if sys.version_info[:3] == (3, 14, 2) else 130
+    assert sum(found() is not None for found in known) <= most
     assert len(view_of().rules) < 200
     collect()
     assert [found() for found in known] == [None] * len(known)

@@ -48,6 +48,7 @@ def test_positions_that_two_threads_name_at_once(monkeypatch):
         assert [key.idx for key in keys.sequence_keys(length)] == [*range(length)]
 
 
+@pytest.mark.needs("threads")
 def test_paths_of_lists_that_threads_name_at_once(monkeypatch):
     """Each path says the position of its leaf, in all threads."""
     wrong = []
@@ -129,6 +130,7 @@ def test_an_interrupt_inside_of_a_registration():
         lw.unregister_pytree_node(cls)
 
 
+@pytest.mark.needs("processes")
 def test_a_finalizer_that_takes_back_a_registration():
     """The collector may run it while something is registered: no deadlock."""
     code = """
@@ -154,6 +156,7 @@ print("done")
     assert run_apart(code) == "done\n"
 
 
+@pytest.mark.needs("processes")
 def test_a_finalizer_that_runs_when_a_registration_goes():
     """What a registration held may register something else when it is let go."""
     code = """
@@ -178,6 +181,7 @@ assert lw.is_registered(others[0])
     run_apart(code)
 
 
+@pytest.mark.needs("processes")
 def test_an_error_that_is_kept_keeps_no_registration():
     """Nor does its traceback: what was taken back later is let go."""
     code = """
@@ -207,6 +211,7 @@ assert gone() is None
     run_apart(code)
 
 
+@pytest.mark.needs("threads")
 def test_threads_that_register_at_once():
     """No registration is lost, and each is seen by whoever made it."""
     made = [[type(f"C{t}_{n}", (), {}) for n in range(60)] for t in range(4)]
@@ -222,6 +227,7 @@ def test_threads_that_register_at_once():
         lw.unregister_pytree_node(cls)
 
 
+@pytest.mark.needs("threads")
 def test_subclasses_have_one_rule_whoever_asks_first():
     """Treedefs of two threads are equal: they tell rules apart by identity."""
     asked = []
@@ -297,6 +303,7 @@ def register_something():
 """
 
 
+@pytest.mark.needs("processes")
 @needs_fork
 def test_a_fork_while_another_thread_registers():
     """The child registers and walks as ever."""
@@ -330,6 +337,7 @@ for at in range(1, 6):
     run_apart(IN_A_CHILD + code)
 
 
+@pytest.mark.needs("processes")
 @needs_fork
 def test_a_fork_while_another_thread_holds_all_locks():
     """The child has new ones."""
@@ -370,6 +378,7 @@ thread.join()
     run_apart(IN_A_CHILD + code)
 
 
+@pytest.mark.needs("processes")
 @needs_fork
 def test_a_fork_in_the_middle_of_a_registration():
     """Whatever was begun by a thread that the child does not have is whole there."""
@@ -450,6 +459,7 @@ ORDERED = pytest.param(
 )
 
 
+@pytest.mark.needs("threads")
 @pytest.mark.parametrize("make", [dict, ORDERED, lambda d: defaultdict(int, d)])
 @pytest.mark.parametrize("size", [3, 40])
 @pytest.mark.parametrize("order", ["sorted", "insertion"])

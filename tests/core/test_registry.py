@@ -437,6 +437,33 @@ def test_an_undeclared_namespace_is_an_error():
     assert isinstance(error.value, LookupError)
 
 
+def test_a_namespace_may_say_of_all_types_what_they_are():
+    """Neither the built-in rules nor the global registry count there."""
+    box, other = box_class(), box_class()
+    lw.register_pytree_node(box, flatten_box, lambda _, kids: box(*kids))
+    rules = {tuple: lw.lookup(tuple), OrderedDict: lw.lookup(OrderedDict)}
+    registry.declare_namespace("alone", dispatch=rules.get)
+    tree = (
+        [1],
+        None,
+        OrderedDict(b=2, a=(3,)),
+        box(4),
+        NamedTuple("P", [("x", int)])(5),
+    )
+    for _ in range(30):  # until the engine knows it
+        leaves, treedef = lw.tree_flatten(tree, namespace="alone")
+        assert leaves == [tree[0], None, 2, 3, *tree[3:]]
+    assert lw.tree_unflatten(treedef, leaves) == tree
+    assert lw.tree_leaves(tree, none_is_leaf=True, namespace="alone") == leaves
+    lw.register_pytree_node(
+        other, flatten_box, lambda _, kids: other(*kids), namespace="alone"
+    )
+    assert lw.tree_leaves(other((1, {})), namespace="alone") == [1, {}]
+    registry.declare_namespace("alone")
+    assert lw.tree_leaves([1], namespace="alone") == [[1]]
+    lw.unregister_pytree_node(box)
+
+
 def test_policies_of_a_namespace_are_fixed():
     """A policy is declared once; saying the same again is harmless."""
     lw.namespace("ordered", dict_order="insertion")

@@ -390,6 +390,7 @@ def test_code_is_flat_and_holds_nothing_for_a_leaf():
     ]
 
 
+@pytest.mark.needs("threads")
 def test_mapping_while_registering():
     """Eight threads map while one registers: no wrong result."""
     tree = {"a": [1, (2, None)], "b": Box({"c": 3}), "d": OrderedDict(x=4)}

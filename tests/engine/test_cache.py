@@ -130,6 +130,7 @@ def test_forgetting_leaves_no_lines(eager):
     assert treedef.unflatten([3, 4]) == [3, {"a": 4}]
 
 
+@pytest.mark.needs("processes")
 def test_what_is_known_of_a_class_goes_with_it():
     """A class can be forgotten, and the lines of what reads its objects are."""
     code = """
@@ -294,6 +295,7 @@ def test_off_compiles_nothing():
             assert generated_files() == set()
 
 
+@pytest.mark.needs("processes")
 @pytest.mark.parametrize(
     ("value", "mode"), [("0", "off"), ("1", "on"), ("", "on"), ("eager", "eager")]
 )
@@ -308,6 +310,7 @@ def test_the_environment_chooses_the_mode(value, mode):
 # --------------------------------------------------------------------------- threads
 
 
+@pytest.mark.needs("threads")
 def test_threads_that_walk_while_others_register_and_forget(engine_on):
     """Every result is right, whoever compiles, drops or registers meanwhile."""
     trees = [{"a": [1] * n, "b": (n, {"c": n})} for n in range(6)]

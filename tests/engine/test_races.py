@@ -77,6 +77,7 @@ def test_as_many_leaves_as_the_treedef_has_while_lists_change(size, eager):
     assert at > 20
 
 
+@pytest.mark.needs("threads")
 def test_values_of_a_short_dict_are_read_together(eager):
     """Two values that are always changed together are of one time."""
     tree = {"x": {"a": 0, "b": 0, "c": [0]}, "y": [{"a": 0, "b": 0}] * 3}
@@ -144,6 +145,7 @@ def test_who_entered_last_counts_as_long_as_it_lasts():
     assert mode() == before
 
 
+@pytest.mark.needs("threads")
 def test_many_threads_that_switch():
     """What is left in the end is what was there."""
     before = mode()
@@ -207,6 +209,7 @@ def test_an_engine_that_is_switched_off_while_a_tree_is_walked():
     lw.unregister_pytree_node(Switching)
 
 
+@pytest.mark.needs("processes")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_fork_while_another_thread_has_the_engine_off():
     """Nobody would ever switch it on in the child, so the child does."""
@@ -243,6 +246,7 @@ with lw.engine.disabled():
     run_apart(code)
 
 
+@pytest.mark.needs("threads")
 def test_forgetting_in_two_threads_leaves_nothing():
     """Each drops what it found; no generated line stays behind."""
     lw.engine.forget()

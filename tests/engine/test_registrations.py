@@ -377,6 +377,7 @@ def test_a_registration_while_a_structure_is_learned(eager, late, inherit):
     assert at > 50
 
 
+@pytest.mark.needs("threads")
 def test_threads_that_register_while_others_map(engine_on, late):
     """A tree is flattened as it was before a registration, or as after it."""
     tree = {"a": late([1, 2], 0), "b": [TREE, 3]}

@@ -6,13 +6,8 @@ import pytest
 
 import leafwise as lw
 from leafwise.integrations.dispatch import Fixed
+from leafwise.integrations.options import ARGS, KWARGS, Groups, Option, Which, named
 from leafwise.integrations.sharing import (
-    ARGS,
-    KWARGS,
-    Groups,
-    Option,
-    Which,
-    named,
     unbind,
 )
 

@@ -256,6 +256,7 @@ def test_through_a_transform_that_shares():
     assert whole(model) == before
 
 
+@pytest.mark.needs("threads")
 def test_models_in_several_threads():
     """Each thread captures the model that it calls."""
     models, seen = [Model() for _ in range(4)], [None] * 4

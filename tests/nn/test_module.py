@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import functools
 import pickle
 from abc import ABC, abstractmethod
 from typing import Protocol
@@ -399,3 +400,212 @@ def test_help_sees_methods():
     assert "replace" in dir(nn.Module)
     assert nn.Module.is_training.__doc__.startswith("Return whether")
     assert not hasattr(lw.Pytree, "train")
+
+
+# --------------------------------------------------- what an attribute becomes
+
+
+class Lazy(nn.Module):
+    """A module whose parts are numbers and None until it is called."""
+
+    def __init__(self):
+        self.layer, self.weight, self.label = None, 0, "none"
+
+
+def test_what_held_a_number_becomes_what_the_value_is():
+    """A module, an array, a variable: with its kind, and in the order it came."""
+    model = Lazy()
+    assert lw.tree_leaves(model) == []
+    model.weight = np.ones(2)
+    model.layer = Layer(1)
+    model.label = nn.Param(0.5)
+    assert {name: kind.name for name, kind in model.name_to_kind.items()} == {
+        "layer": "MODULE",
+        "weight": "DATA",
+        "label": "PARAMETER",
+    }
+    assert len(lw.tree_leaves(model)) == 3
+    model.layer = 3
+    assert model.name_to_kind["layer"] is nn.Kind.MODULE
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [
+        lambda model: model,
+        copy.copy,
+        copy.deepcopy,
+        nn.clone,
+        lambda model: pickle.loads(pickle.dumps(model)),
+        lambda model: lw.tree_map(lambda x: x, model),
+        lambda model: nn.merge(*nn.split(model)),
+        lambda model: nn.merge(*pickle.loads(pickle.dumps(nn.split(model)))),
+        lambda model: lw.tree_unflatten(
+            pickle.loads(pickle.dumps(lw.tree_structure(model))), []
+        ),
+    ],
+)
+def test_what_was_said_to_be_static_stays_so(copied):
+    """By a mark, at first or later, also in copies; what was not said changes."""
+    model = Marked()
+    model.late = lw.static(model.late)
+    made = copied(model)
+    for name in ("said", "late"):
+        with pytest.raises(lw.KindError, match=f"Cannot assign data to Marked.{name}"):
+            setattr(made, name, np.ones(1))
+        with pytest.raises(lw.KindError):
+            nn.set_attributes(made, **{name: np.ones(1)})
+    made.open = np.ones(1)
+    assert made.name_to_kind["open"] is nn.Kind.DATA
+    made.said = lw.data(np.ones(1))
+    made.said = 3
+    assert made.name_to_kind["said"] is nn.Kind.DATA
+    del made.late
+    made.late = 3
+    made.late = np.ones(1)
+
+
+class Marked(nn.Module):
+    def __init__(self):
+        self.said, self.late, self.open = lw.static(3), 4, 5
+
+
+def test_structures_do_not_ask_how_it_was_said():
+    """Two modules with the same static values have the same structure."""
+    one, other = Lazy(), Lazy()
+    one.weight = lw.static(0)
+    assert lw.tree_structure(one) == lw.tree_structure(other)
+    assert hash(lw.tree_structure(one)) == hash(lw.tree_structure(other))
+
+
+def test_what_is_declared_stays_so():
+    """By an annotation, or a field."""
+
+    class Annotated(nn.Module):
+        size: nn.Static[int]
+
+        def __init__(self):
+            self.size = 3
+
+    @lw.dataclass
+    class Field(nn.Module):
+        size: int = lw.static(default=3)
+
+    for model in (Annotated(), Field()):
+        with pytest.raises(lw.KindError, match="static, declared so"):
+            model.size = np.ones(1)
+        assert model.size == 3
+
+
+def test_containers_and_pytrees_are_strict():
+    """A list with data in it is refused; a plain `Pytree` keeps what is static."""
+    model = Lazy()
+    with pytest.raises(lw.KindError, match=r"Found data in Lazy\.layer, a list that"):
+        model.layer = [Layer(1)]
+    assert model.layer is None
+    pytree = type("Plain", (lw.Pytree,), {})()
+    pytree.weight = 0
+    with pytest.raises(lw.KindError, match="Cannot assign data"):
+        pytree.weight = np.ones(1)
+
+
+def test_what_becomes_data_in_many_attributes():
+    """Also where an object has a layout of its own."""
+    model = nn.Module()
+    for i in range(300):
+        setattr(model, f"a{i}", lw.static(i) if i % 2 else i)
+    model.a0 = np.ones(1)
+    with pytest.raises(lw.KindError):
+        model.a1 = np.ones(1)
+    again = lw.tree_map(lambda x: x, model)
+    again.a2 = np.ones(1)
+    with pytest.raises(lw.KindError):
+        again.a3 = np.ones(1)
+    assert len(lw.tree_leaves(again)) == 2
+
+
+def test_edits_that_fail_take_it_back():
+    """`nn.update` writes all or nothing, kinds included."""
+    model = Lazy()
+    with pytest.raises((lw.StructureError, lw.KindError)):
+        nn.update(model, {"weight": np.ones(1), "layer": [Layer(1)]})
+    assert model.name_to_kind["weight"] is nn.Kind.STATIC
+    nn.update(model, {"weight": np.ones(1)})
+    assert model.name_to_kind["weight"] is nn.Kind.DATA
+    assert model.replace(label=np.ones(1)).name_to_kind["label"] is nn.Kind.DATA
+
+
+# ----------------------------------------------------------------- pure functions
+
+
+class Counter(nn.Module):
+    def __init__(self):
+        self.register_state("count", 0)
+        self.log = []
+
+    def step(self, by=1):
+        self.count += by
+        self.log.append(by)
+        return self
+
+    def __call__(self, by):
+        return self.step(by).count, self
+
+
+def test_pure_methods_functions_and_modules():
+    """The caller's objects are as they were, whatever is called."""
+    counter = Counter()
+
+    def stepped(models, by, *, other):
+        models["a"].step(by)
+        other.step(by)
+        return models["a"], other
+
+    made = nn.pure(counter.step)(by=3)
+    assert (made.count, made.log) == (3, [3])
+    count, made = nn.pure(counter)(4)
+    assert (count, made.count) == (4, 4)
+    one, other = nn.pure(stepped)({"a": counter}, 5, other=counter)
+    assert one is other  # as it was one among the arguments
+    assert one.count == 10
+    made = nn.pure(functools.partial(Counter.step, counter, by=6))()
+    assert made.count == 6
+    made = nn.pure(functools.partial(counter.step, by=7))()
+    assert made.count == 7
+    assert (counter.count, counter.log) == (0, [])
+
+
+def test_pure_functions_of_other_things():
+    """Containers and arrays of NumPy are copied; what is named is passed as it is."""
+    array, items, opaque = np.zeros(2), [1], object()
+
+    def change(array, items, opaque):
+        array += 1
+        items.append(2)
+        return array, items, opaque
+
+    made = nn.pure(change)(array, items, opaque)
+    assert (made[0].tolist(), made[1], made[2]) == ([1.0, 1.0], [1, 2], opaque)
+    assert (array.tolist(), items) == ([0.0, 0.0], [1])
+    assert nn.pure(change, static_argnums=1)(array, items, 3)[1] is items
+    assert nn.pure(change, static_argnums=(-2, 7))(array, items, 3)[1] is items
+    assert items == [1, 2, 2]
+    assert array.tolist() == [0.0, 0.0]
+
+
+def test_pure_functions_look_as_they_did():
+    """Names, docstrings and errors; what cannot be called is refused at once."""
+
+    @nn.pure
+    def failing(module):
+        """Fail."""
+        module.step()
+        raise RuntimeError("failed")
+
+    counter = Counter()
+    with pytest.raises(RuntimeError, match="failed"):
+        failing(counter)
+    assert counter.count == 0
+    assert (failing.__name__, failing.__doc__) == ("failing", "Fail.")
+    with pytest.raises(TypeError, match="pure takes something to call, got int"):
+        nn.pure(3)

@@ -91,6 +91,7 @@ def test_a_class_is_no_data_once_that_is_registered():
     assert at > 20
 
 
+@pytest.mark.needs("threads")
 def test_threads_that_build_objects_while_types_are_registered():
     """A number of rounds, not a time."""
 
@@ -110,6 +111,7 @@ def test_threads_that_build_objects_while_types_are_registered():
     assert at_once(build, build, build, register) == []
 
 
+@pytest.mark.needs("threads")
 def test_a_name_of_variables_has_one_type():
     """Several threads may ask for a name that nobody has."""
     for number in range(30):
@@ -166,6 +168,7 @@ def test_objects_that_are_no_nodes_have_one_rule():
     assert at > 5
 
 
+@pytest.mark.needs("processes")
 def test_all_who_watch_levels_are_asked():
     """Also where one begins while another one does."""
     code = """

@@ -3,6 +3,10 @@
 import subprocess
 import sys
 
+import pytest
+
+from leafwise.nn import checks
+
 
 CODE = """
 import contextlib, copy, pickle
@@ -90,6 +94,19 @@ print(refused(lambda: setattr(Foo(), "count", 1)))
 """
 
 
+def test_levels_without_threads(monkeypatch):
+    """Where none can be started, the level outside of all transforms is this one."""
+
+    def refuse(*_args):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(checks, "start_new_thread", refuse)
+    levels = checks.Levels()
+    levels.add(lambda: 7)
+    assert levels.base == levels.token() == 7
+
+
+@pytest.mark.needs("processes")
 def test_levels():
     """What was made at another level is not changed; whatever is made here may be."""
     found = subprocess.check_output([sys.executable, "-c", CODE], text=True)

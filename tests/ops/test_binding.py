@@ -116,6 +116,7 @@ def test_functions_are_bound_when_they_are_asked_for():
     assert [*signature.parameters] == [*inspect.signature(lw.tree_map).parameters]
 
 
+@pytest.mark.needs("processes")
 def test_a_namespace_loads_what_is_asked_for():
     """Neither selections nor dataclasses for a map."""
     code = (

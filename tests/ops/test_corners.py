@@ -92,6 +92,7 @@ def shell(path, redirect, **environment):
     )
 
 
+@pytest.mark.needs("processes")
 def test_a_pipe_in_a_locale_without_the_characters(tmp_path):
     """Pipes are UTF-8; escapes are for terminals, see tests/cli/test_encodings.py."""
     path = tmp_path / "b.json"
@@ -101,6 +102,7 @@ def test_a_pipe_in_a_locale_without_the_characters(tmp_path):
     assert done.stdout.splitlines()[0] == "'größe'"
 
 
+@pytest.mark.needs("processes")
 @pytest.mark.parametrize(
     ("redirect", "reason"),
     [
@@ -117,6 +119,7 @@ def test_output_that_goes_nowhere(tmp_path, redirect, reason):
     assert done.stderr == f"python -m leafwise: {reason}\n"
 
 
+@pytest.mark.needs("processes")
 def test_a_name_with_a_line_end(tmp_path):
     """The message stays one line."""
     done = shell(tmp_path / "a\nb.json", "")

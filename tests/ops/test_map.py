@@ -252,7 +252,7 @@ def test_too_few_and_too_many_leaves(leaves, got):
     with pytest.raises(lw.StructureError) as caught:
         lw.tree_unflatten(treedef, leaves)
     assert str(caught.value) == (
-        f"the treedef has 3 leaves, got {got}\n  treedef: PyTreeDef([*, (*, *)])"
+        f"expected 3 leaves, got {got}\n  treedef: PyTreeDef([*, (*, *)])"
     )
     assert (caught.value.expected, caught.value.actual) == ("3 leaves", got)
     assert caught.value.path is None
@@ -263,12 +263,12 @@ def test_a_number_of_leaves_in_the_singular():
     """One leaf is one leaf; a bare leaf is counted too."""
     assert failure(lw.tree_unflatten, lw.tree_structure(1), []) == (
         lw.StructureError,
-        "the treedef has 1 leaf, got 0\n  treedef: PyTreeDef(*)",
+        "expected 1 leaf, got 0\n  treedef: PyTreeDef(*)",
         [],
     )
     assert failure(lw.tree_unflatten, lw.tree_structure(None), [1]) == (
         lw.StructureError,
-        "the treedef has 0 leaves, got 1\n  treedef: PyTreeDef(None)",
+        "expected 0 leaves, got 1\n  treedef: PyTreeDef(None)",
         [],
     )
 

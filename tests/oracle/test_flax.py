@@ -351,7 +351,7 @@ def test_sown_intermediates(nnx, jax):
     import nnx_models
 
     theirs = flax_models(nnx)[0](3, 20, nnx.Rngs(0))
-    ours = nnx_models.MLP(3, 20, nnx_models.Rngs(1))
+    ours = nnx_models.MLP(3, 20, nn.Rngs(1))
     take_over(nnx, theirs, ours)
     for block in theirs.blocks:
         block.dropout.deterministic = True
@@ -376,12 +376,12 @@ def test_training_with_perturbations(nnx, jax, optax):
     import nnx_models
 
     theirs = flax_models(nnx)[1](nnx.Rngs(0))
-    ours = nnx_models.Perturbed(nnx_models.Rngs(1))
+    ours = nnx_models.Perturbed(nn.Rngs(1))
     take_over(nnx, theirs, ours)
     x, y = (jax.random.uniform(jax.random.key(n), (1, 2 * n)) for n in (1, 2))
     theirs(x), ours(x)
     optimizer = nnx.Optimizer(theirs, tx=optax.adam(1e-1), wrt=nnx.Param)
-    mine = nnx_models.Optimizer(ours, optax.adam(1e-1), nn.Param)
+    mine = nn.Optimizer(ours, optax.adam(1e-1), wrt=nn.Param)
 
     @nnx.jit
     def their_step(model, optimizer, x, y):

@@ -1,6 +1,10 @@
 """The tables of `docs/migrating.md` have a row for each public name of the peers."""
 
 import csv
+import operator
+import re
+import types
+import typing
 from pathlib import Path
 
 import pytest
@@ -42,10 +46,42 @@ def test_dm_tree(dm_tree):
     assert {*dm_tree.__all__} - answered("dm-tree") == set()
 
 
+NO_TREES = {"bridge", "ids", "nn", "summary", "training.metrics"}
+"""Modules of flax.nnx that are about layers and what is printed."""
+
+
+def of_nnx(nnx):
+    """Return the names of flax.nnx that are about objects, states and transforms."""
+    modules = {
+        name: getattr(getattr(nnx, name), "__module__", None) or "flax.nnx."
+        for name in public(nnx)
+        if not isinstance(getattr(nnx, name), types.ModuleType | typing.TypeVar)
+    }
+    return {
+        name
+        for name, module in modules.items()
+        if module.startswith("flax.nnx.")
+        and not any(f"{module}.".startswith(f"flax.nnx.{part}.") for part in NO_TREES)
+    }
+
+
+def test_nnx(nnx):
+    """Each name has a row, or stands in the text; and no row is of another version."""
+    text = (FOLDER.parent / "migrating.md").read_text(encoding="utf-8")
+    without = text[text.index("Without a counterpart") :].partition("\n\n")[0]
+    named = {*re.findall(r"`(\w+)`", without)}
+    names = of_nnx(nnx)
+    assert names - answered("nnx") - named == set()
+    assert named - names <= {"share"}
+    assert not named & answered("nnx")
+    for name in answered("nnx"):
+        assert operator.attrgetter(name)(nnx) is not None
+
+
 @pytest.mark.usefixtures("optree")
 def test_the_tables_name_nothing_twice():
     """A name has one answer."""
-    for library in ("jax", "optree", "torch", "dm-tree"):
+    for library in ("jax", "optree", "torch", "dm-tree", "nnx", "pax"):
         with (FOLDER / f"{library}.csv").open(encoding="utf-8", newline="") as file:
             names = [row["name"] for row in csv.DictReader(file)]
         assert len({*names}) == len(names)

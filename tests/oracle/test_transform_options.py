@@ -498,11 +498,17 @@ def test_captured_objects_are_no_copies(jax):
         nn.TraceError, match=r"the Dict in the result at \['k'\] is capt"
     ):
         integrations.grad(lambda m: (m.w.sum(), {"k": free}), has_aux=True)(one)
-    inner = integrations.jit(lambda m, free, x: m.w * free.x * x)
+    reads = integrations.jit(lambda m, free, x: (m.w * free.x * x).sum())
+    assert float(jax.jit(lambda x: reads(model(nn), free, x))(1.0)) == 2.0
+
+    @integrations.jit
+    def inner(m, free, x):
+        free.x = m.w * free.x * x
+
     with pytest.raises(
         nn.TraceError, match="Cannot mutate Dict from a different trace"
     ):
-        jax.jit(lambda x: inner(model(nn), free, x))(1.0)
+        jax.jit(lambda x: inner(model(nn), free, x) or x)(1.0)
     assert isinstance(free.x, jax.Array)
     assert not isinstance(free.x, jax.core.Tracer)
     assert vars(one).keys() == {"w"}

@@ -20,7 +20,7 @@ def test_rebuilding_with_other_leaves(tree_util):
     new = tree_util.tree_unflatten(treedef, [x * 10 for x in leaves])
     assert new == [{"a": 10}, {"b": 20, "c": (30, 40), "d": None}]
     assert TREE == [{"a": 1}, {"b": 2, "c": (3, 4), "d": None}]
-    with pytest.raises(ValueError, match=r"has 4 leaves, got 3|Too few leaves"):
+    with pytest.raises(ValueError, match=r"expected 4 leaves, got 3|Too few leaves"):
         tree_util.tree_unflatten(treedef, [1, 2, 3])
 
 

@@ -2,7 +2,8 @@
 
 Trees are what they are in jax: as ours, but deques and struct sequences are leaves,
 which is the policy of the namespace `"jax.tree_util"`. Classes are registered in our
-global registry, and in jax once somebody has loaded it.
+global registry, and in jax once somebody has loaded it; classes that only jax knows
+are nodes here, too.
 
 Beside the public names it has those of jax's own module that other libraries use.
 
@@ -22,6 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import methodcaller
 from typing import Any, Final, TypeVar, final
 
+from .. import integrations
 from ..core import builtins as nodes
 from ..core import register as registering
 from ..core import treedef as treedefs
@@ -29,11 +31,12 @@ from ..core.keypath import keystr
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..core.registry import declare_namespace, lookup
 from ..dataclasses import register_dataclass as register_fields
+from ..integrations.bridge import once_loaded
 from ..ops import inspect as looking
 from ..ops import map as mapping
 from ..ops import reshape as reshaping
 from ..ops import traversal as folding
-from ..safely import MISSING, class_name, described
+from ..safely import MISSING, Sealed, class_name, described
 
 
 __all__ = [
@@ -657,7 +660,7 @@ register_pytree_node(
 )
 
 
-class PyTreeRegistry:
+class PyTreeRegistry(Sealed):
     """What jax's registry of classes can do, with the registry of leafwise."""
 
     def flatten(
@@ -704,3 +707,13 @@ class PyTreeRegistry:
 
 
 default_registry: Final = PyTreeRegistry()
+
+
+# ------------------------------------------------------------- what jax itself knows
+
+
+def _adopt() -> None:
+    integrations.adopt("jax", namespace=NAMESPACE)
+
+
+once_loaded("jax", _adopt)

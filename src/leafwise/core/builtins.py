@@ -53,6 +53,7 @@ __all__ = [
     "is_namedtuple_class",
     "is_structseq_class",
     "listed",
+    "structseq_names",
     "structural_rule",
 ]
 
@@ -77,7 +78,7 @@ class MappingRule(Rule):
 
     def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
         """Return the keys of the children in leaf order, without key objects."""
-        raise NotImplementedError
+        return leaf_order(aux[0], aux[1])
 
     def keys(self, aux: Any, _arity: int) -> Sequence[Any]:
         return dict_keys(self.bare_keys(aux))
@@ -142,9 +143,6 @@ class DictRule(MappingRule):
     def unflatten(self, aux: Any, children: Any) -> Any:
         keys, order = aux
         return make_dict(keys, children if order is None else order.scatter(children))
-
-    def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
-        return leaf_order(aux[0], aux[1])
 
     def same_aux(self, a: Any, b: Any) -> bool:
         first, second = _is_ordered(a[1]), _is_ordered(b[1])
@@ -224,9 +222,6 @@ class DefaultDictRule(MappingRule):
 
     def empty(self, aux: Any) -> Any:
         return defaultdict(aux[2])
-
-    def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
-        return leaf_order(aux[0], aux[1])
 
     def same_aux(self, a: Any, b: Any) -> bool:
         return self.plain.same_aux(a, b) and exact.same(a[2], b[2])
@@ -526,7 +521,7 @@ class NoneRule(Rule):
 R = TypeVar("R")
 
 
-class _Sealed:
+class Sealed:
     """Wraps a `functools.partial` so that an outer one does not absorb it.
 
     Two of them are equal when the wrapped partials are made of equal parts.
@@ -538,7 +533,7 @@ class _Sealed:
         self.func = func
 
     def __eq__(self, other: object) -> bool:
-        if type(other) is not _Sealed:
+        if type(other) is not Sealed:
             return NotImplemented
         return exact.same(self.func, other.func)
 
@@ -552,7 +547,7 @@ class _Sealed:
         return shown(self.func)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Sealed, (self.func,)
+        return Sealed, (self.func,)
 
 
 class Partial(functools.partial[R], Generic[R]):
@@ -585,7 +580,7 @@ class Partial(functools.partial[R], Generic[R]):
     ) -> Partial[R]:
         """Fill in the arguments; a partial is wrapped, not absorbed."""
         if isinstance(func, functools.partial):
-            func = _Sealed(func)
+            func = Sealed(func)
         return super().__new__(cls, func, *args, **keywords)
 
 
@@ -680,7 +675,7 @@ def is_structseq_class(cls: type) -> bool:
     )
 
 
-def _structseq_names(cls: Any) -> tuple[str, ...]:
+def structseq_names(cls: Any) -> tuple[str, ...]:
     """Return the names of a struct sequence's fields, hidden ones last."""
     return tuple(
         name
@@ -713,6 +708,9 @@ class _FamilyRule(Rule):
 
     def node_from(self, cls: type, _data: Any, children: list[Any]) -> Any:
         return getattr(cls, "_make", cls)(children)
+
+    def bare_keys(self, _aux: Any, arity: int) -> Sequence[Any]:
+        return range(arity)
 
     def brackets(self, aux: Any, _arity: int) -> Brackets:
         name = class_name(self.class_of(aux), qualified=False)
@@ -800,7 +798,7 @@ class StructSequenceRule(_FamilyRule):
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         cls = type(node)
-        hidden = _structseq_names(cls)[cls.n_sequence_fields - cls.n_unnamed_fields :]
+        hidden = structseq_names(cls)[cls.n_sequence_fields - cls.n_unnamed_fields :]
         return tuple(node), (cls, {name: getattr(node, name) for name in hidden})
 
     def unflatten(self, aux: Any, children: Any) -> Any:
@@ -809,7 +807,7 @@ class StructSequenceRule(_FamilyRule):
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
         cls = aux[0]
         named = cls.n_sequence_fields - cls.n_unnamed_fields
-        names = _structseq_names(cls)[:named]
+        names = structseq_names(cls)[:named]
         return (*map(GetAttrKey, names), *sequence_keys(arity)[named:])
 
     def load_aux(self, arity: int, state: Any) -> Any:
@@ -823,9 +821,8 @@ class StructSequenceRule(_FamilyRule):
 
 
 def _namedtuple_keys(cls: Any, arity: int) -> Sequence[Any]:
-    if len(cls._fields) != arity:
-        return sequence_keys(arity)
-    return attribute_keys(cls._fields)
+    fits = len(cls._fields) == arity
+    return attribute_keys(cls._fields) if fits else sequence_keys(arity)
 
 
 def _check_namedtuple(arity: int, cls: Any) -> None:

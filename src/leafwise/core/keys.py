@@ -367,7 +367,7 @@ are_plain: Final = frozenset({str, int}).issuperset
 
 Aux: TypeAlias = "tuple[tuple[Any, ...], KeyOrder | None]"
 Read: TypeAlias = "Callable[[Any], tuple[Any, ...]]"
-Known: TypeAlias = "tuple[Aux, Read, list[DictKey]]"
+Known: TypeAlias = "tuple[Aux, Read, list[tuple[DictKey, ...]]]"
 
 known_orders: Final[dict[tuple[Any, ...], Known]] = {}
 """What is known of plain keys, and to be asked for plain keys only.
@@ -375,7 +375,8 @@ known_orders: Final[dict[tuple[Any, ...], Known]] = {}
 The aux data of such dicts: the keys as inserted, and their order. A function that
 reads the values of these keys off a dict, in leaf order and in one step: each value is
 that of its key, whatever another thread does meanwhile, and where a key is gone there
-is a `KeyError`. And the key objects in leaf order, once `find_keys` made them.
+is a `KeyError`. And a list that has the key objects in leaf order, in one tuple, once
+`find_keys` made them.
 
 Keys of other types may equal plain ones and still have an order of their own, as
 an Enum whose members are strings and that defines `__lt__`.
@@ -419,11 +420,12 @@ def learn_order(keys: tuple[Any, ...]) -> Known:
     return known
 
 
-def find_keys(known: Known) -> list[DictKey]:
+def find_keys(known: Known) -> tuple[DictKey, ...]:
     """Return the key objects of known keys, in leaf order; they are remembered."""
     aux, _, found = known
-    found[:] = dict_keys(leaf_order(*aux))
-    return found
+    if not found:
+        found.append(dict_keys(leaf_order(*aux)))  # in one step, and whole
+    return found[0]
 
 
 def _reader(keys: tuple[Any, ...]) -> Read:

@@ -4,9 +4,9 @@ Owns what can be said and built about codes without any tree: prefixes, common s
 which leaf of a prefix covers each leaf. It works on the steps of a structure in
 post-order with the start of each subtree beside them, so that depth costs nothing.
 
-Owns as well the `Difference` record and the texts of `StructureError`. These are made
-only once something did not match, so they may be slow, and never decide whether things
-match: they look again at what `walk` refused.
+Owns as well the text of a code, the `Difference` record and the texts of
+`StructureError`. These are made only once something did not match, so they may be slow,
+and never decide whether things match: they look again at what `walk` refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..errors import StructureError
 from ..safely import Frozen, class_name, clip, is_near, shown
 from .builtins import listed
 from .keypath import KeyPath
-from .node import Rule
+from .node import Brackets, Rule
 from .registry import View
 from .walk import Code, Step, iter_steps, same_step, unlink
 
@@ -31,6 +31,7 @@ __all__ = [
     "align",
     "changes",
     "code_differences",
+    "code_text",
     "common_suffix",
     "covering",
     "deeper",
@@ -575,7 +576,47 @@ def leaf_count_error(
     if len(shape) > _MAX_SHAPE:
         shape = shape[: _MAX_SHAPE - 3] + "..."
     return StructureError(
-        f"the treedef has {wanted}, got {actual}\n  treedef: {shape}",
+        f"expected {wanted}, got {actual}\n  treedef: {shape}",
         expected=wanted,
         actual=actual,
     )
+
+
+def _own_brackets(rule: Rule, aux: Any, arity: int) -> Brackets:
+    return rule.brackets(aux, arity)
+
+
+def code_text(
+    code: Code, brackets: Callable[[Rule, Any, int], Brackets] = _own_brackets
+) -> str:
+    """Print a code from right to left, so that depth costs nothing.
+
+    The stack holds what is still to be printed: text, and None for a subtree.
+
+    Args:
+        code: The code.
+        brackets: Returns what is printed around the children of a node.
+    """
+    tokens: list[str] = []
+    steps = iter_steps(code, backwards=True)
+    stack: list[str | None] = [None]
+    while stack:
+        token = stack.pop()
+        if token is not None:
+            tokens.append(token)
+            continue
+        step = next(steps)
+        if step is None:
+            tokens.append("*")
+            continue
+        rule, arity, aux = step
+        before, labels, after = brackets(rule, aux, arity)
+        stack.append(before)
+        for place in range(arity):
+            if place:
+                stack.append(", ")
+            if labels is not None:
+                stack.append(labels[place])
+            stack.append(None)
+        stack.append(after)
+    return "".join(reversed(tokens))

@@ -144,8 +144,8 @@ class Rule:
         return flat_keys(arity)
 
     def bare_keys(self, aux: Any, arity: int, /) -> Sequence[Any]:
-        """Return the entries of the keys, without key objects."""
-        return [key.entry for key in self.keys(aux, arity)]
+        """Return the entries of the keys; a key of another class is its own."""
+        return [getattr(key, "entry", key) for key in self.keys(aux, arity)]
 
     def class_of(self, aux: Any, /) -> type:
         """Return the class of a node, which is its own where classes share a rule."""

@@ -53,6 +53,8 @@ __all__ = [
 
 # ------------------------------------------------------- rules: by two functions
 
+Checked = Callable[[type, Any], "tuple[Sequence[Any], tuple[Any, Any]]"]
+
 
 class FunctionRule(BoundRule):
     """The rule of a class that came with its own two functions.
@@ -65,19 +67,28 @@ class FunctionRule(BoundRule):
         flatten: Takes a node, returns `(children, aux_data)` or `(children, aux_data,
             keys)`.
         unflatten: Takes aux data and a tuple of children, returns a node.
+        checked: Takes the class and what `flatten` returned, unless that is just a
+            tuple of children and aux data; returns children and `(aux_data, keys)`.
         **given: Other attributes of the rule.
     """
 
     def __init__(
-        self, cls: type, flatten: FlattenFunc, unflatten: UnflattenFunc, **given: Any
+        self,
+        cls: type,
+        flatten: FlattenFunc,
+        unflatten: UnflattenFunc,
+        checked: Checked | None = None,
+        **given: Any,
     ) -> None:
+        check = checked or _checked
+
         def flatten_checked(node: Any) -> tuple[Sequence[Any], Any]:
             result = flatten(node)
             if type(result) is tuple and len(result) == 2:
                 children, aux = result
                 if type(children) is tuple:  # what most functions return
                     return children, (aux, None)
-            return _checked(cls, result)
+            return check(cls, result)
 
         def unflatten_all(aux: Any, children: Any) -> Any:
             return unflatten(aux[0], tuple(children))

@@ -12,13 +12,13 @@ registered with `inherit=True`, structure, else leaf.
 from __future__ import annotations
 
 import sys
-from _weakref import ref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from ..errors import NamespaceError, RegistryError
 from ..safely import (
+    ByClass,
     Frozen,
     Guard,
     Lasts,
@@ -109,21 +109,29 @@ class Adopter:
         return None if found is None else _first(self.known, cls, found)
 
 
+Dispatch = Callable[[type], Rule | None]
+"""Takes a type, returns its rule, the same one each time, or None for a leaf."""
+
+
 class Layer(Frozen):
     """The registrations of one namespace; a rule of None makes a type a leaf.
 
     Adopters say what they know of a type that has no rule otherwise. Instances of the
-    classes in `leaves` are leaves, whatever else is known of them.
+    classes in `leaves` are leaves, whatever else is known of them. With a `dispatch`
+    the namespace stands alone: what is not registered in it is what that says.
     """
 
-    __slots__ = ("adopters", "dict_order", "inherited", "leaves", "rules")
-    __match_args__ = ("rules", "inherited", "dict_order", "adopters", "leaves")
+    __slots__ = ("adopters", "dict_order", "dispatch", "inherited", "leaves", "rules")
+    __match_args__ = (
+        *("rules", "inherited", "dict_order", "adopters", "leaves", "dispatch"),
+    )
 
     rules: Mapping[type, Rule | None]
     inherited: frozenset[type]
     dict_order: DictOrder
     adopters: tuple[Adopter, ...]
     leaves: tuple[type, ...]
+    dispatch: Dispatch | None
 
     def __init__(
         self,
@@ -132,14 +140,14 @@ class Layer(Frozen):
         dict_order: DictOrder = "sorted",
         adopters: tuple[Adopter, ...] = (),
         leaves: tuple[type, ...] = (),
+        dispatch: Dispatch | None = None,
     ) -> None:
-        self._set(rules, inherited, dict_order, adopters, leaves)
+        self._set(rules, inherited, dict_order, adopters, leaves, dispatch)
 
-    def with_rules(
-        self, rules: Mapping[type, Rule | None], inherited: frozenset[type]
-    ) -> Layer:
-        """Return the layer of the same namespace with other registrations."""
-        return Layer(rules, inherited, self.dict_order, self.adopters, self.leaves)
+    def having(self, **given: Any) -> Layer:
+        """Return the layer of the same namespace with other values for some of its."""
+        values = dict(zip(self.__match_args__, self._values(), strict=True))
+        return Layer(**{**values, **given})
 
 
 EMPTY: Final = Layer({})
@@ -167,6 +175,7 @@ class View:
     __slots__ = (
         "_fixed",
         "_fleeting",
+        "_inserted",
         "_layers",
         "_narrowed",
         "_stops",
@@ -186,7 +195,11 @@ class View:
         fixed = dict(BUILTINS)
         if layers[0].dict_order == "insertion":
             fixed |= INSERTION_ORDERED
-        if mode.none_is_leaf:
+        dispatch = layers[0].dispatch
+        if dispatch is not None:
+            asked = {cls: dispatch(cls) for cls in BUILTINS}
+            fixed = {cls: rule for cls, rule in asked.items() if rule is not None}
+        elif mode.none_is_leaf:
             del fixed[type(None)]
         if stops:
             fixed = {
@@ -194,6 +207,7 @@ class View:
             }
         self._fixed = fixed
         self._fleeting = 0
+        self._inserted: View | None = None
         self._layers = layers
         self._stops = stops
         self._narrowed: dict[tuple[type, ...], View] = {}
@@ -223,6 +237,14 @@ class View:
             made = View(self.mode, self._layers, self._stops + stops)
             view = self._narrowed.setdefault(stops, made)
         return view
+
+    def as_inserted(self) -> View:
+        """Return the view of the same rules in which dicts are walked as inserted."""
+        if self._inserted is None:
+            first, *rest = self._layers
+            first = Layer(first.rules, first.inherited, "insertion", first.adopters)
+            self._inserted = View(self.mode, (first, *rest), self._stops)
+        return self._inserted
 
     def resolve(self, cls: type) -> Rule | None:
         """Return the rule of a type, None for a leaf, and remember the answer."""
@@ -259,6 +281,8 @@ class View:
         for cls in [*self.leaf_types]:
             if isinstance(cls, type) and not lasts(cls):
                 self.leaf_types.discard(cls)
+        if self._inserted is not None:
+            self._inserted.drop_fleeting(lasts)
         for stops, view in [*self._narrowed.items()]:
             if view.has_lasting_stops(lasts):
                 view.drop_fleeting(lasts)
@@ -274,6 +298,9 @@ class View:
                 return layer.rules[cls]
         if cls in BUILTINS:
             return self._fixed.get(cls)
+        dispatch = self._layers[0].dispatch
+        if dispatch is not None:
+            return dispatch(cls)
         for base in cls.__mro__[1:]:
             for layer in self._layers:
                 if base in layer.inherited:
@@ -374,7 +401,8 @@ def _make_view(namespace: str, none_is_leaf: bool) -> View:
         del state  # see `_decide`
         raise NamespaceError(_unknown_namespace(namespace))
     mode = Mode(namespace, bool(none_is_leaf))
-    layers = (layer, state.layers[GLOBAL]) if namespace else (layer,)
+    is_alone = not namespace or layer.dispatch is not None
+    layers = (layer,) if is_alone else (layer, state.layers[GLOBAL])
     return state.views.setdefault(mode, View(mode, layers, layer.leaves))
 
 
@@ -419,7 +447,7 @@ class _Announced:
     __slots__ = ("_classes", "begin", "listeners")
 
     def __init__(self) -> None:
-        self._classes: dict[ref[type], None] = {}
+        self._classes: ByClass[None] = ByClass()
         self.begin: Callable[[], object] | None = None
         self.listeners: list[Callable[[type], None]] = []
 
@@ -429,8 +457,7 @@ class _Announced:
         Whoever begins to listen meanwhile may be told twice, but never not at all.
         """
         if not self.listeners:
-            known = self._classes
-            known[ref(cls, lambda gone: known.pop(gone, None))] = None
+            self._classes[cls] = None
             if self.begin is not None:
                 self.begin()
         for listen in self.listeners:
@@ -438,9 +465,8 @@ class _Announced:
 
     def classes(self) -> list[type]:
         """Return the classes that were announced before anybody listened."""
-        classes, self._classes = self._classes, {}
-        told = [made() for made in [*classes]]
-        return [cls for cls in told if cls is not None]
+        classes, self._classes = self._classes, ByClass()
+        return [cls for cls, _ in classes.pairs()]
 
 
 announced: Final = _Announced()
@@ -540,6 +566,7 @@ def declare_namespace(
     name: str,
     dict_order: DictOrder | None = None,
     leaves: tuple[type, ...] | None = None,
+    dispatch: Dispatch | None = None,
 ) -> None:
     """Declare a namespace and its policy; declaring it again is harmless.
 
@@ -548,6 +575,9 @@ def declare_namespace(
         dict_order: `"sorted"` or `"insertion"`; None leaves it as it is.
         leaves: Classes whose instances, also those of subclasses, are leaves there;
             None leaves it as it is.
+        dispatch: Says of each type that is not registered in the namespace, built-in
+            ones too, by which rule it is walked; neither the global registry nor
+            `none_is_leaf` counts then. None leaves it as it is.
 
     Raises:
         RegistryError: The policy is unknown, or differs from the declared one.
@@ -565,10 +595,16 @@ def declare_namespace(
 
     def declare(layer: Layer | None) -> Layer | None:
         if layer is None:
-            return Layer({}, dict_order=dict_order or "sorted", leaves=leaves or ())
+            return Layer(
+                {},
+                dict_order=dict_order or "sorted",
+                leaves=leaves or (),
+                dispatch=dispatch,
+            )
         for what, old, new in (
             ("dict_order", layer.dict_order, dict_order),
             ("leaves", layer.leaves, leaves),
+            ("dispatch", layer.dispatch, dispatch),
         ):
             if new not in (None, old):
                 raise RegistryError(
@@ -682,7 +718,7 @@ def install(
         inherited = (layer.inherited - {cls}) & rules.keys()
         if inherit:
             inherited |= {cls}
-        return layer.with_rules(rules, inherited)
+        return layer.having(rules=rules, inherited=inherited)
 
     _change(namespace, add)
     if bridge and namespace == GLOBAL:
@@ -729,10 +765,7 @@ def add_adopter(adopter: Callable[[type], Rule | None], *, namespace: str) -> No
         layer = layer or EMPTY
         if any(known.asked is adopter for known in layer.adopters):
             return None
-        adopters = (*layer.adopters, Adopter(adopter))
-        return Layer(
-            layer.rules, layer.inherited, layer.dict_order, adopters, layer.leaves
-        )
+        return layer.having(adopters=(*layer.adopters, Adopter(adopter)))
 
     _change(namespace, add)
 
@@ -770,8 +803,7 @@ def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
             scope = _scope(namespace)
             raise RegistryError(f"{class_name(cls)} is not registered in {scope}")
         rules = {known: rule for known, rule in layer.rules.items() if known is not cls}
-        inherited = layer.inherited - {cls}
-        return layer.with_rules(rules, inherited)
+        return layer.having(rules=rules, inherited=layer.inherited - {cls})
 
     _change(namespace, drop)
 

@@ -23,6 +23,7 @@ from .matching import (
     Steps,
     changes,
     code_differences,
+    code_text,
     common_suffix,
     differences,
     is_prefix,
@@ -265,6 +266,18 @@ class PyTreeDef(Generic[Tree_co]):
             ['[0]', "[1]['a']"]
         """
         return self._runner.paths(self)
+
+    def bare_paths(self) -> list[tuple[Any, ...]]:
+        """Return the key path of each leaf as a tuple of what its keys hold.
+
+        Dict keys, names of attributes, and positions, also those in a named tuple.
+
+        Example:
+            >>> import leafwise as lw
+            >>> lw.tree_structure([1, {"a": 2}]).bare_paths()
+            [(0,), (1, 'a')]
+        """
+        return self._runner.bare_paths(self)
 
     # -------------------------------------------------------------- using
 
@@ -628,7 +641,7 @@ class PyTreeDef(Generic[Tree_co]):
 
     def __repr__(self) -> str:
         mode = ", none_is_leaf=True" if self._mode.none_is_leaf else ""
-        return f"PyTreeDef({_text(self._code)}{mode})"
+        return f"PyTreeDef({code_text(self._code)}{mode})"
 
     def to_json(self) -> str:
         """Return a text from which `from_json` makes an equal treedef.
@@ -782,36 +795,6 @@ def _load(state: Any) -> PyTreeDef:
     from .serial import load  # and with it json
 
     return PyTreeDef._make(*load(state))
-
-
-def _text(code: Code) -> str:
-    """Print a code from right to left, so that depth costs nothing.
-
-    The stack holds what is still to be printed: text, and None for a subtree.
-    """
-    tokens: list[str] = []
-    steps = iter_steps(code, backwards=True)
-    stack: list[str | None] = [None]
-    while stack:
-        token = stack.pop()
-        if token is not None:
-            tokens.append(token)
-            continue
-        step = next(steps)
-        if step is None:
-            tokens.append("*")
-            continue
-        rule, arity, aux = step
-        before, labels, after = rule.brackets(aux, arity)
-        stack.append(before)
-        for place in range(arity):
-            if place:
-                stack.append(", ")
-            if labels is not None:
-                stack.append(labels[place])
-            stack.append(None)
-        stack.append(after)
-    return "".join(reversed(tokens))
 
 
 def _walker(f_node: Any) -> Callable[[Any, Any, list[Any]], Any]:

@@ -205,6 +205,8 @@ def pack(steps: Iterable[Step]) -> tuple[Entry, ...]:
 
 ROOT = KeyPath()
 Slot: TypeAlias = "tuple[Any, ...]"
+Links: TypeAlias = list[tuple[int, Any]]
+"""The place of the node above, and the key; no chain, which WebAssembly cannot drop."""
 
 
 def leaf_paths(code: Code, count: int) -> list[KeyPath]:
@@ -221,7 +223,7 @@ def leaf_paths(code: Code, count: int) -> list[KeyPath]:
     for run, rule, arity, aux in reversed(code):
         path = stack.pop()
         known = known_aux.get(id(aux)) if rule is DICT else None
-        keys = (known and (known[2] or find_keys(known))) or rule.keys(aux, arity)
+        keys = find_keys(known) if known else rule.keys(aux, arity)
         left = run - arity
         if left < 0:
             if len(path) > _LONG:
@@ -237,23 +239,41 @@ def leaf_paths(code: Code, count: int) -> list[KeyPath]:
     return paths
 
 
-def _long_leaf_paths(code: Code) -> list[KeyPath]:
+def bare_leaf_paths(code: Code, count: int) -> list[tuple[Any, ...]]:
+    """Return the key path of each leaf as a tuple of what the keys hold."""
+    return _long_leaf_paths(code, tuple, bare=True) if code else [()] * count
+
+
+def _long_leaf_paths(code: Code, make: Any = KeyPath, bare: bool = False) -> list[Any]:
     """Return the key path of each leaf, with nothing built for the nodes between."""
-    paths: list[KeyPath] = []
-    stack: list[Slot] = [()]
-    parent: Slot | None = None
+    paths: list[Any] = []
+    links: Links = []
+    stack = [-1]
+    parent = -1
     prefix: tuple[Any, ...] = ()
     for run, rule, arity, aux in reversed(code):
-        slot = stack.pop()
-        stack += [(slot, key) for key in rule.keys(aux, arity)]
+        place = stack.pop()
+        stack += range(len(links), len(links) + arity)
+        keys = rule.bare_keys(aux, arity) if bare else rule.keys(aux, arity)
+        links += [(place, key) for key in keys]
         if run:
-            for above, key in stack[: -run - 1 : -1]:
-                if above is not parent:
-                    parent, prefix = above, unlink(above)
-                paths.append(KeyPath((*prefix, key)))
+            for below in stack[: -run - 1 : -1]:
+                above, key = links[below]
+                if above != parent:
+                    parent, prefix = above, _keys_to(links, above)
+                paths.append(make((*prefix, key)))
             del stack[-run:]
     paths.reverse()
     return paths
+
+
+def _keys_to(links: Links, place: int) -> tuple[Any, ...]:
+    """Return the keys from the root down to a node."""
+    keys: list[Any] = []
+    while place >= 0:
+        place, key = links[place]
+        keys.append(key)
+    return tuple(reversed(keys))
 
 
 def unlink(slot: Slot) -> tuple[Any, ...]:
@@ -267,13 +287,14 @@ def unlink(slot: Slot) -> tuple[Any, ...]:
 
 def node_path(code: Code, position: int) -> tuple[Any, ...]:
     """Return the key path of the node at that position of the code."""
-    stack: list[Slot] = [()]
+    stack, links = [-1], Links()
     for run, rule, arity, aux in [*reversed(code)][: len(code) - 1 - position]:
-        slot = stack.pop()
-        stack += [(slot, key) for key in rule.keys(aux, arity)]
+        place = stack.pop()
+        stack += range(len(links), len(links) + arity)
+        links += [(place, key) for key in rule.keys(aux, arity)]
         if run:
             del stack[-run:]
-    return unlink(stack[-1])
+    return _keys_to(links, stack[-1])
 
 
 # -------------------------------------------------------------------- failures
@@ -420,7 +441,7 @@ def _make_flattener(view: View) -> Callable[..., int]:
             children, aux = rule.flatten(node)
         arity = len(children)
         if paths is not None:
-            keys = (known and (known[2] or find_keys(known))) or rule.keys(aux, arity)
+            keys = find_keys(known) if known else rule.keys(aux, arity)
         if arity == 2:
             one, two = children
             plain = type(one) in leaf_types and type(two) in leaf_types
@@ -748,9 +769,6 @@ def _explain_cycle(tree: Any, view: View, is_leaf: Predicate) -> CycleError:
     return CycleError("the tree contains itself")
 
 
-# --------------------------------------------------------------------- coverage
-
-
 def coverage(prefix: Code, full: Code) -> list[int] | None:
     """Return how many leaves of a structure each leaf of a prefix covers.
 
@@ -799,11 +817,11 @@ class Runner:
         paths: Takes a treedef, returns the key paths of its leaves.
         covers: Takes a treedef and one that it may be a prefix of, returns what
             `coverage` says.
-        known_paths: What `paths` returns, once it is known to be always the same; not
-            to be changed.
+        known_paths, bare: What `paths` and `bare_paths` return, once it is known to be
+            always the same; not to be changed.
     """
 
-    __slots__ = ("covers", "flatten_up_to", "known_paths", "paths", "unflatten")
+    __slots__ = ("bare", "covers", "flatten_up_to", "known_paths", "paths", "unflatten")
 
     def __init__(
         self,
@@ -817,6 +835,11 @@ class Runner:
         self.paths = paths
         self.covers = covers
         self.known_paths: list[KeyPath] | None = None
+        self.bare: list[tuple[Any, ...]] | None = None
+
+    def bare_paths(self, treedef: Any) -> list[tuple[Any, ...]]:
+        """Return the key paths of the leaves of a treedef, without key objects."""
+        return bare_leaf_paths(treedef._code, treedef._count)
 
 
 def _unflatten(treedef: Any, leaves: list[Any]) -> Any:
@@ -839,15 +862,9 @@ reference: Final = Runner(_unflatten, _flatten_up_to, _paths, _covers)
 """Runs any structure by its code."""
 
 
-def _unflatten_leaf(_treedef: Any, leaves: list[Any]) -> Any:
-    return leaves[0]
-
-
-def _flatten_up_to_leaf(_treedef: Any, tree: Any) -> list[Any]:
-    return [tree]
-
-
-leaf: Final = Runner(_unflatten_leaf, _flatten_up_to_leaf, _paths, _covers)
+leaf: Final = Runner(
+    lambda _treedef, leaves: leaves[0], lambda _treedef, tree: [tree], _paths, _covers
+)
 """Runs the structure of a bare leaf."""
 leaf.known_paths = [ROOT]
 

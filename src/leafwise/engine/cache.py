@@ -200,7 +200,7 @@ class Engine:
                 if cache.is_lasting(lasts):
                     cache.drop_fleeting(lasts)
                     continue
-                cache.remove()
+                cache.end()
                 memory.caches.pop(key, None)
                 for compiled, function in cache.functions.items():
                     compiled.forget_copy(function)
@@ -216,7 +216,7 @@ class Engine:
                 fresh.structures, fresh.evicted = memory.structures, memory.evicted
             self.memory = fresh
         for cache in [*memory.caches.values()]:
-            cache.remove()
+            cache.end()
         return memory
 
     # ----------------------------------------------------------------- counting
@@ -231,8 +231,9 @@ class Engine:
             cache.skip -= 1
             return
         lock = self._lock
-        if hooks.begin is not None:
-            hooks.begin()
+        begin = hooks.begin  # read once: another thread may be as far
+        if begin is not None:
+            begin()
             hooks.begin = None
         if is_traced() or not treedef._code:
             return
@@ -263,8 +264,8 @@ class Engine:
         self, memory: _Memory, view: View, cls: type, asks: bool
     ) -> InlineCache:
         if len(memory.caches) >= _MAX_CACHES:
-            for cache in memory.caches.values():
-                cache.remove()
+            for cache in [*memory.caches.values()]:
+                cache.end()
             memory.caches.clear()
         made = Guesses(view, cls) if asks else InlineCache(view, cls)
         return memory.caches.setdefault((view, cls, asks), made)
@@ -300,7 +301,7 @@ class Engine:
         cache.fruitless = 0
         if memory is not self.memory:  # the registry changed meanwhile
             self._discard(memory, compiled)
-            cache.remove()
+            cache.end()
         return True
 
     def _function_for(
@@ -315,8 +316,9 @@ class Engine:
             leaves, code = go_on(tree, view, ask, begun)
             treedef = make_treedef(code, len(leaves), view)
             cache.missed(tree, ask)
-            if code and hooks.observe is not None:
-                hooks.observe(tree, leaves, treedef, view, ask)
+            observe = hooks.observe
+            if code and observe is not None:
+                observe(tree, leaves, treedef, view, ask)
             return leaves, treedef
 
         return compiled.asking_for(view, treedef, leaves, finish)
@@ -350,10 +352,11 @@ class Engine:
     def _admit(self, memory: _Memory, key: Hashable, plan: Plan) -> Compiled:
         compiled = memory.structures[key] = Compiled(key, plan)
         self.compiled += 1
-        while len(memory.structures) > 1 and (
-            len(memory.structures) > _MAX_PLANS or memory.size > _MAX_SIZE
-        ):
-            self._discard(memory, next(iter(memory.structures.values())))
+        # of a copy: a registration, which waits for nobody, may discard some meanwhile
+        for oldest in [*memory.structures.values()][:-1]:
+            if len(memory.structures) <= _MAX_PLANS and memory.size <= _MAX_SIZE:
+                break
+            self._discard(memory, oldest)
             self.evicted += 1
             memory.evicted += 1
         return compiled

@@ -80,6 +80,10 @@ class Compiled(Runner):
         self.size += len(str(text))
         return function
 
+    def _forget(self, function: Any) -> None:
+        """Forget the lines of a function that was made in vain."""
+        forget_files({*self.files} & {function.__code__.co_filename})
+
     def retire(self, runner: Runner) -> None:
         """Leave the structure to another runner, and forget the generated lines."""
         self.unflatten, self.flatten_up_to = runner.unflatten, runner.flatten_up_to
@@ -199,8 +203,8 @@ class Compiled(Runner):
             return reference.unflatten(treedef, leaves)
         if self.unflatten == self._first_unflatten:
             self.unflatten = function
-        else:  # retired by another thread
-            forget_files(self.files)
+        else:  # another thread came first, or retired it
+            self._forget(function)
         return function(treedef, leaves)
 
     def _first_up_to(self, treedef: Any, tree: Any) -> list[Any] | None:
@@ -215,8 +219,8 @@ class Compiled(Runner):
             return reference.flatten_up_to(treedef, tree)
         if self.flatten_up_to == self._first_up_to:
             self.flatten_up_to = function
-        else:  # retired by another thread
-            forget_files(self.files)
+        else:  # another thread came first, or retired it
+            self._forget(function)
         return function(treedef, tree)
 
     def _find_paths(self, treedef: Any) -> list[KeyPath]:
@@ -226,6 +230,15 @@ class Compiled(Runner):
             self.known_paths = leaf_paths(treedef._code, treedef._count)
             self.size += 20 * len(self.known_paths)
         return [*self.known_paths]
+
+    def bare_paths(self, treedef: Any) -> list[tuple[Any, ...]]:
+        """Return the key paths of the leaves, and remember them as `paths` does."""
+        if self.plan.varying or self.plan.root.leaves > _MAX_PATHS:
+            return reference.bare_paths(treedef)
+        if self.bare is None:
+            self.bare = reference.bare_paths(treedef)
+            self.size += 10 * len(self.bare)
+        return [*self.bare]
 
     def _find_covers(self, treedef: Any, whole: Any) -> list[int] | None:
         runner = whole._runner

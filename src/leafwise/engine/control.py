@@ -119,7 +119,7 @@ def source(treedef: PyTreeDef) -> str:
 
 _FILLED_IN = {
     " T1": "# T1, T2, ... = types that the leaves had when the function was made",
-    "ALIKE": "# ALIKE = the type that all leaves had when the function was made",
+    "ALIKE": "# ALIKE = the type of all leaves at first, None once they had several",
     "known_leaves": "# known_leaves = whether all types in an iterable are of leaves",
     " TREEDEF": "# TREEDEF = the treedef",
     "treedef_with": "# treedef_with = the treedef with aux data that was read anew",

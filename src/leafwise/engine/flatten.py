@@ -510,8 +510,16 @@ class Writer:
             self.refuse_if(condition)
             self.text.back()
         else:
-            others = f"[*map(type, leaves)].count(ALIKE) != {self.plan.root.leaves}"
-            self.refuse_if(f"(ALIKE is None or {others}) and {condition}")
+            others = f"[*map(type, leaves)].count(first) != {self.plan.root.leaves}"
+            self.text.add("global ALIKE")
+            self.text.add("first = type(leaves[0])")
+            self.text.add(f"if ALIKE is None or {others}:")
+            self.text.deeper()
+            self.refuse_if(condition)
+            self.text.add("ALIKE = None")
+            self.text.back()
+            other = "first is not ALIKE and not known_leaves((first,))"
+            self.text.add(f"elif {other}: {self.missed}")
 
 
 def string_sizes(length: int) -> frozenset[int]:
@@ -571,7 +579,7 @@ def emit_flatten(plan: Plan, constants: Constants | None = None) -> Text:
     an iterable of types and returns whether all are leaf types; `TREEDEF`, or
     `treedef_with`, if something varies; and where there are no more than `FEW_LEAVES`
     leaves, `T1`, `T2`, ...: types of leaves that need not be looked up; `ALIKE`, the
-    type of all leaves, None if they have several.
+    type that all leaves had when it was filled in, None once they had several.
     """
     writer = Writer(plan, constants, exact=True)
     text = writer.text

@@ -11,7 +11,7 @@ wrong guess costs time and nothing else.
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import FunctionType
 from typing import Any, Final
 
@@ -76,7 +76,9 @@ class InlineCache:
         view: The view.
         cls: The type of the roots.
         table: Where the operations look for the way in.
-        functions: The structures, oldest first, each with its `flatten`.
+        functions: The structures, oldest first, each with its `flatten`; replaced as a
+            whole, since some are dropped while others are learned.
+        is_over: Whether nobody learns here any more.
         counts: How often structures were met that are not compiled yet, by hash.
         skip: How many trees that were walked to let pass.
         fruitless: How many in a row led to nothing.
@@ -94,6 +96,7 @@ class InlineCache:
         "failures",
         "fruitless",
         "functions",
+        "is_over",
         "misses",
         "refused",
         "rest",
@@ -107,6 +110,7 @@ class InlineCache:
         self.cls = cls
         self.table: dict[type, Any] = view.hot
         self.functions: dict[Compiled, Any] = {}
+        self.is_over = False
         self.failures: dict[Compiled, int] = {}
         self.counts: dict[int, int] = {}
         self.skip = self.fruitless = self.rest = self.misses = 0
@@ -133,9 +137,16 @@ class InlineCache:
         self.failures.pop(compiled, None)
         self.install()
 
-    def remove(self) -> None:
-        """Take the way in away from where the operations look for it."""
+    def end(self) -> None:
+        """Take the way in away for good, whatever another thread is about to do."""
+        self.is_over = True
         self.table.pop(self.cls, None)
+
+    def lead(self, way_in: Any) -> None:
+        """Put the way in where the operations look for it."""
+        self.table[self.cls] = way_in
+        if self.is_over:  # asked last: who ends it takes away what is there by then
+            self.table.pop(self.cls, None)
 
     def is_lasting(self, lasts: Lasts) -> bool:
         """Return whether all classes last that the cache itself is about."""
@@ -152,28 +163,30 @@ class InlineCache:
     def install(self) -> None:
         """Put the way in where the operations look for it."""
         self.misses = self.rest = 0
-        if not self.functions:
-            self.remove()
-        elif len(self.functions) == 1:
-            self.table[self.cls] = next(iter(self.functions.values()))
+        functions = [*self.functions.values()]
+        if not functions:
+            self.table.pop(self.cls, None)
+        elif len(functions) == 1:
+            self.lead(functions[0])
         else:
             self.dispatch()
 
     def dispatch(self) -> None:
         """Choose among the structures from now on, and count what misses."""
-        tell = self.teller()
+        chosen = self.functions
+        tell = self.teller(chosen)
         alike: dict[Any, list[Flatten]] = {}
-        for compiled, function in self.functions.items():
+        for compiled, function in chosen.items():
             alike.setdefault(_told(compiled, tell), []).append(function)
         found = {mark: _in_turn(functions) for mark, functions in alike.items()}
-        self.table[self.cls] = self._dispatcher(tell, found.get)
+        self.lead(self._dispatcher(tell, found.get))
 
-    def teller(self) -> Callable[[Any], Any]:
-        """Return a function of a root that tells many of them apart."""
+    def teller(self, chosen: Collection[Compiled]) -> Callable[[Any], Any]:
+        """Return a function of a root that tells many of these apart."""
         if self.cls in _SEQUENCES:
             return len
         if self.cls in _MAPPINGS:
-            longest = max(made.plan.root.arity for made in self.functions)
+            longest = max([made.plan.root.arity for made in chosen], default=0)
             return tuple if longest <= _MAX_KEYS else len
         return type
 
@@ -206,10 +219,10 @@ class InlineCache:
         def pause(_tree: Any) -> None:
             self.rest -= 1
             if self.rest <= 0 and self.table.get(self.cls) is pause:
-                self.table[self.cls] = choose
+                self.lead(choose)
 
         if self.table.get(self.cls) is choose:
-            self.table[self.cls] = pause
+            self.lead(pause)
 
 
 def _told(compiled: Compiled, tell: Callable[[Any], Any]) -> Any:
@@ -338,7 +351,7 @@ class Guesses(InlineCache):
     def dispatch(self) -> None:
         """Look at the predicate and the root from now on."""
         self.is_choosing = True
-        self.tell = self.teller()
+        self.tell = self.teller(self.functions)
         tell, find = self.tell, self.ways.get
 
         def choose(tree: Any, ask: Any) -> tuple[list[Any], Any] | None:
@@ -349,15 +362,13 @@ class Guesses(InlineCache):
                 return None
             return None if way is None else way(tree, ask)
 
-        self.table[self.cls] = choose
+        self.lead(choose)
 
-    def teller(self) -> Callable[[Any], Any]:
+    def teller(self, chosen: Collection[Compiled]) -> Callable[[Any], Any]:
         """Return `len` of a mapping if it tells as much as all its keys."""
-        tell = super().teller()
+        tell = super().teller(chosen)
         if tell is tuple:
-            told = {
-                (made.plan.root.arity, _told(made, tell)) for made in self.functions
-            }
+            told = {(made.plan.root.arity, _told(made, tell)) for made in chosen}
             lengths = {arity for arity, _ in told}
             return len if len(lengths) == len(told) else tell
         return tell

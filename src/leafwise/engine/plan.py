@@ -15,16 +15,15 @@ from typing import Any, Final, TypeAlias
 
 from ..core.builtins import (
     BUILTINS,
-    DEFAULTDICT,
-    DEFAULTDICT_AS_GIVEN,
     DEQUE,
     DICT,
-    DICT_AS_GIVEN,
     LIST,
     NAMEDTUPLE,
     NONE,
     ORDEREDDICT,
     TUPLE,
+    DefaultDictRule,
+    DictRule,
 )
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..core.node import Fields, Functions, Rule, Shaped
@@ -50,7 +49,7 @@ __all__ = [
 ]
 
 MAX_ENTRIES: Final = 1_000_000
-MAX_DEPTH: Final = 2_000
+MAX_DEPTH: Final = 1_000
 MAX_WEIGHT: Final = 4_000
 FEW: Final = 12
 """How many children are read or written one by one, rather than as a sequence."""
@@ -295,10 +294,6 @@ def exactly(value: Any, known: Any) -> bool:
 # ------------------------------------------------------------------ what a node is
 
 _INERT_KINDS: Final[dict[Rule, str]] = {
-    DICT: "dict",
-    DICT_AS_GIVEN: "dict",
-    DEFAULTDICT: "defaultdict",
-    DEFAULTDICT_AS_GIVEN: "defaultdict",
     ORDEREDDICT: "OrderedDict",
     DEQUE: "deque",
     NAMEDTUPLE: "namedtuple",
@@ -316,6 +311,8 @@ def _kind_of(rule: Rule, aux: Any) -> str:
         return "shaped"
     if isinstance(rule.form, Functions) and aux[1] is None:
         return "custom"
+    if isinstance(rule, DictRule | DefaultDictRule):  # they differ in the order only
+        return "dict" if isinstance(rule, DictRule) else "defaultdict"
     return _INERT_KINDS.get(rule, "called")
 
 

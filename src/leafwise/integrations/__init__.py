@@ -13,6 +13,10 @@ from ..lazy import later
 
 if TYPE_CHECKING:
     from . import formats as formats
+    from .branches import cond as cond
+    from .branches import eval_shape as eval_shape
+    from .branches import remat as remat
+    from .branches import switch as switch
     from .bridge import Status as Status
     from .bridge import enable as enable
     from .bridge import status as status
@@ -24,6 +28,13 @@ if TYPE_CHECKING:
     from .libraries import support as support
     from .libraries import treedef_from as treedef_from
     from .libraries import treedef_to as treedef_to
+    from .loops import fori_loop as fori_loop
+    from .loops import scan as scan
+    from .loops import while_loop as while_loop
+    from .prefixes import Carry as Carry
+    from .prefixes import DiffState as DiffState
+    from .prefixes import StateAxes as StateAxes
+    from .prefixes import prefix as prefix
     from .sharing import share as share
     from .transforms import grad as grad
     from .transforms import jit as jit
@@ -32,11 +43,14 @@ if TYPE_CHECKING:
 
 
 _HOMES: Final = {
+    "branches": "cond eval_shape remat switch",
     "bridge": "Status enable status",
     "libraries": (
         "adopt register_attrs register_mapping register_model register_sequence "
         "support treedef_from treedef_to"
     ),
+    "loops": "fori_loop scan while_loop",
+    "prefixes": "Carry DiffState StateAxes prefix",
     "sharing": "share",
     "transforms": "grad jit value_and_grad vmap",
 }
@@ -47,20 +61,31 @@ if not TYPE_CHECKING:
 
 
 __all__ = [
+    "Carry",
+    "DiffState",
+    "StateAxes",
     "Status",
     "adopt",
+    "cond",
     "enable",
+    "eval_shape",
+    "fori_loop",
     "grad",
     "jit",
+    "prefix",
     "register_attrs",
     "register_mapping",
     "register_model",
     "register_sequence",
+    "remat",
+    "scan",
     "share",
     "status",
     "support",
+    "switch",
     "treedef_from",
     "treedef_to",
     "value_and_grad",
     "vmap",
+    "while_loop",
 ]

@@ -18,7 +18,6 @@ import functools
 import importlib
 import os
 import sys
-import weakref
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, Final, NamedTuple
@@ -26,7 +25,7 @@ from typing import Any, Final, NamedTuple
 from ..core.node import Rule
 from ..core.registry import GLOBAL, announced, layers, lookup
 from ..lazy import is_loading, real
-from ..safely import Guard, shown
+from ..safely import ByClass, Guard, shown
 
 
 __all__ = [
@@ -37,6 +36,7 @@ __all__ = [
     "enable",
     "is_enabled",
     "listen",
+    "once_loaded",
     "status",
     "watch_compiler",
 ]
@@ -77,9 +77,10 @@ class _Finder:
 
     def loaded(self, name: str) -> None:
         """Do what was to be done after an import; leave if it was the last."""
-        action = self.actions.pop(name, None)
-        if not self.actions and self in sys.meta_path:
-            sys.meta_path.remove(self)
+        with _guard.lock:
+            action = self.actions.pop(name, None)
+            if not self.actions and self in sys.meta_path:
+                sys.meta_path.remove(self)
         if action is not None:
             action()
 
@@ -115,6 +116,7 @@ class _Loader:
                 spec._initializing = initializing  # type: ignore[attr-defined]  # as it was
 
 
+_guard: Final = Guard()
 _finder: Final = _Finder()
 
 
@@ -127,9 +129,10 @@ def after_import(name: str, action: Callable[[], None]) -> None:
     """
     if name in sys.modules:
         return
-    _finder.actions[name] = action
-    if _finder not in sys.meta_path:
-        sys.meta_path.insert(0, _finder)
+    with _guard.lock:
+        _finder.actions[name] = action
+        if _finder not in sys.meta_path:
+            sys.meta_path.insert(0, _finder)
 
 
 # ------------------------------------------------------------- torch's compiler
@@ -224,14 +227,16 @@ class Framework:
         name: The name of the module that is waited for.
         begun: Whether that was done.
         done: What became of each class: "" if it is registered, or why not.
+        waiting: What to do before the first class.
     """
 
-    __slots__ = ("begun", "done", "name")
+    __slots__ = ("begun", "done", "name", "waiting")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.begun = False
-        self.done: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
+        self.done: ByClass[str] = ByClass()
+        self.waiting: list[Callable[[], None]] = []
 
     def module(self) -> ModuleType | None:
         """Return the framework's module if it is loaded, whole."""
@@ -248,6 +253,8 @@ class Framework:
             self.begun = True
             ways.begin(module)
             _module_of("libraries")  # objects ask it what a framework knows
+            for action in self.waiting:
+                action()
         rule = lookup(cls)
         if rule is None:
             self.done[cls] = "its instances are leaves"
@@ -266,14 +273,18 @@ def _module_of(name: str) -> Any:
 
 FRAMEWORKS: Final = {name: Framework(name) for name in ("jax", "optree", "torch")}
 
-_guard: Final = Guard()
-_classes: Final[weakref.WeakSet[type]] = weakref.WeakSet()
+_classes: Final[ByClass[None]] = ByClass()
+
+
+def _note(cls: type) -> None:
+    """Take note of a class."""
+    _classes[cls] = None
 
 
 def _announce(cls: type) -> None:
     """Take note of a class, and register it wherever that is possible by now."""
     with _guard.lock:
-        _classes.add(cls)
+        _note(cls)
         for framework in FRAMEWORKS.values():
             framework.take(cls)
     watch_compiler()
@@ -299,8 +310,22 @@ def enable(name: str) -> None:
         known = ", ".join(map(repr, FRAMEWORKS))
         raise ValueError(f"no framework {name!r}; there are: {known}")
     with _guard.lock:
-        for cls in [*_classes]:
+        for cls, _ in _classes.pairs():
             FRAMEWORKS[name].take(cls)
+
+
+def once_loaded(name: str, action: Callable[[], None]) -> None:
+    """Call a function once a framework is loaded: now, or when it learns of a class.
+
+    Args:
+        name: `"jax"`, `"optree"` or `"torch"`.
+        action: The function.
+    """
+    with _guard.lock:
+        if FRAMEWORKS[name].module() is None:
+            FRAMEWORKS[name].waiting.append(action)
+            return
+    action()
 
 
 class Status(NamedTuple):
@@ -337,13 +362,14 @@ def _unasked() -> list[type]:
 
 
 def _status(framework: Framework) -> Status:
-    refused = {cls: why for cls, why in framework.done.items() if why}
+    done = framework.done.pairs()
+    refused = {cls: why for cls, why in done if why}
     loaded = framework.module() is not None
-    waiting = [cls for cls in _classes if cls not in framework.done]
+    waiting = [cls for cls, _ in _classes.pairs() if cls not in framework.done]
     why = "it was made unseen; call enable" if loaded else "the framework is not loaded"
     refused |= dict.fromkeys(waiting, why)
     refused |= dict.fromkeys(_unasked(), "it was registered without bridge=True")
-    registered = (cls for cls, why in framework.done.items() if not why)
+    registered = (cls for cls, why in done if not why)
     return Status(loaded, tuple(registered), refused)
 
 
@@ -356,7 +382,7 @@ def _learn_what_is_known(_value: Any) -> None:
     They are asked from the first class on that is registered there; where none is to
     be, this says when.
     """
-    if any(name in sys.modules for name in FRAMEWORKS):
+    if any(real(name) is not None for name in FRAMEWORKS):
         _module_of("libraries")  # which puts itself behind this function
 
 
@@ -366,7 +392,7 @@ def listen() -> None:
         if announced.listeners:  # another thread was first
             return
         if not is_enabled():
-            announced.listeners.append(_classes.add)
+            announced.listeners.append(_note)
             checks = importlib.import_module("..nn.checks", __package__)
             checks.foreign.append(_learn_what_is_known)
             return

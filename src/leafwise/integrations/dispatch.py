@@ -31,24 +31,31 @@ from ..nn.spec import picker
 from ..nn.template import Templates
 from ..nn.variables import Variable, make_variable
 from ..safely import clip
+from .options import ARGS, KWARGS, Call, Groups, Roots, Which, named
 from .sharing import (
-    ARGS,
-    KWARGS,
-    Call,
-    Groups,
     Ran,
-    Roots,
-    Which,
+    bare,
     check_levels,
     has_objects,
     in_lists,
-    named,
     run,
+    titled,
     unbind,
 )
 
 
-__all__ = ["Dispatch", "Outcome", "Taken"]
+__all__ = [
+    "Dispatch",
+    "Outcome",
+    "Taken",
+    "boxed",
+    "chosen",
+    "homes",
+    "rebuild",
+    "standings",
+    "stores_of",
+    "write_back",
+]
 
 Static: TypeAlias = "dict[tuple[Any, ...], Any]"
 Store: TypeAlias = tuple[int, str, Any, int]
@@ -284,6 +291,14 @@ class Dispatch:
             found["out_shardings"] = (None, outputs)
         return found
 
+    def inside(self, function: Call) -> Call:
+        """Return `run` under the name of a function, which jax shows in its logs."""
+
+        def inside(*inputs: Any) -> Any:
+            return self.run(*inputs)
+
+        return titled(inside, function)
+
     # -------------------------------------------------------------------- before
 
     def split(
@@ -309,7 +324,7 @@ class Dispatch:
             lists = template.note
         else:
             graphdef, flat = self.templates.flatten(roots)
-            values = [*map(_bare, flat.leaves)]
+            values = [*map(bare, flat.leaves)]
             taken = Taken(flat.tracked, values, False)
             lists = self.lists_of(roots, flat.links)
         order, pick, fixed = lists
@@ -353,7 +368,7 @@ class Dispatch:
                 args, kwargs = put_static(static, args, kwargs)
                 return self.call(held, *args, **kwargs)
 
-        leaves = [*_boxed(graphdef._code, values)]
+        leaves = [*boxed(graphdef._code, values)]
         ran = run(call, graphdef, leaves, self.groups, compare=True)
         is_whole = fixed is not None and fixed.whole
         places = {} if is_whole else self.places(values, order)
@@ -387,23 +402,15 @@ class Dispatch:
         outcome, lists = found
         made = [*chain.from_iterable(lists)]
         if taken is None:
-            return _rebuild(outcome, made, (), ())
+            return rebuild(outcome, made, (), ())
         tracked, given, is_checked = taken
         are_arrays = _are_arrays(self.jax, outcome.kept(given))
         if outcome.stores is None or not are_arrays:
             kept = given if are_arrays else self.as_arrays(outcome, given)
-            return _rebuild(outcome, made, kept, tracked)
+            return rebuild(outcome, made, kept, tracked)
         if not is_checked:
-            check_levels(tracked)
-        for number, slot, key, source in outcome.stores:
-            value = made[source] if source >= 0 else given[~source]
-            if slot:
-                getattr(tracked[number], slot)[key] = value
-            else:
-                _set_value(tracked[number], value)
-        code, sources = outcome.result
-        rest = _chosen(sources, made, given)
-        return unflatten_graph(code, _boxed(code, rest), tracked=[*tracked])
+            check_levels([tracked[number] for number, *_ in outcome.stores])
+        return _write(outcome, made, given, tracked)
 
     def as_arrays(self, outcome: Outcome, given: Sequence[Any]) -> Mapping[int, Any]:
         """Return the values that are kept, numbers and others as arrays of jax.
@@ -443,11 +450,7 @@ def _is_array(jax: Any, value: Any) -> bool:
     return isinstance(value, (jax.Array, getattr(jax, "Ref", jax.Array)))
 
 
-def _bare(leaf: Any) -> Any:
-    return leaf._leafwise_value if isinstance(leaf, Variable) else leaf
-
-
-def _boxed(code: Iterable[Entry], values: Iterable[Any]) -> Iterator[Any]:
+def boxed(code: Iterable[Entry], values: Iterable[Any]) -> Iterator[Any]:
     """Yield the leaves of a graph: values, those of variables in new ones."""
     rest = iter(values)
     for tag, cls, _, aux in code:
@@ -457,11 +460,12 @@ def _boxed(code: Iterable[Entry], values: Iterable[Any]) -> Iterator[Any]:
             yield make_variable(cls, next(rest), dict(aux.values))
 
 
-def _chosen(sources: Iterable[int], made: Sequence[Any], given: Any) -> list[Any]:
+def chosen(sources: Iterable[int], made: Sequence[Any], given: Any) -> list[Any]:
+    """Return values by their sources."""
     return [made[n] if n >= 0 else given[~n] for n in sources]
 
 
-def _rebuild(
+def rebuild(
     outcome: Outcome, made: Sequence[Any], given: Any, tracked: Sequence[Any]
 ) -> Any:
     """Fill the caller's objects anew, all of them, and return the result."""
@@ -469,8 +473,43 @@ def _rebuild(
     links = outcome.links if tracked else ()
     reuse = {number: tracked[old] for number, old in links}
     check_levels(reuse.values())
-    leaves = _boxed(code, _chosen(outcome.sources, made, given))
+    leaves = boxed(code, chosen(outcome.sources, made, given))
     return unflatten_graph(code, leaves, reuse=reuse)[1]
+
+
+def write_back(
+    outcome: Outcome, made: Sequence[Any], given: Any, tracked: Sequence[Any]
+) -> Any:
+    """Write what changed into the caller's objects, and return the result.
+
+    Args:
+        outcome: What came out.
+        made: The values that did.
+        given: Those that went in.
+        tracked: The caller's objects, by number; none, and they are left alone.
+
+    Raises:
+        TraceError: One that changed is of another level of tracing.
+    """
+    if outcome.stores is None or not tracked:
+        return rebuild(outcome, made, given, tracked)
+    check_levels([tracked[number] for number, *_ in outcome.stores])
+    return _write(outcome, made, given, tracked)
+
+
+def _write(
+    outcome: Outcome, made: Sequence[Any], given: Any, tracked: Sequence[Any]
+) -> Any:
+    """Write values into objects in which nothing else has changed."""
+    for number, slot, key, source in outcome.stores or ():
+        value = made[source] if source >= 0 else given[~source]
+        if slot:
+            getattr(tracked[number], slot)[key] = value
+        else:
+            _set_value(tracked[number], value)
+    code, sources = outcome.result
+    rest = chosen(sources, made, given)
+    return unflatten_graph(code, boxed(code, rest), tracked=[*tracked])
 
 
 def _outcome(
@@ -486,7 +525,7 @@ def _outcome(
     after, outline = ran.after, ran.outline
     lists: list[list[Any]] = [[] for _ in ran.values]
     found: list[tuple[int, int]] = []  # a list and a place in it, or -1 and a place
-    values = [*map(_bare, after.leaves)]
+    values = [*map(bare, after.leaves)]
     kept = [
         None if unlink(link)[0] == 1 else places.get(id(value))
         for value, link in zip(values, after.links, strict=True)
@@ -505,7 +544,7 @@ def _outcome(
     sources = tuple(
         ~place if number < 0 else ends[number] + place for number, place in found
     )
-    stores = None if ran.start is None else _stores(ran, sources)
+    stores = None if ran.start is None else stores_of(ran, sources)
     graphdef, links = outline.graphdef, outline.links
     return Outcome(graphdef, links, sources, stores, ran.start or 0), lists
 
@@ -520,10 +559,10 @@ def _keep_once(kept: list[int | None], is_shared: list[bool], ran: Ran) -> None:
         is_shared: For each value, whether it may stand in several places.
         ran: What came out.
     """
-    homes = _homes(ran.before)
+    known = homes(ran.before)
     has_moved = [
-        homes.get(standing) != place
-        for standing, place in zip(_standings(ran.after), kept, strict=True)
+        known.get(standing) != place
+        for standing, place in zip(standings(ran.after), kept, strict=True)
     ]
     used: set[int | None] = {None}
     for number in sorted(range(len(kept)), key=has_moved.__getitem__):
@@ -532,7 +571,7 @@ def _keep_once(kept: list[int | None], is_shared: list[bool], ran: Ran) -> None:
         used.add(kept[number])
 
 
-def _standings(graph: FlatGraph) -> Iterator[Any]:
+def standings(graph: FlatGraph) -> Iterator[Any]:
     """Yield for each value what it stands in: a variable, or an object at a key."""
     for leaf, link, holder in zip(
         graph.leaves, graph.links, graph.holders, strict=True
@@ -541,18 +580,18 @@ def _standings(graph: FlatGraph) -> Iterator[Any]:
         yield id(leaf) if is_variable else (id(holder), (link or ((), None))[1])
 
 
-def _homes(graph: FlatGraph) -> dict[Any, int]:
+def homes(graph: FlatGraph) -> dict[Any, int]:
     """Return the places of values by what these stand in."""
-    return {home: place for place, home in enumerate(_standings(graph))}
+    return {home: place for place, home in enumerate(standings(graph))}
 
 
-def _stores(ran: Ran, sources: tuple[int, ...]) -> tuple[Store, ...] | None:
+def stores_of(ran: Ran, sources: tuple[int, ...]) -> tuple[Store, ...] | None:
     """Return what is to be written; None if that is not all there is to do."""
     before, after = ran.before, ran.after
     if not all(map(_is_writable, before.tracked)):
         return None
     numbers = {id(obj): number for number, obj in enumerate(before.tracked)}
-    places = _homes(before)
+    places = homes(before)
     stores: list[Store] = []
     count = len(after.leaves) - len(_leaves_of(after.code[ran.start :]))
     for place, leaf in enumerate(after.leaves[:count]):

@@ -576,15 +576,14 @@ def _in_jax(jax: Any) -> Find:
     all_leaves, unflatten = util.all_leaves, util.tree_unflatten
     one_level = functools.partial(_level_in_jax, util.tree_flatten_with_path)
 
-    def find(cls: type) -> tuple[OneLevel, Rebuild] | None:
+    def is_node(cls: type) -> bool:
         try:
-            if all_leaves([_blank(cls)]):  # it looks at the type alone
-                return None
+            return not all_leaves([_blank(cls)])  # it looks at the type alone
         except Exception:
-            return None
-        return one_level, unflatten
+            return False
 
-    return find
+    knows = getattr(util, "is_tree_node", is_node)  # new in jax 0.10
+    return lambda cls: (one_level, unflatten) if knows(cls) else None
 
 
 def _jax_trees(jax: Any) -> Any:

@@ -1,457 +1,64 @@
-"""Transforms that keep shared references and write changes back, and their options.
+"""Transforms that keep shared references and write changes back.
 
 A transform of functions sees a graph of objects as a structure without leaves and a
 list of values. Inside, the objects are unflattened, the function runs, and everything
 is flattened again; outside, the caller's own objects are filled with what came out,
 and only after all has gone well. Objects in bound methods and partials are arguments
-like others.
-
-`static_argnums` and `donate_argnames` mean arguments by number or by name. An option
-such as `in_axes` is one value for all, or a tree of values, each of which stands for
-whatever is below its place. Values are known by their paths, as `take` gives them:
-what it belongs to (`ARGS` and a position, `KWARGS` and a name, `HELD`, `RESULT`), then
-names, positions and keys. Knows no framework.
+like others. Knows no framework.
 """
 
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import index, is_
+from operator import is_
 from types import FunctionType, MethodType
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from ..core.keypath import KeyPath
-from ..core.matching import describe
 from ..core.register import StaticRule
-from ..core.registry import current, install
+from ..core.registry import install
 from ..core.walk import unlink
-from ..errors import StructureError, TraceError
+from ..errors import TraceError
 from ..nn.checks import DataNode, check_level, levels
 from ..nn.graph import (
+    NODE,
+    TREE,
+    Entry,
     FlatGraph,
     GraphDef,
     flatten_graph,
     unflatten_graph,
 )
-from ..nn.instance import keys_of, rule_of
+from ..nn.instance import keys_of
 from ..nn.template import identical_entry
 from ..nn.variables import Variable
-from ..safely import Frozen, class_name, clip, described
+from ..safely import Frozen, class_name, described
+from .options import ARGS, KWARGS, ONE_GROUP, RESULT, Call, Groups, Path, named
 
 
 __all__ = [
-    "ARGS",
-    "HELD",
-    "KWARGS",
-    "ONE_GROUP",
-    "RESULT",
-    "Call",
-    "Groups",
-    "Names",
-    "Numbers",
-    "Option",
     "Outline",
-    "Path",
-    "Places",
     "Ran",
-    "Roots",
-    "Which",
+    "bare",
     "check_levels",
     "dressed",
+    "entries_of",
     "has_objects",
     "in_lists",
-    "named",
+    "keys_at",
+    "numbered",
+    "outermost_of",
+    "placing",
     "put_back",
     "run",
     "share",
+    "titled",
     "unbind",
 ]
 
 T = TypeVar("T")
-Call: TypeAlias = Callable[..., Any]
-Numbers: TypeAlias = int | Iterable[int] | None
-Names: TypeAlias = str | Iterable[str] | None
-Path: TypeAlias = tuple[Any, ...]
-Static: TypeAlias = "dict[tuple[Any, ...], Any]"
-Roots: TypeAlias = tuple[tuple[Any, ...], dict[str, Any], Any]
-
-ARGS: Final = 0
-KWARGS: Final = 1
-HELD: Final = 2
-RESULT: Final = 3
-_ANY: Final = object()
-
-
-def named(path: Path, roots: Sequence[Any] = ()) -> str:
-    """Return in words where a value stands.
-
-    Args:
-        path: Its path.
-        roots: Arguments, keywords, what the function is bound to, and the result, as
-            far as they are known; the path is shown as a key path then.
-
-    Example:
-        >>> from leafwise.integrations.sharing import named
-        >>> named((0, 1, "k"), [(1, {"k": 2}), {}])
-        "argument 1 at ['k']"
-    """
-    kind, rest = path[0], path[1:]
-    where = f"argument {rest[0]}" if kind == ARGS else ""
-    if kind == KWARGS:
-        where = f"keyword {rest[0]}"
-    depth = 2 if where else 1
-    where = where or (
-        "the result" if kind == RESULT else "what the function is bound to"
-    )
-    below: Any = path[depth:]
-    if kind < len(roots):
-        below = KeyPath(_keys(roots[kind], path[1:])[depth - 1 :])
-    return f"{where} at {below}" if below else where
-
-
-def _keys(value: Any, parts: Path) -> list[Any]:
-    """Return the keys on the way to a value, as far as they are there."""
-    found = []
-    for part in parts:
-        rule = rule_of(type(value))
-        children, aux = ((), None) if rule is None else rule.flatten(value)
-        known = [*keys_of(rule, aux, len(children))] if rule is not None else []
-        if rule is None or part not in known:
-            break
-        place = known.index(part)
-        found.append(rule.keys(aux, len(children))[place])
-        value = children[place]
-    return found
-
-
-# ---------------------------------------------------------------- which arguments
-
-
-class Which:
-    """The arguments that an option means, by number and by name.
-
-    Where only numbers, or only names, are given, the signature of the function says
-    what else they mean, as in jax. Negative numbers count from the end of the
-    positional parameters; of the arguments, if the function takes any number of them.
-
-    Args:
-        word: `"static"` or `"donate"`, the beginning of the options' names.
-        function: The function.
-        numbers: What `..._argnums` is.
-        names: What `..._argnames` is.
-
-    Raises:
-        TypeError: They are not numbers, or not names.
-        ValueError: The function has no such argument.
-    """
-
-    __slots__ = ("names", "numbers", "word")
-
-    def __init__(
-        self, word: str, function: Call, numbers: Numbers, names: Names
-    ) -> None:
-        self.word = word
-        listed = _numbers(f"{word}_argnums", numbers)
-        texts = _names(f"{word}_argnames", names)
-        self.numbers, self.names = listed, texts
-        found = _parameters(function) if listed or texts else None
-        if found is None:
-            return
-        positional, others, any_number, any_name = found
-        if not any_number:
-            self.numbers = {
-                _checked(number, len(positional), f"{word}_argnums")
-                for number in listed
-            }
-        for name in texts.difference(positional, others) if not any_name else ():
-            raise ValueError(
-                f"{word}_argnames has {name!r}, but the function takes no such argument"
-            )
-        if names is None:
-            named_ = {positional[n] for n in self.numbers if 0 <= n < len(positional)}
-            self.names = {name for name in named_ if name is not None}
-        if numbers is None:
-            self.numbers = {n for n, name in enumerate(positional) if name in texts}
-
-    def __bool__(self) -> bool:
-        return bool(self.numbers or self.names)
-
-    def means(self, path: Path, count: int) -> bool:
-        """Return whether an argument is meant.
-
-        Args:
-            path: The path of something in it.
-            count: How many positional arguments there are.
-        """
-        if path[0] == ARGS:
-            return path[1] in self.numbers or path[1] - count in self.numbers
-        return path[0] == KWARGS and path[1] in self.names
-
-    def leave_out(self, spec: Any) -> Any:
-        """Return an option for other arguments with None for those that are meant."""
-        if not isinstance(spec, list | tuple):
-            return spec
-        listed = [*spec]
-        for number in sorted(self.numbers):
-            if number < 0:
-                raise ValueError(
-                    "in_shardings for each argument need static_argnums from 0 on"
-                )
-            listed.insert(number, None)
-        return tuple(listed)
-
-    def refuse_common(self, other: Which) -> None:
-        """Refuse arguments that another option means as well.
-
-        Raises:
-            ValueError: There are some.
-        """
-        common = self.names & other.names or self.numbers & other.numbers
-        if common:
-            said = ", ".join(map(repr, sorted(common, key=str)))
-            raise ValueError(
-                f"an argument cannot be static and donated at once: {said}"
-            )
-
-
-def _numbers(option: str, numbers: Numbers) -> set[int]:
-    several: Any = () if numbers is None else numbers
-    try:
-        if hasattr(several, "__index__"):
-            several = (several,)
-        return {*map(index, several)}
-    except TypeError:
-        raise TypeError(
-            f"{option} must be an int or several, got {clip(numbers)}"
-        ) from None
-
-
-def _names(option: str, names: Names) -> set[str]:
-    several: Any = () if names is None else names
-    listed = [several] if isinstance(several, str) else [*several]
-    if not all(isinstance(name, str) for name in listed):
-        raise TypeError(f"{option} must be a string or several, got {clip(names)}")
-    return {*listed}
-
-
-def _checked(number: int, count: int, option: str) -> int:
-    if not -count <= number < count:
-        takes = (
-            "1 positional argument" if count == 1 else f"{count} positional arguments"
-        )
-        raise ValueError(f"{option} has {number}, but the function takes only {takes}")
-    return number % count
-
-
-def _parameters(
-    function: Call,
-) -> tuple[list[str | None], list[str], bool, bool] | None:
-    """Return what a function takes, or None if that is not known.
-
-    Returns:
-        The names of positional parameters, None for those that are positional only;
-        the names of the others; whether it takes any number of arguments; and any name.
-    """
-    try:
-        listed = [*inspect.signature(function).parameters.values()]
-    except (TypeError, ValueError):
-        return None
-    by_kind: dict[Any, list[str]] = {}
-    for one in listed:
-        by_kind.setdefault(one.kind, []).append(one.name)
-    positional = [None for _ in by_kind.get(inspect.Parameter.POSITIONAL_ONLY, ())]
-    return (
-        [*positional, *by_kind.get(inspect.Parameter.POSITIONAL_OR_KEYWORD, ())],
-        by_kind.get(inspect.Parameter.KEYWORD_ONLY, []),
-        inspect.Parameter.VAR_POSITIONAL in by_kind,
-        inspect.Parameter.VAR_KEYWORD in by_kind,
-    )
-
-
-# ------------------------------------------------------------------- prefix trees
-
-
-class Option:
-    """An option that is a prefix tree.
-
-    Attributes:
-        name: Its name.
-        leaves: Its values, from left to right.
-    """
-
-    __slots__ = ("leaves", "name", "spec")
-
-    def __init__(self, name: str, spec: Any) -> None:
-        self.name = name
-        self.spec = spec
-        self.leaves = [leaf for _, leaf in _leaves(name, spec)]
-
-    def places(self, value: Any, start: Path) -> list[Path]:
-        """Return for each value of the option the path that it stands for.
-
-        Args:
-            value: What the option is for.
-            start: The path of that.
-
-        Raises:
-            StructureError: The option is not a prefix of it.
-        """
-        return [path for path, _ in _leaves(self.name, self.spec, value, start)]
-
-
-def _leaves(
-    name: str, spec: Any, value: Any = _ANY, start: Path = ()
-) -> Iterator[tuple[Path, Any]]:
-    """Yield the paths and values of a prefix tree, which has to fit if it is said what.
-
-    None is a value. Objects of values may share and contain one another.
-    """
-    seen: set[int] = set()
-    stack: list[Any] = [(spec, value, start, [])]
-    while stack:
-        spec, value, path, keys = stack.pop()
-        rule = None if spec is None else rule_of(type(spec))
-        if rule is None or isinstance(spec, Variable):
-            yield path, spec.get_raw_value() if isinstance(spec, Variable) else spec
-            continue
-        if isinstance(spec, DataNode):
-            if id(spec) in seen:
-                continue
-            seen.add(id(spec))
-        children, aux = rule.flatten(spec)
-        parts = keys_of(rule, aux, len(children))
-        if value is _ANY:
-            below = dict.fromkeys(parts, _ANY)
-        else:
-            below = _parts(value)
-            theirs = rule_of(type(value))
-            alike = type(spec) is type(value) or (
-                theirs is not None and rule.pairs_by_key and theirs.pairs_by_key
-            )
-            if not alike or below.keys() != {*parts}:
-                raise _misfit(f"{name}{KeyPath(keys)}", spec, value)
-        named_parts = zip(parts, rule.keys(aux, len(children)), children, strict=True)
-        stack += [
-            (child, below[part], (*path, part), [*keys, key])
-            for part, key, child in reversed([*named_parts])
-        ]
-
-
-def _parts(value: Any) -> dict[Any, Any]:
-    """Return the children of a value by name, position or key."""
-    rule = rule_of(type(value))
-    if rule is None:
-        return {}
-    children, aux = rule.flatten(value)
-    return dict(zip(keys_of(rule, aux, len(children)), children, strict=True))
-
-
-def _misfit(name: str, spec: Any, value: Any) -> StructureError:
-    expected, actual = (describe(tree, current.view) for tree in (spec, value))
-    return StructureError(
-        f"{name} is not a prefix of what it is for: expected {expected}, got {actual}",
-        expected=expected,
-        actual=actual,
-    )
-
-
-class Places:
-    """Which list each value is put into, by its path.
-
-    Args:
-        name: The name of the option that says so.
-        paths: The paths that it speaks of.
-        first: The number of the list of the first; the others follow.
-    """
-
-    __slots__ = ("_found", "_name")
-
-    def __init__(self, name: str, paths: Iterable[Path], first: int) -> None:
-        self._name = name
-        self._found = {path: number for number, path in enumerate(paths, first)}
-
-    def __call__(self, path: Path) -> int:
-        """Return the number of the list that a value is put into.
-
-        Raises:
-            StructureError: The option says nothing of it.
-        """
-        for end in range(len(path), 0, -1):
-            if path[:end] in self._found:
-                return self._found[path[:end]]
-        raise StructureError(f"{self._name} says nothing of {named(path)}")
-
-    def below(self, path: Path) -> dict[Path, int]:
-        """Return what is said of a place and what is below it, by the path from it."""
-        depth = len(path)
-        found = {
-            known[depth:]: number
-            for known, number in self._found.items()
-            if known[:depth] == path
-        }
-        known_above = any(path[:end] in self._found for end in range(depth))
-        return {(): self(path)} if known_above else found
-
-
-class Groups:
-    """The lists that values are put into, by an option for arguments and for results.
-
-    Args:
-        args: The option for positional arguments, a tuple if it says each its own.
-        out: The option for results.
-        kwargs: What it is for keywords.
-        may_lack: The positions of arguments that may be missing in a call.
-
-    Attributes:
-        inputs: For each list of values from arguments, what the options say of it.
-        outputs: For each list of values from results, what they say of it.
-    """
-
-    __slots__ = ("_args", "_may_lack", "_out", "inputs", "outputs")
-
-    def __init__(
-        self,
-        args: Option,
-        out: Option,
-        *,
-        kwargs: Any = None,
-        may_lack: Iterable[int] = (),
-    ) -> None:
-        self._args = args
-        self._out = out
-        self._may_lack = may_lack
-        self.inputs = [*args.leaves, kwargs, None]
-        self.outputs = out.leaves
-
-    def of_call(self, roots: Roots) -> Places:
-        """Return which list each value of a call is put into.
-
-        Args:
-            roots: Arguments, keywords and what the function is bound to.
-
-        Raises:
-            StructureError: The option does not fit.
-        """
-        args = roots[0]
-        if isinstance(self._args.spec, tuple):
-            lacking = [place for place in self._may_lack if place >= len(args)]
-            args = (*args, *(None for _ in lacking))
-            count = len(self._args.spec)
-            if count != len(args):
-                entries = "1 entry" if count == 1 else f"{count} entries"
-                plural = "" if len(args) == 1 else "s"
-                raise StructureError(
-                    f"{self._args.name} has {entries} for {len(args)} argument{plural}"
-                )
-        places = [*self._args.places(args, (ARGS,)), (KWARGS,), (HELD,)]
-        return Places(self._args.name, places, 0)
-
-    def of_result(self, result: Any) -> Places:
-        """Return which list each value of a result is put into."""
-        places = self._out.places(result, (RESULT,))
-        return Places(self._out.name, places, len(self.inputs))
+P = ParamSpec("P")
 
 
 # --------------------------------------------------------------- functions and objects
@@ -468,6 +75,15 @@ def dressed(function: Call) -> Callable[[Call], Call]:
         raise TypeError(f"a transform takes a function, got {described(function)}")
     updated = ("__dict__",) if isinstance(function, FunctionType) else ()
     return functools.wraps(function, updated=updated)
+
+
+def titled(inner: Call, function: Call) -> Call:
+    """Give a function the name of another one, which is shown in jax's logs."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    name = getattr(function, "__name__", None) or type(function).__name__
+    inner.__name__ = inner.__qualname__ = name
+    return inner
 
 
 # ------------------------------------------------------------------ bound functions
@@ -520,6 +136,11 @@ def _unbind_partial(function: functools.partial[Any]) -> tuple[Call, Any]:
 # ------------------------------------------------------------- running a function
 
 
+def bare(leaf: Any) -> Any:
+    """Return a value, without the variable around it."""
+    return leaf._leafwise_value if isinstance(leaf, Variable) else leaf
+
+
 class Outline(Frozen):
     """What came out of a function, without the values; a node without leaves.
 
@@ -527,22 +148,26 @@ class Outline(Frozen):
         graphdef: The structure of what went in and of what came out, together.
         links: Which objects of it are which of those that went in, by number.
         groups: For each value, the number of the list that it stands in.
+        start: Where in the code of the structure the result begins, if all that went in
+            is as it was; None if it is not, or nobody asked.
     """
 
-    __slots__ = ("graphdef", "groups", "links")
-    __match_args__ = ("graphdef", "links", "groups")
+    __slots__ = ("graphdef", "groups", "links", "start")
+    __match_args__ = ("graphdef", "links", "groups", "start")
 
     graphdef: GraphDef
     links: tuple[tuple[int, int], ...]
     groups: tuple[int, ...]
+    start: int | None
 
     def __init__(
         self,
         graphdef: GraphDef,
         links: tuple[tuple[int, int], ...],
         groups: tuple[int, ...],
+        start: int | None,
     ) -> None:
-        self._set(graphdef, links, groups)
+        self._set(graphdef, links, groups, start)
 
 
 class Ran(NamedTuple):
@@ -569,10 +194,6 @@ class Ran(NamedTuple):
     start: int | None
 
 
-ONE_GROUP: Final = Groups(Option("", None), Option("", None))
-"""No options for arguments or results."""
-
-
 def run(
     call: Call,
     graphdef: GraphDef,
@@ -597,37 +218,112 @@ def run(
     roots = args, kwargs, held = unflatten_graph(graphdef._code, fresh)
     before = flatten_graph(roots)
     owners = [*map(unlink, before.first)]
-    group_of_call = groups.of_call(roots)
-    outermost = _outermost(owners)
-    watched = _numbered(before.tracked, outermost if compare else [])
+    of_call = groups.of_call(roots)
+    outermost = outermost_of(owners)
+    watched = numbered(before.tracked, outermost if compare else [])
+    values_before = [*map(bare, watched.leaves)]
     result = call(held, *args, **kwargs)
-    bare, result = (None, result) if split_result is None else split_result(result)
-    group_of_result = groups.of_result(result)
+    alone, result = (None, result) if split_result is None else split_result(result)
+    of_result = groups.of_result(result)
     after = _take_again(before.tracked, outermost, result)
     known = {id(obj): number for number, obj in enumerate(before.tracked)}
+    everything = (*roots, result)
+    place_of = placing(owners)
+    _refuse_captured(after, known, lambda path: named(place_of(path), everything))
+    paths = [*map(place_of, map(unlink, after.links))]
+    objects = {*map(place_of, map(unlink, after.first))}
+    numbers = groups.numbers(
+        after, paths, objects, lambda path: of_result if path[0] == RESULT else of_call
+    )
+    count = len(groups.inputs) + len(groups.outputs)
+    links = _links(known, after.tracked)
+    start = _start_of_result(watched, after) if compare else None
+    is_same = all(map(is_, values_before, map(bare, after.leaves)))
+    untouched = start if is_same else None
+    graphdef = GraphDef(tuple(after.code))
+    outline = Outline(graphdef, links, tuple(numbers), untouched)
+    values = in_lists(after.leaves, numbers, count)
+    name = _teller(owners, before, after, in_lists(after.links, numbers, count))
+    return Ran(alone, outline, values, name, before, after, start)
 
-    def place_of(link: Any) -> Path:
-        kind, *rest = unlink(link)
+
+def placing(owners: list[Path]) -> Callable[[Path], Path]:
+    """Return what makes paths in a call, or its result, of paths in what came out.
+
+    Args:
+        owners: The paths of the objects that went in, by number.
+    """
+
+    def place_of(path: Path) -> Path:
+        kind, *rest = path
         return (RESULT, *rest) if kind == 1 else (*owners[rest[0]], *rest[1:])
 
-    everything = (*roots, result)
-    _refuse_captured(after, known, lambda link: named(place_of(link), everything))
-    paths = [*map(place_of, after.links)]
-    numbers = [
-        (group_of_result if path[0] == RESULT else group_of_call)(path)
-        for path in paths
-    ]
-    count = len(groups.inputs) + len(groups.outputs)
-    values = in_lists(after.leaves, numbers, count)
-    places = in_lists(paths, numbers, count)
-    links = _links(known, after.tracked)
-    outline = Outline(GraphDef(tuple(after.code)), links, tuple(numbers))
-    start = _start_of_result(watched, after) if compare else None
+    return place_of
+
+
+# -------------------------------------------------------------------- keys in a graph
+
+
+def keys_at(path: Path, codes: Iterable[Iterable[Entry]]) -> tuple[Any, ...]:
+    """Return the keys on the way to a place, from the first code that has it."""
+    found = (
+        keys for code in codes for known, _, keys in entries_of(code) if known == path
+    )
+    return next(found, ())
+
+
+def entries_of(
+    code: Iterable[Entry],
+) -> Iterator[tuple[Path, Entry, tuple[Any, ...]]]:
+    """Yield the entries of a code with their paths and keys."""
+    stack: list[tuple[Path, tuple[Any, ...], list[tuple[Any, Any]]]] = []
+    for entry in code:
+        tag, rule, number, aux = entry
+        path: Path = ()
+        keys: tuple[Any, ...] = ()
+        if stack:
+            above, keys_above, rest = stack[-1]
+            part, key = rest.pop()
+            path, keys = (*above, part), (*keys_above, key)
+        yield path, entry, keys
+        if tag in (NODE, TREE):
+            pairs = zip(keys_of(rule, aux, number), rule.keys(aux, number), strict=True)
+            stack.append((path, keys, [*pairs][::-1]))
+        while stack and not stack[-1][2]:
+            stack.pop()
+
+
+def _teller(
+    owners: list[Path], before: FlatGraph, after: FlatGraph, links: list[list[Any]]
+) -> Callable[[int, int], str]:
+    """Return what says in words where a value stands; it holds no values.
+
+    Args:
+        owners: The paths of the objects that went in, by number.
+        before: What went in.
+        after: What came out.
+        links: Where the values that came out stand, in lists.
+    """
+    code_before, code_after = before.code, after.code
 
     def name(number: int, position: int) -> str:
-        return named(places[number][position], everything)
+        path = unlink(links[number][position])
+        keys = keys_at(path, [code_after])
+        if path[0] == 1:
+            return _with_keys(named((RESULT,)), keys[1:])
+        owner = owners[path[1]]
+        depth = 2 if owner[0] in (ARGS, KWARGS) else 1
+        above = keys_at(owner, [code_before])[depth:]
+        return _with_keys(named(owner[:depth]), above + keys[2:])
 
-    return Ran(bare, outline, values, name, before, after, start)
+    return name
+
+
+def _with_keys(where: str, keys: tuple[Any, ...]) -> str:
+    return f"{where} at {KeyPath(keys)}" if keys else where
+
+
+# ------------------------------------------------------------------- what came out
 
 
 def _links(known: dict[int, int], tracked: list[Any]) -> tuple[tuple[int, int], ...]:
@@ -647,7 +343,7 @@ def in_lists(values: Iterable[T], numbers: Iterable[int], count: int) -> list[li
     return lists
 
 
-def _outermost(paths: list[Path]) -> list[int]:
+def outermost_of(paths: list[Path]) -> list[int]:
     """Return the numbers of the objects that stand in no other object."""
     known = {*paths}
     return [
@@ -662,15 +358,18 @@ def _take_again(tracked: list[Any], roots: list[int], result: Any) -> FlatGraph:
 
     Also those that do not stand in another one any more: they are the caller's.
     """
-    flat = _numbered(tracked, roots, result)
+    flat = numbered(tracked, roots, result)
     reached = {*map(id, flat.tracked)}
     lost = [number for number, obj in enumerate(tracked) if id(obj) not in reached]
     if not lost:
         return flat
-    return _numbered(tracked, [*roots, *lost], result)
+    return numbered(tracked, [*roots, *lost], result)
 
 
-def _numbered(tracked: list[Any], roots: list[int], result: Any = None) -> FlatGraph:
+def numbered(
+    tracked: Sequence[Any], roots: Iterable[int], result: Any = None
+) -> FlatGraph:
+    """Take some objects, by number, and a result apart, together."""
     return flatten_graph(({number: tracked[number] for number in roots}, result))
 
 
@@ -688,7 +387,7 @@ def _start_of_result(before: FlatGraph, after: FlatGraph) -> int | None:
 
 
 def _refuse_captured(
-    flat: FlatGraph, known: dict[int, int], name_of: Callable[[Any], str]
+    flat: FlatGraph, known: dict[int, int], name_of: Callable[[Path], str]
 ) -> None:
     """Refuse objects from outside of the transform that are not arguments.
 
@@ -701,7 +400,7 @@ def _refuse_captured(
     for obj, link in zip(flat.tracked, flat.first, strict=True):
         if id(obj) not in known and getattr(obj, "_leafwise_stamp", base) != level:
             raise TraceError(
-                f"the {class_name(type(obj))} in {name_of(link)} is captured: "
+                f"the {class_name(type(obj))} in {name_of(unlink(link))} is captured: "
                 "it was made outside of the function that is being traced (by jit, "
                 "grad, vmap, ...), and only a copy of it could come back.\n"
                 "Do one of these:\n"
@@ -746,6 +445,11 @@ def put_back(
     rests = [*map(iter, values)]
     leaves = [next(rests[number]) for number in outline.groups]
     tracked = [] if flat is None else flat.tracked
+    if outline.start is not None and tracked:  # nothing is to be written
+        code = outline.graphdef._code[outline.start :]
+        count = GraphDef(code).num_leaves
+        rest = leaves[len(leaves) - count :]
+        return unflatten_graph(code, rest, tracked=[*tracked])
     links = outline.links if tracked else ()
     reuse = {number: tracked[old] for number, old in links}
     check_levels(reuse.values())
@@ -754,7 +458,7 @@ def put_back(
 
 def share(
     transform: Callable[[Callable[..., Any]], Callable[..., Any]],
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[Callable[P, Any]], Callable[P, Any]]:
     """Return a transform that keeps shared references and writes changes back.
 
     Args:
@@ -781,11 +485,11 @@ def share(
     The idea is that of the transforms of Flax NNX.
     """
 
-    def decorate(function: Call) -> Call:
+    def decorate(function: Callable[P, Any]) -> Callable[P, Any]:
         call, held = unbind(function)
 
         def pure(graphdef: GraphDef, leaves: list[Any]) -> Any:
-            ran = run(call, graphdef, leaves)
+            ran = run(call, graphdef, leaves, compare=True)
             return ran.outline, ran.values
 
         transformed = transform(pure)

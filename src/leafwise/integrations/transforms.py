@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import importlib
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, Generic, ParamSpec, TypeAlias, TypeVar
 
 from ..core.walk import unlink
 from ..kinds import Kind
@@ -17,32 +17,40 @@ from ..nn.variables import Param, Variable
 from ..ops.map import tree_leaves
 from ..safely import described, shown, type_name
 from .dispatch import Dispatch
-from .sharing import (
+from .options import (
     Call,
     Groups,
     Names,
     Numbers,
     Option,
-    Places,
+    Path,
     Roots,
     Which,
+    named,
+)
+from .prefixes import Carry, DiffState, StateAxes
+from .sharing import (
     dressed,
     in_lists,
-    named,
     put_back,
     run,
     unbind,
 )
+from .signatures import as_grad, as_jit, as_value_and_grad, as_vmap
 
 
 __all__ = ["Stage", "grad", "jit", "value_and_grad", "vmap"]
 
 Axes: TypeAlias = int | Sequence[Any] | None
+Argnums: TypeAlias = int | DiffState | Sequence[int | DiffState]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 # -------------------------------------------------------------------------- jit
 
 
+@as_jit
 def jit(
     function: Call | None = None,
     /,
@@ -122,7 +130,7 @@ def jit(
     jax = importlib.import_module("jax")
     keep = _HARMLESS.issuperset(options)
     plan = Dispatch(jax, function, static, donated, groups, keep=keep)
-    transformed = jax.jit(plan.run, **plan.options(), **options)
+    transformed = jax.jit(plan.inside(function), **plan.options(), **options)
 
     @shape
     def compiled(*args: Any, **kwargs: Any) -> Any:
@@ -145,10 +153,10 @@ def _in_order(lists: Iterable[list[Any]], order: Iterable[int]) -> list[Any]:
 def _stages(plan: Dispatch, transformed: Any) -> dict[str, Call]:
     """Return what a function compiled by jax can do beside being called."""
 
-    def lower(*args: Any, **kwargs: Any) -> Stage:
+    def lower(*args: Any, **kwargs: Any) -> Stage[Any, Any]:
         return Stage(transformed.lower(*plan.split(args, kwargs)[1]), plan)
 
-    def trace(*args: Any, **kwargs: Any) -> Stage:
+    def trace(*args: Any, **kwargs: Any) -> Stage[Any, Any]:
         return Stage(transformed.trace(*plan.split(args, kwargs)[1]), plan)
 
     def eval_shape(*args: Any, **kwargs: Any) -> Any:
@@ -164,7 +172,7 @@ def _stages(plan: Dispatch, transformed: Any) -> dict[str, Call]:
     }
 
 
-class Stage:
+class Stage(Generic[P, R]):
     """A function on its way through `jax.jit`: traced, lowered or compiled.
 
     Whatever jax's own object can do, it can do as well; `lower` and `compile` lead to
@@ -194,23 +202,24 @@ class Stage:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stage, name)
 
-    def lower(self, *args: Any, **kwargs: Any) -> Stage:
+    def lower(self, *args: Any, **kwargs: Any) -> Stage[P, R]:
         """Lower what was traced; the arguments are jax's."""
         return Stage(self._stage.lower(*args, **kwargs), self._plan)
 
-    def compile(self, *args: Any, **kwargs: Any) -> Stage:
+    def compile(self, *args: Any, **kwargs: Any) -> Stage[P, R]:
         """Compile what was lowered; the arguments are jax's."""
         return Stage(self._stage.compile(*args, **kwargs), self._plan)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call what was compiled, as the function is called."""
         taken, inputs = self._plan.split(args, kwargs)
-        return self._plan.put_back(self._stage(*inputs), taken)
+        return self._plan.put_back(self._stage(*inputs), taken)  # type: ignore[no-any-return]  # an R
 
 
 # ------------------------------------------------------------------------- vmap
 
 
+@as_vmap
 def vmap(
     function: Call | None = None,
     /,
@@ -227,8 +236,9 @@ def vmap(
         function: The function; without it, a decorator is returned.
         in_axes: The axis of each array that is mapped, None for those that are not: one
             for all positional arguments, or a tuple with a prefix tree for each. Trees
-            of axes may have objects in them, such as `tree_map(lambda _: 0, model)`.
-            Keywords are mapped over axis 0; what the function is bound to is not.
+            of axes may have objects in them, such as `prefix(model, {Param: 0})`, and
+            `StateAxes`, which say the axes of objects by filter. Keywords are mapped
+            over axis 0; what the function is bound to is not.
         out_axes: The axis of the results, a prefix tree of what the function returns;
             None for what is the same each time.
         axis_name: A name of the axis, for `jax.lax.psum` and the like.
@@ -291,26 +301,28 @@ def _axes(name: str, spec: Any) -> Option:
     """
     option = Option(name, spec)
     for leaf in option.leaves:
-        if leaf is not None and not hasattr(leaf, "__index__"):
-            raise TypeError(
-                f"the axes in {name} must be ints or None, got {described(leaf)}"
-            )
+        for axis in leaf.axes if isinstance(leaf, StateAxes) else [leaf]:
+            if axis is not None and not hasattr(axis, "__index__"):
+                raise TypeError(
+                    f"the axes in {name} must be ints or None, got {described(axis)}"
+                )
     return option
 
 
 def _mapped(call: Call, roots: Roots, groups: Groups, names: dict[str, Any]) -> Any:
     """Return the result of a mapped function, and write back what it changed."""
     jax = importlib.import_module("jax")
-    places = groups.of_call(roots)
     flat = flatten_graph(roots)
-    order = [places(unlink(link)) for link in flat.links]
+    order = mapped_lists(flat, roots, groups)
     axes = [groups.inputs[number] for number in order]
-    _refuse_mixed(flat, roots, groups, places)
-    _check_axes(flat, roots, axes, names["axis_size"])
+    if check_axes(flat, roots, axes, "axis_size", names["axis_size"]) is None:
+        raise ValueError(
+            "vmap needs at least one array that is mapped over an axis, or axis_size"
+        )
     names_of: list[Callable[[int, int], str]] = []
 
     def pure(graphdef: GraphDef, lists: list[list[Any]]) -> Any:
-        ran = run(call, graphdef, _in_order(lists, order), groups)
+        ran = run(call, graphdef, _in_order(lists, order), groups, compare=True)
         names_of.append(ran.name)
         return ran.outline, ran.values
 
@@ -339,41 +351,106 @@ def _mapped(call: Call, roots: Roots, groups: Groups, names: dict[str, Any]) -> 
 _OUT_AXES = re.compile(r"out_axes\[1\]\[(\d+)\]\[(\d+)\]")
 
 
-def _refuse_mixed(
-    flat: FlatGraph, roots: Roots, groups: Groups, places: Places
-) -> None:
-    """Refuse an object that stands in two places with different axes."""
+def mapped_lists(flat: FlatGraph, roots: Roots, groups: Groups) -> list[int]:
+    """Return the number of the list that each value of a call is put into.
+
+    Raises:
+        StructureError: The axes do not fit the arguments.
+        ValueError: An object stands in two places with different axes.
+    """
+    places = groups.of_call(roots)
+    paths = [*map(unlink, flat.links)]
+    objects = {*map(unlink, flat.first)}
+    order = groups.numbers(flat, paths, objects, lambda _: places)
     for number, link, _ in flat.again:
-        paths = unlink(flat.first[number]), unlink(link)
-        found = [
-            {rest: groups.inputs[n] for rest, n in places.below(path).items()}
-            for path in paths
+        first, again = unlink(flat.first[number]), unlink(link)
+        one, other = (groups.said_below(places, path) for path in (first, again))
+        if not other or one == other:
+            continue
+        kinds = kinds_of(flat.code)
+        for rest, n in _values_below(flat, paths, number):
+            there = places((*again, *rest), flat.leaves[n], kinds[n], {again, *objects})
+            axes = groups.inputs[order[n]], groups.inputs[there]
+            if axes[0] != axes[1]:
+                texts = zip((first, again), (one, other), axes, strict=True)
+                place, there_too = (
+                    f"{named(path, roots)} ({_said(said, axis)})"
+                    for path, said, axis in texts
+                )
+                raise ValueError(
+                    f"the {type_name(flat.tracked[number])} at {place} is the one at "
+                    f"{there_too}, and can only be mapped in one way"
+                    + _where_they_differ(one, other, (*first, *rest), roots)
+                )
+    return order
+
+
+def _where_they_differ(
+    one: dict[Path, Any], other: dict[Path, Any], path: Path, roots: Roots
+) -> str:
+    """Return that in words, unless it is all of an object."""
+    wholes = [said.get((), Carry) for said in (one, other) if () in said]
+    is_plain = len(wholes) == 2 and not any(isinstance(x, StateAxes) for x in wholes)
+    return "" if is_plain else f"; they differ at {named(path, roots)}"
+
+
+def _values_below(
+    flat: FlatGraph, paths: list[Path], number: int
+) -> Iterator[tuple[Path, int]]:
+    """Yield the values in an object, by their paths from it, and by number."""
+    again = [(unlink(link), other) for other, link, _ in flat.again]
+    done: set[int] = set()
+    stack: list[tuple[Path, int]] = [((), number)]
+    while stack:
+        start, number = stack.pop()
+        if number in done:
+            continue
+        done.add(number)
+        first = unlink(flat.first[number])
+        depth = len(first)
+        for n, path in enumerate(paths):
+            if path[:depth] == first:
+                yield (*start, *path[depth:]), n
+        stack += [
+            ((*start, *path[depth:]), other)
+            for path, other in again
+            if path[:depth] == first
         ]
-        if found[1] and found[0] != found[1]:
-            first, again = (
-                f"{named(path, roots)} ({_said(axes)})"
-                for path, axes in zip(paths, found, strict=True)
-            )
-            raise ValueError(
-                f"the {type_name(flat.tracked[number])} at {first} is the one at "
-                f"{again}, and can only be mapped in one way"
-            )
 
 
-def _said(axes: dict[Any, Any]) -> str:
-    return f"axis {axes[()]}" if () in axes else "axes of its own"
+def _said(axes: dict[Any, Any], axis: Any) -> str:
+    if () not in axes:
+        return f"axes of its own, {_axis_text(axis)}"
+    said = axes[()]
+    return shown(said) if isinstance(said, StateAxes) else _axis_text(said)
 
 
-def _check_axes(
-    flat: FlatGraph, roots: Roots, axes: list[Any], axis_size: int | None
-) -> None:
-    """Refuse arrays without the axis that is mapped, and axes of different sizes."""
-    first, size = "axis_size", axis_size
+def _axis_text(axis: Any) -> str:
+    return "Carry" if axis is Carry else f"axis {axis}"
+
+
+def check_axes(
+    flat: FlatGraph, roots: Roots, axes: list[Any], name: str, size: int | None
+) -> int | None:
+    """Refuse arrays without the axis that is mapped, and axes of different sizes.
+
+    Args:
+        flat: What a call was flattened into.
+        roots: The call.
+        axes: For each value, what is said of it.
+        name: The name of the option that may say how long the axes are.
+        size: What it says.
+
+    Returns:
+        How long they are, None if there are none.
+    """
+    first = name
     for link, leaf, axis in zip(flat.links, flat.leaves, axes, strict=True):
-        if axis is None:
+        if axis is None or axis is Carry:
             continue
         raw = leaf.get_raw_value() if isinstance(leaf, Variable) else leaf
-        for shape in (getattr(value, "shape", ()) for value in tree_leaves(raw)):
+        shapes: list[Any] = [getattr(value, "shape", ()) for value in tree_leaves(raw)]
+        for shape in shapes:
             where = named(unlink(link), roots)
             if not -len(shape) <= axis < len(shape):
                 raise ValueError(
@@ -386,19 +463,17 @@ def _check_axes(
                     f"the mapped axes have different sizes: {size} in {first}, "
                     f"{shape[axis]} in {where}"
                 )
-    if size is None:
-        raise ValueError(
-            "vmap needs at least one array that is mapped over an axis, or axis_size"
-        )
+    return size
 
 
 # ------------------------------------------------------------------------- grad
 
 
+@as_value_and_grad
 def value_and_grad(
     function: Call | None = None,
     /,
-    argnums: int | Sequence[int] = 0,
+    argnums: Argnums = 0,
     *,
     wrt: Filter | tuple[Filter, ...] = Param,
     has_aux: bool = False,
@@ -410,7 +485,8 @@ def value_and_grad(
     Args:
         function: Returns a number, or, with `has_aux`, a number and anything; without
             it, a decorator is returned.
-        argnums: The position of the argument that is differentiated, or of several.
+        argnums: The position of the argument that is differentiated, or of several; a
+            `DiffState` says a filter with the position.
         wrt: Which values of an object are differentiated, see
             :mod:`leafwise.nn.filters`; one filter for all arguments, or a tuple with
             one for each. Frozen parameters are not. Of an argument without objects,
@@ -448,12 +524,8 @@ def value_and_grad(
     }
     if function is None:
         return functools.partial(value_and_grad, argnums=argnums, wrt=wrt, **options)
-    several = not isinstance(argnums, int)
-    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    filters = wrt if isinstance(wrt, tuple) else (wrt,) * len(numbers)
-    if len(filters) != len(numbers):
-        raise ValueError(f"wrt has {len(filters)} filters for {len(numbers)} argnums")
-    pairs = [*zip(numbers, map(predicate, filters), strict=True)]
+    several = not isinstance(argnums, int | DiffState)
+    pairs = _meant(argnums, wrt)
     call, held = unbind(function)
     options["has_aux"] = True
 
@@ -467,6 +539,24 @@ def value_and_grad(
         )
 
     return differentiated
+
+
+def _meant(argnums: Argnums, wrt: Any) -> list[tuple[int, Callable[[Any, Any], bool]]]:
+    """Return the positions of arguments, and which values of each are meant.
+
+    Raises:
+        TypeError: A position is none, or a filter is none.
+        ValueError: There are not as many filters.
+    """
+    listed: Any = (argnums,) if isinstance(argnums, int | DiffState) else argnums
+    numbers = [n if isinstance(n, DiffState) else DiffState(n, ...) for n in listed]
+    filters = wrt if isinstance(wrt, tuple) else (wrt,) * len(numbers)
+    if len(filters) != len(numbers):
+        raise ValueError(f"wrt has {len(filters)} filters for {len(numbers)} argnums")
+    return [
+        (meant.argnum, predicate(meant.filter if meant is given else filter))
+        for given, meant, filter in zip(listed, numbers, filters, strict=True)
+    ]
 
 
 def _alone(result: Any) -> tuple[Any, Any]:
@@ -508,7 +598,7 @@ def _differentiated(
         leaves = [*leaves]
         for place, value in zip(chosen, wanted, strict=True):
             leaves[place] = value
-        ran = run(call, graphdef, leaves, split_result=split_result)
+        ran = run(call, graphdef, leaves, split_result=split_result, compare=True)
         return ran.bare, (ran.outline, ran.values)
 
     wanted = [flat.leaves[place] for place in chosen]
@@ -576,10 +666,11 @@ def _whole(flat: FlatGraph, alone: FlatGraph, number: int) -> Target:
     return places, lambda found: unflatten_graph(alone.code, found)[0]
 
 
+@as_grad
 def grad(
     function: Call | None = None,
     /,
-    argnums: int | Sequence[int] = 0,
+    argnums: Argnums = 0,
     *,
     wrt: Filter | tuple[Filter, ...] = Param,
     has_aux: bool = False,
@@ -618,7 +709,8 @@ def grad(
     }
     if function is None:
         return functools.partial(grad, argnums=argnums, wrt=wrt, **options)
-    both = value_and_grad(function, argnums, wrt=wrt, **options)
+    differentiate: Call = value_and_grad
+    both = differentiate(function, argnums, wrt=wrt, **options)
 
     @dressed(function)
     def differentiated(*args: Any, **kwargs: Any) -> Any:

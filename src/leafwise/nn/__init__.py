@@ -25,6 +25,17 @@ if TYPE_CHECKING:
     from ..dataclasses import dataclass as dataclass
     from ..errors import SharedError as SharedError
     from ..errors import TraceError as TraceError
+    from ..integrations.branches import cond as cond
+    from ..integrations.branches import eval_shape as eval_shape
+    from ..integrations.branches import remat as remat
+    from ..integrations.branches import switch as switch
+    from ..integrations.loops import fori_loop as fori_loop
+    from ..integrations.loops import scan as scan
+    from ..integrations.loops import while_loop as while_loop
+    from ..integrations.prefixes import Carry as Carry
+    from ..integrations.prefixes import DiffState as DiffState
+    from ..integrations.prefixes import StateAxes as StateAxes
+    from ..integrations.prefixes import prefix as prefix
     from ..integrations.transforms import grad as grad
     from ..integrations.transforms import jit as jit
     from ..integrations.transforms import value_and_grad as value_and_grad
@@ -73,6 +84,7 @@ if TYPE_CHECKING:
     from .model import freeze as freeze
     from .model import iter_children as iter_children
     from .model import iter_graph as iter_graph
+    from .model import pure as pure
     from .model import recursive_map as recursive_map
     from .model import set_attributes as set_attributes
     from .model import set_metadata as set_metadata
@@ -81,13 +93,23 @@ if TYPE_CHECKING:
     from .model import with_attributes as with_attributes
     from .module import Module as Module
     from .module import iter_modules as iter_modules
+    from .optimizer import OptArray as OptArray
+    from .optimizer import Optimizer as Optimizer
+    from .optimizer import OptState as OptState
+    from .optimizer import OptVariable as OptVariable
     from .pytree import Object as Object
     from .pytree import Pytree as Pytree
     from .pytree import check_pytree as check_pytree
     from .pytree import name_to_kind as name_to_kind
     from .pytree import replace as replace
+    from .rngs import RngCount as RngCount
+    from .rngs import RngKey as RngKey
+    from .rngs import Rngs as Rngs
+    from .rngs import RngState as RngState
+    from .rngs import RngStream as RngStream
     from .states import FlatState as FlatState
     from .states import State as State
+    from .states import as_pure as as_pure
     from .states import diff_state as diff_state
     from .states import filter_state as filter_state
     from .states import from_flat_state as from_flat_state
@@ -111,6 +133,9 @@ if TYPE_CHECKING:
 _HOMES: Final = {
     ".dataclasses": "dataclass",
     ".errors": "SharedError TraceError",
+    ".integrations.branches": "cond eval_shape remat switch",
+    ".integrations.loops": "fori_loop scan while_loop",
+    ".integrations.prefixes": "Carry DiffState StateAxes prefix",
     ".integrations.transforms": "grad jit value_and_grad vmap",
     ".kinds": "Data Kind Static data field parameter state_value static",
     "captures": "capture",
@@ -123,12 +148,14 @@ _HOMES: Final = {
     "graph": "GraphDef find_duplicates summary tree_check",
     "model": (
         "call eval freeze iter_children iter_graph "
-        "recursive_map set_attributes set_metadata train unfreeze with_attributes"
+        "pure recursive_map set_attributes set_metadata train unfreeze with_attributes"
     ),
     "module": "Module iter_modules",
+    "optimizer": "OptArray OptState OptVariable Optimizer",
     "pytree": "Object Pytree check_pytree name_to_kind replace",
+    "rngs": "RngCount RngKey RngState RngStream Rngs",
     "states": (
-        "FlatState State diff_state filter_state from_flat_state map_state "
+        "FlatState State as_pure diff_state filter_state from_flat_state map_state "
         "merge_state replace_by_pure_dict restore_int_paths split_state to_flat_state "
         "to_pure_dict"
     ),
@@ -148,8 +175,10 @@ __all__ = [
     "Any",
     "BatchStat",
     "Cache",
+    "Carry",
     "Data",
     "Dict",
+    "DiffState",
     "Everything",
     "FlatState",
     "GraphDef",
@@ -162,29 +191,43 @@ __all__ = [
     "Object",
     "OfKind",
     "OfType",
+    "OptArray",
+    "OptState",
+    "OptVariable",
+    "Optimizer",
     "Param",
     "PathContains",
     "PathIn",
     "Perturbation",
     "Pytree",
+    "RngCount",
+    "RngKey",
+    "RngState",
+    "RngStream",
+    "Rngs",
     "Sequential",
     "SharedError",
     "State",
+    "StateAxes",
     "Static",
     "TraceError",
     "Variable",
     "WithTag",
+    "as_pure",
     "call",
     "capture",
     "check_pytree",
     "clone",
+    "cond",
     "data",
     "dataclass",
     "diff_state",
     "eval",
+    "eval_shape",
     "field",
     "filter_state",
     "find_duplicates",
+    "fori_loop",
     "freeze",
     "from_flat_state",
     "grad",
@@ -200,12 +243,16 @@ __all__ = [
     "name_to_kind",
     "parameter",
     "pop",
+    "prefix",
+    "pure",
     "recursive_map",
     "register_data_type",
     "register_variable_name",
+    "remat",
     "replace",
     "replace_by_pure_dict",
     "restore_int_paths",
+    "scan",
     "select_kind",
     "set_attributes",
     "set_metadata",
@@ -215,6 +262,7 @@ __all__ = [
     "state_value",
     "static",
     "summary",
+    "switch",
     "to_flat_state",
     "to_pure_dict",
     "train",
@@ -226,5 +274,6 @@ __all__ = [
     "value_and_grad",
     "variable_type",
     "vmap",
+    "while_loop",
     "with_attributes",
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, ParamSpec, TypeAlias, TypeVar, overload
 
 from ..errors import StructureError
 from ..kinds import Kind, Marked
@@ -27,6 +27,62 @@ Path: TypeAlias = tuple[Any, ...]
 
 Given: TypeAlias = dict[Path, dict[type[Variable], dict[Any, Any]]]
 """By the path of a module and a type of variables: values by name."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@overload
+def capture(  # type: ignore[overload-overlap]  # a class can be called, too
+    type: type[Variable],
+    /,
+    *,
+    init: Mapping[Any, Any] | None = ...,
+    method_outputs: type[Variable] | str | None = ...,
+) -> Callable[[Callable[P, R]], Callable[P, tuple[R, State]]]: ...
+
+
+@overload
+def capture(  # type: ignore[overload-overlap]  # a class can be called, too
+    type: type[Variable],
+    /,
+    *more: type[Variable] | str,
+    init: Mapping[Any, Any] | None = ...,
+    method_outputs: type[Variable] | str | None = ...,
+) -> Callable[[Callable[P, Any]], Callable[P, tuple[Any, ...]]]: ...
+
+
+@overload
+def capture(
+    function: Callable[P, R],
+    type: type[Variable] | str = ...,
+    /,
+    *,
+    init: Mapping[Any, Any] | None = ...,
+    method_outputs: type[Variable] | str | None = ...,
+) -> Callable[P, tuple[R, State]]: ...
+
+
+@overload
+def capture(
+    function: Callable[P, R],
+    first: type[Variable] | str,
+    second: type[Variable] | str,
+    /,
+    *,
+    init: Mapping[Any, Any] | None = ...,
+    method_outputs: type[Variable] | str | None = ...,
+) -> Callable[P, tuple[R, State, State]]: ...
+
+
+@overload
+def capture(
+    function: Callable[P, Any],
+    /,
+    *types: type[Variable] | str,
+    init: Mapping[Any, Any] | None = ...,
+    method_outputs: type[Variable] | str | None = ...,
+) -> Callable[P, tuple[Any, ...]]: ...
 
 
 def capture(

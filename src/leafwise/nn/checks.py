@@ -615,7 +615,10 @@ def watch(provider: Provider) -> None:
 
 
 def _in_fresh_thread(function: Provider) -> Any:
-    """Return what a function returns where nothing is being traced."""
+    """Return what a function returns where nothing is being traced.
+
+    Where no thread can be had, that is here.
+    """
     found: list[Any] = []
     done = allocate_lock()
     done.acquire()
@@ -626,7 +629,10 @@ def _in_fresh_thread(function: Provider) -> Any:
         finally:
             done.release()
 
-    start_new_thread(run, ())
+    try:
+        start_new_thread(run, ())
+    except RuntimeError:  # as in browsers
+        return function()
     with done:
         return found[0]
 

@@ -286,12 +286,14 @@ class List(Container, MutableSequence[T], Generic[T]):
         _leafwise_items: list[Any]
         _leafwise_item_kinds: list[Kind]
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make a list without items."""
-        made = super().__new__(cls, *args, **kwargs)
-        _put(made, "_leafwise_items", [])
-        _put(made, "_leafwise_item_kinds", [])
-        return made
+    if not TYPE_CHECKING:
+
+        def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+            """Make a list without items."""
+            made = super().__new__(cls, *args, **kwargs)
+            _put(made, "_leafwise_items", [])
+            _put(made, "_leafwise_item_kinds", [])
+            return made
 
     def __init__(self, items: Iterable[T] = ()) -> None:
         self.extend(items)
@@ -560,13 +562,6 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
         super().__init_subclass__(**kwargs)
         cls._leafwise_family = Family(cls, cls._leafwise_spec.order, DictKey)
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Make a dict without items."""
-        made = super().__new__(cls, *args, **kwargs)
-        _put(made, "_leafwise_items", {})
-        _put(made, "_leafwise_item_layout", cls._leafwise_family.root)
-        return made
-
     def __init__(
         self, *items: Mapping[str, T] | Iterable[tuple[str, T]], **more: T
     ) -> None:
@@ -601,7 +596,20 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
         del self._leafwise_items[key]
         _put(self, "_leafwise_item_layout", self._leafwise_item_layout.lacking(key))
 
-    if not TYPE_CHECKING:
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> T: ...
+
+        def __setattr__(self, name: str, value: T) -> None: ...
+
+    else:
+
+        def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+            """Make a dict without items."""
+            made = super().__new__(cls, *args, **kwargs)
+            _put(made, "_leafwise_items", {})
+            _put(made, "_leafwise_item_layout", cls._leafwise_family.root)
+            return made
 
         def __getattr__(self, name: str) -> Any:
             try:

@@ -12,7 +12,8 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from types import EllipsisType
 from typing import Any as AnyValue
 from typing import Final, TypeAlias, get_origin
 
@@ -36,8 +37,17 @@ __all__ = [
 ]
 
 Path: TypeAlias = tuple[AnyValue, ...]
-Filter: TypeAlias = AnyValue
-"""What `predicate` takes."""
+Filter: TypeAlias = (
+    type[AnyValue]
+    | str
+    | Kind
+    | EllipsisType
+    | Callable[[Path, AnyValue], AnyValue]
+    | Sequence["Filter"]
+    | bool
+    | None
+)
+"""What `predicate` takes; a sequence is a list or a tuple."""
 
 FROZEN: Final = "frozen"
 """The metadata of a variable that is frozen."""
@@ -176,7 +186,8 @@ class OfKind(_Filter):
 class WithTag(_Filter):
     """Means variables whose `tag` is a text; also written as the text.
 
-    A frozen variable has no tag, as far as filters are concerned.
+    It is that of its type, or a piece of metadata. A frozen variable has no tag, as far
+    as filters are concerned.
 
     Args:
         tag: The text.
@@ -199,7 +210,9 @@ class WithTag(_Filter):
         """Return whether the filter selects it."""
         if getattr(value, "_leafwise_is_frozen", False):
             return False
-        return bool(getattr(value, "tag", None) == self.tag)
+        metadata: AnyValue = getattr(value, "_leafwise_metadata", ())
+        tag = metadata["tag"] if "tag" in metadata else getattr(value, "tag", None)
+        return bool(tag == self.tag)
 
 
 class PathContains(_Filter):
@@ -403,7 +416,7 @@ def predicate(filter: Filter) -> Callable[[Path, AnyValue], bool]:
     if isinstance(filter, list | tuple):
         return Any(*filter)
     if callable(filter):
-        return filter  # type: ignore[no-any-return]  # of path and value
+        return filter
     raise TypeError(
         f"no filter: {clip(filter)} ({type_name(filter)}); a filter is a type, a "
         "text, a Kind, a bool, ..., None, a function of path and value, or a list of "

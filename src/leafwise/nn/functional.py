@@ -61,12 +61,8 @@ Selected = list[list[int]]
 
 
 @overload
-def split(node: M, /, *, on_shared: OnShared = ...) -> tuple[GraphDef[M], State]: ...
-
-
-@overload
 def split(
-    node: M, first: Filter, /, *, on_shared: OnShared = ...
+    node: M, first: Filter = ..., /, *, on_shared: OnShared = ...
 ) -> tuple[GraphDef[M], State]: ...
 
 
@@ -77,7 +73,15 @@ def split(
 
 
 @overload
-def split(node: Any, *filters: Filter, on_shared: OnShared = ...) -> Any: ...
+def split(
+    node: M, a: Filter, b: Filter, c: Filter, /, *, on_shared: OnShared = ...
+) -> tuple[GraphDef[M], State, State, State]: ...
+
+
+@overload
+def split(
+    node: Any, /, *filters: Filter, on_shared: OnShared = ...
+) -> tuple[Any, ...]: ...
 
 
 def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
@@ -128,6 +132,26 @@ def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
             left_over([(unlink(flat.links[i]), flat.leaves[i]) for i in rest])
         )
     return GraphDef(tuple(flat.code)), *(nested(flat, places) for places in chosen)
+
+
+@overload
+def state(node: Any, first: Filter = ..., /, *, on_shared: OnShared = ...) -> State: ...
+
+
+@overload
+def state(
+    node: Any, first: Filter, second: Filter, /, *, on_shared: OnShared = ...
+) -> tuple[State, State]: ...
+
+
+@overload
+def state(
+    node: Any, a: Filter, b: Filter, c: Filter, /, *, on_shared: OnShared = ...
+) -> tuple[State, State, State]: ...
+
+
+@overload
+def state(node: Any, /, *filters: Filter, on_shared: OnShared = ...) -> Any: ...
 
 
 def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
@@ -592,6 +616,24 @@ def _frozen_as(holder: Variable, value: Variable) -> Variable:
 
 
 # -------------------------------------------------------------------------- pop
+
+
+@overload
+def pop(node: Any, first: Filter, /) -> State: ...
+
+
+@overload
+def pop(node: Any, first: Filter, second: Filter, /) -> tuple[State, State]: ...
+
+
+@overload
+def pop(
+    node: Any, a: Filter, b: Filter, c: Filter, /
+) -> tuple[State, State, State]: ...
+
+
+@overload
+def pop(node: Any, /, *filters: Filter) -> Any: ...
 
 
 def pop(node: Any, *filters: Filter) -> Any:

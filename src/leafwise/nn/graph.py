@@ -115,6 +115,8 @@ class GraphDef(Generic[M]):
 
     __slots__ = ("_code", "_hash", "num_leaves")
 
+    num_leaves: int
+
     def __init__(self, code: tuple[Entry, ...]) -> None:
         self._code = code
         self._hash: int | None = None

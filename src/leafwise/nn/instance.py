@@ -10,7 +10,15 @@ walk.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -106,6 +114,7 @@ class Attribute(NamedTuple):
         kind: The kind that it has, None if it is not there yet.
         building: Whether the object's `__init__` is still running.
         keyed: What makes a key of the name; an attribute, or an item.
+        is_open: Whether it is static, and becomes data with a value that is.
     """
 
     spec: ClassSpec
@@ -113,6 +122,7 @@ class Attribute(NamedTuple):
     kind: Kind | None
     building: bool
     keyed: Callable[[Any], Any] = GetAttrKey
+    is_open: bool = False
 
     @property
     def key(self) -> Any:
@@ -151,6 +161,8 @@ def decide(attribute: Attribute, value: Any, mark: Kind | None) -> Kind:
         return known
     if not holds_data(value, found):
         return _STATIC
+    if attribute.is_open and declared is None and found == "data":
+        return _kind_of_value(value)
     if not spec.pytree or (known is None and found == "data"):
         return _kind_of_value(value)
     if declared is not _STATIC and not spec.strict:
@@ -261,19 +273,28 @@ def assign(obj: Any, name: str, value: Any) -> None:
     if known is None and _is_kept_elsewhere(cls, name):
         put(obj, name, value)
         return
-    building = getattr(obj, "_leafwise_building", False)
-    attribute = Attribute(cls._leafwise_spec, name, known, building)
+    attribute = _attribute(obj, name, getattr(obj, "_leafwise_building", False))
     plain, data = learned.plain, learned.data
     kind = decide(attribute, value, mark)
+    said = mark is _STATIC and obj._leafwise_is_module
     put(obj, name, value)
-    if kind is not known:
+    if kind is not known or (said and attribute.is_open):
         before = obj._leafwise_layout
-        after = before.having(name, kind)
+        after = before.having(name, kind, said)
         set_layout(obj, after)
         is_current = plain is learned.plain and data is learned.data
         if known is None and mark is None and is_current:
             step = _step(name, type(value), kind, plain, data)
             _remember(before, after, step)
+
+
+def _attribute(obj: Any, name: str, building: bool) -> Attribute:
+    """Return what is known of an attribute of an object."""
+    layout = obj._leafwise_layout
+    known = layout.kinds.get(name)
+    is_open = known is _STATIC and obj._leafwise_is_module and name not in layout.said
+    spec = type(obj)._leafwise_spec
+    return Attribute(spec, name, known, building, is_open=is_open)
 
 
 def _step(
@@ -370,15 +391,15 @@ def check(obj: Any, name: Any, value: Any) -> None:
     Raises:
         KindError: It cannot.
     """
-    cls = type(obj)
-    known = obj._leafwise_layout.kinds.get(name)
-    if known is not None or not _is_kept_elsewhere(cls, name):
-        decide(Attribute(cls._leafwise_spec, name, known, building=False), value, None)
+    attribute = _attribute(obj, name, building=False)
+    if attribute.kind is not None or not _is_kept_elsewhere(type(obj), name):
+        decide(attribute, value, None)
 
 
 def store(obj: Any, name: Any, value: Any) -> Callable[[], None]:
     """Assign an attribute; return a function that takes it back."""
     kind = obj._leafwise_layout.kinds.get(name)
+    said = name in obj._leafwise_layout.said
     old = vars(obj)[name] if kind is not None else None
     assign(obj, name, value)
 
@@ -386,7 +407,7 @@ def store(obj: Any, name: Any, value: Any) -> Callable[[], None]:
         layout = obj._leafwise_layout
         if kind is not None:
             vars(obj)[name] = old
-            set_layout(obj, layout.having(name, kind))
+            set_layout(obj, layout.having(name, kind, said))
         elif name in layout.kinds:
             del vars(obj)[name]
             set_layout(obj, layout.lacking(name))
@@ -413,10 +434,12 @@ def is_unchecked(cls: type) -> bool:
     return spec is not None and not spec.pytree
 
 
-def blank(cls: Any, kinds: Iterable[tuple[str, Kind]]) -> Any:
+def blank(
+    cls: Any, kinds: Iterable[tuple[str, Kind]], said: Collection[str] = ()
+) -> Any:
     """Return an object without values that knows the kinds they will have."""
     made = object.__new__(cls)
-    put_layout(made, layout_of(cls._leafwise_spec.family, kinds))
+    put_layout(made, layout_of(cls._leafwise_spec.family, kinds, said))
     return made
 
 

@@ -1,4 +1,4 @@
-"""What is done to whole models: map them, set attributes, train, freeze.
+"""What is done to whole models: map them, set attributes, train, freeze, call copies.
 
 Owns the functions that go through all objects of a model, or call it. Most stand for a
 method of modules in NNX or PAX, and are functions so that classes keep their names for
@@ -8,9 +8,11 @@ by the kind of its attribute, a variable by its metadata.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
-from typing import Any, Final, TypeAlias, TypeVar
+from types import MethodType
+from typing import Any, Final, Generic, ParamSpec, TypeAlias, TypeVar
 
 from ..core.keypath import KeyPath
 from ..core.node import Rule
@@ -24,6 +26,8 @@ from .checks import DataNode
 from .filters import FROZEN, Filter, is_filter, judge, predicate
 from .functional import clone, merge, split, write
 from .graph import (
+    GraphDef,
+    M,
     flatten_graph,
     is_node,
     kinds_of_children,
@@ -31,6 +35,7 @@ from .graph import (
 )
 from .instance import ENTER, LEAF, LEAVE, below, keys_of, rule_of, traverse
 from .pytree import EVALUATING, Pytree
+from .states import State
 from .variables import Variable, kind_in
 
 
@@ -40,6 +45,7 @@ __all__ = [
     "freeze",
     "iter_children",
     "iter_graph",
+    "pure",
     "recursive_map",
     "set_attributes",
     "set_metadata",
@@ -51,6 +57,8 @@ __all__ = [
 Path: TypeAlias = tuple[Any, ...]
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -335,32 +343,35 @@ def with_attributes(tree: T, *filters: Filter, **attributes: Any) -> T:
     return made
 
 
-class _Caller:
+class _Caller(Generic[M]):
     """Calls a method of an object that exists as structure and state only."""
 
     __slots__ = ("_pair", "_path")
 
-    def __init__(self, pair: tuple[Any, Any], path: Path = ()) -> None:
+    def __init__(self, pair: tuple[GraphDef[M], Any], path: Path = ()) -> None:
         self._pair = pair
         self._path = path
 
-    def __getattr__(self, name: str) -> _Caller:
+    def __getattr__(self, name: str) -> _Caller[M]:
         return _Caller(self._pair, (*self._path, name))
 
-    def __getitem__(self, key: Any) -> _Caller:
+    def __getitem__(self, key: Any) -> _Caller[M]:
         return _Caller(self._pair, (*self._path, (key,)))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def __call__(
+        self, *args: Any, **kwargs: Any
+    ) -> tuple[Any, tuple[GraphDef[M], State]]:
         """Call it; return the result, and structure and state afterwards."""
-        model = merge(*self._pair, copy=True)
-        method = model
+        graphdef, state = self._pair
+        model = merge(graphdef, state, copy=True)
+        method: Any = model
         for part in self._path:
             method = method[part[0]] if type(part) is tuple else getattr(method, part)
         result = method(*args, **kwargs)
         return result, split(model)
 
 
-def call(pair: tuple[Any, Any]) -> Any:
+def call(pair: tuple[GraphDef[M], Any]) -> _Caller[M]:
     """Call a method of an object that exists as structure and state only.
 
     Args:
@@ -385,6 +396,77 @@ def call(pair: tuple[Any, Any]) -> Any:
     The idea is that of `flax.nnx.call`.
     """
     return _Caller(pair)
+
+
+def pure(
+    function: Callable[P, R], *, static_argnums: int | Sequence[int] = ()
+) -> Callable[P, R]:
+    """Return a function that works on copies of its arguments.
+
+    So whatever it does to objects, variables, lists, dicts and NumPy arrays, its caller
+    sees it only in what it returns. What is one object among all arguments stays one.
+    A module that is called and the object that a method is bound to are copied as well,
+    and so are the arguments of a `functools.partial`; other things, such as the
+    objects of classes that are no trees, are not.
+
+    Args:
+        function: A function, a method, or a module that can be called.
+        static_argnums: The positions of arguments that are passed on as they are.
+
+    Raises:
+        TypeError: It cannot be called.
+
+    Example:
+        >>> from leafwise import nn
+        >>> class Counter(nn.Module):
+        ...     def __init__(self):
+        ...         self.register_state("count", 0)
+        ...     def step(self, by):
+        ...         self.count += by
+        ...         return self
+        >>> counter = Counter()
+        >>> nn.pure(counter.step)(3).count, counter.count
+        (3, 0)
+
+    The idea is that of `pax.pure`.
+    """
+    if not callable(function):
+        raise TypeError(
+            f"pure takes something to call, got {type_name(function)}; for a tree "
+            "without variables there is as_pure"
+        )
+    given = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
+    kept = frozenset(given)
+
+    @functools.wraps(function, updated=())
+    def on_copies(*args: P.args, **kwargs: P.kwargs) -> R:
+        count = len(args)
+        places = {place % count for place in kept if -count <= place < count}
+        shown = [None if i in places else arg for i, arg in enumerate(args)]
+        copied: Any = clone((_parts_of_call(function), shown, kwargs))
+        parts, shown, named = copied
+        for place in places:
+            shown[place] = args[place]
+        called: Callable[..., R] = _call_of_parts(parts)
+        return called(*shown, **named)
+
+    return on_copies
+
+
+def _parts_of_call(function: Any) -> tuple[Any, ...]:
+    """Return what is called, and what was bound to it, as containers hold it."""
+    if isinstance(function, functools.partial):
+        return _parts_of_call(function.func), function.args, function.keywords
+    if isinstance(function, MethodType):
+        return function.__func__, function.__self__
+    return (function,)
+
+
+def _call_of_parts(parts: tuple[Any, ...]) -> Any:
+    """Return what is called by its parts, which may have been copied."""
+    if len(parts) == 3:
+        return functools.partial(_call_of_parts(parts[0]), *parts[1], **parts[2])
+    return parts[0] if len(parts) == 1 else MethodType(*parts)
 
 
 Meant = Callable[["_Owner", Any, Any], bool]

@@ -10,8 +10,17 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, Self, TypeAlias, get_origin
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Final,
+    Self,
+    TypeAlias,
+    TypeVar,
+    get_origin,
+)
 
 from ..core.walk import unlink
 from ..equality.leaves import type_names
@@ -19,7 +28,7 @@ from ..errors import StructureError, TreeDefError
 from ..kinds import Kind, Marked
 from ..lazy import real
 from ..ops.map import tree_map
-from ..safely import class_name, shown, type_name
+from ..safely import Sealed, class_name, shown, type_name
 from .functional import clone, state, update
 from .graph import summary
 from .instance import LEAVE, traverse
@@ -35,6 +44,7 @@ from .variables import variable_type as named_type
 __all__ = ["CAPTURED", "Module", "iter_modules", "type_of", "zeros_like"]
 
 Path: TypeAlias = tuple[Any, ...]
+V = TypeVar("V")
 
 CAPTURED: Final = "_leafwise_captured"
 """The attribute of a module that holds what it stores while it is captured: a tuple
@@ -126,10 +136,14 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
 
     # --------------------------------------------------------------------- modes
 
-    @property
-    def is_training(self) -> bool:
-        """Return whether the module is in the mode for training."""
-        return EVALUATING not in vars(self)
+    if TYPE_CHECKING:
+        is_training: bool
+    else:
+
+        @property
+        def is_training(self) -> bool:
+            """Return whether the module is in the mode for training."""
+            return EVALUATING not in vars(self)
 
     def train(self, **attributes: Any) -> Self:
         """Put this module and all inside into the mode for training, in place.
@@ -368,9 +382,9 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
     def perturb(
         self,
         name: str,
-        value: Any,
+        value: V,
         variable_type: type[Variable] | str = Perturbation,
-    ) -> Any:
+    ) -> V:
         """Add a perturbation to a value: zeros of its form, when it is met first.
 
         What is differentiated for the perturbation is the gradient at the value. Where
@@ -404,14 +418,16 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         if box is not None:
             if name not in box.get_raw_value():
                 _keep(box, name, tree_map(zeros_like, value))
-            return tree_map(operator.add, box.get_raw_value()[name], value)
+            raised: V = tree_map(operator.add, box.get_raw_value()[name], value)
+            return raised
         variable = self._leafwise_variable(cls, name)
         if variable is None:
             if CAPTURED in vars(self):
                 return value
             variable = cls(tree_map(zeros_like, value))
             setattr(self, name, variable)
-        return tree_map(operator.add, variable.get_value(), value)
+        made: V = tree_map(operator.add, variable.get_value(), value)
+        return made
 
     def _leafwise_box(self, cls: type[Variable]) -> Variable | None:
         """Return what holds the values of a type while they are captured."""
@@ -454,7 +470,7 @@ _FREE: Final = (
 """The names that modules have, as long as nobody else wants them."""
 
 
-class _Yielding:
+class _Yielding(Sealed):
     """A method that is there unless the name is used otherwise.
 
     Attributes of objects go first by the rules of Python, as does what a class defines.
@@ -463,10 +479,14 @@ class _Yielding:
     default of a field.
     """
 
+    __slots__ = ("held", "name")
+    __match_args__ = ("name", "held")
+
+    name: str
+    held: Any
+
     def __init__(self, name: str, held: Any) -> None:
-        self.name = name
-        self.held = held
-        self.__doc__ = held.__doc__
+        self._set(name, held)
 
     def __get__(self, obj: Any, cls: Any = None) -> Any:
         cls = type(obj) if cls is None else cls
@@ -485,9 +505,12 @@ class _Yielding:
         return self.held.__get__(obj, cls)
 
 
-for _name in _FREE:
-    setattr(Module, _name, _Yielding(_name, vars(Module)[_name]))
-del _name
+def _give_way(cls: type, names: Iterable[str]) -> None:
+    for name in names:
+        setattr(cls, name, _Yielding(name, vars(cls)[name]))
+
+
+_give_way(Module, _FREE)
 
 
 def _is_free(cls: type, name: str) -> bool:

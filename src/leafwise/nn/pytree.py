@@ -154,12 +154,14 @@ class Pytree(Shell, metaclass=PytreeMeta):
     if TYPE_CHECKING:  # what `_adopt` puts in
         _leafwise_spec: ClassSpec
 
-    def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
-        """Make an object that has no attributes yet, and knows it."""
-        made = object.__new__(cls)
-        put_layout(made, cls._leafwise_spec.family.root)
-        set_building(made, True)
-        return made
+    if not TYPE_CHECKING:  # it takes what `__init__` takes, and checkers ask that
+
+        def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
+            """Make an object that has no attributes yet, and knows it."""
+            made = object.__new__(cls)
+            put_layout(made, cls._leafwise_spec.family.root)
+            set_building(made, True)
+            return made
 
     def __init_subclass__(
         cls,
@@ -250,7 +252,9 @@ class Pytree(Shell, metaclass=PytreeMeta):
         if type(self).__reduce__ is not object.__reduce__:
             return self.__reduce__()
         state = self.__getstate__()
-        return blank, (type(self), tuple(self._leafwise_layout.kinds.items())), state
+        layout = self._leafwise_layout
+        kinds = tuple(layout.kinds.items())
+        return blank, (type(self), kinds, layout.said), state
 
     def _leafwise_block(self, *, nested: bool) -> Block:
         values = settle(self)

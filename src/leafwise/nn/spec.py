@@ -15,7 +15,7 @@ import inspect
 import sys
 import types
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from operator import is_, itemgetter
 from types import BuiltinFunctionType, FunctionType, MappingProxyType
 from typing import Any, Final, Literal
@@ -48,6 +48,8 @@ Order = Literal["name", "insertion"]
 
 _MAX_SHARED: Final = 200
 _MAX_FAMILY: Final = 1000
+_NOBODY: Final[frozenset[str]] = frozenset()
+_SAID: Final = "said to be static"
 
 
 class Family:
@@ -89,6 +91,8 @@ class Layout:
         family: The layouts that it is one of.
         kinds: The kind of each attribute.
         fixed: The layout itself, which never changes.
+        said: The attributes that a mark made static, in objects where others may
+            become data.
         quick: The layout after the first assignment of an attribute without a mark:
             by name for values that are plain, by name and type for data.
         read: Takes an object, returns its children and aux data, or None if it cannot;
@@ -96,11 +100,23 @@ class Layout:
         sights: How often the layout was met by whoever may offer one.
     """
 
-    __slots__ = ("_anatomy", "_next", "family", "kinds", "quick", "read", "sights")
+    __slots__ = (
+        "_anatomy",
+        "_next",
+        "family",
+        "kinds",
+        "quick",
+        "read",
+        "said",
+        "sights",
+    )
 
-    def __init__(self, family: Family, kinds: dict[str, Kind]) -> None:
+    def __init__(
+        self, family: Family, kinds: dict[str, Kind], said: frozenset[str] = _NOBODY
+    ) -> None:
         self.family = family
         self.kinds = kinds
+        self.said = said
         self._anatomy: FieldLayout | None = None
         self._next: dict[tuple[str, str | None], Layout] = {}
         self.quick: dict[Any, Layout] = {}
@@ -120,12 +136,22 @@ class Layout:
             made = self._anatomy = FieldLayout(self)
         return made
 
-    def having(self, name: str, kind: Kind) -> Layout | OwnLayout:
-        """Return the layout with one more attribute, or with another kind of it."""
-        found = self._next.get((name, kind._value_))
+    def having(self, name: str, kind: Kind, said: bool = False) -> Layout | OwnLayout:
+        """Return the layout with one more attribute, or with another kind of it.
+
+        Args:
+            name: The attribute.
+            kind: Its kind.
+            said: Whether it is to be one of those that a mark made static.
+        """
+        step = (name, _SAID if said else kind._value_)
+        found = self._next.get(step)
         if found is not None:
             return found
-        return self._step((name, kind._value_), {**self.kinds, name: kind})
+        others = self.said - {name}
+        return self._step(
+            step, {**self.kinds, name: kind}, others | {name} if said else others
+        )
 
     def lacking(self, name: str) -> Layout | OwnLayout:
         """Return the layout without an attribute."""
@@ -133,16 +159,19 @@ class Layout:
         if found is not None:
             return found
         rest = {known: kind for known, kind in self.kinds.items() if known != name}
-        return self._step((name, None), rest)
+        return self._step((name, None), rest, self.said - {name})
 
     def _step(
-        self, step: tuple[str, str | None], kinds: dict[str, Kind]
+        self,
+        step: tuple[str, str | None],
+        kinds: dict[str, Kind],
+        said: frozenset[str],
     ) -> Layout | OwnLayout:
         family = self.family
         if len(kinds) > _MAX_SHARED or family.count >= _MAX_FAMILY:
-            return OwnLayout(family, kinds)
+            return OwnLayout(family, kinds, said)
         family.count += 1
-        return self._next.setdefault(step, Layout(family, kinds))
+        return self._next.setdefault(step, Layout(family, kinds, said))
 
 
 class OwnLayout:
@@ -151,16 +180,20 @@ class OwnLayout:
     Attributes:
         family: The layouts of the object's class.
         kinds: The kind of each attribute.
+        said: As in a layout that does not change.
     """
 
-    __slots__ = ("_fixed", "family", "kinds")
+    __slots__ = ("_fixed", "family", "kinds", "said")
 
     quick: Final[Mapping[Any, Layout]] = {}
     read: Final = None
 
-    def __init__(self, family: Family, kinds: dict[str, Kind]) -> None:
+    def __init__(
+        self, family: Family, kinds: dict[str, Kind], said: frozenset[str] = _NOBODY
+    ) -> None:
         self.family = family
         self.kinds = kinds
+        self.said = said
         self._fixed: Layout | None = None
 
     @property
@@ -168,27 +201,34 @@ class OwnLayout:
         """Return a layout of the same attributes that never changes."""
         made = self._fixed
         if made is None:
-            made = self._fixed = Layout(self.family, dict(self.kinds))
+            made = self._fixed = Layout(self.family, dict(self.kinds), self.said)
         return made
 
-    def having(self, name: str, kind: Kind) -> OwnLayout:
+    def having(self, name: str, kind: Kind, said: bool = False) -> OwnLayout:
         """Add an attribute, or change its kind."""
         self._fixed = None
         self.kinds[name] = kind
+        others = self.said - {name}
+        self.said = others | {name} if said else others
         return self
 
     def lacking(self, name: str) -> OwnLayout:
         """Take an attribute away."""
         self._fixed = None
         del self.kinds[name]
+        self.said -= {name}
         return self
 
 
-def layout_of(family: Family, kinds: Iterable[tuple[str, Kind]]) -> Layout | OwnLayout:
+def layout_of(
+    family: Family,
+    kinds: Iterable[tuple[str, Kind]],
+    said: Collection[str] = (),
+) -> Layout | OwnLayout:
     """Return the layout of a class with these attributes."""
     layout: Layout | OwnLayout = family.root
     for name, kind in kinds:
-        layout = layout.having(name, kind)
+        layout = layout.having(name, kind, name in said)
     return layout
 
 
@@ -257,11 +297,13 @@ class FieldLayout:
 
     def __reduce__(self) -> tuple[Any, ...]:
         layout = self.layout
-        return _anatomy, (layout.family, tuple(layout.kinds.items()))
+        return _anatomy, (layout.family, tuple(layout.kinds.items()), layout.said)
 
 
-def _anatomy(family: Family, kinds: Iterable[tuple[str, Kind]]) -> FieldLayout:
-    return layout_of(family, kinds).fixed.field_layout
+def _anatomy(
+    family: Family, kinds: Iterable[tuple[str, Kind]], said: Collection[str] = ()
+) -> FieldLayout:
+    return layout_of(family, kinds, said).fixed.field_layout
 
 
 def picker(keys: Iterable[Any]) -> Callable[[Any], tuple[Any, ...]]:

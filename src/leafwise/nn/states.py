@@ -15,13 +15,23 @@ from collections.abc import (
     MutableMapping,
     Sequence,
 )
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Final,
+    Generic,
+    TypeAlias,
+    TypeVar,
+    overload,
+)
 
 from ..core.builtins import DICT
 from ..core.node import Brackets, Rule
 from ..core.registry import install
 from ..core.walk import unlink
 from ..equality.leaves import alike
+from ..ops.map import tree_map
 from ..safely import clip, is_near, printed, shown, type_name
 from ..show.text import Block, render
 from .checks import DataNode
@@ -32,6 +42,7 @@ from .variables import Variable, metadata_of, same_metadata
 __all__ = [
     "FlatState",
     "State",
+    "as_pure",
     "as_state",
     "diff_state",
     "divide",
@@ -50,6 +61,8 @@ __all__ = [
     "view",
     "walk_state",
 ]
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     import typing_extensions
@@ -206,11 +219,19 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
             else:
                 holder[key] = value
 
-    def map(self, function: Callable[[Path, Any], Any]) -> State:
+    def map(self, function: Callable[[Path, Any], Any]) -> State[K, Any]:
         """Return a state with the results of a function of path and value."""
         return from_flat_state(
             (path, function(path, value)) for path, value in walk_state(self)
         )
+
+    @overload
+    def filter(self, only: Filter, /) -> State[K, V]: ...
+
+    @overload
+    def filter(
+        self, first: Filter, second: Filter, /, *more: Filter
+    ) -> tuple[State[K, V], ...]: ...
 
     def filter(self, *filters: Filter) -> Any:
         """Return the part that a filter selects, or one part for each of several."""
@@ -218,7 +239,7 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
         made = tuple(map(from_flat_state, parts))
         return made[0] if len(filters) == 1 else made
 
-    def split(self, *filters: Filter) -> tuple[State, ...]:
+    def split(self, *filters: Filter) -> tuple[State[K, V], ...]:
         """Return one part for each filter; together they must select everything."""
         parts = divide(walk_state(self), filters, exhaustive=True)
         return tuple(map(from_flat_state, parts))
@@ -230,7 +251,7 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
             merged.update(walk_state(state))
         return from_flat_state(merged)
 
-    def diff(self, other: Mapping[Any, Any]) -> State:
+    def diff(self, other: Mapping[Any, Any]) -> State[K, V]:
         """Return what stands at paths that another state does not have."""
         known = {_exact(path) for path, _ in walk_state(other)}
         pairs = walk_state(self)
@@ -239,7 +260,7 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
     def __or__(self, other: Mapping[Any, Any]) -> State:
         return self.merge(other)
 
-    def __sub__(self, other: Mapping[Any, Any]) -> State:
+    def __sub__(self, other: Mapping[Any, Any]) -> State[K, V]:
         return self.diff(other)
 
     def __eq__(self, other: object) -> bool:
@@ -266,9 +287,9 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
         ours, others = zip(*values, strict=True) if values else ((), ())
         return alike(ours, others, typematch=True)
 
-    __hash__ = None  # type: ignore[assignment]  # it can be changed
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # it can be changed
 
-    def __copy__(self) -> State:
+    def __copy__(self) -> State[K, V]:
         return from_flat_state(dict(walk_state(self)))
 
     def __reduce__(self) -> Any:
@@ -457,10 +478,18 @@ class FlatState(Mapping[Path, V], Generic[V]):
     def __repr__(self) -> str:
         return f"FlatState({shown(self._items)})"
 
-    def split(self, *filters: Filter) -> tuple[FlatState, ...]:
+    def split(self, *filters: Filter) -> tuple[FlatState[V], ...]:
         """Return one part for each filter; together they must mean everything."""
         parts = divide(self._items.items(), filters, exhaustive=True)
         return tuple(map(FlatState, parts))
+
+    @overload
+    def filter(self, only: Filter, /) -> FlatState[V]: ...
+
+    @overload
+    def filter(
+        self, first: Filter, second: Filter, /, *more: Filter
+    ) -> tuple[FlatState[V], ...]: ...
 
     def filter(self, *filters: Filter) -> Any:
         """Return the part that a filter means, or one for each of several."""
@@ -585,6 +614,33 @@ def to_pure_dict(state: Mapping[Any, Any]) -> dict[Any, Any]:
     return as_state(state).to_pure_dict()
 
 
+def as_pure(tree: T) -> T:
+    """Return a tree with the values of variables in place of the variables.
+
+    Args:
+        tree: A state, an object, or any tree; it is not changed.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.as_pure(nn.State({"a": nn.Param(1.0)}))
+        State({
+          'a': 1.0
+        })
+
+    The idea is that of `flax.nnx.as_pure`.
+    """
+    made: T = tree_map(_raw_value, tree, is_leaf=_is_variable)
+    return made
+
+
+def _is_variable(value: Any) -> bool:
+    return isinstance(value, Variable)
+
+
+def _raw_value(leaf: Any) -> Any:
+    return as_pure(leaf.get_raw_value()) if isinstance(leaf, Variable) else leaf
+
+
 def replace_by_pure_dict(state: State, pure: Mapping[Any, Any]) -> None:
     """Set the values of a state from nested dicts of bare values, in place.
 
@@ -621,6 +677,16 @@ def map_state(function: Callable[[Path, Any], Any], state: Mapping[Any, Any]) ->
         2
     """
     return as_state(state).map(function)
+
+
+@overload
+def filter_state(state: Mapping[Any, Any], only: Filter, /) -> State: ...
+
+
+@overload
+def filter_state(
+    state: Mapping[Any, Any], first: Filter, second: Filter, /, *more: Filter
+) -> tuple[State, ...]: ...
 
 
 def filter_state(state: Mapping[Any, Any], *filters: Filter) -> Any:

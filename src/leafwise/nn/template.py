@@ -101,8 +101,9 @@ class Template:
                 value = next(values)
                 if tag == LEAF:
                     add_lasting(self._leaf_types, type(value))
-        if self.collect is None and hooks.collector is not None:
-            self.collect = hooks.collector(met, lambda: self._describe(flat))
+        collector = hooks.collector
+        if self.collect is None and collector is not None:
+            self.collect = collector(met, lambda: self._describe(flat))
 
     def _describe(self, flat: FlatGraph) -> GraphReading | None:
         """Return how such graphs are read; None if that is best left alone."""

@@ -52,6 +52,8 @@ else:
 __all__ = [
     "broadcast_common",
     "broadcast_prefix",
+    "common_columns",
+    "common_trees",
     "equality_errors",
     "prefix_errors",
     "tree_broadcast_common",
@@ -221,6 +223,11 @@ def tree_broadcast_common(
     The idea is that of `optree.tree_broadcast_common`.
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return common_trees(tree, other, context)
+
+
+def common_trees(tree: Any, other: Any, context: Context) -> tuple[Any, Any]:
+    """Return two trees, broadcast over each other, each with its own nodes."""
     flat, common = _flat((tree, other), context)
     whole: Any = flat[1][1].common_suffix(common)  # with the nodes of `other`
     first, second = _spread(flat[0], common), _spread(flat[1], whole)
@@ -257,13 +264,14 @@ def broadcast_common(
         ([1, 1, 2, 3], [4, 5, 6, 6])
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    columns, _ = _columns((tree, other), context)
+    columns, _ = common_columns((tree, other), context)
     return columns[0], columns[1]
 
 
-def _columns(
+def common_columns(
     trees: tuple[Any, ...], context: Context
 ) -> tuple[list[list[Any]], PyTreeDef]:
+    """Return the leaves of trees that are broadcast, and their common treedef."""
     flat, common = _flat(trees, context)
     return [_spread(one, common) for one in flat], common
 
@@ -299,7 +307,7 @@ def tree_broadcast_map(
         {'a': 20, 'b': [10, 30]}
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    columns, common = _columns((tree, *rest), context)
+    columns, common = common_columns((tree, *rest), context)
     return common.unflatten(map_leaves(f, columns, common._code))
 
 
@@ -334,7 +342,7 @@ def tree_broadcast_map_with_path(
         ['[0]1!', '[1]2!']
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    columns, common = _columns((tree, *rest), context)
+    columns, common = common_columns((tree, *rest), context)
     paths: list[Any] = common.paths()
     return common.unflatten(map_leaves(f, [paths, *columns], common._code))
 

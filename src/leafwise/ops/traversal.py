@@ -353,7 +353,8 @@ class Visit(enum.Enum):
     """What a visitor may return instead of a new node.
 
     Attributes:
-        SKIP: Keep the node and do not go below it.
+        SKIP: Keep the node and do not go below it; called with a new node, put that
+            in its place and do not go below that.
         STOP: Keep everything from here on as it is.
         DELETE: Leave the node out of its parent.
 
@@ -368,8 +369,30 @@ class Visit(enum.Enum):
     STOP = "STOP"
     DELETE = "DELETE"
 
+    def __call__(self, node: Any) -> Any:
+        """Return what puts a node in the place of another, without a visit of it.
+
+        Args:
+            node: The new node.
+
+        Raises:
+            TypeError: This is not `SKIP`.
+        """
+        if self is not SKIP:
+            raise TypeError(f"{self} takes no node; SKIP(node) replaces one")
+        return _Skipped(node)
+
     def __repr__(self) -> str:
         return self.name
+
+
+class _Skipped:
+    """A new node that is not visited."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: Any) -> None:
+        self.node = node
 
 
 SKIP: Final = Visit.SKIP
@@ -446,11 +469,11 @@ def tree_visit(
         enter: Called from the top down as `enter(node, path, parent)`, before
             the children. What it returns replaces the node, and its children are
             visited as well. It may return `SKIP` to keep the node and not visit its
-            children, `STOP` to keep all that follows, or `DELETE`.
+            children, `SKIP(new)` to replace it by a node whose children are not
+            visited, `STOP` to keep all that follows, or `DELETE`.
         leave: Called from the bottom up, after the children, with the rebuilt
-            node. What it returns is not visited again: where `enter` returns `SKIP`,
-            `leave` replaces a node without a visit of its children. It may return
-            `STOP` or `DELETE` too.
+            node. What it returns is not visited again. It may return `STOP` or `DELETE`
+            too.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
@@ -470,11 +493,9 @@ def tree_visit(
         ...     return sorted(node) if isinstance(node, list) else node
         >>> lw.tree_visit({"a": [3, 1], "b": (2, [5, 4])}, sort_lists)
         {'a': [1, 3], 'b': (2, [4, 5])}
-        >>> def is_number(node, path, parent):
-        ...     return lw.SKIP if isinstance(node, int) else node
         >>> def wrapped(node, path, parent):
-        ...     return [node] if isinstance(node, int) else node
-        >>> lw.tree_visit([1, (2,)], is_number, wrapped)
+        ...     return lw.SKIP([node]) if isinstance(node, int) else node
+        >>> lw.tree_visit([1, (2,)], wrapped)
         [[1], ([2],)]
 
     The idea of a visitor that may keep, replace or stop is that of `tree.traverse`
@@ -530,6 +551,8 @@ class _Visiting:
         answer = self._ask(self.enter, node, path)
         if answer is DELETE:
             return DELETE
+        if type(answer) is _Skipped:
+            node, answer = answer.node, SKIP
         if answer is not SKIP:
             put += answer is not node
             node = answer
@@ -560,8 +583,8 @@ class _Visiting:
         raise CycleError(
             f"the visit would never end: below {path[:_SHOWN].where()}, enter has "
             f"nested {self.most_put + 1} new nodes, and what it returns is visited as "
-            "well; to replace a node without visiting what replaces it, return SKIP "
-            "from enter and the new node from leave"
+            "well; to replace a node without visiting what replaces it, return "
+            "SKIP(new)"
         )
 
     def _depart(self, frame: _Frame) -> Any:
@@ -579,7 +602,9 @@ class _Visiting:
         if answer is STOP:
             self.stopped = True
             return node
-        return node if answer is SKIP and visitor is self.leave else answer
+        if visitor is self.leave and (answer is SKIP or type(answer) is _Skipped):
+            return node if answer is SKIP else answer.node
+        return answer
 
 
 _BELOW = object()

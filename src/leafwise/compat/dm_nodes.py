@@ -1,0 +1,542 @@
+"""Which values are nodes in dm-tree, and when two structures are the same there.
+
+Owns the rules of the namespace that `dm_tree` walks by, and the comparisons of
+structures that its functions make; these walk trees of different types side by side, so
+they are written out here. What the functions are called is said in `dm_tree`.
+
+What a value is depends on its type: mappings, with their keys sorted; sequences other
+than text and bytes; views of mappings; named tuples; classes of attrs; and proxies of
+wrapt, which are what they wrap. Everything else is a leaf, None included.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import ChainMap, Counter, OrderedDict, UserString, defaultdict
+from collections.abc import (
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    MappingView,
+    Sequence,
+)
+from types import MappingProxyType
+from typing import Any, Final
+
+from ..core.builtins import (
+    LIST,
+    NAMEDTUPLE,
+    TUPLE,
+    DefaultDictRule,
+    DictRule,
+)
+from ..core.keys import (
+    DictKey,
+    GetAttrKey,
+    KeyOrder,
+    key_order,
+    sequence_keys,
+)
+from ..core.node import Rule
+from ..core.registry import Adopter, declare_namespace, view_of
+from ..core.treedef import PyTreeDef
+from ..ops.context import Context, plain_context
+from ..safely import clip, described, type_name
+from .common import does_no_more_than_hold
+
+
+__all__ = [
+    "check_same",
+    "check_shallow",
+    "flatten_nodes",
+    "is_node",
+    "rule_of",
+    "values_up_to",
+]
+
+NAMESPACE: Final = "leafwise.compat.dm_tree"
+Path = tuple[Any, ...]
+
+
+# ------------------------------------------------------------------------- rules
+
+
+def _sort(keys: Iterable[Any]) -> list[Any]:
+    """Return the keys of a mapping in order.
+
+    Raises:
+        TypeError: They cannot be sorted.
+    """
+    try:
+        return sorted(keys)
+    except TypeError as error:
+        raise TypeError(
+            f"only dicts with sortable keys can be flattened: {error}"
+        ) from None
+
+
+class _SortedDictRule(DictRule):
+    """Dicts whose keys can be sorted."""
+
+    name = "sorted dict"
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        held = dict.copy(node)
+        keys = tuple(held)
+        order = _sorted_order(keys)
+        values = [*held.values()]
+        return values if order is None else order.gather(values), (keys, order)
+
+
+def _sorted_order(keys: tuple[Any, ...]) -> KeyOrder | None:
+    if set(map(type, keys)) <= {str}:
+        return key_order(keys)
+    ordered = _sort(keys)
+    places = {key: place for place, key in enumerate(keys)}
+    places_in_order = tuple(places[key] for key in ordered)
+    is_moved = places_in_order != tuple(range(len(keys)))
+    return KeyOrder(places_in_order) if is_moved else None
+
+
+class _MappingNode(Rule):
+    """Other mappings. The aux data: keys as they stand, keys in order, the factory."""
+
+    name = "mapping"
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        own = tuple(node)
+        keys = tuple(_sort(own))
+        factory = node.default_factory if isinstance(node, defaultdict) else None
+        return [node[key] for key in keys], (own, keys, factory)
+
+    def unflatten(self, aux: Any, children: Any) -> Any:
+        own, keys, factory = aux
+        table = dict(zip(keys, children, strict=True))
+        pairs = [(key, table[key]) for key in own]
+        if issubclass(self.cls, defaultdict):
+            return self.cls(factory, pairs)
+        make: Any = self.cls
+        return make(dict(pairs) if issubclass(self.cls, _FROM_DICTS) else pairs)
+
+    def keys(self, aux: Any, _arity: int) -> Sequence[Any]:
+        return [*map(DictKey, aux[1])]
+
+
+_FROM_DICTS: Final = (MappingProxyType, ChainMap, Counter)
+
+
+class _SequenceNode(Rule):
+    """Sequences, made by a call with a list of the children; views become lists."""
+
+    name = "sequence"
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        return [*node], None
+
+    def unflatten(self, _aux: Any, children: Any) -> Any:
+        make: Any = self.cls
+        return children if issubclass(self.cls, MappingView) else make(children)
+
+    def keys(self, _aux: Any, arity: int) -> Sequence[Any]:
+        return sequence_keys(arity)
+
+
+class _EndlessNode(Rule):
+    """`UserString`, whose items have themselves for items, without end."""
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        raise TypeError(
+            f"{described(node)} has itself for an item; pass str(x) instead"
+        )
+
+
+class FieldsNode(Rule):
+    """Named tuples and classes of attrs, made by a call with all fields.
+
+    Args:
+        cls: The class.
+        names: The names of the fields.
+        words: The names of the arguments, None where they are passed by position.
+    """
+
+    name = "fields"
+    names: tuple[str, ...]
+    words: tuple[str, ...] | None
+
+    def __init__(
+        self, cls: type, names: tuple[str, ...], words: tuple[str, ...] | None = None
+    ) -> None:
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "words", words)
+        super().__init__(cls)
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        return [getattr(node, name) for name in self.names], None
+
+    def unflatten(self, _aux: Any, children: Any) -> Any:
+        try:
+            if self.words is None:
+                return self.cls(*children)
+            return self.cls(**dict(zip(self.words, children, strict=True)))
+        except Exception as error:
+            raise TypeError(
+                f"Couldn't traverse a {self.cls.__name__}: it cannot be made of "
+                f"{clip(children)}"
+            ) from error
+
+    def keys(self, _aux: Any, _arity: int) -> Sequence[Any]:
+        return [*map(GetAttrKey, self.names)]
+
+
+class _ProxyNode(Rule):
+    """Proxies of wrapt around a node. The aux data: the rule of that, and its aux."""
+
+    name = "proxy"
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        rule = rule_of(node.__wrapped__)
+        if rule is None:
+            raise _ProxyOfLeafError
+        children, aux = rule.flatten(node.__wrapped__)
+        return children, (rule, aux)
+
+    def unflatten(self, aux: Any, children: Any) -> Any:
+        rule, inner = aux
+        made = rule.unflatten(inner, children)
+        make: Any = self.cls
+        has_fields = rule is NAMEDTUPLE or isinstance(rule, FieldsNode)
+        return made if has_fields else make(made)
+
+    def keys(self, aux: Any, arity: int) -> Sequence[Any]:
+        rule, inner = aux
+        keys: Sequence[Any] = rule.keys(inner, arity)
+        return keys
+
+    def same_aux(self, a: Any, b: Any) -> bool:
+        return a[0] is b[0] and bool(a[0].same_aux(a[1], b[1]))
+
+    def hash_aux(self, aux: Any) -> int:
+        return hash(aux[0].hash_aux(aux[1]))
+
+
+class _ProxyOfLeafError(Exception):
+    """A proxy wraps a leaf, so it is one itself, whatever others of its class are."""
+
+
+# --------------------------------------------------------- which rule a type has
+
+
+_DICT: Final = _SortedDictRule(dict)
+_EXACT: Final[dict[type, Rule]] = {
+    list: LIST,
+    tuple: TUPLE,
+    dict: _DICT,
+    defaultdict: DefaultDictRule(defaultdict, _DICT),
+    OrderedDict: _MappingNode(OrderedDict),
+}
+_TEXT: Final = (str, bytes, bytearray)
+
+
+def _rule_of_class(cls: Any) -> Rule | None:
+    """Return the rule of a type that was not met before, one of its own."""
+    if issubclass(cls, _TEXT):
+        return None
+    if _is_proxy(cls):
+        return _ProxyNode(cls)
+    if issubclass(cls, Mapping):
+        return _MappingNode(cls)
+    attributes = getattr(cls, "__attrs_attrs__", None)
+    if isinstance(attributes, tuple):
+        words = tuple(getattr(one, "alias", None) or one.name for one in attributes)
+        return FieldsNode(cls, tuple(one.name for one in attributes), words)
+    if _fields_of(cls):
+        return FieldsNode(cls, tuple(cls._fields))
+    if issubclass(cls, UserString):
+        return _EndlessNode(cls)
+    return _SequenceNode(cls) if issubclass(cls, Sequence | MappingView) else None
+
+
+_known: Final = Adopter(_rule_of_class)
+
+
+def _dispatch(cls: Any) -> Rule | None:
+    rule = _EXACT.get(cls)
+    if rule is not None:
+        return rule
+    if cls.__base__ is tuple and _fields_of(cls) and does_no_more_than_hold(cls):
+        return NAMEDTUPLE  # all of them share it
+    return _known(cls)
+
+
+declare_namespace(NAMESPACE, dispatch=_dispatch)
+
+
+def _is_proxy(cls: type) -> bool:
+    wrapt = sys.modules.get("wrapt")
+    proxy = getattr(wrapt, "ObjectProxy", None)
+    return isinstance(proxy, type) and issubclass(cls, proxy)
+
+
+def _fields_of(cls: Any) -> bool:
+    """Return whether a class is a named tuple, by its form."""
+    fields = getattr(cls, "_fields", None)
+    return (
+        issubclass(cls, tuple)
+        and isinstance(fields, Sequence)
+        and all(isinstance(name, str) for name in fields)
+    )
+
+
+# ------------------------------------------------------------------------- walking
+
+
+def rule_of(node: Any) -> Rule | None:
+    """Return the rule of a node, None for a leaf."""
+    rule = view_of(NAMESPACE, True).resolve(type(node))
+    if type(rule) is _ProxyNode and rule_of(node.__wrapped__) is None:
+        return None
+    return rule
+
+
+def is_node(node: Any) -> bool:
+    """Return whether a value is a node."""
+    return rule_of(node) is not None
+
+
+def flatten_nodes(tree: Any) -> tuple[list[Any], PyTreeDef]:
+    """Return the leaves of a tree and its treedef.
+
+    Raises:
+        TypeError: A mapping has keys that cannot be sorted.
+        CycleError: The tree contains itself.
+    """
+    view = view_of(NAMESPACE, True)
+    try:
+        return (view.context or plain_context(view)).flatten(tree)
+    except _ProxyOfLeafError:
+        return Context(view, lambda node: rule_of(node) is None).flatten(tree)
+
+
+def _items(node: Any) -> Iterable[tuple[Any, Any]]:
+    """Return keys and children of a node, or of whatever can be iterated over."""
+    rule = rule_of(node)
+    if rule is None or isinstance(rule, _SequenceNode):
+        return enumerate(node)
+    children, aux = rule.flatten(node)
+    keys = rule.keys(aux, len(children))
+    return zip([key.entry for key in keys], children, strict=True)
+
+
+def values_up_to(shallow: Any, tree: Any) -> Generator[tuple[Path, Any]]:
+    """Yield path and value of what a tree has at the leaves of a shallow one.
+
+    The tree may be of other types, deeper and wider. It is looked at no earlier than it
+    has to be, so what comes before an error was yielded.
+
+    Raises:
+        KeyError: The tree has no child under a key of the shallow one.
+        TypeError: A part of the tree has no children at all.
+    """
+    if rule_of(shallow) is None:
+        yield (), tree
+        return
+    frames: list[tuple[Path, Iterator[Any], dict[Any, Any]]] = []
+    frames.append(((), iter([*_items(shallow)]), dict(_items(tree))))
+    while frames:
+        above, rest, table = frames[-1]
+        for key, below in rest:
+            path, value = (*above, key), table[key]
+            if rule_of(below) is not None:
+                inside = iter([*_items(below)])
+                frames.append((path, inside, dict(_items(value))))
+                break
+            yield path, value
+        else:
+            frames.pop()
+
+
+# ------------------------------------------------------------ the same structure
+
+
+def check_same(a: Any, b: Any, check_types: bool) -> None:
+    """Refuse two structures that are not nested in the same way.
+
+    Args:
+        a: One structure.
+        b: The other.
+        check_types: Whether the types of sequences and the keys of mappings count.
+
+    Raises:
+        ValueError: One is nested where the other is not, they have other numbers of
+            children, or other keys.
+        TypeError: They have sequences of different types, and `check_types` is set.
+    """
+    stack: list[Any] = [((), a, b)]
+    while stack:
+        found = stack.pop()
+        if isinstance(found, Exception):
+            raise found
+        path, one, other = found
+        first, second = rule_of(one), rule_of(other)
+        if first is None and second is None:
+            continue
+        if first is None or second is None:
+            raise _differ(path, one, other, "one is a sequence and the other is not")
+        if check_types:
+            _check_types(path, one, other)
+        children, aux = first.flatten(one)
+        others, _ = second.flatten(other)
+        keys = [key.entry for key in first.keys(aux, len(children))]
+        below: list[Any] = [
+            ((*path, key), child, its)
+            for key, child, its in zip(keys, children, others)  # noqa: B905  # checked next
+        ]
+        if len(children) != len(others):
+            why = f"not the same number of elements: {len(children)}, {len(others)}"
+            below.append(_differ(path, one, other, why))
+        stack += reversed(below)
+
+
+def _check_types(path: Path, one: Any, other: Any) -> None:
+    """Refuse two nodes of types that do not go together.
+
+    Raises:
+        TypeError: They are not of the same type, nor both lists, both mappings, or
+            named tuples of the same name and fields.
+        ValueError: They are mappings with other keys.
+    """
+    are_mappings = isinstance(one, Mapping) and isinstance(other, Mapping)
+    cls, its = _class_of(one), _class_of(other)
+    if _is_strict(cls) and _is_strict(its):
+        fits = _same_names(cls, its)
+    else:
+        fits = cls is its or (issubclass(cls, list) and issubclass(its, list))
+    if not fits and not are_mappings:
+        why = "they don't have the same sequence type"
+        raise _differ(path, one, other, why, TypeError)
+    if are_mappings and (
+        len(one) != len(other) or any(key not in other for key in one)
+    ):
+        why = "they don't have the same set of keys"
+        raise _differ(path, one, other, why)
+
+
+def _class_of(node: Any) -> Any:
+    return type(node.__wrapped__) if _is_proxy(type(node)) else type(node)
+
+
+def _is_strict(cls: Any) -> bool:
+    return _fields_of(cls) and cls.__base__ is tuple
+
+
+def _same_names(cls: Any, other: Any) -> bool:
+    return bool(cls.__name__ == other.__name__ and cls._fields == other._fields)
+
+
+def _differ(
+    path: Path, one: Any, other: Any, why: str, cls: type[Exception] = ValueError
+) -> Exception:
+    where = f"at path {path}" if path else "at the root"
+    return cls(
+        "The two structures don't have the same nested structure.\n\n"
+        f"First structure: {where}, {_told(one)}\n\n"
+        f"Second structure: {where}, {_told(other)}\n\n"
+        f"More specifically: {why}"
+    )
+
+
+def _told(node: Any) -> str:
+    return f"type={type_name(node)} str={clip(node)}"
+
+
+# ----------------------------------------------------------------- shallow structures
+
+
+def check_shallow(
+    shallow: Any, tree: Any, check_types: bool, with_path: bool = False
+) -> None:
+    """Refuse a tree that does not begin as a shallow structure does.
+
+    Args:
+        shallow: The structure.
+        tree: The tree, which may go deeper.
+        check_types: Whether the types of nodes count.
+        with_path: Whether an error tells the path.
+
+    Raises:
+        TypeError: A node of the tree is a leaf, or of another type.
+        ValueError: It has other keys, or another number of children.
+    """
+    if rule_of(shallow) is None:
+        return
+    stack: list[tuple[Path, Iterator[Any], Iterator[Any]]] = []
+    pending: Any = (), shallow, tree
+    while pending or stack:
+        if pending:
+            at, node, value = pending
+            _check_pair(at, node, value, check_types, with_path)
+            stack.append((at, iter([*_items(node)]), iter([*_items(value)])))
+            pending = None
+        path, rest, its = stack[-1]
+        for key, below in rest:
+            value = _matching(key, its)
+            if rule_of(below) is not None:
+                pending = (*path, key), below, value
+                break
+        else:
+            stack.pop()
+
+
+def _matching(key: Any, items: Iterator[Any]) -> Any:
+    """Return the next child that has a key.
+
+    Raises:
+        ValueError: There is none.
+    """
+    for other, value in items:
+        if other == key:
+            return value
+    raise ValueError(
+        "The shallow_tree's keys are not a subset of the input_tree's keys: the "
+        f"input has no {clip(key)}"
+    )
+
+
+def _check_pair(
+    path: Path, shallow: Any, node: Any, check_types: bool, with_path: bool
+) -> None:
+    """Refuse a node that does not go with that of the shallow structure."""
+    where = f" at path {[*path]}" if with_path else ""
+    if rule_of(node) is None:
+        raise TypeError(
+            "If shallow structure is a sequence, input must also be a sequence: the "
+            f"input{where} is {described(node)}"
+        )
+    if check_types and not _is_instance(node, shallow):
+        raise TypeError(
+            "The two structures don't have the same sequence type: the input"
+            f"{where} is {described(node)}, the shallow structure is "
+            f"{described(shallow)}"
+        )
+    counts = _count(node), _count(shallow)
+    if counts[0] != counts[1]:
+        raise ValueError(
+            "The two structures don't have the same sequence length: the input"
+            f"{where} has length {counts[0]}, the shallow structure {counts[1]}"
+        )
+
+
+def _is_instance(node: Any, shallow: Any) -> bool:
+    cls = _class_of(shallow)
+    if isinstance(node, cls):
+        return True
+    if _fields_of(type(shallow)) and _fields_of(type(node)):
+        return _same_names(type(shallow), type(node))
+    return isinstance(shallow, Mapping) and isinstance(node, Mapping)
+
+
+def _count(node: Any) -> int:
+    rule = rule_of(node)
+    is_attrs = isinstance(rule, FieldsNode) and rule.words is not None
+    return len(rule.names) if is_attrs else len(node)  # type: ignore[union-attr]  # it is

@@ -1,0 +1,345 @@
+"""A backend for `keras.tree`, beside those of Keras for optree, torch and dm-tree.
+
+It has the functions that `keras/src/tree/optree_impl.py` has, and they do the same:
+None is a leaf, dicts are walked by sorted keys, an `OrderedDict` as it stands, and
+classes are registered in a namespace of its own. It takes nothing from Keras but what
+it is called with. Keras runs on it if it finds it under the name of its own backend::
+
+    import sys, leafwise.compat.keras
+    sys.modules["keras.src.tree.optree_impl"] = leafwise.compat.keras
+    import keras
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, TypeVar
+
+from ..core.keys import DictKey
+from ..core.node import Rule
+from ..core.register import register_pytree_node
+from ..core.registry import declare_namespace, view_of
+from ..core.treedef import PyTreeDef
+from ..core.walk import map_leaves
+from ..errors import StructureError
+from ..ops.context import context_of
+from ..ops.map import tree_map, tree_map_
+from .common import KEEP, traversed
+
+
+__all__ = [
+    "assert_same_paths",
+    "assert_same_structure",
+    "flatten",
+    "flatten_with_path",
+    "is_nested",
+    "lists_to_tuples",
+    "map_shape_structure",
+    "map_structure",
+    "map_structure_up_to",
+    "pack_sequence_as",
+    "register_tree_node_class",
+    "traverse",
+]
+
+NAMESPACE: Final = "leafwise.compat.keras"
+_OPTIONS: Final[dict[str, Any]] = {"none_is_leaf": True, "namespace": NAMESPACE}
+C = TypeVar("C", bound=type)
+
+declare_namespace(NAMESPACE)
+
+
+def register_tree_node_class(cls: C) -> C:
+    """Make instances of a class nodes, by two methods of its own.
+
+    Args:
+        cls: A class with `tree_flatten(self)`, which returns children and metadata, and
+            maybe keys, and a classmethod `tree_unflatten(cls, metadata, children)`.
+
+    Returns:
+        The class.
+
+    Raises:
+        ValueError: The class is registered already.
+
+    Example:
+        >>> import leafwise.compat.keras as backend
+        >>> @backend.register_tree_node_class
+        ... class Row(list):
+        ...     def tree_flatten(self): return self, None
+        ...     @classmethod
+        ...     def tree_unflatten(cls, metadata, children): return cls(children)
+        >>> backend.flatten([Row([1, 2]), 3])
+        [1, 2, 3]
+    """
+    node: Any = cls
+
+    def flatten(value: Any) -> tuple[Any, ...]:
+        children, metadata, *keys = value.tree_flatten()
+        return tuple(children), metadata, *(map(DictKey, found) for found in keys)
+
+    def unflatten(metadata: Any, children: tuple[Any, ...]) -> Any:
+        return node.tree_unflatten(metadata, children)
+
+    return register_pytree_node(cls, flatten, unflatten, namespace=NAMESPACE)
+
+
+def _rule_of(node: Any) -> Rule | None:
+    return view_of(NAMESPACE, True).resolve(type(node))
+
+
+def _flatten(structure: Any) -> tuple[list[Any], PyTreeDef]:
+    return context_of(None, False, True, NAMESPACE).flatten(structure)
+
+
+def is_nested(structure: Any) -> bool:
+    """Return whether a value is a node.
+
+    Args:
+        structure: The value.
+
+    Example:
+        >>> import leafwise.compat.keras as backend
+        >>> backend.is_nested([]), backend.is_nested(None)
+        (True, False)
+    """
+    return _rule_of(structure) is not None
+
+
+def traverse(func: Callable[[Any], Any], structure: Any, top_down: bool = True) -> Any:
+    """Call a function on each node and leaf, and return what comes of it.
+
+    Args:
+        func: Takes a node or leaf. None leaves it as it is; anything else is put in its
+            place, and a class that is called `MAP_TO_NONE` puts None there.
+        structure: The structure.
+        top_down: Whether nodes come before their children; what was replaced is not
+            gone into then.
+
+    Raises:
+        CycleError: The structure contains itself.
+
+    Example:
+        >>> import leafwise.compat.keras as backend
+        >>> backend.traverse(lambda x: sum(x) if type(x) is tuple else None, [(1, 2)])
+        [3]
+    """
+    return traversed(lambda _, node: _answer(func(node)), structure, top_down, _rule_of)
+
+
+def _answer(found: Any) -> Any:
+    if found is None:
+        return KEEP
+    is_none = isinstance(found, type) and found.__name__ == "MAP_TO_NONE"
+    return None if is_none else found
+
+
+def flatten(structure: Any) -> list[Any]:
+    """Return the leaves of a structure.
+
+    Args:
+        structure: The structure.
+
+    Example:
+        >>> import leafwise.compat.keras as backend
+        >>> backend.flatten({"b": 1, "a": (None, 2)})
+        [None, 2, 1]
+    """
+    return _flatten(structure)[0]
+
+
+def flatten_with_path(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
+    """Return pairs of path and leaf; a path is a tuple of positions and keys.
+
+    Args:
+        structure: The structure.
+
+    Example:
+        >>> import leafwise.compat.keras as backend
+        >>> backend.flatten_with_path({"a": [1]})
+        [(('a', 0), 1)]
+    """
+    leaves, treedef = _flatten(structure)
+    return [*zip(treedef.bare_paths(), leaves, strict=True)]
+
+
+def map_structure(
+    func: Callable[..., Any], *structures: Any, none_is_leaf: bool = True
+) -> Any:
+    """Return the first structure with what a function returns for its leaves.
+
+    Args:
+        func: Takes a leaf of each structure.
+        *structures: Structures that are nested in the same way.
+        none_is_leaf: Whether the function is called on None, which is kept otherwise.
+
+    Raises:
+        ValueError: There are no structures, or they are not nested in the same way.
+
+    Example:
+        >>> import leafwise.compat.keras as backend
+        >>> backend.map_structure(lambda x, y: x + y, {"a": 1}, {"a": 2})
+        {'a': 3}
+    """
+    if not structures:
+        raise ValueError("Must provide at least one structure")
+    first, *rest = structures
+    context = context_of(None, False, none_is_leaf, NAMESPACE)
+    with _same_structure():
+        columns, treedef = context.columns(first, tuple(rest), strict=bool(rest))
+    return treedef.unflatten(map_leaves(func, columns, treedef._code))
+
+
+def map_structure_up_to(
+    shallow_structure: Any, func: Callable[..., Any], *structures: Any
+) -> Any:
+    """Call a function on what structures have at the leaves of a shallow one.
+
+    Args:
+        shallow_structure: What the result is like.
+        func: Takes one value of each structure.
+        *structures: Structures that begin as the shallow one, and may go deeper.
+
+    Raises:
+        ValueError: There are no structures, or one does not begin so.
+
+    Example:
+        >>> import leafwise.compat.keras as backend
+        >>> backend.map_structure_up_to([0, 0], len, [(1, 2), {}])
+        [2, 0]
+    """
+    if not structures:
+        raise ValueError("Must provide at least one structure")
+    context = context_of(None, False, True, NAMESPACE)
+    with _same_structure():
+        columns, treedef = context.columns(shallow_structure, structures)
+    return treedef.unflatten(map_leaves(func, columns[1:], treedef._code))
+
+
+def assert_same_structure(a: Any, b: Any) -> None:
+    """Raise an error unless two structures are nested in the same way.
+
+    Args:
+        a: One structure.
+        b: The other.
+
+    Raises:
+        ValueError: They are not; the error says where.
+
+    Example:
+        >>> import leafwise.compat.keras as backend
+        >>> backend.assert_same_structure([(0, 1)], [(2, None)])
+    """
+    with _same_structure():
+        tree_map_(_nothing, a, b, strict=True, **_OPTIONS)
+
+
+@contextmanager
+def _same_structure() -> Iterator[None]:
+    """Say of structures that differ what Keras says of them, before what we say.
+
+    Raises:
+        ValueError: They differ.
+    """
+    try:
+        yield
+    except StructureError as error:
+        raise ValueError(
+            f"Structures don't have the same nested structure.\n{error}"
+        ) from error
+
+
+def _nothing(_one: Any, _other: Any) -> None:
+    pass
+
+
+def assert_same_paths(a: Any, b: Any) -> None:
+    """Raise an error unless the leaves of two structures have the same paths.
+
+    Args:
+        a: One structure.
+        b: The other.
+
+    Raises:
+        ValueError: They have not; the error has those that only one has.
+
+    Example:
+        >>> import leafwise.compat.keras as backend
+        >>> backend.assert_same_paths([1, (2,)], (3, [4]))
+    """
+    one, other = ({*_flatten(structure)[1].bare_paths()} for structure in (a, b))
+    if one != other:
+        told = [
+            f"\nPaths in `{first}` missing in `{second}`:\n{paths}"
+            for first, second, paths in (
+                ("a", "b", one - other),
+                ("b", "a", other - one),
+            )
+            if paths
+        ]
+        raise ValueError("`a` and `b` don't have the same paths." + "".join(told))
+
+
+def pack_sequence_as(structure: Any, flat_sequence: Iterable[Any]) -> Any:
+    """Return a structure with other leaves.
+
+    Args:
+        structure: The structure.
+        flat_sequence: As many leaves, in the order in which `flatten` returns them.
+
+    Raises:
+        TypeError: `flat_sequence` cannot be iterated over.
+        ValueError: There are too few leaves or too many.
+
+    Example:
+        >>> import leafwise.compat.keras as backend
+        >>> backend.pack_sequence_as({"b": 0, "a": 0}, [1, 2])
+        {'b': 2, 'a': 1}
+    """
+    treedef = _flatten(structure)[1]
+    leaves = [*flat_sequence]
+    if len(leaves) != treedef.num_leaves:
+        raise ValueError(
+            f"wrong number of leaves: expected {treedef.num_leaves}, got {len(leaves)}"
+        )
+    return treedef.unflatten(leaves)
+
+
+def lists_to_tuples(structure: Any) -> Any:
+    """Return a structure with tuples in the place of lists.
+
+    Args:
+        structure: The structure.
+
+    Example:
+        >>> import leafwise.compat.keras as backend
+        >>> backend.lists_to_tuples({"a": [1, [2]]})
+        {'a': (1, (2,))}
+    """
+    return traverse(
+        lambda node: tuple(node) if isinstance(node, list) else None,
+        structure,
+        top_down=False,
+    )
+
+
+def map_shape_structure(func: Callable[[Any], Any], structure: Any) -> Any:
+    """Map a structure of shapes: lists and tuples of ints and None are leaves.
+
+    Args:
+        func: Takes a shape, or whatever else is a leaf.
+        structure: The structure.
+
+    Example:
+        >>> import leafwise.compat.keras as backend
+        >>> backend.map_shape_structure(len, {"x": (None, 3), "y": [1, 2, 3]})
+        {'x': 2, 'y': 3}
+    """
+    return tree_map(func, structure, is_leaf=_is_shape, **_OPTIONS)
+
+
+def _is_shape(node: Any) -> bool:
+    return isinstance(node, list | tuple) and all(
+        isinstance(size, int | None) for size in node
+    )

@@ -1,0 +1,460 @@
+"""Path entries and accessors: how the place of a child is written down.
+
+Owns the classes of entries, each with the way in which it reads a child and prints
+as code, and `PyTreeAccessor`, a tuple of them. Which class a node's children have is
+decided in `kinds`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from enum import IntEnum, nonmember
+from typing import Any, ClassVar, Final, Generic, Self, SupportsIndex, TypeVar, overload
+
+from .forms import (
+    UNNAMED,
+    is_namedtuple_class,
+    is_structseq_class,
+    namedtuple_fields,
+    structseq_fields,
+)
+
+
+__all__ = [
+    "AutoEntry",
+    "DataclassEntry",
+    "FlattenedEntry",
+    "GetAttrEntry",
+    "GetItemEntry",
+    "MappingEntry",
+    "NamedTupleEntry",
+    "PyTreeAccessor",
+    "PyTreeEntry",
+    "SequenceEntry",
+    "StructSequenceEntry",
+]
+
+FIELDS: Final = "__optree_dataclass_fields__"
+"""Where a dataclass that is a node keeps its fields: two dicts, children and others."""
+
+_T = TypeVar("_T")
+_T_co = TypeVar("_T_co", covariant=True)
+_KT_co = TypeVar("_KT_co", covariant=True)
+_VT_co = TypeVar("_VT_co", covariant=True)
+
+
+class PyTreeKind(IntEnum):
+    """What kind of node something is."""
+
+    CUSTOM = 0
+    LEAF = 1
+    NONE = 2
+    TUPLE = 3
+    LIST = 4
+    DICT = 5
+    NAMEDTUPLE = 6
+    ORDEREDDICT = 7
+    DEFAULTDICT = 8
+    DEQUE = 9
+    STRUCTSEQUENCE = 10
+    FROZENDICT = 11
+
+    NUM_KINDS = nonmember(12)
+
+
+# ---------------------------------------------------------------------------- entries
+
+
+@dataclasses.dataclass(repr=False, eq=False, frozen=True, slots=True)
+class PyTreeEntry:
+    """The place of a child in a node.
+
+    Attributes:
+        entry: What the child is found by: a key, a position, a name.
+        type: The class of the node.
+        kind: The kind of the node.
+
+    Example:
+        >>> from leafwise.compat import optree
+        >>> entry = optree.MappingEntry("lr", dict, optree.PyTreeKind.DICT)
+        >>> entry({"lr": 0.1}), entry.codify("config")
+        (0.1, "config['lr']")
+    """
+
+    entry: Any
+    type: builtins.type
+    kind: PyTreeKind
+
+    def __post_init__(self) -> None:
+        """Refuse what has no children."""
+        if self.kind == PyTreeKind.LEAF:
+            raise ValueError("Cannot create a leaf path entry.")
+        if self.kind == PyTreeKind.NONE:
+            raise ValueError("Cannot create a path entry for None.")
+
+    def __call__(self, obj: Any, /) -> Any:
+        """Return the child of a node.
+
+        Raises:
+            TypeError: The class of the entry does not know how.
+        """
+        try:
+            return obj[self.entry]
+        except TypeError as error:
+            raise TypeError(
+                f"{self.__class__!r} cannot access through {obj!r} via entry "
+                f"{self.entry!r}"
+            ) from error
+
+    def __add__(self, other: object, /) -> PyTreeAccessor:
+        if isinstance(other, PyTreeEntry):
+            return PyTreeAccessor((self, other))
+        if isinstance(other, PyTreeAccessor):
+            return PyTreeAccessor((self, *other))
+        return NotImplemented
+
+    def _identity(self) -> tuple[Any, ...]:
+        cls = self.__class__
+        return self.entry, self.type, self.kind, cls.__call__, cls.codify
+
+    def __eq__(self, other: object, /) -> bool:
+        return isinstance(other, PyTreeEntry) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def __repr__(self) -> str:
+        return f"{self.__class__.__name__}(entry={self.entry!r}, type={self.type!r})"
+
+    def codify(self, /, node: str = "") -> str:
+        """Return the code that reads the child.
+
+        Args:
+            node: The code for the node.
+        """
+        return f"{node}[<flat index {self.entry!r}>]"
+
+
+class AutoEntry(PyTreeEntry):
+    """The entry that suits a registered class; calling it makes one of another class.
+
+    By name or position for named tuples, struct sequences and dataclasses, by key for
+    mappings and sequences; else a `FlattenedEntry`.
+    """
+
+    __slots__ = ()
+
+    def __new__(  # type: ignore[misc]  # it decides for another class
+        cls, /, entry: Any, type: builtins.type, kind: PyTreeKind
+    ) -> PyTreeEntry:
+        """Make the entry."""
+        if cls is not AutoEntry:
+            return super().__new__(cls)
+        if kind != PyTreeKind.CUSTOM:
+            raise ValueError(
+                f"Cannot create an automatic path entry for PyTreeKind {kind!r}."
+            )
+        return auto_class(type)(entry, type, kind)
+
+
+class GetItemEntry(PyTreeEntry):
+    """The child is `node[entry]`."""
+
+    __slots__ = ()
+
+    def __call__(self, obj: Any, /) -> Any:
+        """Return the item of a node."""
+        return obj[self.entry]
+
+    def codify(self, /, node: str = "") -> str:
+        """Return the code that reads the item."""
+        return f"{node}[{self.entry!r}]"
+
+
+class GetAttrEntry(PyTreeEntry):
+    """The child is an attribute; a name with dots leads further down."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the attribute."""
+        name: str = self.entry
+        return name
+
+    def __call__(self, obj: Any, /) -> Any:
+        """Return the attribute of a node."""
+        for name in self.name.split("."):
+            obj = getattr(obj, name)
+        return obj
+
+    def codify(self, /, node: str = "") -> str:
+        """Return the code that reads the attribute."""
+        for name in self.name.split("."):
+            plain = name.isidentifier()
+            node = f"{node}.{name}" if plain else f"getattr({node}, {name!r})"
+        return node
+
+
+class FlattenedEntry(PyTreeEntry):
+    """The child is known by its position among the children, and cannot be read."""
+
+    __slots__ = ()
+
+
+class SequenceEntry(GetItemEntry, Generic[_T_co]):
+    """The child is the item at a position."""
+
+    __slots__ = ()
+
+    @property
+    def index(self) -> int:
+        """The position."""
+        place: int = self.entry
+        return place
+
+    def __call__(self, obj: Sequence[_T_co], /) -> _T_co:
+        """Return the item of a sequence."""
+        return obj[self.index]
+
+    def __repr__(self) -> str:
+        return f"{self.__class__.__name__}(index={self.index!r}, type={self.type!r})"
+
+
+class MappingEntry(GetItemEntry, Generic[_KT_co, _VT_co]):
+    """The child is the item of a key."""
+
+    __slots__ = ()
+
+    @property
+    def key(self) -> _KT_co:
+        """The key."""
+        key: _KT_co = self.entry
+        return key
+
+    def __call__(self, obj: Mapping[Any, _VT_co], /) -> _VT_co:
+        """Return the item of a mapping."""
+        return obj[self.key]
+
+    def __repr__(self) -> str:
+        return f"{self.__class__.__name__}(key={self.key!r}, type={self.type!r})"
+
+
+class NamedTupleEntry(SequenceEntry[_T]):
+    """The child is a field of a named tuple; the entry is its position."""
+
+    __slots__ = ()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of all fields."""
+        return namedtuple_fields(self.type)
+
+    @property
+    def field(self) -> str:
+        """The name of the field."""
+        return self.fields[self.index]
+
+    def __repr__(self) -> str:
+        return f"{self.__class__.__name__}(field={self.field!r}, type={self.type!r})"
+
+    def codify(self, /, node: str = "") -> str:
+        """Return the code that reads the field."""
+        return f"{node}.{self.field}"
+
+
+class StructSequenceEntry(SequenceEntry[_T]):
+    """The child is a field of a struct sequence; the entry is its position."""
+
+    __slots__ = ()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of all fields that are items."""
+        return structseq_fields(self.type)
+
+    @property
+    def field(self) -> str:
+        """The name of the field."""
+        return self.fields[self.index]
+
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether the field has no name."""
+        return self.field == UNNAMED
+
+    def __repr__(self) -> str:
+        name = self.__class__.__name__
+        if self.is_unnamed:
+            return f"{name}(entry={self.entry!r}, type={self.type!r})"
+        return f"{name}(field={self.field!r}, type={self.type!r})"
+
+    def codify(self, /, node: str = "") -> str:
+        """Return the code that reads the field."""
+        return f"{node}[{self.entry!r}]" if self.is_unnamed else f"{node}.{self.field}"
+
+
+class FieldEntry(GetAttrEntry):
+    """The child is a field of a class; the entry is its name or its position.
+
+    Attributes:
+        mark: Where a class keeps which of its fields are children.
+    """
+
+    __slots__ = ()
+
+    mark: ClassVar[str]
+
+    @classmethod
+    def all_fields(cls, owner: Any) -> Iterable[Any]:
+        """Return the fields of a class."""
+        raise NotImplementedError
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of all fields."""
+        return tuple(one.name for one in self.all_fields(self.type))
+
+    @property
+    def init_fields(self) -> tuple[str, ...]:
+        """The names of the fields that the class takes."""
+        return tuple(one.name for one in self.all_fields(self.type) if one.init)
+
+    @property
+    def children_fields(self) -> tuple[str, ...]:
+        """The names of the fields that a position counts.
+
+        Those that are children where the class was registered by its fields, else all.
+        """
+        known = vars(self.type).get(self.mark)
+        return self.fields if known is None else tuple(known[0])
+
+    @property
+    def field(self) -> str:
+        """The name of the field."""
+        entry: Any = self.entry
+        return self.children_fields[entry] if isinstance(entry, int) else entry
+
+    @property
+    def name(self) -> str:
+        """The name of the field."""
+        return self.field
+
+    def __repr__(self) -> str:
+        return f"{self.__class__.__name__}(field={self.field!r}, type={self.type!r})"
+
+
+class DataclassEntry(FieldEntry):
+    """The child is a field of a dataclass; the entry is its name or its position."""
+
+    __slots__ = ()
+
+    mark: ClassVar[str] = FIELDS
+
+    @classmethod
+    def all_fields(cls, owner: Any) -> Iterable[Any]:
+        """Return the fields of a dataclass."""
+        return dataclasses.fields(owner)
+
+
+def auto_class(cls: type) -> type[PyTreeEntry]:
+    """Return the class of entries that `AutoEntry` chooses for a class of nodes."""
+    if is_structseq_class(cls):
+        return StructSequenceEntry
+    if is_namedtuple_class(cls):
+        return NamedTupleEntry
+    if dataclasses.is_dataclass(cls):
+        return DataclassEntry
+    if issubclass(cls, Mapping):
+        return MappingEntry
+    return SequenceEntry if issubclass(cls, Sequence) else FlattenedEntry
+
+
+# -------------------------------------------------------------------------- accessors
+
+
+class PyTreeAccessor(tuple[PyTreeEntry, ...]):
+    """The way to a place in a tree: path entries, from the root down.
+
+    Args:
+        path: The entries.
+
+    Raises:
+        TypeError: Something else is among them.
+
+    Example:
+        >>> from leafwise.compat import optree
+        >>> tree = {"layers": [1, 2]}
+        >>> accessor = optree.tree_accessors(tree)[1]
+        >>> accessor(tree), accessor.path, accessor.codify("tree")
+        (2, ('layers', 1), "tree['layers'][1]")
+    """
+
+    __slots__: ClassVar[tuple[()]] = ()
+
+    def __new__(cls, /, path: Iterable[PyTreeEntry] = ()) -> Self:
+        """Make an accessor of entries."""
+        entries = tuple(path)
+        if not all(isinstance(entry, PyTreeEntry) for entry in entries):
+            raise TypeError(f"Expected a path of PyTreeEntry, got {path!r}.")
+        return super().__new__(cls, entries)
+
+    @property
+    def path(self) -> tuple[Any, ...]:
+        """What the children are found by, without the classes of the entries."""
+        return tuple(entry.entry for entry in self)
+
+    def __call__(self, obj: Any, /) -> Any:
+        """Return what stands at the place in a tree."""
+        for entry in self:
+            obj = entry(obj)
+        return obj
+
+    @overload
+    def __getitem__(self, index: SupportsIndex, /) -> PyTreeEntry: ...
+
+    @overload
+    def __getitem__(self, index: slice, /) -> Self: ...
+
+    def __getitem__(self, index: SupportsIndex | slice, /) -> PyTreeEntry | Self:
+        if isinstance(index, slice):
+            return self.__class__(super().__getitem__(index))
+        return super().__getitem__(index)
+
+    def __add__(self, other: object, /) -> Self:
+        if isinstance(other, PyTreeEntry):
+            return self.__class__((*self, other))
+        if isinstance(other, PyTreeAccessor):
+            return self.__class__((*self, *other))
+        return NotImplemented
+
+    def __mul__(self, value: SupportsIndex, /) -> Self:
+        return self.__class__(super().__mul__(value))
+
+    def __rmul__(self, value: SupportsIndex, /) -> Self:
+        return self.__class__(super().__rmul__(value))
+
+    def __eq__(self, other: object, /) -> bool:
+        return isinstance(other, PyTreeAccessor) and super().__eq__(other)
+
+    def __ne__(self, other: object, /) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+    def __repr__(self) -> str:
+        return f"{self.__class__.__name__}({self.codify()}, {super().__repr__()})"
+
+    def codify(self, /, root: str = "*") -> str:
+        """Return the code that reads the place.
+
+        Args:
+            root: The code for the tree.
+        """
+        code = root
+        for entry in self:
+            code = entry.codify(code)
+        return code

@@ -1,0 +1,526 @@
+"""Registration by optree's names, in the registry of leafwise.
+
+Owns how a class is registered with a flatten function of optree's kind, what that may
+return, what is told of a registered class, and the context manager that changes the
+order of dicts.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import functools
+import time
+import warnings
+from collections import namedtuple
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from operator import methodcaller
+from typing import Any, Final
+
+from ...core.builtins import BUILTINS
+from ...core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
+from ...core.node import Rule
+from ...core.register import FunctionRule
+from ...core.registry import EMPTY, GLOBAL, current, install
+from ...core.registry import unregister_pytree_node as unregister
+from ...safely import described
+from .accessors import (
+    AutoEntry,
+    GetAttrEntry,
+    GetItemEntry,
+    PyTreeEntry,
+    PyTreeKind,
+    auto_class,
+)
+from .context import ordered, view
+from .forms import StructSequence, is_namedtuple_class, is_structseq_class
+from .kinds import ENTRIES, UNFLATTEN, kind_of, metadata
+from .kinds import DictMetaData as DictMetaData
+
+
+__all__ = [
+    "dict_insertion_ordered",
+    "register_pytree_node",
+    "register_pytree_node_class",
+    "unregister_pytree_node",
+]
+
+
+class _GlobalNamespace:
+    """Stands for the registry that all namespaces have below them."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<GLOBAL NAMESPACE>"
+
+
+__GLOBAL_NAMESPACE: Any = _GlobalNamespace()
+GLOBAL_NAMESPACE: Final[Any] = __GLOBAL_NAMESPACE
+
+
+# ------------------------------------------------------------------------------- rules
+
+
+class OptreeRule(FunctionRule):
+    """The rule of a class that was registered by optree's names.
+
+    Attributes:
+        path_entry_type: The class of the entries of its children.
+    """
+
+    path_entry_type: type[PyTreeEntry]
+
+    def __init__(
+        self,
+        cls: type,
+        flatten: Any,
+        unflatten: Any,
+        path_entry_type: type[PyTreeEntry],
+        **given: Any,
+    ) -> None:
+        object.__setattr__(self, "path_entry_type", path_entry_type)
+        object.__setattr__(self, "_as_key", _key_maker(cls, path_entry_type))
+        super().__init__(cls, flatten, unflatten, self._checked, **given)
+
+    _as_key: Callable[[Any], Any]
+
+    def keys(self, aux: Any, arity: int) -> Sequence[Any]:
+        """Return the keys that leafwise has for the entries."""
+        given: tuple[Any, ...] | None = aux[1]
+        return tuple(map(self._as_key, range(arity))) if given is None else given
+
+    def _checked(self, cls: type, result: Any) -> tuple[Sequence[Any], Any]:
+        """Return children, metadata and keys of what the flatten function returned.
+
+        Raises:
+            RuntimeError: They are not two or three things, or not as many entries as
+                children.
+        """
+        parts = tuple(result)
+        if len(parts) not in (2, 3):
+            raise RuntimeError(
+                f"PyTree custom flatten function for type {cls!r} should return a 2- "
+                f"or 3-tuple, got {len(parts)}."
+            )
+        children, data, *given = parts
+        children = tuple(children)
+        if not given or given[0] is None:
+            return children, (data, None)
+        keys = tuple(map(self._as_key, given[0]))
+        if len(keys) != len(children):
+            raise RuntimeError(
+                f"PyTree custom flatten function for type {cls!r} returned "
+                f"inconsistent number of children ({len(children)}) and number of "
+                f"entries ({len(keys)})."
+            )
+        return children, (data, keys)
+
+
+def _key_maker(cls: type, entry_type: type[PyTreeEntry]) -> Callable[[Any], Any]:
+    """Return a function that makes a key of leafwise of an entry."""
+    chosen = auto_class(cls) if entry_type is AutoEntry else entry_type
+
+    def make(entry: Any) -> Any:
+        if issubclass(chosen, GetAttrEntry) and type(entry) is str:
+            return GetAttrKey(entry)
+        if issubclass(chosen, GetItemEntry):
+            return SequenceKey(entry) if type(entry) is int else DictKey(entry)
+        return FlattenedIndexKey(entry)
+
+    return make
+
+
+# ------------------------------------------------------------------------------ entries
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PyTreeNodeRegistryEntry:
+    """What is known of a class of nodes.
+
+    Attributes:
+        type: The class.
+        flatten_func: Takes a node, returns children, metadata and entries.
+        unflatten_func: Takes metadata and children, returns a node.
+        path_entry_type: The class of the entries of its children.
+        kind: The kind of its nodes.
+        namespace: The namespace that it is registered in.
+    """
+
+    type: Any
+    flatten_func: Callable[[Any], Any]
+    unflatten_func: Callable[[Any, Any], Any]
+    _: dataclasses.KW_ONLY
+    path_entry_type: builtins.type[PyTreeEntry] = AutoEntry
+    kind: PyTreeKind = PyTreeKind.CUSTOM
+    namespace: str = ""
+
+
+@functools.cache
+def _built_in(rule: Rule, cls: Any) -> PyTreeNodeRegistryEntry:
+    """Return what is known of a built-in class, the same each time."""
+    return PyTreeNodeRegistryEntry(
+        cls or rule.cls,
+        _flatten_by(rule),
+        unflatten_by(rule),
+        path_entry_type=ENTRIES.get(kind_of(rule), PyTreeEntry),
+        kind=kind_of(rule),
+    )
+
+
+def _flatten_by(rule: Rule) -> Callable[[Any], Any]:
+    def flatten(node: Any) -> tuple[Any, Any, Any]:
+        children, aux = rule.flatten(node)
+        return children, metadata(rule, aux), rule.bare_keys(aux, len(children))
+
+    return flatten
+
+
+def unflatten_by(rule: Rule, aux: Any = None) -> Callable[[Any, Any], Any]:
+    """Return a function from metadata and children to a node.
+
+    Args:
+        rule: The rule.
+        aux: The aux data of a node, which is used where metadata is not enough.
+    """
+    if isinstance(rule, FunctionRule):
+        unflatten: Any = rule.form.unflatten
+        return unflatten  # type: ignore[no-any-return]  # what was registered
+    known = UNFLATTEN.get(kind_of(rule))
+    if known is not None:
+        return known
+
+    def rebuild(data: Any, children: Iterable[Any]) -> Any:
+        return rule.unflatten(data if aux is None else aux, [*children])
+
+    return rebuild
+
+
+def _entry_of(rule: Rule, cls: Any = None) -> PyTreeNodeRegistryEntry:
+    if kind_of(rule) is not PyTreeKind.CUSTOM:
+        return _built_in(rule, cls)
+    is_ours = isinstance(rule, FunctionRule)
+    return PyTreeNodeRegistryEntry(
+        rule.cls,
+        rule.form.flatten if is_ours else _flatten_by(rule),
+        unflatten_by(rule),
+        path_entry_type=getattr(rule, "path_entry_type", AutoEntry),
+        namespace=rule.namespace,
+    )
+
+
+_BY_FORM: Final[dict[PyTreeKind, Any]] = {
+    PyTreeKind.NAMEDTUPLE: namedtuple,
+    PyTreeKind.STRUCTSEQUENCE: StructSequence,
+}
+"""What stands in the list of all classes for those that are nodes by their form."""
+
+
+def _get(
+    cls: type | None = None, /, *, namespace: str = ""
+) -> dict[Any, PyTreeNodeRegistryEntry] | PyTreeNodeRegistryEntry | None:
+    """Return what is known of a class, or of all classes.
+
+    Args:
+        cls: The class; None for all.
+        namespace: Where to look before the global registry.
+
+    Returns:
+        An entry, None for a class of leaves; or all entries by their classes.
+    """
+    if namespace is GLOBAL_NAMESPACE:
+        namespace = GLOBAL
+    found = view(False, namespace)
+    if cls is None:
+        return dict(_all_entries(namespace))
+    if cls is namedtuple or cls is StructSequence:
+        (entry,) = (one for name, one in _all_entries(GLOBAL) if name is cls)
+        return entry
+    if not isinstance(cls, type):
+        raise TypeError(f"Expected a class, got {cls!r}.")
+    rule = found.resolve(cls)
+    if rule is None:
+        return None
+    return _entry_of(rule, _BY_FORM.get(kind_of(rule)))
+
+
+def _all_entries(namespace: str) -> Iterator[tuple[Any, PyTreeNodeRegistryEntry]]:
+    for rule in BUILTINS.values():
+        if kind_of(rule) is not PyTreeKind.CUSTOM:
+            yield rule.cls, _entry_of(rule)
+    for kind, stands_for in _BY_FORM.items():
+        sample: Any = _SAMPLES[kind]
+        yield stands_for, _entry_of(view().resolve(sample), stands_for)  # type: ignore[arg-type]  # a node
+    for name in dict.fromkeys((GLOBAL, namespace)):
+        layer = current.state.layers.get(name, EMPTY)
+        for cls, rule_of in layer.rules.items():
+            if rule_of is not None:
+                yield cls, _entry_of(rule_of)
+
+
+_SAMPLES: Final[dict[PyTreeKind, type]] = {
+    PyTreeKind.NAMEDTUPLE: namedtuple("_Sample", ()),  # just its form
+    PyTreeKind.STRUCTSEQUENCE: time.struct_time,
+}
+
+
+# ------------------------------------------------------------------------- registration
+
+
+def name_of(namespace: Any) -> str:
+    """Return the name of a namespace that is registered in.
+
+    Raises:
+        TypeError: It is not a string.
+        ValueError: It is empty; the global registry has to be asked for.
+    """
+    if namespace is GLOBAL_NAMESPACE:
+        return GLOBAL
+    if not isinstance(namespace, str):
+        raise TypeError(f"The namespace must be a string, got {namespace!r}.")
+    if namespace == "":
+        raise ValueError("The namespace cannot be an empty string.")
+    return namespace
+
+
+def _check_class(cls: object) -> None:
+    if not isinstance(cls, type):
+        raise TypeError(f"Expected a class, got {cls!r}.")
+
+
+def _check_entry_type(path_entry_type: object) -> None:
+    is_class = isinstance(path_entry_type, type)
+    if not is_class or not issubclass(path_entry_type, PyTreeEntry):  # type: ignore[arg-type]  # a class
+        raise TypeError(f"Expected a subclass of PyTreeEntry, got {path_entry_type!r}.")
+
+
+def register_pytree_node(
+    cls: Any,
+    /,
+    flatten_func: Callable[[Any], Any],
+    unflatten_func: Callable[[Any, Any], Any],
+    *,
+    path_entry_type: type[PyTreeEntry] = AutoEntry,
+    namespace: str,
+) -> Any:
+    """Make instances of a class nodes in a namespace, by two functions.
+
+    Args:
+        cls: The class.
+        flatten_func: Takes a node, returns children and metadata, and if it likes, an
+            entry for each child.
+        unflatten_func: Takes metadata and a tuple of children, returns a node.
+        path_entry_type: The class of the entries of its children.
+        namespace: The namespace. Here and in leafwise's own functions it is the same.
+
+    Returns:
+        The class.
+
+    Raises:
+        TypeError: One of the arguments is of the wrong type.
+        ValueError: The namespace is empty, or the class is a node there already.
+
+    Example:
+        >>> from leafwise.compat import optree
+        >>> class Pair:
+        ...     def __init__(self, x, y): self.x, self.y = x, y
+        >>> _ = optree.register_pytree_node(
+        ...     Pair, lambda p: ((p.x, p.y), None, ("x", "y")),
+        ...     lambda _, children: Pair(*children),
+        ...     path_entry_type=optree.GetAttrEntry, namespace="doc-pairs")
+        >>> optree.tree_structure(Pair(1, 2), namespace="doc-pairs")
+        PyTreeSpec(CustomTreeNode(Pair[None], [*, *]), namespace='doc-pairs')
+    """
+    _check_class(cls)
+    _check_entry_type(path_entry_type)
+    name = name_of(namespace)
+    for function in (flatten_func, unflatten_func):
+        if not callable(function):
+            raise TypeError(f"Expected a function, got {described(function)}")
+
+    def make(of: type, **given: Any) -> Rule:
+        return OptreeRule(of, flatten_func, unflatten_func, path_entry_type, **given)
+
+    _check_new(cls, name)
+    if is_namedtuple_class(cls) or is_structseq_class(cls):
+        form = "collections.namedtuple" if is_namedtuple_class(cls) else "struct"
+        warnings.warn(
+            f"PyTree type {cls!r} is a subclass of `{form}`, which is a node already; "
+            "the registration overrides that",
+            UserWarning,
+            stacklevel=2,
+        )
+    return install(cls, make, name)
+
+
+def _check_new(cls: type, name: str) -> None:
+    """Refuse what cannot be registered.
+
+    Raises:
+        ValueError: It is a node already.
+    """
+    if cls in BUILTINS:
+        raise ValueError(
+            f"PyTree type {cls!r} is a built-in type and cannot be re-registered."
+        )
+    rules = current.state.layers.get(name, EMPTY).rules
+    if cls in rules:
+        scope = f"namespace {name!r}" if name else "the global namespace"
+        rule = rules[cls]
+        where = "" if rule is None else f" ({rule.origin()})"
+        raise ValueError(
+            f"PyTree type {cls!r} is already registered in {scope}.{where}"
+        )
+
+
+register_pytree_node.get = _get  # type: ignore[attr-defined]  # as optree's has
+
+
+def register_pytree_node_class(
+    cls: Any = None,
+    /,
+    *,
+    path_entry_type: type[PyTreeEntry] | None = None,
+    namespace: str | None = None,
+) -> Any:
+    """Make instances of a class nodes, by its own `__tree_flatten__` and the way back.
+
+    Args:
+        cls: The class; a decorator is returned without one, or for a namespace.
+        path_entry_type: The class of the entries; else `TREE_PATH_ENTRY_TYPE` of `cls`.
+        namespace: The namespace.
+
+    Raises:
+        TypeError: A method is missing, or an argument is of the wrong type.
+        ValueError: The namespace is missing, empty or given twice, or the class is a
+            node there already.
+
+    Example:
+        >>> from leafwise.compat import optree
+        >>> @optree.register_pytree_node_class("doc-boxes")
+        ... class Box:
+        ...     def __init__(self, x): self.x = x
+        ...     def __tree_flatten__(self): return (self.x,), None
+        ...     @classmethod
+        ...     def __tree_unflatten__(cls, metadata, children): return cls(*children)
+        >>> optree.tree_leaves(Box([1, 2]), namespace="doc-boxes")
+        [1, 2]
+    """
+    if cls is GLOBAL_NAMESPACE or isinstance(cls, str):
+        if namespace is not None:
+            raise ValueError(
+                "Cannot specify `namespace` when the first argument is a string."
+            )
+        cls, namespace = None, cls
+    if namespace is None:
+        raise ValueError("Must specify `namespace` when the first argument is a class.")
+    name_of(namespace)
+    if cls is None:
+        return functools.partial(
+            register_pytree_node_class,
+            path_entry_type=path_entry_type,
+            namespace=namespace,
+        )
+    _check_class(cls)
+    chosen: Any = path_entry_type or getattr(cls, "TREE_PATH_ENTRY_TYPE", AutoEntry)
+    _check_entry_type(chosen)
+    _have_methods(cls)
+    return register_pytree_node(
+        cls,
+        methodcaller("__tree_flatten__"),
+        cls.__tree_unflatten__,
+        path_entry_type=chosen,
+        namespace=namespace,
+    )
+
+
+def _have_methods(cls: Any) -> None:
+    """Give a class the two methods, of those without underscores, if it has none."""
+
+    def has(*names: str) -> bool:
+        return all(callable(getattr(cls, name, None)) for name in names)
+
+    if has("__tree_flatten__", "__tree_unflatten__"):
+        return
+    if not has("tree_flatten", "tree_unflatten"):
+        raise TypeError(
+            f"{cls!r} must define both `__tree_flatten__` and `__tree_unflatten__` "
+            "methods for registration as a pytree node."
+        )
+
+    def flatten(self: Any) -> Any:
+        return self.tree_flatten()
+
+    def unflatten(cls: Any, metadata: Any, children: Any) -> Any:
+        return cls.tree_unflatten(metadata, children)
+
+    cls.__tree_flatten__ = flatten
+    cls.__tree_unflatten__ = classmethod(unflatten)
+
+
+def unregister_pytree_node(cls: type, /, *, namespace: str) -> PyTreeNodeRegistryEntry:
+    """Take a registration back.
+
+    Structures that were made before keep what they were made with.
+
+    Args:
+        cls: The class.
+        namespace: The namespace that it was registered in.
+
+    Returns:
+        What was registered.
+
+    Raises:
+        TypeError: One of the arguments is of the wrong type.
+        ValueError: The class is not registered there.
+    """
+    _check_class(cls)
+    name = name_of(namespace)
+    rule = current.state.layers.get(name, EMPTY).rules.get(cls)
+    if cls in BUILTINS:
+        raise ValueError(
+            f"PyTree type {cls!r} is a built-in type and cannot be unregistered."
+        )
+    if rule is None:
+        scope = f"namespace {name!r}" if name else "the global namespace"
+        raise ValueError(f"PyTree type {cls!r} is not registered in {scope}.")
+    unregister(cls, namespace=name)
+    return _entry_of(rule)
+
+
+# --------------------------------------------------------------------- order of dicts
+
+
+@contextmanager
+def dict_insertion_ordered(mode: bool, /, *, namespace: str) -> Generator[None]:
+    """Walk dicts in the order of insertion while the context lasts, or sorted again.
+
+    As optree's, it holds for the whole process, all threads; it changes the calls of
+    this module only, not those of leafwise itself. `leafwise.namespace` can declare the
+    order of a namespace once and for all.
+
+    Args:
+        mode: Whether as inserted.
+        namespace: Where; the global one is everywhere.
+
+    Example:
+        >>> from leafwise.compat import optree
+        >>> with optree.dict_insertion_ordered(True, namespace="doc-order"):
+        ...     optree.tree_leaves({"b": 1, "a": 2}, namespace="doc-order")
+        [1, 2]
+    """
+    name = name_of(namespace)
+    before = name in ordered
+    _set_order(name, mode)
+    try:
+        yield
+    finally:
+        _set_order(name, before)
+
+
+def _set_order(namespace: str, mode: bool) -> None:
+    if mode:
+        ordered.add(namespace)
+    else:
+        ordered.discard(namespace)

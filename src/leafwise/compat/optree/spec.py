@@ -1,0 +1,523 @@
+"""`PyTreeSpec`: the structure of a tree, as optree has it, around a `PyTreeDef`.
+
+Owns what such an object answers, and how structures of several namespaces are joined.
+A treedef says everything else; it is not copied.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any, Self
+
+from typing_extensions import TypeIs
+
+from ...core.matching import code_text
+from ...core.registry import GLOBAL, Mode, current, namespaces
+from ...core.serial import dump, load
+from ...core.treedef import PyTreeDef
+from ...core.walk import Step, iter_steps
+from ...errors import StructureError, TreeDefError
+from ...safely import class_name, described, on_sweep
+from .accessors import PyTreeAccessor, PyTreeKind
+from .kinds import brackets, code_accessors, kind_of, metadata
+
+
+__all__ = ["PyTreeSpec", "accessors_of", "check_spec", "joined", "merged", "spec_of"]
+
+
+class PyTreeSpec:
+    """The structure of a tree: its nodes and what they keep, without the leaves.
+
+    Made by `tree_structure` and `tree_flatten`, and by the functions `treespec_*`.
+
+    Example:
+        >>> from leafwise.compat import optree
+        >>> spec = optree.tree_structure({"b": [1, None], "a": 2})
+        >>> spec
+        PyTreeSpec({'a': *, 'b': [*, None]})
+        >>> spec.num_leaves, spec.paths(), spec.kind
+        (2, [('a',), ('b', 0)], <PyTreeKind.DICT: 5>)
+        >>> spec.unflatten("xy")
+        {'b': ['y', None], 'a': 'x'}
+    """
+
+    __slots__ = ("__weakref__", "_is_asked", "_namespace", "_treedef")
+
+    _treedef: PyTreeDef
+    _namespace: str
+    _is_asked: bool
+
+    def __init__(self) -> None:
+        raise TypeError("optree.PyTreeSpec: No constructor defined!")
+
+    # ------------------------------------------------------------------------ reading
+
+    @property
+    def num_leaves(self) -> int:
+        """The number of leaves."""
+        return self._treedef.num_leaves
+
+    @property
+    def num_nodes(self) -> int:
+        """The number of nodes, leaves included."""
+        return self._treedef.num_nodes
+
+    @property
+    def num_children(self) -> int:
+        """The number of children of the root."""
+        return self._treedef.num_children
+
+    @property
+    def none_is_leaf(self) -> bool:
+        """Whether None counted as a leaf."""
+        return self._treedef.none_is_leaf
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that the structure depends on, empty if on none.
+
+        That of the call which made it, if there is a node of a registered class.
+        """
+        if self._is_asked:
+            rules = (rule for _, rule, _, _ in self._treedef._code)
+            if PyTreeKind.CUSTOM not in map(kind_of, rules):
+                self._namespace = ""
+            self._is_asked = False
+        return self._namespace
+
+    @property
+    def type(self) -> builtins.type | None:
+        """The class of the root, None for a leaf."""
+        return self._treedef.type
+
+    @property
+    def kind(self) -> PyTreeKind:
+        """The kind of the root."""
+        code = self._treedef._code
+        return kind_of(code[-1][1] if code else None)
+
+    def is_leaf(self, /, *, strict: bool = True) -> bool:
+        """Return whether this is a leaf; or has no children, if not `strict`."""
+        return self._treedef.is_leaf(strict=strict)
+
+    def is_one_level(self) -> bool:
+        """Return whether this is a node all of whose children are leaves."""
+        return self._treedef.is_one_level()
+
+    def paths(self) -> list[tuple[Any, ...]]:
+        """Return for each leaf what it is found by, from the root down."""
+        return self._treedef.bare_paths()
+
+    def accessors(self) -> list[PyTreeAccessor]:
+        """Return the accessor of each leaf."""
+        return [*accessors_of(self._treedef)]
+
+    def entries(self) -> list[Any]:
+        """Return what the children of the root are found by."""
+        if not self._treedef._code:
+            return []
+        _, rule, arity, aux = self._treedef._code[-1]
+        return [*rule.bare_keys(aux, arity)]
+
+    def entry(self, index: int, /) -> Any:
+        """Return what one child of the root is found by.
+
+        Raises:
+            IndexError: There is no such child.
+        """
+        found = self.entries()
+        return found[_place("Entry", index, len(found))]
+
+    def children(self) -> list[Self]:
+        """Return the structures of the children of the root."""
+        return [self._like(child) for child in self._treedef.children()]
+
+    def child(self, index: int, /) -> Self:
+        """Return the structure of one child of the root.
+
+        Raises:
+            IndexError: There is no such child.
+        """
+        place = _place("Child", index, self.num_children)
+        return self._like(self._treedef.child(place))  # type: ignore[no-any-return]  # a spec
+
+    def one_level(self) -> Self | None:
+        """Return the root with leaves for children, None for a leaf."""
+        found = self._treedef.one_level()
+        return None if found is None else self._like(found)
+
+    # -------------------------------------------------------------------------- using
+
+    def unflatten(self, leaves: Iterable[Any], /) -> Any:
+        """Return a tree with these leaves.
+
+        Raises:
+            ValueError: Too few or too many.
+        """
+        treedef = self._treedef
+        return treedef._runner.unflatten(treedef, _counted(leaves, treedef._count))
+
+    def flatten_up_to(self, tree: Any, /) -> list[Any]:
+        """Return what a tree has at the place of each leaf.
+
+        Raises:
+            ValueError: The tree does not have this structure.
+        """
+        return self._treedef.flatten_up_to(tree)
+
+    def walk(
+        self,
+        leaves: Iterable[Any],
+        /,
+        f_node: Callable[[builtins.type, Any, tuple[Any, ...]], Any] | None = None,
+        f_leaf: Callable[[Any], Any] | None = None,
+    ) -> Any:
+        """Fold the structure from the leaves up, without building nodes.
+
+        Args:
+            leaves: As many leaves as there are.
+            f_node: Takes class, metadata and results of the children; without it the
+                node is built.
+            f_leaf: Called on each leaf first.
+        """
+        _check_callables("walk", f_node, f_leaf)
+
+        def fold(rule: Any, aux: Any, children: list[Any]) -> Any:
+            if f_node is None:
+                return rule.unflatten(aux, children)
+            data = metadata(rule, aux, keys=list)
+            return f_node(rule.class_of(aux), data, tuple(children))
+
+        given = _counted(leaves, self._treedef._count)
+        return self._treedef._fold(given, f_leaf, fold)
+
+    def traverse(
+        self,
+        leaves: Iterable[Any],
+        /,
+        f_node: Callable[[Any], Any] | None = None,
+        f_leaf: Callable[[Any], Any] | None = None,
+    ) -> Any:
+        """Build a tree from the leaves up, with a function called on each node.
+
+        Args:
+            leaves: As many leaves as there are.
+            f_node: Takes each node once it is built.
+            f_leaf: Called on each leaf first.
+        """
+        _check_callables("traverse", f_node, f_leaf)
+        given = _counted(leaves, self._treedef._count)
+        return self._treedef.traverse(given, f_node, f_leaf)
+
+    # ------------------------------------------------------------------------ algebra
+
+    def compose(self, inner: PyTreeSpec, /) -> PyTreeSpec:
+        """Return this structure with another one at each of its leaves."""
+        check_spec("compose", inner)
+        namespace = joined((self, inner))
+        return merged(self._plain().compose(inner._plain()), namespace)
+
+    def broadcast_to_common_suffix(self, other: PyTreeSpec, /) -> PyTreeSpec:
+        """Return the smallest structure that both are prefixes of.
+
+        Raises:
+            ValueError: There is none.
+        """
+        check_spec("broadcast_to_common_suffix", other)
+        namespace = joined((self, other))
+        found = self._plain().broadcast_to_common_suffix(other._plain())
+        return merged(found, namespace)
+
+    def transform(
+        self,
+        /,
+        f_node: Callable[[PyTreeSpec], PyTreeSpec] | None = None,
+        f_leaf: Callable[[PyTreeSpec], PyTreeSpec] | None = None,
+    ) -> PyTreeSpec:
+        """Return a structure with other nodes, or with structures for leaves.
+
+        Args:
+            f_node: Takes each node with leaves for children, from the leaves up, and
+                returns a node with as many.
+            f_leaf: Takes the structure of a leaf, returns any structure.
+
+        Raises:
+            TypeError: A function returned something else than a structure.
+            ValueError: It cannot stand there.
+        """
+        _check_callables("transform", f_node, f_leaf)
+        namespaces = {self.namespace}
+        steps: list[Step] = []
+        for step in iter_steps(self._treedef._code):
+            function = f_leaf if step is None else f_node
+            if function is None:
+                steps.append(step)
+                continue
+            made = function(self._like(self._one(step)))
+            self._check_made(made, step)
+            namespaces.add(made.namespace)
+            found = iter_steps(made._treedef._code)
+            steps += found if step is None else [made._treedef._code[-1][1:]]
+        namespace = _one_namespace(namespaces)
+        mode = Mode(GLOBAL, self.none_is_leaf)
+        return merged(PyTreeDef._of(steps, mode), namespace)
+
+    def _one(self, step: Step) -> PyTreeDef:
+        """Return the structure of a step: a leaf, or a node with leaves."""
+        if step is None:
+            return PyTreeDef._make((), 1, Mode(GLOBAL, self.none_is_leaf))
+        rule, arity, aux = step
+        code = ((arity, rule, arity, aux),)
+        return PyTreeDef._make(code, arity, Mode(GLOBAL, self.none_is_leaf))
+
+    def _check_made(self, made: Any, step: Step) -> None:
+        """Refuse what a function of `transform` may not return.
+
+        Raises:
+            TypeError: It is not a structure.
+            ValueError: It cannot stand there.
+        """
+        if not isinstance(made, PyTreeSpec):
+            raise TypeError(
+                "Expected the PyTreeSpec transform function returns a PyTreeSpec, got "
+                f"{described(made)}"
+            )
+        if made.none_is_leaf != self.none_is_leaf:
+            raise ValueError(
+                "Expected the PyTreeSpec transform function returns a PyTreeSpec with "
+                f"the same value of `none_is_leaf={self.none_is_leaf}` as the input, "
+                f"got {made!r}"
+            )
+        if step is None:
+            return
+        if not made.is_one_level() or made.num_leaves != step[1]:
+            raise ValueError(
+                "Expected the PyTreeSpec transform function returns a one-level "
+                f"PyTreeSpec with the same number of arity ({step[1]}), got {made!r}"
+            )
+
+    # ---------------------------------------------------------------------- comparing
+
+    def is_prefix(self, other: PyTreeSpec, /, *, strict: bool = False) -> bool:
+        """Return whether this is the structure of another, cut off at its leaves.
+
+        Args:
+            other: The other structure.
+            strict: Whether the other must go deeper somewhere.
+        """
+        check_spec("is_prefix", other)
+        if not _fit(self, other):
+            return False
+        return self._treedef.is_prefix(other._treedef, strict=strict)
+
+    def is_suffix(self, other: PyTreeSpec, /, *, strict: bool = False) -> bool:
+        """Return whether the other is a prefix of this."""
+        check_spec("is_suffix", other)
+        return other.is_prefix(self, strict=strict)
+
+    def __le__(self, other: object, /) -> bool:
+        return self.is_prefix(other) if _is_spec(other) else NotImplemented
+
+    def __lt__(self, other: object, /) -> bool:
+        return self.is_prefix(other, strict=True) if _is_spec(other) else NotImplemented
+
+    def __ge__(self, other: object, /) -> bool:
+        return self.is_suffix(other) if _is_spec(other) else NotImplemented
+
+    def __gt__(self, other: object, /) -> bool:
+        return self.is_suffix(other, strict=True) if _is_spec(other) else NotImplemented
+
+    def __eq__(self, other: object, /) -> bool:
+        if not isinstance(other, PyTreeSpec):
+            return NotImplemented
+        return self._treedef == other._treedef and _fit(self, other)
+
+    def __hash__(self) -> int:
+        return hash(self._treedef)
+
+    def __len__(self) -> int:
+        return self._treedef.num_leaves
+
+    # ------------------------------------------------------------------- text, copies
+
+    def __repr__(self) -> str:
+        text = code_text(self._treedef._code, brackets)
+        mode = ", NoneIsLeaf" if self.none_is_leaf else ""
+        namespace = f", namespace={self.namespace!r}" if self.namespace else ""
+        return f"PyTreeSpec({text}{mode}{namespace})"
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        treedef = self._treedef
+        state = dump(treedef._code, treedef.num_leaves, treedef._mode)
+        return _load, (state, self.namespace)
+
+    # ----------------------------------------------------------------------- as parts
+
+    def _plain(self) -> PyTreeDef:
+        """Return the treedef as one of the global registry, to be joined with others.
+
+        What is not of the global registry is said by the rules in it.
+        """
+        treedef = self._treedef
+        if treedef.namespace == GLOBAL:
+            return treedef
+        mode = Mode(GLOBAL, treedef.none_is_leaf)
+        return PyTreeDef._make(treedef._code, treedef._count, mode)
+
+    def _like(self, treedef: PyTreeDef) -> Any:
+        """Return a structure in the same namespace, which it may not depend on."""
+        return spec_of(treedef, self.namespace)
+
+
+def _is_spec(other: object) -> TypeIs[PyTreeSpec]:
+    return isinstance(other, PyTreeSpec)
+
+
+def spec_of(
+    treedef: PyTreeDef, namespace: str = "", *, asked: bool = False
+) -> PyTreeSpec:
+    """Return a treedef as a `PyTreeSpec`.
+
+    Args:
+        treedef: The treedef.
+        namespace: The namespace that it depends on.
+        asked: Whether the namespace is just what a call was given, which counts only
+            if there is a node of a registered class.
+    """
+    made = object.__new__(PyTreeSpec)
+    made._treedef = treedef
+    made._namespace = namespace
+    made._is_asked = asked
+    return made
+
+
+class _MalformedError(TreeDefError, RuntimeError):
+    """The state of a pickled structure is malformed, or names an unknown class."""
+
+
+def _load(state: Any, namespace: str) -> Any:
+    try:
+        treedef = PyTreeDef._make(*load(state))
+    except TreeDefError as error:
+        raise _MalformedError(*error.args) from None
+    return spec_of(treedef, namespace)
+
+
+def check_spec(who: str, spec: Any) -> None:
+    """Refuse what is not a structure.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if not isinstance(spec, PyTreeSpec):
+        raise TypeError(f"{who}() takes a PyTreeSpec, got {described(spec)}")
+
+
+def _place(what: str, index: Any, count: int) -> int:
+    """Return an index as an int of the right size.
+
+    Raises:
+        IndexError: There is no such place.
+        TypeError: It is not an index.
+    """
+    is_text = isinstance(index, float | str)  # int() takes these, and is not to
+    to_int: Any = int if hasattr(index, "__int__") and not is_text else operator.index
+    place: int = to_int(index)
+    if not -count <= place < count:
+        raise IndexError(f"PyTreeSpec::{what}() index out of range.")
+    return place
+
+
+def _counted(leaves: Iterable[Any], count: int) -> list[Any]:
+    """Return leaves as a list of the right length.
+
+    Raises:
+        StructureError: There are too few or too many.
+    """
+    given = leaves if type(leaves) is list else [*islice(leaves, count + 1)]
+    if len(given) != count:
+        few = len(given) < count
+        got = f", got: {len(given)}" if few else ""
+        raise StructureError(
+            f"Too {'few' if few else 'many'} leaves for PyTreeSpec; expected: {count}"
+            f"{got}.",
+            expected=str(count),
+            actual=str(len(given)),
+        )
+    return given
+
+
+def _check_callables(who: str, *functions: Any) -> None:
+    for function in functions:
+        if function is not None and not callable(function):
+            raise TypeError(f"{who}() takes functions, got {described(function)}")
+
+
+def _fit(a: PyTreeSpec, b: PyTreeSpec) -> bool:
+    """Return whether two structures may be of one namespace."""
+    return a.namespace == b.namespace or not a.namespace or not b.namespace
+
+
+def joined(specs: tuple[PyTreeSpec, ...], what: str = "PyTreeSpecs") -> str:
+    """Return the namespace of a structure that is made of others.
+
+    Raises:
+        ValueError: Their None modes or namespaces differ.
+    """
+    if len({spec.none_is_leaf for spec in specs}) > 1:
+        raise ValueError(f"{what} must have the same none_is_leaf value.")
+    return _one_namespace({spec.namespace for spec in specs}, what)
+
+
+def _one_namespace(names: set[str], what: str = "PyTreeSpecs") -> str:
+    found = sorted(names - {""})
+    if len(found) > 1:
+        several = " vs. ".join(map(repr, found))
+        raise ValueError(f"{what} must have the same namespace, got {several}.")
+    return found[0] if found else ""
+
+
+def merged(treedef: PyTreeDef, namespace: str) -> PyTreeSpec:
+    """Return a structure that was made of others, in the namespace of one of them.
+
+    Raises:
+        ValueError: A class in it is registered in that namespace in another way.
+    """
+    rules = current.state.layers[namespace].rules if namespace in namespaces() else {}
+    for _, rule, _, _ in treedef._code if rules else ():
+        if rules.get(rule.cls, rule) is not rule:
+            raise ValueError(
+                f"in namespace {namespace!r}, {class_name(rule.cls)} is not a node of "
+                "its original registration"
+            )
+    return spec_of(treedef, namespace)
+
+
+# -------------------------------------------------------------------- known accessors
+
+_MOST_KNOWN = 256
+_known: dict[int, tuple[PyTreeDef, list[PyTreeAccessor]]] = {}
+
+
+def accessors_of(treedef: PyTreeDef) -> list[PyTreeAccessor]:
+    """Return the accessor of each leaf; not to be changed, since it is remembered."""
+    known = _known.get(id(treedef))
+    if known is not None:
+        return known[1]
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()
+    found = code_accessors(treedef._code, treedef._count)
+    _known[id(treedef)] = treedef, found
+    return found
+
+
+on_sweep.append(lambda _lasts: _known.clear())

@@ -1,0 +1,265 @@
+"""What threads share: each object that can change is listed, with why it is safe.
+
+Nothing here may need the GIL. So whoever adds a table that functions write to says in
+`SHARED` by which discipline they do so; what is written while modules are loaded, and
+never again, has a name in capitals and needs no entry.
+"""
+
+import ast
+import contextlib
+import enum
+import functools
+import importlib
+import inspect
+import operator
+import pkgutil
+import re
+import sys
+import types
+import typing
+from pathlib import Path
+
+import pytest
+
+import leafwise as lw
+from leafwise.core.node import Rule
+from leafwise.safely import Guard, Sealed
+
+
+DISCIPLINES = {
+    "swapped": "replaced as a whole; who reads it once has an old one or a new one",
+    "locked": "a lock, or written under one and read in one step",
+    "equal": "filled in step by step with what would be equal whoever makes it; "
+    "emptied only as a whole, and whoever misses something makes it again",
+    "single": "each write is one step of a list, dict or attribute, and the last one "
+    "counts, or all do",
+    "local": "each thread has its own",
+}
+
+SHARED = {
+    "compat.modules._made": "locked",
+    "compat.dm_nodes._known": "locked",
+    "compat.torch_nodes.CONSTANT_NODES": "single",
+    "compat.torch_nodes.SERIALIZED_TYPE_TO_PYTHON_TYPE": "swapped",
+    "compat.torch_nodes.SUPPORTED_NODES": "swapped",
+    "compat.torch_nodes.SUPPORTED_SERIALIZED_TYPES": "swapped",
+    "compat.torch_spec._unknown": "locked",
+    "core.keys.AS_GIVEN": "equal",
+    "core.keys._known_attributes": "equal",
+    "core.keys._known_dicts": "equal",
+    "core.keys._shared": "swapped",
+    "core.keys.known_aux": "equal",
+    "core.keys.known_orders": "equal",
+    "core.registry.announced": "single",
+    "core.registry.current": "swapped",
+    "core.registry.on_change": "single",
+    "core.serial._codecs": "single",
+    "core.walk.hooks": "single",
+    "core.walk.leaf": "single",
+    "core.walk.reference": "single",
+    "engine.cache.engine": "locked",
+    "engine.emit._numbers": "locked",
+    "engine.flatten._string_sizes": "equal",
+    "integrations.bridge.FRAMEWORKS": "locked",
+    "integrations.bridge._classes": "single",
+    "integrations.bridge._finder": "locked",
+    "integrations.dispatch._arrays": "equal",
+    "integrations.torch.untold": "single",
+    "lazy.replaced": "locked",
+    "nn.captures._recorders": "locked",
+    "nn.checks._exact": "single",
+    "nn.checks._here": "local",
+    "nn.checks._with_subclasses": "single",
+    "nn.checks.foreign": "single",
+    "nn.checks.learned": "swapped",
+    "nn.checks.levels": "locked",
+    "nn.containers._known_positions": "equal",
+    "nn.variables._NOTHING": "equal",
+    "nn.variables._types": "single",
+    "safely._guards": "single",
+    "safely.kept": "single",
+    "safely.on_sweep": "single",
+    "selection.pattern._of_text": "equal",
+    "show.text.options": "single",
+}
+"""What can change, by module and name."""
+
+SHARED_KINDS = {
+    "ClassSpec": "equal",  # tables of a class, made when they are first asked for
+    "Family": "equal",  # layouts of the objects of a class
+    "Guard": "locked",
+    "Rule": "locked",  # the rules that subclasses inherit: `_first` of the registry
+}
+"""What classes have of their own, by its type."""
+
+UNCHANGING = (
+    bool, bytes, complex, enum.Enum, float, frozenset, functools.partial, int, property,
+    range, re.Pattern, Sealed, str, tuple, type, type(None), types.ModuleType,
+    types.BuiltinFunctionType, types.FunctionType, types.GenericAlias,
+    types.GetSetDescriptorType, types.MappingProxyType, types.MemberDescriptorType,
+    types.MethodDescriptorType, types.MethodType, types.MethodWrapperType,
+    types.SimpleNamespace,
+    types.UnionType, types.WrapperDescriptorType,
+    operator.itemgetter, type(vars(typing.NamedTuple("Pair", [("x", int)]))["x"]),
+)  # fmt: skip
+DECLARING = {"__future__", "annotationlib", "typing", "typing_extensions"}
+"""Modules whose objects are annotations."""
+
+WRITING = {
+    "add", "append", "appendleft", "clear", "discard", "extend", "insert", "pop",
+    "popitem", "popleft", "remove", "reverse", "setdefault", "sort", "update",
+}  # fmt: skip
+PACKAGE = Path(inspect.getfile(lw)).parent
+TREES = {
+    path: ast.parse(path.read_text(encoding="utf-8"))
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+
+
+def modules():
+    """Yield all modules of the package by their names inside of it."""
+    for found in pkgutil.walk_packages(lw.__path__, "leafwise."):
+        name = found.name.removeprefix("leafwise.")
+        if name != "__main__":
+            with contextlib.suppress(ModuleNotFoundError):  # of a framework
+                yield name, importlib.import_module(found.name)
+    yield "", lw
+
+
+def can_change(value):
+    """Return whether a value is one that anybody could change."""
+    value = getattr(value, "__func__", value)  # of a static method
+    if type(value) is object or isinstance(value, UNCHANGING):
+        return False
+    return type(value).__module__ not in DECLARING
+
+
+def changeable():
+    """Return what can change in modules and classes, each where it was found first."""
+    found, homes = {}, {}
+    for name, module in sorted(modules()):
+        for key, value in [*vars(module).items()]:
+            if key.startswith("__"):
+                continue
+            owned = [(f"{name}.{key}", value)]
+            if isinstance(value, type) and value.__module__ == module.__name__:
+                owned += [
+                    (f"{name}.{key}.{attribute}", inside)
+                    for attribute, inside in [*vars(value).items()]
+                    if not attribute.startswith("__")
+                    and not _belongs_to_its_metaclass(value, attribute)
+                ]
+            for place, one in owned:
+                if can_change(one):
+                    homes.setdefault(id(one), []).append(place)
+                    found[id(one)] = one
+    return {_home(places): found[key] for key, places in homes.items()}
+
+
+def _belongs_to_its_metaclass(cls, attribute):
+    """Return whether the standard library keeps an attribute with a class."""
+    sunder = attribute.startswith("_") and attribute.endswith("_")
+    return sunder or attribute in ("_abc_impl", "_field_defaults")
+
+
+def _home(places):
+    """Return the place that is listed, or the first one."""
+    return next((place for place in places if place in SHARED), places[0])
+
+
+@functools.cache
+def written():
+    """Return the names that functions write to, inside of what these stand for."""
+    return {
+        name
+        for tree in TREES.values()
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for node in ast.walk(function)
+        for name in _targets(node)
+    }
+
+
+def _targets(node):
+    """Yield the names of what one statement or call changes."""
+    match node:
+        case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store() | ast.Del()):
+            yield name
+        case ast.AugAssign(target=ast.Name(id=name)):
+            yield name
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)):
+            if method in WRITING:
+                yield name
+
+
+def is_constant(place, value):
+    """Return whether something is a table that no function writes to."""
+    name = place.rpartition(".")[2]
+    is_table = isinstance(value, dict | list | set)
+    return is_table and name.isupper() and name not in written()
+
+
+def test_what_can_change_is_listed():
+    """Each object has one discipline, unless it is a table that nobody writes to."""
+    unlisted = {
+        place: type(value).__name__
+        for place, value in changeable().items()
+        if place not in SHARED
+        and not {cls.__name__ for cls in type(value).__mro__} & {*SHARED_KINDS}
+        and not is_constant(place, value)
+    }
+    unlisted.pop("nn.spec.OwnLayout.quick", None)  # an empty table, read by its class
+    unlisted.pop("integrations.sharing.ONE_GROUP", None)  # written by its class alone
+    assert unlisted == {}
+
+
+def test_what_is_listed_is_there():
+    """No entry outlives what it is about; each word is one of the disciplines."""
+    gone = {place for place in SHARED if _find(place) is None}
+    optional = () if hasattr(lw, "engine") else ("engine.",)
+    assert [place for place in gone if not place.startswith(optional)] == []
+    assert {*SHARED.values(), *SHARED_KINDS.values()} == {*DISCIPLINES}
+    assert Guard.__name__ in SHARED_KINDS
+    assert Rule.__name__ in SHARED_KINDS
+
+
+def _find(place):
+    module, _, name = place.rpartition(".")
+    return getattr(sys.modules.get(f"leafwise.{module}"), name, None)
+
+
+def test_names_that_are_bound_anew_are_listed():
+    """A `global` statement is a swap."""
+    bound = {
+        f"{'.'.join(path.relative_to(PACKAGE).with_suffix('').parts)}.{name}"
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Global)
+        for name in node.names
+    }
+    assert {SHARED.get(name) for name in bound} == {"swapped"}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("def f(): known[1] = 2", {"known"}),
+        ("def f(): del known[1]", {"known"}),
+        ("def f(): known.setdefault(1, 2)", {"known"}),
+        ("def f():\n  global known\n  known |= {1}", {"known"}),
+        ("def f(): return known[1], known.get(2)", set()),
+    ],
+)
+def test_writes_are_seen(text, names):
+    """Each way in which a function changes a table of its module."""
+    tree = ast.parse(text)
+    assert {name for node in ast.walk(tree) for name in _targets(node)} == names
+
+
+def test_a_new_table_would_be_found(monkeypatch):
+    """In a module as well as in a class."""
+    from leafwise.core import keys
+
+    monkeypatch.setattr(keys, "_fresh", {}, raising=False)
+    monkeypatch.setattr(keys.KeyOrder, "fresh", [], raising=False)
+    assert {"core.keys._fresh", "core.keys.KeyOrder.fresh"} <= {*changeable()}

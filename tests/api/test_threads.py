@@ -1,0 +1,381 @@
+"""Many threads that do the same thing for the first time, at once.
+
+What they make must be right in each of them, and the same where one object stands for
+all. `LEAFWISE_ROUNDS` says how often; a build without the GIL needs few of them.
+"""
+
+import collections
+import dataclasses
+import itertools
+import operator
+import os
+import pickle
+import sys
+
+import pytest
+
+import leafwise as lw
+from interrupts import at_once, run_apart
+from leafwise import nn
+from leafwise.core import keys, registry
+from leafwise.core.node import Rule
+
+
+ROUNDS = int(os.environ.get("LEAFWISE_ROUNDS", "5"))
+THREADS = 8
+pytestmark = pytest.mark.needs("threads")
+
+
+def together(*works):
+    """Run the functions in several threads each, and return what they returned."""
+    results = collections.deque()
+    works = list(itertools.islice(itertools.cycle(works), max(THREADS, len(works))))
+    problems = at_once(*(lambda work=work: results.append(work()) for work in works))
+    assert problems == []
+    return [*results]
+
+
+@pytest.fixture(params=["walk", "eager"])
+def way(request):
+    """Walk each tree, or compile each structure on first sight."""
+    if request.param == "walk":
+        yield
+    else:
+        engine = pytest.importorskip("leafwise.engine")
+        with engine.eager():
+            yield
+
+
+@pytest.fixture
+def crowded(monkeypatch):
+    """Make all caches so small that they are emptied all the time."""
+    monkeypatch.setattr(keys, "_MOST_KNOWN", 4)
+    monkeypatch.setattr(keys, "_MAX_ORDERS", 4)
+    monkeypatch.setattr(registry, "_MAX_SEEN", 16)
+    monkeypatch.setattr(registry, "_MAX_NARROWED", 2)
+    if hasattr(lw, "engine"):
+        from leafwise.engine import cache, inline
+
+        for name, most in (("PLANS", 3), ("CACHES", 3), ("COUNTS", 3)):
+            monkeypatch.setattr(cache, f"_MAX_{name}", most)
+        monkeypatch.setattr(inline, "_MAX_FUNCTIONS", 2)
+        monkeypatch.setattr(inline, "_MAX_MISSES", 2)
+
+
+def passes():
+    """Yield the numbers of the rounds."""
+    return range(ROUNDS)
+
+
+# ------------------------------------------------------------------------- first use
+
+
+def test_a_structure_that_all_meet_at_once(way):
+    """Flattened, mapped, rebuilt, with its paths and its text."""
+    for number in passes():
+        tree = {f"k{number}": [1, (2, None)], "b": {f"x{i}": i for i in range(7)}}
+
+        def use(tree=tree):
+            leaves, treedef = lw.tree_flatten(tree)
+            assert lw.tree_unflatten(treedef, leaves) == tree
+            assert lw.tree_map(lambda x: x, tree) == tree
+            pairs, again = lw.tree_flatten_with_path(tree)
+            assert [leaf for _, leaf in pairs] == leaves
+            assert again == treedef
+            assert hash(again) == hash(treedef)
+            assert treedef.flatten_up_to(tree) == leaves
+            return repr(treedef), [*map(str, treedef.paths())], pickle.dumps(treedef)
+
+        results = together(*[use] * THREADS)
+        assert all(result == results[0] for result in results)
+
+
+def test_one_treedef_that_all_read_at_once(way):
+    """Its hash, paths, children and runner are made when they are first wanted."""
+    for number in passes():
+        tree = [{f"k{number}": 1, "a": 2}, (3, [4])]
+        treedef = lw.tree_structure(tree)
+        results = together(
+            lambda treedef=treedef: treedef.unflatten([1, 2, 3, 4]),
+            lambda treedef=treedef: hash(treedef),
+            lambda treedef=treedef: [*map(str, treedef.paths())],
+            lambda treedef=treedef: treedef.to_json(),
+            lambda treedef=treedef, tree=tree: treedef.flatten_up_to(tree),
+            lambda treedef=treedef: [child.num_leaves for child in treedef.children()],
+        )
+        kinds = {type(result) for result in results}
+        assert len({repr(result) for result in results}) == 6
+        assert kinds == {list, int, str}
+
+
+def test_a_class_that_all_use_at_once(way):
+    """Dataclasses and classes that are trees, from the first object on."""
+    for _ in passes():
+
+        @lw.dataclass
+        class Point:
+            x: int
+            y: int = lw.static(default=0)
+
+        class Model(lw.Pytree):
+            def __init__(self, n):
+                self.w = lw.data(n)
+                self.name = "m"
+                self.inner = lw.List([lw.data(n)])
+
+        def use(Point=Point, Model=Model):
+            tree = [Point(1, 2), Model(3), {"p": Point(4)}]
+            assert lw.tree_leaves(tree) == [1, 3, 3, 4]
+            mapped = lw.tree_map(operator.neg, tree)
+            assert (mapped[0].x, mapped[1].w, mapped[1].inner[0]) == (-1, -3, -3)
+            return lw.tree_structure(tree)
+
+        results = together(*[use] * THREADS)
+        assert all(result == results[0] for result in results)
+
+
+def test_subclasses_that_all_meet_at_once(way):
+    """Their rules are derived once; a treedef knows rules by identity."""
+    for _ in passes():
+        base = type("Base", (), {})
+        lw.register_pytree_node(
+            base,
+            lambda node: ((node.x,), type(node)),
+            lambda cls, xs: _filled(cls(), xs),
+            inherit=True,
+        )
+        derived = type("Derived", (base,), {})
+
+        def use(derived=derived):
+            return lw.tree_structure([_filled(derived(), [1])])
+
+        results = together(*[use] * THREADS)
+        assert all(result == results[0] for result in results)
+        lw.unregister_pytree_node(base)
+
+
+def _filled(node, xs):
+    (node.x,) = xs
+    return node
+
+
+def test_a_type_that_somebody_else_knows():
+    """An adopter may answer several threads; one of the rules counts."""
+    for number in passes():
+        space, cls = f"threads adopt {number}", type("Foreign", (), {"x": 1})
+
+        class Found(Rule):
+            def flatten(self, node):
+                return (node.x,), None
+
+            def unflatten(self, aux, children):
+                return children[0]
+
+        def adopter(asked, cls=cls, Found=Found):
+            return Found(asked) if asked is cls else None
+
+        def use(space=space, adopter=adopter, cls=cls):
+            registry.add_adopter(adopter, namespace=space)
+            return lw.tree_structure([cls()], namespace=space)
+
+        results = together(*[use] * THREADS)
+        assert all(result == results[0] for result in results)
+        assert results[0].num_leaves == 1
+
+
+# ---------------------------------------------------------------------- what changes
+
+
+def test_classes_that_come_and_go_while_others_map(way):
+    """A walk sees a class as a node or as a leaf, never half of it."""
+    cls = type("Coming", (), {})
+    node = _filled(cls(), [5])
+    tree = {"a": [1, node], "b": (node, 2)}
+
+    def change():
+        for _ in range(8):
+            lw.register_pytree_node(
+                cls, lambda node: ((node.x,), None), lambda _, xs: _filled(cls(), xs)
+            )
+            lw.unregister_pytree_node(cls)
+
+    def use():
+        found = set()
+        for _ in range(20):
+            leaves, treedef = lw.tree_flatten(tree)
+            assert leaves in ([1, 5, 5, 2], [1, node, node, 2])
+            rebuilt = treedef.unflatten(leaves)
+            assert type(rebuilt["a"][1]) is cls
+            found.add(len(treedef.paths()))
+        return found
+
+    for _ in passes():
+        results = together(change, *[use] * (THREADS - 1))
+        assert all(result in (None, {4}) for result in results)
+
+
+def test_namespaces_that_spring_into_being(way):
+    """All who declare one get the same, and nobody's class is lost in it."""
+    for number in passes():
+        name = f"threads {number} {way}"
+
+        def declare(name=name):
+            space = lw.namespace(name)
+            cls = type("Own", (), {})
+            space.register_pytree_node(
+                cls, lambda node: ((node.x,), None), lambda _, xs: _filled(cls(), xs)
+            )
+            return cls
+
+        for cls in together(*[declare] * THREADS):
+            tree = [_filled(cls(), [7])]
+            assert lw.tree_leaves(tree, namespace=name) == [7]
+            assert lw.tree_leaves(tree) == tree
+
+
+def test_caches_that_are_full_all_the_time(crowded, way):
+    """Answers are the same whatever was forgotten between two steps."""
+    for number in passes():
+
+        def use(number=number):
+            for size in range(1, 25):
+                tree = {f"k{(number + i) % size}.{size}": [i] for i in range(size)}
+                pairs, treedef = lw.tree_flatten_with_path(tree)
+                leaves = [leaf for _, leaf in pairs]
+                assert leaves == [tree[key][0] for key in sorted(tree)]
+                assert [str(path) for path, _ in pairs] == [
+                    f"['{key}'][0]" for key in sorted(tree)
+                ]
+                assert treedef.unflatten(leaves) == tree
+                kinds = (str, bytes, type(f"Odd{size}", (), {}))
+                assert lw.tree_leaves(tree, is_leaf=kinds) == leaves
+
+        together(*[use] * THREADS)
+
+
+def test_the_engine_while_it_is_switched_and_forgets():
+    """Results are the walk's at each moment."""
+    engine = pytest.importorskip("leafwise.engine")
+    tree = {"a": [1, (2, {"b": 3})], "c": 4}
+
+    def switch():
+        for _ in range(8):
+            with engine.eager():
+                lw.tree_leaves(tree)
+            with engine.disabled():
+                lw.tree_leaves(tree)
+
+    def use():
+        for size in range(20):
+            assert lw.tree_leaves(tree) == [1, 2, 3, 4]
+            assert lw.tree_map(lambda x: x, [tree] * size) == [tree] * size
+
+    for _ in passes():
+        together(switch, switch, *[use] * (THREADS - 2))
+
+
+# --------------------------------------------------------------------------- objects
+
+
+def test_objects_that_all_read_at_once(way):
+    """Reading is safe from the first moment on, whatever is made for it."""
+    for _ in passes():
+
+        class Block(nn.Module):
+            def __init__(self, n):
+                self.w = nn.Param(n)
+                self.stat = nn.BatchStat(n + 1)
+                self.size = n
+
+        model = nn.Sequential(Block(1), Block(2))
+        model.shared = model[0]
+
+        def read(model=model):
+            graphdef, state = nn.split(model)
+            again = nn.merge(graphdef, state)
+            return (
+                repr(model) == repr(again),
+                lw.tree_leaves(nn.state(model, nn.Param)),
+                lw.tree_leaves(model),
+                again.shared is again[0],
+                nn.clone(model)[1].size,
+            )
+
+        results = together(*[read] * THREADS)
+        assert all(result == results[0] for result in results)
+
+
+def test_variables_that_all_name_at_once():
+    """A name stands for one type."""
+    for number in passes():
+        name = f"threads_{number}"
+        found = together(
+            *[lambda name=name: nn.variable_type(name, allow_register=True)] * THREADS
+        )
+        assert len({*found}) == 1
+
+
+def test_dataclasses_that_are_registered_at_once():
+    """One of them registers it, and the others are told."""
+    for _ in passes():
+        cls = dataclasses.make_dataclass("Made", ["x", "y"])
+
+        def register(cls=cls):
+            try:
+                lw.register_dataclass(cls, ["x"], ["y"])
+            except lw.RegistryError:
+                return False
+            return True
+
+        assert sum(together(*[register] * THREADS)) == 1
+        assert lw.tree_leaves(cls(1, 2)) == [1]
+
+
+# --------------------------------------------------------------------------- loading
+
+LOADING = """
+import sys, threading
+import leafwise as lw
+
+begin, problems, found = threading.Barrier({threads}), [], []
+
+def load(names):
+    try:
+        begin.wait()
+        for name in names:
+            value = lw
+            for part in name.split("."):
+                value = getattr(value, part)
+            found.append((name, id(value)))
+        assert lw.tree_leaves({{"a": [1]}}) == [1]
+    except BaseException as error:
+        problems.append(repr(error))
+
+names = {names!r}
+threads = [
+    threading.Thread(target=load, args=(names[i:] + names[:i],))
+    for i in range({threads})
+]
+sys.setswitchinterval(1e-6)
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert not problems, problems
+assert len({{*found}}) == len(names)
+"""
+NAMES = [
+    "at", "nn.Param", "tree.map", "Pytree", "dataclass", "selection.tree_diff",
+    "namespace", "integrations.status", "typing.Namespace", "Dict",
+]  # fmt: skip
+
+
+@pytest.mark.needs("processes")
+def test_names_that_all_load_at_once():
+    """The rooms of the package are loaded once, in whatever order they come."""
+    for _ in range(min(ROUNDS, 20)):
+        run_apart(LOADING.format(threads=THREADS, names=NAMES))
+
+
+def test_the_build_that_is_tested():
+    """`PYTHON_GIL=1` or a module without support would switch the GIL on again."""
+    free = "free-threading" in sys.version
+    assert getattr(sys, "_is_gil_enabled", lambda: True)() is not free

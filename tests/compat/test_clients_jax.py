@@ -1,0 +1,97 @@
+"""Libraries for jax with `jax.tree_util` and `jax.tree` replaced by the stand-ins.
+
+What differs, of all that they did here: nothing. optax, chex, Flax and Equinox print
+the same on both, and as many of optax's own tests of what has to do with trees pass.
+"""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import leafwise as lw
+
+
+HERE = Path(__file__).parent
+STANDINS = ["-m", "leafwise.compat", "--force", "jax.tree,jax.tree_util"]
+ITS_OWN = (
+    "tree_utils/_state_utils_test.py",
+    "tree_utils/_tree_math_test.py",
+    "transforms/_masking_test.py",
+    "transforms/_combining_test.py",
+    "transforms/_freezing_test.py",
+    "_src/base_test.py",
+    "_src/update_test.py",
+    "schedules/_inject_test.py",
+)
+"""The tests that are part of optax, of what has to do with trees."""
+
+
+def run(*arguments):
+    """Run Python in a process of its own; return what it printed, in two parts."""
+    source = str(Path(lw.__file__).parents[1])
+    path = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path), "JAX_PLATFORMS": "cpu"},
+        check=False,
+    )
+    return done.stdout, done.stderr
+
+
+def compare(name, *arguments):
+    """Run a client on jax's own module, and on the stand-in."""
+    script = str(HERE / name)
+    theirs, where = run(script, *arguments)
+    assert "module jax._src.tree\n" in where
+    ours, where = run(*STANDINS, script, *arguments)
+    assert "module leafwise.compat.jax_tree_util\n" in where
+    assert len(theirs.splitlines()) > 40
+    assert theirs.endswith("done\n")
+    assert ours == theirs
+
+
+@pytest.mark.slow
+def test_optax_does_the_same(optax):
+    """Optimizers and their wrappers, functions of trees, and what they refuse."""
+    compare("client_optax.py")
+
+
+@pytest.mark.slow
+def test_chex_does_the_same(optax):
+    """Dataclasses and assertions on trees, beside optax."""
+    pytest.importorskip("chex")
+    compare("client_optax.py", "chex")
+
+
+@pytest.mark.slow
+def test_flax_and_equinox_do_the_same(nnx, equinox, optax):
+    """Models, their states and training; objects, filters and edits."""
+    compare("client_flax.py")
+
+
+@pytest.mark.slow
+def test_tests_of_optax_pass_as_before(optax):
+    """Those that come with it, which need chex and absl; some may fail on jax, too."""
+    pytest.importorskip("chex")
+    pytest.importorskip("absl.testing")
+    home = Path(importlib.util.find_spec("optax").origin).parent
+    files = [str(home / name) for name in ITS_OWN if (home / name).exists()]
+    if not files:
+        pytest.skip("this optax has no tests with it")
+    pytest_of = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
+    theirs, _ = run(*pytest_of, *files)
+    ours, _ = run(*STANDINS, *pytest_of, *files)
+    assert tally(theirs)["passed"] > 50
+    assert tally(ours) == tally(theirs)
+
+
+def tally(text):
+    """Return how many tests passed and failed, from the last line of a run."""
+    return {word: int(n) for n, word in re.findall(r"(\d+) (passed|failed)", text)}

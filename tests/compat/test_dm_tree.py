@@ -1,0 +1,443 @@
+"""The stand-in for dm-tree, beside the library: names, random programs, examples."""
+
+import collections
+import doctest
+import importlib.util
+import inspect
+import sys
+import types
+from collections import Counter, OrderedDict, UserDict, UserList, defaultdict, deque
+from pathlib import Path
+
+import pytest
+
+import leafwise as lw
+import leafwise.compat.dm_tree as ours
+from compat.binding import missing
+from compat.programs import Asked, differences
+from fuzz.peers import value
+from fuzz.trees import Sort, Trees
+from peers import dm_tree, need
+
+
+__all__ = ["dm_tree", "need"]  # fixtures
+
+Point = collections.namedtuple("Point", "x y")
+Twin = collections.namedtuple("Point", "x y")
+Other = collections.namedtuple("Other", "x y")
+Empty = collections.namedtuple("Empty", "")
+
+
+class Called(collections.namedtuple("Called", "x y")):  # noqa: SLOT002  # meant
+    """A named tuple with attributes, whose constructor does something."""
+
+    def __new__(cls, x, y=0):
+        made = super().__new__(cls, x, y)
+        made.note = "made"
+        return made
+
+
+class Items(dict):
+    """A subclass of dict."""
+
+
+class Row(list):
+    """A subclass of list."""
+
+
+class Line(tuple):  # noqa: SLOT001  # meant
+    """A subclass of tuple."""
+
+
+class Table(collections.abc.Mapping):
+    """A mapping of its own."""
+
+    def __init__(self, items):
+        self.held = dict(items)
+
+    def __getitem__(self, key):
+        return self.held[key]
+
+    def __iter__(self):
+        return iter(self.held)
+
+    def __len__(self):
+        return len(self.held)
+
+    def __repr__(self):
+        return f"Table({self.held})"
+
+
+# ------------------------------------------------------------------- random programs
+
+WORDED = ["a", "b", "c", "d", "left", "right"]
+
+
+MIXED = ["a", "b", 1, 2, None, (1,)]
+
+
+def _dicts(make, words=WORDED):
+    def draw(source, kids):
+        keys = source.sample(words, len(kids)) if len(kids) <= len(words) else None
+        return make(zip(keys or range(len(kids)), kids, strict=True))
+
+    def change(node, kids):
+        return make(zip(node, kids, strict=True))
+
+    return Sort(draw, lambda node: [*node.values()], change)
+
+
+def _rows(make, *, free=True):
+    return Sort(
+        lambda source, kids: make(kids), list, lambda node, kids: make(kids), free=free
+    )
+
+
+def _fields(cls):
+    return Sort(
+        lambda source, kids: cls(*kids[:2]),
+        list,
+        lambda node, kids: cls(*kids),
+        free=False,
+    )
+
+
+SORTS = {
+    list: _rows(list),
+    tuple: _rows(tuple),
+    Row: _rows(Row),
+    Line: _rows(Line),
+    deque: _rows(deque),
+    UserList: _rows(UserList),
+    Point: _fields(Point),
+    Other: _fields(Other),
+    Called: _fields(Called),
+    dict: _dicts(dict),
+    Items: _dicts(Items),
+    OrderedDict: _dicts(OrderedDict),
+    UserDict: _dicts(lambda items: UserDict(dict(items))),
+    Table: _dicts(Table),
+    defaultdict: _dicts(lambda items: defaultdict(list, items)),
+    types.MappingProxyType: _dicts(lambda items: types.MappingProxyType(dict(items))),
+}
+
+
+def _leaf(source):
+    return source.choice((None, "text", b"bytes", {1}, value(source)))
+
+
+def trees_of(source):
+    """Return what makes trees of everything that dm-tree takes for a node."""
+    return Trees(source, SORTS, _leaf, keys=WORDED)
+
+
+def turned(source, tree):
+    """Return a tree in which some nodes are of other types, narrower or wider."""
+
+    def turn(node):
+        if source.random() > 0.3 or not ours.is_nested(node):
+            return None
+        if isinstance(node, collections.abc.Mapping):
+            items = [*node.items()]
+            return source.choice((dict, OrderedDict, Items, Table))(items)
+        kids = [*node]
+        if source.random() < 0.3:
+            kids.append(1)
+        return source.choice((list, tuple, Row, lambda kids: dict(enumerate(kids))))(
+            kids
+        )
+
+    return ours.traverse(turn, tree)
+
+
+def _other(source, tree, other):
+    return source.choice((tree, other, turned(source, tree), turned(source, other)))
+
+
+def flattened(module, source, tree, other):
+    return (
+        module.flatten(tree),
+        module.is_nested(tree),
+        [*map(module.is_nested, [1, ()])],
+    )
+
+
+def with_paths(module, source, tree, other):
+    return module.flatten_with_path(tree)
+
+
+def unflattened(module, source, tree, other):
+    count = len(module.flatten(tree)) + source.choice((0, 0, 0, 1, -1))
+    flat = [*range(max(count, 0))]
+    return module.unflatten_as(tree, source.choice((flat, tuple(flat), deque(flat), 5)))
+
+
+def mapped(module, source, tree, other):
+    function = Asked(lambda *args: len(args))
+    options = source.choice(({}, {}, {"check_types": False}, {"check_type": 1}))
+    others = [_other(source, tree, other) for _ in range(source.randrange(3))]
+    return module.map_structure(function, tree, *others, **options), function.calls
+
+
+def mapped_with_path(module, source, tree, other):
+    function = Asked(lambda path, *args: path)
+    others = [_other(source, tree, other) for _ in range(source.randrange(3))]
+    try:
+        return module.map_structure_with_path(function, tree, *others), function.calls
+    except ValueError:
+        return function.calls
+
+
+def mapped_up_to(module, source, tree, other):
+    function = Asked(lambda *args: len(args))
+    wider = _other(source, tree, other)
+    trees = source.choice(((wider,), (wider, tree), ()))
+    return module.map_structure_up_to(tree, function, *trees), function.calls
+
+
+def mapped_with_path_up_to(module, source, tree, other):
+    function = Asked(lambda path, *args: path)
+    trees = (_other(source, tree, other), _other(source, tree, other))
+    return module.map_structure_with_path_up_to(other, function, *trees)
+
+
+def same_structure(module, source, tree, other):
+    one = _other(source, tree, other)
+    return module.assert_same_structure(tree, one, check_types=source.random() < 0.6)
+
+
+def flattened_up_to(module, source, tree, other):
+    one, options = (
+        _other(source, tree, other),
+        source.choice(({}, {"check_types": False})),
+    )
+    which = source.choice((module.flatten_up_to, module.flatten_with_path_up_to))
+    return which(tree, one, **options)
+
+
+def traversed(module, source, tree, other):
+    answers = source.choice(((None,), (None, None, "new", module.MAP_TO_NONE)))
+    function = Asked(lambda *args: source.choice(answers))
+    which = source.choice((module.traverse, module.traverse_with_path))
+    top_down = source.random() < 0.5
+    return which(function, tree, top_down=top_down), function.calls
+
+
+PROGRAMS = [
+    flattened,
+    with_paths,
+    unflattened,
+    mapped,
+    mapped_with_path,
+    mapped_up_to,
+    mapped_with_path_up_to,
+    same_structure,
+    flattened_up_to,
+    traversed,
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("calls", [600, pytest.param(6_000, marks=pytest.mark.slow)])
+def test_random_programs_run_as_there(dm_tree, calls):
+    assert differences(PROGRAMS, dm_tree, ours, trees_of, calls, seed=calls) == []
+
+
+def mixed_trees_of(source):
+    """Return what makes trees with keys that cannot always be sorted."""
+    more = {cls: _dicts(cls, MIXED) for cls in (dict, Items, OrderedDict, Table)}
+    return Trees(source, SORTS | more, _leaf, keys=MIXED)
+
+
+def _fails_to_tell(program, name, pair, expected, got):
+    """Return whether the library fails to print the structures that differ."""
+    kinds = getattr(expected, "kind", None), getattr(got, "kind", None)
+    return program in (mapped, same_structure) and kinds in (
+        (TypeError, ValueError),
+        (SystemError, TypeError),
+        (SystemError, ValueError),
+    )
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_keys_that_cannot_be_sorted_fail_as_there(dm_tree):
+    found = differences(
+        PROGRAMS, dm_tree, ours, mixed_trees_of, 400, seed="mixed", but=_fails_to_tell
+    )
+    assert found == []
+
+
+# ------------------------------------------------------------------ names, documents
+
+
+def test_every_name_is_there_and_takes_the_same_calls(dm_tree):
+    names = [*dm_tree.__all__, "traverse_with_path", "__version__"]
+    names += ["Structure", "StructureKV"]
+    assert missing(dm_tree, ours, names=names) == []
+    assert {*dm_tree.__all__} == {*ours.__all__}
+
+
+def test_the_examples_of_its_documentation_run(dm_tree):
+    """Those of the docstrings: results as they stand, errors by their types."""
+    globs = {"tree": ours, "collections": collections}
+    runner = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
+    finder = doctest.DocTestFinder(recurse=False)
+    names = [*dm_tree.__all__, "traverse_with_path"]
+    for name in names:
+        function = getattr(dm_tree, name)
+        if inspect.isfunction(function):
+            for test in finder.find(function, name, dm_tree, globs=dict(globs)):
+                runner.run(test)
+    assert runner.tries > 20
+    assert runner.failures == 0
+
+
+TEXTS = {
+    "testAssertSameStructure_differentNumElements",
+    "testAssertSameStructure_intVsList",
+    "testAssertSameStructure_listVsNdArray",
+}
+"""What asks for whole sentences of an error."""
+
+PRIVATE = {
+    "testAssertShallowStructure",
+    "testAttrsFlattenAndUnflatten",
+    "testFlattenUpTo",
+    "testFlattenWithPathUpTo",
+}
+"""What asks for names that begin with an underscore."""
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_tests_of_the_library_pass(dm_tree, need, monkeypatch, capsys):
+    """As they are installed with it, on the stand-in."""
+    import unittest
+
+    for name in ("absl.testing.parameterized", "attr", "wrapt", "numpy"):
+        need(name)
+    path = Path(dm_tree.__file__).parent / "tree_test.py"
+    if not path.exists():
+        pytest.skip("the tests are not installed")
+    spec = importlib.util.spec_from_file_location("tree_test", path)
+    tests = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "tree_test", tests)
+    monkeypatch.setitem(sys.modules, "tree", ours)
+    spec.loader.exec_module(tests)
+    found = unittest.TestResult()
+    unittest.defaultTestLoader.loadTestsFromModule(tests).run(found)
+    failed = {case.id().rpartition(".")[2] for case, _ in found.failures + found.errors}
+    assert found.testsRun > 50
+    assert failed <= TEXTS | PRIVATE
+
+
+# ----------------------------------------------------------------------- by themselves
+
+
+def test_classes_of_attrs_and_proxies_are_nodes(need):
+    attr, wrapt = need("attr"), need("wrapt")
+
+    @attr.s
+    class Pair:
+        second = attr.ib()
+        _first = attr.ib()
+
+    class Proxy(wrapt.ObjectProxy):
+        pass
+
+    pair = Pair(1, [2, 3])
+    assert ours.flatten(pair) == [1, 2, 3]
+    assert ours.map_structure(str, pair) == Pair("1", ["2", "3"])
+    assert ours.flatten_with_path(pair)[1] == (("_first", 0), 2)
+    assert [ours.is_nested(Proxy(x)) for x in ([1], 1, "text", {})] == [
+        True,
+        False,
+        False,
+        True,
+    ]
+    mixed = [
+        Proxy(1),
+        Proxy({"b": 2, "a": Proxy([3])}),
+        Proxy(Point(4, 5)),
+        Proxy(pair),
+    ]
+    assert ours.flatten(mixed) == [1, 3, 2, 4, 5, 1, 2, 3]
+    again = ours.map_structure(lambda x: x, mixed)
+    assert [*map(type, again)] == [Proxy, Proxy, Point, Pair]
+    assert again == mixed
+    assert type(again[1]["a"]) is Proxy
+    ours.assert_same_structure(
+        mixed, [1, {"a": [0], "b": 0}, Point(0, 0), Pair(0, [0, 0])]
+    )
+
+
+def test_what_comes_back_wrong_there_comes_back_right():
+    for node in (Counter("aab"), collections.ChainMap({"a": 1}, {"b": 2})):
+        again = ours.map_structure(lambda x: x, node)
+        assert type(again) is type(node)
+        assert dict(again) == dict(node)
+    views = {"a": 1}.items()
+    assert ours.map_structure_with_path(lambda path, x: path, views) == [
+        ((0, 0), (0, 1))
+    ]
+    assert ours.flatten_with_path([{"a": 1}.keys()]) == [((0, 0), "a")]
+    assert ours.flatten_with_path(bytearray(b"a")) == [((), bytearray(b"a"))]
+
+
+def test_deep_trees_and_cycles():
+    deep = 1
+    for _ in range(5_000):
+        deep = [deep]
+    assert ours.flatten(deep) == [1]
+    assert ours.flatten(ours.map_structure(lambda x: -x, deep)) == [-1]
+    assert ours.flatten(ours.traverse(lambda x: None, deep)) == [1]
+    assert len(ours.flatten_with_path(deep)[0][0]) == 5_000
+    ours.assert_same_structure(deep, deep)
+    node = []
+    node.append({"a": node})
+    for call in (ours.flatten, lambda x: ours.traverse(lambda _: None, x)):
+        with pytest.raises(lw.CycleError):
+            call(node)
+
+
+def test_errors_say_where():
+    with pytest.raises(TypeError, match="sortable keys") as caught:
+        ours.flatten([1, {"a": {1: 0, "b": 0}}])
+    assert caught.value.__notes__ == ["at key path [1]['a']"]
+    with pytest.raises(ValueError, match=r"at path \('a', 1\)"):
+        ours.assert_same_structure({"a": [1, [2]]}, {"a": [1, 2]})
+    with pytest.raises(TypeError, match=r"at path \['a'\]"):
+        ours.flatten_with_path_up_to({"a": [1]}, {"a": 1})
+    with pytest.raises(TypeError, match="itself for an item"):
+        ours.flatten(collections.UserString("a"))
+    with pytest.raises(ZeroDivisionError) as caught:
+        ours.map_structure(lambda x: 1 / x, {"a": [1, 0]})
+    assert caught.value.__notes__ == ["at key path ['a'][1]"]
+    with pytest.raises(TypeError, match="cannot be made of"):
+        ours.map_structure(abs, types.new_class("Bad", (Point,), {}, _refusing)(1, 2))
+
+
+def _refusing(namespace):
+    def new(cls, x, y):
+        if x == 1 and y == 2 and not namespace.get("done"):
+            namespace["done"] = True
+            return tuple.__new__(cls, (x, y))
+        raise ValueError("no more")
+
+    namespace["__new__"] = new
+
+
+def test_named_tuples_are_called_where_that_does_something():
+    made = ours.map_structure(abs, Called(-1, -2))
+    assert made == Called(1, 2)
+    assert made.note == "made"
+    assert ours.map_structure(abs, Empty()) == Empty()
+    ours.assert_same_structure(Point(1, 2), Twin(3, 4))
+    with pytest.raises(TypeError):
+        ours.assert_same_structure(Point(1, 2), Other(3, 4))
+
+
+def test_leaves_elsewhere_stay_leaves():
+    """What leafwise knows beyond dm-tree does not count here."""
+    box = lw.Partial(max, 1)
+    assert ours.flatten([box, None]) == [box, None]
+    assert not ours.is_nested({1, 2})

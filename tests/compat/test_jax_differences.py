@@ -1,0 +1,241 @@
+"""The table of what differs from jax in `docs/compat.md`: each row is true of both.
+
+A case is named after the first column of its row; a test holds both lists together.
+"""
+
+import csv
+import warnings
+from collections import OrderedDict, defaultdict
+from pathlib import Path
+
+import pytest
+
+import leafwise as lw
+from leafwise.compat import jax_tree, jax_tree_util
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+CASES = {}
+
+
+def case(what):
+    """Name a case after its row; it takes a module, and returns what it does."""
+
+    def keep(function):
+        CASES[what] = function
+        return function
+
+    return keep
+
+
+def rows():
+    """Return the first column of the table, without quotes."""
+    page = (DOCS / "compat.md").read_text(encoding="utf-8")
+    section = page.partition("## jax.tree_util and jax.tree\n")[2].partition("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("| ")]
+    return [line[2:].split(" | ")[0] for line in lines][1:]
+
+
+def tried(function, *args):
+    """Return what a call gives, or the type of what it raises."""
+    try:
+        return function(*args)
+    except Exception as error:
+        return type(error)
+
+
+def test_every_row_has_its_case():
+    assert rows() == [*CASES]
+
+
+@pytest.mark.parametrize("what", CASES)
+def test_the_row(jax_tree, what):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs, ours = CASES[what](jax_tree), CASES[what](jax_tree_util)
+    expected, found = EXPECTED[what]
+    assert (theirs, ours) == (expected, found)
+
+
+class Odd:
+    """Aux data whose `==` raises."""
+
+    def __eq__(self, other):
+        raise RuntimeError("no")
+
+    __hash__ = None
+
+
+def class_with(module, flatten, flatten_with_keys=None):
+    """Return a new class that is registered in a module."""
+
+    class New:
+        pass
+
+    module.register_pytree_node(New, flatten, lambda a, b: New(), flatten_with_keys)
+    return New
+
+
+@case("dicts that are rebuilt")
+def _(m):
+    return [*m.tree_map(abs, {"b": 1, "a": 2})]
+
+
+@case("dict keys that do not compare")
+def _(m):
+    return tried(m.tree_leaves, {"a": 1, 2: 2})
+
+
+@case("a dict, an `OrderedDict` and a `defaultdict` in one map or broadcast")
+def _(m):
+    return tried(m.tree_map, max, {"a": 1}, OrderedDict(a=2), defaultdict(int, a=3))
+
+
+@case("aux data whose `==` raises")
+def _(m):
+    cls = class_with(m, lambda node: ((), Odd()))
+    return tried(lambda: m.tree_structure(cls()) == m.tree_structure(cls()))
+
+
+@case("`treedef == None`, `treedef != 1`")
+def _(m):
+    treedef = m.tree_structure([1])
+    return tried(lambda: treedef == None), treedef != 1  # noqa: E711
+
+
+@case("`hash(treedef)`")
+def _(m):
+    return len({hash(m.tree_structure({key: 1})) for key in "abc"})
+
+
+@case("a predicate that returns no bool")
+def _(m):
+    return tried(m.tree_leaves, [[1]], lambda node: 1)
+
+
+@case("a `str` or `int` as the key of a child")
+def _(m):
+    pairs = lambda node: (((("x", 1)), (2, 3)), None)  # noqa: E731
+    cls = class_with(m, lambda node: ((1, 3), None), pairs)
+    return [repr(path[0]) for path, _ in m.tree_leaves_with_path(cls())]
+
+
+@case("children given as text, a dict or a set")
+def _(m):
+    return tried(m.tree_leaves, class_with(m, lambda node: ("ab", None))())
+
+
+@case("both ways to flatten a class, with and without keys")
+def _(m):
+    keyed = lambda node: (((m.DictKey("x"), "keyed"),), None)  # noqa: E731
+    return m.tree_leaves(class_with(m, lambda node: (("plain",), None), keyed)())
+
+
+@case("`SequenceKey(1) == DictKey(1)`")
+def _(m):
+    return m.SequenceKey(1) == m.DictKey(1)
+
+
+@case("`treedef_tuple` of what is no treedef")
+def _(m):
+    return tried(m.treedef_tuple, [1])
+
+
+@case("iterators and views of dicts as leaves")
+def _(m):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        m.tree_leaves({}.values())
+    return [one.category for one in caught]
+
+
+@case("`serialize_using_proto`")
+def _(m):
+    data = m.tree_structure([1, (2, None)]).serialize_using_proto()
+    return data.startswith(b'{"leafwise"')
+
+
+@case("deep trees and cycles")
+def _(m):
+    if m is not jax_tree_util:
+        return "may crash"
+    tree = []
+    tree.append(tree)
+    return tried(m.tree_leaves, tree)
+
+
+@case("texts of errors")
+def _(m):
+    try:
+        m.tree_map(max, [1], (2,))
+    except ValueError as error:
+        return str(error).startswith("pytree structure error")
+
+
+EXPECTED = {
+    "dicts that are rebuilt": (["a", "b"], ["b", "a"]),
+    "dict keys that do not compare": (ValueError, [2, 1]),
+    "a dict, an `OrderedDict` and a `defaultdict` in one map or broadcast": (
+        ValueError,
+        {"a": 3},
+    ),
+    "aux data whose `==` raises": (ValueError, False),
+    "`treedef == None`, `treedef != 1`": ((TypeError, False), (False, True)),
+    "`hash(treedef)`": (1, 3),
+    "a predicate that returns no bool": (ValueError, [[[1]]]),
+    "a `str` or `int` as the key of a child": (
+        ["'x'", "2"],
+        ["GetAttrKey(name='x')", "SequenceKey(idx=2)"],
+    ),
+    "children given as text, a dict or a set": (["a", "b"], lw.FlattenError),
+    "both ways to flatten a class, with and without keys": (["plain"], ["keyed"]),
+    "`SequenceKey(1) == DictKey(1)`": (False, True),
+    "`treedef_tuple` of what is no treedef": (RuntimeError, TypeError),
+    "iterators and views of dicts as leaves": ([DeprecationWarning], []),
+    "`serialize_using_proto`": (False, True),
+    "deep trees and cycles": ("may crash", lw.CycleError),
+    "texts of errors": (True, False),
+}
+"""What jax does, and what the stand-in does."""
+
+
+def test_bytes_of_treedefs_go_both_ways():
+    treedef = jax_tree_util.tree_structure([1, {"a": (2, None)}])
+    registry = jax_tree_util.default_registry
+    data = treedef.serialize_using_proto()
+    assert treedef.deserialize_using_proto(registry, data) == treedef
+
+
+def test_the_table_of_names_is_that_of_the_modules():
+    """`docs/migrating.md` has a row for each name of both stand-ins, and no other."""
+    with (DOCS / "peers" / "jax.csv").open(encoding="utf-8", newline="") as file:
+        told = {row["name"] for row in csv.DictReader(file)}
+    names = {f"tree.{name}" for name in jax_tree.__all__}
+    names |= {f"tree_util.{name}" for name in jax_tree_util.__all__}
+    assert names == told
+
+
+SAME = [name for name in jax_tree_util.__all__ if name.startswith("tree_")]
+
+
+@pytest.mark.parametrize("name", [n for n in SAME if hasattr(lw, n)])
+def test_names_that_both_have_give_the_same(name):
+    """A row that says the same name says the same function."""
+    treedef = jax_tree_util.tree_structure([1, {"a": 2}])
+    given = {
+        "tree_unflatten": (treedef, [1, 2]),
+        "tree_transpose": (treedef, treedef, [[1, {"a": 2}], {"a": [3, {"a": 4}]}]),
+        "tree_map": (lambda x: -x, [1, {"a": 2}]),
+        "tree_map_with_path": (lambda path, x: (lw.keystr(path), x), [1, {"a": 2}]),
+        "tree_reduce": (max, [1, {"a": 2}]),
+        "tree_reduce_associative": (max, [1, {"a": 2}]),
+    }.get(name, ([1, {"a": 2}],))
+    found = getattr(jax_tree_util, name)(*given)
+    assert _plain(found) == getattr(lw, name)(*map(_plain, given))
+
+
+def _plain(value):
+    """Return what has treedefs of ours in the place of those of the stand-in."""
+    if type(value) is tuple:
+        return tuple(map(_plain, value))
+    return getattr(value, "treedef", value)

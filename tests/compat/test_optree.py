@@ -1,0 +1,673 @@
+"""`compat.optree` and its modules, beside what they stand in for."""
+
+import copy
+import dataclasses
+import importlib
+import pickle
+import time
+import warnings
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from random import Random
+
+import pytest
+
+from compat.binding import missing
+from compat.programs import (
+    Asked,
+    Raised,
+    differences,
+    make_classes,
+    ran,
+    told,
+    trees_of,
+)
+from fuzz.trees import Sort, Trees
+from leafwise.compat import optree as ours
+
+
+Point = namedtuple("Point", "x y")
+NEVER_CALLED = {
+    f"PyTree.{name}"
+    for name in ("count", "get", "index", "items", "keys", "mro", "values")
+}
+"""Methods that optree has for type checkers; they raise."""
+MODULES = {
+    "accessors": set(),
+    "dataclasses": set(),
+    "functools": set(),
+    "integrations.attrs": set(),
+    "integrations.jax": set(),
+    "integrations.numpy": set(),
+    "integrations.torch": set(),
+    "ops": set(),
+    "pytree": set(),
+    "registry": set(),
+    "treespec": set(),
+    "typing": NEVER_CALLED,
+}
+"""The modules of optree that programs import, with what is left out of each."""
+
+
+def test_every_public_name_takes_the_same_calls(optree):
+    assert missing(optree, ours, but=NEVER_CALLED) == []
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_names_of_each_module_take_the_same_calls(optree, need, name):
+    for library in name.split(".")[1:]:
+        need(library)
+    theirs = importlib.import_module(f"optree.{name}")
+    found = importlib.import_module(f"leafwise.compat.optree.{name}")
+    assert missing(theirs, found, but=MODULES[name]) == []
+
+
+def test_the_methods_of_a_structure_take_the_same_calls(optree):
+    """pybind11 shows no signatures; names and arity are checked by the programs."""
+    theirs = {name for name in dir(optree.PyTreeSpec) if not name.startswith("_")}
+    assert theirs <= {*dir(ours.PyTreeSpec)}
+    assert [*map(str, ours.PyTreeKind)] == [*map(str, optree.PyTreeKind)]
+    assert ours.PyTreeKind.NUM_KINDS == optree.PyTreeKind.NUM_KINDS
+    assert ours.__version__ == optree.__version__
+
+
+def test_functions_that_programs_import_from_utils(optree):
+    theirs = importlib.import_module("optree.utils")
+    found = importlib.import_module("leafwise.compat.optree.utils")
+    names = ["safe_zip", "total_order_sorted", "unzip2"]
+    assert missing(theirs, found, names=names) == []
+    for items in ([2, 1], [1, "a", 0], [1j, 2j], [(1, "a"), (1, 2)]):
+        for options in ({}, {"reverse": True}, {"key": str}):
+            got = found.total_order_sorted(items, **options)
+            assert got == theirs.total_order_sorted(items, **options)
+    assert found.unzip2([(1, 2), (3, 4)]) == theirs.unzip2([(1, 2), (3, 4)])
+    assert [*found.safe_zip([1], iter([2]))] == [(1, 2)]
+    with pytest.raises(ValueError, match="length mismatch"):
+        found.safe_zip([1], [])
+
+
+# ---------------------------------------------------------------------- random programs
+
+
+def is_pair(node):
+    return isinstance(node, list | tuple) and len(node) == 2
+
+
+def is_none(node):
+    return node is None
+
+
+def options(source, *, is_leaf=True):
+    """Return what most functions take, at random."""
+    found = {}
+    if source.random() < 0.3:
+        found["none_is_leaf"] = True
+    if source.random() < 0.6:
+        found["namespace"] = source.choice(("compat-x", "compat-y", "compat-nobody"))
+    if is_leaf and source.random() < 0.3:
+        found["is_leaf"] = source.choice((is_pair, is_none, bool, lambda node: 0))
+    return found
+
+
+def flatten(module, source, tree, other):
+    given = options(source)
+    leaves, spec = module.tree_flatten(tree, **given)
+    again = module.tree_unflatten(spec, leaves)
+    return (
+        *(
+            leaves,
+            spec,
+            again,
+            len(spec),
+            bool(spec),
+            [*module.tree_iter(tree, **given)],
+        ),
+        module.tree_structure(other, **given) == spec,
+        module.tree_leaves(other, **given),
+    )
+
+
+def structures(module, source, tree, other):
+    given, more = options(source), options(source)
+    one, two = (
+        module.tree_structure(tree, **given),
+        module.tree_structure(other, **more),
+    )
+    return [
+        *(one, two, one.num_leaves, one.num_nodes, one.num_children, one.none_is_leaf),
+        *(one.namespace, one.type, one.kind, one.children(), one.entries()),
+        *(
+            one.one_level(),
+            one.is_one_level(),
+            one.is_leaf(),
+            one.is_leaf(strict=False),
+        ),
+        *(one == two, one != two, one < two, one <= two, one > two, one >= two),
+        one.is_prefix(two, strict=source.random() < 0.5),
+        one.is_suffix(two, strict=source.random() < 0.5),
+        *(copy.deepcopy(one) == one, hash(one) == hash(copy.copy(one))),
+        *(tried(one.compose, two), tried(one.broadcast_to_common_suffix, two)),
+        *(tried(one.entry, place) for place in (0, -1, 3, 1.0, "a")),
+        *(tried(one.child, place) for place in (0, -1, 3, 1.0, "a")),
+        *(tried(one.compose, 1), tried(one.is_prefix, tree), one == tree),
+        tried(lambda: one < tree),
+    ]
+
+
+def functions_of_structures(module, source, tree, other):
+    one = module.tree_structure(tree, **options(source))
+    two = module.tree_structure(other, none_is_leaf=one.none_is_leaf)
+    return (
+        *(module.treespec_paths(one), module.treespec_accessors(one)),
+        *(module.treespec_entries(one), module.treespec_children(one)),
+        *(tried(module.treespec_entry, one, 1), tried(module.treespec_child, one, -1)),
+        *(module.treespec_one_level(one), module.treespec_is_one_level(one)),
+        module.treespec_is_leaf(one, strict=source.random() < 0.5),
+        *(module.treespec_is_strict_leaf(one), module.treespec_is_prefix(one, two)),
+        module.treespec_is_suffix(one, two, strict=True),
+    )
+
+
+def pickles(module, source, tree, other):
+    spec = module.tree_structure(tree, **options(source))
+    again = pickle.loads(pickle.dumps(spec))
+    return spec, again, spec == again
+
+
+def up_to(module, source, tree, other):
+    return module.tree_structure(tree, **options(source)).flatten_up_to(other)
+
+
+def unflatten(module, source, tree, other):
+    spec = module.tree_structure(tree, **options(source))
+    count = spec.num_leaves + source.choice((-1, 0, 0, 0, 1))
+    leaves = [source.choice((0, None, (1, 2))) for _ in range(max(count, 0))]
+    given = source.choice((tuple, list, iter))(leaves)
+    return source.choice((spec.unflatten, lambda x: module.tree_unflatten(spec, x)))(
+        given
+    )
+
+
+def folds_of_structures(module, source, tree, other):
+    spec = module.tree_structure(tree, **options(source))
+    count = max(spec.num_leaves + source.choice((-1, 0, 0, 0, 0)), 0)
+    f_node = source.choice((None, lambda *given: ("node", *given)))
+    f_leaf = source.choice((None, lambda leaf: ("leaf", leaf)))
+    walk = source.choice((spec.walk, spec.traverse))
+    return walk(range(count), f_node, f_leaf)
+
+
+def transform(module, source, tree, other):
+    given = options(source)
+    spec = module.tree_structure(tree, **given)
+    made = module.tree_structure(other, none_is_leaf=spec.none_is_leaf)
+    seen = []
+
+    def f_node(node):
+        seen.append(node)
+        return source.choice(
+            (node, node, made, module.treespec_tuple([leaf] * len(node)))
+        )
+
+    leaf = module.treespec_leaf(none_is_leaf=spec.none_is_leaf)
+    nodes = source.choice((None, f_node))
+    leaves = source.choice((None, lambda leaf: made, lambda leaf: leaf, lambda leaf: 3))
+    return spec.transform(nodes, leaves), seen
+
+
+def map_one(module, source, tree, other):
+    f = Asked(lambda *leaves: leaves)
+    return module.tree_map(f, tree, **options(source)), f.calls
+
+
+def map_two(module, source, tree, other):
+    f = Asked(lambda *leaves: leaves)
+    trees = source.choice(((tree, other), (other, tree), (tree, tree, other)))
+    return module.tree_map(f, *trees, **options(source)), f.calls
+
+
+def map_with_paths(module, source, tree, other):
+    f = Asked(lambda *leaves: leaves)
+    trees = source.choice(((tree,), (tree, other), (tree, tree)))
+    mapped = source.choice((module.tree_map_with_path, module.tree_map_with_accessor))
+    return mapped(f, *trees, **options(source)), f.calls
+
+
+def effects(module, source, tree, other):
+    f = Asked(lambda *leaves: None)
+    trees = source.choice(((tree,), (tree, other), (tree, tree)))
+    names = ("tree_map_", "tree_map_with_path_", "tree_map_with_accessor_")
+    same = getattr(module, source.choice(names))(f, *trees, **options(source)) is tree
+    return same, f.calls
+
+
+def predicates(module, source, tree, other):
+    asked = Asked(source.choice((is_pair, is_none, lambda node: False)))
+    given = options(source, is_leaf=False)
+    return (
+        *(module.tree_leaves(tree, asked, **given), asked.calls),
+        module.tree_is_leaf(tree, **options(source)),
+        module.all_leaves([tree, other], **options(source)),
+        *(
+            tried(module.tree_leaves, tree, 3),
+            tried(module.tree_leaves, tree, namespace=3),
+        ),
+    )
+
+
+def paths(module, source, tree, other):
+    given = options(source)
+    accessors = module.tree_accessors(tree, **given)
+    return (
+        *(module.tree_flatten_with_path(tree, **given), accessors),
+        module.tree_flatten_with_accessor(tree, **given),
+        *(module.tree_paths(tree, **given), [a.codify("tree") for a in accessors]),
+        *([a.path for a in accessors], [*map(repr, accessors)]),
+        [tried(accessor, tree) for accessor in accessors],
+        *([a[:1] for a in accessors], [a + a for a in accessors]),
+    )
+
+
+def folds(module, source, tree, other):
+    given, join = options(source), "({}{})".format
+    names = module.tree_map(repr, tree, **given)
+    return (
+        *(module.tree_all(tree, **given), module.tree_any(tree, **given)),
+        tried(module.tree_reduce, join, names, **given),
+        module.tree_reduce(join, names, "!", **given),
+        tried(module.tree_sum, names, start="", **given),
+        tried(module.tree_max, names, **given),
+        tried(module.tree_min, names, key=len, **given),
+        *(tried(module.tree_max, (), default=3), tried(module.tree_min, [])),
+    )
+
+
+def parts(module, source, tree, other):
+    given = options(source)
+    return (
+        module.tree_partition(lambda leaf: repr(leaf) < "5", tree, **given),
+        module.tree_partition(bool, tree, fillvalue="?", **given),
+        module.tree_replace_nones("none", tree, given.get("namespace", "")),
+    )
+
+
+def broadcast(module, source, tree, other):
+    given = options(source)
+    names = ("tree_broadcast_prefix", "broadcast_prefix")
+    names += ("tree_broadcast_common", "broadcast_common")
+    return getattr(module, source.choice(names))(tree, other, **given)
+
+
+def broadcast_maps(module, source, tree, other):
+    f = Asked(lambda *leaves: leaves)
+    names = ("", "_with_path", "_with_accessor")
+    function = getattr(module, "tree_broadcast_map" + source.choice(names))
+    trees = source.choice(((tree,), (tree, other), (tree, other, 1)))
+    return function(f, *trees, **options(source)), f.calls
+
+
+def transpose(module, source, tree, other):
+    given = options(source)
+    mode = given.get("none_is_leaf", False)
+    outer = module.tree_structure(tree, **given)
+    inner = module.tree_structure(other, none_is_leaf=mode)
+    whole = outer.compose(inner)
+    nested = whole.unflatten(range(whole.num_leaves))
+    return module.tree_transpose(outer, inner, source.choice((nested, nested, other)))
+
+
+def transpose_maps(module, source, tree, other):
+    names = ("", "_with_path", "_with_accessor")
+    function = getattr(module, "tree_transpose_map" + source.choice(names))
+    made = source.choice(((1, [2]), other, other, {"b": 3, "a": 4}, [], 5))
+    given = options(source)
+    if source.random() < 0.4:
+        spec = module.tree_structure(
+            made, none_is_leaf=given.get("none_is_leaf", False)
+        )
+        given["inner_treespec"] = spec
+    return function(
+        lambda *leaves: source.choice((made, made, made, tree)), tree, **given
+    )
+
+
+def one_level(module, source, tree, other):
+    node = module.tree_flatten_one_level(tree, **options(source))
+    children, data, entries, make = node
+    again = make(data, source.choice((children, [0] * len(children))))
+    return children, data, entries, again, node.type, node.kind, node._fields[:3]
+
+
+def reports(module, source, tree, other):
+    found = module.prefix_errors(tree, other, **options(source, is_leaf=False))
+    return [str(make("here")).splitlines()[:2] for make in found]
+
+
+def made(module, source, tree, other):
+    """Make structures of structures."""
+    given = options(source, is_leaf=False)
+    children = [module.tree_structure(one, **options(source)) for one in (tree, other)]
+    word = source.choice("abc")
+    return [
+        module.treespec_leaf(**given),
+        module.treespec_none(**given),
+        tried(module.treespec_tuple, children, **given),
+        tried(module.treespec_list, iter(children), **given),
+        tried(module.treespec_dict, {"b": children[0]}, **given, **{word: children[1]}),
+        tried(module.treespec_dict, [("b", children[0])], **given),
+        tried(module.treespec_ordereddict, {"b": children[0]}, **given, a=children[1]),
+        tried(module.treespec_defaultdict, int, {"b": children[0]}, **given),
+        tried(module.treespec_deque, children, source.choice((None, 1, 2)), **given),
+        tried(module.treespec_namedtuple, Point(*children), **given),
+        tried(module.treespec_namedtuple, children, **given),
+        tried(module.treespec_structseq, time.struct_time(children[:1] * 9), **given),
+        tried(module.treespec_structseq, Point(*children), **given),
+        tried(module.treespec_from_collection, [children[0], *children], **given),
+        tried(module.treespec_from_collection, [1], **given),
+        tried(module.treespec_from_collection, 1, **given),
+        tried(module.treespec_frozendict, {}, **given),
+    ]
+
+
+def insertion_order(module, source, tree, other):
+    everywhere = importlib.import_module(f"{module.__name__}.registry")
+    namespace = source.choice(
+        ("compat-x", "compat-nobody", vars(everywhere)["__GLOBAL_NAMESPACE"])
+    )
+    given = options(source)
+    with module.dict_insertion_ordered(source.random() < 0.8, namespace=namespace):
+        leaves, spec = module.tree_flatten(tree, **given)
+        inside = module.tree_structure(other, **given)
+    return leaves, spec, inside, spec == inside, module.tree_leaves(tree, **given)
+
+
+PROGRAMS = [
+    flatten,
+    structures,
+    functions_of_structures,
+    up_to,
+    unflatten,
+    folds_of_structures,
+    transform,
+    map_one,
+    map_two,
+    map_with_paths,
+    effects,
+    predicates,
+    paths,
+    folds,
+    parts,
+    broadcast,
+    broadcast_maps,
+    transpose,
+    transpose_maps,
+    one_level,
+    reports,
+    made,
+    insertion_order,
+]
+
+
+def tried(function, *args, **keywords):
+    """Return what is told of a call, warnings included."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            found = told(function(*args, **keywords))
+        except Exception as error:
+            found = Raised.of(error)
+    return found, [one.category.__name__ for one in caught]
+
+
+STRUCT = Sort(
+    lambda random, kids: time.struct_time((kids * 9)[:9]),
+    list,
+    lambda node, kids: time.struct_time((kids * 9)[:9]),
+    free=False,
+)
+
+
+def in_both(optree, register):
+    """Call a function with both modules and the object for their global registries."""
+    for module in (optree, ours):
+        room = importlib.import_module(f"{module.__name__}.registry")
+        register(module, vars(room)["__GLOBAL_NAMESPACE"])
+
+
+@pytest.fixture
+def classes(optree):
+    """Return two classes: one is a node everywhere, each also in a namespace."""
+    box, record = make_classes()
+    without = (lambda node: (node.kids, node.aux), lambda aux, kids: box(kids, aux))
+    with_names = (
+        lambda node: ((node.x, node.y), node.tag, ("x", "y")),
+        lambda tag, kids: record(*kids, tag),
+    )
+    reversed_ = (
+        lambda node: ([*node.kids][::-1], None, [*map(str, range(len(node.kids)))]),
+        lambda aux, kids: box(kids[::-1], aux),
+    )
+
+    def register(module, everywhere):
+        put = module.register_pytree_node
+        put(box, *without, namespace=everywhere)
+        put(box, *reversed_, namespace="compat-y", path_entry_type=module.GetItemEntry)
+        entry = module.DataclassEntry
+        put(record, *with_names, namespace="compat-x", path_entry_type=entry)
+
+    def forget(module, everywhere):
+        drop = module.unregister_pytree_node
+        drop(box, namespace=everywhere)
+        drop(box, namespace="compat-y")
+        drop(record, namespace="compat-x")
+
+    in_both(optree, register)
+    yield box, record
+    in_both(optree, forget)
+
+
+def trees(classes):
+    """Return what makes trees of all nodes that both know."""
+    plain = trees_of(classes, deque=True)
+
+    def make(source):
+        found = plain(source)
+        sorts = {**found.sorts, time.struct_time: STRUCT}
+        return Trees(source, sorts, found.leaf, keys=found.keys)
+
+    return make
+
+
+@pytest.mark.parametrize("calls", [1150, pytest.param(7360, marks=pytest.mark.slow)])
+def test_random_programs(optree, classes, calls):
+    """They give the same: results, types of exceptions and warnings, texts, calls."""
+    found = differences(PROGRAMS, optree, ours, trees(classes), calls)
+    assert found == [], "\n\n".join(found)
+
+
+def test_structures_are_pickled(optree):
+    """Without classes, since those of a test have no names to be found by."""
+    found = differences([pickles], optree, ours, trees(()), 60)
+    assert found == [], "\n\n".join(found)
+
+
+# ----------------------------------------------------------------- random registrations
+
+FLATTENS = (
+    *[lambda node: ((node.x, node.y), node.tag)] * 4,
+    lambda node: ([node.x, node.y], node.tag, ("x", "y")),
+    lambda node: [iter((node.x, node.y)), node.tag, None],
+    lambda node: ({"x": node.x, "y": node.y}.values(), node.tag, range(2)),
+    lambda node: ((node.x,), node.tag, ("x", "y")),
+    lambda node: ((node.x,), node.y, node.tag, 0),
+    lambda node: ((node.x,),),
+    lambda node: (3, node.tag),
+    lambda node: None,
+    lambda node: 1 / 0,
+    "no function",
+)
+
+
+def global_namespace(module):
+    room = importlib.import_module(f"{module.__name__}.registry")
+    return vars(room)["__GLOBAL_NAMESPACE"]
+
+
+def some_namespace(module, source):
+    usual = source.choice(("compat-x", "compat-new"))
+    odd = source.choice(("", 3, None, global_namespace(module)))
+    return usual if source.random() < 0.8 else odd
+
+
+def by_functions(module, source, cls, namespace):
+    make = source.choice((*[lambda data, kids: cls(*kids, data)] * 5, "no function"))
+    names = (
+        "GetAttrEntry",
+        "SequenceEntry",
+        "FlattenedEntry",
+        "PyTreeEntry",
+        "AutoEntry",
+    )
+    given = {}
+    if source.random() < 0.5:
+        given["path_entry_type"] = getattr(module, source.choice(names))
+    if source.random() < 0.1:
+        given["path_entry_type"] = source.choice((int, 3, None))
+    flatten = source.choice(FLATTENS)
+    return module.register_pytree_node(cls, flatten, make, namespace=namespace, **given)
+
+
+def by_methods(module, source, cls, namespace):
+    names = source.choice(
+        (
+            ("__tree_flatten__", "__tree_unflatten__"),
+            ("tree_flatten", "tree_unflatten"),
+            ("__tree_flatten__", "tree_unflatten"),
+        )
+    )
+    setattr(cls, names[0], lambda node: ((node.x, node.y), node.tag, ("x", "y")))
+    setattr(cls, names[1], classmethod(lambda cls, data, kids: cls(*kids, data)))
+    if source.random() < 0.5:
+        cls.TREE_PATH_ENTRY_TYPE = source.choice((module.GetAttrEntry, 3))
+    way = source.randrange(4)
+    register = module.register_pytree_node_class
+    if way == 0:
+        return register(cls, namespace=namespace) is cls
+    if way == 1:
+        return register(namespace)(cls) is cls
+    if way == 2:
+        return register(namespace=namespace)(cls) is cls
+    return register(source.choice((cls, 3, namespace))) is cls
+
+
+def by_fields(module, source, cls, namespace):
+    room = importlib.import_module(f"{module.__name__}.dataclasses")
+    way = source.randrange(4)
+    if way == 0:
+        return room.dataclass(namespace=namespace)(plain(cls)) is not None
+    if way == 1:
+        return room.dataclass(cls, namespace=namespace, eq=False) is cls
+    if way == 2:
+        return room.register_node(namespace)(cls) is cls
+    return room.register_node(cls, namespace=namespace) is cls
+
+
+def plain(cls):
+    """Return a class like one that is a dataclass, which it is not."""
+    return type("Plain", (), {})
+
+
+def twice(module, source, cls, namespace):
+    by_fields(module, source, cls, namespace)
+    return source.choice((by_functions, by_fields))(module, source, cls, namespace)
+
+
+def built_in(module, source, cls, namespace):
+    other = source.choice((list, dict, OrderedDict, type(None), deque, defaultdict, 3))
+    return module.register_pytree_node(other, len, len, namespace=namespace)
+
+
+def by_form(module, source, cls, namespace):
+    """Register a named tuple, or a struct sequence, with a warning."""
+    other = namedtuple("Other", "x y tag")
+    return module.register_pytree_node(
+        other, lambda node: (node[:2], node[2]), lambda tag, kids: other(*kids, tag),
+        namespace=namespace,
+    )  # fmt: skip
+
+
+WAYS = [by_functions, by_functions, by_methods, by_fields, twice, built_in, by_form]
+
+
+def registered(way):
+    """Return the program that registers a new class in a way, and uses it."""
+
+    def program(module, source, tree, other):
+        cls, namespace = new_class(source), some_namespace(module, source)
+        steps = [tried(way, module, source, cls, namespace)]
+        try:
+            node = [cls(tree, other, "tag")]
+            given = {"namespace": source.choice(("compat-x", "compat-new", ""))}
+            steps += [
+                tried(module.tree_flatten, node, **given),
+                tried(module.tree_flatten_with_accessor, node, **given),
+                tried(module.tree_paths, node, **given),
+                tried(module.tree_map, lambda leaf: [leaf], node, **given),
+                tried(
+                    module.tree_map, lambda *x: x, node, [cls(1, 2, "more")], **given
+                ),
+                tried(lambda: module.tree_flatten_one_level(*node, **given)[:3]),
+                tried(lambda: known(module, cls, **given)),
+            ]
+        finally:
+            undone = tried(module.unregister_pytree_node, cls, namespace=namespace)
+        return steps, undone[0] if isinstance(undone[0], Raised) else "undone"
+
+    program.__name__ = way.__name__
+    return program
+
+
+def known(module, cls, namespace):
+    """Return what a module tells of a class, but functions."""
+    found = module.register_pytree_node.get(cls, namespace=namespace)
+    if found is None:
+        return None
+    assert callable(found.flatten_func)
+    assert callable(found.unflatten_func)
+    return (
+        found.type is cls,
+        found.kind,
+        found.path_entry_type.__name__,
+        found.namespace,
+    )
+
+
+def new_class(source):
+    of_tag = source.choice(({}, {"pytree_node": False}))
+    of_made = source.choice(({}, {"pytree_node": False}, {"pytree_node": False}))
+
+    @dataclasses.dataclass(eq=source.random() < 0.5)
+    class New:
+        x: object
+        y: object
+        tag: object = dataclasses.field(default=None, metadata=of_tag)
+        made: object = dataclasses.field(init=False, default=0, metadata=of_made)
+
+    return New
+
+
+@pytest.mark.parametrize("calls", [210, pytest.param(1400, marks=pytest.mark.slow)])
+def test_random_registrations(optree, calls):
+    """What is refused is refused in the same way; what is not makes the same nodes."""
+    programs = [*map(registered, WAYS)]
+    found = differences(programs, optree, ours, trees_of(), calls)
+    assert found == [], "\n\n".join(found)
+
+
+@pytest.mark.parametrize(
+    "way", [by_functions, by_methods, by_fields], ids=lambda way: way.__name__
+)
+def test_many_random_registrations_are_possible(way):
+    """So that the test above compares more than refusals."""
+    steps = [ran(registered(way), ours, Random(n), {"a": 1}, 2) for n in range(40)]
+    undone = [step for step in steps if "'undone'" in str(step)]
+    assert 10 <= len(undone) < 40

@@ -1,0 +1,313 @@
+"""The examples in the docstrings of optree, and what is particular to the stand-in."""
+
+import contextlib
+import doctest
+import importlib
+import inspect
+import io
+import pickle
+import re
+import sys
+import types
+import warnings
+from collections import OrderedDict, deque, namedtuple
+
+import pytest
+
+import leafwise as lw
+from leafwise.compat import optree as ours
+
+
+MODULES = ("accessors", "functools", "ops", "pytree", "registry", "typing", "utils")
+FLAGS = (
+    doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
+)
+NOT_OURS = {
+    "typing._override_with_": "it is private",
+    "typing.PyTree": "the union names a class by its module",
+    "typing.PyTreeTypeVar": "likewise",
+}
+"""Examples that are left out, and why."""
+
+
+def examples(library):
+    """Yield the docstrings with examples of a module, by the names of what has them."""
+    for name, found in inspect.getmembers(library):
+        if inspect.getmodule(found) is not library or not hasattr(found, "__doc__"):
+            continue
+        yield name, found
+        for inner, method in vars(found).items() if inspect.isclass(found) else ():
+            yield f"{name}.{inner}", method
+
+
+def failures(text, name, names):
+    """Run the examples of a docstring; return how many there are, and which fail.
+
+    An exception is right if it is of the type that is told, or of a subclass.
+    """
+    for taken in [one for one in sys.modules if one.partition(".")[0] == "my_pkg"]:
+        del sys.modules[taken]
+    text = re.sub(r">>> # doctest: .*", "", text)
+    text = re.sub(r"# doctest: (?!\+SKIP).*", "", text)
+    names, check = dict(names), doctest.OutputChecker().check_output
+    found, wrong = doctest.DocTestParser().get_examples(text, name), []
+    for example in found:
+        printed, raised = io.StringIO(), ()
+        if example.options.get(doctest.SKIP):
+            continue
+        with contextlib.redirect_stdout(printed):
+            try:
+                exec(compile(example.source, name, "single"), names)
+            except Exception as error:
+                raised = [cls.__name__ for cls in type(error).__mro__]
+        if example.exc_msg is not None:
+            is_right = example.exc_msg.partition(":")[0] in raised
+        else:
+            is_right = not raised and check(example.want, printed.getvalue(), FLAGS)
+        if not is_right:
+            wrong.append((example.source, printed.getvalue(), *raised[:1]))
+    return len(found), wrong
+
+
+@pytest.mark.parametrize("room", MODULES)
+def test_documented_examples_run(optree, room):
+    """Each that passes on optree itself, with its names taken from the stand-in."""
+    theirs = importlib.import_module(f"optree.{room}")
+    here = importlib.import_module(f"leafwise.compat.optree.{room}")
+    count = 0
+    for name, found in examples(theirs):
+        text = inspect.getdoc(found) or ""
+        if ">>> " not in text or f"{room}.{name}" in NOT_OURS:
+            continue
+        alien = {**vars(optree), **vars(theirs), "optree": optree}
+        plain = {"deque": deque, "OrderedDict": OrderedDict, "namedtuple": namedtuple}
+        own = {**plain, **vars(ours), **vars(here), "optree": ours}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _, known = failures(text, name, alien)
+            found, wrong = failures(text, name, own)
+        missed = {source for source, *_ in known}
+        assert [one for one in wrong if one[0] not in missed] == []
+        count += found - len(wrong)
+    assert count >= (150 if room == "ops" else 0)
+
+
+# ------------------------------------------------------------ what the stand-in decides
+
+
+class Pair:
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+
+
+@pytest.fixture
+def pairs():
+    """Register a class by optree's names in a namespace; return the namespace."""
+    ours.register_pytree_node(
+        Pair,
+        lambda pair: ((pair.x, pair.y), None, ("x", "y")),
+        lambda _, children: Pair(*children),
+        path_entry_type=ours.GetAttrEntry,
+        namespace="compat-pairs",
+    )
+    yield "compat-pairs"
+    ours.unregister_pytree_node(Pair, namespace="compat-pairs")
+
+
+def test_a_class_is_registered_for_leafwise_as_well(pairs):
+    """In the same namespace, with the same paths."""
+    tree = {"p": Pair(1, [2])}
+    assert lw.tree_leaves(tree, namespace=pairs) == [1, 2]
+    paths = map(str, lw.tree_paths(tree, namespace=pairs))
+    assert [*paths] == ["['p'].x", "['p'].y[0]"]
+    codes = [a.codify("") for a in ours.tree_accessors(tree, namespace=pairs)]
+    assert codes == ["['p'].x", "['p'].y[0]"]
+    assert lw.tree_leaves(tree) == ours.tree_leaves(tree) == [tree["p"]]
+
+
+def test_what_leafwise_knows_is_a_node_here():
+    """With an entry for each sort of key, and by its own text for its metadata."""
+
+    @lw.dataclass
+    class Layer:
+        weight: float
+        name: str = lw.static(default="a")
+
+    tree = [Layer(0.5), lw.Partial(max, 1)]
+    assert ours.tree_map(lambda x: x * 2, tree)[0] == Layer(1.0)
+    first, second = ours.tree_accessors(tree)
+    assert (first.codify("t"), second.codify("t")) == ("t[0].weight", "t[1].args[0]")
+    assert first(tree) == 0.5
+    assert type(first[1]) is ours.DataclassEntry
+    assert repr(ours.tree_structure(tree[0])) == (
+        "PyTreeSpec(CustomTreeNode(Layer[('a',)], [*]))"
+    )
+    node = ours.tree_flatten_one_level(tree[0])
+    assert node.unflatten_func(node.metadata, [3]) == Layer(3)
+
+
+def test_a_namespace_does_not_become_known_by_being_asked_for():
+    before = lw.namespaces()
+    assert ours.tree_leaves([1], namespace="compat-never-declared") == [1]
+    assert lw.namespaces() == before
+    with pytest.raises(lw.NamespaceError):
+        lw.tree_leaves([1], namespace="compat-never-declared")
+
+
+def test_the_order_of_dicts_changes_no_call_of_leafwise():
+    """Also in a view of a predicate, and with None as a leaf."""
+    tree = {"b": 1, "a": None}
+    everywhere = vars(ours.registry)["__GLOBAL_NAMESPACE"]
+    for _ in range(3):  # until the engine knows the tree
+        with ours.dict_insertion_ordered(True, namespace=everywhere):
+            assert ours.tree_leaves(tree, none_is_leaf=True) == [1, None]
+            assert ours.tree_leaves(tree, lambda node: node is None) == [1, None]
+            assert lw.tree_leaves(tree, none_is_leaf=True) == [None, 1]
+        assert ours.tree_leaves(tree, none_is_leaf=True) == [None, 1]
+
+
+def test_a_cycle_is_a_recursion_error_with_both_paths():
+    knot = [1]
+    knot.append({"self": knot})
+    for function in (ours.tree_leaves, ours.tree_structure, lw.tree_leaves):
+        with pytest.raises(RecursionError, match=r"occurs again at \[1\]\['self'\]"):
+            function(knot)
+    with pytest.raises(RecursionError):
+        [*ours.tree_iter(knot)]
+
+
+def test_depth_has_no_limit():
+    deep = 1
+    for _ in range(3000):
+        deep = [deep]
+    leaves, spec = ours.tree_flatten(deep)
+    assert (leaves, spec.num_nodes, len(spec.paths()[0])) == ([1], 3001, 3000)
+    assert len(ours.tree_accessors(deep)[0]) == 3000
+
+
+def test_a_pickle_of_an_unknown_class_is_refused(pairs):
+    """As a runtime error, which programs for optree catch, and as leafwise's own."""
+    spec = ours.tree_structure(Pair(1, 2), namespace=pairs)
+    data = pickle.dumps(spec)
+    again = pickle.loads(data)
+    assert (again, again.namespace) == (spec, pairs)
+    ours.unregister_pytree_node(Pair, namespace=pairs)
+    try:
+        with pytest.raises(RuntimeError, match="is not registered") as caught:
+            pickle.loads(data)
+        assert isinstance(caught.value, lw.TreeDefError)
+        with pytest.raises(ValueError, match="missing"):
+            ours.tree_map(max, {"a": 1}, {"b": 1})
+    finally:
+        ours.register_pytree_node(
+            Pair, lambda pair: ((), None), lambda *_: Pair(0, 0), namespace=pairs
+        )
+
+
+def test_joining_structures_does_not_change_what_a_class_is(pairs):
+    """A class that has another registration in the namespace of the whole."""
+    everywhere = vars(ours.registry)["__GLOBAL_NAMESPACE"]
+    functions = (lambda pair: ((pair.y,), None), lambda _, kids: Pair(0, *kids))
+    ours.register_pytree_node(Pair, *functions, namespace=everywhere)
+    try:
+        one = ours.tree_structure(Pair(1, 2))
+        other = ours.tree_structure([Pair(1, 2)], namespace=pairs)
+        with pytest.raises(ValueError, match="original registration"):
+            one.compose(other)
+        wide = ours.tree_structure((Pair(1, 2), 1))
+        with pytest.raises(ValueError, match="original registration"):
+            wide.broadcast_to_common_suffix(ours.treespec_tuple([wide.child(1), other]))
+        with pytest.raises(ValueError, match="original registration"):
+            ours.treespec_list([one, other])
+    finally:
+        ours.unregister_pytree_node(Pair, namespace=everywhere)
+
+
+def test_reexport_binds_a_namespace(pairs):
+    """Functions, their signatures, and modules that can be imported."""
+    name = "compat_reexported"
+    tree = ours.pytree.reexport(namespace=pairs, module=name)
+    try:
+        assert sys.modules[name] is importlib.import_module(name) is tree
+        assert sys.modules[f"{name}.dataclasses"] is tree.dataclasses
+        assert isinstance(tree, types.ModuleType)
+        assert tree.leaves([Pair(1, 2)]) == [1, 2]
+        assert tree.map is tree.map
+        default = inspect.signature(tree.map).parameters["namespace"].default
+        assert default == pairs
+        assert tree.register_node.get(Pair).type is Pair
+        assert tree.functools.reduce(max, Pair(1, 2)) == 2
+        assert {"map", "leaves", "dataclasses"} <= {*dir(tree)}
+        assert "reexport" not in dir(tree)
+        assert tree.PyTreeSpec is ours.PyTreeSpec
+        with pytest.raises(AttributeError):
+            tree.nothing  # noqa: B018
+        for taken in (name, "no name", ""):
+            with pytest.raises(ValueError, match="module"):
+                ours.pytree.reexport(namespace=pairs, module=taken)
+        with pytest.raises(TypeError):
+            ours.pytree.reexport(namespace=3)
+    finally:
+        for room in [one for one in sys.modules if one.partition(".")[0] == name]:
+            del sys.modules[room]
+
+
+def test_named_tuples_are_rebuilt_without_their_class():
+    """So that those whose `__new__` takes something else are nodes as well."""
+
+    class Sum(namedtuple("Sum", "x y")):  # noqa: SLOT002
+        def __new__(cls, x):
+            return super().__new__(cls, x, x + 1)
+
+    assert ours.tree_map(str, Sum(1)) == ("1", "2")
+    assert ours.tree_map(str, OrderedDict(b=Sum(1)))["b"].y == "2"
+
+
+def test_structures_cannot_be_made_or_changed():
+    spec = ours.tree_structure([1])
+    with pytest.raises(TypeError):
+        ours.PyTreeSpec()
+    for name in ("namespace", "num_leaves", "more"):
+        with pytest.raises(AttributeError):
+            setattr(spec, name, 1)
+
+
+def test_a_partial_is_a_node():
+    """A partial of a partial keeps the arguments of the inner one to itself."""
+    inner = ours.functools.partial(max, 1)
+    outer = ours.functools.partial(inner, 2, key=abs)
+    assert ours.tree_leaves(outer) == [2, abs]
+    assert outer(3) == 3
+    paths = ours.tree_paths(outer)
+    assert paths == [("args", 0), ("keywords", "key")]
+    again = ours.tree_map(lambda leaf: leaf, outer)
+    assert ours.tree_structure(again) == ours.tree_structure(outer)
+    assert again(3) == 3
+    assert repr(inner).startswith("optree.functools.partial(<built-in function max>")
+
+
+@pytest.mark.parametrize("name", ["numpy", "jax", "torch"])
+def test_arrays_as_one_vector(need, optree, name):
+    """As optree's, there and back, with what is refused."""
+    need({"numpy": "numpy", "jax": "jax.numpy", "torch": "torch"}[name])
+    room = f"integrations.{name}"
+    make = importlib.import_module({"jax": "jax.numpy"}.get(name, name))
+    made = make.tensor if name == "torch" else make.asarray
+    trees = [
+        {"w": made([[1.0, 2.0]]), "b": made([3.0])},
+        {"w": made([[1.0, 2.0]]), "n": made([3]), "z": None},
+        {},
+    ]
+    told = []
+    for library in ("optree", "leafwise.compat.optree"):
+        ravel = importlib.import_module(f"{library}.{room}").tree_ravel
+        told.append([])
+        for tree in trees:
+            vector, unravel = ravel(tree)
+            told[-1] += [repr(vector), repr(unravel(vector * 2))]
+            for wrong in (vector[:0] if len(vector) else made([1.0]), vector > 0):
+                try:
+                    told[-1].append(repr(unravel(wrong)))
+                except Exception as error:
+                    told[-1].append(type(error).__name__)
+    assert told[0] == told[1]

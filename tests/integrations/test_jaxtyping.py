@@ -1,0 +1,243 @@
+"""jaxtyping and beartype look at our trees: annotations of functions and of fields."""
+
+import copy
+import importlib
+import pickle
+import sys
+
+import pytest
+
+import leafwise as lw
+from leafwise import nn
+
+
+pytest.importorskip("jaxtyping")
+pytest.importorskip("beartype")
+pytest.importorskip("jax")
+
+import jax
+import jax.numpy as jnp
+from beartype import beartype
+from jaxtyping import (
+    Array,
+    Float,
+    PyTree,
+    TypeCheckError,
+    install_import_hook,
+    jaxtyped,
+)
+
+
+checked = jaxtyped(typechecker=beartype)
+
+
+class Plain(lw.Pytree):
+    def __init__(self, *sizes):
+        self.first, self.second = map(jnp.ones, sizes)
+        self.name = "plain"
+
+
+class Model(nn.Module):
+    def __init__(self, *sizes):
+        self.first, self.second = (nn.Param(jnp.ones(size)) for size in sizes)
+
+    @checked
+    def __call__(self, x: Float[Array, "b n"]) -> Float[Array, " b"]:
+        return x @ self.first.value
+
+
+@lw.dataclass
+class Affine:
+    first: jax.Array
+    second: jax.Array
+    name: str = lw.static(default="affine")
+
+
+class Nodes:
+    """A class that is a tree here; jax is told of it only by `bridge=True`."""
+
+    def __init__(self, *children):
+        self.children = children
+
+
+def tell(cls, **options):
+    """Register such a class."""
+    return lw.register_pytree_node(
+        cls, lambda node: (node.children, None), lambda _, c: cls(*c), **options
+    )
+
+
+TREES = {
+    "Pytree": Plain,
+    "Module": Model,
+    "dataclass": lambda *sizes: Affine(*map(jnp.ones, sizes)),
+    "List": lambda *sizes: lw.List(map(jnp.ones, sizes)),
+    "Dict": lambda a, b: lw.Dict(a=jnp.ones(a), b=jnp.ones(b)),
+    "State": lambda *sizes: nn.state(Model(*sizes)),
+    "nested": lambda a, b: {"a": [Model(a, b)], "b": (Plain(b, a), None)},
+}
+
+
+@checked
+def total(tree: PyTree[Float[Array, " n"]]) -> Float[Array, " n"]:
+    return sum(lw.tree_leaves(tree))
+
+
+@checked
+def doubled(tree: PyTree[Float[Array, " n"], "T"]) -> PyTree[Float[Array, " n"], "T"]:
+    return lw.tree_map(lambda x: 2 * x, tree)
+
+
+@pytest.mark.parametrize("make", TREES.values(), ids=TREES)
+def test_a_tree_of_ours_is_a_tree_in_annotations(make):
+    """Its leaves are looked at, and the names of axes bind across them."""
+    assert total(make(3, 3)).shape == (3,)
+    assert type(doubled(make(3, 3))) is type(make(3, 3))
+    with pytest.raises(TypeCheckError):
+        total(make(3, 4))
+    assert isinstance(make(3, 4), PyTree[Float[Array, "_"]])
+    assert not isinstance(make(3, 3), PyTree[Float[Array, "_ _"]])
+
+
+@pytest.mark.parametrize("make", TREES.values(), ids=TREES)
+def test_structures_are_compared_where_they_have_a_name(make):
+    """By jax, so by what is static in an object, too."""
+
+    @checked
+    def same(a: PyTree[Float[Array, "..."], "T"], b: PyTree[Float[Array, "..."], "T"]):
+        return True
+
+    assert same(make(1, 2), make(3, 4))
+    with pytest.raises(TypeCheckError):
+        same(make(1, 2), [make(1, 2)])
+
+
+def test_variables_can_be_the_leaves():
+    """As any class may be."""
+    assert isinstance(Model(1, 2), PyTree[nn.Param])
+    assert not isinstance(Model(1, 2), PyTree[nn.BatchStat])
+
+
+def test_a_class_that_jax_does_not_know_is_a_leaf():
+    """Until it is registered with `bridge=True`."""
+    leaf = type("Leaf", (Nodes,), {})
+    tell(leaf)
+    node = type("Node", (Nodes,), {})
+    tell(node, bridge=True)
+    assert not isinstance(leaf(jnp.ones(1)), PyTree[Float[Array, "_"]])
+    assert isinstance(node(jnp.ones(1)), PyTree[Float[Array, "_"]])
+
+
+@pytest.mark.parametrize("base", [object, lw.Pytree, nn.Module])
+def test_fields_of_dataclasses_are_checked_when_an_object_is_made(base):
+    """And only then: what is rebuilt may have leaves of any type."""
+
+    @checked
+    @lw.dataclass
+    class Layer(base):
+        weight: Float[Array, " n"]
+        bias: Float[Array, " n"]
+        steps: int = lw.static(default=3)
+
+    made = Layer(jnp.ones(2), jnp.ones(2))
+    assert lw.tree_map(str, made).weight == str(made.weight)
+    assert jax.tree_util.tree_map(lambda x: None, made).bias is None
+    assert jax.vmap(lambda layer: layer.weight + layer.bias)(made).shape == (2,)
+    assert copy.deepcopy(made).steps == 3
+    with pytest.raises(TypeCheckError):
+        Layer(jnp.ones(2), jnp.ones(3))
+    with pytest.raises(TypeCheckError):
+        Layer(jnp.ones(2), jnp.ones(2), "3")
+
+
+def test_methods_and_transforms():
+    """Decorated in either order; in a transform the tracers are looked at."""
+    model = Model(3, 3)
+    assert model(jnp.ones((2, 3))).shape == (2,)
+    with pytest.raises(TypeCheckError):
+        model(jnp.ones(3))
+
+    def loss(model: Model, x: Float[Array, " n"]) -> Float[Array, ""]:
+        return (model.first.value * x).sum()
+
+    for step in (nn.jit(checked(loss)), checked(nn.jit(loss))):
+        assert step(model, jnp.ones(3)) == 3
+        with pytest.raises(TypeCheckError):
+            step(model, jnp.ones((3, 3)))
+    value, gradients = nn.value_and_grad(checked(loss))(model, jnp.ones(3))
+    assert value == 3
+    assert gradients.first.value.shape == (3,)
+
+
+def test_generic_annotations_name_classes():
+    """What is in a `List` is looked at; of a variable or a state, only its class."""
+    model = Model(3, 3)
+
+    @checked
+    def take(
+        graphdef: nn.GraphDef[Model], state: nn.State, layers: lw.List[Model]
+    ) -> Model:
+        return nn.merge(graphdef, state)
+
+    @checked
+    def read(param: nn.Param[Float[Array, " n"]]) -> nn.Param:
+        return param
+
+    assert type(take(*nn.split(model), lw.List([model]))) is Model
+    with pytest.raises(TypeCheckError):
+        take(*nn.split(model), lw.List([1]))
+    assert read(nn.Param("text")).value == "text"
+    with pytest.raises(TypeCheckError):
+        read(nn.BatchStat(jnp.ones(3)))
+
+
+HOOKED = """
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+import leafwise as lw
+from leafwise import nn
+
+class Linear(nn.Module):
+    weight: nn.Param[Float[Array, "i o"]]
+
+    def __init__(self, i: int, o: int):
+        self.weight = nn.Param(jnp.ones((i, o)))
+
+    def __call__(self, x: Float[Array, "b i"]) -> Float[Array, "b o"]:
+        return x @ self.weight.value
+
+    @nn.jit
+    def fast(self, x: Float[Array, "b i"]) -> Float[Array, "b o"]:
+        return self(x)
+
+@lw.dataclass
+class Affine(lw.Pytree):
+    weight: Float[Array, "n"]
+    bias: Float[Array, "n"]
+
+def norm(tree: PyTree[Float[Array, "..."]]) -> Float[Array, ""]:
+    return sum((x ** 2).sum() for x in lw.tree_leaves(tree))
+"""
+
+
+def test_a_module_that_is_imported_by_the_hook(tmp_path, monkeypatch):
+    """All its functions, methods and dataclasses are checked, and still trees."""
+    (tmp_path / "hooked_models.py").write_text(HOOKED, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "hooked_models", raising=False)
+    with install_import_hook("hooked_models", "beartype.beartype"):
+        module = importlib.import_module("hooked_models")
+    model = module.Linear(2, 3)
+    assert model.fast(jnp.ones((4, 2))).shape == (4, 3)
+    assert module.norm(nn.merge(*nn.split(model))) == 6
+    affine = module.Affine(jnp.ones(2), jnp.ones(2))
+    assert pickle.loads(pickle.dumps(affine)).bias.shape == (2,)
+    assert module.norm(affine) == 4
+    for wrong in (
+        lambda: model.fast(jnp.ones(2)),
+        lambda: module.Linear("2", 3),
+        lambda: module.Affine(jnp.ones(2), jnp.ones(3)),
+        lambda: module.norm([model, 3]),
+    ):
+        with pytest.raises(TypeCheckError):
+            wrong()

@@ -1,0 +1,312 @@
+"""`nn.Rngs` and `nn.Optimizer` beside those of Flax NNX: the same numbers."""
+
+import functools
+import random
+
+import numpy as np
+import pytest
+
+import leafwise as lw
+from leafwise import nn
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+def shown(jax, value):
+    """Return a key, or an array, as what can be compared."""
+    if hasattr(value, "dtype") and jax.numpy.issubdtype(
+        value.dtype, jax.dtypes.prng_key
+    ):
+        value = jax.random.key_data(value)
+    return np.asarray(value).tolist()
+
+
+def told(library, jax, rngs):
+    """Return all that a set of streams is."""
+    return {
+        name: (
+            stream.tag,
+            shown(jax, stream.key.get_value()),
+            shown(jax, stream.count.get_value()),
+        )
+        for name, stream in rngs.items()
+    }
+
+
+NAMES = ("default", "params", "dropout", "noise", "elsewhere")
+
+
+def random_program(seed):
+    """Return steps that make streams and take keys from them."""
+    pick = random.Random(seed)
+    seeds = {
+        name: pick.randrange(100)
+        for name in [*pick.sample(NAMES[:4], pick.randint(1, 4)), "default"]
+    }
+    only = {
+        pick.choice(["params", "noise", ...]): pick.choice([2, (2, 3), None, 1])
+        for _ in range(2)
+    }
+    only = dict(sorted(only.items(), key=lambda item: item[0] is ...))
+    kinds = ["call", "call", "item", "draw", "initialize", "fork", "split", "broadcast"]
+    return seeds, [
+        (pick.choice(kinds), pick.choice(NAMES), pick.choice([3, (2,), only]))
+        for _ in range(12)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_streams(nnx, jax, seed):
+    """Keys, counts, what is drawn, and what is forked and split, step by step."""
+
+    def run(library):
+        seeds, steps = random_program(seed)
+        rngs, found = library.Rngs(seeds), []
+        for kind, name, shape in steps:
+            stream = getattr(rngs, name)
+            if kind == "call":
+                found.append(shown(jax, stream()))
+            elif kind == "item":
+                found.append(shown(jax, rngs[name]()))
+            elif kind == "draw":
+                found.append(shown(jax, stream.randint((3,), 0, 1000)))
+            elif kind == "initialize":
+                found.append(shown(jax, stream.lecun_normal()((2, 3), "float32")))
+            elif kind == "fork":
+                rngs = rngs.fork()
+            else:
+                found.append(told(library, jax, getattr(rngs, kind)(shape)))
+            found.append(told(library, jax, rngs))
+        return found
+
+    assert run(nn) == run(nnx)
+
+
+@pytest.mark.slow
+def test_all_distributions(nnx, jax):
+    """What `Rngs` of Flax has by name, ours has, and gives the same."""
+    ones = jax.numpy.ones(2)
+    arguments = {
+        "choice": (5, (2,)),
+        "permutation": (5,),
+        "categorical": (ones,),
+        "randint": ((2,), 0, 9),
+        "multivariate_normal": (ones, jax.numpy.eye(2)),
+        "truncated_normal": (-1.0, 1.0, (2,)),
+        "orthogonal": (2,),
+        "ball": (2,),
+        "binomial": (5, 0.5),
+        "multinomial": (5, ones / 2),
+        "generalized_normal": (1.0, (2,)),
+        "triangular": (0.0, 0.5, 1.0, (2,)),
+        "weibull_min": (1.0, 2.0, (2,)),
+        "wald": (1.0, (2,)),
+        "f": (2.0, 2.0, (2,)),
+        "beta": (1.0, 2.0, (2,)),
+        "double_sided_maxwell": (0.0, 1.0, (2,)),
+    }
+    ones_like = {"gamma", "loggamma", "poisson", "pareto", "t", "chisquare", "rayleigh"}
+    arguments |= dict.fromkeys(ones_like, (2.0, (2,)))
+    arguments |= dict.fromkeys(["dirichlet", "geometric", "bernoulli"], (ones / 2,))
+    initializers = {n for n in dir(jax.nn.initializers) if hasattr(nnx.Rngs, n)}
+    initializers -= {n for n in dir(jax.random) if hasattr(nnx.Rngs, n)}
+    drawing = {n for n in dir(jax.random) if hasattr(nnx.Rngs, n)} - {"split"}
+    drawing = {name for name in drawing if not name.startswith("_")}
+    assert len(drawing) > 30
+    worked = 0
+    for name in drawing:
+        found = []
+        for library in (nn, nnx):
+            try:
+                drawn = getattr(library.Rngs(3), name)(*arguments.get(name, ((2,),)))
+                found.append(shown(jax, drawn))
+                worked += 1
+            except TypeError as error:
+                found.append(str(error))
+        assert found[0] == found[1], name
+    assert worked > 60
+    for name in initializers:
+        given = (2.0, "fan_in", "normal") if name == "variance_scaling" else ()
+        shape = (1, 2, 2) if name == "delta_orthogonal" else (2, 2)
+        made = [getattr(lib.Rngs(3), name)(*given)(shape) for lib in (nn, nnx)]
+        assert shown(jax, made[0]) == shown(jax, made[1]), name
+
+
+def test_seeds_of_jax(nnx, jax):
+    """Keys of both sorts, other streams; what is none of these is refused."""
+    key, words = jax.random.key(5), jax.random.PRNGKey(6)
+    for library in (nn, nnx):
+        stream = library.RngStream(7, tag="a")
+        rngs = library.Rngs(key, raw=words, other=stream, number=8)
+        assert len(rngs) == 4
+        with pytest.raises(ValueError, match=r"key|rng"):
+            library.Rngs(jax.numpy.ones(2))
+    ours, theirs = (lib.Rngs(key, raw=words, number=8) for lib in (nn, nnx))
+    assert told(nn, jax, ours) == told(nnx, jax, theirs)
+
+
+def test_streams_in_compiled_functions(nnx, jax):
+    """Counts come back; what was split is mapped over; captured ones are refused."""
+
+    def run(library):
+        rngs = library.Rngs(0, noise=1)
+
+        @library.jit
+        def draw(rngs):
+            return rngs.noise.normal((2,)), rngs()
+
+        found = [shown(jax, part) for _ in range(2) for part in draw(rngs)]
+        parts = rngs.split(3)
+
+        @functools.partial(library.vmap, in_axes=(0,))
+        def mapped(rngs):
+            return rngs.noise.uniform()
+
+        return [*found, shown(jax, mapped(parts)), told(library, jax, rngs)]
+
+    assert run(nn) == run(nnx)
+    rngs = nn.Rngs(0)
+    with pytest.raises(nn.TraceError):
+        jax.jit(lambda x: x + rngs.uniform())(1.0)
+    assert int(rngs.default.count) == 0
+    over_numpy = nn.Rngs(np.random.SeedSequence(0))
+    with pytest.raises(TypeError, match=r"over NumPy was given to a function that jax"):
+        nn.jit(lambda rngs: rngs())(over_numpy)
+
+
+# ------------------------------------------------------------------- optimizers
+
+
+def models(library):
+    """Return a model with shared, frozen-free and other variables, and a batch."""
+
+    class Layer(library.Module):
+        def __init__(self, inputs, outputs, rngs):
+            self.kernel = library.Param(rngs.params.normal((inputs, outputs)))
+            self.bias = library.Param(rngs.params.uniform((outputs,)))
+
+        def __call__(self, x):
+            return x @ self.kernel[...] + self.bias[...]
+
+    class Model(library.Module):
+        def __init__(self, rngs):
+            self.layers = library.List([Layer(2, 3, rngs), Layer(3, 3, rngs)])
+            self.tied = self.layers[1]
+            self.calls = library.BatchStat(np.zeros((), np.int32))
+
+        def __call__(self, x):
+            for layer in [*self.layers, self.tied]:
+                x = layer(x) / 2
+            return x
+
+    return Model(library.Rngs(params=3))
+
+
+def transformations(optax):
+    """Return transformations with states of all sorts."""
+    return {
+        "sgd": optax.sgd(0.1),
+        "momentum": optax.sgd(0.1, momentum=0.9),
+        "adam": optax.adam(0.01),
+        "adamw": optax.adamw(0.01),
+        "chain": optax.chain(optax.clip_by_global_norm(0.1), optax.adam(0.1)),
+        "schedule": optax.sgd(optax.linear_schedule(0.1, 0.0, 5)),
+        "hyperparameters": optax.inject_hyperparams(optax.adam)(learning_rate=0.1),
+        "masked": optax.masked(
+            optax.sgd(0.1),
+            lambda tree: __import__("jax").tree.map(lambda x: True, tree),
+        ),
+        "several": optax.MultiSteps(optax.sgd(0.1), 2),
+        "lookahead": optax.adafactor(0.1),
+    }
+
+
+NAMED = [
+    "sgd",
+    "momentum",
+    "adam",
+    "adamw",
+    "chain",
+    "schedule",
+    "hyperparameters",
+    "masked",
+    "several",
+    "lookahead",
+]
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_the_same_training(nnx, jax, optax, name, compiled):
+    """Losses, parameters and states of optax, step by step."""
+
+    def run(library):
+        model = models(library)
+        tx = transformations(optax)[name]
+        optimizer = library.Optimizer(model, tx, wrt=library.Param)
+        x, y = jax.numpy.ones((4, 2)), jax.numpy.full((4, 3), 0.5)
+
+        def step(model, optimizer, x, y):
+            def loss_of(model):
+                return ((model(x) - y) ** 2).mean()
+
+            loss, grads = library.value_and_grad(loss_of)(model)
+            optimizer.update(model, grads)
+            return loss
+
+        step = library.jit(step) if compiled else step
+        losses = [float(step(model, optimizer, x, y)) for _ in range(4)]
+        params = library.to_flat_state(library.state(model, library.Param))
+        states = jax.tree_util.tree_leaves(optimizer.opt_state)
+        return (
+            losses,
+            [np.asarray(held[...]) for held in params.leaves],
+            [np.asarray(leaf) for leaf in states],
+            int(optimizer.step[...]),
+        )
+
+    ours, theirs = run(nn), run(nnx)
+    assert ours[0][0] > ours[0][-1]
+    np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-5)
+    for mine, other in ((ours[1], theirs[1]), (ours[2], theirs[2])):
+        assert len(mine) == len(other)
+        for one, two in zip(
+            sorted(mine, key=np.sum), sorted(other, key=np.sum), strict=True
+        ):
+            np.testing.assert_allclose(one, two, rtol=1e-4, atol=1e-6)
+    assert ours[3] == theirs[3] == 4
+
+
+def test_one_compilation(jax, optax):
+    """A step of the same structure is traced once, also for a copy of the model."""
+    traced = []
+    model = models(nn)
+    optimizer = nn.Optimizer(model, optax.adam(0.1), wrt=nn.Param)
+
+    @nn.jit
+    def step(model, optimizer):
+        traced.append(1)
+        optimizer.update(model, nn.state(model, nn.Param))
+
+    for _ in range(3):
+        step(model, optimizer)
+    step(*nn.clone((model, optimizer)))
+    assert len(traced) == 1
+    assert int(optimizer.step) == 3
+
+
+def test_a_captured_optimizer_is_refused(jax, optax):
+    """And the model, which was an argument, is as it was."""
+    model = models(nn)
+    optimizer = nn.Optimizer(model, optax.adam(0.1), wrt=nn.Param)
+
+    @nn.jit
+    def step(model):
+        optimizer.update(model, nn.state(model, nn.Param))
+
+    before = [leaf.tolist() for leaf in lw.tree_leaves(model)]
+    with pytest.raises(nn.TraceError):
+        step(model)
+    assert [leaf.tolist() for leaf in lw.tree_leaves(model)] == before
+    assert int(optimizer.step) == 0

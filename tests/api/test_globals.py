@@ -48,12 +48,9 @@ SHARED = {
     "compat.torch_nodes.SUPPORTED_NODES": "swapped",
     "compat.torch_nodes.SUPPORTED_SERIALIZED_TYPES": "swapped",
     "compat.torch_spec._unknown": "locked",
-    "compat.optree.context.ordered": "single",
     "compat.optree.dataclasses.KW_ONLY": "equal",  # marks, which hold nothing
     "compat.optree.dataclasses.MISSING": "equal",
     "compat.optree.fields.GLOBAL_NAMESPACE": "equal",
-    "compat.optree.registry._built_in": "equal",
-    "compat.optree.spec._known": "equal",
     "core.keys.AS_GIVEN": "equal",
     "core.keys._known_attributes": "equal",
     "core.keys._known_dicts": "equal",

@@ -196,8 +196,9 @@ import leafwise as lw
 from leafwise import nn
 
 for module in pkgutil.walk_packages(lw.__path__, "leafwise."):
-    if module.name not in ("leafwise.__main__", "leafwise.integrations.numpy"):
-        importlib.import_module(module.name)
+    named = module.name in ("leafwise.__main__", "leafwise.integrations.numpy")
+    if not named and not module.name.startswith("leafwise.compat."):
+        importlib.import_module(module.name)  # stand-ins log, and lock, as theirs do
 
 class Model(nn.Module):
     def __init__(self):

@@ -24,7 +24,7 @@ import types
 from _thread import _local, allocate_lock, start_new_thread
 from collections import UserList, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -99,6 +99,11 @@ class DataNode:
     """Base of our own classes whose instances are data wherever they stand."""
 
     __slots__ = ()
+
+    if TYPE_CHECKING:  # by this method the signatures of `tree_map` know a node
+
+        @classmethod
+        def _leafwise_rule(cls, where: str) -> Rule: ...
 
 
 def is_data(value: Any) -> bool:

@@ -277,7 +277,8 @@ def _rule_of(cls: type) -> Rule | None:
     """Return the rule of a type, be it in some namespace only."""
     rule = current.view.resolve(cls)
     others = () if rule is not None else namespaces()
-    return next(filter(None, (view_of(name).resolve(cls) for name in others)), rule)
+    found = (view_of(name).known_elsewhere(cls) for name in others)
+    return next(filter(None, found), rule)
 
 
 def framework_of(value: Any) -> tuple[str, Apart] | None:

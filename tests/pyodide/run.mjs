@@ -54,8 +54,8 @@ class Settled:
         gc.freeze()
 
 plain = ["-p", "no:cacheprovider", "--hypothesis-profile=quick"]
-without_numpy = ["--ignore=src/leafwise/integrations/numpy.py"]
-int(pytest.main([*plain, *without_numpy, *args], plugins=[Settled]))
+peers = ["tests/oracle", "tests/compat", "src/leafwise/compat", "src/leafwise/integrations/numpy.py"]
+int(pytest.main([*plain, *(f"--ignore={path}" for path in peers), *args], plugins=[Settled]))
 `);
 } catch (error) {
   // not thrown on: node would print the line of it, and that is all of Pyodide

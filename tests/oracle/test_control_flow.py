@@ -961,8 +961,17 @@ def test_branches_that_differ(jax):
     assert vars(one).keys() == vars(layer(nn, 2, size=1)).keys()
     assert (one.size, one.w.value.shape) == (1, (2,))
     f, g = (lambda x, key=key: {"k": [x, {key: x}]} for key in "ab")
-    with pytest.raises(ValueError, match=r"the result at \['k'\]\[1\]\['a'\] is a val"):
+    with pytest.raises(
+        ValueError, match=r"the result at \['k'\]\[1\]\['a'\] is a val"
+    ) as e:
         nn.cond(True, f, g, 1.0)
+    assert str(e.value.path) == "['k'][1]['a']"
+    assert (e.value.expected, e.value.actual) == ("a value", "not there")
+    with pytest.raises(lw.StructureError) as e:
+        nn.scan(changing(lambda one: setattr(one[0]["k"], "size", 2)))(
+            [{"k": one}], as_array([1.0])
+        )
+    assert str(e.value.path) == "[0]['k'].size"
     with pytest.raises(
         lw.StructureError, match="is the object of argument 1 after tru"
     ):
@@ -1041,7 +1050,7 @@ def test_axes_of_scan_that_do_not_fit(jax):
             {"in_axes": (Carry, nn.StateAxes({nn.Cache: 0}))},
             (1.0, one),
             lw.StructureError,
-            "in_axes says nothing of argument 1 at",
+            "in_axes says nothing of argument 1 at .w",
         ),
     ):
         with pytest.raises(error, match=re.escape(said)):

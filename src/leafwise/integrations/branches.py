@@ -35,6 +35,7 @@ from .options import (
     Path,
     Roots,
     Which,
+    key_path,
     named,
 )
 from .sharing import (
@@ -255,6 +256,7 @@ class _Branches:
                     self.told(differs, first, other)
                     + ": all branches must leave objects, and return results, of one "
                     "structure",
+                    path=self.keys(differs.path, first, other),
                     expected=differs.was,
                     actual=differs.now,
                 )
@@ -265,15 +267,20 @@ class _Branches:
                     + ": all branches must give a value one shape and type"
                 )
 
+    def keys(self, path: Path, first: Branch, other: Branch) -> KeyPath:
+        """Return the key path of a place, in an argument or in the result."""
+        if path[0] != RESULT:
+            return key_path(path, self.roots)
+        codes = (branch.graph.code for branch in (first, other))
+        return KeyPath(keys_at((1, *path[1:]), codes)[1:])
+
     def told(self, differs: Difference, first: Branch, other: Branch) -> str:
         """Return a difference in words."""
-        where = named(differs.path, self.roots)
-        if differs.path[0] == RESULT:
-            codes = (branch.graph.code for branch in (first, other))
-            keys = keys_at((1, *differs.path[1:]), codes)
-            where = (
-                f"{named((RESULT,))}{f' at {KeyPath(keys[1:])}' if keys[1:] else ''}"
-            )
+        path = differs.path
+        where = named(path, self.roots)
+        if path[0] == RESULT:
+            keys = self.keys(path, first, other)
+            where = f"{named((RESULT,))}{f' at {keys}' if keys else ''}"
         return (
             f"{where} is {differs.was} after {first.name}, and {differs.now} after "
             f"{other.name}"

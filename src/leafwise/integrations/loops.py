@@ -41,6 +41,7 @@ from .options import (
     Path,
     Places,
     Roots,
+    key_path,
     named,
 )
 from .prefixes import Carry, StateAxes
@@ -161,6 +162,7 @@ def _refuse_other(
             f"{where} was {found.was} and is {found.now} after a step: what goes from "
             "step to step must stay the same objects, of the same structure. Write "
             "new values into the objects; leafwise.nn.update does it for all of one",
+            path=key_path(found.path, roots),
             expected=found.was,
             actual=found.now,
         )

@@ -44,6 +44,7 @@ __all__ = [
     "Places",
     "Roots",
     "Which",
+    "key_path",
     "named",
 ]
 
@@ -81,10 +82,14 @@ def named(path: Path, roots: Sequence[Any] = ()) -> str:
     where = where or (
         "the result" if kind == RESULT else "what the function is bound to"
     )
-    below: Any = path[depth:]
-    if kind < len(roots):
-        below = KeyPath(_keys(roots[kind], path[1:])[depth - 1 :])
+    below = key_path(path, roots) if kind < len(roots) else path[depth:]
     return f"{where} at {below}" if below else where
+
+
+def key_path(path: Path, roots: Sequence[Any]) -> KeyPath:
+    """Return the key path of a value in an argument, or in what else it stands in."""
+    depth = 2 if path[0] in (ARGS, KWARGS) else 1
+    return KeyPath(_keys(roots[path[0]], path[1:])[depth - 1 :])
 
 
 def _keys(value: Any, parts: Path) -> list[Any]:
@@ -348,13 +353,17 @@ class Places:
     Args:
         name: The name of the option that says so.
         found: The lists by the paths that it speaks of.
+        roots: What the paths lead through, as far as it is known.
     """
 
-    __slots__ = ("_found", "_name")
+    __slots__ = ("_found", "_name", "_roots")
 
-    def __init__(self, name: str, found: Mapping[Path, Group]) -> None:
+    def __init__(
+        self, name: str, found: Mapping[Path, Group], roots: Sequence[Any] = ()
+    ) -> None:
         self._name = name
         self._found = found
+        self._roots = roots
 
     def __call__(
         self,
@@ -385,7 +394,7 @@ class Places:
                 return group[0] + place
             if group is not None:
                 return group
-        raise StructureError(f"{self._name} says nothing of {named(path)}")
+        raise StructureError(f"{self._name} says nothing of {named(path, self._roots)}")
 
     def below(self, path: Path) -> dict[Path, Group]:
         """Return what is said of a place and what is below it, by the path from it."""
@@ -469,7 +478,8 @@ class Groups:
                     f"{self._args.name} has {entries} for {len(args)} argument{plural}"
                 )
         places = [*self._args.places(args, (ARGS,)), (KWARGS,), (HELD,)]
-        return Places(self._args.name, dict(zip(places, self._groups, strict=False)))
+        found = dict(zip(places, self._groups, strict=False))
+        return Places(self._args.name, found, roots)
 
     def of_result(self, result: Any) -> Places:
         """Return which list each value of a result is put into."""

@@ -6,7 +6,11 @@ signature that type checkers see takes only what the function takes.
 
 import inspect
 import itertools
+import json
+import os
 import runpy
+import subprocess
+import sys
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -174,3 +178,23 @@ def test_signatures_are_not_loaded_by_the_library() -> None:
     """Decorated functions are the functions themselves."""
     assert isinstance(lw.tree_map, types.FunctionType)
     assert str(inspect.signature(lw.tree_leaves)).startswith("(tree: 'Any', is_leaf")
+
+
+@pytest.mark.slow
+def test_no_public_name_is_unknown_to_checkers() -> None:
+    """By what pyright says of a package that others are to use."""
+    pytest.importorskip("pyright")
+    command = [sys.executable, "-m", "pyright", "--outputjson", "--ignoreexternal"]
+    path = str(Path(lw.__file__).parents[1])
+    done = subprocess.run(
+        [*command, "--verifytypes", "leafwise"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    told = json.loads(done.stdout)["typeCompleteness"]
+    symbols = {symbol["name"]: symbol for symbol in told["symbols"]}
+    rooms = [lw, lw.selection, lw.tree, lw.typing]
+    wanted = [f"{room.__name__}.{name}" for room in rooms for name in room.__all__]
+    for symbol in map(symbols.__getitem__, wanted):
+        assert symbol["isTypeKnown"] or symbol["isTypeAmbiguous"], symbol

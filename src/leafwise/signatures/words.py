@@ -92,6 +92,12 @@ class PytreeNode(Protocol):
     def _leafwise_rule(self, where: str) -> Any: ...
 
 
+class StateNode(Protocol):
+    """A state of `leafwise.nn`, which is a mapping, too."""
+
+    def to_pure_dict(self) -> dict[Any, Any]: ...
+
+
 class Array(Protocol):
     """An array of any library; arrays of numpy have no hash."""
 
@@ -109,7 +115,8 @@ class Hashed(Protocol):
 
 
 Opaque = TypeAliasType(
-    "Opaque", "DataclassNode | FlattenNode | DunderNode | KeyedNode | PytreeNode"
+    "Opaque",
+    "DataclassNode | FlattenNode | DunderNode | KeyedNode | PytreeNode | StateNode",
 )
 """A node whose leaves are of unknown type."""
 

@@ -120,3 +120,40 @@ def test_a_registered_name_keeps_its_kind():
     pair.first = 5
     assert pair.name_to_kind["third"] is nn.Kind.DATA
     assert pair.name_to_kind["first"] is nn.Kind.MODULE
+
+
+def test_what_was_never_registered_becomes_a_module():
+    """A name that held a number, as the text says of names that are not registered."""
+    pair = Pair()
+    pair.third = 0
+    assert pair.name_to_kind["third"] is nn.Kind.STATIC
+    assert lw.tree_leaves(pair) == [0, 0.0, 0, 0.0]
+    pair.third = Counter()
+    assert pair.name_to_kind["third"] is nn.Kind.MODULE
+    assert lw.tree_leaves(pair) == [0, 0.0, 0, 0.0, 0, 0.0]
+
+
+def test_the_two_methods_of_a_pytree():
+    """Children and the rest, and a new module of them; without a call of `__init__`."""
+    counter = Counter()
+    counter.step()
+    children, rest = counter.tree_flatten()
+    assert children == [1, 0.0]
+    again = Counter.tree_unflatten(rest, children)
+    assert str(again) == str(counter)
+    assert again.name_to_kind == counter.name_to_kind
+    assert Counter.tree_unflatten(rest, ["a", None]).bias is None
+
+
+def test_the_flag_of_a_module():
+    """It is structure; a module without one of its own is training as well."""
+    counter, plain = Counter(), nn.Module()
+    assert counter.is_training
+    assert plain.is_training
+    before = lw.tree_structure([counter, plain])
+    counter.eval(), plain.eval()
+    assert not counter.is_training
+    assert not plain.is_training
+    assert lw.tree_structure([counter, plain]) != before
+    counter.train(), plain.train()
+    assert lw.tree_structure([counter, plain]) == before

@@ -24,3 +24,5 @@ __all__ = [
     "optree",
     "torch_tree",
 ]
+
+collect_ignore_glob = ["client_*.py"]  # programs, which run in processes of their own

@@ -31,15 +31,12 @@ def absent(monkeypatch):
 
     before = dict(sys.modules)
     yield hide
-    for name in [*STANDINS_HERE]:
+    for name in lw.compat.STANDINS:
         if is_standin(name):
             lw.compat.uninstall(name)
     for name in {*sys.modules} - {*before}:
-        if name.partition(".")[0] in ("jax", "a_tree_library"):
+        if name.partition(".")[0] in ("jax", "optree", "a_tree_library"):
             del sys.modules[name]
-
-
-STANDINS_HERE = ["jax.tree", "jax.tree_util"]
 
 
 def test_a_module_that_is_not_there_is_stood_in_for(absent):
@@ -119,6 +116,22 @@ def test_submodules_come_and_go_with_their_module(absent, monkeypatch):
     lw.compat.uninstall("a_tree_library")
     assert not [name for name in sys.modules if name.startswith("a_tree_library")]
     assert not hasattr(lw.compat.jax_tree_util, "short")
+    lw.compat.install("a_tree_library")
+    lw.compat.uninstall("a_tree_library.short")
+    lw.compat.uninstall("a_tree_library")
+    assert "a_tree_library" not in sys.modules
+
+
+def test_a_package_of_ours_keeps_its_submodules(absent):
+    """Also those that are taken out on their own."""
+    absent("optree")
+    ours = lw.compat.install("optree")
+    inside = ours.dataclasses
+    assert importlib.import_module("optree.dataclasses") is inside
+    lw.compat.uninstall("optree.dataclasses")
+    assert ours.dataclasses is inside
+    lw.compat.uninstall("optree")
+    assert lw.compat.optree.dataclasses is inside
 
 
 def test_unknown_names_are_refused():

@@ -141,6 +141,21 @@ def _(m):
     return tried(m.treedef_tuple, [1])
 
 
+@case("`PyTreeDef.walk`")
+def _(m):
+    told = []
+    m.tree_structure([1, (2,), 3]).walk(
+        lambda kids, data: told.append(len(kids)), lambda leaf: told.append(leaf), "abc"
+    )
+    return told
+
+
+@case("children from `flatten_one_level` of a registered class")
+def _(m):
+    cls = class_with(m, lambda node: (iter([1, 2]), None))
+    return type(m.flatten_one_level(cls())[0])
+
+
 @case("iterators and views of dicts as leaves")
 def _(m):
     with warnings.catch_warnings(record=True) as caught:
@@ -191,6 +206,11 @@ EXPECTED = {
     "both ways to flatten a class, with and without keys": (["plain"], ["keyed"]),
     "`SequenceKey(1) == DictKey(1)`": (False, True),
     "`treedef_tuple` of what is no treedef": (RuntimeError, TypeError),
+    "`PyTreeDef.walk`": (["a", "b", 1, "c", 3], ["a", "b", "c", 1, 3]),
+    "children from `flatten_one_level` of a registered class": (
+        type(iter([])),
+        list,
+    ),
     "iterators and views of dicts as leaves": ([DeprecationWarning], []),
     "`serialize_using_proto`": (False, True),
     "deep trees and cycles": ("may crash", lw.CycleError),

@@ -1,12 +1,15 @@
 """`compat.optree` and its modules, beside what they stand in for."""
 
 import copy
+import csv
 import dataclasses
 import importlib
+import operator
 import pickle
 import time
 import warnings
 from collections import OrderedDict, defaultdict, deque, namedtuple
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -68,6 +71,19 @@ def test_the_methods_of_a_structure_take_the_same_calls(optree):
     assert [*map(str, ours.PyTreeKind)] == [*map(str, optree.PyTreeKind)]
     assert ours.PyTreeKind.NUM_KINDS == optree.PyTreeKind.NUM_KINDS
     assert ours.__version__ == optree.__version__
+
+
+def test_the_table_for_those_who_migrate_has_just_these_names():
+    """Each row names something of the stand-in, and each of its names has a row."""
+    page = Path(__file__).parents[2] / "docs" / "peers" / "optree.csv"
+    with page.open(encoding="utf-8", newline="") as file:
+        rows = {row["name"] for row in csv.DictReader(file)}
+    names = {*ours.__all__}
+    names |= {f"pytree.{name}" for name in ours.pytree.__all__}
+    names |= {f"treespec.{name}" for name in ours.treespec.__all__}
+    assert rows == names
+    for name in rows:
+        assert operator.attrgetter(name)(ours) is not None
 
 
 def test_functions_that_programs_import_from_utils(optree):

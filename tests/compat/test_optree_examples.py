@@ -7,6 +7,7 @@ import inspect
 import io
 import pickle
 import re
+import subprocess
 import sys
 import types
 import warnings
@@ -311,3 +312,32 @@ def test_arrays_as_one_vector(need, optree, name):
                 except Exception as error:
                     told[-1].append(type(error).__name__)
     assert told[0] == told[1]
+
+
+def test_in_the_place_of_optree(need):
+    """All its submodules come with it; classes of leafwise are not told to it."""
+    need("numpy")
+    code = (
+        "import leafwise as lw, sys\n"
+        "lw.compat.install('optree', force=True)\n"
+        "@lw.dataclass\n"
+        "class Box:\n"
+        "    x: int\n"
+        "import optree, optree.pytree\n"
+        "import optree.integrations.numpy as arrays\n"
+        "from optree.dataclasses import field\n"
+        "print(optree.__name__, optree.tree_leaves(Box(1)), lw.namespaces())\n"
+        "print(optree.pytree is lw.compat.optree.pytree)\n"
+        "print(arrays.tree_ravel(Box(1.5))[0])\n"
+        "lw.compat.uninstall('optree')\n"
+        "print('optree' in sys.modules, 'optree.pytree' in sys.modules)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.splitlines() == [
+        "leafwise.compat.optree [1] ('',)",
+        "True",
+        "[1.5]",
+        "False False",
+    ]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import leafwise as lw
+from leafwise.core.matching import code_text
 
 
 Point = namedtuple("Point", "x y")
@@ -419,3 +420,25 @@ def test_order_as_structure_is_told_from_order_that_is_none():
     (found,) = lw.tree_structure({"a": 1}).explain(given)
     assert found.expected == "dict with keys 'a' (keys sorted)"
     assert found.actual == "dict with keys 'a' (keys as inserted)"
+
+
+def test_a_structure_is_printed_with_other_brackets():
+    """As those who stand in for others ask for."""
+    treedef = lw.tree_structure({"a": [1, (2, None)]})
+
+    def brackets(rule, aux, arity):
+        labels = [f"{place}=" for place in range(arity)]
+        return f"{rule.name}<", labels, ">"
+
+    assert code_text(treedef._code) == "{'a': [*, (*, None)]}"
+    text = "dict<0=list<0=*, 1=tuple<0=*, 1=None<>>>>"
+    assert code_text(treedef._code, brackets) == text
+
+
+def test_a_cycle_is_a_recursion_error_too():
+    """Which is what others raise then."""
+    knot = []
+    knot.append(knot)
+    for kind in (ValueError, RecursionError, lw.LeafwiseError):
+        with pytest.raises(kind, match="contains itself"):
+            lw.tree_leaves(knot)

@@ -3,6 +3,7 @@
 import dataclasses
 import gc
 import re
+import weakref
 from collections import OrderedDict, UserDict, defaultdict
 from types import MappingProxyType
 from typing import NamedTuple
@@ -11,6 +12,8 @@ import pytest
 
 import leafwise as lw
 from leafwise.core import registry
+from leafwise.core.register import FunctionRule
+from leafwise.core.walk import flatten
 
 
 class Letters(str):
@@ -563,3 +566,48 @@ def test_what_a_view_learns_is_bounded():
     gc.collect()
     assert len(view.leaf_types) + len(view.rules) <= 4098
     assert lw.tree_leaves([1, {"a": (2, None)}]) == [1, 2]
+
+
+def test_a_view_in_which_dicts_are_walked_as_inserted():
+    """The same one each time, of the same rules, and with the stops of its own."""
+    Box = register_box(namespace="as-inserted")
+    view = registry.view_of("as-inserted", True)
+    inserted = view.as_inserted()
+    assert inserted is view.as_inserted() is not view
+    assert inserted.mode == view.mode
+    assert inserted.resolve(Box) is view.resolve(Box)
+    tree = {"b": Box(None), "a": defaultdict(int, d=1, c=2)}
+    assert flatten(tree, inserted)[0] == [None, 1, 2]
+    assert flatten(tree, view)[0] == [2, 1, None]
+    stopping = view.stopping_at((defaultdict,))
+    assert flatten(tree, stopping.as_inserted())[0] == [None, tree["a"]]
+    given = registry.view_of(lw.namespace("given", dict_order="insertion").name)
+    assert flatten({"b": 1, "a": 2}, given.as_inserted())[0] == [1, 2]
+
+
+def test_what_a_view_of_inserted_dicts_learns_does_not_keep_classes_alive():
+    view = registry.view_of().as_inserted()
+    gone = weakref.ref(type("Leaf", (), {}))
+    flatten([gone()()], view)
+    gc.collect()
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_rule_of_functions_may_have_a_check_of_its_own():
+    """It is asked about what is not just a tuple of children and aux data."""
+    asked = []
+
+    def checked(cls, result):
+        asked.append(result)
+        return tuple(result), ("mine", None)
+
+    class Box:
+        pass
+
+    results = [((1,), "aux"), [1, 2], ([1], "aux")]
+    rule = FunctionRule(Box, lambda _: results.pop(0), lambda aux, kids: 0, checked)
+    assert rule.flatten(Box()) == ((1,), ("aux", None))
+    assert rule.flatten(Box()) == ((1, 2), ("mine", None))
+    assert rule.flatten(Box()) == (([1], "aux"), ("mine", None))
+    assert asked == [[1, 2], ([1], "aux")]

@@ -83,6 +83,36 @@ def test_any_depth(wrap):
     assert treedef.compose(treedef).num_leaves == 1
 
 
+def levels(tree):
+    """Return all nodes of a chain, innermost first: a list drops its last one first."""
+    found = [tree]
+    while children := lw.tree_children(found[-1]):
+        found.append(children[-1])
+    return found[::-1]
+
+
+@pytest.mark.usefixtures("no_gc")
+@pytest.mark.parametrize("wrap", WRAPS[:3], ids=names[:3])
+def test_depth_with_little_stack(wrap):
+    """Nothing of what a walk makes is a chain, which some platforms cannot drop."""
+    tree, twin = nested(wrap, 8_000), nested(wrap, 8_000)
+    held = [levels(tree), levels(twin)]
+    leaves, treedef = lw.tree_flatten(tree)
+    held.append(levels(lw.tree_map(lambda x: x + 1, tree)))
+    held.append(levels(lw.tree_map(lambda x, y: x + y, tree, twin)))
+    held.append(levels(treedef.unflatten(leaves)))
+    assert [chain[0] for chain in held] == [1, 1, 2, 2, 1]
+    assert [*lw.tree_iter(tree)] == treedef.flatten_up_to(twin) == [1]
+    other = lw.tree_structure(twin)
+    assert (treedef, hash(treedef)) == (other, hash(other))
+    assert repr(treedef).count("*") == 1
+    assert pickle.loads(pickle.dumps(treedef)) == copy.deepcopy(treedef) == treedef
+    assert len(lw.tree_paths(tree)[0]) == 8_000
+    assert lw.tree_equal(tree, twin)
+    assert lw.PyTreeDef.from_json(lw.tree_structure([tree]).to_json()).num_leaves == 1
+    del tree, twin  # `held` goes last
+
+
 @pytest.mark.slow
 def test_a_deep_mismatch_is_found():
     """A difference at the bottom of a deep tree is named, whole path and all."""

@@ -443,6 +443,9 @@ def test_what_held_a_number_becomes_what_the_value_is():
         lambda model: lw.tree_unflatten(
             pickle.loads(pickle.dumps(lw.tree_structure(model))), []
         ),
+        lambda model: lw.PyTreeDef.from_json(
+            lw.tree_structure(model).to_json()
+        ).unflatten([]),
     ],
 )
 def test_what_was_said_to_be_static_stays_so(copied):

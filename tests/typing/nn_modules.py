@@ -177,6 +177,16 @@ assert_type(typed.to_flat_state(), nn.FlatState[nn.Param[Array]])
 assert_type([*typed], list[str])
 
 
+def doubled(x: Array) -> Array:
+    return 2 * x
+
+
+assert_type(lw.tree_map(doubled, typed), nn.State[str, nn.Param[Array]])
+assert_type(lw.tree_map(doubled, linear.weight), nn.Param[Array])
+assert_type(lw.tree_map(doubled, linear), Linear)
+assert_type(lw.tree_map(doubled, model.layers), nn.List[Linear])
+
+
 # ------------------------------------------------------------------- variables
 
 scale = nn.Param(2.0, unit="m")

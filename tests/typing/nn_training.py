@@ -140,6 +140,53 @@ assert_type(out, jax.Array)
 assert_type(nn.merge(graphdef, state).bias.value, jax.Array)
 
 
+# ----------------------------------------------------- an optimizer, random numbers
+
+
+class Descent:
+    """A transformation in the way of optax."""
+
+    def init(self, params: Any, /) -> Any:
+        return ()
+
+    def update(self, updates: Any, state: Any, params: Any = None, /) -> Any:
+        return lw.tree_map(minus, updates), state
+
+
+def minus(gradient: jax.Array) -> jax.Array:
+    return -0.1 * gradient
+
+
+class Noisy(nn.Module):
+    def __init__(self, rngs: nn.Rngs) -> None:
+        key: jax.Array = rngs.params()
+        self.weight = nn.Param(jax.random.normal(key, (2,)))
+        self.noise = rngs.fork()
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        return (x * self.weight.value).sum()
+
+
+@nn.jit
+def optimize(
+    model: Noisy, optimizer: nn.Optimizer[Noisy], x: jax.Array
+) -> tuple[jax.Array, nn.State]:
+    def loss(model: Noisy) -> jax.Array:
+        return model(x) ** 2
+
+    value, gradients = nn.value_and_grad(loss)(model)
+    assert_type(gradients, nn.State)
+    return value, optimizer.update(model, gradients)
+
+
+noisy = Noisy(nn.Rngs(jax.random.key(0)))
+assert_type(noisy.noise, nn.Rngs)
+assert_type(noisy.noise["params"], nn.RngStream)
+optimizer = nn.Optimizer(noisy, Descent(), wrt=nn.Param)
+assert_type(optimizer, nn.Optimizer[Noisy])
+assert_type(optimize(noisy, optimizer, x), tuple[jax.Array, nn.State])
+
+
 # --------------------------------------------------------------- parameters as data
 
 

@@ -58,11 +58,11 @@ def _run(program: list[str]) -> None:
     """Run a program as `python` does: with its arguments, and its folder first."""
     if program[0] == "-m":
         sys.argv = program[1:]
-        sys.path.insert(0, os.getcwd())
         runpy.run_module(program[1], run_name="__main__", alter_sys=True)
         return
     sys.argv = program
-    sys.path.insert(0, os.path.dirname(os.path.abspath(program[0])))
+    if not sys.flags.safe_path:
+        sys.path[0] = os.path.dirname(os.path.abspath(program[0]))
     runpy.run_path(program[0], run_name="__main__")
 
 

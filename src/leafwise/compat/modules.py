@@ -42,6 +42,8 @@ _HERE: Final = __name__.rpartition(".")[0]
 _guard: Final = Guard()
 _made: Final[set[str]] = set()
 """The packages that are there only because a stand-in had to be in one."""
+_attributes: Final[set[str]] = set()
+"""The stand-ins that became attributes of the packages that they were put into."""
 
 
 def install(name: str, *, force: bool = False) -> ModuleType:
@@ -104,7 +106,8 @@ def uninstall(name: str) -> None:
         raise ValueError(f"the stand-in for {name} is not installed")
     with _guard.lock:
         for one in reversed(names):
-            _take_out(one)
+            if is_standin(one):
+                _take_out(one)
 
 
 def _family(name: str) -> list[str]:
@@ -143,8 +146,10 @@ def _put(name: str, module: ModuleType, force: bool) -> None:
     if known is not None:
         replaced[name] = known
     sys.modules[name] = module
-    if package is not None:
-        setattr(package, name.rpartition(".")[2], module)
+    last = name.rpartition(".")[2]
+    if package is not None and getattr(package, last, None) is not module:
+        setattr(package, last, module)
+        _attributes.add(name)
 
 
 def _package(name: str, force: bool) -> ModuleType | None:
@@ -171,12 +176,12 @@ def _take_out(name: str) -> None:
     if name in replaced:
         sys.modules[name] = replaced.pop(name)
     owner: Any = sys.modules.get(package)
-    if owner is None:
-        return
-    if name in sys.modules:
-        setattr(owner, last, sys.modules[name])
-    else:
-        vars(owner).pop(last, None)
+    if owner is not None and name in _attributes:
+        if name in sys.modules:
+            setattr(owner, last, sys.modules[name])
+        else:
+            vars(owner).pop(last, None)
+    _attributes.discard(name)
     while package in _made and not any(
         one.startswith(f"{package}.") for one in sys.modules
     ):

@@ -317,6 +317,11 @@ class View:
                     return rule
         return None
 
+    def known_elsewhere(self, cls: type) -> Rule | None:
+        """Return the rule of a type; what a `dispatch` says counts in its own place."""
+        is_alone = self._layers[0].dispatch is not None
+        return self.registered(cls) if is_alone else self.resolve(cls)
+
     def registered(self, cls: type) -> Rule | None:
         """Return the rule that a type itself was registered with, if any."""
         for layer in self._layers:

@@ -24,7 +24,7 @@ import types
 from _thread import _local, allocate_lock, start_new_thread
 from collections import UserList, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -99,6 +99,11 @@ class DataNode:
     """Base of our own classes whose instances are data wherever they stand."""
 
     __slots__ = ()
+
+    if TYPE_CHECKING:  # by this method the signatures of `tree_map` know a node
+
+        @classmethod
+        def _leafwise_rule(cls, where: str) -> Rule: ...
 
 
 def is_data(value: Any) -> bool:
@@ -272,7 +277,8 @@ def _rule_of(cls: type) -> Rule | None:
     """Return the rule of a type, be it in some namespace only."""
     rule = current.view.resolve(cls)
     others = () if rule is not None else namespaces()
-    return next(filter(None, (view_of(name).resolve(cls) for name in others)), rule)
+    found = (view_of(name).known_elsewhere(cls) for name in others)
+    return next(filter(None, found), rule)
 
 
 def framework_of(value: Any) -> tuple[str, Apart] | None:

@@ -646,11 +646,12 @@ def statics_of(layout: Any, values: tuple[Any, ...]) -> StaticMetadata:
 
 def write_statics(aux: StaticMetadata) -> Any:
     """Return aux data as what JSON can hold."""
-    kinds = aux.field_layout.layout.kinds.items()
-    return [
-        [[name, kind.value] for name, kind in kinds],
-        [*map(write_value, aux.seen)],
+    layout = aux.field_layout.layout
+    kinds = [
+        [name, kind.value, *([True] if name in layout.said else [])]
+        for name, kind in layout.kinds.items()
     ]
+    return [kinds, [*map(write_value, aux.seen)]]
 
 
 def read_statics(family: Family, written: Any) -> StaticMetadata:
@@ -660,10 +661,11 @@ def read_statics(family: Family, written: Any) -> StaticMetadata:
         ValueError: It is malformed.
     """
     named, values = written
-    kinds = [(name, Kind(kind)) for name, kind in named]
+    kinds = [(name, Kind(kind)) for name, kind, *_ in named]
     if not all(type(name) is str for name, _ in kinds):
         raise ValueError("an attribute has no name")
-    fields = layout_of(family, kinds).fixed.field_layout
+    said = [name for name, _, *marks in named if marks == [True]]
+    fields = layout_of(family, kinds, said).fixed.field_layout
     if len(fields.names) != len(kinds) or len(fields.static) != len(values):
         raise ValueError("as many values as there are static attributes")
     return StaticMetadata(fields, tuple(map(read_value, values)))

@@ -138,9 +138,9 @@ class Optimizer(Pytree, Generic[M]):
                     f"the variable at {path} holds a {type_name(_bare(held))}, which "
                     "states take for names inside; let each value have a variable"
                 )
-        self.step = OptState(_zero())
+        self.step: OptState = OptState(_zero())
         self.tx = tx
-        self.opt_state = data(_remembered(tx.init(params)))
+        self.opt_state: Any = data(_remembered(tx.init(params)))
         self.wrt = wrt
 
     def update(self, model: M, grads: Any, /, **extra: Any) -> State[Any, Any]:

@@ -303,8 +303,8 @@ class RngStream(Pytree):
         library = _library_of(key)
         key = library.key_of(key)
         self.tag = tag
-        self.key = RngKey(key, tag=tag)
-        self.count = RngCount(library.zeros(key), tag=tag)
+        self.key: RngKey = RngKey(key, tag=tag)
+        self.count: RngCount = RngCount(library.zeros(key), tag=tag)
 
     def __call__(self) -> Any:
         """Return the next key, or generator."""

@@ -21,8 +21,9 @@ from .context import context_of
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
     from ..signatures.folds import as_gather
+    from ..signatures.maps import as_map
 else:
-    as_gather = unchanged
+    as_gather = as_map = unchanged
 
 __all__ = ["Executor", "Parallel", "parallel", "tree_gather"]
 
@@ -46,6 +47,7 @@ class Parallel:
     def __init__(self, executor: Executor) -> None:
         self.executor = executor
 
+    @as_map
     def tree_map(
         self,
         f: Callable[..., Any],

@@ -57,7 +57,7 @@ __all__ = [
     "step_of",
 ]
 
-KINDS: Final = {
+KINDS: Final[dict[Any, str]] = {
     SequenceKey: "position",
     DictKey: "key",
     GetAttrKey: "attribute",

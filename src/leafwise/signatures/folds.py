@@ -7,7 +7,6 @@ container of `T` has the type of a leaf, or of what the function returns.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from typing_extensions import Unpack
@@ -24,6 +23,8 @@ from .words import (
 
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from ..core.keypath import KeyPath
     from ..core.node import IsLeaf
     from ..typing import PyTree

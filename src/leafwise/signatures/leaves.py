@@ -260,24 +260,12 @@ class Flatten(Protocol):
 
     @overload
     def __call__(
-        self, tree: Scalar, **how: Unpack[Plainly]
-    ) -> tuple[list[Scalar], PyTreeDef[Any]]: ...
-    @overload
-    def __call__(
         self, tree: Node, **how: Unpack[Plainly]
     ) -> tuple[list[Any], PyTreeDef[Node]]: ...
     @overload
     def __call__(
-        self, tree: list[Node], **how: Unpack[Plainly]
-    ) -> tuple[list[Any], PyTreeDef[list[Node]]]: ...
-    @overload
-    def __call__(
-        self, tree: dict[K, Node], **how: Unpack[Plainly]
-    ) -> tuple[list[Any], PyTreeDef[dict[K, Node]]]: ...
-    @overload
-    def __call__(
-        self, tree: tuple[Node, ...], **how: Unpack[Plainly]
-    ) -> tuple[list[Any], PyTreeDef[tuple[Node, ...]]]: ...
+        self, tree: Level[Opaque] | Level[Level[Opaque]], **how: Unpack[Plainly]
+    ) -> tuple[list[Any], PyTreeDef[Any]]: ...
     @overload
     def __call__(
         self, tree: dict[K, dict[J, dict[I, T]]], **how: Unpack[Plainly]
@@ -402,24 +390,12 @@ class FlattenWithPath(Protocol):
 
     @overload
     def __call__(
-        self, tree: Scalar, **how: Unpack[Plainly]
-    ) -> tuple[list[tuple[KeyPath, Scalar]], PyTreeDef[Any]]: ...
-    @overload
-    def __call__(
         self, tree: Node, **how: Unpack[Plainly]
     ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[Node]]: ...
     @overload
     def __call__(
-        self, tree: list[Node], **how: Unpack[Plainly]
-    ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[list[Node]]]: ...
-    @overload
-    def __call__(
-        self, tree: dict[K, Node], **how: Unpack[Plainly]
-    ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[dict[K, Node]]]: ...
-    @overload
-    def __call__(
-        self, tree: tuple[Node, ...], **how: Unpack[Plainly]
-    ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[tuple[Node, ...]]]: ...
+        self, tree: Level[Opaque] | Level[Level[Opaque]], **how: Unpack[Plainly]
+    ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[Any]]: ...
     @overload
     def __call__(
         self, tree: dict[K, dict[J, dict[I, T]]], **how: Unpack[Plainly]
@@ -543,21 +519,11 @@ class Structure(Protocol):
     """The structure of a tree."""
 
     @overload
-    def __call__(self, tree: Scalar, **how: Unpack[Plainly]) -> PyTreeDef[Any]: ...
-    @overload
     def __call__(self, tree: Node, **how: Unpack[Plainly]) -> PyTreeDef[Node]: ...
     @overload
     def __call__(
-        self, tree: list[Node], **how: Unpack[Plainly]
-    ) -> PyTreeDef[list[Node]]: ...
-    @overload
-    def __call__(
-        self, tree: dict[K, Node], **how: Unpack[Plainly]
-    ) -> PyTreeDef[dict[K, Node]]: ...
-    @overload
-    def __call__(
-        self, tree: tuple[Node, ...], **how: Unpack[Plainly]
-    ) -> PyTreeDef[tuple[Node, ...]]: ...
+        self, tree: Level[Opaque] | Level[Level[Opaque]], **how: Unpack[Plainly]
+    ) -> PyTreeDef[Any]: ...
     @overload
     def __call__(
         self, tree: dict[K, dict[J, dict[I, T]]], **how: Unpack[Plainly]

@@ -164,6 +164,14 @@ class Map(Protocol):
     ) -> Mapping[K, PyTree[R]]: ...
     @overload
     def __call__(
+        self, f: Callable[[T], R], tree: Sequence[Wide[T]], **how: Unpack[Strictly]
+    ) -> Sequence[PyTree[R]]: ...
+    @overload
+    def __call__(
+        self, f: Callable[[T], R], tree: Mapping[K, Wide[T]], **how: Unpack[Strictly]
+    ) -> Mapping[K, PyTree[R]]: ...
+    @overload
+    def __call__(
         self, f: Callable[[Scalar], R], tree: Scalar, **how: Unpack[Strictly]
     ) -> R: ...
     @overload

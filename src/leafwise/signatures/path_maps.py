@@ -202,6 +202,20 @@ class MapWithPath(Protocol):
     ) -> Mapping[K, PyTree[R]]: ...
     @overload
     def __call__(
+        self,
+        f: Callable[[KeyPath, T], R],
+        tree: Sequence[Wide[T]],
+        **how: Unpack[Strictly],
+    ) -> Sequence[PyTree[R]]: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, T], R],
+        tree: Mapping[K, Wide[T]],
+        **how: Unpack[Strictly],
+    ) -> Mapping[K, PyTree[R]]: ...
+    @overload
+    def __call__(
         self, f: Callable[[KeyPath, Scalar], R], tree: Scalar, **how: Unpack[Strictly]
     ) -> R: ...
     @overload

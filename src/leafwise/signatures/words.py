@@ -92,6 +92,12 @@ class PytreeNode(Protocol):
     def _leafwise_rule(self, where: str) -> Any: ...
 
 
+class StateNode(Protocol):
+    """A state of `leafwise.nn`, which is a mapping, too."""
+
+    def to_pure_dict(self) -> dict[Any, Any]: ...
+
+
 class Array(Protocol):
     """An array of any library; arrays of numpy have no hash."""
 
@@ -109,7 +115,8 @@ class Hashed(Protocol):
 
 
 Opaque = TypeAliasType(
-    "Opaque", "DataclassNode | FlattenNode | DunderNode | KeyedNode | PytreeNode"
+    "Opaque",
+    "DataclassNode | FlattenNode | DunderNode | KeyedNode | PytreeNode | StateNode",
 )
 """A node whose leaves are of unknown type."""
 
@@ -126,18 +133,37 @@ Nested2 = TypeAliasType("Nested2", "Sequence[_Nested1] | Mapping[Any, _Nested1]"
 Nested3 = TypeAliasType("Nested3", "Sequence[Nested2] | Mapping[Any, Nested2]")
 """Containers of containers of containers."""
 
-_Inner = TypeAliasType(
-    "_Inner",
+_Wide0 = TypeAliasType(
+    "_Wide0",
     "T | Sequence[Any] | Mapping[Any, Any] | Registered | None",
+    type_params=(T,),
+)
+_Wide1 = TypeAliasType(
+    "_Wide1",
+    "T | Sequence[_Wide0[T]] | Mapping[Any, _Wide0[T]] | Registered | None",
+    type_params=(T,),
+)
+_Wide2 = TypeAliasType(
+    "_Wide2",
+    "T | Sequence[_Wide1[T]] | Mapping[Any, _Wide1[T]] | Registered | None",
+    type_params=(T,),
+)
+_Wide3 = TypeAliasType(
+    "_Wide3",
+    "T | Sequence[_Wide2[T]] | Mapping[Any, _Wide2[T]] | Registered | None",
     type_params=(T,),
 )
 
 Wide = TypeAliasType(
     "Wide",
-    "T | Sequence[_Inner[T]] | Mapping[Any, _Inner[T]] | Registered | None",
+    "T | Sequence[_Wide3[T]] | Mapping[Any, _Wide3[T]] | Registered | None",
     type_params=(T,),
 )
-"""What a `PyTree[T]` is, as far as mypy can infer `T` without adding None to it."""
+"""What a `PyTree[T]` is, without the recursion by which mypy would add None to `T`.
+
+Mypy takes no other container for one, so these signatures do not compete with those of
+plain containers.
+"""
 
 Class = TypeVar("Class", bound=Hashed)
 """A class that is the tree."""

@@ -12,11 +12,8 @@ from typing import Any, NamedTuple
 
 from ...safely import class_name
 from .accessors import PyTreeEntry
-from .registry import (
-    GLOBAL_NAMESPACE,
-    register_pytree_node,
-    unregister_pytree_node,
-)
+from .registry import GLOBAL_NAMESPACE, name_of, put, unregister_pytree_node
+from .registry import check_new as check_free
 
 
 __all__ = [
@@ -114,10 +111,9 @@ def register_fields(cls: Any, namespace: Any, ways: Ways) -> Any:
         ValueError: The class is a node there already.
     """
     known = _split(cls, ways)
-    flatten, unflatten = _functions(cls, ways, *known)
-    register_pytree_node(
-        cls, flatten, unflatten, path_entry_type=ways.entry, namespace=namespace
-    )
+    name = name_of(namespace)
+    check_free(cls, name)
+    put(cls, name, *_functions(cls, ways, *known), ways.entry, tuple(known[0]))
     try:
         setattr(cls, ways.mark, known)
     except BaseException:
@@ -155,7 +151,7 @@ def _functions(
 
     def flatten(node: Any) -> Any:
         values = tuple([getattr(node, name) for name in names])
-        return values, tuple((arg, getattr(node, name)) for name, arg in rest), names
+        return values, tuple([(arg, getattr(node, name)) for name, arg in rest])
 
     def unflatten(data: Any, values: Any) -> Any:
         return cls(**dict(zip(taken, values, strict=True)), **dict(data))

@@ -68,9 +68,12 @@ class OptreeRule(FunctionRule):
 
     Attributes:
         path_entry_type: The class of the entries of its children.
+        names: The entries of its children, where these are always the same, so that
+            the flatten function does not return them.
     """
 
     path_entry_type: type[PyTreeEntry]
+    names: tuple[str, ...] | None
 
     def __init__(
         self,
@@ -78,18 +81,25 @@ class OptreeRule(FunctionRule):
         flatten: Any,
         unflatten: Any,
         path_entry_type: type[PyTreeEntry],
+        names: tuple[str, ...] | None = None,
         **given: Any,
     ) -> None:
         object.__setattr__(self, "path_entry_type", path_entry_type)
+        object.__setattr__(self, "names", names)
         object.__setattr__(self, "_as_key", _key_maker(cls, path_entry_type))
+        object.__setattr__(self, "_known", {})
         super().__init__(cls, flatten, unflatten, self._checked, **given)
 
     _as_key: Callable[[Any], Any]
+    _known: dict[tuple[str, ...], tuple[Any, ...]]
 
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
         """Return the keys that leafwise has for the entries."""
         given: tuple[Any, ...] | None = aux[1]
-        return tuple(map(self._as_key, range(arity))) if given is None else given
+        if given is not None:
+            return given
+        entries = range(arity) if self.names is None else self.names
+        return tuple(map(self._as_key, entries))
 
     def _checked(self, cls: type, result: Any) -> tuple[Sequence[Any], Any]:
         """Return children, metadata and keys of what the flatten function returned.
@@ -108,7 +118,7 @@ class OptreeRule(FunctionRule):
         children = tuple(children)
         if not given or given[0] is None:
             return children, (data, None)
-        keys = tuple(map(self._as_key, given[0]))
+        keys = self._keys_of(tuple(given[0]))
         if len(keys) != len(children):
             raise RuntimeError(
                 f"PyTree custom flatten function for type {cls!r} returned "
@@ -116,6 +126,21 @@ class OptreeRule(FunctionRule):
                 f"entries ({len(keys)})."
             )
         return children, (data, keys)
+
+    def _keys_of(self, entries: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return keys for entries, the same objects for a few that are just names."""
+        if not _are_names(map(type, entries)):
+            return tuple(map(self._as_key, entries))
+        keys = self._known.get(entries)
+        if keys is None:
+            keys = tuple(map(self._as_key, entries))
+            if len(self._known) < _MOST_KNOWN:
+                self._known[entries] = keys
+        return keys
+
+
+_are_names: Final = frozenset({str}).issuperset
+_MOST_KNOWN: Final = 64
 
 
 def _key_maker(cls: type, entry_type: type[PyTreeEntry]) -> Callable[[Any], Any]:
@@ -197,13 +222,19 @@ def unflatten_by(rule: Rule, aux: Any = None) -> Callable[[Any, Any], Any]:
     return rebuild
 
 
+def _flatten_of(rule: FunctionRule) -> Callable[[Any], Any]:
+    """Return the function that a class was registered with."""
+    flatten: Callable[[Any], Any] = rule.form.flatten
+    names = getattr(rule, "names", None)
+    return flatten if names is None else lambda node: (*flatten(node), names)
+
+
 def _entry_of(rule: Rule, cls: Any = None) -> PyTreeNodeRegistryEntry:
     if kind_of(rule) is not PyTreeKind.CUSTOM:
         return _built_in(rule, cls)
-    is_ours = isinstance(rule, FunctionRule)
     return PyTreeNodeRegistryEntry(
         rule.cls,
-        rule.form.flatten if is_ours else _flatten_by(rule),
+        _flatten_of(rule) if isinstance(rule, FunctionRule) else _flatten_by(rule),
         unflatten_by(rule),
         path_entry_type=getattr(rule, "path_entry_type", AutoEntry),
         namespace=rule.namespace,
@@ -339,10 +370,7 @@ def register_pytree_node(
         if not callable(function):
             raise TypeError(f"Expected a function, got {described(function)}")
 
-    def make(of: type, **given: Any) -> Rule:
-        return OptreeRule(of, flatten_func, unflatten_func, path_entry_type, **given)
-
-    _check_new(cls, name)
+    check_new(cls, name)
     if is_namedtuple_class(cls) or is_structseq_class(cls):
         form = "collections.namedtuple" if is_namedtuple_class(cls) else "struct"
         warnings.warn(
@@ -351,10 +379,25 @@ def register_pytree_node(
             UserWarning,
             stacklevel=2,
         )
+    return put(cls, name, flatten_func, unflatten_func, path_entry_type)
+
+
+def put(cls: Any, name: str, *how: Any) -> Any:
+    """Put the rule of a class into the registry.
+
+    Args:
+        cls: The class.
+        name: The namespace.
+        *how: What `OptreeRule` takes beside the class.
+    """
+
+    def make(of: type, **given: Any) -> Rule:
+        return OptreeRule(of, *how, **given)
+
     return install(cls, make, name)
 
 
-def _check_new(cls: type, name: str) -> None:
+def check_new(cls: type, name: str) -> None:
     """Refuse what cannot be registered.
 
     Raises:

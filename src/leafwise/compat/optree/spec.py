@@ -464,6 +464,8 @@ def _check_callables(who: str, *functions: Any) -> None:
 
 def _fit(a: PyTreeSpec, b: PyTreeSpec) -> bool:
     """Return whether two structures may be of one namespace."""
+    if a._namespace == b._namespace:  # so are those that they depend on, or none is
+        return True
     return a.namespace == b.namespace or not a.namespace or not b.namespace
 
 

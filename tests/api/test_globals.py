@@ -101,6 +101,7 @@ SHARED_KINDS = {
 
 NEVER_WRITTEN = {
     "GLOBAL_NAMESPACE",  # a mark
+    "Placeholder",  # of `functools`
     "ONE_GROUP",  # an object without a method that writes
     "quick",  # of `OwnLayout`: an empty table in place of that of `Layout`
 }

@@ -519,7 +519,7 @@ def linked(keys):
     """Return the path of the keys as a walk over a deep tree gives it."""
     path = lw.KeyPath()
     for key in keys:
-        path = LinkedPath(path, key)
+        path = LinkedPath(path, (key,))
     return path
 
 
@@ -557,13 +557,20 @@ def test_short_paths_are_made_at_once():
     assert path == lw.KeyPath([lw.SequenceKey(0)] * 150)
 
 
-@pytest.mark.needs("stack")
-def test_long_chains_of_paths_are_dropped_without_recursion():
+@pytest.mark.parametrize(
+    "depth", [20_000, pytest.param(200_000, marks=pytest.mark.needs("stack"))]
+)
+def test_long_chains_of_paths_are_dropped_without_recursion(depth):
     """Read in the middle, or never."""
-    path = middle = linked([])
-    for place in range(200_000):
-        path = LinkedPath(path, lw.SequenceKey(place))
-        middle = path if place == 99_999 else middle
-    assert len(middle) == 100_000
-    assert path[-1] == lw.SequenceKey(199_999)
+    path = middle = lw.KeyPath()
+    for place in range(depth):
+        path = path_below(path, lw.SequenceKey(place))
+        middle = path if place == depth // 2 - 1 else middle
+    never_read = path_below(path, lw.SequenceKey(depth))
+    assert len(middle) == depth // 2
+    assert path[-1] == lw.SequenceKey(depth - 1)
     assert path[:3] == middle[:3]
+    links = 0
+    while type(never_read) is LinkedPath:
+        never_read, links = never_read._above, links + 1
+    assert links <= depth // 32

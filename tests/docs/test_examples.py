@@ -1,6 +1,7 @@
 """Every example of the README and of the pages in `docs` runs as printed."""
 
 import doctest
+import re
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,23 @@ from sybil.parsers.myst import PythonCodeBlockParser
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+IMPORTS_NUMPY = re.compile(r"^>>> import .*\bnumpy\b", re.MULTILINE)
+NEEDS = {"threads.md": [pytest.mark.needs("threads")]}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.name, marks=NEEDS.get(page.name, []))
+        for page in PAGES
+    ],
+)
 def test_examples(page):
     """The page's examples, run in order, print what the page shows."""
     if page.name == "performance.md":
         pytest.importorskip("leafwise.engine")
+    if IMPORTS_NUMPY.search(page.read_text(encoding="utf-8")):
+        pytest.importorskip("numpy")
     parser = PythonCodeBlockParser(doctest_optionflags=doctest.ELLIPSIS)
     document = Sybil(parsers=[parser]).parse(page)
     document.namespace["docs"] = ROOT / "docs"

@@ -9,6 +9,8 @@ import pytest
 import leafwise as lw
 
 
+pytestmark = pytest.mark.needs("processes")
+
 FAKE_JAX = """
 import sys
 from types import SimpleNamespace

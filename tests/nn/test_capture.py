@@ -390,6 +390,7 @@ def test_methods_that_fail_are_put_back():
     assert Failing.more(None, 3) == 3
 
 
+@pytest.mark.needs("threads")
 def test_outputs_in_several_threads():
     """Each gets those of the model that it calls, and the class is as it was."""
     methods, found = dict(vars(Doubler)), {}

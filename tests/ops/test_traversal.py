@@ -590,7 +590,7 @@ def test_a_cycle_that_a_visitor_copies_is_an_error():
         lw.tree_visit(knot, lambda n, p, q: [*n] if isinstance(n, list) else n)
 
 
-@pytest.mark.parametrize("depth", [0, 1, 99, 100, 101, 300])
+@pytest.mark.parametrize("depth", [0, 1, 99, 100, 101, 132, 133, 300])
 def test_paths_of_deep_trees_are_those_of_the_places(depth):
     """However they are made."""
     tree = {"leaf": 1}

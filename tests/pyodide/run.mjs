@@ -39,23 +39,15 @@ for (const [place, host] of [["/repo", root], ["/site", resolve(folder, "site")]
 pyodide.globals.set("args", pyodide.toPy(args));
 try {
   process.exitCode = pyodide.runPython(`
-import gc, os, platform, sys
+import os, platform, sys
 os.chdir("/repo")
 sys.path[:0] = ["/repo/src", "/site"]
 print("Python", platform.python_version(), "on", sys.platform, platform.machine(), flush=True)
 import pytest
 
-class Settled:
-    """Spares the collector what is loaded by then: tests of leaks call it all the time."""
-
-    @staticmethod
-    def pytest_collection_finish():
-        gc.collect()
-        gc.freeze()
-
 plain = ["-p", "no:cacheprovider", "--hypothesis-profile=quick"]
 peers = ["tests/oracle", "tests/compat", "src/leafwise/compat", "src/leafwise/integrations/numpy.py"]
-int(pytest.main([*plain, *(f"--ignore={path}" for path in peers), *args], plugins=[Settled]))
+int(pytest.main([*plain, *(f"--ignore={path}" for path in peers), *args]))
 `);
 } catch (error) {
   // not thrown on: node would print the line of it, and that is all of Pyodide

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any, Final, SupportsIndex, overload
 
 from ..errors import PathError
@@ -196,13 +197,16 @@ class KeyPath(tuple[Any, ...]):
 
 
 _LONGEST_MADE: Final = 100
+_LONGEST_LINK: Final = 32
 
 
 def path_below(path: KeyPath, key: Any) -> KeyPath:
     """Return the path to a child. Paths that are long are made when they are read."""
     if type(path) is KeyPath and len(path) < _LONGEST_MADE:
         return KeyPath(tuple.__add__(path, (key,)))
-    return LinkedPath(path, key)
+    if type(path) is LinkedPath and len(path._keys) < _LONGEST_LINK:
+        return LinkedPath(path._above, (*path._keys, key))
+    return LinkedPath(path, (key,))
 
 
 def _reads(name: str) -> Any:
@@ -217,32 +221,33 @@ def _reads(name: str) -> Any:
 
 
 class LinkedPath(KeyPath):
-    """A path that holds a path and one more key, until somebody reads it.
+    """A path that holds a path and a few more keys, until somebody reads it.
 
     Walks over all nodes of a deep tree give one to each: made at once, they would take
-    time and memory by the square of the depth.
+    time and memory by the square of the depth. With one key to each, dropping the last
+    of them would drop a chain as deep as the tree, one inside the other.
     """
 
     _above: KeyPath
-    _key: Any
+    _keys: tuple[Any, ...]
     _made: KeyPath | None
 
-    def __new__(cls, above: KeyPath, key: Any) -> LinkedPath:
+    def __new__(cls, above: KeyPath, keys: tuple[Any, ...]) -> LinkedPath:
         path = tuple.__new__(cls)
-        path._above, path._key, path._made = above, key, None
+        path._above, path._keys, path._made = above, keys, None
         return path
 
     @property
     def made(self) -> KeyPath:
         """The path with all of its keys."""
         if self._made is None:
-            keys: list[Any] = []
+            parts: list[tuple[Any, ...]] = []
             above: Any = self
             while type(above) is LinkedPath and above._made is None:
-                keys.append(above._key)
+                parts.append(above._keys)
                 above = above._above
             start: Any = above._made if type(above) is LinkedPath else above
-            self._made = KeyPath((*start, *reversed(keys)))
+            self._made = KeyPath((*start, *chain.from_iterable(reversed(parts))))
         return self._made
 
     def __reduce__(self) -> Any:

@@ -66,8 +66,9 @@ class ConsoleParser:
                 yield region
 
 
-def test_the_page_on_bridges(jax, equinox):
+def test_the_page_on_bridges(jax, equinox, need):
     """Its examples print what the page shows."""
+    need("beartype"), need("jaxtyping")
     document = Sybil(parsers=[ConsoleParser()]).parse(DOCS / "bridges.md")
     examples = [*document.examples()]
     assert len(examples) > 20

@@ -32,7 +32,7 @@ LACKED = NEEDS if sys.platform == "emscripten" else set()
 
 settings.register_profile(
     "same",  # the same examples in each run, on each machine
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],

@@ -256,17 +256,21 @@ def test_subclasses_have_one_rule_whoever_asks_first():
 
 
 def test_an_adopter_is_added_once_whoever_adds_it():
-    """Also where the same is added in between."""
+    """Also where the same is added in between; whoever added it finds it in place."""
     asked = []
 
     def adopter(cls):
         asked.append(cls)
 
-    for at in range(0, 200, 5):
+    def add(name):
+        add_adopter(adopter, namespace=name)
+        asked.clear()
+        assert lw.lookup(type("Asked", (), {}), namespace=name) is None
+        assert len(asked) == 1
+
+    for at in range(0, 600, 3):
         name = f"adopted{at}"
-        with interrupted(
-            lambda name=name: add_adopter(adopter, namespace=name), at, REGISTERING
-        ):
+        with interrupted(functools.partial(add, name), at, REGISTERING):
             add_adopter(adopter, namespace=name)
         asked.clear()
         lw.lookup(type("Asked", (), {}), namespace=name)

@@ -495,15 +495,15 @@ def _change(namespace: str, make: Callable[[Layer | None], Layer | None]) -> Non
             leave it. It is called as often as somebody else comes first.
     """
     try:
-        if _decide(namespace, make):
-            _publish()
+        _decide(namespace, make)
+        _repair()  # not to return before what another thread has decided is there
     except BaseException:  # Ctrl-C, say: what is decided is carried out all the same
         _repair()
         raise
 
 
-def _decide(namespace: str, make: Callable[[Layer | None], Layer | None]) -> bool:
-    """Add a snapshot to the last one; return whether there was something to change.
+def _decide(namespace: str, make: Callable[[Layer | None], Layer | None]) -> None:
+    """Add a snapshot to the last one, if there is something to change.
 
     Which of several changes comes first is decided by one step, which no finalizer
     and no other thread can divide; whoever comes second begins again.
@@ -516,10 +516,10 @@ def _decide(namespace: str, make: Callable[[Layer | None], Layer | None]) -> boo
             del state  # or who keeps the traceback keeps all snapshots that follow
             raise
         if layer is None:
-            return False
+            return
         made = _State({**state.layers, namespace: layer})
         if state.following.setdefault("next", made) is made:
-            return True
+            return
 
 
 def _publish() -> None:
@@ -544,7 +544,7 @@ def _publish() -> None:
 
 
 def _repair() -> None:
-    """Finish what was begun: by an interrupted call, or before a fork."""
+    """Finish what was begun: by this call or another, interrupted or before a fork."""
     if not _newest().told:
         _publish()
 

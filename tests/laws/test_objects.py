@@ -52,6 +52,7 @@ class Objects(RuleBasedStateMachine):
         self.obj = self.cls()
         self.values = {}
         self.kinds = {}
+        self.said = set()  # names that were said to be static
 
     def assign(self, name, value, bare, kind):
         """Assign, and record what was there before if it is refused."""
@@ -65,8 +66,10 @@ class Objects(RuleBasedStateMachine):
 
     @rule(name=NAMES, value=DATA)
     def assign_data(self, name, value):
-        if self.kinds.get(name) != "static":
-            self.assign(name, value, value, self.kinds.get(name, "data"))
+        kind = self.kinds.get(name, "data")
+        is_open = self.cls is Ordered and name not in self.said
+        if kind != "static" or is_open:
+            self.assign(name, value, value, "data" if kind == "static" else kind)
             return
         before = (dict(vars(self.obj)), dict(nn.name_to_kind(self.obj)))
         try:
@@ -80,16 +83,19 @@ class Objects(RuleBasedStateMachine):
     def mark_as_data(self, name, value, mark):
         marked = mark(value)
         self.assign(name, marked, value, marked.kind.value)
+        self.said.discard(name)
 
     @rule(name=NAMES, value=STATIC)
     def mark_as_static(self, name, value):
         self.assign(name, lw.static(value), value, "static")
+        self.said.add(name)
 
     @rule(name=NAMES)
     def delete(self, name):
         if name in self.values:
             delattr(self.obj, name)
             del self.values[name], self.kinds[name]
+            self.said.discard(name)
 
     @rule(name=NAMES, value=PLAIN)
     def smuggle(self, name, value):

@@ -32,13 +32,13 @@ LACKED = NEEDS if sys.platform == "emscripten" else set()
 
 settings.register_profile(
     "same",  # the same examples in each run, on each machine
-    max_examples=40,
+    max_examples=30,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
 )
-settings.register_profile("quick", settings.get_profile("same"), max_examples=30)
+settings.register_profile("quick", settings.get_profile("same"), max_examples=20)
 settings.register_profile(
     "explore",  # new examples in each run: pytest -m hypothesis with this profile
     settings.get_profile("same"),

@@ -5,6 +5,7 @@ import importlib.util
 import os
 import re
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -26,9 +27,11 @@ if not importlib.util.find_spec("numpy"):  # in a browser it has to be fetched
         if imported.search(path.read_text(encoding="utf-8"))
     ]
 
-NEEDS = {"a loop", "processes", "stack", "threads"}
-LACKED = NEEDS if sys.platform == "emscripten" else set()
+NEEDS = {"a loop", "classes that go", "processes", "stack", "threads"}
+LACKED = NEEDS - {"classes that go"} if sys.platform == "emscripten" else set()
 """What this platform does not have: see the mark `needs`."""
+if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    LACKED |= {"classes that go"}  # CPython keeps them, once a thread was started
 
 settings.register_profile(
     "same",  # the same examples in each run, on each machine

@@ -1,7 +1,6 @@
 """What stand-ins share, and that nothing of a program is kept once it is done."""
 
 import gc
-import sysconfig
 import weakref
 from collections import UserList, namedtuple
 
@@ -61,10 +60,7 @@ def registered_class():
     return Box, Box(1), (pytree.tree_map,)
 
 
-@pytest.mark.skipif(
-    bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
-    reason="CPython keeps classes there, once a thread was started",
-)
+@pytest.mark.needs("classes that go")
 @pytest.mark.parametrize("make", [list_class, tuple_class, registered_class])
 def test_classes_are_let_go(make):
     """After any number of calls, and for a registered one after it is forgotten."""

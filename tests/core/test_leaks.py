@@ -6,7 +6,6 @@ import enum
 import functools
 import gc
 import sys
-import sysconfig
 import tracemalloc
 import types
 import typing
@@ -20,10 +19,7 @@ from leafwise.core.registry import announced, current, view_of
 from leafwise.safely import add_lasting, is_lasting
 
 
-pytestmark = pytest.mark.skipif(
-    bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
-    reason="CPython keeps classes there, once a thread was started",
-)
+pytestmark = pytest.mark.needs("classes that go")
 
 # ------------------------------------------------------------------- sorts of classes
 

@@ -3,7 +3,6 @@
 import dataclasses
 import gc
 import re
-import sysconfig
 import weakref
 from collections import OrderedDict, UserDict, defaultdict
 from types import MappingProxyType
@@ -586,10 +585,7 @@ def test_a_view_in_which_dicts_are_walked_as_inserted():
     assert flatten({"b": 1, "a": 2}, given.as_inserted())[0] == [1, 2]
 
 
-@pytest.mark.skipif(
-    bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
-    reason="CPython keeps classes there, once a thread was started",
-)
+@pytest.mark.needs("classes that go")
 def test_what_a_view_of_inserted_dicts_learns_does_not_keep_classes_alive():
     view = registry.view_of().as_inserted()
     gone = weakref.ref(type("Leaf", (), {}))

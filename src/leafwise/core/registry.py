@@ -242,8 +242,8 @@ class View:
         """Return the view of the same rules in which dicts are walked as inserted."""
         if self._inserted is None:
             first, *rest = self._layers
-            first = Layer(first.rules, first.inherited, "insertion", first.adopters)
-            self._inserted = View(self.mode, (first, *rest), self._stops)
+            layers = (first.having(dict_order="insertion"), *rest)
+            self._inserted = View(self.mode, layers, self._stops)
         return self._inserted
 
     def resolve(self, cls: type) -> Rule | None:

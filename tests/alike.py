@@ -250,6 +250,8 @@ def _other_mapping(draw: Any, kind: Any, pairs: list[Any]) -> Any:
 def told(value: Any) -> Any:
     """Return a text that differs wherever two values do: types, order, aux data."""
     kind = type(value)
+    if kind in (int, str, float, bool):  # most values are: no need to ask further
+        return kind.__name__, repr(value)
     if isinstance(value, lw.Partial):
         return "Partial", told(value.args), told(value.keywords)
     if isinstance(value, list | tuple | deque):

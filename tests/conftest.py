@@ -33,6 +33,8 @@ LACKED = NEEDS - {"classes that go"} if sys.platform == "emscripten" else set()
 if sysconfig.get_config_var("Py_GIL_DISABLED"):
     LACKED |= {"classes that go"}  # CPython keeps them, once a thread was started
 
+gc.disable()  # while tests are collected: nothing of what that makes goes again
+
 settings.register_profile(
     "same",  # the same examples in each run, on each machine
     max_examples=30,
@@ -57,6 +59,7 @@ def pytest_collection_finish():
     given(none())(lambda _: None)()  # now: it looks for what holds its random numbers
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

@@ -62,22 +62,34 @@ def _traced(wanted, step):
 
 @contextmanager
 def _monitored(wanted, step):
-    """The same as `_traced`, from Python 3.12 on."""
+    """The same as `_traced`, from Python 3.12 on; only code that is wanted is slow."""
     monitoring, here = sys.monitoring, threading.get_ident()
-    instruction, tool = monitoring.events.INSTRUCTION, monitoring.OPTIMIZER_ID
+    tool, events = monitoring.OPTIMIZER_ID, monitoring.events
+    entered = (events.PY_START, events.PY_RESUME, events.PY_THROW)
+    watched = {}  # by their ids: code of the same text is equal
 
-    def event(code, _offset):
+    def enter(code, *_):
+        if id(code) not in watched and wanted(code.co_filename):
+            watched[id(code)] = code
+            monitoring.set_local_events(tool, code, events.INSTRUCTION)
+
+    def instruction(code, _offset):
         if wanted(code.co_filename) and threading.get_ident() == here:
             step()
 
     monitoring.use_tool_id(tool, "interrupts")
     try:
-        monitoring.register_callback(tool, instruction, event)
-        monitoring.set_events(tool, instruction)
+        monitoring.register_callback(tool, events.INSTRUCTION, instruction)
+        for event in entered:
+            monitoring.register_callback(tool, event, enter)
+        monitoring.set_events(tool, sum(entered))
         yield
     finally:
         monitoring.set_events(tool, 0)
-        monitoring.register_callback(tool, instruction, None)
+        for code in watched.values():
+            monitoring.set_local_events(tool, code, 0)
+        for event in (*entered, events.INSTRUCTION):
+            monitoring.register_callback(tool, event, None)
         monitoring.free_tool_id(tool)
 
 

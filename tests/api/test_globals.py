@@ -10,20 +10,19 @@ import contextlib
 import enum
 import functools
 import importlib
-import inspect
 import operator
 import pkgutil
 import re
 import sys
 import types
 import typing
-from pathlib import Path
 
 import pytest
 
 import leafwise as lw
 from leafwise.core.node import Rule
 from leafwise.safely import Guard, Sealed
+from sources import SOURCE, TREES
 
 
 DISCIPLINES = {
@@ -129,11 +128,6 @@ WRITING = {
     "add", "append", "appendleft", "clear", "discard", "extend", "insert", "pop",
     "popitem", "popleft", "remove", "reverse", "setdefault", "sort", "update",
 }  # fmt: skip
-PACKAGE = Path(inspect.getfile(lw)).parent
-TREES = {
-    path: ast.parse(path.read_text(encoding="utf-8"))
-    for path in sorted(PACKAGE.rglob("*.py"))
-}
 
 
 def modules():
@@ -249,7 +243,7 @@ def _find(place):
 def test_names_that_are_bound_anew_are_listed():
     """A `global` statement is a swap."""
     bound = {
-        f"{'.'.join(path.relative_to(PACKAGE).with_suffix('').parts)}.{name}"
+        f"{'.'.join(path.relative_to(SOURCE).with_suffix('').parts)}.{name}"
         for path, tree in TREES.items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Global)

@@ -5,18 +5,15 @@ docstring.
 """
 
 import ast
-import inspect
 import re
-from pathlib import Path
 
 import pytest
 
 import leafwise as lw
+from sources import MODULES, SOURCE, TEXTS, TREES
 
 
-SOURCE = Path(inspect.getfile(lw)).parent
-MODULES = sorted(SOURCE.rglob("*.py"))
-TREES = {"core", "engine", "ops", ""}
+PARTS = {"core", "engine", "ops", ""}
 """The packages of the tree library proper; the empty one is the top level."""
 NO_TREES = {"cli"}
 """Modules of the top level that are not part of it."""
@@ -40,20 +37,23 @@ def package_of(path):
     return "".join(path.relative_to(SOURCE).parts[:-1])
 
 
-def code_lines(text):
-    """Return the numbers of the lines with code, and the syntax tree."""
-    tree = ast.parse(text)
+def code_lines(path):
+    """Return the numbers of the lines of a module that have code."""
+    return numbers(TEXTS[path], TREES[path])
+
+
+def numbers(text, tree):
+    """Return the numbers of the lines with code."""
     docs = set()
     for node in ast.walk(tree):
         match node:
             case ast.Expr(ast.Constant(str())):
                 docs.update(range(node.lineno, node.end_lineno + 1))
-    found = {
+    return {
         number
         for number, line in enumerate(text.splitlines(), 1)
         if number not in docs and line.strip() and not line.lstrip().startswith("#")
     }
-    return found, tree
 
 
 def functions(node, name=""):
@@ -68,35 +68,29 @@ def functions(node, name=""):
             yield from functions(child, name)
 
 
-def read(path):
-    """Return the text of a module."""
-    return path.read_text(encoding="utf-8")
-
-
 def test_lines_of_code_are_counted():
     """Not blanks, comments, docstrings; a string that is used counts."""
     text = '"""Doc."""\n\n# why\ndef f():\n    """Doc\n    more."""\n'
     text += '    return """\nx"""\n'
-    found, tree = code_lines(text)
-    assert found == {4, 7, 8}
+    tree = ast.parse(text)
+    assert numbers(text, tree) == {4, 7, 8}
     assert [name for name, _ in functions(tree)] == ["f"]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 def test_modules_are_small_and_say_what_they_own(path):
     """Each module has a docstring and at most 900 lines."""
-    text = read(path)
-    assert ast.get_docstring(ast.parse(text))
-    assert len(text.splitlines()) <= MAX_LINES
+    assert ast.get_docstring(TREES[path])
+    assert len(TEXTS[path].splitlines()) <= MAX_LINES
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 def test_functions_are_short(path):
     """A function has at most 40 lines of code, unless the list above has it."""
-    lines, tree = code_lines(read(path))
+    lines = code_lines(path)
     long = {
         f"{package_of(path)}: {name}"
-        for name, node in functions(tree)
+        for name, node in functions(TREES[path])
         if len(lines.intersection(range(node.lineno, node.end_lineno + 1)))
         > MAX_FUNCTION
     }
@@ -114,8 +108,8 @@ def test_there_are_few_modules():
 
 def test_the_tree_library_is_small():
     """Core, engine, operations and the top level together."""
-    parts = [p for p in MODULES if package_of(p) in TREES and p.stem not in NO_TREES]
-    sizes = [len(code_lines(read(path))[0]) for path in parts]
+    parts = [p for p in MODULES if package_of(p) in PARTS and p.stem not in NO_TREES]
+    sizes = [len(code_lines(path)) for path in parts]
     assert sum(sizes) <= MAX_TREES
 
 

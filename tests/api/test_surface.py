@@ -15,10 +15,7 @@ import pytest
 import leafwise as lw
 from leafwise import nn
 from leafwise.lazy import homes
-
-
-SOURCE = Path(inspect.getfile(lw)).parent
-MODULES = sorted(SOURCE.rglob("*.py"))
+from sources import MODULES, SOURCE, TREES
 
 
 def test_all_names_are_listed():
@@ -48,7 +45,7 @@ LAZY = [lw, lw.nn, lw.selection, lw.integrations, lw.compat, lw.typing, lw.tree]
 @pytest.mark.parametrize("module", LAZY, ids=lambda module: module.__name__)
 def test_type_checkers_see_what_is_loaded_later(module):
     """The block for them names the same homes as the table, and each name loads."""
-    tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+    tree = TREES[Path(module.__file__)]
     (block,) = (
         node
         for node in tree.body
@@ -149,8 +146,7 @@ LATER = {
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 def test_imports_stand_at_the_top(path):
     """No module imports inside a function, or imports the package by its own name."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
+    for node in ast.walk(TREES[path]):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             inner = {
                 n.module if isinstance(n, ast.ImportFrom) else n.names[0].name
@@ -213,7 +209,7 @@ assert lw.PyTreeDef.from_json(lw.tree_structure([1, (2,)]).to_json()).num_leaves
 
 def parts_of_the_package():
     """Yield the paths of modules, but of stand-ins: they log and lock as theirs do."""
-    for path in SOURCE.rglob("*.py"):
+    for path in MODULES:
         part = path.relative_to(SOURCE).with_suffix("")
         is_standin = part.parts[0] == "compat" and len(part.parts) > 1
         others = ("__init__", "__main__", "integrations/numpy")

@@ -23,6 +23,18 @@ FILES = {
 POSIX = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 PLACES = [POSIX, {"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "cp1252"},
           {"PYTHONIOENCODING": "utf-16"}]  # fmt: skip
+EACH_WITH_EACH = pytest.mark.parametrize(
+    ("kind", "env"),
+    [  # each place with one format, each format in one place; the others are slow
+        pytest.param(
+            *(kind, env),
+            id=f"{kind}-{env}",
+            marks=() if kind == "json" or env is POSIX else pytest.mark.slow,
+        )
+        for kind in FILES
+        for env in PLACES
+    ],
+)
 
 
 def run(*arguments, env=None, **options):
@@ -65,8 +77,7 @@ def files(tmp_path):
     return lambda kind: tmp_path / f"a.{kind}"
 
 
-@pytest.mark.parametrize("env", PLACES, ids=str)
-@pytest.mark.parametrize("kind", FILES)
+@EACH_WITH_EACH
 def test_pipes_get_utf_8_whatever_the_locale(files, kind, env):
     """What is written is the file with its change, and no escape."""
     status, out, err = run("set", files(kind), f"name={TEXT}!", env=env)
@@ -96,8 +107,7 @@ def test_terminals_show_leaves_with_escapes(files):
     ]
 
 
-@pytest.mark.parametrize("env", PLACES, ids=str)
-@pytest.mark.parametrize("kind", FILES)
+@EACH_WITH_EACH
 def test_the_standard_input_is_utf_8_whatever_the_locale(kind, env):
     """With or without a byte order mark."""
     for mark in (b"", b"\xef\xbb\xbf"):

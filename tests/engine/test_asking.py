@@ -219,10 +219,16 @@ LARGE = {
 }
 
 
+PLACES = [
+    pytest.param(name, marks=pytest.mark.slow if name == "blocks" else ())
+    for name in LARGE
+]
+
+
 @pytest.mark.parametrize(
     "change", ["say yes", "fail", "fail to say", "shrink", "grow", "reassign"]
 )
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("name", PLACES)
 def test_an_event_at_each_place(name, change):
     """At any one of the calls the predicate answers otherwise, fails, or meddles."""
     stops = lambda node: isinstance(node, tuple) and len(node) == 1  # noqa: E731
@@ -281,7 +287,7 @@ def test_another_node_after_leaves(changed, around):
     assert after("eager", *trees) == after("disabled", *trees)
 
 
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize("name", PLACES)
 def test_another_tree_at_each_place(name):
     """A leaf that becomes a node, and anything that becomes a leaf."""
 

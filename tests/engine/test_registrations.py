@@ -350,6 +350,7 @@ def test_any_registrations(mode, trees, steps):
 # ------------------------------------------------------------------------------ races
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inherit", [False, True])
 def test_a_registration_while_a_structure_is_learned(eager, late, inherit):
     """Wherever it comes in: what comes after it sees the class as a node."""
@@ -424,6 +425,7 @@ def test_everything_is_forgotten_while_a_class_is_registered(eager, late):
     assert at > 20
 
 
+@pytest.mark.slow
 def test_no_lines_stay_of_structures_that_go(eager, late):
     """Wherever a registration comes in while they are compiled."""
     files = tuple(

@@ -66,6 +66,7 @@ def test_a_class_is_data_once_it_is_registered():
     assert at > 50
 
 
+@pytest.mark.slow
 def test_a_class_is_no_data_once_that_is_registered():
     """The same the other way: what looked like data is static from then on."""
 

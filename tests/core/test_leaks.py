@@ -5,6 +5,7 @@ import dataclasses
 import enum
 import functools
 import gc
+import os
 import sys
 import tracemalloc
 import types
@@ -377,6 +378,8 @@ def test_memory_is_flat(sort):
 
 @pytest.mark.slow
 def test_ten_thousand_classes_come_and_go():
+    """Fewer where each is compiled: the first round is where something would stay."""
+    rounds = 3 if os.environ.get("LEAFWISE_ENGINE") == "eager" else 9
     sorts = [*LEAVES, *OTHERS, *REGISTERED]
 
     def round_of(count):
@@ -392,7 +395,7 @@ def test_ten_thousand_classes_come_and_go():
 
     gc.unfreeze()  # views that registrations replace go, too
     sizes = round_of(1000)
-    for _ in range(9):
+    for _ in range(rounds):
         assert round_of(1000) == sizes
     gc.freeze()
 

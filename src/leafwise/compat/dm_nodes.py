@@ -49,6 +49,7 @@ from .common import does_no_more_than_hold
 __all__ = [
     "check_same",
     "check_shallow",
+    "context_asking",
     "flatten_nodes",
     "is_node",
     "rule_of",
@@ -315,7 +316,12 @@ def flatten_nodes(tree: Any) -> tuple[list[Any], PyTreeDef]:
     try:
         return (view.context or plain_context(view)).flatten(tree)
     except _ProxyOfLeafError:
-        return Context(view, lambda node: rule_of(node) is None).flatten(tree)
+        return context_asking().flatten(tree)
+
+
+def context_asking() -> Context:
+    """Return what asks of each node whether it is one, even of a proxy of a leaf."""
+    return Context(view_of(NAMESPACE, True), lambda node: rule_of(node) is None)
 
 
 def _items(node: Any) -> Iterable[tuple[Any, Any]]:

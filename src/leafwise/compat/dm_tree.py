@@ -24,14 +24,14 @@ from typing import Any, Final, TypeVar, Union
 from ..core.treedef import PyTreeDef
 from ..core.walk import map_leaves
 from ..safely import clip, described
-from .common import KEEP, kept_by_treedef, traversed
+from .common import kept_by_treedef, traversed
 from .dm_nodes import (
     Path,
     check_same,
     check_shallow,
+    context_asking,
     flatten_nodes,
     is_node,
-    rule_of,
     values_up_to,
 )
 
@@ -469,7 +469,7 @@ def traverse(fn: Callable[[Any], Any], structure: Any, top_down: bool = True) ->
         >>> tree.traverse(lambda x: sum(x) if type(x) is tuple else None, [(1, 2), 3])
         [3, 3]
     """
-    return traverse_with_path(lambda _, node: fn(node), structure, top_down=top_down)
+    return _traversed(lambda _, node: fn(node), structure, top_down)
 
 
 def traverse_with_path(
@@ -493,10 +493,13 @@ def traverse_with_path(
         ('a', 0) 1
         {'a': [1]}
     """
-    return traversed(
-        lambda path, node: _answer(fn(path, node)), structure, top_down, rule_of
+    return _traversed(
+        lambda path, node: fn(tuple([key.entry for key in path]), node),
+        structure,
+        top_down,
     )
 
 
-def _answer(found: Any) -> Any:
-    return KEEP if found is None else None if found is MAP_TO_NONE else found
+def _traversed(fn: Callable[[Any, Any], Any], structure: Any, top_down: bool) -> Any:
+    asking = context_asking()
+    return traversed(fn, structure, top_down, asking, lambda x: x is MAP_TO_NONE)

@@ -25,7 +25,7 @@ from ..core.walk import map_leaves
 from ..errors import StructureError
 from ..ops.context import context_of
 from ..ops.map import tree_map, tree_map_
-from .common import KEEP, traversed
+from .common import traversed
 
 
 __all__ = [
@@ -125,14 +125,14 @@ def traverse(func: Callable[[Any], Any], structure: Any, top_down: bool = True) 
         >>> backend.traverse(lambda x: sum(x) if type(x) is tuple else None, [(1, 2)])
         [3]
     """
-    return traversed(lambda _, node: _answer(func(node)), structure, top_down, _rule_of)
+    context = context_of(None, False, True, NAMESPACE)
+    return traversed(
+        lambda _, node: func(node), structure, top_down, context, _stands_for_none
+    )
 
 
-def _answer(found: Any) -> Any:
-    if found is None:
-        return KEEP
-    is_none = isinstance(found, type) and found.__name__ == "MAP_TO_NONE"
-    return None if is_none else found
+def _stands_for_none(found: Any) -> bool:
+    return isinstance(found, type) and found.__name__ == "MAP_TO_NONE"
 
 
 def flatten(structure: Any) -> list[Any]:

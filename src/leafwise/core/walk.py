@@ -128,7 +128,7 @@ def rebuild(code: Code, leaves: list[Any]) -> Any:
 # --------------------------------------------------------------- flatten_up_to
 
 
-def flatten_up_to(code: Code, tree: Any) -> list[Any] | None:
+def flatten_up_to(code: Code, tree: Any, match: Any = None) -> list[Any] | None:
     """Return what stands in a tree at each leaf of a code, None if it differs.
 
     The tree must have the structure of the code and may go deeper. Dicts of
@@ -137,6 +137,7 @@ def flatten_up_to(code: Code, tree: Any) -> list[Any] | None:
     Args:
         code: The code.
         tree: The tree.
+        match: Does as `Rule.match` for nodes that do not match; it takes the rule, too.
     """
     stack = [tree]
     found: list[Any] = []
@@ -154,6 +155,8 @@ def flatten_up_to(code: Code, tree: Any) -> list[Any] | None:
                     return None
         if children is None:
             children = rule.match(aux, arity, node)
+            if children is None and match is not None:
+                children = match(rule, aux, arity, node)
         if children is None:
             return None
         left = run - arity

@@ -479,8 +479,8 @@ def test_keys_alone_decide_whatever_the_classes():
         ((1, 7), "at [1]: expected dict with keys 'a', got leaf 7 (int)"),
         (
             [1, Pair(2, 3)],
-            "at [1]: expected dict with keys 'a', got Pair with 2 children and aux data "
-            "() (missing 'a')",
+            "at [1]: expected dict with keys 'a', got Pair with 2 children and aux "
+            "data () (missing 'a')",
         ),
     ],
 )

@@ -72,9 +72,6 @@ MAP_TO_NONE: Final = object()
 def is_nested(structure: Any) -> bool:
     """Return whether a value is a node.
 
-    Args:
-        structure: Any value.
-
     Example:
         >>> import leafwise.compat.dm_tree as tree
         >>> tree.is_nested({"a": 1}), tree.is_nested("text"), tree.is_nested(None)
@@ -85,9 +82,6 @@ def is_nested(structure: Any) -> bool:
 
 def flatten(structure: Any) -> list[Any]:
     """Return the leaves of a structure; those of mappings by sorted keys.
-
-    Args:
-        structure: The structure, or a leaf by itself.
 
     Raises:
         TypeError: A mapping has keys that cannot be sorted.
@@ -104,9 +98,6 @@ def flatten(structure: Any) -> list[Any]:
 def flatten_with_path(structure: Any) -> list[tuple[Path, Any]]:
     """Return pairs of path and leaf; a path is a tuple of positions, keys and names.
 
-    Args:
-        structure: The structure.
-
     Raises:
         TypeError: A mapping has keys that cannot be sorted.
         CycleError: The structure contains itself.
@@ -122,10 +113,6 @@ def flatten_with_path(structure: Any) -> list[tuple[Path, Any]]:
 
 def unflatten_as(structure: Any, flat_sequence: Any) -> Any:
     """Return a structure with other leaves.
-
-    Args:
-        structure: The structure.
-        flat_sequence: As many leaves, in the order in which `flatten` returns them.
 
     Raises:
         TypeError: `flat_sequence` is no sequence, or a mapping in the structure has
@@ -248,11 +235,6 @@ def map_structure_with_path(
     As in dm-tree, further structures may be deeper and wider than the first, types of
     nodes do not count, and keyword arguments are without effect.
 
-    Args:
-        func: Called with a path and one value of each structure.
-        *structures: The first says what the result is like.
-        **kwargs: Without effect.
-
     Raises:
         IndexError: There are no structures.
         ValueError: A structure has no child under a key of the first.
@@ -272,12 +254,6 @@ def map_structure_up_to(
 
     Structures may be deeper and wider than the shallow one, and of other types.
 
-    Args:
-        shallow_structure: What the result is like.
-        func: Called with one value of each structure.
-        *structures: The structures.
-        **kwargs: Without effect.
-
     Raises:
         ValueError: There are no structures, or one has no child under a key.
         TypeError: A part of a structure has no children at all.
@@ -294,12 +270,6 @@ def map_structure_with_path_up_to(
     shallow_structure: Any, func: Callable[..., Any], *structures: Any, **kwargs: Any
 ) -> Any:
     """Do as `map_structure_up_to`, with the path as the function's first argument.
-
-    Args:
-        shallow_structure: What the result is like.
-        func: Called with a path and one value of each structure.
-        *structures: The structures.
-        **kwargs: Without effect.
 
     Raises:
         ValueError: There are no structures, or one has no child under a key.
@@ -372,11 +342,6 @@ def assert_same_structure(a: Any, b: Any, check_types: bool = True) -> None:
     Named tuples of the same name and fields count as one type, all lists do, and so
     do all mappings with the same keys.
 
-    Args:
-        a: One structure.
-        b: The other.
-        check_types: Whether types of nodes and keys of mappings count.
-
     Raises:
         ValueError: They are nested in another way, or have other keys.
         TypeError: Types of nodes differ, and `check_types` is set.
@@ -394,11 +359,6 @@ def flatten_up_to(
 ) -> list[Any]:
     """Return what a structure has at the leaves of a shallow one.
 
-    Args:
-        shallow_structure: The shallow structure.
-        input_structure: One that begins as that does, and may go deeper.
-        check_types: Whether types of nodes count.
-
     Raises:
         TypeError: A type differs, or there is a leaf for a node.
         ValueError: A node has other keys, or another number of children.
@@ -415,11 +375,6 @@ def flatten_with_path_up_to(
     shallow_structure: Any, input_structure: Any, check_types: bool = True
 ) -> list[tuple[Path, Any]]:
     """Do as `flatten_up_to`, and return pairs of path and value.
-
-    Args:
-        shallow_structure: The shallow structure.
-        input_structure: One that begins as that does, and may go deeper.
-        check_types: Whether types of nodes count.
 
     Raises:
         TypeError: A type differs, or there is a leaf for a node.
@@ -476,11 +431,6 @@ def traverse_with_path(
     fn: Callable[[Path, Any], Any], structure: Any, top_down: bool = True
 ) -> Any:
     """Do as `traverse`, with a function that takes the path first.
-
-    Args:
-        fn: Takes a path, and a node or leaf; see `traverse`.
-        structure: The structure.
-        top_down: Whether nodes come before their children.
 
     Raises:
         CycleError: The structure contains itself.

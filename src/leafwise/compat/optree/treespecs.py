@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 from ...core.registry import GLOBAL, Mode
 from ...core.treedef import PyTreeDef
 from ...core.walk import Step, iter_steps
+from ..forms import is_namedtuple_instance, is_structseq_instance
 from .accessors import PyTreeAccessor, PyTreeKind
 from .context import ordered, spec_in, view
-from .forms import is_namedtuple_instance, is_structseq_instance
 from .kinds import kind_of
 from .spec import PyTreeSpec, merged
 

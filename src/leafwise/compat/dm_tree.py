@@ -17,6 +17,7 @@ see the same nodes as those without, views of mappings included.
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar, Union
@@ -27,8 +28,8 @@ from ..safely import clip, described
 from .common import kept_by_treedef, traversed
 from .dm_nodes import (
     Path,
+    check_pair,
     check_same,
-    check_shallow,
     context_asking,
     flatten_nodes,
     is_node,
@@ -397,8 +398,14 @@ def _flatten_up_to(
     values = None if known is None else known[1]._match(tree)
     if known is not None and values is not None:
         return _paths(known[1]) if with_path else (), values
-    check_shallow(shallow, tree, check_types, with_path)
-    pairs = [*values_up_to(shallow, tree)]
+    check = functools.partial(check_pair, check_types, with_path)
+    try:
+        pairs = [*values_up_to(shallow, tree, check)]
+    except KeyError as error:
+        raise ValueError(
+            "The shallow_tree's keys are not a subset of the input_tree's keys: the "
+            f"input has no {clip(error.args[0])}"
+        ) from error
     return [path for path, _ in pairs], [value for _, value in pairs]
 
 

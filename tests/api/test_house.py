@@ -23,7 +23,7 @@ MAX_FUNCTION = 40
 MAX_MODULES = 90
 MAX_SIGNATURES = 9
 MAX_STANDINS = 40
-MAX_TREES = 9_500
+MAX_TREES = 9_600
 LONG = {
     "core: _make_flattener",
     "core: _make_flattener.visit",

@@ -442,3 +442,72 @@ def test_a_cycle_is_a_recursion_error_too():
     for kind in (ValueError, RecursionError, lw.LeafwiseError):
         with pytest.raises(kind, match="contains itself"):
             lw.tree_leaves(knot)
+
+
+# --------------------------------------------------------------------- by keys alone
+
+
+@lw.dataclass
+class Pair:
+    x: object
+    y: object
+
+
+def test_keys_alone_decide_whatever_the_classes():
+    """Names of fields, positions and dict keys; further children only if wider."""
+    treedef = lw.tree_structure({"p": Point(1, [2, 3]), "d": Pair(4, 5)})
+    loaded = {"d": {"y": 5, "x": 4}, "p": [1, (2, 3)]}
+    assert treedef.flatten_up_to(loaded, by_key=True) == [4, 5, 1, 2, 3]
+    more = {**loaded, "p": [1, (2, 3, "more"), "more"], "more": 0}
+    assert treedef.flatten_up_to(more, wider=True) == [4, 5, 1, 2, 3]
+    assert treedef.flatten_up_to(more, by_key=True, wider=True) == [4, 5, 1, 2, 3]
+    with pytest.raises(lw.StructureError) as caught:
+        treedef.flatten_up_to(more, by_key=True)
+    assert [str(one) for one in caught.value.differences] == [
+        "at the root: expected dict with keys 'd', 'p', got dict with keys 'd', "
+        "'more', 'p' (extra 'more')"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tree", "said"),
+    [
+        (
+            [1],
+            "at the root: expected tuple of length 2, got list of length 1 (missing 1)",
+        ),
+        ((1, 7), "at [1]: expected dict with keys 'a', got leaf 7 (int)"),
+        (
+            [1, Pair(2, 3)],
+            "at [1]: expected dict with keys 'a', got Pair with 2 children and aux "
+            "data () (missing 'a')",
+        ),
+    ],
+)
+def test_what_is_missing_is_told(tree, said):
+    treedef = lw.tree_structure((1, {"a": 2}))
+    with pytest.raises(lw.StructureError, match="not have the keys") as caught:
+        treedef.flatten_up_to(tree, wider=True)
+    assert str(caught.value.differences[0]) == said
+
+
+def test_keys_that_cannot_be_hashed_pair_with_none():
+    class Odd:
+        pass
+
+    lw.register_pytree_node(Odd, lambda _: ((1,), None, ([],)), lambda *_: Odd())
+    for one, other in ((Odd(), [1]), ([1], Odd())):
+        with pytest.raises(lw.StructureError):
+            lw.tree_structure(one).flatten_up_to(other, by_key=True)
+    lw.unregister_pytree_node(Odd)
+
+
+def test_keys_of_deep_trees():
+    """As deep as one likes, lists where there were tuples."""
+    one, other = 1, 2
+    for _ in range(20_000):
+        one, other = (one,), [other]
+    treedef = lw.tree_structure(one)
+    assert treedef.flatten_up_to(other, by_key=True) == [2]
+    with pytest.raises(lw.StructureError):
+        treedef.flatten_up_to([[]], by_key=True)

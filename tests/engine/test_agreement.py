@@ -1,6 +1,7 @@
 """The engine is never different: each operation, on and off, on trees that change."""
 
 import operator
+import sys
 
 import pytest
 from hypothesis import given
@@ -275,3 +276,103 @@ def test_a_wrong_number_of_leaves(engine_on):
             treedef.unflatten([1, 2])
         with pytest.raises(lw.StructureError, match="3 leaves"):
             lw.tree_unflatten(treedef, [1, 2, 3, 4])
+
+
+# ------------------------------------------------------------ keys that nodes give
+
+
+class Given:
+    """A node whose flatten function returns whatever a function makes."""
+
+    def __init__(self, make):
+        self.make = make
+
+
+def _given_back(aux, kids):
+    return Pair(kids, aux)
+
+
+@pytest.fixture(scope="module")
+def given_nodes():
+    lw.register_pytree_node(Given, lambda node: node.make(), _given_back)
+    yield
+    lw.unregister_pytree_node(Given)
+
+
+class Word(str):
+    """A string that is a key of its own class."""
+
+    __slots__ = ()
+
+
+ENTRIES = (
+    *("a", "b", 0, 1, True, None, (1,), [1]),
+    *(Word("a"), lw.GetAttrKey("a"), lw.DictKey("a"), lw.SequenceKey(0)),
+    lw.FlattenedIndexKey(0),
+)
+CONTAINERS = (
+    *(tuple, list, lambda kids: iter([*kids])),
+    lambda kids: dict(enumerate(kids)).values(),
+)
+
+
+def anew(entry):
+    """Return an equal name that is another object."""
+    return "".join([*entry]) if type(entry) is str else entry
+
+
+@st.composite
+def results(draw):
+    """Draw a function that makes what a flatten function returns."""
+    arity = draw(st.integers(0, 3))
+    kids = draw(st.lists(st.integers(), min_size=arity, max_size=arity))
+    entries = draw(st.lists(st.sampled_from(ENTRIES), max_size=3))
+    if draw(st.booleans()):
+        entries = (entries * 3 + ["a", "b", "c"])[:arity]
+    aux = draw(st.sampled_from([None, "a", 1.5, (1,)]))
+    hold, hold_keys = (draw(st.sampled_from(CONTAINERS)) for _ in range(2))
+    is_anew, has_keys = draw(st.booleans()), draw(st.integers(0, 3))
+
+    def make():
+        keys = [*map(anew, entries)] if is_anew else entries
+        if has_keys == 0:
+            return hold(kids), aux
+        return hold(kids), aux, None if has_keys == 1 else hold_keys(keys)
+
+    return make
+
+
+KEYED = (
+    *SINGLE,
+    lambda tree, walk: told(lw.tree_map(lambda x, y: (x, y), tree, tree)),
+)
+
+
+@given(first=results(), second=results())
+def test_whatever_is_given_for_keys(given_nodes, first, second):
+    """Names and key objects, equal ones and the same, too many, none, in any order."""
+
+    def act():
+        order = (first, first, first, second, first, second, second, first)
+        trees = [[Given(make), Given(make)] for make in order]
+        return [outcome(call, tree, {}) for tree in trees for call in KEYED]
+
+    expected, found = both(act)
+    assert expected == found
+
+
+@pytest.mark.parametrize("keys", [("x", "y"), (lw.DictKey("x"), lw.DictKey("y"))])
+def test_nodes_that_give_keys_are_read_without_a_check(given_nodes, eager, keys):
+    """What a function gives as it stands in its code costs an identity test a key."""
+    tree = [Given(lambda: ((1, 2), None, keys)), 3]
+    treedef = lw.tree_structure(tree)
+    assert lw.tree_structure(tree) is treedef
+    rule = lw.lookup(Given)
+    seen = sys.getprofile()
+    called = []
+    sys.setprofile(lambda frame, event, arg: called.append(frame.f_code.co_name))
+    try:
+        lw.tree_flatten(tree)
+    finally:
+        sys.setprofile(seen)
+    assert not {"_checked", "exactly", rule.flatten.__name__} & {*called}

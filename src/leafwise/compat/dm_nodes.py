@@ -14,6 +14,7 @@ from __future__ import annotations
 import sys
 from collections import ChainMap, Counter, OrderedDict, UserString, defaultdict
 from collections.abc import (
+    Callable,
     Generator,
     Iterable,
     Iterator,
@@ -47,8 +48,9 @@ from .common import does_no_more_than_hold
 
 
 __all__ = [
+    "check_pair",
     "check_same",
-    "check_shallow",
+    "context_asking",
     "flatten_nodes",
     "is_node",
     "rule_of",
@@ -315,7 +317,12 @@ def flatten_nodes(tree: Any) -> tuple[list[Any], PyTreeDef]:
     try:
         return (view.context or plain_context(view)).flatten(tree)
     except _ProxyOfLeafError:
-        return Context(view, lambda node: rule_of(node) is None).flatten(tree)
+        return context_asking().flatten(tree)
+
+
+def context_asking() -> Context:
+    """Return what asks of each node whether it is one, even of a proxy of a leaf."""
+    return Context(view_of(NAMESPACE, True), lambda node: rule_of(node) is None)
 
 
 def _items(node: Any) -> Iterable[tuple[Any, Any]]:
@@ -328,11 +335,18 @@ def _items(node: Any) -> Iterable[tuple[Any, Any]]:
     return zip([key.entry for key in keys], children, strict=True)
 
 
-def values_up_to(shallow: Any, tree: Any) -> Generator[tuple[Path, Any]]:
+def values_up_to(
+    shallow: Any, tree: Any, check: Callable[[Path, Any, Any], None] | None = None
+) -> Generator[tuple[Path, Any]]:
     """Yield path and value of what a tree has at the leaves of a shallow one.
 
     The tree may be of other types, deeper and wider. It is looked at no earlier than it
     has to be, so what comes before an error was yielded.
+
+    Args:
+        shallow: The shallow structure.
+        tree: The tree.
+        check: Refuses nodes: takes the path, a node of the structure, one of the tree.
 
     Raises:
         KeyError: The tree has no child under a key of the shallow one.
@@ -342,14 +356,19 @@ def values_up_to(shallow: Any, tree: Any) -> Generator[tuple[Path, Any]]:
         yield (), tree
         return
     frames: list[tuple[Path, Iterator[Any], dict[Any, Any]]] = []
-    frames.append(((), iter([*_items(shallow)]), dict(_items(tree))))
-    while frames:
+    pending: Any = (), shallow, tree
+    while pending or frames:
+        if pending:
+            if check is not None:
+                check(*pending)
+            at, node, value = pending
+            frames.append((at, iter([*_items(node)]), dict(_items(value))))
+            pending = None
         above, rest, table = frames[-1]
         for key, below in rest:
             path, value = (*above, key), table[key]
             if rule_of(below) is not None:
-                inside = iter([*_items(below)])
-                frames.append((path, inside, dict(_items(value))))
+                pending = path, below, value
                 break
             yield path, value
         else:
@@ -453,60 +472,22 @@ def _told(node: Any) -> str:
 # ----------------------------------------------------------------- shallow structures
 
 
-def check_shallow(
-    shallow: Any, tree: Any, check_types: bool, with_path: bool = False
+def check_pair(
+    check_types: bool, with_path: bool, path: Path, shallow: Any, node: Any
 ) -> None:
-    """Refuse a tree that does not begin as a shallow structure does.
+    """Refuse a node that does not go with that of a shallow structure.
 
     Args:
-        shallow: The structure.
-        tree: The tree, which may go deeper.
         check_types: Whether the types of nodes count.
         with_path: Whether an error tells the path.
+        path: The path.
+        shallow: The node of the structure.
+        node: The node.
 
     Raises:
-        TypeError: A node of the tree is a leaf, or of another type.
-        ValueError: It has other keys, or another number of children.
+        TypeError: It is a leaf, or of another type.
+        ValueError: It has another number of children.
     """
-    if rule_of(shallow) is None:
-        return
-    stack: list[tuple[Path, Iterator[Any], Iterator[Any]]] = []
-    pending: Any = (), shallow, tree
-    while pending or stack:
-        if pending:
-            at, node, value = pending
-            _check_pair(at, node, value, check_types, with_path)
-            stack.append((at, iter([*_items(node)]), iter([*_items(value)])))
-            pending = None
-        path, rest, its = stack[-1]
-        for key, below in rest:
-            value = _matching(key, its)
-            if rule_of(below) is not None:
-                pending = (*path, key), below, value
-                break
-        else:
-            stack.pop()
-
-
-def _matching(key: Any, items: Iterator[Any]) -> Any:
-    """Return the next child that has a key.
-
-    Raises:
-        ValueError: There is none.
-    """
-    for other, value in items:
-        if other == key:
-            return value
-    raise ValueError(
-        "The shallow_tree's keys are not a subset of the input_tree's keys: the "
-        f"input has no {clip(key)}"
-    )
-
-
-def _check_pair(
-    path: Path, shallow: Any, node: Any, check_types: bool, with_path: bool
-) -> None:
-    """Refuse a node that does not go with that of the shallow structure."""
     where = f" at path {[*path]}" if with_path else ""
     if rule_of(node) is None:
         raise TypeError(

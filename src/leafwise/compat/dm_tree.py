@@ -17,6 +17,7 @@ see the same nodes as those without, views of mappings included.
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar, Union
@@ -24,14 +25,14 @@ from typing import Any, Final, TypeVar, Union
 from ..core.treedef import PyTreeDef
 from ..core.walk import map_leaves
 from ..safely import clip, described
-from .common import KEEP, kept_by_treedef, traversed
+from .common import kept_by_treedef, traversed
 from .dm_nodes import (
     Path,
+    check_pair,
     check_same,
-    check_shallow,
+    context_asking,
     flatten_nodes,
     is_node,
-    rule_of,
     values_up_to,
 )
 
@@ -72,9 +73,6 @@ MAP_TO_NONE: Final = object()
 def is_nested(structure: Any) -> bool:
     """Return whether a value is a node.
 
-    Args:
-        structure: Any value.
-
     Example:
         >>> import leafwise.compat.dm_tree as tree
         >>> tree.is_nested({"a": 1}), tree.is_nested("text"), tree.is_nested(None)
@@ -85,9 +83,6 @@ def is_nested(structure: Any) -> bool:
 
 def flatten(structure: Any) -> list[Any]:
     """Return the leaves of a structure; those of mappings by sorted keys.
-
-    Args:
-        structure: The structure, or a leaf by itself.
 
     Raises:
         TypeError: A mapping has keys that cannot be sorted.
@@ -104,9 +99,6 @@ def flatten(structure: Any) -> list[Any]:
 def flatten_with_path(structure: Any) -> list[tuple[Path, Any]]:
     """Return pairs of path and leaf; a path is a tuple of positions, keys and names.
 
-    Args:
-        structure: The structure.
-
     Raises:
         TypeError: A mapping has keys that cannot be sorted.
         CycleError: The structure contains itself.
@@ -122,10 +114,6 @@ def flatten_with_path(structure: Any) -> list[tuple[Path, Any]]:
 
 def unflatten_as(structure: Any, flat_sequence: Any) -> Any:
     """Return a structure with other leaves.
-
-    Args:
-        structure: The structure.
-        flat_sequence: As many leaves, in the order in which `flatten` returns them.
 
     Raises:
         TypeError: `flat_sequence` is no sequence, or a mapping in the structure has
@@ -248,11 +236,6 @@ def map_structure_with_path(
     As in dm-tree, further structures may be deeper and wider than the first, types of
     nodes do not count, and keyword arguments are without effect.
 
-    Args:
-        func: Called with a path and one value of each structure.
-        *structures: The first says what the result is like.
-        **kwargs: Without effect.
-
     Raises:
         IndexError: There are no structures.
         ValueError: A structure has no child under a key of the first.
@@ -272,12 +255,6 @@ def map_structure_up_to(
 
     Structures may be deeper and wider than the shallow one, and of other types.
 
-    Args:
-        shallow_structure: What the result is like.
-        func: Called with one value of each structure.
-        *structures: The structures.
-        **kwargs: Without effect.
-
     Raises:
         ValueError: There are no structures, or one has no child under a key.
         TypeError: A part of a structure has no children at all.
@@ -294,12 +271,6 @@ def map_structure_with_path_up_to(
     shallow_structure: Any, func: Callable[..., Any], *structures: Any, **kwargs: Any
 ) -> Any:
     """Do as `map_structure_up_to`, with the path as the function's first argument.
-
-    Args:
-        shallow_structure: What the result is like.
-        func: Called with a path and one value of each structure.
-        *structures: The structures.
-        **kwargs: Without effect.
 
     Raises:
         ValueError: There are no structures, or one has no child under a key.
@@ -372,11 +343,6 @@ def assert_same_structure(a: Any, b: Any, check_types: bool = True) -> None:
     Named tuples of the same name and fields count as one type, all lists do, and so
     do all mappings with the same keys.
 
-    Args:
-        a: One structure.
-        b: The other.
-        check_types: Whether types of nodes and keys of mappings count.
-
     Raises:
         ValueError: They are nested in another way, or have other keys.
         TypeError: Types of nodes differ, and `check_types` is set.
@@ -394,11 +360,6 @@ def flatten_up_to(
 ) -> list[Any]:
     """Return what a structure has at the leaves of a shallow one.
 
-    Args:
-        shallow_structure: The shallow structure.
-        input_structure: One that begins as that does, and may go deeper.
-        check_types: Whether types of nodes count.
-
     Raises:
         TypeError: A type differs, or there is a leaf for a node.
         ValueError: A node has other keys, or another number of children.
@@ -415,11 +376,6 @@ def flatten_with_path_up_to(
     shallow_structure: Any, input_structure: Any, check_types: bool = True
 ) -> list[tuple[Path, Any]]:
     """Do as `flatten_up_to`, and return pairs of path and value.
-
-    Args:
-        shallow_structure: The shallow structure.
-        input_structure: One that begins as that does, and may go deeper.
-        check_types: Whether types of nodes count.
 
     Raises:
         TypeError: A type differs, or there is a leaf for a node.
@@ -442,8 +398,14 @@ def _flatten_up_to(
     values = None if known is None else known[1]._match(tree)
     if known is not None and values is not None:
         return _paths(known[1]) if with_path else (), values
-    check_shallow(shallow, tree, check_types, with_path)
-    pairs = [*values_up_to(shallow, tree)]
+    check = functools.partial(check_pair, check_types, with_path)
+    try:
+        pairs = [*values_up_to(shallow, tree, check)]
+    except KeyError as error:
+        raise ValueError(
+            "The shallow_tree's keys are not a subset of the input_tree's keys: the "
+            f"input has no {clip(error.args[0])}"
+        ) from error
     return [path for path, _ in pairs], [value for _, value in pairs]
 
 
@@ -469,18 +431,13 @@ def traverse(fn: Callable[[Any], Any], structure: Any, top_down: bool = True) ->
         >>> tree.traverse(lambda x: sum(x) if type(x) is tuple else None, [(1, 2), 3])
         [3, 3]
     """
-    return traverse_with_path(lambda _, node: fn(node), structure, top_down=top_down)
+    return _traversed(lambda _, node: fn(node), structure, top_down)
 
 
 def traverse_with_path(
     fn: Callable[[Path, Any], Any], structure: Any, top_down: bool = True
 ) -> Any:
     """Do as `traverse`, with a function that takes the path first.
-
-    Args:
-        fn: Takes a path, and a node or leaf; see `traverse`.
-        structure: The structure.
-        top_down: Whether nodes come before their children.
 
     Raises:
         CycleError: The structure contains itself.
@@ -493,10 +450,13 @@ def traverse_with_path(
         ('a', 0) 1
         {'a': [1]}
     """
-    return traversed(
-        lambda path, node: _answer(fn(path, node)), structure, top_down, rule_of
+    return _traversed(
+        lambda path, node: fn(tuple([key.entry for key in path]), node),
+        structure,
+        top_down,
     )
 
 
-def _answer(found: Any) -> Any:
-    return KEEP if found is None else None if found is MAP_TO_NONE else found
+def _traversed(fn: Callable[[Any, Any], Any], structure: Any, top_down: bool) -> Any:
+    asking = context_asking()
+    return traversed(fn, structure, top_down, asking, lambda x: x is MAP_TO_NONE)

@@ -25,7 +25,7 @@ from ..core.walk import map_leaves
 from ..errors import StructureError
 from ..ops.context import context_of
 from ..ops.map import tree_map, tree_map_
-from .common import KEEP, traversed
+from .common import traversed
 
 
 __all__ = [
@@ -96,9 +96,6 @@ def _flatten(structure: Any) -> tuple[list[Any], PyTreeDef]:
 def is_nested(structure: Any) -> bool:
     """Return whether a value is a node.
 
-    Args:
-        structure: The value.
-
     Example:
         >>> import leafwise.compat.keras as backend
         >>> backend.is_nested([]), backend.is_nested(None)
@@ -125,21 +122,18 @@ def traverse(func: Callable[[Any], Any], structure: Any, top_down: bool = True) 
         >>> backend.traverse(lambda x: sum(x) if type(x) is tuple else None, [(1, 2)])
         [3]
     """
-    return traversed(lambda _, node: _answer(func(node)), structure, top_down, _rule_of)
+    context = context_of(None, False, True, NAMESPACE)
+    return traversed(
+        lambda _, node: func(node), structure, top_down, context, _stands_for_none
+    )
 
 
-def _answer(found: Any) -> Any:
-    if found is None:
-        return KEEP
-    is_none = isinstance(found, type) and found.__name__ == "MAP_TO_NONE"
-    return None if is_none else found
+def _stands_for_none(found: Any) -> bool:
+    return isinstance(found, type) and found.__name__ == "MAP_TO_NONE"
 
 
 def flatten(structure: Any) -> list[Any]:
     """Return the leaves of a structure.
-
-    Args:
-        structure: The structure.
 
     Example:
         >>> import leafwise.compat.keras as backend
@@ -151,9 +145,6 @@ def flatten(structure: Any) -> list[Any]:
 
 def flatten_with_path(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
     """Return pairs of path and leaf; a path is a tuple of positions and keys.
-
-    Args:
-        structure: The structure.
 
     Example:
         >>> import leafwise.compat.keras as backend
@@ -196,11 +187,6 @@ def map_structure_up_to(
 ) -> Any:
     """Call a function on what structures have at the leaves of a shallow one.
 
-    Args:
-        shallow_structure: What the result is like.
-        func: Takes one value of each structure.
-        *structures: Structures that begin as the shallow one, and may go deeper.
-
     Raises:
         ValueError: There are no structures, or one does not begin so.
 
@@ -219,10 +205,6 @@ def map_structure_up_to(
 
 def assert_same_structure(a: Any, b: Any) -> None:
     """Raise an error unless two structures are nested in the same way.
-
-    Args:
-        a: One structure.
-        b: The other.
 
     Raises:
         ValueError: They are not; the error says where.
@@ -257,10 +239,6 @@ def _nothing(_one: Any, _other: Any) -> None:
 def assert_same_paths(a: Any, b: Any) -> None:
     """Raise an error unless the leaves of two structures have the same paths.
 
-    Args:
-        a: One structure.
-        b: The other.
-
     Raises:
         ValueError: They have not; the error has those that only one has.
 
@@ -284,10 +262,6 @@ def assert_same_paths(a: Any, b: Any) -> None:
 def pack_sequence_as(structure: Any, flat_sequence: Iterable[Any]) -> Any:
     """Return a structure with other leaves.
 
-    Args:
-        structure: The structure.
-        flat_sequence: As many leaves, in the order in which `flatten` returns them.
-
     Raises:
         TypeError: `flat_sequence` cannot be iterated over.
         ValueError: There are too few leaves or too many.
@@ -308,9 +282,6 @@ def pack_sequence_as(structure: Any, flat_sequence: Iterable[Any]) -> Any:
 
 def lists_to_tuples(structure: Any) -> Any:
     """Return a structure with tuples in the place of lists.
-
-    Args:
-        structure: The structure.
 
     Example:
         >>> import leafwise.compat.keras as backend

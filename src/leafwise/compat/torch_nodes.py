@@ -44,7 +44,13 @@ from ..safely import described
 from .common import does_no_more_than_hold
 
 
-__all__ = [
+_KINDS: Final = (
+    *("tuple", "list", "dict", "namedtuple"),
+    *("ordereddict", "defaultdict", "deque"),
+)
+_WAYS: Final = ("flatten", "flatten_with_keys", "unflatten")
+
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "BUILTIN_TYPES",
     "CONSTANT_NODES",
     "NO_SERIALIZED_TYPE_NAME_FOUND",
@@ -52,15 +58,24 @@ __all__ = [
     "STANDARD_DICT_TYPES",
     "SUPPORTED_NODES",
     "SUPPORTED_SERIALIZED_TYPES",
+    "NAMESPACE",
     "ConstantNode",
     "GetAttrKey",
     "MappingKey",
     "NodeDef",
     "SequenceKey",
+    "_deregister_pytree_node",
+    "_odict_flatten",
+    "_odict_unflatten",
+    "_private_register_pytree_node",
+    "_register_namedtuple",
+    "_register_pytree_node",
     "is_constant_class",
     "register_constant",
     "register_dataclass",
     "register_pytree_node",
+    "rule_of",
+    *(f"_{kind}_{way}" for kind in _KINDS for way in _WAYS),
 ]
 
 NAMESPACE: Final = "leafwise.compat.torch_pytree"
@@ -604,11 +619,7 @@ def _register_pytree_node(
     unflatten_fn: Callable[[Any, Any], Any],
     to_str_fn: Any = None,
     maybe_from_str_fn: Any = None,
-    *,
-    serialized_type_name: str | None = None,
-    to_dumpable_context: Callable[[Any], Any] | None = None,
-    from_dumpable_context: Callable[[Any], Any] | None = None,
-    flatten_with_keys_fn: Callable[[Any], Any] | None = None,
+    **options: Any,
 ) -> None:
     if to_str_fn is not None or maybe_from_str_fn is not None:
         warnings.warn(
@@ -617,15 +628,7 @@ def _register_pytree_node(
             FutureWarning,
             stacklevel=2,
         )
-    _private_register_pytree_node(
-        cls,
-        flatten_fn,
-        unflatten_fn,
-        serialized_type_name=serialized_type_name,
-        to_dumpable_context=to_dumpable_context,
-        from_dumpable_context=from_dumpable_context,
-        flatten_with_keys_fn=flatten_with_keys_fn,
-    )
+    _private_register_pytree_node(cls, flatten_fn, unflatten_fn, **options)
 
 
 def _register_namedtuple(cls: type[Any], *, serialized_type_name: str) -> None:
@@ -778,9 +781,6 @@ def register_constant(cls: type[Any]) -> None:
 
 def is_constant_class(cls: type[Any]) -> bool:
     """Return whether a class was registered by `register_constant`.
-
-    Args:
-        cls: The class.
 
     Example:
         >>> import leafwise.compat.torch_pytree as pytree

@@ -5,8 +5,9 @@
     {'x': False, 'y': (False, True)}
 
 Names, arguments, results and types of exceptions are those of torch 2.13; texts of
-errors say more, and where. It owns the functions on trees. Which values are nodes, and
-how classes are registered, is said in `torch_nodes`; what specs are in `torch_spec`.
+errors say more, and where. It owns the functions on trees, where `is_leaf` makes leaves
+of nodes. Which values are nodes, and how classes are registered, is said in
+`torch_nodes`; what specs are in `torch_spec`.
 
 Trees of any depth are walked, and a tree that contains itself is a `CycleError`. The
 types of torch's own that torch registers itself, as `torch.Size`, are leaves here until
@@ -23,7 +24,6 @@ from typing import Any, Final, NoReturn, Protocol, TypeAlias, TypeVar
 
 from typing_extensions import deprecated
 
-from ..core.builtins import is_namedtuple_class as _has_form_of_namedtuple
 from ..core.keys import GetAttrKey as _Attribute
 from ..core.keys import SequenceKey as _Position
 from ..core.treedef import PyTreeDef
@@ -35,73 +35,17 @@ from ..ops.map import tree_map as _tree_map
 from ..ops.map import tree_map_ as _tree_map_
 from ..safely import described
 from .common import kept_by_treedef
-from .torch_nodes import BUILTIN_TYPES as BUILTIN_TYPES
-from .torch_nodes import CONSTANT_NODES as CONSTANT_NODES
-from .torch_nodes import NAMESPACE, FunctionsNode, rule_of
-from .torch_nodes import NO_SERIALIZED_TYPE_NAME_FOUND as NO_SERIALIZED_TYPE_NAME_FOUND
-from .torch_nodes import (
-    SERIALIZED_TYPE_TO_PYTHON_TYPE as SERIALIZED_TYPE_TO_PYTHON_TYPE,
-)
-from .torch_nodes import STANDARD_DICT_TYPES as STANDARD_DICT_TYPES
-from .torch_nodes import SUPPORTED_NODES as SUPPORTED_NODES
-from .torch_nodes import SUPPORTED_SERIALIZED_TYPES as SUPPORTED_SERIALIZED_TYPES
-from .torch_nodes import ConstantNode as ConstantNode
-from .torch_nodes import GetAttrKey as GetAttrKey
-from .torch_nodes import MappingKey as MappingKey
-from .torch_nodes import NodeDef as NodeDef
-from .torch_nodes import SequenceKey as SequenceKey
-from .torch_nodes import _defaultdict_flatten as _defaultdict_flatten
-from .torch_nodes import (
-    _defaultdict_flatten_with_keys as _defaultdict_flatten_with_keys,
-)
-from .torch_nodes import _defaultdict_unflatten as _defaultdict_unflatten
-from .torch_nodes import _deque_flatten as _deque_flatten
-from .torch_nodes import _deque_flatten_with_keys as _deque_flatten_with_keys
-from .torch_nodes import _deque_unflatten as _deque_unflatten
-from .torch_nodes import _deregister_pytree_node as _deregister_pytree_node
-from .torch_nodes import _dict_flatten as _dict_flatten
-from .torch_nodes import _dict_flatten_with_keys as _dict_flatten_with_keys
-from .torch_nodes import _dict_unflatten as _dict_unflatten
-from .torch_nodes import _list_flatten as _list_flatten
-from .torch_nodes import _list_flatten_with_keys as _list_flatten_with_keys
-from .torch_nodes import _list_unflatten as _list_unflatten
-from .torch_nodes import _namedtuple_flatten as _namedtuple_flatten
-from .torch_nodes import _namedtuple_flatten_with_keys as _namedtuple_flatten_with_keys
-from .torch_nodes import _namedtuple_unflatten as _namedtuple_unflatten
-from .torch_nodes import _odict_flatten as _odict_flatten
-from .torch_nodes import _odict_unflatten as _odict_unflatten
-from .torch_nodes import _ordereddict_flatten as _ordereddict_flatten
-from .torch_nodes import (
-    _ordereddict_flatten_with_keys as _ordereddict_flatten_with_keys,
-)
-from .torch_nodes import _ordereddict_unflatten as _ordereddict_unflatten
-from .torch_nodes import _private_register_pytree_node as _private_register_pytree_node
-from .torch_nodes import _register_namedtuple as _register_namedtuple
-from .torch_nodes import _register_pytree_node as _register_pytree_node
-from .torch_nodes import _tuple_flatten as _tuple_flatten
-from .torch_nodes import _tuple_flatten_with_keys as _tuple_flatten_with_keys
-from .torch_nodes import _tuple_unflatten as _tuple_unflatten
-from .torch_nodes import is_constant_class as is_constant_class
-from .torch_nodes import register_constant as register_constant
-from .torch_nodes import register_dataclass as register_dataclass
-from .torch_nodes import register_pytree_node as register_pytree_node
+from .forms import is_namedtuple as is_namedtuple
+from .forms import is_namedtuple_class as is_namedtuple_class
+from .forms import is_namedtuple_instance as is_namedtuple_instance
+from .forms import is_structseq as is_structseq
+from .forms import is_structseq_class as is_structseq_class
+from .forms import is_structseq_instance as is_structseq_instance
+from .torch_nodes import *
+from .torch_nodes import FunctionsNode
+from .torch_spec import *
 from .torch_spec import _LEAF_SPEC as _LEAF_SPEC
-from .torch_spec import (
-    DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL as DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL,
-)
-from .torch_spec import EnumEncoder as EnumEncoder
-from .torch_spec import LeafSpec as LeafSpec
-from .torch_spec import TreeSpec as TreeSpec
-from .torch_spec import enum_object_hook as enum_object_hook
-from .torch_spec import pytree_to_str as pytree_to_str
-from .torch_spec import spec_of
-from .torch_spec import str_to_pytree as str_to_pytree
-from .torch_spec import treespec_dict as treespec_dict
-from .torch_spec import treespec_dumps as treespec_dumps
-from .torch_spec import treespec_leaf as treespec_leaf
-from .torch_spec import treespec_loads as treespec_loads
-from .torch_spec import treespec_pprint as treespec_pprint
-from .torch_spec import treespec_tuple as treespec_tuple
+from .torch_spec import TreeSpec, spec_of
 
 
 __all__ = [
@@ -197,39 +141,6 @@ Py_TPFLAGS_BASETYPE: Final = 1 << 10
 # ------------------------------------------------------------------- sorts of classes
 
 
-def is_namedtuple(obj: object | type) -> bool:
-    """Return whether something is a named tuple, or a class of them.
-
-    Args:
-        obj: A value or a class.
-
-    Example:
-        >>> import collections, leafwise.compat.torch_pytree as pytree
-        >>> Point = collections.namedtuple("Point", "x y")
-        >>> pytree.is_namedtuple(Point), pytree.is_namedtuple(Point(1, 2))
-        (True, True)
-    """
-    return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
-
-
-def is_namedtuple_class(cls: type) -> bool:
-    """Return whether something is a class of named tuples.
-
-    Args:
-        cls: The class.
-    """
-    return isinstance(cls, type) and _has_form_of_namedtuple(cls)
-
-
-def is_namedtuple_instance(obj: object) -> bool:
-    """Return whether a value is a named tuple.
-
-    Args:
-        obj: The value.
-    """
-    return is_namedtuple_class(type(obj))
-
-
 class structseq(tuple[Any, ...]):  # its name in torch
     """Stands for the types of struct sequences in annotations."""
 
@@ -245,44 +156,6 @@ class structseq(tuple[Any, ...]):  # its name in torch
     def __new__(cls, sequence: Iterable[Any], dict: Any = ...) -> NoReturn:
         """Refuse to make one."""
         raise NotImplementedError("structseq stands for types, it has no instances")
-
-
-def is_structseq(obj: object | type) -> bool:
-    """Return whether something is a struct sequence, or a type of them.
-
-    Args:
-        obj: A value or a class.
-
-    Example:
-        >>> import time, leafwise.compat.torch_pytree as pytree
-        >>> pytree.is_structseq(time.struct_time), pytree.is_structseq(())
-        (True, False)
-    """
-    return is_structseq_class(obj if isinstance(obj, type) else type(obj))
-
-
-def is_structseq_class(cls: type) -> bool:
-    """Return whether something is a type of struct sequences.
-
-    Args:
-        cls: The class.
-    """
-    counts = ("n_fields", "n_sequence_fields", "n_unnamed_fields")
-    return (
-        isinstance(cls, type)
-        and cls.__bases__ == (tuple,)
-        and all(isinstance(getattr(cls, name, None), int) for name in counts)
-        and not cls.__flags__ & Py_TPFLAGS_BASETYPE
-    )
-
-
-def is_structseq_instance(obj: object) -> bool:
-    """Return whether a value is a struct sequence.
-
-    Args:
-        obj: The value.
-    """
-    return is_structseq_class(type(obj))
 
 
 @deprecated(
@@ -314,10 +187,6 @@ def _flatten(tree: PyTree, is_leaf: Any) -> tuple[list[Any], PyTreeDef]:
 def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
     """Return whether a value is a leaf.
 
-    Args:
-        tree: The value.
-        is_leaf: Makes leaves of nodes: takes a node, returns whether it is one.
-
     Example:
         >>> import leafwise.compat.torch_pytree as pytree
         >>> pytree.tree_is_leaf(None), pytree.tree_is_leaf([])
@@ -338,10 +207,6 @@ def _is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
 def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
     """Return the leaves of a tree and its spec.
 
-    Args:
-        tree: The tree.
-        is_leaf: Makes leaves of nodes.
-
     Raises:
         CycleError: The tree contains itself.
 
@@ -357,10 +222,6 @@ def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeS
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
     """Return the tree of a spec with these leaves; the two may be swapped.
-
-    Args:
-        leaves: As many as the spec has.
-        treespec: The spec.
 
     Raises:
         TypeError: None of them is a spec.
@@ -384,10 +245,6 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
 def tree_iter(tree: PyTree, is_leaf: IsLeaf = None) -> Iterator[Any]:
     """Return an iterator over the leaves of a tree.
 
-    Args:
-        tree: The tree.
-        is_leaf: Makes leaves of nodes.
-
     Raises:
         CycleError: The tree contains itself; raised when the walk gets there.
     """
@@ -398,10 +255,6 @@ def tree_iter(tree: PyTree, is_leaf: IsLeaf = None) -> Iterator[Any]:
 def tree_leaves(tree: PyTree, is_leaf: IsLeaf = None) -> list[Any]:
     """Return the leaves of a tree.
 
-    Args:
-        tree: The tree.
-        is_leaf: Makes leaves of nodes.
-
     Raises:
         CycleError: The tree contains itself.
     """
@@ -411,10 +264,6 @@ def tree_leaves(tree: PyTree, is_leaf: IsLeaf = None) -> list[Any]:
 def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
     """Return the spec of a tree.
 
-    Args:
-        tree: The tree.
-        is_leaf: Makes leaves of nodes.
-
     Raises:
         CycleError: The tree contains itself.
     """
@@ -423,10 +272,6 @@ def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
 
 def arg_tree_leaves(*args: PyTree, **kwargs: PyTree) -> list[Any]:
     """Return the leaves of all arguments of a call.
-
-    Args:
-        *args: Trees.
-        **kwargs: More of them.
 
     Example:
         >>> import leafwise.compat.torch_pytree as pytree
@@ -443,10 +288,6 @@ def tree_flatten_with_path(
     tree: PyTree, is_leaf: IsLeaf = None
 ) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
     """Return pairs of key path and leaf, and the spec.
-
-    Args:
-        tree: The tree.
-        is_leaf: Makes leaves of nodes.
 
     Raises:
         ValueError: A class was registered without `flatten_with_keys_fn`.
@@ -468,10 +309,6 @@ def tree_leaves_with_path(
 ) -> list[tuple[KeyPath, Any]]:
     """Return pairs of key path and leaf.
 
-    Args:
-        tree: The tree.
-        is_leaf: Makes leaves of nodes.
-
     Raises:
         ValueError: A class was registered without `flatten_with_keys_fn`.
     """
@@ -482,12 +319,6 @@ def tree_map_with_path(
     func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None
 ) -> PyTree:
     """Do as `tree_map`, with the key path as the first argument of the function.
-
-    Args:
-        func: Takes a key path, a leaf, and what each further tree has there.
-        tree: The tree that gives the structure.
-        *rests: Further trees, which may go deeper.
-        is_leaf: Makes leaves of nodes.
 
     Raises:
         ValueError: A further tree has another structure, or a class was registered
@@ -570,9 +401,6 @@ def _keyed(node: Any) -> list[tuple[Any, Any]]:
 def keystr(kp: KeyPath) -> str:
     """Return a key path as text.
 
-    Args:
-        kp: The key path.
-
     Example:
         >>> import leafwise.compat.torch_pytree as pytree
         >>> pytree.keystr((pytree.SequenceKey(0), pytree.GetAttrKey("x")))
@@ -583,10 +411,6 @@ def keystr(kp: KeyPath) -> str:
 
 def key_get(obj: Any, kp: KeyPath) -> Any:
     """Return what a tree has at a key path.
-
-    Args:
-        obj: The tree.
-        kp: The key path.
 
     Example:
         >>> import leafwise.compat.torch_pytree as pytree
@@ -605,12 +429,6 @@ def tree_map(
     func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None
 ) -> PyTree:
     """Return a tree with what a function returns for the leaves.
-
-    Args:
-        func: Takes a leaf, and what each further tree has there.
-        tree: The tree that gives the structure.
-        *rests: Further trees, which may go deeper.
-        is_leaf: Makes leaves of nodes.
 
     Raises:
         ValueError: A further tree has another structure.
@@ -635,12 +453,6 @@ def tree_map_(
 ) -> PyTree:
     """Call a function on the leaves for its effects, and return the tree itself.
 
-    Args:
-        func: Takes a leaf, and what each further tree has there.
-        tree: The tree that gives the structure.
-        *rests: Further trees, which may go deeper.
-        is_leaf: Makes leaves of nodes.
-
     Raises:
         ValueError: A further tree has another structure.
     """
@@ -656,9 +468,6 @@ def tree_map_(
 
 def map_only(type_or_types_or_pred: Any, /) -> MapOnlyFn[Any]:
     """Return a decorator: functions are called on some values, others they return.
-
-    Args:
-        type_or_types_or_pred: A class, several, or a predicate.
 
     Raises:
         TypeError: It is none of these.
@@ -701,12 +510,6 @@ def tree_map_only(
 ) -> PyTree:
     """Map the leaves of some types, or those that pass a test; keep the others.
 
-    Args:
-        type_or_types_or_pred: A class, several, or a predicate.
-        func: Takes a leaf.
-        tree: The tree.
-        is_leaf: Makes leaves of nodes.
-
     Raises:
         TypeError: It is neither a class, nor classes, nor a predicate.
 
@@ -727,12 +530,6 @@ def tree_map_only_(
 ) -> PyTree:
     """Do as `tree_map_only` for the effects, and return the tree itself.
 
-    Args:
-        type_or_types_or_pred: A class, several, or a predicate.
-        func: Takes a leaf.
-        tree: The tree.
-        is_leaf: Makes leaves of nodes.
-
     Raises:
         TypeError: It is neither a class, nor classes, nor a predicate.
     """
@@ -740,24 +537,12 @@ def tree_map_only_(
 
 
 def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Return whether all leaves pass a test.
-
-    Args:
-        pred: The test.
-        tree: The tree.
-        is_leaf: Makes leaves of nodes.
-    """
+    """Return whether all leaves pass a test."""
     return all(map(pred, tree_iter(tree, is_leaf=is_leaf)))
 
 
 def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Return whether some leaf passes a test.
-
-    Args:
-        pred: The test.
-        tree: The tree.
-        is_leaf: Makes leaves of nodes.
-    """
+    """Return whether some leaf passes a test."""
     return any(map(pred, tree_iter(tree, is_leaf=is_leaf)))
 
 
@@ -768,14 +553,7 @@ def tree_all_only(
     tree: PyTree,
     is_leaf: IsLeaf = None,
 ) -> bool:
-    """Return whether all leaves of some types pass a test.
-
-    Args:
-        type_or_types: A class, or several.
-        pred: The test.
-        tree: The tree.
-        is_leaf: Makes leaves of nodes.
-    """
+    """Return whether all leaves of some types pass a test."""
     leaves = tree_iter(tree, is_leaf=is_leaf)
     return all(pred(x) for x in leaves if isinstance(x, type_or_types))
 
@@ -787,14 +565,7 @@ def tree_any_only(
     tree: PyTree,
     is_leaf: IsLeaf = None,
 ) -> bool:
-    """Return whether some leaf of some types passes a test.
-
-    Args:
-        type_or_types: A class, or several.
-        pred: The test.
-        tree: The tree.
-        is_leaf: Makes leaves of nodes.
-    """
+    """Return whether some leaf of some types passes a test."""
     leaves = tree_iter(tree, is_leaf=is_leaf)
     return any(pred(x) for x in leaves if isinstance(x, type_or_types))
 

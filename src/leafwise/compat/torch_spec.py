@@ -240,9 +240,6 @@ class TreeSpec(Sealed):
     def child(self, index: int) -> TreeSpec:
         """Return the spec of one child.
 
-        Args:
-            index: Its position.
-
         Raises:
             IndexError: There is no such child.
         """
@@ -264,9 +261,6 @@ class TreeSpec(Sealed):
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         """Return the tree with these leaves.
-
-        Args:
-            leaves: As many as the spec has.
 
         Raises:
             ValueError: There are too few or too many.
@@ -414,9 +408,6 @@ def _text(treedef: PyTreeDef, indent: int) -> str:
 def treespec_pprint(treespec: TreeSpec) -> str:
     """Return a tree as text, with `*` for its leaves.
 
-    Args:
-        treespec: Its spec.
-
     Example:
         >>> import leafwise.compat.torch_pytree as pytree
         >>> pytree.treespec_pprint(pytree.tree_structure({"a": [1, 2]}))
@@ -506,9 +497,6 @@ class EnumEncoder(json.JSONEncoder):
     def default(self, obj: object) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]  # as in torch
         """Return what is written for an object.
 
-        Args:
-            obj: The object.
-
         Raises:
             TypeError: It is no member of an Enum.
         """
@@ -521,9 +509,6 @@ class EnumEncoder(json.JSONEncoder):
 
 def enum_object_hook(obj: dict[str, Any]) -> enum.Enum | dict[str, Any]:
     """Return the member of an Enum that an object in JSON stands for, or the object.
-
-    Args:
-        obj: The object.
 
     Example:
         >>> import json
@@ -698,11 +683,7 @@ def _step_read(schema: Mapping[str, Any], arity: int) -> Step:
     category=FutureWarning,
 )
 def pytree_to_str(treespec: TreeSpec) -> str:
-    """Do as `treespec_dumps`.
-
-    Args:
-        treespec: The spec.
-    """
+    """Do as `treespec_dumps`."""
     return treespec_dumps(treespec)
 
 

@@ -22,7 +22,7 @@ from .builtins import listed
 from .keypath import KeyPath
 from .node import Brackets, Rule
 from .registry import View
-from .walk import Code, Step, iter_steps, same_step, unlink
+from .walk import Code, Step, flatten_up_to, iter_steps, same_step, unlink
 
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "covering",
     "deeper",
     "differences",
+    "flatten_by_key",
     "is_prefix",
     "leaf_count_error",
     "mismatch_error",
@@ -320,6 +321,7 @@ def _compare(
     view: View,
     *,
     exact: bool = False,
+    pairing: _Keys | None = None,
 ) -> list[Difference]:
     found: list[Difference] = []
     stack: list[tuple[Any, Any]] = [((), tree)]
@@ -331,6 +333,8 @@ def _compare(
             continue
         rule, arity, aux = step
         children = None if node is _SKIP else _match(*step, node, exact=exact)
+        if children is None and pairing is not None and node is not _SKIP:
+            children = pairing.match(rule, aux, arity, node)
         if children is not None:
             keys = rule.keys(aux, arity)
             stack += [
@@ -338,9 +342,87 @@ def _compare(
             ]
             continue
         if node is not _SKIP and len(found) < _MAX_FOUND:
-            found.append(_difference(_path(slot), rule, arity, aux, node, view))
+            tell = _difference if pairing is None else pairing.difference
+            found.append(tell(_path(slot), rule, arity, aux, node, view))
         stack += [((), _SKIP)] * arity
     return found[::-1]
+
+
+# --------------------------------------------------------------------- by keys alone
+
+
+def flatten_by_key(code: Code, tree: Any, view: View, wider: bool) -> list[Any]:
+    """Return what stands at each leaf of a code in a tree that has its keys.
+
+    Args:
+        code: The code.
+        tree: The tree; the classes of its nodes do not matter.
+        view: Says what is a node of it.
+        wider: Whether its nodes may have further children, which are left out.
+
+    Raises:
+        StructureError: It has other keys.
+    """
+    pairing = _Keys(view, wider)
+    found = flatten_up_to(code, tree, pairing.match)
+    if found is None:
+        raise mismatch_error(
+            _compare(code, tree, lambda *_: None, view, pairing=pairing),
+            subject="the tree does not have the keys of the treedef",
+        )
+    return found
+
+
+class _Keys:
+    """Matches nodes whose children have the same keys."""
+
+    def __init__(self, view: View, wider: bool) -> None:
+        self.view = view
+        self.wider = wider
+
+    def match(
+        self, rule: Rule, aux: Any, arity: int, node: Any
+    ) -> Sequence[Any] | None:
+        """Return the children of a node in the order of another, or None."""
+        children = self._children(node)
+        keys = rule.bare_keys(aux, arity)
+        if children is None or any(self._changes(keys, children)):
+            return None
+        return [children[key] for key in keys]
+
+    def difference(
+        self, path: KeyPath, rule: Rule, arity: int, aux: Any, node: Any, view: View
+    ) -> Difference:
+        """Return what is missing in a node, and what may not be there."""
+        children, actual = self._children(node), describe(node, view)
+        if children is not None:
+            changes = self._changes(rule.bare_keys(aux, arity), children)
+            actual += f" ({_changes(*changes)})"
+        return Difference(path, rule.describe(aux, arity), actual)
+
+    def _children(self, node: Any) -> dict[Any, Any] | None:
+        """Return the children of a node by what their keys hold, None for a leaf."""
+        rule = self.view.resolve(type(node))
+        if rule is None:
+            return None
+        children, aux = rule.flatten(node)
+        keys = rule.bare_keys(aux, len(children))
+        try:
+            return dict(zip(keys, children, strict=True))
+        except TypeError:
+            return {}
+
+    def _changes(
+        self, keys: Sequence[Any], children: dict[Any, Any]
+    ) -> tuple[list[Any], list[Any]]:
+        """Return which keys are missing, and which there may not be."""
+        try:
+            own = {*keys}
+        except TypeError:  # no other node has what cannot be hashed for a key
+            return [*keys], []
+        missing = [key for key in keys if key not in children]
+        extra = () if self.wider else children.keys() - own
+        return missing, [key for key in children if key in extra]
 
 
 def code_differences(a: Code, b: Code) -> list[Difference]:

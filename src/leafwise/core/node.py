@@ -28,6 +28,7 @@ __all__ = [
     "BoundRule",
     "Brackets",
     "Check",
+    "Checked",
     "Child",
     "Collect",
     "Fields",
@@ -56,6 +57,10 @@ FlattenFunc: TypeAlias = Callable[
 
 UnflattenFunc: TypeAlias = Callable[[Any, "tuple[Any, ...]"], Any]
 """Takes `(aux_data, children)`, returns a node."""
+
+Checked: TypeAlias = Callable[[type, Any], "tuple[Sequence[Any], tuple[Any, Any]]"]
+"""Takes a class and what its `FlattenFunc` returned; returns children, and aux data
+with the keys or None."""
 
 Brackets: TypeAlias = "tuple[str, Sequence[str] | None, str]"
 """Text before the children, before each child, and after the children."""
@@ -373,16 +378,20 @@ class Functions(Frozen):
     Attributes:
         flatten: Takes a node; its result is still to be checked.
         unflatten: Takes aux data and a tuple of children.
+        checked: Checks its result.
     """
 
-    __slots__ = ("flatten", "unflatten")
-    __match_args__ = ("flatten", "unflatten")
+    __slots__ = ("checked", "flatten", "unflatten")
+    __match_args__ = ("flatten", "unflatten", "checked")
 
     flatten: FlattenFunc
     unflatten: UnflattenFunc
+    checked: Checked
 
-    def __init__(self, flatten: FlattenFunc, unflatten: UnflattenFunc) -> None:
-        self._set(flatten, unflatten)
+    def __init__(
+        self, flatten: FlattenFunc, unflatten: UnflattenFunc, checked: Checked
+    ) -> None:
+        self._set(flatten, unflatten, checked)
 
 
 class Shaped(Frozen):

@@ -17,6 +17,7 @@ from collections.abc import (
     Sequence,
     Set,
 )
+from functools import partial
 from operator import attrgetter
 from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,7 +27,15 @@ from ..errors import FlattenError, RegistryError
 from ..lazy import unchanged
 from ..safely import Frozen, class_name, described, printed
 from .keys import DictKey, GetAttrKey, SequenceKey, as_key, key_order, leaf_order
-from .node import BoundRule, Fields, FlattenFunc, Functions, Rule, UnflattenFunc
+from .node import (
+    BoundRule,
+    Checked,
+    Fields,
+    FlattenFunc,
+    Functions,
+    Rule,
+    UnflattenFunc,
+)
 from .registry import GLOBAL, check_callable, check_class, install
 
 
@@ -42,6 +51,7 @@ __all__ = [
     "ItemsRule",
     "KeyedRule",
     "StaticRule",
+    "keys_maker",
     "register_leaf",
     "register_pytree_node",
     "register_pytree_node_class",
@@ -52,8 +62,6 @@ __all__ = [
 
 
 # ------------------------------------------------------- rules: by two functions
-
-Checked = Callable[[type, Any], "tuple[Sequence[Any], tuple[Any, Any]]"]
 
 
 class FunctionRule(BoundRule):
@@ -80,7 +88,7 @@ class FunctionRule(BoundRule):
         checked: Checked | None = None,
         **given: Any,
     ) -> None:
-        check = checked or _checked
+        check = checked or partial(_checked, keys_maker(as_key))
 
         def flatten_checked(node: Any) -> tuple[Sequence[Any], Any]:
             result = flatten(node)
@@ -97,7 +105,7 @@ class FunctionRule(BoundRule):
             cls,
             flatten=flatten_checked,
             unflatten=unflatten_all,
-            form=Functions(flatten, unflatten),
+            form=Functions(flatten, unflatten, check),
             **given,
         )
 
@@ -141,7 +149,39 @@ _NOT_CHILDREN = (str, bytes, bytearray, Mapping, Set)
 _VIEWS = (KeysView, ItemsView)  # sets by their methods, and ordered
 
 
-def _checked(cls: type, result: Any) -> tuple[Sequence[Any], Any]:
+def keys_maker(
+    key_of: Callable[[Any], Any],
+) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """Return a function from what nodes give as keys to key objects.
+
+    A flatten function mostly gives the same few names each time, so these are made
+    into keys once.
+
+    Args:
+        key_of: Returns a key object for one of them.
+    """
+    known: dict[tuple[str, ...], tuple[Any, ...]] = {}
+
+    def make(given: tuple[Any, ...]) -> tuple[Any, ...]:
+        if not _are_names(map(type, given)):
+            return tuple(map(key_of, given))
+        keys = known.get(given)
+        if keys is None:
+            keys = tuple(map(key_of, given))
+            if len(known) < _MOST_KNOWN:
+                known[given] = keys
+        return keys
+
+    return make
+
+
+_are_names = frozenset({str}).issuperset
+_MOST_KNOWN = 64
+
+
+def _checked(
+    keys_of: Callable[[tuple[Any, ...]], tuple[Any, ...]], cls: type, result: Any
+) -> tuple[Sequence[Any], Any]:
     """Check what a flatten function returned, and take a copy of it."""
     if type(result) is not tuple or len(result) not in (2, 3):
         raise FlattenError(
@@ -152,7 +192,7 @@ def _checked(cls: type, result: Any) -> tuple[Sequence[Any], Any]:
     children = _checked_iterable(cls, result[0], "children")
     if len(result) == 2 or result[2] is None:
         return children, (result[1], None)
-    keys = tuple(map(as_key, _checked_iterable(cls, result[2], "keys")))
+    keys = keys_of(_checked_iterable(cls, result[2], "keys"))
     if len(keys) != len(children):
         raise FlattenError(
             f"the flatten function of {class_name(cls)} gave {len(keys)} keys "
@@ -205,7 +245,7 @@ class KeyedRule(FunctionRule):
         super().__init__(cls, flatten, unflatten, **given)
 
 
-def _split_pairs(cls: type, result: Any) -> tuple[list[Any], Any, list[Any]]:
+def _split_pairs(cls: type, result: Any) -> tuple[Any, Any, Any]:
     """Return children, aux data and keys of what a function with keys returned."""
     if type(result) is not tuple or len(result) != 2:
         raise FlattenError(
@@ -219,7 +259,10 @@ def _split_pairs(cls: type, result: Any) -> tuple[list[Any], Any, list[Any]]:
                 f"the flatten_with_keys function of {class_name(cls)} must give "
                 f"(key, child) pairs, got {described(pair)}"
             )
-    return [child for _, child in pairs], result[1], [key for key, _ in pairs]
+    if not pairs:
+        return (), result[1], ()
+    keys, children = zip(*pairs, strict=True)
+    return children, result[1], keys
 
 
 # -------------------------------------------------------------------- by attributes

@@ -26,6 +26,7 @@ from .matching import (
     code_text,
     common_suffix,
     differences,
+    flatten_by_key,
     is_prefix,
     leaf_count_error,
     mismatch_error,
@@ -309,22 +310,40 @@ class PyTreeDef(Generic[Tree_co]):
             raise leaf_count_error(self._count, given, leaves, repr(self))
         return given
 
-    def flatten_up_to(self, tree: Any) -> list[Any]:
+    def flatten_up_to(
+        self, tree: Any, *, by_key: bool = False, wider: bool = False
+    ) -> list[Any]:
         """Return what a tree has at the place of each leaf of this structure.
 
         The tree may go deeper there; whole subtrees are returned then. Dicts,
         OrderedDicts and defaultdicts pair with one another by key.
+
+        Args:
+            tree: The tree.
+            by_key: Whether a node fits by the keys of its children alone, whatever
+                its class: a list where there was a tuple of that length, a dict where
+                there was an object with these attributes.
+            wider: Whether its nodes may have further children, which are left out;
+                then they fit `by_key`, too.
 
         Raises:
             StructureError: The tree does not have this structure.
 
         Example:
             >>> import leafwise as lw
-            >>> lw.tree_structure([1, {"a": 2}]).flatten_up_to([(1, 2), {"a": [3]}])
+            >>> treedef = lw.tree_structure([1, {"a": 2}])
+            >>> treedef.flatten_up_to([(1, 2), {"a": [3]}])
             [(1, 2), [3]]
+            >>> treedef.flatten_up_to((1, {"a": 2, "b": 3}), wider=True)
+            [1, 2]
         """
         if not self._code:
             return [tree]
+        if by_key or wider:
+            known = self._runner.flatten_up_to(self, tree)
+            if known is None:
+                return flatten_by_key(self._code, tree, self._view(), wider)
+            return known
         up_to = self._runner.flatten_up_to
         found = up_to(self, tree)
         if found is None and (found := reference.flatten_up_to(self, tree)) is None:

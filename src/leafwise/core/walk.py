@@ -128,7 +128,7 @@ def rebuild(code: Code, leaves: list[Any]) -> Any:
 # --------------------------------------------------------------- flatten_up_to
 
 
-def flatten_up_to(code: Code, tree: Any) -> list[Any] | None:
+def flatten_up_to(code: Code, tree: Any, match: Any = None) -> list[Any] | None:
     """Return what stands in a tree at each leaf of a code, None if it differs.
 
     The tree must have the structure of the code and may go deeper. Dicts of
@@ -137,6 +137,7 @@ def flatten_up_to(code: Code, tree: Any) -> list[Any] | None:
     Args:
         code: The code.
         tree: The tree.
+        match: Does as `Rule.match` for nodes that do not match; it takes the rule, too.
     """
     stack = [tree]
     found: list[Any] = []
@@ -154,6 +155,8 @@ def flatten_up_to(code: Code, tree: Any) -> list[Any] | None:
                     return None
         if children is None:
             children = rule.match(aux, arity, node)
+            if children is None and match is not None:
+                children = match(rule, aux, arity, node)
         if children is None:
             return None
         left = run - arity
@@ -206,7 +209,8 @@ def pack(steps: Iterable[Step]) -> tuple[Entry, ...]:
 ROOT = KeyPath()
 Slot: TypeAlias = "tuple[Any, ...]"
 Links: TypeAlias = list[tuple[int, Any]]
-"""The place of the node above, and the key; no chain, which WebAssembly cannot drop."""
+"""The place of the node above, and the key; no chain, which WebAssembly cannot drop.
+The root stands first."""
 
 
 def leaf_paths(code: Code, count: int) -> list[KeyPath]:
@@ -247,8 +251,8 @@ def bare_leaf_paths(code: Code, count: int) -> list[tuple[Any, ...]]:
 def _long_leaf_paths(code: Code, make: Any = KeyPath, bare: bool = False) -> list[Any]:
     """Return the key path of each leaf, with nothing built for the nodes between."""
     paths: list[Any] = []
-    links: Links = []
-    stack = [-1]
+    links: Links = [(0, None)]
+    stack = [0]
     parent = -1
     prefix: tuple[Any, ...] = ()
     for run, rule, arity, aux in reversed(code):
@@ -260,41 +264,33 @@ def _long_leaf_paths(code: Code, make: Any = KeyPath, bare: bool = False) -> lis
             for below in stack[: -run - 1 : -1]:
                 above, key = links[below]
                 if above != parent:
-                    parent, prefix = above, _keys_to(links, above)
+                    parent, prefix = above, unlink(above, links)
                 paths.append(make((*prefix, key)))
             del stack[-run:]
     paths.reverse()
     return paths
 
 
-def _keys_to(links: Links, place: int) -> tuple[Any, ...]:
-    """Return the keys from the root down to a node."""
-    keys: list[Any] = []
-    while place >= 0:
-        place, key = links[place]
-        keys.append(key)
-    return tuple(reversed(keys))
-
-
-def unlink(slot: Slot) -> tuple[Any, ...]:
-    """Turn a linked list `(above, key)` into the keys from the root down."""
+def unlink(slot: Any, links: Links | None = None) -> tuple[Any, ...]:
+    """Return the keys from the root down to a slot `(above, key)`, or a place."""
     keys: list[Any] = []
     while slot:
-        slot, key = slot
+        slot, key = slot if links is None else links[slot]
         keys.append(key)
     return tuple(reversed(keys))
 
 
 def node_path(code: Code, position: int) -> tuple[Any, ...]:
     """Return the key path of the node at that position of the code."""
-    stack, links = [-1], Links()
+    links: Links = [(0, None)]
+    stack = [0]
     for run, rule, arity, aux in [*reversed(code)][: len(code) - 1 - position]:
         place = stack.pop()
         stack += range(len(links), len(links) + arity)
         links += [(place, key) for key in rule.keys(aux, arity)]
         if run:
             del stack[-run:]
-    return _keys_to(links, stack[-1])
+    return unlink(stack[-1], links)
 
 
 # -------------------------------------------------------------------- failures

@@ -72,6 +72,10 @@ It makes the same of both: of a string alone it says that nothing is identical t
 _FREE_THREADED: Final = "free-threading" in sys.version
 """Whether this interpreter keeps all constants of code forever."""
 
+_FLAGS: Final = 0x10 if _FREE_THREADED and sys.version_info < (3, 14) else 0
+"""What is added to the flags of code: there, once a second thread was started,
+functions are kept forever, with their globals, unless they are `CO_NESTED`."""
+
 
 class Constants:
     """The objects that names in generated functions stand for.
@@ -255,7 +259,8 @@ def _filled_in(constant: Any, names: Mapping[str, Any]) -> Any:
     if cls is tuple:
         return tuple([_filled_in(item, names) for item in constant])
     if cls is CodeType:
-        return constant.replace(co_consts=_filled_in(constant.co_consts, names))
+        filled = _filled_in(constant.co_consts, names)
+        return constant.replace(co_consts=filled, co_flags=constant.co_flags | _FLAGS)
     return constant
 
 

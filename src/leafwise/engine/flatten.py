@@ -21,6 +21,7 @@ from .plan import (
     Part,
     Plan,
     Run,
+    exactly,
     has_plain_keys,
     is_loop,
     keys_of,
@@ -386,12 +387,45 @@ class Writer:
         self.text.add(f"{result} = {self.text.constant(form.flatten)}({var})")
         self.refuse_if(f"type({result}) is not tuple")
         self.text.add(f"{items}, {aux} = {result}")
-        self.refuse_if(f"type({items}) is not tuple and type({items}) is not list")
+        check, cls = self.text.constant(form.checked), self.text.constant(part.cls)
+        self.text.add(f"if type({items}) is not tuple and type({items}) is not list:")
+        self.text.add(f"    {items}, _ = {check}({cls}, {result})")
         if not part.varies:
             self.compare(aux, part.aux[0])
         varying = self.varying_aux(part, f"({aux}, None)")
         self.children_from(part, items)
         self.wait("varying", *varying)
+
+    def read_keyed(self, part: Part, var: str) -> None:
+        """Read a node by the function that somebody gave, and see which keys it gives.
+
+        What it gave for them is mostly the same objects each time, in a tuple. All else
+        is checked and made into keys as the rule does it.
+        """
+        if not self.exact:
+            self.read_matched(part, var)
+            return
+        form: Any = part.rule.form
+        result, items, aux = map(self.text.fresh, ("result", "children", "aux"))
+        given = self.text.fresh("given")
+        known, keys = part.aux
+        self.flush()
+        self.text.add(f"{result} = {self.text.constant(form.flatten)}({var})")
+        self.text.add(f"{items}, {aux}, {given} = {result}")
+        unusual = [f"type({name}) is not tuple" for name in (result, items, given)]
+        unusual.append(f"len({given}) != {part.arity}")
+        unusual += [
+            f"{given}[{place}] is not {self.text.constant(value)}"
+            for place, value in enumerate(_given_for(part, keys))
+        ]
+        self.text.add(f"if {' or '.join(unusual)}:")
+        self.text.deeper()
+        check, cls = self.text.constant(form.checked), self.text.constant(part.cls)
+        self.text.add(f"{items}, ({aux}, {given}) = {check}({cls}, {result})")
+        self.refuse_if(f"not exactly({given}, {self.text.constant(keys)})")
+        self.text.back()
+        self.compare(aux, known)
+        self.children_from(part, items)
 
     def read_called(self, part: Part, var: str) -> None:
         """Read a node by its rule."""
@@ -570,6 +604,16 @@ def _has_loop(part: Part) -> bool:
 def _leaf_ordered(part: Part, keys: tuple[Any, ...]) -> Sequence[Any]:
     order = None if part.kind == "OrderedDict" else part.aux[1]
     return keys if order is None else order.gather(keys)
+
+
+def _given_for(part: Part, keys: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return what a flatten function gives that gives these keys, most probably."""
+    form: Any = part.rule.form
+    for given in (tuple([getattr(key, "entry", key) for key in keys]), keys):
+        _, (_, found) = form.checked(part.cls, ((None,) * part.arity, None, given))
+        if exactly(found, keys):
+            return given
+    return (object(),) * part.arity  # it is checked each time
 
 
 def emit_flatten(plan: Plan, constants: Constants | None = None) -> Text:

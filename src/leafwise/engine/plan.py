@@ -94,8 +94,8 @@ class Part:
     Attributes:
         kind: How the node is read: `list`, `tuple`, `none`, `dict`, `defaultdict`,
             `OrderedDict`, `deque`, `namedtuple`, `record` (attributes), `shaped`
-            (attributes that the node tells), `custom` (two functions) or `called`
-            (the rule itself).
+            (attributes that the node tells), `custom` (two functions), `keyed` (two
+            functions, which give keys as well) or `called` (the rule itself).
         rule: The rule of the node.
         cls: The class that a node must have.
         aux: Its aux data, None where it varies.
@@ -150,7 +150,7 @@ class Part:
         self.leaves = sum(n if p is None else n * p.leaves for p, n in runs)
         self.depth = 1 + max((part.depth for part in parts), default=0)
         self.weight = 1 + sum(_weight_of_run(part, count) for part, count in runs)
-        self.calls_user = kind in ("custom", "called") or any(
+        self.calls_user = kind in ("custom", "keyed", "called") or any(
             part.calls_user for part in parts
         )
         for part in parts:
@@ -286,9 +286,7 @@ def exactly(value: Any, known: Any) -> bool:
         return bool(value.hex() == known.hex())
     if cls is tuple:
         return len(value) == len(known) and all(map(exactly, value, known))
-    if cls in _KEYS:
-        return all(map(exactly, value._values(), known._values()))
-    return False
+    return cls in _KEYS and exactly(value.entry, known.entry)
 
 
 # ------------------------------------------------------------------ what a node is
@@ -309,8 +307,8 @@ def _kind_of(rule: Rule, aux: Any) -> str:
         return "record"
     if isinstance(rule.form, Shaped):
         return "shaped"
-    if isinstance(rule.form, Functions) and aux[1] is None:
-        return "custom"
+    if isinstance(rule.form, Functions):
+        return "custom" if aux[1] is None else "keyed"
     if isinstance(rule, DictRule | DefaultDictRule):  # they differ in the order only
         return "dict" if isinstance(rule, DictRule) else "defaultdict"
     return _INERT_KINDS.get(rule, "called")

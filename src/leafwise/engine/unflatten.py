@@ -317,6 +317,8 @@ class _Writer:
         unflatten = self.text.constant(form.unflatten)
         return self.kept(f"{unflatten}({aux}, {tuple_of(items)})")
 
+    build_keyed = build_custom
+
     def build_called(self, part: Part, items: list[str]) -> str:
         aux = "next(varying)" if part.varies else self.text.constant(part.aux)
         unflatten = self.text.constant(part.rule.unflatten)

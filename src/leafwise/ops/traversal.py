@@ -417,10 +417,14 @@ class _Frame:
         self.keys = rule.keys(self.aux, len(children))
         self.done: list[Any] = []
 
-    def rebuilt(self) -> Any:
+    def rebuilt(self, anew: bool) -> Any:
         """Return the node with its visited children; itself if nothing changed."""
-        if len(self.done) == len(self.children) and all(
-            new is old for new, old in zip(self.done, self.children, strict=True)
+        if (
+            not anew
+            and len(self.done) == len(self.children)
+            and all(
+                new is old for new, old in zip(self.done, self.children, strict=True)
+            )
         ):
             return self.node
         if DELETE not in map(_marks, self.done):
@@ -502,11 +506,17 @@ def tree_visit(
     in dm-tree.
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    return _Visiting(tree, enter, leave, context).run()
+    return Visiting(tree, enter, leave, context).run()
 
 
-class _Visiting:
-    """The state of one visit."""
+class Visiting:
+    """The state of one visit.
+
+    Args:
+        tree, enter, leave: See `tree_visit`.
+        context: What is a node.
+        anew: Whether nodes are made anew in which nothing changed.
+    """
 
     def __init__(
         self,
@@ -514,8 +524,10 @@ class _Visiting:
         enter: Visitor | None,
         leave: Visitor | None,
         context: Context,
+        anew: bool = False,
     ) -> None:
         self.tree = tree
+        self.anew = anew
         self.most_put = _MOST_PUT
         self.knows_depth = False
         self.enter = enter
@@ -591,7 +603,7 @@ class _Visiting:
         """Leave a node whose children are all done."""
         self.frames.pop()
         self.on_path.discard(id(frame.node))
-        return self._ask(self.leave, frame.rebuilt(), frame.path)
+        return self._ask(self.leave, frame.rebuilt(self.anew), frame.path)
 
     def _ask(self, visitor: Visitor | None, node: Any, path: KeyPath) -> Any:
         """Ask a visitor; `STOP` means that the node stays as it is."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum, nonmember
 from typing import Any, ClassVar, Final, Generic, Self, SupportsIndex, TypeVar, overload
 
-from .forms import (
+from ..forms import (
     UNNAMED,
     is_namedtuple_class,
     is_structseq_class,

@@ -66,22 +66,15 @@ _NEW_ARGUMENTS = {"doc": (3, 14), "module": (3, 12), "decorator": (3, 14)}
 
 def field(
     *,
-    default: Any = MISSING,
-    default_factory: Any = MISSING,
     init: bool = True,
-    repr: bool = True,
-    hash: bool | None = None,
-    compare: bool = True,
     metadata: dict[Any, Any] | None = None,
-    kw_only: Any = MISSING,
-    doc: str | None = None,
     pytree_node: bool | None = None,
+    **options: Any,
 ) -> Any:
     """Declare a field, and whether it is a child.
 
     Args:
-        default, default_factory, init, repr, hash, compare, metadata, kw_only, doc: As
-            `dataclasses.field` takes them.
+        init, metadata, **options: As `dataclasses.field` takes them.
         pytree_node: Whether it is a child, which the metadata may say as well; if
             nothing does, it is one. A child has to be an argument of the constructor.
 
@@ -98,66 +91,32 @@ def field(
         Layer(weight=1.0, name='a')
     """
     data = node_metadata(metadata, pytree_node, init)
-    options = _younger("field", doc=doc)
-    return dataclasses.field(
-        default=default,
-        default_factory=default_factory,
-        init=init,
-        repr=repr,
-        hash=hash,
-        compare=compare,
-        metadata=data,
-        kw_only=kw_only,
-        **options,
-    )
+    return dataclasses.field(init=init, metadata=data, **_known_here(options))
 
 
-def _younger(who: str, **given: Any) -> dict[str, Any]:
-    """Return arguments that not all versions of Python have, where they do.
-
-    Raises:
-        TypeError: One is given to a Python that does not have it.
-    """
-    found = {}
-    for name, value in given.items():
-        if sys.version_info >= _NEW_ARGUMENTS[name]:
-            found[name] = value
-        elif value is not None and value is not dataclasses.dataclass:
-            raise TypeError(f"{who}() got an unexpected keyword argument {name!r}")
-    return found
+def _known_here(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options without those that this Python lacks, if they say nothing."""
+    return {
+        name: value
+        for name, value in options.items()
+        if sys.version_info >= _NEW_ARGUMENTS.get(name, (3,))
+        or not (value is None or value is dataclasses.dataclass)
+    }
 
 
 @dataclass_transform(field_specifiers=(field,))
-def dataclass(
-    cls: Any = None,
-    /,
-    *,
-    init: bool = True,
-    repr: bool = True,
-    eq: bool = True,
-    order: bool = False,
-    unsafe_hash: bool = False,
-    frozen: bool = False,
-    match_args: bool = True,
-    kw_only: bool = False,
-    slots: bool = False,
-    weakref_slot: bool = False,
-    namespace: str,
-) -> Any:
+def dataclass(cls: Any = None, /, *, namespace: str, **options: Any) -> Any:
     """Make a class a dataclass, and its instances nodes in a namespace.
 
     Args:
         cls: The class; a decorator is returned without one.
-        init, repr, eq, order, unsafe_hash, frozen, match_args, kw_only, slots,
-            weakref_slot: As `dataclasses.dataclass` takes them.
         namespace: The namespace, `""` for the global one.
+        **options: As `dataclasses.dataclass` takes them.
 
     Raises:
         TypeError: Not a class, or one that was registered by this module already.
         ValueError: The class is a node there already.
     """
-    options = {**locals()}  # all but these two are those of the standard library
-    del options["cls"], options["namespace"]
     if cls is None:
         return functools.partial(dataclass, namespace=namespace, **options)
     if not isinstance(cls, type):
@@ -179,28 +138,14 @@ def make_dataclass(
     cls_name: str,
     fields: Iterable[Any],
     *,
-    bases: tuple[type, ...] = (),
     ns: dict[str, Any] | None = None,
-    init: bool = True,
-    repr: bool = True,
-    eq: bool = True,
-    order: bool = False,
-    unsafe_hash: bool = False,
-    frozen: bool = False,
-    match_args: bool = True,
-    kw_only: bool = False,
-    slots: bool = False,
-    weakref_slot: bool = False,
-    module: str | None = None,
-    decorator: Any = dataclasses.dataclass,
     namespace: str,
+    **options: Any,
 ) -> Any:
     """Make a dataclass of a list of fields, and its instances nodes in a namespace.
 
     Args:
-        cls_name, fields, bases, init, repr, eq, order, unsafe_hash, frozen, match_args,
-            kw_only, slots, weakref_slot, module, decorator: As
-            `dataclasses.make_dataclass` takes them.
+        cls_name, fields, **options: As `dataclasses.make_dataclass` takes them.
         ns: The attributes of the class, which are called `namespace` there; the two
             may be swapped.
         namespace: The namespace, `""` for the global one.
@@ -211,16 +156,14 @@ def make_dataclass(
         >>> optree.tree_leaves(make("Point", ["x"], namespace="xs")(1), namespace="xs")
         [1]
     """
-    options = {**locals()}  # those of the standard library, by their names there
-    del options["ns"]
-    options["namespace"], where = _swapped(ns, namespace)
-    if module is None and sys.version_info >= _NEW_ARGUMENTS["module"]:
+    attributes, where = _swapped(ns, namespace)
+    if sys.version_info >= _NEW_ARGUMENTS["module"] and not options.get("module"):
         options["module"] = sys._getframe(1).f_globals.get("__name__", "__main__")
-    if sys.version_info >= _NEW_ARGUMENTS["decorator"] and decorator is dataclass:
+    if options.get("decorator") is dataclass:
         options["decorator"] = dataclasses.dataclass
-    younger = {name: options.pop(name) for name in ("module", "decorator")}
-    options |= _younger("make_dataclass", **younger)
-    return register_node(dataclasses.make_dataclass(**options), namespace=where)
+    options = {"namespace": attributes, **_known_here(options)}
+    made = dataclasses.make_dataclass(cls_name, fields, **options)
+    return register_node(made, namespace=where)
 
 
 def _swapped(ns: Any, namespace: Any) -> tuple[Any, Any]:

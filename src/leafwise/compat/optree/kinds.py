@@ -16,6 +16,7 @@ from ...core.builtins import BY_NAME
 from ...core.keys import DictKey, GetAttrKey, SequenceKey
 from ...core.node import Brackets, Rule
 from ...core.walk import Code
+from ..forms import UNNAMED, structseq_fields
 from .accessors import (
     DataclassEntry,
     FlattenedEntry,
@@ -28,7 +29,6 @@ from .accessors import (
     SequenceEntry,
     StructSequenceEntry,
 )
-from .forms import UNNAMED, structseq_fields
 
 
 __all__ = [

@@ -24,37 +24,12 @@ from ...core.walk import iter_leaves, map_leaves
 from ...ops.context import Context
 from ...ops.reshape import common_columns, common_trees
 from ...safely import MISSING, clip
+from . import treespecs
 from .accessors import PyTreeAccessor
 from .context import context, spec_in
 from .levels import prefix_errors, tree_flatten_one_level
 from .spec import PyTreeSpec, accessors_of, joined, spec_of
-from .treespecs import (
-    treespec_accessors,
-    treespec_child,
-    treespec_children,
-    treespec_defaultdict,
-    treespec_deque,
-    treespec_dict,
-    treespec_entries,
-    treespec_entry,
-    treespec_from_collection,
-    treespec_frozendict,
-    treespec_is_leaf,
-    treespec_is_one_level,
-    treespec_is_prefix,
-    treespec_is_strict_leaf,
-    treespec_is_suffix,
-    treespec_leaf,
-    treespec_list,
-    treespec_namedtuple,
-    treespec_none,
-    treespec_one_level,
-    treespec_ordereddict,
-    treespec_paths,
-    treespec_structseq,
-    treespec_transform,
-    treespec_tuple,
-)
+from .treespecs import *
 
 
 __all__ = [
@@ -99,32 +74,8 @@ __all__ = [
     "tree_transpose_map_with_accessor",
     "tree_transpose_map_with_path",
     "tree_unflatten",
-    "treespec_accessors",
-    "treespec_child",
-    "treespec_children",
-    "treespec_defaultdict",
-    "treespec_deque",
-    "treespec_dict",
-    "treespec_entries",
-    "treespec_entry",
-    "treespec_from_collection",
-    "treespec_frozendict",
-    "treespec_is_leaf",
-    "treespec_is_one_level",
-    "treespec_is_prefix",
-    "treespec_is_strict_leaf",
-    "treespec_is_suffix",
-    "treespec_leaf",
-    "treespec_list",
-    "treespec_namedtuple",
-    "treespec_none",
-    "treespec_one_level",
-    "treespec_ordereddict",
-    "treespec_paths",
-    "treespec_structseq",
-    "treespec_transform",
-    "treespec_tuple",
 ]
+__all__ += treespecs.__all__
 
 MAX_RECURSION_DEPTH: Final = 1000
 """How deep optree goes. Here there is no such limit."""

@@ -11,44 +11,10 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
-from . import dataclasses, functools
+from . import dataclasses, functools, ops
 from .accessors import PyTreeEntry, PyTreeKind
-from .ops import tree_accessors as accessors
-from .ops import tree_all as all
-from .ops import tree_any as any
-from .ops import tree_broadcast_common as broadcast_common
-from .ops import tree_broadcast_map as broadcast_map
-from .ops import tree_broadcast_map_with_accessor as broadcast_map_with_accessor
-from .ops import tree_broadcast_map_with_path as broadcast_map_with_path
-from .ops import tree_broadcast_prefix as broadcast_prefix
-from .ops import tree_flatten as flatten
-from .ops import tree_flatten_one_level as flatten_one_level
-from .ops import tree_flatten_with_accessor as flatten_with_accessor
-from .ops import tree_flatten_with_path as flatten_with_path
-from .ops import tree_is_leaf as is_leaf
-from .ops import tree_iter as iter
-from .ops import tree_leaves as leaves
-from .ops import tree_map as map
-from .ops import tree_map_ as map_
-from .ops import tree_map_with_accessor as map_with_accessor
-from .ops import tree_map_with_accessor_ as map_with_accessor_
-from .ops import tree_map_with_path as map_with_path
-from .ops import tree_map_with_path_ as map_with_path_
-from .ops import tree_max as max
-from .ops import tree_min as min
-from .ops import tree_partition as partition
-from .ops import tree_paths as paths
-from .ops import tree_reduce as reduce
-from .ops import tree_replace_nones as replace_nones
-from .ops import tree_structure as structure
-from .ops import tree_sum as sum
-from .ops import tree_transpose as transpose
-from .ops import tree_transpose_map as transpose_map
-from .ops import tree_transpose_map_with_accessor as transpose_map_with_accessor
-from .ops import tree_transpose_map_with_path as transpose_map_with_path
-from .ops import tree_unflatten as unflatten
 from .registry import GLOBAL_NAMESPACE, dict_insertion_ordered
 from .registry import register_pytree_node as register_node
 from .registry import register_pytree_node_class as register_node_class
@@ -57,50 +23,24 @@ from .spec import PyTreeSpec
 from .version import __version__
 
 
-__all__ = [
+_TREES: Final = tuple(name for name in ops.__all__ if name.startswith("tree_"))
+globals().update({name.removeprefix("tree_"): getattr(ops, name) for name in _TREES})
+
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "PyTreeEntry",
     "PyTreeKind",
     "PyTreeSpec",
-    "accessors",
-    "all",
-    "any",
-    "broadcast_common",
-    "broadcast_map",
-    "broadcast_map_with_accessor",
-    "broadcast_map_with_path",
-    "broadcast_prefix",
     "dict_insertion_ordered",
-    "flatten",
-    "flatten_one_level",
-    "flatten_with_accessor",
-    "flatten_with_path",
-    "is_leaf",
-    "iter",
-    "leaves",
-    "map",
-    "map_",
-    "map_with_accessor",
-    "map_with_accessor_",
-    "map_with_path",
-    "map_with_path_",
-    "max",
-    "min",
-    "partition",
-    "paths",
-    "reduce",
     "reexport",
     "register_node",
     "register_node_class",
-    "replace_nones",
-    "structure",
-    "sum",
-    "transpose",
-    "transpose_map",
-    "transpose_map_with_accessor",
-    "transpose_map_with_path",
-    "unflatten",
     "unregister_node",
+    *(name.removeprefix("tree_") for name in _TREES),
 ]
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
 
 
 class ReexportedModule(ModuleType):

@@ -21,10 +21,11 @@ from typing import Any, Final
 from ...core.builtins import BUILTINS
 from ...core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ...core.node import Rule
-from ...core.register import FunctionRule
+from ...core.register import FunctionRule, keys_maker
 from ...core.registry import EMPTY, GLOBAL, current, install
 from ...core.registry import unregister_pytree_node as unregister
 from ...safely import described
+from ..forms import StructSequence, is_namedtuple_class, is_structseq_class
 from .accessors import (
     AutoEntry,
     GetAttrEntry,
@@ -34,7 +35,6 @@ from .accessors import (
     auto_class,
 )
 from .context import ordered, view
-from .forms import StructSequence, is_namedtuple_class, is_structseq_class
 from .kinds import ENTRIES, UNFLATTEN, kind_of, metadata
 from .kinds import DictMetaData as DictMetaData
 
@@ -86,20 +86,18 @@ class OptreeRule(FunctionRule):
     ) -> None:
         object.__setattr__(self, "path_entry_type", path_entry_type)
         object.__setattr__(self, "names", names)
-        object.__setattr__(self, "_as_key", _key_maker(cls, path_entry_type))
-        object.__setattr__(self, "_known", {})
+        key_of = _key_maker(cls, path_entry_type)
+        object.__setattr__(self, "_keys_of", keys_maker(key_of))
         super().__init__(cls, flatten, unflatten, self._checked, **given)
 
-    _as_key: Callable[[Any], Any]
-    _known: dict[tuple[str, ...], tuple[Any, ...]]
+    _keys_of: Callable[[tuple[Any, ...]], tuple[Any, ...]]
 
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
         """Return the keys that leafwise has for the entries."""
         given: tuple[Any, ...] | None = aux[1]
         if given is not None:
             return given
-        entries = range(arity) if self.names is None else self.names
-        return tuple(map(self._as_key, entries))
+        return self._keys_of(tuple(range(arity)) if self.names is None else self.names)
 
     def _checked(self, cls: type, result: Any) -> tuple[Sequence[Any], Any]:
         """Return children, metadata and keys of what the flatten function returned.
@@ -126,21 +124,6 @@ class OptreeRule(FunctionRule):
                 f"entries ({len(keys)})."
             )
         return children, (data, keys)
-
-    def _keys_of(self, entries: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return keys for entries, the same objects for a few that are just names."""
-        if not _are_names(map(type, entries)):
-            return tuple(map(self._as_key, entries))
-        keys = self._known.get(entries)
-        if keys is None:
-            keys = tuple(map(self._as_key, entries))
-            if len(self._known) < _MOST_KNOWN:
-                self._known[entries] = keys
-        return keys
-
-
-_are_names: Final = frozenset({str}).issuperset
-_MOST_KNOWN: Final = 64
 
 
 def _key_maker(cls: type, entry_type: type[PyTreeEntry]) -> Callable[[Any], Any]:

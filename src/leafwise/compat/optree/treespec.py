@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from .treespecs import treespec_defaultdict as defaultdict
-from .treespecs import treespec_deque as deque
-from .treespecs import treespec_dict as dict
-from .treespecs import treespec_from_collection as from_collection
-from .treespecs import treespec_frozendict as frozendict
-from .treespecs import treespec_leaf as leaf
-from .treespecs import treespec_list as list
-from .treespecs import treespec_namedtuple as namedtuple
-from .treespecs import treespec_none as none
-from .treespecs import treespec_ordereddict as ordereddict
-from .treespecs import treespec_structseq as structseq
-from .treespecs import treespec_tuple as tuple
+from typing import TYPE_CHECKING, Any, Final
+
+from . import treespecs
 
 
-__all__ = [
-    "defaultdict",
-    "deque",
-    "dict",
-    "from_collection",
-    "frozendict",
-    "leaf",
-    "list",
-    "namedtuple",
-    "none",
-    "ordereddict",
-    "structseq",
-    "tuple",
-]
+_MAKERS: Final = (
+    *("defaultdict", "deque", "dict", "from_collection", "frozendict", "leaf", "list"),
+    *("namedtuple", "none", "ordereddict", "structseq", "tuple"),
+)
+globals().update({name: getattr(treespecs, f"treespec_{name}") for name in _MAKERS})
+
+__all__ = [*_MAKERS]  # pyright: ignore[reportUnsupportedDunderAll]
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...

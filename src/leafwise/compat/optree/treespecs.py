@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 from ...core.registry import GLOBAL, Mode
 from ...core.treedef import PyTreeDef
 from ...core.walk import Step, iter_steps
-from .accessors import PyTreeAccessor, PyTreeKind
+from ..forms import is_namedtuple_instance, is_structseq_instance
+from .accessors import PyTreeKind
 from .context import ordered, spec_in, view
-from .forms import is_namedtuple_instance, is_structseq_instance
 from .kinds import kind_of
 from .spec import PyTreeSpec, merged
 
@@ -55,78 +55,23 @@ Items: TypeAlias = "Mapping[Any, PyTreeSpec] | Iterable[tuple[Any, PyTreeSpec]]"
 # ----------------------------------------------------------------------------- asking
 
 
-def treespec_paths(treespec: PyTreeSpec, /) -> list[tuple[Any, ...]]:
-    """Return for each leaf what it is found by."""
-    return treespec.paths()
-
-
-def treespec_accessors(treespec: PyTreeSpec, /) -> list[PyTreeAccessor]:
-    """Return the accessor of each leaf."""
-    return treespec.accessors()
-
-
-def treespec_entries(treespec: PyTreeSpec, /) -> list[Any]:
-    """Return what the children of the root are found by."""
-    return treespec.entries()
-
-
-def treespec_entry(treespec: PyTreeSpec, index: int, /) -> Any:
-    """Return what one child of the root is found by."""
-    return treespec.entry(index)
-
-
-def treespec_children(treespec: PyTreeSpec, /) -> list[PyTreeSpec]:
-    """Return the structures of the children of the root."""
-    return treespec.children()
-
-
-def treespec_child(treespec: PyTreeSpec, index: int, /) -> PyTreeSpec:
-    """Return the structure of one child of the root."""
-    return treespec.child(index)
-
-
-def treespec_one_level(treespec: PyTreeSpec, /) -> PyTreeSpec | None:
-    """Return the root with leaves for children, None for a leaf."""
-    return treespec.one_level()
-
-
-def treespec_transform(
-    treespec: PyTreeSpec,
-    /,
-    f_node: Callable[[PyTreeSpec], PyTreeSpec] | None = None,
-    f_leaf: Callable[[PyTreeSpec], PyTreeSpec] | None = None,
-) -> PyTreeSpec:
-    """Return a structure with other nodes, or with structures for leaves."""
-    return treespec.transform(f_node, f_leaf)
-
-
-def treespec_is_leaf(treespec: PyTreeSpec, /, *, strict: bool = True) -> bool:
-    """Return whether this is a leaf; or has no children, if not `strict`."""
-    return treespec.is_leaf(strict=strict)
+treespec_paths = PyTreeSpec.paths
+treespec_accessors = PyTreeSpec.accessors
+treespec_entries = PyTreeSpec.entries
+treespec_entry = PyTreeSpec.entry
+treespec_children = PyTreeSpec.children
+treespec_child = PyTreeSpec.child
+treespec_one_level = PyTreeSpec.one_level
+treespec_transform = PyTreeSpec.transform
+treespec_is_leaf = PyTreeSpec.is_leaf
+treespec_is_one_level = PyTreeSpec.is_one_level
+treespec_is_prefix = PyTreeSpec.is_prefix
+treespec_is_suffix = PyTreeSpec.is_suffix
 
 
 def treespec_is_strict_leaf(treespec: PyTreeSpec, /) -> bool:
     """Return whether this is a leaf."""
     return treespec.is_leaf(strict=True)
-
-
-def treespec_is_one_level(treespec: PyTreeSpec, /) -> bool:
-    """Return whether this is a node all of whose children are leaves."""
-    return treespec.is_one_level()
-
-
-def treespec_is_prefix(
-    treespec: PyTreeSpec, other_treespec: PyTreeSpec, /, *, strict: bool = False
-) -> bool:
-    """Return whether this is the structure of another, cut off at its leaves."""
-    return treespec.is_prefix(other_treespec, strict=strict)
-
-
-def treespec_is_suffix(
-    treespec: PyTreeSpec, other_treespec: PyTreeSpec, /, *, strict: bool = False
-) -> bool:
-    """Return whether the other is a prefix of this."""
-    return treespec.is_suffix(other_treespec, strict=strict)
 
 
 # ----------------------------------------------------------------------------- making

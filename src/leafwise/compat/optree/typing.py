@@ -36,82 +36,44 @@ from typing_extensions import (
     runtime_checkable,
 )
 
-from .accessors import (
-    AutoEntry,
-    DataclassEntry,
-    FlattenedEntry,
-    GetAttrEntry,
-    GetItemEntry,
-    MappingEntry,
-    NamedTupleEntry,
-    PyTreeAccessor,
-    PyTreeEntry,
-    PyTreeKind,
-    SequenceEntry,
-    StructSequenceEntry,
-)
-from .forms import (
-    StructSequence,
-    is_namedtuple,
-    is_namedtuple_class,
-    is_namedtuple_instance,
-    is_structseq,
-    is_structseq_class,
-    is_structseq_instance,
-    namedtuple_fields,
-    structseq_fields,
-)
+from .. import forms
+from ..forms import *
+from . import accessors
+from .accessors import *
+from .accessors import PyTreeKind
 from .spec import PyTreeSpec
 
 
 __all__ = [
     "KT",
     "VT",
-    "AutoEntry",
     "Children",
     "CustomTreeNode",
-    "DataclassEntry",
     "DefaultDict",
     "Deque",
     "Dict",
     "F",
     "FlattenFunc",
-    "FlattenedEntry",
-    "GetAttrEntry",
-    "GetItemEntry",
     "Iterable",
     "List",
-    "MappingEntry",
     "MetaData",
     "NamedTuple",
-    "NamedTupleEntry",
     "OrderedDict",
     "P",
     "PyTree",
-    "PyTreeAccessor",
     "PyTreeDef",
-    "PyTreeEntry",
     "PyTreeKind",
     "PyTreeSpec",
     "PyTreeTypeVar",
     "S",
     "Sequence",
-    "SequenceEntry",
-    "StructSequence",
-    "StructSequenceEntry",
     "T",
     "Tuple",
     "U",
     "UnflattenFunc",
-    "is_namedtuple",
-    "is_namedtuple_class",
-    "is_namedtuple_instance",
-    "is_structseq",
-    "is_structseq_class",
-    "is_structseq_instance",
-    "namedtuple_fields",
-    "structseq_fields",
 ]
+__all__ += accessors.__all__
+__all__ += forms.__all__
 
 PyTreeDef: TypeAlias = PyTreeSpec
 

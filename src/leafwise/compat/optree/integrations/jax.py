@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
-from collections.abc import Callable
 from typing import Any
 
-from ..ops import tree_flatten
 from ..typing import PyTreeTypeVar
-from .ravel import ravel_by
+from .ravel import ravel_by, raveler
 
 
 __all__ = ["ArrayLikeTree", "ArrayTree", "tree_ravel"]
 
-_jax = importlib.import_module("jax")
-_jnp = importlib.import_module("jax.numpy")
+_like = importlib.import_module("jax.typing").ArrayLike
+ArrayLikeTree: Any = PyTreeTypeVar("ArrayLikeTree", _like)
+ArrayTree: Any = PyTreeTypeVar("ArrayTree", importlib.import_module("jax").Array)
 
-ArrayLikeTree: Any = PyTreeTypeVar(
-    "ArrayLikeTree", importlib.import_module("jax.typing").ArrayLike
-)
-ArrayTree: Any = PyTreeTypeVar("ArrayTree", _jax.Array)
-
-
-def tree_ravel(
-    tree: Any,
-    /,
-    is_leaf: Callable[[Any], bool] | None = None,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> tuple[Any, Callable[[Any], Any]]:
-    """Return all arrays of a tree as one vector, and a function that undoes it."""
-    leaves, spec = tree_flatten(
-        tree, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace
-    )
-    return ravel_by(_jnp, leaves, spec.unflatten)
-
-
+tree_ravel = raveler(functools.partial(ravel_by, importlib.import_module("jax.numpy")))
 ravel_pytree = tree_ravel

@@ -1,6 +1,6 @@
 """The leaves of a tree as one vector and back, with the functions of one library.
 
-Owns what numpy and jax share; each of the two is handed in.
+Owns what numpy, jax and torch share, and how numpy and jax do it; they are handed in.
 """
 
 from __future__ import annotations
@@ -10,8 +10,39 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+from ..ops import tree_flatten
 
-__all__ = ["ravel_by"]
+
+__all__ = ["ravel_by", "raveler"]
+
+Unravel = Callable[[Any], Any]
+
+
+def raveler(
+    ravel: Callable[[list[Any], Unravel], tuple[Any, Unravel]],
+) -> Callable[..., tuple[Any, Unravel]]:
+    """Return the function `tree_ravel` of a library.
+
+    Args:
+        ravel: Takes the leaves of a tree and what unflattens others, returns a vector
+            and what undoes it.
+    """
+
+    def tree_ravel(
+        tree: Any,
+        /,
+        is_leaf: Callable[[Any], bool] | None = None,
+        *,
+        none_is_leaf: bool = False,
+        namespace: str = "",
+    ) -> tuple[Any, Unravel]:
+        """Return all arrays of a tree as one vector, and a function that undoes it."""
+        leaves, spec = tree_flatten(
+            tree, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace
+        )
+        return ravel(leaves, spec.unflatten)
+
+    return tree_ravel
 
 
 def ravel_by(

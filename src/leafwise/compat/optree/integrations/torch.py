@@ -7,9 +7,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from ..ops import tree_flatten
-from ..spec import PyTreeSpec
 from ..typing import PyTreeTypeVar
+from .ravel import raveler
 
 
 __all__ = ["TensorTree", "tree_ravel"]
@@ -19,38 +18,35 @@ _torch = importlib.import_module("torch")
 TensorTree: Any = PyTreeTypeVar("TensorTree", _torch.Tensor)
 
 
-def tree_ravel(
-    tree: Any,
-    /,
-    is_leaf: Callable[[Any], bool] | None = None,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = "",
+def _ravel(
+    leaves: list[Any], unflatten: Callable[[Any], Any]
 ) -> tuple[Any, Callable[[Any], Any]]:
-    """Return all tensors of a tree as one vector, and a function that undoes it.
+    """Return all tensors as one vector, and a function that undoes it.
 
     Raises:
         ValueError: A leaf is not a tensor.
     """
-    leaves, spec = tree_flatten(
-        tree, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace
-    )
     if not all(map(_torch.is_tensor, leaves)):
         raise ValueError("All leaves must be tensors.")
     shapes = tuple(leaf.shape for leaf in leaves)
     dtypes = tuple(leaf.dtype for leaf in leaves)
-    undo = functools.partial(_unravel, spec, shapes, dtypes)
+    undo = functools.partial(_unravel, unflatten, shapes, dtypes)
     if not leaves:
         return _torch.zeros(0), undo
     dtype = functools.reduce(_torch.promote_types, dtypes)
     return _torch.cat([_torch.ravel(leaf).to(dtype) for leaf in leaves]), undo
 
 
+tree_ravel = raveler(_ravel)
 ravel_pytree = tree_ravel
 
 
 def _unravel(
-    spec: PyTreeSpec, shapes: tuple[Any, ...], dtypes: tuple[Any, ...], flat: Any, /
+    unflatten: Callable[[Any], Any],
+    shapes: tuple[Any, ...],
+    dtypes: tuple[Any, ...],
+    flat: Any,
+    /,
 ) -> Any:
     """Return the tree of a vector.
 
@@ -79,7 +75,7 @@ def _unravel(
     if several:
         pairs = zip(tensors, dtypes, strict=True)
         tensors = [_cast(tensor, dtype) for tensor, dtype in pairs]
-    return spec.unflatten(tensors)
+    return unflatten(tensors)
 
 
 def _cast(tensor: Any, dtype: Any) -> Any:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Never, Self, TypeVar, final
 
-from ...core import builtins
-from ...core.builtins import structseq_names
+from ..core import builtins
+from ..core.builtins import structseq_names
 
 
 __all__ = [
-    "UNNAMED",
     "StructSequence",
     "is_namedtuple",
     "is_namedtuple_class",
@@ -29,17 +28,17 @@ _CAN_BE_A_BASE = 1 << 10
 _COUNTS = ("n_fields", "n_sequence_fields", "n_unnamed_fields")
 
 
-def is_namedtuple(obj: object, /) -> bool:
+def is_namedtuple(obj: object) -> bool:
     """Return whether something is a named tuple, or a class of such."""
     return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
 
 
-def is_namedtuple_class(cls: object, /) -> bool:
+def is_namedtuple_class(cls: object) -> bool:
     """Return whether something is a class of named tuples."""
     return isinstance(cls, type) and builtins.is_namedtuple_class(cls)
 
 
-def is_namedtuple_instance(obj: object, /) -> bool:
+def is_namedtuple_instance(obj: object) -> bool:
     """Return whether something is a named tuple."""
     return is_namedtuple_class(type(obj))
 
@@ -61,12 +60,12 @@ def namedtuple_fields(obj: Any, /) -> tuple[str, ...]:
     return fields
 
 
-def is_structseq(obj: object, /) -> bool:
+def is_structseq(obj: object) -> bool:
     """Return whether something is a struct sequence, or a class of such."""
     return is_structseq_class(obj if isinstance(obj, type) else type(obj))
 
 
-def is_structseq_class(cls: object, /) -> bool:
+def is_structseq_class(cls: object) -> bool:
     """Return whether something is a class of struct sequences.
 
     That of `sys.flags` counts as well, whose instances are leaves since they cannot be
@@ -80,7 +79,7 @@ def is_structseq_class(cls: object, /) -> bool:
     )
 
 
-def is_structseq_instance(obj: object, /) -> bool:
+def is_structseq_instance(obj: object) -> bool:
     """Return whether something is a struct sequence."""
     return is_structseq_class(type(obj))
 

@@ -165,7 +165,6 @@ class View:
         leaf_types: Leaf types seen so far; those that may go are held weakly.
         context: What an operation walks by under this view, once made.
         leaf_treedef: The treedef of a bare leaf, once one was made.
-        flattener: The function that walks trees under this view, once made.
         hot: For types of roots that were met often, a function that flattens a
             tree faster than the walk, or returns None to leave it to the walk.
         asked: The same for calls with a predicate: a function of a tree and of what
@@ -181,7 +180,6 @@ class View:
         "_stops",
         "asked",
         "context",
-        "flattener",
         "hot",
         "leaf_treedef",
         "leaf_types",
@@ -216,7 +214,6 @@ class View:
         self.leaf_types: set[type] = set()
         self.context: Any = None
         self.leaf_treedef: Any = None
-        self.flattener: Callable[..., int] | None = None
         self.hot: dict[type, Callable[[Any], tuple[list[Any], Any] | None]] = {}
         self.asked: dict[type, Callable[[Any, Any], tuple[list[Any], Any] | None]] = {}
 

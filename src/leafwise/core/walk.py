@@ -448,12 +448,12 @@ def _visit_with_paths(
     """Do what `_visit` does without a predicate, and note the keys to each leaf."""
     view, rules, leaf_types, _, leaves, code = walk
     rule = rules.get(type(node)) or view.resolve(type(node))
-    if rule is None:
+    if rule is DICT:
+        children, aux, keys = _read_dict(node)
+    elif rule is None:
         leaves.append(node)
         paths.append(path)
         return mark
-    if rule is DICT:
-        children, aux, keys = _read_dict(node)
     else:
         children, aux = rule.flatten(node)
         keys = rule.keys(aux, len(children))
@@ -484,15 +484,15 @@ def _visit_with_paths(
     return len(leaves)
 
 
-def _read_dict(node: Any) -> tuple[Any, Any, Any]:
+def _read_dict(node: Any) -> Any:
     """Return the children of a dict, its aux data, and its keys."""
     keys = tuple(node)
     try:
         for key in keys:
             if type(key) is not str and type(key) is not int:
                 raise KeyError
-        known = known_orders.get(keys) or learn_order(keys)
-        return known[1](node), known[0], find_keys(known)
+        aux, read, found = known = known_orders.get(keys) or learn_order(keys)
+        return read(node), aux, found[0] if found else find_keys(known)
     except KeyError:  # other keys, or another thread took one away
         children, aux = DICT.flatten(node)
         return children, aux, DICT.keys(aux, len(children))
@@ -606,7 +606,7 @@ def _walk(
     tree: Any,
     view: View,
     is_leaf: Predicate,
-    emit: Callable[[Rule, int, Any], None],
+    emit: Callable[[Rule, int, Any], None] = lambda *_: None,
 ) -> Iterator[Any]:
     """Yield the leaves of a tree one by one; call `emit` after each node."""
     rest: Iterator[Any] = iter((tree,))
@@ -678,16 +678,12 @@ def iter_leaves(tree: Any, view: View, is_leaf: Predicate = None) -> Iterator[An
         CycleError: The tree contains itself; raised when the walk gets there.
     """
     try:
-        yield from _walk(tree, view, is_leaf, _ignore)
+        yield from _walk(tree, view, is_leaf)
     except _Cycle:
         raise _explain_cycle(tree, view, is_leaf) from None
     except Exception as error:
         locate(error, _trail())
         raise
-
-
-def _ignore(_rule: Rule, _arity: int, _aux: Any) -> None:
-    pass
 
 
 # ------------------------------------------------------------------------- map
@@ -756,7 +752,7 @@ def _trail() -> list[Any]:
 def _explain_cycle(tree: Any, view: View, is_leaf: Predicate) -> CycleError:
     """Walk again, with a stack from the root on, to learn both paths."""
     try:
-        for _ in _walk(tree, view, is_leaf, _ignore):
+        for _ in _walk(tree, view, is_leaf):
             pass
     except _Cycle as cycle:
         again = KeyPath(reversed(_trail()))

@@ -32,7 +32,6 @@ else:
     as_children = unchanged
 
 __all__ = [
-    "OneLevel",
     "all_leaves",
     "explain_leaf",
     "tree_children",

@@ -52,8 +52,6 @@ else:
 __all__ = [
     "broadcast_common",
     "broadcast_prefix",
-    "common_columns",
-    "common_trees",
     "equality_errors",
     "prefix_errors",
     "tree_broadcast_common",

@@ -32,7 +32,6 @@ __all__ = [
     "DELETE",
     "SKIP",
     "STOP",
-    "Visit",
     "tree_all",
     "tree_any",
     "tree_max",

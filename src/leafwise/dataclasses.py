@@ -17,7 +17,7 @@ from .core.register import DataclassRule
 from .core.registry import GLOBAL, check_class, install
 from .errors import RegistryError
 from .kinds import data, field, parameter, state_value, static
-from .safely import Frozen, class_name, clip, shown
+from .safely import Record, class_name, clip, shown
 
 
 __all__ = ["dataclass", "register_dataclass"]
@@ -188,26 +188,15 @@ def register_dataclass(
     return install(cls, make, namespace, inherit, exist_ok, bridge)
 
 
-class _Fields(Frozen):
+class _Fields(Record):
     """Which attributes of a class are children, aux data, or neither."""
 
-    __slots__ = ("data", "drop", "explicit", "meta")
-    __match_args__ = ("data", "meta", "drop", "explicit")
+    __slots__ = __match_args__ = ("data", "meta", "drop", "explicit")
 
     data: tuple[str, ...]
     meta: tuple[str, ...]
     drop: tuple[str, ...]
     explicit: bool
-
-    def __init__(
-        self,
-        data: tuple[str, ...],
-        meta: tuple[str, ...],
-        drop: tuple[str, ...],
-        *,
-        explicit: bool,
-    ) -> None:
-        self._set(data, meta, drop, explicit)
 
     @classmethod
     def given(
@@ -229,7 +218,7 @@ class _Fields(Frozen):
             )
         data = _names(of, "data_fields", data_fields)
         meta = _names(of, "meta_fields", meta_fields)
-        fields = cls(data, meta, drop, explicit=True)
+        fields = cls(data, meta, drop, True)
         fields.check(of)
         return fields
 
@@ -244,7 +233,7 @@ class _Fields(Frozen):
         kept = [field for field in dataclasses.fields(of) if field.name not in drop]
         data = tuple(field.name for field in kept if not _is_static(of, field))
         meta = tuple(field.name for field in kept if _is_static(of, field))
-        fields = cls(data, meta, drop, explicit=False)
+        fields = cls(data, meta, drop, False)
         fields.check(of)
         return fields
 

@@ -93,8 +93,7 @@ class Marked(Sealed):
         value: The value.
     """
 
-    __slots__ = ("kind", "value")
-    __match_args__ = ("kind", "value")
+    __slots__ = __match_args__ = ("kind", "value")
 
     kind: Kind
     value: Any

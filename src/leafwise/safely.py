@@ -37,7 +37,15 @@ from _thread import RLock
 from _weakref import ref
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
+from typing import (
+    Any,
+    Final,
+    Generic,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    dataclass_transform,
+)
 
 
 __all__ = [
@@ -47,6 +55,7 @@ __all__ = [
     "Guard",
     "Lasts",
     "Missing",
+    "Record",
     "Sealed",
     "add_lasting",
     "add_note",
@@ -301,6 +310,16 @@ class Frozen(Sealed):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._values()
+
+
+@dataclass_transform(frozen_default=True)
+class Record(Frozen):
+    """A record that is made of the values of its slots, in their order."""
+
+    __slots__ = ()
+
+    def __init__(self, *values: Any) -> None:
+        self._set(*values)
 
 
 class Missing(enum.Enum):

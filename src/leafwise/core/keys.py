@@ -65,8 +65,7 @@ class SequenceKey(Frozen):
         '[2]'
     """
 
-    __slots__ = ("idx",)
-    __match_args__ = ("idx",)
+    __slots__ = __match_args__ = ("idx",)
 
     idx: int
 
@@ -110,8 +109,7 @@ class DictKey(Frozen):
         "['a']"
     """
 
-    __slots__ = ("key",)
-    __match_args__ = ("key",)
+    __slots__ = __match_args__ = ("key",)
 
     key: Any
 
@@ -155,8 +153,7 @@ class GetAttrKey(Frozen):
         '.weight'
     """
 
-    __slots__ = ("name",)
-    __match_args__ = ("name",)
+    __slots__ = __match_args__ = ("name",)
 
     name: str
 
@@ -193,8 +190,7 @@ class FlattenedIndexKey(Frozen):
         '[<flat index 0>]'
     """
 
-    __slots__ = ("key",)
-    __match_args__ = ("key",)
+    __slots__ = __match_args__ = ("key",)
 
     key: int
 

@@ -226,8 +226,7 @@ class Difference(Frozen):
         at [1]: expected tuple of length 2, got list of length 2
     """
 
-    __slots__ = ("actual", "expected", "hint", "path")
-    __match_args__ = ("path", "expected", "actual", "hint")
+    __slots__ = __match_args__ = ("path", "expected", "actual", "hint")
 
     path: KeyPath
     expected: str

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..equality import exact
 from ..errors import FlattenError, RegistryError
 from ..lazy import unchanged
-from ..safely import Frozen, class_name, described, printed
+from ..safely import Record, class_name, described, printed
 from .keys import DictKey, GetAttrKey, SequenceKey, as_key, key_order, leaf_order
 from .node import BoundRule, Fields, FlattenFunc, Functions, Rule, UnflattenFunc
 from .registry import GLOBAL, check_callable, check_class, install
@@ -366,7 +366,7 @@ class AuxKeyedRule(Rule):
         return type(aux) is self.aux_class and len(aux.keys) == arity
 
 
-class _Kept(Frozen):
+class _Kept(Record):
     """Aux data of a container.
 
     Attributes:
@@ -380,9 +380,6 @@ class _Kept(Frozen):
     keys: tuple[Any, ...]
     own: Sequence[Any]
     rest: Any
-
-    def __init__(self, keys: tuple[Any, ...], own: Sequence[Any], rest: Any) -> None:
-        self._set(keys, own, rest)
 
     def __repr__(self) -> str:
         return ", ".join(printed(key.key) for key in self.keys if type(key) is DictKey)

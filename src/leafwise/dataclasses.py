@@ -321,9 +321,9 @@ def _default_setter(cls: Any, drop: tuple[str, ...]) -> Callable[[Any], None] | 
     if not drop or not dataclasses.is_dataclass(cls):
         return None
     makers = {
-        field.name: _default_maker(field)
+        field.name: make
         for field in dataclasses.fields(cls)
-        if field.name in drop and _has_default(field)
+        if field.name in drop and (make := _default_maker(field)) is not None
     }
 
     def put_defaults(node: Any) -> None:
@@ -333,13 +333,8 @@ def _default_setter(cls: Any, drop: tuple[str, ...]) -> Callable[[Any], None] | 
     return put_defaults if makers else None
 
 
-def _has_default(field: dataclasses.Field[Any]) -> bool:
-    missing = dataclasses.MISSING
-    return field.default is not missing or field.default_factory is not missing
-
-
-def _default_maker(field: dataclasses.Field[Any]) -> Callable[[], Any]:
+def _default_maker(field: dataclasses.Field[Any]) -> Callable[[], Any] | None:
     if field.default_factory is not dataclasses.MISSING:
         return field.default_factory
     default = field.default
-    return lambda: default
+    return None if default is dataclasses.MISSING else lambda: default

@@ -48,34 +48,6 @@ from typing import (
 )
 
 
-__all__ = [
-    "MISSING",
-    "ByClass",
-    "Frozen",
-    "Guard",
-    "Lasts",
-    "Missing",
-    "Record",
-    "Sealed",
-    "add_lasting",
-    "add_note",
-    "brief",
-    "class_name",
-    "clip",
-    "described",
-    "is_lasting",
-    "is_near",
-    "kept",
-    "named_object",
-    "nearest",
-    "on_sweep",
-    "printed",
-    "shown",
-    "sweep",
-    "type_name",
-    "without",
-]
-
 # --------------------------------------------------------------------- text of anything
 
 

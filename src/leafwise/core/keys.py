@@ -24,32 +24,6 @@ from ..lazy import is_traced
 from ..safely import Frozen, class_name, shown
 
 
-__all__ = [
-    "AS_GIVEN",
-    "MAKERS",
-    "DictKey",
-    "FlattenedIndexKey",
-    "GetAttrKey",
-    "KeyOrder",
-    "SequenceKey",
-    "are_plain",
-    "as_key",
-    "attribute_keys",
-    "dict_keys",
-    "find_keys",
-    "find_order",
-    "flat_keys",
-    "key_order",
-    "known_aux",
-    "known_orders",
-    "leaf_order",
-    "learn_order",
-    "literal",
-    "make_dict",
-    "sequence_keys",
-]
-
-
 class SequenceKey(Frozen):
     """The place of a child in a list, tuple or deque.
 

@@ -25,25 +25,6 @@ from .registry import View
 from .walk import Code, Step, iter_steps, same_step, unlink
 
 
-__all__ = [
-    "Difference",
-    "Steps",
-    "align",
-    "changes",
-    "code_differences",
-    "code_text",
-    "common_suffix",
-    "covering",
-    "deeper",
-    "differences",
-    "is_prefix",
-    "leaf_count_error",
-    "mismatch_error",
-    "same_code",
-    "suffix_clashes",
-]
-
-
 class Steps:
     """The steps of a structure, and where the subtree of each step begins.
 

@@ -22,27 +22,6 @@ from .keys import flat_keys, key_order, leaf_order
 if TYPE_CHECKING:
     from ..signatures.words import AnyClass
 
-__all__ = [
-    "AGAIN",
-    "VALUE",
-    "BoundRule",
-    "Brackets",
-    "Check",
-    "Child",
-    "Collect",
-    "Fields",
-    "FlattenFunc",
-    "Functions",
-    "GraphReading",
-    "IsLeaf",
-    "Reading",
-    "Rule",
-    "Shaped",
-    "UnflattenFunc",
-    "bracketed",
-    "count_of_children",
-    "require",
-]
 
 _Predicate: TypeAlias = "Callable[[Any], object] | Callable[[Any, Any], object]"
 

@@ -35,21 +35,6 @@ if TYPE_CHECKING:
 else:
     as_class_decorator = unchanged
 
-__all__ = [
-    "AuxKeyedRule",
-    "DataclassRule",
-    "FunctionRule",
-    "ItemsRule",
-    "KeyedRule",
-    "StaticRule",
-    "register_leaf",
-    "register_pytree_node",
-    "register_pytree_node_class",
-    "register_pytree_with_keys",
-    "register_pytree_with_keys_class",
-    "register_static",
-]
-
 
 # ------------------------------------------------------- rules: by two functions
 
@@ -340,9 +325,6 @@ class StaticRule(Rule):
     def unflatten(self, aux: Any, _children: Any) -> Any:
         return aux
 
-    def keys(self, _aux: Any, _arity: int) -> Sequence[Any]:
-        return ()
-
     def validate(self, arity: int, aux: Any) -> bool:
         return arity == 0 and type(aux) is self.cls
 
@@ -534,16 +516,14 @@ def register_pytree_with_keys(
     """
     check_class(cls)
     check_callable(flatten_with_keys, "the flatten_with_keys function", cls)
-    return register_pytree_node(
-        cls,
-        flatten_with_keys if flatten is None else flatten,
-        unflatten,
-        flatten_with_keys,
-        namespace=namespace,
-        inherit=inherit,
-        exist_ok=exist_ok,
-        bridge=bridge,
-    )
+    if flatten is not None:
+        check_callable(flatten, "the flatten function", cls)
+    check_callable(unflatten, "the unflatten function", cls)
+
+    def make(of: type, **given: Any) -> Rule:
+        return KeyedRule(of, flatten_with_keys, unflatten, **given)
+
+    return install(cls, make, namespace, inherit, exist_ok, bridge)
 
 
 # -------------------------------------------------------------- class protocols

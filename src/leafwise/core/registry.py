@@ -38,30 +38,6 @@ from .builtins import BUILTINS, INSERTION_ORDERED, structural_rule
 from .node import Rule
 
 
-__all__ = [
-    "EMPTY",
-    "GLOBAL",
-    "Adopter",
-    "DictOrder",
-    "Layer",
-    "Mode",
-    "View",
-    "add_adopter",
-    "announced",
-    "caller",
-    "current",
-    "declare_namespace",
-    "install",
-    "is_registered",
-    "layers",
-    "lookup",
-    "namespaces",
-    "on_change",
-    "unregister_pytree_node",
-    "view_of",
-]
-
-
 # -------------------------------------------------------------------------------- views
 
 

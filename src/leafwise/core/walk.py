@@ -35,35 +35,6 @@ from .node import Collect, GraphReading, Rule
 from .registry import View
 
 
-__all__ = [
-    "ROOT",
-    "Begun",
-    "Code",
-    "Entry",
-    "PathPredicate",
-    "Predicate",
-    "Runner",
-    "Step",
-    "coverage",
-    "flatten",
-    "flatten_up_to",
-    "go_on",
-    "hooks",
-    "iter_leaves",
-    "iter_steps",
-    "leaf",
-    "leaf_paths",
-    "locate",
-    "map_leaves",
-    "node_path",
-    "pack",
-    "rebuild",
-    "reference",
-    "same_step",
-    "unlink",
-]
-
-
 # -------------------------------------------------------------------------------- codes
 
 

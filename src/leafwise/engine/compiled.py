@@ -24,8 +24,6 @@ from .plan import FEW_LEAVES, Plan
 from .unflatten import emit_unflatten
 
 
-__all__ = ["Compiled", "Flatten"]
-
 Flatten: TypeAlias = "Callable[[Any], tuple[list[Any], PyTreeDef] | None]"
 
 _MAX_PATHS: Final = 16_384
@@ -43,18 +41,6 @@ class Compiled(Runner):
         size: How much it takes, in characters of text and entries of lists.
         copies: How much the copies of `flatten` take that views have.
     """
-
-    __slots__ = (
-        "_asking",
-        "_covered",
-        "_flatten",
-        "_treedefs",
-        "copies",
-        "files",
-        "key",
-        "plan",
-        "size",
-    )
 
     def __init__(self, key: Hashable, plan: Plan) -> None:
         super().__init__(
@@ -195,33 +181,29 @@ class Compiled(Runner):
         return template
 
     def _first_unflatten(self, treedef: Any, leaves: list[Any]) -> Any:
-        try:
-            text = emit_unflatten(self.plan)
-            text.names["explain_failure"] = _explain_failure
-            function = self.compile(text, "unflatten")
-        except RecursionError:  # the caller is deep in a stack of its own
-            return reference.unflatten(treedef, leaves)
-        if self.unflatten == self._first_unflatten:
-            self.unflatten = function
-        else:  # another thread came first, or retired it
-            self._forget(function)
-        return function(treedef, leaves)
+        made = self._made("unflatten", emit_unflatten, self._first_unflatten)
+        return made(treedef, leaves)
 
     def _first_up_to(self, treedef: Any, tree: Any) -> list[Any] | None:
+        made = self._made("flatten_up_to", emit_flatten_up_to, self._first_up_to)
+        found: list[Any] | None = made(treedef, tree)
+        return found
+
+    def _made(self, name: str, emit: Any, first: Any) -> Callable[..., Any]:
+        """Return the function of that name, and put it in the place of the first."""
+        function = usual = getattr(reference, name)
         try:
-            text = emit_flatten_up_to(self.plan)
-            function = (
-                reference.flatten_up_to
-                if text is None
-                else self.compile(text, "flatten_up_to")
-            )
+            text = emit(self.plan)
+            if text is not None:
+                text.names["explain_failure"] = _explain_failure
+                function = self.compile(text, name)
         except RecursionError:  # the caller is deep in a stack of its own
-            return reference.flatten_up_to(treedef, tree)
-        if self.flatten_up_to == self._first_up_to:
-            self.flatten_up_to = function
+            return usual  # type: ignore[no-any-return]  # of a runner
+        if getattr(self, name) == first:
+            setattr(self, name, function)
         else:  # another thread came first, or retired it
             self._forget(function)
-        return function(treedef, tree)
+        return function  # type: ignore[no-any-return]  # as above
 
     def _find_paths(self, treedef: Any) -> list[KeyPath]:
         if self.plan.varying or self.plan.root.leaves > _MAX_PATHS:

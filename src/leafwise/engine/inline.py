@@ -21,8 +21,6 @@ from .asking import Asking
 from .compiled import Compiled, Flatten
 
 
-__all__ = ["Guesses", "InlineCache"]
-
 _MAX_KEYS = 16
 _MAX_FUNCTIONS = 48
 _SELDOM = 1000
@@ -89,21 +87,6 @@ class InlineCache:
     """
 
     asks = False
-
-    __slots__ = (
-        "cls",
-        "counts",
-        "failures",
-        "fruitless",
-        "functions",
-        "is_over",
-        "misses",
-        "refused",
-        "rest",
-        "skip",
-        "table",
-        "view",
-    )
 
     def __init__(self, view: View, cls: type) -> None:
         self.view = view
@@ -258,17 +241,6 @@ class _Guess:
         rest: How many calls to leave to the walk.
     """
 
-    __slots__ = (
-        "after",
-        "functions",
-        "hits",
-        "key",
-        "last",
-        "misses",
-        "rest",
-        "ways",
-    )
-
     def __init__(
         self, functions: dict[Compiled, Asking], ways: dict[Any, Asking], key: Any
     ) -> None:
@@ -328,8 +300,6 @@ class Guesses(InlineCache):
     """
 
     asks = True
-
-    __slots__ = ("is_choosing", "known", "tell", "ways")
 
     def __init__(self, view: View, cls: type) -> None:
         super().__init__(view, cls)

@@ -381,7 +381,7 @@ class _Frame:
             new is old for new, old in zip(self.done, self.children, strict=True)
         ):
             return self.node
-        if DELETE not in map(_marks, self.done):
+        if not any(child is DELETE for child in self.done):
             return self.rule.unflatten(self.aux, self.done)
         return self._without_deleted()
 
@@ -404,10 +404,6 @@ class _Frame:
             )
         kept = [child for child in self.done if child is not DELETE]
         return rule.from_items(rule.rest(self.node), kept)
-
-
-def _marks(child: Any) -> Any:
-    return child if child is DELETE else None
 
 
 def tree_visit(

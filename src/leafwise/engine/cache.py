@@ -20,9 +20,8 @@ from ..lazy import is_traced
 from ..safely import Guard, Lasts
 from .asking import MAX_DEPTH
 from .collect import collector_after
-from .compiled import Compiled
+from .compiled import Compiled, Guesses, InlineCache
 from .emit import reader_after
-from .inline import Guesses, InlineCache
 from .plan import Plan, fingerprint, make_plan
 
 

@@ -89,32 +89,23 @@ def dataclass(
         >>> lw.tree_map(lambda w: w * 2, Model(0.5))
         Model(weight=1.0, activation='relu')
     """
-    if cls is None:
-        return lambda cls: _decorate(cls, options, namespace, inherit, exist_ok, bridge)
-    return _decorate(cls, options, namespace, inherit, exist_ok, bridge)
 
+    def decorate(cls: Any) -> Any:
+        check_class(cls)
+        become = getattr(cls, "_leafwise_dataclass", None)
+        if become is not None:
+            if namespace != GLOBAL:
+                raise TypeError(
+                    f"{cls.__qualname__} is a Pytree and so a node everywhere; leave "
+                    "namespace out"
+                )
+            return become(options)
+        made = dataclasses.dataclass(cls, **options)
+        return register_dataclass(
+            made, namespace=namespace, inherit=inherit, exist_ok=exist_ok, bridge=bridge
+        )
 
-def _decorate(
-    cls: Any,
-    options: dict[str, Any],
-    namespace: str,
-    inherit: bool,
-    exist_ok: bool,
-    bridge: bool,
-) -> Any:
-    check_class(cls)
-    become = getattr(cls, "_leafwise_dataclass", None)
-    if become is not None:
-        if namespace != GLOBAL:
-            raise TypeError(
-                f"{cls.__qualname__} is a Pytree and so a node everywhere; leave "
-                "namespace out"
-            )
-        return become(options)
-    made = dataclasses.dataclass(cls, **options)
-    return register_dataclass(
-        made, namespace=namespace, inherit=inherit, exist_ok=exist_ok, bridge=bridge
-    )
+    return decorate if cls is None else decorate(cls)
 
 
 def register_dataclass(

@@ -409,8 +409,8 @@ def _visit(walk: _Walk, depth: int, mark: int, node: Any) -> int:
                 leaves.append(child)
             else:
                 mark = (_visit if depth else _visit_deep)(walk, depth - 1, mark, child)
-    code.append((len(leaves) - mark, rule, arity, aux))
-    return len(leaves)
+    code.append(((count := len(leaves)) - mark, rule, arity, aux))
+    return count
 
 
 def _visit_with_paths(
@@ -441,7 +441,7 @@ def _visit_with_paths(
         for key in keys:
             paths.append(path + (key,))  # noqa: RUF005, PERF401  # takes less time
     else:
-        rest = iter(children)
+        depth, rest = depth or _levels_left(), iter(children)
         for key, child in zip(keys, rest):  # noqa: B905  # as many
             at = path + (key,)  # noqa: RUF005
             if type(child) in leaf_types:
@@ -451,8 +451,8 @@ def _visit_with_paths(
                 mark = _visit_with_paths(walk, depth - 1, mark, child, at, paths)
             else:
                 mark = _visit(walk, 0, mark, child)
-    code.append((len(leaves) - mark, rule, arity, aux))
-    return len(leaves)
+    code.append(((count := len(leaves)) - mark, rule, arity, aux))
+    return count
 
 
 def _read_dict(node: Any) -> Any:

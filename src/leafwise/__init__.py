@@ -17,12 +17,8 @@ from typing import TYPE_CHECKING, Final
 
 from . import tree as tree
 from .core.builtins import Partial as Partial
-from .core.keypath import KeyPath as KeyPath
-from .core.keypath import keystr as keystr
-from .core.keys import DictKey as DictKey
-from .core.keys import FlattenedIndexKey as FlattenedIndexKey
-from .core.keys import GetAttrKey as GetAttrKey
-from .core.keys import SequenceKey as SequenceKey
+from .core.keypath import KeyPath, keystr
+from .core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from .core.register import register_leaf as register_leaf
 from .core.register import register_pytree_node as register_pytree_node
 from .core.register import register_pytree_node_class as register_pytree_node_class
@@ -32,12 +28,8 @@ from .core.register import (
 )
 from .core.register import register_static as register_static
 from .core.registry import announced as _announced
-from .core.registry import is_registered as is_registered
-from .core.registry import lookup as lookup
-from .core.registry import namespaces as namespaces
-from .core.registry import unregister_pytree_node as unregister_pytree_node
-from .core.treedef import PyTreeDef as PyTreeDef
-from .core.treedef import treedef_tuple as treedef_tuple
+from .core.registry import is_registered, lookup, namespaces, unregister_pytree_node
+from .core.treedef import PyTreeDef, treedef_tuple
 from .core.walk import hooks as _hooks
 from .errors import CompareError as CompareError
 from .errors import CycleError as CycleError
@@ -51,55 +43,11 @@ from .errors import RegistryError as RegistryError
 from .errors import StructureError as StructureError
 from .errors import TreeDefError as TreeDefError
 from .lazy import later
-from .ops.inspect import all_leaves as all_leaves
-from .ops.inspect import explain_leaf as explain_leaf
-from .ops.inspect import tree_children as tree_children
-from .ops.inspect import tree_equal as tree_equal
-from .ops.inspect import tree_flatten_one_level as tree_flatten_one_level
-from .ops.inspect import tree_is_leaf as tree_is_leaf
-from .ops.inspect import treedef_children as treedef_children
-from .ops.inspect import treedef_is_leaf as treedef_is_leaf
-from .ops.map import tree_flatten as tree_flatten
-from .ops.map import tree_flatten_with_path as tree_flatten_with_path
-from .ops.map import tree_iter as tree_iter
-from .ops.map import tree_leaves as tree_leaves
-from .ops.map import tree_leaves_with_path as tree_leaves_with_path
-from .ops.map import tree_map as tree_map
-from .ops.map import tree_map_ as tree_map_
-from .ops.map import tree_map_only as tree_map_only
-from .ops.map import tree_map_shared as tree_map_shared
-from .ops.map import tree_map_with_path as tree_map_with_path
-from .ops.map import tree_map_with_path_ as tree_map_with_path_
-from .ops.map import tree_paths as tree_paths
-from .ops.map import tree_replace_nones as tree_replace_nones
-from .ops.map import tree_structure as tree_structure
-from .ops.map import tree_unflatten as tree_unflatten
-from .ops.parallel import parallel as parallel
-from .ops.parallel import tree_gather as tree_gather
-from .ops.reshape import broadcast_common as broadcast_common
-from .ops.reshape import broadcast_prefix as broadcast_prefix
-from .ops.reshape import equality_errors as equality_errors
-from .ops.reshape import prefix_errors as prefix_errors
-from .ops.reshape import tree_broadcast_common as tree_broadcast_common
-from .ops.reshape import tree_broadcast_map as tree_broadcast_map
-from .ops.reshape import tree_broadcast_map_with_path as tree_broadcast_map_with_path
-from .ops.reshape import tree_broadcast_prefix as tree_broadcast_prefix
-from .ops.reshape import tree_transpose as tree_transpose
-from .ops.reshape import tree_transpose_map as tree_transpose_map
-from .ops.reshape import tree_transpose_map_with_path as tree_transpose_map_with_path
-from .ops.reshape import tree_unzip as tree_unzip
-from .ops.traversal import DELETE as DELETE
-from .ops.traversal import SKIP as SKIP
-from .ops.traversal import STOP as STOP
-from .ops.traversal import tree_all as tree_all
-from .ops.traversal import tree_any as tree_any
-from .ops.traversal import tree_max as tree_max
-from .ops.traversal import tree_min as tree_min
-from .ops.traversal import tree_reduce as tree_reduce
-from .ops.traversal import tree_reduce_associative as tree_reduce_associative
-from .ops.traversal import tree_sum as tree_sum
-from .ops.traversal import tree_visit as tree_visit
-from .ops.traversal import tree_walk as tree_walk
+from .ops.inspect import *
+from .ops.map import *
+from .ops.parallel import *
+from .ops.reshape import *
+from .ops.traversal import *
 from .safely import MISSING as MISSING
 
 

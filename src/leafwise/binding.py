@@ -1,9 +1,8 @@
 """`namespace("x")`: every function of the library, bound to one namespace.
 
 Owns the binding alone. A function is loaded and bound when it is asked for, wherever
-it is defined, by its own name or by the short one that `tree` has for it. A test checks
-that no public function with a `namespace` argument is missing from the table, nor any
-operation on trees.
+it is defined, by its own name or by the short one that `tree` has for it: each public
+function that takes a namespace, and each operation on trees.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from .core.registry import DictOrder, declare_namespace
-from .lazy import homes
 
 
 if TYPE_CHECKING:
@@ -23,52 +21,26 @@ else:
 
 __all__ = ["Namespace", "namespace"]
 
-_HOMES: Final = {
-    "core.serial": "register_codec",
-    "core.register": (
-        "register_leaf register_pytree_node register_pytree_node_class "
-        "register_pytree_with_keys register_pytree_with_keys_class register_static"
-    ),
-    "core.registry": "is_registered lookup unregister_pytree_node",
-    "dataclasses": "dataclass register_dataclass",
-    "ops.inspect": (
-        "all_leaves explain_leaf tree_children tree_equal tree_flatten_one_level "
-        "tree_is_leaf"
-    ),
-    "ops.map": (
-        "tree_flatten tree_flatten_with_path tree_iter tree_leaves "
-        "tree_leaves_with_path tree_map tree_map_ tree_map_only tree_map_shared "
-        "tree_map_with_path tree_map_with_path_ tree_paths tree_replace_nones "
-        "tree_structure"
-    ),
-    "ops.parallel": "tree_gather",
-    "ops.reshape": (
-        "broadcast_common broadcast_prefix equality_errors prefix_errors "
-        "tree_broadcast_common tree_broadcast_map tree_broadcast_map_with_path "
-        "tree_broadcast_prefix tree_transpose_map tree_transpose_map_with_path "
-        "tree_unzip"
-    ),
-    "ops.traversal": (
-        "tree_all tree_any tree_max tree_min tree_reduce tree_reduce_associative "
-        "tree_sum tree_visit tree_walk"
-    ),
-    "selection.diff": "assert_trees_equal tree_diff",
-    "selection.edit": "at tree_at tree_move tree_rename tree_update",
-    "selection.merge": "tree_map_outer tree_merge tree_zip_outer",
-    "selection.names": "from_flat override to_flat",
-    "selection.partition": (
-        "tree_combine tree_filter tree_group_by tree_labels tree_mask tree_partition "
-        "tree_unmask"
-    ),
-    "selection.pattern": "selector",
-}
-"""The functions that take a namespace, by the module that defines them."""
+_ROOMS: Final = ("leafwise", "leafwise.selection")
+"""The modules whose public functions are bound, if they take a namespace."""
 
-_AS_THEY_ARE: Final = {"ops.map": "tree_unflatten", "ops.reshape": "tree_transpose"}
-"""Operations that take none: the treedefs that they are given know theirs."""
 
-_BOUND: Final = homes(_HOMES)
-_FOUND: Final = {**_BOUND, **homes(_AS_THEY_ARE)}
+def _found(name: str) -> Any:
+    """Return what is bound under a name, None if nothing is.
+
+    Operations on trees are, also those that take no namespace, since the treedefs that
+    they are given know theirs.
+    """
+    for room in map(import_module, _ROOMS):
+        if name in room.__all__:
+            value = getattr(room, name)
+            return value if name.startswith("tree_") or _is_bound(value) else None
+    return None
+
+
+def _is_bound(function: Any) -> bool:
+    """Return whether a function takes a namespace."""
+    return "namespace" in (getattr(function, "__kwdefaults__", None) or ())
 
 
 def _short_names() -> list[str]:
@@ -105,28 +77,28 @@ class Namespace(Bound):
 
     def _bind(self, attribute: str) -> Any:
         """Bind a function when it is first asked for."""
-        home = _FOUND.get(attribute)
-        if home is None and attribute in _short_names():
+        function = None if attribute.startswith("_") else _found(attribute)
+        if function is None and attribute in _short_names():
             return vars(self).setdefault(attribute, getattr(self, f"tree_{attribute}"))
-        if home is None:
+        if function is None:
             raise AttributeError(
                 f"namespace {self.name!r} has no function {attribute!r}; functions "
                 "that take no namespace are found in leafwise itself",
                 name=attribute,
                 obj=self,
             )
-        function = getattr(import_module(f".{home[0]}", __package__), attribute)
-        if attribute not in _BOUND:
-            return vars(self).setdefault(attribute, function)
-        bound = functools.partial(function, namespace=self.name)
-        functools.update_wrapper(bound, function)
+        bound = function
+        if _is_bound(function):
+            bound = functools.partial(function, namespace=self.name)
+            functools.update_wrapper(bound, function)
         return vars(self).setdefault(attribute, bound)
 
     if not TYPE_CHECKING:  # they see each function
         __getattr__ = _bind
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *_FOUND, *_short_names()})
+        names = [name for room in _ROOMS for name in import_module(room).__all__]
+        return sorted({*super().__dir__(), *filter(_found, names), *_short_names()})
 
     def __repr__(self) -> str:
         return f"<leafwise namespace {self.name!r}>"

@@ -17,7 +17,7 @@ from .core.register import DataclassRule
 from .core.registry import GLOBAL, check_class, install
 from .errors import RegistryError
 from .kinds import data, field, parameter, state_value, static
-from .safely import Frozen, class_name, clip, shown
+from .safely import Record, class_name, clip, shown
 
 
 __all__ = ["dataclass", "register_dataclass"]
@@ -89,32 +89,23 @@ def dataclass(
         >>> lw.tree_map(lambda w: w * 2, Model(0.5))
         Model(weight=1.0, activation='relu')
     """
-    if cls is None:
-        return lambda cls: _decorate(cls, options, namespace, inherit, exist_ok, bridge)
-    return _decorate(cls, options, namespace, inherit, exist_ok, bridge)
 
+    def decorate(cls: Any) -> Any:
+        check_class(cls)
+        become = getattr(cls, "_leafwise_dataclass", None)
+        if become is not None:
+            if namespace != GLOBAL:
+                raise TypeError(
+                    f"{cls.__qualname__} is a Pytree and so a node everywhere; leave "
+                    "namespace out"
+                )
+            return become(options)
+        made = dataclasses.dataclass(cls, **options)
+        return register_dataclass(
+            made, namespace=namespace, inherit=inherit, exist_ok=exist_ok, bridge=bridge
+        )
 
-def _decorate(
-    cls: Any,
-    options: dict[str, Any],
-    namespace: str,
-    inherit: bool,
-    exist_ok: bool,
-    bridge: bool,
-) -> Any:
-    check_class(cls)
-    become = getattr(cls, "_leafwise_dataclass", None)
-    if become is not None:
-        if namespace != GLOBAL:
-            raise TypeError(
-                f"{cls.__qualname__} is a Pytree and so a node everywhere; leave "
-                "namespace out"
-            )
-        return become(options)
-    made = dataclasses.dataclass(cls, **options)
-    return register_dataclass(
-        made, namespace=namespace, inherit=inherit, exist_ok=exist_ok, bridge=bridge
-    )
+    return decorate if cls is None else decorate(cls)
 
 
 def register_dataclass(
@@ -188,26 +179,15 @@ def register_dataclass(
     return install(cls, make, namespace, inherit, exist_ok, bridge)
 
 
-class _Fields(Frozen):
+class _Fields(Record):
     """Which attributes of a class are children, aux data, or neither."""
 
-    __slots__ = ("data", "drop", "explicit", "meta")
-    __match_args__ = ("data", "meta", "drop", "explicit")
+    __slots__ = __match_args__ = ("data", "meta", "drop", "explicit")
 
     data: tuple[str, ...]
     meta: tuple[str, ...]
     drop: tuple[str, ...]
     explicit: bool
-
-    def __init__(
-        self,
-        data: tuple[str, ...],
-        meta: tuple[str, ...],
-        drop: tuple[str, ...],
-        *,
-        explicit: bool,
-    ) -> None:
-        self._set(data, meta, drop, explicit)
 
     @classmethod
     def given(
@@ -229,7 +209,7 @@ class _Fields(Frozen):
             )
         data = _names(of, "data_fields", data_fields)
         meta = _names(of, "meta_fields", meta_fields)
-        fields = cls(data, meta, drop, explicit=True)
+        fields = cls(data, meta, drop, True)
         fields.check(of)
         return fields
 
@@ -244,7 +224,7 @@ class _Fields(Frozen):
         kept = [field for field in dataclasses.fields(of) if field.name not in drop]
         data = tuple(field.name for field in kept if not _is_static(of, field))
         meta = tuple(field.name for field in kept if _is_static(of, field))
-        fields = cls(data, meta, drop, explicit=False)
+        fields = cls(data, meta, drop, False)
         fields.check(of)
         return fields
 
@@ -332,9 +312,9 @@ def _default_setter(cls: Any, drop: tuple[str, ...]) -> Callable[[Any], None] | 
     if not drop or not dataclasses.is_dataclass(cls):
         return None
     makers = {
-        field.name: _default_maker(field)
+        field.name: make
         for field in dataclasses.fields(cls)
-        if field.name in drop and _has_default(field)
+        if field.name in drop and (make := _default_maker(field)) is not None
     }
 
     def put_defaults(node: Any) -> None:
@@ -344,13 +324,8 @@ def _default_setter(cls: Any, drop: tuple[str, ...]) -> Callable[[Any], None] | 
     return put_defaults if makers else None
 
 
-def _has_default(field: dataclasses.Field[Any]) -> bool:
-    missing = dataclasses.MISSING
-    return field.default is not missing or field.default_factory is not missing
-
-
-def _default_maker(field: dataclasses.Field[Any]) -> Callable[[], Any]:
+def _default_maker(field: dataclasses.Field[Any]) -> Callable[[], Any] | None:
     if field.default_factory is not dataclasses.MISSING:
         return field.default_factory
     default = field.default
-    return lambda: default
+    return None if default is dataclasses.MISSING else lambda: default

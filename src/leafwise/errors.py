@@ -57,6 +57,25 @@ class LeafwiseError(Exception):
     """
 
 
+class _AtPath(LeafwiseError):
+    """An error that belongs to one place."""
+
+    def __init__(self, message: str, *, path: tuple[Any, ...] | None = None) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class _AtTwoPaths(LeafwiseError):
+    """An error about what is in two places."""
+
+    def __init__(
+        self, message: str, *, first: tuple[Any, ...] = (), again: tuple[Any, ...] = ()
+    ) -> None:
+        super().__init__(message)
+        self.first = first
+        self.again = again
+
+
 class StructureError(LeafwiseError, ValueError):
     """Two structures, or a structure and a number of leaves, do not match.
 
@@ -96,7 +115,7 @@ class StructureError(LeafwiseError, ValueError):
         self.differences = differences
 
 
-class CycleError(LeafwiseError, ValueError, RecursionError):
+class CycleError(_AtTwoPaths, ValueError, RecursionError):
     """A tree contains itself, so walking it would never end.
 
     It is a `RecursionError` as well: that is what other libraries raise then.
@@ -116,15 +135,8 @@ class CycleError(LeafwiseError, ValueError, RecursionError):
 occurs again at [1]['self']
     """
 
-    def __init__(
-        self, message: str, *, first: tuple[Any, ...] = (), again: tuple[Any, ...] = ()
-    ) -> None:
-        super().__init__(message)
-        self.first = first
-        self.again = again
 
-
-class CompareError(LeafwiseError, TypeError):
+class CompareError(_AtPath, TypeError):
     """Two leaves cannot be compared.
 
     Their `==` raises or does not return a bool, or their values cannot be read.
@@ -144,12 +156,8 @@ class CompareError(LeafwiseError, TypeError):
 leaves are the same (two Vague): == returned 'maybe' (str)
     """
 
-    def __init__(self, message: str, *, path: tuple[Any, ...] | None = None) -> None:
-        super().__init__(message)
-        self.path = path
 
-
-class FlattenError(LeafwiseError, TypeError, ValueError):
+class FlattenError(_AtPath, TypeError, ValueError):
     """A registered flatten function returned something that is not a node.
 
     Attributes:
@@ -167,12 +175,8 @@ class FlattenError(LeafwiseError, TypeError, ValueError):
 (children, aux_data, keys), got int: 3 at key path [0]
     """
 
-    def __init__(self, message: str, *, path: tuple[Any, ...] | None = None) -> None:
-        super().__init__(message)
-        self.path = path
 
-
-class SharedError(LeafwiseError, ValueError):
+class SharedError(_AtTwoPaths, ValueError):
     """An object is in two places where only one is allowed.
 
     Attributes:
@@ -188,13 +192,6 @@ class SharedError(LeafwiseError, ValueError):
         ...     print(error.first, error.again)
         ('a',) ('b',)
     """
-
-    def __init__(
-        self, message: str, *, first: tuple[Any, ...] = (), again: tuple[Any, ...] = ()
-    ) -> None:
-        super().__init__(message)
-        self.first = first
-        self.again = again
 
 
 class TraceError(LeafwiseError, RuntimeError):
@@ -288,7 +285,7 @@ class PathError(LeafwiseError, LookupError):
         self.found = found
 
 
-class EditError(LeafwiseError, ValueError):
+class EditError(_AtPath, ValueError):
     """An edit, a comparison or a merge of trees is impossible.
 
     Attributes:
@@ -302,10 +299,6 @@ class EditError(LeafwiseError, ValueError):
         leafwise.errors.EditError: the tuple at ['size'] has a fixed number of \
 children: they can be set, but not deleted, inserted or renamed
     """
-
-    def __init__(self, message: str, *, path: tuple[Any, ...] | None = None) -> None:
-        super().__init__(message)
-        self.path = path
 
 
 class RegistryError(LeafwiseError, ValueError):

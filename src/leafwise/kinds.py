@@ -14,20 +14,6 @@ from typing import Annotated, Any, Final, TypeAlias, TypeVar, overload
 from .safely import Sealed, shown
 
 
-__all__ = [
-    "COUNT_AS_STATE",
-    "KIND",
-    "Data",
-    "Kind",
-    "Marked",
-    "Static",
-    "data",
-    "field",
-    "parameter",
-    "state_value",
-    "static",
-]
-
 T = TypeVar("T")
 
 
@@ -75,14 +61,10 @@ Static: TypeAlias = Annotated[T, Kind.STATIC]
 KIND: Final = "kind"
 """The key of a dataclass field's metadata under which its kind stands."""
 
-_SPECIFIER: Final[dict[Kind, str]] = {
-    Kind.STATIC: "static",
-    Kind.DATA: "data",
-    Kind.PARAMETER: "parameter",
-    Kind.STATE: "state_value",
-    Kind.FROZEN: "frozen",
-    Kind.MODULE: "module",
-}
+
+def _specifier(kind: Kind) -> str:
+    """Return the name of the function that marks values with a kind."""
+    return "state_value" if kind is Kind.STATE else kind.value
 
 
 class Marked(Sealed):
@@ -93,8 +75,7 @@ class Marked(Sealed):
         value: The value.
     """
 
-    __slots__ = ("kind", "value")
-    __match_args__ = ("kind", "value")
+    __slots__ = __match_args__ = ("kind", "value")
 
     kind: Kind
     value: Any
@@ -103,7 +84,7 @@ class Marked(Sealed):
         self._set(kind, value)
 
     def __repr__(self) -> str:
-        return f"{_SPECIFIER[self.kind]}({shown(self.value)})"
+        return f"{_specifier(self.kind)}({shown(self.value)})"
 
 
 def field(
@@ -189,7 +170,7 @@ def _specify(kind: Kind, values: tuple[Any, ...], options: dict[str, Any]) -> An
         return field(kind=kind, **options)
     if len(values) > 1 or options:
         raise TypeError(
-            f"{_SPECIFIER[kind]} takes either a single positional argument, the value "
+            f"{_specifier(kind)} takes either a single positional argument, the value "
             "that is assigned, or keyword arguments, those of dataclasses.field"
         )
     return Marked(kind, *values)

@@ -15,17 +15,6 @@ from types import ModuleType
 from typing import Any, Final
 
 
-__all__ = [
-    "homes",
-    "is_loading",
-    "is_standin",
-    "is_traced",
-    "later",
-    "real",
-    "replaced",
-    "unchanged",
-]
-
 replaced: Final[dict[str, ModuleType]] = {}
 """The modules whose place was taken by a stand-in, by name."""
 

@@ -37,35 +37,16 @@ from _thread import RLock
 from _weakref import ref
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
+from typing import (
+    Any,
+    Final,
+    Generic,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    dataclass_transform,
+)
 
-
-__all__ = [
-    "MISSING",
-    "ByClass",
-    "Frozen",
-    "Guard",
-    "Lasts",
-    "Missing",
-    "Sealed",
-    "add_lasting",
-    "add_note",
-    "brief",
-    "class_name",
-    "clip",
-    "described",
-    "is_lasting",
-    "is_near",
-    "kept",
-    "named_object",
-    "nearest",
-    "on_sweep",
-    "printed",
-    "shown",
-    "sweep",
-    "type_name",
-    "without",
-]
 
 # --------------------------------------------------------------------- text of anything
 
@@ -301,6 +282,16 @@ class Frozen(Sealed):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._values()
+
+
+@dataclass_transform(frozen_default=True)
+class Record(Frozen):
+    """A record that is made of the values of its slots, in their order."""
+
+    __slots__ = ()
+
+    def __init__(self, *values: Any) -> None:
+        self._set(*values)
 
 
 class Missing(enum.Enum):

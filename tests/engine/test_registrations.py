@@ -357,7 +357,7 @@ def test_a_registration_while_a_structure_is_learned(eager, late, inherit):
     below = fresh(late) if inherit else late
     files = (
         "engine/cache.py",
-        "engine/inline.py",
+        "engine/compiled.py",
         "engine/compiled.py",
         "core/registry.py",
     )
@@ -412,7 +412,7 @@ def test_everything_is_forgotten_while_a_class_is_registered(eager, late):
         (treedef,) = warm(tree)
         lw.unregister_pytree_node(late)
         with interrupted(
-            lw.engine.forget, at, ("engine/cache.py", "engine/inline.py")
+            lw.engine.forget, at, ("engine/cache.py", "engine/compiled.py")
         ) as done:
             register(late)
         for _ in range(3):
@@ -428,9 +428,7 @@ def test_everything_is_forgotten_while_a_class_is_registered(eager, late):
 @pytest.mark.slow
 def test_no_lines_stay_of_structures_that_go(eager, late):
     """Wherever a registration comes in while they are compiled."""
-    files = tuple(
-        f"engine/{name}.py" for name in ("cache", "inline", "compiled", "emit")
-    )
+    files = tuple(f"engine/{name}.py" for name in ("cache", "compiled", "emit"))
     lw.engine.forget()
     before = {*linecache.cache}  # of structures that somebody else still holds
     for at in count(0, 5):

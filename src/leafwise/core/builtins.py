@@ -33,31 +33,6 @@ from .keys import (
 from .node import Brackets, Rule, bracketed, count_of_children, require
 
 
-__all__ = [
-    "BUILTINS",
-    "BY_NAME",
-    "DEFAULTDICT",
-    "DEFAULTDICT_AS_GIVEN",
-    "DEQUE",
-    "DICT",
-    "DICT_AS_GIVEN",
-    "INSERTION_ORDERED",
-    "LIST",
-    "NAMEDTUPLE",
-    "NONE",
-    "OPEN_NAMEDTUPLE",
-    "ORDEREDDICT",
-    "STRUCTSEQ",
-    "TUPLE",
-    "Partial",
-    "is_namedtuple_class",
-    "is_structseq_class",
-    "listed",
-    "structseq_names",
-    "structural_rule",
-]
-
-
 # ------------------------------------------------------------- dicts of any kind
 
 _ABSENT: Final = object()
@@ -373,6 +348,10 @@ class SequenceRule(Rule):
     def items(self, node: Any) -> Any:
         return [*node]
 
+    def unflatten_into(self, node: Any, _aux: Any, children: Any) -> Any:
+        node.extend(children)
+        return node
+
     def describe(self, _aux: Any, arity: int) -> str:
         return f"{self.name} of length {arity}"
 
@@ -397,10 +376,6 @@ class ListRule(SequenceRule):
     def empty(self, _aux: Any) -> Any:
         return []
 
-    def unflatten_into(self, node: Any, _aux: Any, children: Any) -> Any:
-        node.extend(children)
-        return node
-
     def match(self, _aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
         return node if type(node) is list and len(node) == arity else None
 
@@ -419,6 +394,7 @@ class TupleRule(SequenceRule):
 
     name = "tuple"
     is_fixed = True
+    unflatten_into: Any = None
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         return node, None
@@ -452,10 +428,6 @@ class DequeRule(SequenceRule):
 
     def empty(self, aux: Any) -> Any:
         return deque(maxlen=aux)
-
-    def unflatten_into(self, node: Any, _aux: Any, children: Any) -> Any:
-        node.extend(children)
-        return node
 
     def match(self, _aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
         return tuple(node) if type(node) is deque and len(node) == arity else None
@@ -491,9 +463,6 @@ class NoneRule(Rule):
 
     def unflatten(self, _aux: Any, _children: Any) -> Any:
         return None
-
-    def keys(self, _aux: Any, _arity: int) -> Sequence[Any]:
-        return ()
 
     def match(self, _aux: Any, _arity: int, node: Any) -> Sequence[Any] | None:
         return () if node is None else None
@@ -606,11 +575,6 @@ class PartialRule(Rule):
 
     def keys(self, _aux: Any, _arity: int) -> Sequence[Any]:
         return _PARTIAL_KEYS
-
-    def match(self, aux: Any, _arity: int, node: Any) -> Sequence[Any] | None:
-        if type(node) is not Partial or not exact.same(aux, node.func):
-            return None
-        return _partial_children(node)
 
     def load_aux(self, arity: int, state: Any) -> Any:
         fits = arity == 2 and callable(state)

@@ -18,9 +18,6 @@ from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
 from .registry import GLOBAL, View, view_of
 
 
-__all__ = ["KeyPath", "keystr", "parse_literal", "path_below"]
-
-
 def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") -> str:
     """Return the text of a key path: the text of its keys, joined.
 
@@ -233,6 +230,7 @@ class LinkedPath(KeyPath):
     _made: KeyPath | None
 
     def __new__(cls, above: KeyPath, keys: tuple[Any, ...]) -> LinkedPath:
+        """Take note of a path and of the keys below it."""
         path = tuple.__new__(cls)
         path._above, path._keys, path._made = above, keys, None
         return path

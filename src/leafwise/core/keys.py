@@ -24,32 +24,6 @@ from ..lazy import is_traced
 from ..safely import Frozen, class_name, shown
 
 
-__all__ = [
-    "AS_GIVEN",
-    "MAKERS",
-    "DictKey",
-    "FlattenedIndexKey",
-    "GetAttrKey",
-    "KeyOrder",
-    "SequenceKey",
-    "are_plain",
-    "as_key",
-    "attribute_keys",
-    "dict_keys",
-    "find_keys",
-    "find_order",
-    "flat_keys",
-    "key_order",
-    "known_aux",
-    "known_orders",
-    "leaf_order",
-    "learn_order",
-    "literal",
-    "make_dict",
-    "sequence_keys",
-]
-
-
 class SequenceKey(Frozen):
     """The place of a child in a list, tuple or deque.
 
@@ -65,8 +39,7 @@ class SequenceKey(Frozen):
         '[2]'
     """
 
-    __slots__ = ("idx",)
-    __match_args__ = ("idx",)
+    __slots__ = __match_args__ = ("idx",)
 
     idx: int
 
@@ -110,8 +83,7 @@ class DictKey(Frozen):
         "['a']"
     """
 
-    __slots__ = ("key",)
-    __match_args__ = ("key",)
+    __slots__ = __match_args__ = ("key",)
 
     key: Any
 
@@ -155,8 +127,7 @@ class GetAttrKey(Frozen):
         '.weight'
     """
 
-    __slots__ = ("name",)
-    __match_args__ = ("name",)
+    __slots__ = __match_args__ = ("name",)
 
     name: str
 
@@ -193,8 +164,7 @@ class FlattenedIndexKey(Frozen):
         '[<flat index 0>]'
     """
 
-    __slots__ = ("key",)
-    __match_args__ = ("key",)
+    __slots__ = __match_args__ = ("key",)
 
     key: int
 

@@ -12,22 +12,13 @@ import enum
 import keyword
 import math
 import re
-import sys
 import unicodedata
 from collections.abc import Callable
 from typing import Any, Final
 
+from ..safely import named_object
 from .keys import literal
 
-
-__all__ = [
-    "NO_LITERAL",
-    "code_of",
-    "is_plain_name",
-    "parse",
-    "read_literal",
-    "read_python",
-]
 
 NO_LITERAL: Final = (
     SyntaxError,
@@ -197,12 +188,7 @@ def _find_member(name: str) -> Any:
     """
     parts = name.split(".")
     for split in range(len(parts) - 2, 0, -1):
-        module = sys.modules.get(".".join(parts[:split]))
-        if module is None:
-            continue
-        found: Any = module
-        for part in parts[split:]:
-            found = vars(found).get(part) if hasattr(found, "__dict__") else None
+        found = named_object(".".join(parts[:split]), ".".join(parts[split:]))
         if isinstance(found, enum.Enum) and literal(found) == name:
             return found
     raise ValueError(f"{name} is not a member of an Enum that is loaded")

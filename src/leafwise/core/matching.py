@@ -25,26 +25,6 @@ from .registry import View
 from .walk import Code, Step, flatten_up_to, iter_steps, same_step, unlink
 
 
-__all__ = [
-    "Difference",
-    "Steps",
-    "align",
-    "changes",
-    "code_differences",
-    "code_text",
-    "common_suffix",
-    "covering",
-    "deeper",
-    "differences",
-    "flatten_by_key",
-    "is_prefix",
-    "leaf_count_error",
-    "mismatch_error",
-    "same_code",
-    "suffix_clashes",
-]
-
-
 class Steps:
     """The steps of a structure, and where the subtree of each step begins.
 
@@ -227,8 +207,7 @@ class Difference(Frozen):
         at [1]: expected tuple of length 2, got list of length 2
     """
 
-    __slots__ = ("actual", "expected", "hint", "path")
-    __match_args__ = ("path", "expected", "actual", "hint")
+    __slots__ = __match_args__ = ("path", "expected", "actual", "hint")
 
     path: KeyPath
     expected: str

@@ -15,35 +15,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
 from ..equality import exact
-from ..safely import Frozen, class_name, clip, printed, shown
+from ..safely import Record, class_name, clip, printed, shown
 from .keys import flat_keys, key_order, leaf_order
 
 
 if TYPE_CHECKING:
     from ..signatures.words import AnyClass
 
-__all__ = [
-    "AGAIN",
-    "VALUE",
-    "BoundRule",
-    "Brackets",
-    "Check",
-    "Checked",
-    "Child",
-    "Collect",
-    "Fields",
-    "FlattenFunc",
-    "Functions",
-    "GraphReading",
-    "IsLeaf",
-    "Reading",
-    "Rule",
-    "Shaped",
-    "UnflattenFunc",
-    "bracketed",
-    "count_of_children",
-    "require",
-]
 
 _Predicate: TypeAlias = "Callable[[Any], object] | Callable[[Any, Any], object]"
 
@@ -344,7 +322,7 @@ def require(condition: bool, why: str) -> None:
 # ------------------------------------------------------------------------- forms
 
 
-class Fields(Frozen):
+class Fields(Record):
     """Children and aux data are attributes, set on an empty instance.
 
     Attributes:
@@ -354,25 +332,15 @@ class Fields(Frozen):
         put: Sets an attribute of it.
     """
 
-    __slots__ = ("data", "meta", "new", "put")
-    __match_args__ = ("data", "meta", "new", "put")
+    __slots__ = __match_args__ = ("data", "meta", "new", "put")
 
     data: tuple[str, ...]
     meta: tuple[str, ...]
     new: Any
     put: Callable[[Any, str, Any], None]
 
-    def __init__(
-        self,
-        data: tuple[str, ...],
-        meta: tuple[str, ...],
-        new: Any,
-        put: Callable[[Any, str, Any], None],
-    ) -> None:
-        self._set(data, meta, new, put)
 
-
-class Functions(Frozen):
+class Functions(Record):
     """A node is flattened and unflattened by two functions of a user.
 
     Attributes:
@@ -381,20 +349,14 @@ class Functions(Frozen):
         checked: Checks its result.
     """
 
-    __slots__ = ("checked", "flatten", "unflatten")
-    __match_args__ = ("flatten", "unflatten", "checked")
+    __slots__ = __match_args__ = ("flatten", "unflatten", "checked")
 
     flatten: FlattenFunc
     unflatten: UnflattenFunc
     checked: Checked
 
-    def __init__(
-        self, flatten: FlattenFunc, unflatten: UnflattenFunc, checked: Checked
-    ) -> None:
-        self._set(flatten, unflatten, checked)
 
-
-class Shaped(Frozen):
+class Shaped(Record):
     """Children and aux data are attributes; which, says a shape that a node has.
 
     A shape has `field_layout.data` and `field_layout.static`, the names of children and
@@ -409,24 +371,19 @@ class Shaped(Frozen):
         aux_of: Takes a shape and values, returns aux data.
     """
 
-    __slots__ = ("aux_of", "new", "put_attributes", "put_shape", "slot")
-    __match_args__ = ("slot", "new", "put_attributes", "put_shape", "aux_of")
+    __slots__ = __match_args__ = (
+        "slot",
+        "new",
+        "put_attributes",
+        "put_shape",
+        "aux_of",
+    )
 
     slot: str
     new: Any
     put_attributes: Callable[[Any, dict[str, Any]], None]
     put_shape: Callable[[Any, Any], None]
     aux_of: Callable[[Any, tuple[Any, ...]], Any]
-
-    def __init__(
-        self,
-        slot: str,
-        new: Any,
-        put_attributes: Callable[[Any, dict[str, Any]], None],
-        put_shape: Callable[[Any, Any], None],
-        aux_of: Callable[[Any, tuple[Any, ...]], Any],
-    ) -> None:
-        self._set(slot, new, put_attributes, put_shape, aux_of)
 
 
 # ------------------------------------------------------------------ graphs of objects

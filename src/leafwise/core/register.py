@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..equality import exact
 from ..errors import FlattenError, RegistryError
 from ..lazy import unchanged
-from ..safely import Frozen, class_name, described, printed
+from ..safely import Record, class_name, described, printed
 from .keys import DictKey, GetAttrKey, SequenceKey, as_key, key_order, leaf_order
 from .node import (
     BoundRule,
@@ -43,22 +43,6 @@ if TYPE_CHECKING:
     from ..signatures.parts import as_class_decorator
 else:
     as_class_decorator = unchanged
-
-__all__ = [
-    "AuxKeyedRule",
-    "DataclassRule",
-    "FunctionRule",
-    "ItemsRule",
-    "KeyedRule",
-    "StaticRule",
-    "keys_maker",
-    "register_leaf",
-    "register_pytree_node",
-    "register_pytree_node_class",
-    "register_pytree_with_keys",
-    "register_pytree_with_keys_class",
-    "register_static",
-]
 
 
 # ------------------------------------------------------- rules: by two functions
@@ -383,9 +367,6 @@ class StaticRule(Rule):
     def unflatten(self, aux: Any, _children: Any) -> Any:
         return aux
 
-    def keys(self, _aux: Any, _arity: int) -> Sequence[Any]:
-        return ()
-
     def validate(self, arity: int, aux: Any) -> bool:
         return arity == 0 and type(aux) is self.cls
 
@@ -409,7 +390,7 @@ class AuxKeyedRule(Rule):
         return type(aux) is self.aux_class and len(aux.keys) == arity
 
 
-class _Kept(Frozen):
+class _Kept(Record):
     """Aux data of a container.
 
     Attributes:
@@ -423,9 +404,6 @@ class _Kept(Frozen):
     keys: tuple[Any, ...]
     own: Sequence[Any]
     rest: Any
-
-    def __init__(self, keys: tuple[Any, ...], own: Sequence[Any], rest: Any) -> None:
-        self._set(keys, own, rest)
 
     def __repr__(self) -> str:
         return ", ".join(printed(key.key) for key in self.keys if type(key) is DictKey)
@@ -580,16 +558,14 @@ def register_pytree_with_keys(
     """
     check_class(cls)
     check_callable(flatten_with_keys, "the flatten_with_keys function", cls)
-    return register_pytree_node(
-        cls,
-        flatten_with_keys if flatten is None else flatten,
-        unflatten,
-        flatten_with_keys,
-        namespace=namespace,
-        inherit=inherit,
-        exist_ok=exist_ok,
-        bridge=bridge,
-    )
+    if flatten is not None:
+        check_callable(flatten, "the flatten function", cls)
+    check_callable(unflatten, "the unflatten function", cls)
+
+    def make(of: type, **given: Any) -> Rule:
+        return KeyedRule(of, flatten_with_keys, unflatten, **given)
+
+    return install(cls, make, namespace, inherit, exist_ok, bridge)
 
 
 # -------------------------------------------------------------- class protocols

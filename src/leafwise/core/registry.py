@@ -38,30 +38,6 @@ from .builtins import BUILTINS, INSERTION_ORDERED, structural_rule
 from .node import Rule
 
 
-__all__ = [
-    "EMPTY",
-    "GLOBAL",
-    "Adopter",
-    "DictOrder",
-    "Layer",
-    "Mode",
-    "View",
-    "add_adopter",
-    "announced",
-    "caller",
-    "current",
-    "declare_namespace",
-    "install",
-    "is_registered",
-    "layers",
-    "lookup",
-    "namespaces",
-    "on_change",
-    "unregister_pytree_node",
-    "view_of",
-]
-
-
 # -------------------------------------------------------------------------------- views
 
 
@@ -165,7 +141,6 @@ class View:
         leaf_types: Leaf types seen so far; those that may go are held weakly.
         context: What an operation walks by under this view, once made.
         leaf_treedef: The treedef of a bare leaf, once one was made.
-        flattener: The function that walks trees under this view, once made.
         hot: For types of roots that were met often, a function that flattens a
             tree faster than the walk, or returns None to leave it to the walk.
         asked: The same for calls with a predicate: a function of a tree and of what
@@ -181,7 +156,6 @@ class View:
         "_stops",
         "asked",
         "context",
-        "flattener",
         "hot",
         "leaf_treedef",
         "leaf_types",
@@ -216,7 +190,6 @@ class View:
         self.leaf_types: set[type] = set()
         self.context: Any = None
         self.leaf_treedef: Any = None
-        self.flattener: Callable[..., int] | None = None
         self.hot: dict[type, Callable[[Any], tuple[list[Any], Any] | None]] = {}
         self.asked: dict[type, Callable[[Any, Any], tuple[list[Any], Any] | None]] = {}
 

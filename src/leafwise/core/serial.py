@@ -29,17 +29,6 @@ from .registry import Mode, check_callable, check_class, registered_class, view_
 from .walk import Code, Entry, locate, node_path
 
 
-__all__ = [
-    "dump",
-    "load",
-    "read_json",
-    "read_value",
-    "register_codec",
-    "write_json",
-    "write_value",
-]
-
-
 # ------------------------------------------------------------------------------- states
 
 

@@ -53,14 +53,6 @@ if TYPE_CHECKING:
 else:
     Tree_co = TypeVar("Tree_co", covariant=True)
 
-__all__ = [
-    "PyTreeDef",
-    "check_treedefs",
-    "joined_mode",
-    "make_treedef",
-    "treedef_tuple",
-]
-
 
 @final
 class PyTreeDef(Generic[Tree_co]):

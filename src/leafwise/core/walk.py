@@ -9,9 +9,9 @@ the depth, and holds nothing for a leaf.
 
 Two ways of walking give the same result. Shallow trees are walked by recursion. Deep
 ones, and those whose predicate wants the path, are walked with an explicit stack, which
-has no limit of depth and finds cycles: a cycle always gets deep. Failures leave a trail
-of keys on their way out, so that a walk that succeeds pays nothing for the path in an
-error.
+has no limit of depth and finds cycles: a cycle always gets deep. The path in an error
+is read off the frames that it passed through, so that a walk that succeeds pays nothing
+for it.
 
 A treedef is walked through its `Runner`. The reference runner does so by the code.
 Whoever knows a faster way fills in `hooks` and gives single treedefs runners of their
@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
 from types import FrameType
 from typing import Any, Final, TypeAlias
 
@@ -32,35 +33,6 @@ from .keypath import KeyPath
 from .keys import MAKERS, find_keys, known_aux, known_orders, learn_order, make_dict
 from .node import Collect, GraphReading, Rule
 from .registry import View
-
-
-__all__ = [
-    "ROOT",
-    "Begun",
-    "Code",
-    "Entry",
-    "PathPredicate",
-    "Predicate",
-    "Runner",
-    "Step",
-    "coverage",
-    "flatten",
-    "flatten_up_to",
-    "go_on",
-    "hooks",
-    "iter_leaves",
-    "iter_steps",
-    "leaf",
-    "leaf_paths",
-    "locate",
-    "map_leaves",
-    "node_path",
-    "pack",
-    "rebuild",
-    "reference",
-    "same_step",
-    "unlink",
-]
 
 
 # -------------------------------------------------------------------------------- codes
@@ -222,25 +194,27 @@ def leaf_paths(code: Code, count: int) -> list[KeyPath]:
     """
     if not code:
         return [ROOT] * count
-    paths: list[KeyPath] = []
+    paths: list[tuple[Any, ...]] = []
     stack: list[tuple[Any, ...]] = [()]
     for run, rule, arity, aux in reversed(code):
         path = stack.pop()
         known = known_aux.get(id(aux)) if rule is DICT else None
         keys = find_keys(known) if known else rule.keys(aux, arity)
         left = run - arity
-        if left < 0:
+        if left >= 0:
+            for key in reversed(keys):
+                paths.append(path + (key,))  # noqa: RUF005, PERF401  # takes less time
+        else:
             if len(path) > _LONG:
                 return _long_leaf_paths(code)
-            stack += [path + (key,) for key in keys]  # noqa: RUF005  # takes less
+            for key in keys:
+                stack.append(path + (key,))  # noqa: RUF005, PERF401
             left = run
-        else:
-            paths += [KeyPath(path + (key,)) for key in keys[::-1]]  # noqa: RUF005
         if left:
-            paths += map(KeyPath, stack[: -left - 1 : -1])
+            paths += stack[: -left - 1 : -1]
             del stack[-left:]
     paths.reverse()
-    return paths
+    return [*map(KeyPath, paths)]
 
 
 def bare_leaf_paths(code: Code, count: int) -> list[tuple[Any, ...]]:
@@ -365,122 +339,130 @@ def flatten(
     """
     leaves: list[Any] = []
     code: list[Entry] = []
-    trail: list[Any] = []
+    walk = view, view.rules, view.leaf_types, is_leaf, leaves, code
     try:
-        if isinstance(is_leaf, PathPredicate):
-            _flatten_deep(tree, view, is_leaf, leaves, code, trail)
+        if is_leaf is None and paths is not None:
+            _visit_with_paths(walk, _SHALLOW, 0, tree, (), paths)
+        elif isinstance(is_leaf, PathPredicate):
+            _visit_deep(walk, 0, 0, tree)
         elif is_leaf is not None and is_leaf(tree):
             leaves.append(tree)
         else:
-            visit = view.flattener or _make_flattener(view)
-            visit(tree, _SHALLOW, is_leaf, leaves, code, trail, 0, (), paths)
+            _visit(walk, _SHALLOW, 0, tree)
     except _Cycle:
         raise _explain_cycle(tree, view, is_leaf) from None
     except Exception as error:
-        locate(error, trail)
+        locate(error, _trail())
         raise
     return leaves, code
 
 
-def _make_flattener(view: View) -> Callable[..., int]:
-    """Return the function that flattens by recursion under a view.
+_Walk: TypeAlias = "tuple[View, dict[type, Rule], set[type], Any, list[Any], Any]"
+"""The view, its rules and its leaf types, the predicate; leaves and code so far."""
 
-    One function with the commonest nodes written out, because a call for each
-    node is what a walk costs. Children whose types are all known leaves are
-    taken in one go. It returns how many leaves the code covers so far. The node
+
+def _visit(walk: _Walk, depth: int, mark: int, node: Any) -> int:
+    """Flatten a node by recursion; return how many leaves the code covers so far.
+
+    The commonest nodes are written out, because a call for each node is what a walk
+    costs. Children whose types are all known leaves are taken in one go. The node
     itself was asked about already, if there is a predicate.
     """
-    rules, leaf_types, resolve = view.rules, view.leaf_types, view.resolve
-    are_leaves = leaf_types.issuperset
-
-    def visit(
-        node: Any,
-        depth: int,
-        stop: Callable[[Any], object] | None,
-        leaves: list[Any],
-        code: list[Entry],
-        trail: list[Any],
-        mark: int,
-        path: Slot = (),
-        paths: list[Slot] | None = None,
-    ) -> int:
-        rule: Any
-        children: Any
-        aux: Any = None
-        known: Any = None
-        keys: Any = ()
+    view, rules, leaf_types, stop, leaves, code = walk
+    rule: Any = rules.get(type(node)) or view.resolve(type(node))
+    aux: Any = None
+    if rule is DICT:
+        keys = tuple(node)
         try:
-            rule = rules[type(node)]
-        except KeyError:
-            rule = resolve(type(node))
-        if rule is DICT:
-            keys = tuple(node)
-            try:
-                for key in keys:
-                    if type(key) is not str and type(key) is not int:
-                        raise KeyError
-                known = known_orders.get(keys) or learn_order(keys)
-                aux, read, _ = known
-                children = read(node)
-            except KeyError:  # other keys, or another thread took one away
-                (children, aux), known = rule.flatten(node), None
-        elif rule is LIST:
-            children = node[:]
-        elif rule is TUPLE:
-            children = node
-        elif rule is None:
-            leaves.append(node)
-            if paths is not None:
-                paths.append(path)
-            return mark
-        else:
+            for key in keys:
+                if type(key) is not str and type(key) is not int:
+                    raise KeyError
+            aux, read, _ = known_orders.get(keys) or learn_order(keys)
+            children: Any = read(node)
+        except KeyError:  # other keys, or another thread took one away
             children, aux = rule.flatten(node)
-        arity = len(children)
-        if paths is not None:
-            keys = find_keys(known) if known else rule.keys(aux, arity)
-        if arity == 2:
-            one, two = children
-            plain = type(one) in leaf_types and type(two) in leaf_types
-        elif arity == 1:
-            plain = type(children[0]) in leaf_types
-        else:
-            plain = arity > 4 and are_leaves(map(type, children))
-        if plain and stop is None:
-            leaves += children
-            if paths is not None:
-                for key in keys:
-                    paths.append(path + (key,))  # noqa: RUF005  # takes less time
-        elif depth or (depth := _levels_left()):
-            rest = iter(children)
-            try:
-                if paths is not None:
-                    lower = depth - 1
-                    for key, child in zip(keys, rest):  # noqa: B905  # as many
-                        at = path + (key,)  # noqa: RUF005
-                        if type(child) in leaf_types:
-                            leaves.append(child)
-                            paths.append(at)
-                        else:
-                            mark = visit(
-                                child, lower, None, leaves, code, trail, mark, at, paths
-                            )
-                for child in rest:
-                    if (stop is not None and stop(child)) or type(child) in leaf_types:
-                        leaves.append(child)
-                    else:
-                        mark = visit(child, depth - 1, stop, leaves, code, trail, mark)
-            except Exception:
-                _leave(trail, rule, aux, children, rest)
-                raise
-        else:
-            asked = None if stop is None else _asked_before(stop)
-            return _flatten_deep(node, view, asked, leaves, code, trail, mark)
-        count = len(leaves)
-        code.append((count - mark, rule, arity, aux))
-        return count
+    elif rule is LIST or rule is TUPLE:
+        children = node[:]
+    elif rule is None:
+        leaves.append(node)
+        return mark
+    else:
+        children, aux = rule.flatten(node)
+    arity = len(children)
+    if arity == 2:
+        one, two = children
+        plain = type(one) in leaf_types and type(two) in leaf_types
+    elif arity == 1:
+        plain = type(children[0]) in leaf_types
+    else:
+        plain = arity > 4 and leaf_types.issuperset(map(type, children))
+    if plain and stop is None:
+        leaves += children
+    else:
+        depth, rest = depth or _levels_left(), iter(children)
+        for child in rest:
+            if (stop is not None and stop(child)) or type(child) in leaf_types:
+                leaves.append(child)
+            else:
+                mark = (_visit if depth else _visit_deep)(walk, depth - 1, mark, child)
+    code.append(((count := len(leaves)) - mark, rule, arity, aux))
+    return count
 
-    view.flattener = visit
-    return visit
+
+def _visit_with_paths(
+    walk: _Walk, depth: int, mark: int, node: Any, path: Slot, paths: list[Slot]
+) -> int:
+    """Do what `_visit` does without a predicate, and note the keys to each leaf."""
+    view, rules, leaf_types, _, leaves, code = walk
+    rule = rules.get(type(node)) or view.resolve(type(node))
+    if rule is DICT:
+        children, aux, keys = _read_dict(node)
+    elif rule is None:
+        leaves.append(node)
+        paths.append(path)
+        return mark
+    else:
+        children, aux = rule.flatten(node)
+        keys = rule.keys(aux, len(children))
+    arity = len(children)
+    if arity == 2:
+        one, two = children
+        plain = type(one) in leaf_types and type(two) in leaf_types
+    elif arity == 1:
+        plain = type(children[0]) in leaf_types
+    else:
+        plain = arity > 4 and leaf_types.issuperset(map(type, children))
+    if plain:
+        leaves += children
+        for key in keys:
+            paths.append(path + (key,))  # noqa: RUF005, PERF401  # takes less time
+    else:
+        depth, rest = depth or _levels_left(), iter(children)
+        for key, child in zip(keys, rest):  # noqa: B905  # as many
+            at = path + (key,)  # noqa: RUF005
+            if type(child) in leaf_types:
+                leaves.append(child)
+                paths.append(at)
+            elif depth:
+                mark = _visit_with_paths(walk, depth - 1, mark, child, at, paths)
+            else:
+                mark = _visit(walk, 0, mark, child)
+    code.append(((count := len(leaves)) - mark, rule, arity, aux))
+    return count
+
+
+def _read_dict(node: Any) -> Any:
+    """Return the children of a dict, its aux data, and its keys."""
+    keys = tuple(node)
+    try:
+        for key in keys:
+            if type(key) is not str and type(key) is not int:
+                raise KeyError
+        aux, read, found = known = known_orders.get(keys) or learn_order(keys)
+        return read(node), aux, found[0] if found else find_keys(known)
+    except KeyError:  # other keys, or another thread took one away
+        children, aux = DICT.flatten(node)
+        return children, aux, DICT.keys(aux, len(children))
 
 
 class Begun:
@@ -500,16 +482,13 @@ class Begun:
     def __init__(self) -> None:
         self.node: Any = None
         self.stopped = False
-        self.above: list[tuple[Iterator[Any], Rule, int, Any]] = []
+        self.above: list[Frame] = []
         self.leaves: list[Any] = []
         self.code: list[Entry] = []
 
     def trail(self) -> list[Any]:
         """Return the keys from the last node up to the root."""
-        return [
-            rule.keys(aux, arity)[arity - _remaining(rest) - 1]
-            for rest, rule, arity, aux in reversed(self.above)
-        ]
+        return [*map(_key_at, reversed(self.above))]
 
 
 def go_on(
@@ -523,40 +502,30 @@ def go_on(
         is_leaf: The predicate.
         begun: How far the flatten came; no deeper than the walk goes by recursion.
     """
-    trail: list[Any] = []
+    leaves, code, above, node = begun.leaves, begun.code, begun.above, begun.node
+    walk = view, view.rules, view.leaf_types, is_leaf, leaves, code
+    mark = sum(entry[0] for entry in code)
     try:
-        _finish(view, is_leaf, begun, trail)
+        if begun.stopped:
+            leaves.append(node)
+        else:
+            mark = _visit(walk, _SHALLOW - len(above), mark, node)
+        while above:
+            rest, rule, arity, aux = above[-1]
+            for child in rest:
+                if is_leaf(child) or type(child) in view.leaf_types:
+                    leaves.append(child)
+                else:
+                    mark = _visit(walk, _SHALLOW - len(above), mark, child)
+            above.pop()
+            code.append((len(leaves) - mark, rule, arity, aux))
+            mark = len(leaves)
     except _Cycle:
         raise _explain_cycle(tree, view, is_leaf) from None
     except Exception as error:
-        locate(error, trail + begun.trail())
+        locate(error, _trail() + begun.trail())
         raise
-    return begun.leaves, begun.code
-
-
-def _finish(
-    view: View, stop: Callable[[Any], object], begun: Begun, trail: list[Any]
-) -> None:
-    """Flatten what is left, from the last node up to the root."""
-    leaves, code, above = begun.leaves, begun.code, begun.above
-    visit = view.flattener or _make_flattener(view)
-    mark = sum(entry[0] for entry in code)
-    if begun.stopped:
-        leaves.append(begun.node)
-    else:
-        depth = _SHALLOW - len(above)
-        mark = visit(begun.node, depth, stop, leaves, code, trail, mark)
-    while above:
-        rest, rule, arity, aux = above[-1]
-        depth = _SHALLOW - len(above)
-        for child in rest:
-            if stop(child) or type(child) in view.leaf_types:
-                leaves.append(child)
-            else:
-                mark = visit(child, depth, stop, leaves, code, trail, mark)
-        above.pop()
-        code.append((len(leaves) - mark, rule, arity, aux))
-        mark = len(leaves)
+    return leaves, code
 
 
 def _asked_before(stop: Callable[[Any], object]) -> Callable[[Any], object]:
@@ -565,16 +534,9 @@ def _asked_before(stop: Callable[[Any], object]) -> Callable[[Any], object]:
     return lambda node: answers.pop() if answers else stop(node)
 
 
-def _flatten_deep(
-    tree: Any,
-    view: View,
-    is_leaf: Predicate,
-    leaves: list[Any],
-    code: list[Entry],
-    trail: list[Any],
-    mark: int = 0,
-) -> int:
-    """Flatten with an explicit stack; returns how many leaves the code covers."""
+def _visit_deep(walk: _Walk, _depth: int, mark: int, node: Any) -> int:
+    """Do what `_visit` does, with an explicit stack."""
+    view, _, _, stop, leaves, code = walk
 
     def emit(rule: Rule, arity: int, aux: Any) -> None:
         nonlocal mark
@@ -582,9 +544,10 @@ def _flatten_deep(
         mark = len(leaves)
 
     add = leaves.append
-    walk = _walk(tree, view, is_leaf, emit, trail)
+    if stop is not None and not isinstance(stop, PathPredicate):
+        stop = _asked_before(stop)
     try:
-        for leaf in walk:
+        for leaf in _walk(node, view, stop, emit):
             add(leaf)
     except RuntimeError as error:
         cause = error.__cause__
@@ -597,62 +560,55 @@ def _flatten_deep(
 class _Cycle(Exception):
     """A node was met below itself, first at that depth of the path."""
 
-    def __init__(self, node: Any, stack: list[Frame]) -> None:
+    def __init__(self, node: Any, above: list[Any]) -> None:
         self.kind = type_name(node)
-        self.depth = next(i for i, frame in enumerate(stack) if frame[0] is node)
+        self.depth = next(i for i, other in enumerate(above) if other is node)
 
 
-Frame: TypeAlias = "tuple[Any, Iterator[Any], Rule, Sequence[Any], Any]"
+Frame: TypeAlias = "tuple[Iterator[Any], Rule, int, Any]"
+"""An open node: its children that are left, its rule, their number, its aux data."""
 
 
 def _walk(
     tree: Any,
     view: View,
     is_leaf: Predicate,
-    emit: Callable[[Rule, int, Any], None],
-    trail: list[Any],
+    emit: Callable[[Rule, int, Any], None] = lambda *_: None,
 ) -> Iterator[Any]:
     """Yield the leaves of a tree one by one; call `emit` after each node."""
-    rules, leaf_types, resolve = view.rules, view.leaf_types, view.resolve
     rest: Iterator[Any] = iter((tree,))
     stack: list[Frame] = []
+    nodes: list[Any] = []
     on_path: set[int] = set()
     tracker = _Tracker(is_leaf.function) if isinstance(is_leaf, PathPredicate) else None
     stop: Any = is_leaf if tracker is None else tracker.ask
-    try:
-        while True:
-            for node in rest:
-                if stop is not None and stop(node):
-                    yield node
-                    continue
-                cls = type(node)
-                if cls in leaf_types:
-                    yield node
-                    continue
-                rule = rules.get(cls) or resolve(cls)
-                if rule is None:
-                    yield node
-                    continue
-                if id(node) in on_path:
-                    raise _Cycle(node, stack)
-                children, aux = rule.flatten(node)
-                on_path.add(id(node))
-                stack.append((node, rest, rule, children, aux))
-                rest = iter(children)
-                if tracker is not None:
-                    tracker.enter(rule.keys(aux, len(children)))
-                break
-            else:
-                if not stack:
-                    return
-                node, rest, rule, children, aux = stack.pop()
-                on_path.discard(id(node))
-                emit(rule, len(children), aux)
-                if tracker is not None:
-                    tracker.leave()
-    except Exception:
-        _leave_stack(trail, stack, rest)
-        raise
+    while True:
+        for node in rest:
+            if (stop is not None and stop(node)) or type(node) in view.leaf_types:
+                yield node
+                continue
+            rule = view.resolve(type(node))
+            if rule is None:
+                yield node
+                continue
+            if id(node) in on_path:
+                raise _Cycle(node, nodes)
+            children, aux = rule.flatten(node)
+            on_path.add(id(node))
+            nodes.append(node)
+            rest = iter(children)
+            stack.append((rest, rule, len(children), aux))
+            if tracker is not None:
+                tracker.enter(rule.keys(aux, len(children)))
+            break
+        else:
+            if not stack:
+                return
+            on_path.discard(id(nodes.pop()))
+            emit(*stack.pop()[1:])
+            rest = stack[-1][0] if stack else rest
+            if tracker is not None:
+                tracker.leave()
 
 
 class _Tracker:
@@ -688,18 +644,13 @@ def iter_leaves(tree: Any, view: View, is_leaf: Predicate = None) -> Iterator[An
     Raises:
         CycleError: The tree contains itself; raised when the walk gets there.
     """
-    trail: list[Any] = []
     try:
-        yield from _walk(tree, view, is_leaf, _ignore, trail)
+        yield from _walk(tree, view, is_leaf)
     except _Cycle:
         raise _explain_cycle(tree, view, is_leaf) from None
     except Exception as error:
-        locate(error, trail)
+        locate(error, _trail())
         raise
-
-
-def _ignore(_rule: Rule, _arity: int, _aux: Any) -> None:
-    pass
 
 
 # ------------------------------------------------------------------------- map
@@ -733,28 +684,45 @@ def _remaining(rest: Any) -> int:
     return int(rest.__length_hint__())
 
 
-def _leave(
-    trail: list[Any], rule: Rule, aux: Any, children: Sequence[Any], rest: Any
-) -> None:
-    """Add the key of the child that a walk was at, as an error passes through."""
-    position = len(children) - _remaining(rest) - 1
-    trail.append(rule.keys(aux, len(children))[position])
+_OURS: Final = frozenset(
+    walk.__code__ for walk in (_visit, _visit_with_paths, _visit_deep, _walk)
+)
 
 
-def _leave_stack(trail: list[Any], stack: list[Frame], rest: Iterator[Any]) -> None:
-    for _, above, rule, children, aux in reversed(stack):
-        _leave(trail, rule, aux, children, rest)
-        rest = above
+def _key_at(frame: Frame) -> Any:
+    """Return the key of the child that a walk is at."""
+    rest, rule, arity, aux = frame
+    return rule.keys(aux, arity)[arity - _remaining(rest) - 1]
+
+
+def _trail() -> list[Any]:
+    """Return the keys from where the handled error came from up to the root.
+
+    They are found in the frames of the walk that it passed through, those right below
+    the one that handles it, so that a walk that succeeds pays nothing for them.
+    """
+    opened: list[Frame] = []
+    at = sys.exc_info()[2]
+    at = at and at.tb_next
+    while at is not None and at.tb_frame.f_code in _OURS:
+        names = at.tb_frame.f_locals
+        if "stack" in names:
+            opened += names["stack"]
+        elif "rest" in names:
+            opened.append(itemgetter("rest", "rule", "arity", "aux")(names))
+        if type(names) is dict:  # kept by the frame, and with it all nodes
+            names.clear()
+        at = at.tb_next
+    return [*map(_key_at, reversed(opened))]
 
 
 def _explain_cycle(tree: Any, view: View, is_leaf: Predicate) -> CycleError:
     """Walk again, with a stack from the root on, to learn both paths."""
-    trail: list[Any] = []
     try:
-        for _ in _walk(tree, view, is_leaf, _ignore, trail):
+        for _ in _walk(tree, view, is_leaf):
             pass
     except _Cycle as cycle:
-        again = KeyPath(reversed(trail))
+        again = KeyPath(reversed(_trail()))
         first = KeyPath(again[: cycle.depth])
         return CycleError(
             f"the tree contains itself: the {cycle.kind} at {first.where()} "

@@ -4,11 +4,209 @@ It makes `flatten`, `unflatten`, the maps and what is built on them faster, and
 changes nothing else. It is on unless the environment variable `LEAFWISE_ENGINE` is
 `0`; `eager` compiles each structure on first sight. Without this package leafwise
 works the same, slower.
+
+Owns the ways to look inside, and to switch it on and off.
 """
 
 from __future__ import annotations
 
-from .control import disabled, eager, enabled, forget, source, stats
+import os
+from contextlib import ContextDecorator
+from typing import Any
+
+from ..core.registry import on_change
+from ..core.treedef import PyTreeDef
+from ..errors import TreeDefError
+from ..safely import clip, described, on_sweep
+from .cache import engine
+from .emit import Constants, one_line
+from .flatten import emit_flatten, emit_flatten_up_to
+from .plan import make_plan
+from .unflatten import emit_unflatten
 
 
 __all__ = ["disabled", "eager", "enabled", "forget", "source", "stats"]
+
+_MODES = {"0": "off", "off": "off", "eager": "eager"}
+
+
+def stats() -> dict[str, Any]:
+    """Return what the engine holds at the moment.
+
+    Returns:
+        `mode`: `"on"`, `"off"` or `"eager"`; `plans`: the structures that are
+        compiled now; `roots`: the types of roots that are watched; `size`: what the
+        plans take, in characters of text and entries of lists; `compiled` and
+        `evicted`: how many structures were compiled, and how many of these had to
+        leave for others, since the start.
+
+    Example:
+        >>> import leafwise as lw
+        >>> sorted(lw.engine.stats())
+        ['compiled', 'evicted', 'mode', 'plans', 'roots', 'size']
+    """
+    memory = engine.memory
+    return {
+        "mode": engine.mode,
+        "plans": len(memory.structures),
+        "roots": len(memory.caches),
+        "size": memory.size,
+        "compiled": engine.compiled,
+        "evicted": engine.evicted,
+    }
+
+
+def source(treedef: PyTreeDef) -> str:
+    """Return the Python text that the engine writes for a structure.
+
+    The first lines are comments: what the structure is, and what the constants in the
+    text stand for. They are made for you to read; the text itself holds no data.
+
+    Args:
+        treedef: The structure.
+
+    Returns:
+        The functions `flatten`, `flatten_up_to` and `unflatten`; the empty text where
+        the structure is left to the walk.
+
+    Raises:
+        TreeDefError: It is not a treedef.
+
+    Example:
+        >>> import leafwise as lw
+        >>> print(lw.engine.source(lw.tree_structure((1, 2))))
+        # PyTreeDef((*, *))
+        #
+        # C1 = tuple
+        # T1, T2, ... = types that the leaves had when the function was made
+        # known_leaves = whether all types in an iterable are of leaves
+        # TREEDEF = the treedef
+        # explain_failure = unflatten by the walk, to say where
+        <BLANKLINE>
+        def flatten(tree):
+            try:
+                if type(tree) is not C1: return None
+                leaf1, leaf2 = tree
+                leaves = [leaf1, leaf2]
+                if type(leaf1) is not T1 or type(leaf2) is not T2:
+                    if not known_leaves(map(type, leaves)): return None
+                return leaves, TREEDEF
+            except Exception:
+                return None
+        <BLANKLINE>
+        def flatten_up_to(treedef, tree):
+            try:
+                if type(tree) is not C1: return None
+                leaf1, leaf2 = tree
+                return [leaf1, leaf2]
+            except Exception:
+                return None
+        <BLANKLINE>
+        def unflatten(treedef, leaves):
+            try:
+                leaf1, leaf2 = leaves
+                return (leaf1, leaf2)
+            except Exception as error:
+                failed = error
+            return explain_failure(treedef, leaves, failed)
+        <BLANKLINE>
+    """
+    if not isinstance(treedef, PyTreeDef):
+        raise TreeDefError(f"source takes a treedef, got {described(treedef)}")
+    plan = make_plan(treedef._code)
+    if plan is None:
+        return ""
+    constants = Constants()
+    emitters = (emit_flatten, emit_flatten_up_to, emit_unflatten)
+    texts = [str(emit(plan, constants) or "") for emit in emitters]
+    functions = "\n".join(filter(None, texts))
+    filled_in = [text for name, text in _FILLED_IN.items() if name in functions]
+    title = f"# {one_line(clip(treedef))}"
+    return "\n".join([title, "#", *constants.comments(), *filled_in, "", functions])
+
+
+_FILLED_IN = {
+    " T1": "# T1, T2, ... = types that the leaves had when the function was made",
+    "ALIKE": "# ALIKE = the type of all leaves at first, None once they had several",
+    "known_leaves": "# known_leaves = whether all types in an iterable are of leaves",
+    " TREEDEF": "# TREEDEF = the treedef",
+    "treedef_with": "# treedef_with = the treedef with aux data that was read anew",
+    "PLACES": "# PLACES = the nodes in the treedef's code whose aux data varies",
+    "explain_failure": "# explain_failure = unflatten by the walk, to say where",
+}
+
+
+def forget() -> None:
+    """Drop all that the engine holds; what comes often is compiled anew.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.engine.forget()
+        >>> lw.engine.stats()["plans"]
+        0
+    """
+    engine.forget()
+
+
+class _Switched(ContextDecorator):
+    """Requests a mode while somebody is inside.
+
+    Those of several threads may overlap in any way; whoever leaves withdraws what was
+    requested on entering, and nothing else.
+    """
+
+    def __init__(self, mode: str) -> None:
+        self._mode = mode
+        self._requests: list[Any] = []
+
+    def __enter__(self) -> None:
+        self._requests.append(engine.request(self._mode))
+
+    def __exit__(self, *_: object) -> None:
+        engine.withdraw(self._requests.pop())
+
+
+def disabled() -> Any:
+    """Return a context manager that leaves everything to the walk, in all threads.
+
+    Where several of these overlap, whether one inside the other or in several threads,
+    the one that was entered last counts, as long as it lasts.
+
+    Example:
+        >>> import leafwise as lw
+        >>> with lw.engine.disabled():
+        ...     lw.engine.stats()["mode"]
+        'off'
+    """
+    return _Switched("off")
+
+
+def enabled() -> Any:
+    """Return a context manager that switches the engine on, in all threads.
+
+    Example:
+        >>> import leafwise as lw
+        >>> with lw.engine.enabled():
+        ...     lw.engine.stats()["mode"]
+        'on'
+    """
+    return _Switched("on")
+
+
+def eager() -> Any:
+    """Return a context manager that compiles structures when they are first met.
+
+    For tests: each tree that is met twice goes through generated code.
+
+    Example:
+        >>> import leafwise as lw
+        >>> with lw.engine.eager():
+        ...     lw.engine.stats()["mode"]
+        'eager'
+    """
+    return _Switched("eager")
+
+
+engine.request(_MODES.get(os.environ.get("LEAFWISE_ENGINE", ""), "on"), lasting=True)
+on_change.append(engine.outdate)
+on_sweep.append(engine.drop_fleeting)

@@ -19,12 +19,11 @@ from types import CodeType, TracebackType
 from typing import Any, Final, TypeAlias
 
 from ..core.walk import Begun, Code, locate
+from ..safely import Record
 from .emit import SPREAD, Constants, Text
-from .flatten import Writer
+from .flatten import Writer, expanded
 from .plan import Part, Plan, Run, is_loop
 
-
-__all__ = ["MAX_DEPTH", "Asking", "Missed", "Places", "commonest", "emit_asking"]
 
 Asking: TypeAlias = "Callable[[Any, Any], tuple[list[Any], Any] | None]"
 
@@ -36,7 +35,7 @@ class Missed(Exception):
     """A tree has another structure than the function it is read by."""
 
 
-class _Open:
+class _Open(Record):
     """A node of which a child is looked at, with what comes after this child.
 
     Attributes:
@@ -48,23 +47,14 @@ class _Open:
         aux: The name of the aux data, if it varies.
     """
 
-    __slots__ = ("above", "aux", "part", "place", "rest", "source")
+    __slots__ = __match_args__ = ("part", "above", "source", "place", "rest", "aux")
 
-    def __init__(
-        self,
-        part: Part,
-        above: _Open | None,
-        source: str | list[str],
-        place: int,
-        rest: str = "",
-        aux: str = "None",
-    ) -> None:
-        self.part = part
-        self.above = above
-        self.source = source
-        self.place = place
-        self.rest = rest
-        self.aux = aux
+    part: Part
+    above: _Open | None
+    source: str | list[str]
+    place: int
+    rest: str
+    aux: str
 
     def position(self) -> str:
         """Return an expression for the place of the child."""
@@ -285,18 +275,16 @@ class _Asker(Writer):
         """Return False: leaves are asked about one by one."""
         return False
 
-    def spread_values(self, part: Part, held: str) -> None:
-        items = self.text.fresh("values")
-        self.text.add(f"{items} = [*{held}.values()]")
-        self.refuse_if(f"len({items}) != {part.arity}")
-        self.spread(part, items)
+    def is_read_once(self, part: Part) -> bool:
+        """Return False: what is left of the children is asked for, too."""
+        return False
 
     # ------------------------------------------------------------------- children
 
     def children(self, part: Part, values: list[str]) -> None:
         names = [*values]
         for place, (child, value) in enumerate(
-            zip(_each(part.runs), values, strict=True)
+            zip(expanded(part.runs), values, strict=True)
         ):
             if not value.isidentifier():
                 names[place] = self.text.fresh("leaf" if child is None else "node")
@@ -365,11 +353,6 @@ class _Asker(Writer):
         self.text.back()
         if child is None:
             self.wait("leaves", f"*{piece}")
-
-
-def _each(runs: Any) -> Iterator[Part | None]:
-    for part, count in runs:
-        yield from (part,) * count
 
 
 def _in_turn(child: Part | None, count: int, source: str | list[str]) -> bool:

@@ -20,13 +20,10 @@ from ..lazy import is_traced
 from ..safely import Guard, Lasts
 from .asking import MAX_DEPTH
 from .collect import collector_after
-from .compiled import Compiled
+from .compiled import Compiled, Guesses, InlineCache
 from .emit import reader_after
-from .inline import Guesses, InlineCache
 from .plan import Plan, fingerprint, make_plan
 
-
-__all__ = ["Engine", "engine"]
 
 _MAX_PLANS = 256
 _MAX_SIZE = 2_000_000
@@ -51,8 +48,6 @@ class _Memory:
             predicate and without.
         evicted: How many had to leave for others.
     """
-
-    __slots__ = ("caches", "evicted", "layers", "structures")
 
     def __init__(self) -> None:
         self.layers = layers()
@@ -90,18 +85,6 @@ class Engine:
         compiled: How many structures were compiled so far.
         evicted: How many of them had to leave for others.
     """
-
-    __slots__ = (
-        "_applied",
-        "_counters",
-        "_guard",
-        "_lock",
-        "_requests",
-        "compiled",
-        "evicted",
-        "memory",
-        "mode",
-    )
 
     def __init__(self) -> None:
         self._lock = allocate_lock()

@@ -15,8 +15,6 @@ from ..core.node import AGAIN, VALUE, Check, Child, Collect, GraphReading, Readi
 from .emit import Text, compile_text, forget_files, tuple_of
 
 
-__all__ = ["collector_after", "emit_collect"]
-
 _MAX_LINES: Final = 10_000
 _MAX_LOOPS: Final = 8
 _UNROLLED: Final = 4

@@ -36,18 +36,6 @@ from ..safely import Guard, class_name, clip
 from .plan import exactly
 
 
-__all__ = [
-    "SPREAD",
-    "Constants",
-    "Text",
-    "compile_text",
-    "forget_files",
-    "is_plain_name",
-    "one_line",
-    "reader_after",
-    "tuple_of",
-]
-
 SPREAD: Final = 4
 """How many neighbouring leaves make a sequence."""
 

@@ -28,8 +28,6 @@ from .plan import (
 )
 
 
-__all__ = ["Writer", "emit_flatten", "emit_flatten_up_to"]
-
 _LONG: Final = 64
 _MANY_KEYS: Final = 32
 _SIZED: Final = 1_000
@@ -202,20 +200,17 @@ class Writer:
         if self.count is not None:
             self.count += leaves
 
-    def copied(self, part: Part, var: str) -> str:
+    def copied(self, part: Part, var: str, how: str = "[*{}]") -> str:
         """Write that a sequence of known length is copied; return the copy."""
         copy = self.text.fresh("items")
-        self.text.add(f"{copy} = [*{var}]")
+        self.text.add(f"{copy} = {how.format(var)}")
         self.refuse_if(f"len({copy}) != {part.arity}")
         return copy
 
     def read_namedtuple(self, part: Part, var: str) -> None:
         """Read a named tuple, which may iterate in its own way."""
         if part.arity > FEW:
-            items = self.text.fresh("items")
-            self.text.add(f"{items} = tuple({var})")
-            self.refuse_if(f"len({items}) != {part.arity}")
-            self.spread(part, items)
+            self.spread(part, self.copied(part, var, "tuple({})"))
         else:
             self.unpack(part, var)
 
@@ -278,10 +273,14 @@ class Writer:
         """Read the values of a dict that nobody changes, in the order of its keys."""
         items = self.text.fresh("values")
         values = f"{held}.values()"
-        listed = values if _is_one_piece(part) else f"[*{values}]"
+        listed = values if self.is_read_once(part) else f"[*{values}]"
         self.text.add(f"{items} = {listed}")
         self.refuse_if(f"len({items}) != {part.arity}")
         self.spread(part, items)
+
+    def is_read_once(self, part: Part) -> bool:
+        """Return whether the children of a long node are read in one go."""
+        return _is_one_piece(part)
 
     def compare_keys(self, keys: tuple[Any, ...], var: str) -> None:
         """Write that a mapping must have just these keys, in this order."""
@@ -468,7 +467,7 @@ class Writer:
         """Return a new name for each child."""
         return [
             self.text.fresh("leaf" if child is None else "node")
-            for child in _expanded(part.runs)
+            for child in expanded(part.runs)
         ]
 
     def children_from(self, part: Part, items: str) -> None:
@@ -480,7 +479,7 @@ class Writer:
 
     def children(self, part: Part, values: list[str]) -> None:
         """Read children that are given one by one."""
-        nodes = _expanded(part.runs)
+        nodes = expanded(part.runs)
         for place, (child, value) in enumerate(zip(nodes, values, strict=True)):
             if not value.isidentifier() and (child is not None or self.at_once):
                 values[place] = self.text.fresh("leaf" if child is None else "node")
@@ -584,7 +583,8 @@ def _attribute_of(text: Text, var: str, name: str) -> str:
     return f"{text.constant(attrgetter(name))}({var})"
 
 
-def _expanded(runs: Sequence[Run]) -> Iterator[Part | None]:
+def expanded(runs: Sequence[Run]) -> Iterator[Part | None]:
+    """Yield the children of a node one by one: a part, or None for a leaf."""
     for part, count in runs:
         yield from (part,) * count
 

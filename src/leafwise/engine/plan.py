@@ -30,24 +30,6 @@ from ..core.node import Fields, Functions, Rule, Shaped
 from ..core.walk import Code
 
 
-__all__ = [
-    "FEW",
-    "FEW_KEYS",
-    "FEW_LEAVES",
-    "SCALARS",
-    "STORED",
-    "WIDE",
-    "Part",
-    "Plan",
-    "Run",
-    "exactly",
-    "fingerprint",
-    "has_plain_keys",
-    "is_loop",
-    "keys_of",
-    "make_plan",
-]
-
 MAX_ENTRIES: Final = 1_000_000
 MAX_DEPTH: Final = 1_000
 MAX_WEIGHT: Final = 4_000
@@ -111,23 +93,6 @@ class Part:
         calls_user: Whether reading it, or something below it, runs functions that
             were registered.
     """
-
-    __slots__ = (
-        "arity",
-        "aux",
-        "calls_user",
-        "cls",
-        "depth",
-        "kind",
-        "leaves",
-        "own",
-        "rule",
-        "runs",
-        "shape",
-        "uses",
-        "varies",
-        "weight",
-    )
 
     calls_user: bool
     depth: int

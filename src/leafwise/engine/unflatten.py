@@ -10,8 +10,6 @@ from .emit import SPREAD, Constants, Text, is_plain_name, tuple_of
 from .plan import FEW, STORED, WIDE, Part, Plan, is_loop, keys_of
 
 
-__all__ = ["emit_unflatten"]
-
 _MAPPINGS: Final = frozenset({"dict", "defaultdict", "OrderedDict"})
 _NESTED: Final = 12
 _BATCH: Final = 64

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from .loops import fori_loop as fori_loop
     from .loops import scan as scan
     from .loops import while_loop as while_loop
-    from .prefixes import Carry as Carry
-    from .prefixes import DiffState as DiffState
-    from .prefixes import StateAxes as StateAxes
-    from .prefixes import prefix as prefix
+    from .options import Carry as Carry
+    from .options import DiffState as DiffState
+    from .options import StateAxes as StateAxes
+    from .options import prefix as prefix
     from .sharing import share as share
     from .transforms import grad as grad
     from .transforms import jit as jit
@@ -50,7 +50,7 @@ _HOMES: Final = {
         "support treedef_from treedef_to"
     ),
     "loops": "fori_loop scan while_loop",
-    "prefixes": "Carry DiffState StateAxes prefix",
+    "options": "Carry DiffState StateAxes prefix",
     "sharing": "share",
     "transforms": "grad jit value_and_grad vmap",
 }

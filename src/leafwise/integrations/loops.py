@@ -36,15 +36,16 @@ from .options import (
     ARGS,
     ONE_GROUP,
     Call,
+    Carry,
     Groups,
     Option,
     Path,
     Places,
     Roots,
+    StateAxes,
     key_path,
     named,
 )
-from .prefixes import Carry, StateAxes
 from .sharing import (
     Ran,
     bare,

@@ -33,7 +33,7 @@ from ..nn.graph import (
 from ..nn.instance import keys_of
 from ..nn.template import identical_entry
 from ..nn.variables import Variable
-from ..safely import Frozen, class_name, described
+from ..safely import Record, class_name, described
 from .options import ARGS, KWARGS, ONE_GROUP, RESULT, Call, Groups, Path, named
 
 
@@ -141,7 +141,7 @@ def bare(leaf: Any) -> Any:
     return leaf._leafwise_value if isinstance(leaf, Variable) else leaf
 
 
-class Outline(Frozen):
+class Outline(Record):
     """What came out of a function, without the values; a node without leaves.
 
     Attributes:
@@ -159,15 +159,6 @@ class Outline(Frozen):
     links: tuple[tuple[int, int], ...]
     groups: tuple[int, ...]
     start: int | None
-
-    def __init__(
-        self,
-        graphdef: GraphDef,
-        links: tuple[tuple[int, int], ...],
-        groups: tuple[int, ...],
-        start: int | None,
-    ) -> None:
-        self._set(graphdef, links, groups, start)
 
 
 class Ran(NamedTuple):

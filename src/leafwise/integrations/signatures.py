@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from ..nn.filters import Filter
     from ..nn.pytree import Pytree
     from ..nn.states import State
-    from .options import Names, Numbers
-    from .prefixes import DiffState
+    from .options import DiffState, Names, Numbers
     from .transforms import Argnums, Axes, Stage
 
 

@@ -19,16 +19,18 @@ from ..safely import described, shown, type_name
 from .dispatch import Dispatch
 from .options import (
     Call,
+    Carry,
+    DiffState,
     Groups,
     Names,
     Numbers,
     Option,
     Path,
     Roots,
+    StateAxes,
     Which,
     named,
 )
-from .prefixes import Carry, DiffState, StateAxes
 from .sharing import (
     dressed,
     in_lists,

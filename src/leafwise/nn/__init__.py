@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from ..integrations.loops import fori_loop as fori_loop
     from ..integrations.loops import scan as scan
     from ..integrations.loops import while_loop as while_loop
-    from ..integrations.prefixes import Carry as Carry
-    from ..integrations.prefixes import DiffState as DiffState
-    from ..integrations.prefixes import StateAxes as StateAxes
-    from ..integrations.prefixes import prefix as prefix
+    from ..integrations.options import Carry as Carry
+    from ..integrations.options import DiffState as DiffState
+    from ..integrations.options import StateAxes as StateAxes
+    from ..integrations.options import prefix as prefix
     from ..integrations.transforms import grad as grad
     from ..integrations.transforms import jit as jit
     from ..integrations.transforms import value_and_grad as value_and_grad
@@ -135,7 +135,7 @@ _HOMES: Final = {
     ".errors": "SharedError TraceError",
     ".integrations.branches": "cond eval_shape remat switch",
     ".integrations.loops": "fori_loop scan while_loop",
-    ".integrations.prefixes": "Carry DiffState StateAxes prefix",
+    ".integrations.options": "Carry DiffState StateAxes prefix",
     ".integrations.transforms": "grad jit value_and_grad vmap",
     ".kinds": "Data Kind Static data field parameter state_value static",
     "captures": "capture",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, SequenceKey
-from ..core.matching import deeper, differences, mismatch_error
+from ..core.matching import Difference, deeper, differences, mismatch_error
 from ..core.node import Rule
 from ..core.registry import GLOBAL, View, current, view_of
 from ..core.treedef import PyTreeDef, make_treedef
@@ -32,17 +32,6 @@ from ..safely import described
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-
-__all__ = [
-    "Context",
-    "context_of",
-    "flatten_asking",
-    "link_key",
-    "path_of",
-    "plain_context",
-    "predicate",
-    "stopping_context",
-]
 
 
 def predicate(is_leaf: IsLeaf, takes_path: bool = False) -> Predicate:
@@ -197,19 +186,19 @@ class Context:
         elif self.view.leaf_types.issuperset(map(type, column)):
             return
         else:
-            found = deeper(
-                treedef._code,
-                other,
-                self.view,
-                lambda path, node: self.stops_at(node, path),
-                "strict=True accepts no tree that is deeper than the first",
-            )
+            hint = "strict=True accepts no tree that is deeper than the first"
+            found = self.deeper(treedef, other, hint)
         if column is None or found:
             raise mismatch_error(
                 found,
                 subject=f"tree {index} does not have the structure of the first tree",
                 tree_index=index,
             )
+
+    def deeper(self, treedef: PyTreeDef, tree: Any, hint: str) -> list[Difference]:
+        """Return where a tree goes deeper than a structure that it has."""
+        stops = lambda path, node: self.stops_at(node, path)  # noqa: E731
+        return deeper(treedef._code, tree, self.view, stops, hint)
 
     def stops_at(self, node: Any, path: KeyPath = ROOT) -> bool:
         """Return whether the predicate makes a leaf of a value, or of a root."""

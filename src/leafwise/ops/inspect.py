@@ -32,7 +32,6 @@ else:
     as_children = unchanged
 
 __all__ = [
-    "OneLevel",
     "all_leaves",
     "explain_leaf",
     "tree_children",
@@ -65,9 +64,7 @@ def tree_is_leaf(
         (True, False, False)
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    if context.stops_at(tree):
-        return True
-    return context.view.resolve(type(tree)) is None
+    return context.rule_of(tree) is None
 
 
 def all_leaves(
@@ -90,16 +87,8 @@ def all_leaves(
         >>> lw.all_leaves([1, "a"]), lw.all_leaves([1, [2]])
         (True, False)
     """
-    return all(
-        tree_is_leaf(
-            item,
-            is_leaf,
-            is_leaf_takes_path=is_leaf_takes_path,
-            none_is_leaf=none_is_leaf,
-            namespace=namespace,
-        )
-        for item in iterable
-    )
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return all(context.rule_of(item) is None for item in iterable)
 
 
 class OneLevel(NamedTuple):
@@ -152,8 +141,8 @@ def tree_flatten_one_level(
         [1, (2, 3)]
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    rule = context.view.resolve(type(tree))
-    if rule is None or context.stops_at(tree):
+    rule = context.rule_of(tree)
+    if rule is None:
         raise StructureError(
             f"a leaf has no children to flatten: {clip(tree)} "
             f"({class_name(type(tree))})"
@@ -192,10 +181,9 @@ def tree_children(
         >>> lw.tree_children({"b": [1], "a": 2}), lw.tree_children(3)
         ([2, [1]], [])
     """
-    options: dict[str, Any] = {"none_is_leaf": none_is_leaf, "namespace": namespace}
-    if tree_is_leaf(tree, is_leaf, is_leaf_takes_path=is_leaf_takes_path, **options):
-        return []
-    return tree_flatten_one_level(tree, **options).children
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    rule = context.rule_of(tree)
+    return [] if rule is None else [*rule.flatten(tree)[0]]
 
 
 def tree_equal(

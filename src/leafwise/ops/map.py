@@ -388,14 +388,10 @@ def tree_map_only(
     The idea is that of `torch.utils._pytree.tree_map_only`.
     """
     chosen = _chooser(type_or_types)
-    return tree_map(
-        lambda leaf: f(leaf) if chosen(leaf) else leaf,
-        tree,
-        is_leaf=is_leaf,
-        is_leaf_takes_path=is_leaf_takes_path,
-        none_is_leaf=none_is_leaf,
-        namespace=namespace,
-    )
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    leaves, treedef = context.flatten(tree)
+    change = lambda leaf: f(leaf) if chosen(leaf) else leaf  # noqa: E731
+    return treedef.unflatten(map_leaves(change, [leaves], treedef._code))
 
 
 def _chooser(chosen: Any) -> Any:
@@ -436,14 +432,9 @@ def tree_replace_nones(
         >>> lw.tree_replace_nones(0, {"a": None, "b": [1, None]})
         {'a': 0, 'b': [1, 0]}
     """
-    return tree_map(
-        lambda leaf: sentinel if leaf is None else leaf,
-        tree,
-        is_leaf=is_leaf,
-        is_leaf_takes_path=is_leaf_takes_path,
-        none_is_leaf=True,
-        namespace=namespace,
-    )
+    context = context_of(is_leaf, is_leaf_takes_path, True, namespace)
+    leaves, treedef = context.flatten(tree)
+    return treedef.unflatten([sentinel if x is None else x for x in leaves])
 
 
 # ------------------------------------------------------------------- with key paths
@@ -558,13 +549,8 @@ def tree_paths(
         >>> [str(path) for path in lw.tree_paths([1, {"a": 2}])]
         ['[0]', "[1]['a']"]
     """
-    return tree_structure(
-        tree,
-        is_leaf,
-        is_leaf_takes_path=is_leaf_takes_path,
-        none_is_leaf=none_is_leaf,
-        namespace=namespace,
-    ).paths()
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return context.flatten(tree)[1].paths()
 
 
 @as_map_with_path

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 else:
     as_gather = as_map = unchanged
 
-__all__ = ["Executor", "Parallel", "parallel", "tree_gather"]
+__all__ = ["parallel", "tree_gather"]
 
 
 class Executor(Protocol):

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..core.keypath import KeyPath
 from ..core.matching import (
     Difference,
     covering,
-    deeper,
     differences,
     mismatch_error,
     suffix_clashes,
@@ -52,8 +51,6 @@ else:
 __all__ = [
     "broadcast_common",
     "broadcast_prefix",
-    "common_columns",
-    "common_trees",
     "equality_errors",
     "prefix_errors",
     "tree_broadcast_common",
@@ -510,7 +507,7 @@ def _transposed(
         if row is None:
             wrong = differences(taken._code, part, context.view)
         elif inner is None and not context.view.leaf_types.issuperset(map(type, row)):
-            wrong = _deeper(taken, part, context)
+            wrong = context.deeper(taken, part, _PASS_TREEDEF)
         else:
             wrong = []
         found += [
@@ -526,15 +523,10 @@ def _transposed(
     return taken.unflatten([outer.unflatten(column) for column in columns])
 
 
-def _deeper(inner: PyTreeDef, part: Any, context: Context) -> list[Difference]:
-    return deeper(
-        inner._code,
-        part,
-        context.view,
-        lambda path, node: context.stops_at(node, path),
-        "the inner structure is that of the first one; pass it as a treedef to allow "
-        "anything at its leaves",
-    )
+_PASS_TREEDEF: Final = (
+    "the inner structure is that of the first one; pass it as a treedef to allow "
+    "anything at its leaves"
+)
 
 
 def _inner_of(outer: PyTreeDef, parts: list[Any], context: Context) -> PyTreeDef:

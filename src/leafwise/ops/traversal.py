@@ -20,7 +20,6 @@ from ..errors import CycleError, StructureError
 from ..lazy import unchanged
 from ..safely import MISSING, Missing, type_name
 from .context import Context, context_of
-from .map import tree_leaves
 
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ __all__ = [
     "DELETE",
     "SKIP",
     "STOP",
-    "Visit",
     "tree_all",
     "tree_any",
     "tree_max",
@@ -75,13 +73,7 @@ def tree_reduce(
         >>> lw.tree_reduce(lambda total, x: total + x, [1, (2, 3)])
         6
     """
-    leaves = tree_leaves(
-        tree,
-        is_leaf,
-        is_leaf_takes_path=is_leaf_takes_path,
-        none_is_leaf=none_is_leaf,
-        namespace=namespace,
-    )
+    leaves = _leaves(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     if initializer is not MISSING:
         return functools.reduce(function, leaves, initializer)
     if not leaves:
@@ -123,13 +115,7 @@ def tree_reduce_associative(
 
     The idea is that of `jax.tree_util.tree_reduce_associative`.
     """
-    leaves = tree_leaves(
-        tree,
-        is_leaf,
-        is_leaf_takes_path=is_leaf_takes_path,
-        none_is_leaf=none_is_leaf,
-        namespace=namespace,
-    )
+    leaves = _leaves(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     if leaves:
         return _fold_halves(operation, leaves)
     if identity is MISSING:
@@ -137,6 +123,11 @@ def tree_reduce_associative(
             "tree_reduce_associative of a tree without leaves needs an identity"
         )
     return identity
+
+
+def _leaves(tree: Any, *options: Any) -> list[Any]:
+    """Return the leaves of a tree; the options are those of `context_of`."""
+    return context_of(*options).flatten(tree)[0]
 
 
 def _fold_halves(operation: Callable[[Any, Any], Any], values: list[Any]) -> Any:
@@ -171,15 +162,7 @@ def tree_all(
         >>> lw.tree_all({"a": True, "b": [1, 0]}), lw.tree_all([])
         (False, True)
     """
-    return all(
-        tree_leaves(
-            tree,
-            is_leaf,
-            is_leaf_takes_path=is_leaf_takes_path,
-            none_is_leaf=none_is_leaf,
-            namespace=namespace,
-        )
-    )
+    return all(_leaves(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
 
 
 def tree_any(
@@ -205,15 +188,7 @@ def tree_any(
         >>> lw.tree_any({"a": False, "b": [1, 0]}), lw.tree_any([])
         (True, False)
     """
-    return any(
-        tree_leaves(
-            tree,
-            is_leaf,
-            is_leaf_takes_path=is_leaf_takes_path,
-            none_is_leaf=none_is_leaf,
-            namespace=namespace,
-        )
-    )
+    return any(_leaves(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
 
 
 @as_sum
@@ -242,13 +217,7 @@ def tree_sum(
         >>> lw.tree_sum({"a": 1, "b": [2, 3]}), lw.tree_sum(["x", ("y",)], start="")
         (6, 'xy')
     """
-    leaves = tree_leaves(
-        tree,
-        is_leaf,
-        is_leaf_takes_path=is_leaf_takes_path,
-        none_is_leaf=none_is_leaf,
-        namespace=namespace,
-    )
+    leaves = _leaves(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     if isinstance(start, str | bytes | bytearray):
         return start + type(start)().join(leaves)  # type: ignore[operator]
     return sum(leaves, start)
@@ -283,14 +252,8 @@ def tree_max(
         >>> lw.tree_max({"a": 1, "b": [3, 2]}), lw.tree_max([], default=0)
         (3, 0)
     """
-    leaves = tree_leaves(
-        tree,
-        is_leaf,
-        is_leaf_takes_path=is_leaf_takes_path,
-        none_is_leaf=none_is_leaf,
-        namespace=namespace,
-    )
-    return _extreme(max, "tree_max", leaves, default, key)
+    leaves = _leaves(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return _extreme(max, leaves, default, key)
 
 
 @as_extreme
@@ -322,19 +285,12 @@ def tree_min(
         >>> lw.tree_min({"a": 3, "b": [1, 2]})
         1
     """
-    leaves = tree_leaves(
-        tree,
-        is_leaf,
-        is_leaf_takes_path=is_leaf_takes_path,
-        none_is_leaf=none_is_leaf,
-        namespace=namespace,
-    )
-    return _extreme(min, "tree_min", leaves, default, key)
+    leaves = _leaves(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return _extreme(min, leaves, default, key)
 
 
 def _extreme(
     choose: Callable[..., Any],
-    name: str,
     leaves: list[Any],
     default: Any | Missing,
     key: Callable[[Any], Any] | None,
@@ -342,7 +298,9 @@ def _extreme(
     if leaves:
         return choose(leaves, key=key)
     if default is MISSING:
-        raise ValueError(f"{name} of a tree without leaves needs a default")
+        raise ValueError(
+            f"tree_{choose.__name__} of a tree without leaves needs a default"
+        )
     return default
 
 
@@ -427,7 +385,7 @@ class _Frame:
             )
         ):
             return self.node
-        if DELETE not in map(_marks, self.done):
+        if not any(child is DELETE for child in self.done):
             return self.rule.unflatten(self.aux, self.done)
         return self._without_deleted()
 
@@ -450,10 +408,6 @@ class _Frame:
             )
         kept = [child for child in self.done if child is not DELETE]
         return rule.from_items(rule.rest(self.node), kept)
-
-
-def _marks(child: Any) -> Any:
-    return child if child is DELETE else None
 
 
 def tree_visit(

@@ -21,7 +21,16 @@ from typing import Any
 import pytest
 
 import leafwise as lw
-from leafwise.signatures import bound, folds, leaves, maps, parts, path_maps, shapes
+from leafwise.signatures import (
+    bound,
+    folds,
+    leaves,
+    maps,
+    parts,
+    path_maps,
+    shapes,
+    words,
+)
 from leafwise.typing import Namespace, PyTree
 
 
@@ -135,9 +144,8 @@ def test_a_signature_takes_what_the_function_takes(name: str, protocol: Any) -> 
         del seen["self"]
         options = seen.pop("how", None)
         if options is not None:
-            known = {"none_is_leaf", "namespace"}
-            known |= {"strict"} if "Strictly" in options.annotation else set()
-            assert known <= {*taken}
+            said = options.annotation.removeprefix("Unpack[").removesuffix("]")
+            assert {*getattr(words, said).__annotations__} <= {*taken}
         for parameter in seen.values():
             if parameter.kind is kinds.POSITIONAL_ONLY and parameter.name not in taken:
                 assert rest

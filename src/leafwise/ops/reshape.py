@@ -34,14 +34,15 @@ from .context import Context, context_of, stopping_context
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
     from ..signatures.leaves import as_broadcast_prefix
+    from ..signatures.maps import as_broadcast_map, as_transpose_map
+    from ..signatures.path_maps import (
+        as_broadcast_map_with_path,
+        as_transpose_map_with_path,
+    )
     from ..signatures.shapes import (
         as_broadcast_common,
-        as_broadcast_map,
-        as_broadcast_map_with_path,
         as_broadcast_tree,
         as_transpose,
-        as_transpose_map,
-        as_transpose_map_with_path,
         as_unzip,
     )
 else:

@@ -54,8 +54,6 @@ from ..selection.partition import tree_unmask as _tree_unmask
 from ..selection.pattern import selector as _selector
 from .folds import (
     Children,
-    Each,
-    EachWithPath,
     Extreme,
     Gather,
     MapOnly,
@@ -73,17 +71,18 @@ from .leaves import (
     LeavesWithPath,
     Structure,
 )
-from .maps import Map
+from .maps import BroadcastMap, Each, Map, TransposeMap
 from .parts import ClassDecorator, Combine, Merge, Partition
-from .path_maps import MapWithPath
+from .path_maps import (
+    BroadcastMapWithPath,
+    EachWithPath,
+    MapWithPath,
+    TransposeMapWithPath,
+)
 from .shapes import (
     BroadcastCommon,
-    BroadcastMap,
-    BroadcastMapWithPath,
     BroadcastTree,
     Transpose,
-    TransposeMap,
-    TransposeMapWithPath,
     Unzip,
 )
 

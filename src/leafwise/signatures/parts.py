@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
+from typing_extensions import Unpack
+
 from .words import (
+    Anyhow,
     Class,
     Level,
     Nested2,
@@ -19,10 +22,8 @@ from .words import (
 
 
 if TYPE_CHECKING:
-    from ..core.node import IsLeaf
     from ..safely import Missing
 
-A = TypeVar("A")
 K = TypeVar("K")
 T = TypeVar("T")
 Cls = TypeVar("Cls", bound=type)
@@ -34,14 +35,7 @@ class Partition(Protocol):
 
     @overload
     def __call__(
-        self,
-        tree: Node,
-        *selectors: Any,
-        missing_ok: bool = ...,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
+        self, tree: Node, *selectors: Any, missing_ok: bool = ..., **how: Unpack[Anyhow]
     ) -> tuple[Node, ...]: ...
     @overload
     def __call__(
@@ -49,10 +43,7 @@ class Partition(Protocol):
         tree: Level[Opaque] | Nested2,
         *selectors: Any,
         missing_ok: bool = ...,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
+        **how: Unpack[Anyhow],
     ) -> tuple[Any, ...]: ...
     @overload
     def __call__(
@@ -60,10 +51,7 @@ class Partition(Protocol):
         tree: list[T],
         *selectors: Any,
         missing_ok: bool = ...,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
+        **how: Unpack[Anyhow],
     ) -> tuple[list[T | Missing], ...]: ...
     @overload
     def __call__(
@@ -71,10 +59,7 @@ class Partition(Protocol):
         tree: dict[K, T],
         *selectors: Any,
         missing_ok: bool = ...,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
+        **how: Unpack[Anyhow],
     ) -> tuple[dict[K, T | Missing], ...]: ...
     @overload
     def __call__(
@@ -82,10 +67,7 @@ class Partition(Protocol):
         tree: tuple[T, ...],
         *selectors: Any,
         missing_ok: bool = ...,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
+        **how: Unpack[Anyhow],
     ) -> tuple[tuple[T | Missing, ...], ...]: ...
     @overload
     def __call__(
@@ -93,21 +75,11 @@ class Partition(Protocol):
         tree: Class,
         *selectors: Any,
         missing_ok: bool = ...,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
+        **how: Unpack[Anyhow],
     ) -> tuple[Class, ...]: ...
     @overload
     def __call__(
-        self,
-        tree: Any,
-        *selectors: Any,
-        missing_ok: bool = ...,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
+        self, tree: Any, *selectors: Any, missing_ok: bool = ..., **how: Unpack[Anyhow]
     ) -> tuple[Any, ...]: ...
 
 
@@ -120,32 +92,13 @@ class Combine(Protocol):
     """The parts of a tree combined."""
 
     @overload
-    def __call__(
-        self,
-        *trees: list[T | Missing],
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-    ) -> list[T]: ...
+    def __call__(self, *trees: list[T | Missing], **how: Unpack[Anyhow]) -> list[T]: ...
     @overload
     def __call__(
-        self,
-        *trees: dict[K, T | Missing],
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
+        self, *trees: dict[K, T | Missing], **how: Unpack[Anyhow]
     ) -> dict[K, T]: ...
     @overload
-    def __call__(
-        self,
-        *trees: Tree,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-    ) -> Tree: ...
+    def __call__(self, *trees: Tree, **how: Unpack[Anyhow]) -> Tree: ...
 
 
 def as_combine(function: Callable[..., Any]) -> Combine:

@@ -42,12 +42,14 @@ if TYPE_CHECKING:
     from ..signatures.shapes import (
         as_broadcast_common,
         as_broadcast_tree,
+        as_broadcast_trees,
         as_transpose,
         as_unzip,
     )
 else:
     as_broadcast_common = as_broadcast_map = as_broadcast_map_with_path = unchanged
-    as_broadcast_prefix = as_broadcast_tree = as_transpose = unchanged
+    as_broadcast_prefix = as_broadcast_tree = as_broadcast_trees = unchanged
+    as_transpose = unchanged
     as_transpose_map = as_transpose_map_with_path = as_unzip = unchanged
 
 __all__ = [
@@ -191,6 +193,7 @@ def _spread(flat: Flat, whole: PyTreeDef) -> list[Any]:
     return [leaves[place] for place in places]
 
 
+@as_broadcast_trees
 def tree_broadcast_common(
     tree: Any,
     other: Any,

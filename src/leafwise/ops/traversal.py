@@ -26,6 +26,7 @@ from .map import tree_leaves
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
     from ..signatures.folds import as_extreme, as_reduce, as_reduce_associative, as_sum
+    from ..signatures.words import Tree
 else:
     as_extreme = as_reduce = as_reduce_associative = as_sum = unchanged
 
@@ -453,7 +454,7 @@ def _marks(child: Any) -> Any:
 
 
 def tree_visit(
-    tree: Any,
+    tree: Tree,
     enter: Visitor | None = None,
     leave: Visitor | None = None,
     *,
@@ -461,7 +462,7 @@ def tree_visit(
     is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
-) -> Any:
+) -> Tree:
     """Visit every node and leaf of a tree and return what the visitors made of it.
 
     Args:
@@ -502,7 +503,8 @@ def tree_visit(
     in dm-tree.
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    return _Visiting(tree, enter, leave, context).run()
+    visited: Tree = _Visiting(tree, enter, leave, context).run()
+    return visited
 
 
 class _Visiting:

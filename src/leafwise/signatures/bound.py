@@ -29,7 +29,6 @@ from ..ops.map import tree_paths as _tree_paths
 from ..ops.map import tree_unflatten as _tree_unflatten
 from ..ops.reshape import equality_errors as _equality_errors
 from ..ops.reshape import prefix_errors as _prefix_errors
-from ..ops.reshape import tree_broadcast_common as _tree_broadcast_common
 from ..ops.traversal import tree_all as _tree_all
 from ..ops.traversal import tree_any as _tree_any
 from ..ops.traversal import tree_visit as _tree_visit
@@ -41,16 +40,8 @@ from ..selection.edit import tree_at as _tree_at
 from ..selection.edit import tree_move as _tree_move
 from ..selection.edit import tree_rename as _tree_rename
 from ..selection.edit import tree_update as _tree_update
-from ..selection.merge import tree_map_outer as _tree_map_outer
-from ..selection.merge import tree_zip_outer as _tree_zip_outer
 from ..selection.names import from_flat as _from_flat
 from ..selection.names import override as _override
-from ..selection.names import to_flat as _to_flat
-from ..selection.partition import tree_filter as _tree_filter
-from ..selection.partition import tree_group_by as _tree_group_by
-from ..selection.partition import tree_labels as _tree_labels
-from ..selection.partition import tree_mask as _tree_mask
-from ..selection.partition import tree_unmask as _tree_unmask
 from ..selection.pattern import selector as _selector
 from .folds import (
     Children,
@@ -70,9 +61,22 @@ from .leaves import (
     Leaves,
     LeavesWithPath,
     Structure,
+    ToFlat,
 )
 from .maps import BroadcastMap, Each, Map, TransposeMap
-from .parts import ClassDecorator, Combine, Merge, Partition
+from .parts import (
+    ClassDecorator,
+    Combine,
+    Filter,
+    GroupBy,
+    Labels,
+    MapOuter,
+    Mask,
+    Merge,
+    Partition,
+    Unmask,
+    ZipOuter,
+)
 from .path_maps import (
     BroadcastMapWithPath,
     EachWithPath,
@@ -82,6 +86,7 @@ from .path_maps import (
 from .shapes import (
     BroadcastCommon,
     BroadcastTree,
+    BroadcastTrees,
     Transpose,
     Unzip,
 )
@@ -148,14 +153,14 @@ class Bound:
     selector = staticmethod(_selector)
     structure: Structure
     sum: Sum
-    to_flat = staticmethod(_to_flat)
+    to_flat: ToFlat
     transpose: Transpose
     transpose_map: TransposeMap
     transpose_map_with_path: TransposeMapWithPath
     tree_all = staticmethod(_tree_all)
     tree_any = staticmethod(_tree_any)
     tree_at = staticmethod(_tree_at)
-    tree_broadcast_common = staticmethod(_tree_broadcast_common)
+    tree_broadcast_common: BroadcastTrees
     tree_broadcast_map: BroadcastMap
     tree_broadcast_map_with_path: BroadcastMapWithPath
     tree_broadcast_prefix: BroadcastTree
@@ -163,25 +168,25 @@ class Bound:
     tree_combine: Combine
     tree_diff = staticmethod(_tree_diff)
     tree_equal = staticmethod(_tree_equal)
-    tree_filter = staticmethod(_tree_filter)
+    tree_filter: Filter
     tree_flatten: Flatten
     tree_flatten_one_level = staticmethod(_tree_flatten_one_level)
     tree_flatten_with_path: FlattenWithPath
     tree_gather: Gather
-    tree_group_by = staticmethod(_tree_group_by)
+    tree_group_by: GroupBy
     tree_is_leaf = staticmethod(_tree_is_leaf)
     tree_iter: Iter
-    tree_labels = staticmethod(_tree_labels)
+    tree_labels: Labels
     tree_leaves: Leaves
     tree_leaves_with_path: LeavesWithPath
     tree_map: Map
     tree_map_: Each
     tree_map_only: MapOnly
-    tree_map_outer = staticmethod(_tree_map_outer)
+    tree_map_outer: MapOuter
     tree_map_shared: Map
     tree_map_with_path: MapWithPath
     tree_map_with_path_: EachWithPath
-    tree_mask = staticmethod(_tree_mask)
+    tree_mask: Mask
     tree_max: Extreme
     tree_merge: Merge
     tree_min: Extreme
@@ -198,12 +203,12 @@ class Bound:
     tree_transpose_map: TransposeMap
     tree_transpose_map_with_path: TransposeMapWithPath
     tree_unflatten = staticmethod(_tree_unflatten)
-    tree_unmask = staticmethod(_tree_unmask)
+    tree_unmask: Unmask
     tree_unzip: Unzip
     tree_update = staticmethod(_tree_update)
     tree_visit = staticmethod(_tree_visit)
     tree_walk = staticmethod(_tree_walk)
-    tree_zip_outer = staticmethod(_tree_zip_outer)
+    tree_zip_outer: ZipOuter
     unflatten = staticmethod(_tree_unflatten)
     unregister_pytree_node = staticmethod(_unregister_pytree_node)
     unzip: Unzip

@@ -20,6 +20,7 @@ from .words import (
     Level,
     Node,
     Plainly,
+    Simply,
     Unseen,
     Wide,
     WithNone,
@@ -409,31 +410,19 @@ class Gather(Protocol):
 
     @overload
     def __call__(
-        self,
-        tree: list[Awaitable[T] | Future[T]],
-        *,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
+        self, tree: list[Awaitable[T] | Future[T]], **how: Unpack[Simply]
     ) -> Coroutine[Any, Any, list[T]]: ...
     @overload
     def __call__(
-        self,
-        tree: dict[K, Awaitable[T] | Future[T]],
-        *,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
+        self, tree: dict[K, Awaitable[T] | Future[T]], **how: Unpack[Simply]
     ) -> Coroutine[Any, Any, dict[K, T]]: ...
     @overload
     def __call__(
-        self,
-        tree: tuple[Awaitable[T] | Future[T], ...],
-        *,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
+        self, tree: tuple[Awaitable[T] | Future[T], ...], **how: Unpack[Simply]
     ) -> Coroutine[Any, Any, tuple[T, ...]]: ...
     @overload
     def __call__(
-        self, tree: Any, *, none_is_leaf: bool = ..., namespace: str = ...
+        self, tree: Any, **how: Unpack[Simply]
     ) -> Coroutine[Any, Any, Any]: ...
 
 

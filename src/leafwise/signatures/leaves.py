@@ -347,3 +347,37 @@ class Structure(Protocol):
 def as_structure(function: Callable[..., Any]) -> Structure:
     """Give a function this type."""
     return function
+
+
+class ToFlat(Protocol):
+    """A table of the leaves by name; empty containers stand in it, too."""
+
+    @overload
+    def __call__(
+        self, tree: Scalar, sep: str = ..., *, strict: bool = ..., namespace: str = ...
+    ) -> dict[str, Scalar]: ...
+    @overload
+    def __call__(
+        self,
+        tree: Level[Scalar],
+        sep: str = ...,
+        *,
+        strict: bool = ...,
+        namespace: str = ...,
+    ) -> dict[str, Scalar]: ...
+    @overload
+    def __call__(
+        self,
+        tree: object,
+        sep: str = ...,
+        *,
+        strict: bool = ...,
+        is_leaf: IsLeaf = ...,
+        is_leaf_takes_path: bool = ...,
+        namespace: str = ...,
+    ) -> dict[str, Any]: ...
+
+
+def as_to_flat(function: Callable[..., Any]) -> ToFlat:
+    """Give a function this type."""
+    return function

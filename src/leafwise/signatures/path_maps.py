@@ -678,125 +678,75 @@ def as_broadcast_map_with_path(function: Callable[..., Any]) -> BroadcastMapWith
     return function
 
 
+class Turning(Plainly, total=False):
+    """The options of a map whose results are transposed."""
+
+    inner_treedef: PyTreeDef | None
+
+
+class TurningAnyhow(Anyhow, total=False):
+    """All of its options."""
+
+    inner_treedef: PyTreeDef | None
+
+
 class TransposeMapWithPath(Protocol):
     """A map whose results are transposed."""
 
     @overload
     def __call__(
-        self,
-        f: F1[Any, tuple[object, object]],
-        tree: Node,
-        *,
-        inner_treedef: PyTreeDef | None = ...,
-        **how: Unpack[Plainly],
+        self, f: F1[Any, tuple[object, object]], tree: Node, **how: Unpack[Turning]
     ) -> tuple[Node, Node]: ...
     @overload
     def __call__(
         self,
         f: F1[Any, tuple[object, object, object]],
         tree: Node,
-        *,
-        inner_treedef: PyTreeDef | None = ...,
-        **how: Unpack[Plainly],
+        **how: Unpack[Turning],
     ) -> tuple[Node, Node, Node]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[..., Any],
-        tree: Nested2,
-        *rest: Any,
-        inner_treedef: PyTreeDef | None = ...,
-        **how: Unpack[Plainly],
+        self, f: Callable[..., Any], tree: Nested2, *rest: Any, **how: Unpack[Turning]
     ) -> Any: ...
     @overload
     def __call__(
-        self,
-        f: F1[T, tuple[A, B]],
-        tree: list[T],
-        *,
-        inner_treedef: PyTreeDef | None = ...,
-        **how: Unpack[Plainly],
+        self, f: F1[T, tuple[A, B]], tree: list[T], **how: Unpack[Turning]
     ) -> tuple[list[A], list[B]]: ...
     @overload
     def __call__(
-        self,
-        f: F1[T, tuple[A, B, C]],
-        tree: list[T],
-        *,
-        inner_treedef: PyTreeDef | None = ...,
-        **how: Unpack[Plainly],
+        self, f: F1[T, tuple[A, B, C]], tree: list[T], **how: Unpack[Turning]
     ) -> tuple[list[A], list[B], list[C]]: ...
     @overload
     def __call__(
-        self,
-        f: F1[T, dict[J, A]],
-        tree: list[T],
-        *,
-        inner_treedef: PyTreeDef | None = ...,
-        **how: Unpack[Plainly],
+        self, f: F1[T, dict[J, A]], tree: list[T], **how: Unpack[Turning]
     ) -> dict[J, list[A]]: ...
     @overload
     def __call__(
-        self,
-        f: F1[T, tuple[A, B]],
-        tree: dict[K, T],
-        *,
-        inner_treedef: PyTreeDef | None = ...,
-        **how: Unpack[Plainly],
+        self, f: F1[T, tuple[A, B]], tree: dict[K, T], **how: Unpack[Turning]
     ) -> tuple[dict[K, A], dict[K, B]]: ...
     @overload
     def __call__(
-        self,
-        f: F1[T, tuple[A, B, C]],
-        tree: dict[K, T],
-        *,
-        inner_treedef: PyTreeDef | None = ...,
-        **how: Unpack[Plainly],
+        self, f: F1[T, tuple[A, B, C]], tree: dict[K, T], **how: Unpack[Turning]
     ) -> tuple[dict[K, A], dict[K, B], dict[K, C]]: ...
     @overload
     def __call__(
-        self,
-        f: F1[T, dict[J, A]],
-        tree: dict[K, T],
-        *,
-        inner_treedef: PyTreeDef | None = ...,
-        **how: Unpack[Plainly],
+        self, f: F1[T, dict[J, A]], tree: dict[K, T], **how: Unpack[Turning]
     ) -> dict[J, dict[K, A]]: ...
     @overload
     def __call__(
-        self,
-        f: F1[T, tuple[A, B]],
-        tree: tuple[T, ...],
-        *,
-        inner_treedef: PyTreeDef | None = ...,
-        **how: Unpack[Plainly],
+        self, f: F1[T, tuple[A, B]], tree: tuple[T, ...], **how: Unpack[Turning]
     ) -> tuple[tuple[A, ...], tuple[B, ...]]: ...
     @overload
     def __call__(
-        self,
-        f: F1[T, tuple[A, B, C]],
-        tree: tuple[T, ...],
-        *,
-        inner_treedef: PyTreeDef | None = ...,
-        **how: Unpack[Plainly],
+        self, f: F1[T, tuple[A, B, C]], tree: tuple[T, ...], **how: Unpack[Turning]
     ) -> tuple[tuple[A, ...], tuple[B, ...], tuple[C, ...]]: ...
     @overload
     def __call__(
-        self,
-        f: F1[T, dict[J, A]],
-        tree: tuple[T, ...],
-        *,
-        inner_treedef: PyTreeDef | None = ...,
-        **how: Unpack[Plainly],
+        self, f: F1[T, dict[J, A]], tree: tuple[T, ...], **how: Unpack[Turning]
     ) -> dict[J, tuple[A, ...]]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[..., Any],
-        tree: Any,
-        *rest: Any,
-        inner_treedef: PyTreeDef | None = ...,
-        **how: Unpack[Anyhow],
+        self, f: Callable[..., Any], tree: Any, *rest: Any, **how: Unpack[TurningAnyhow]
     ) -> Any: ...
 
 

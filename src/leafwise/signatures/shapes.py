@@ -7,7 +7,16 @@ class or of a plain container, it is that one; else it is a `PyTree`, or anythin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Never, Protocol, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    Never,
+    Protocol,
+    TypedDict,
+    TypeVar,
+    overload,
+)
 
 from typing_extensions import Unpack
 
@@ -126,6 +135,34 @@ def as_broadcast_common(function: Callable[..., Any]) -> BroadcastCommon:
     return function
 
 
+class BroadcastTrees(Protocol):
+    """Two trees broadcast over each other."""
+
+    @overload
+    def __call__(
+        self, tree: Node, other: Node, **how: Unpack[Plainly]
+    ) -> tuple[Node, Node]: ...
+    @overload
+    def __call__(
+        self, tree: Level[PyTree[T]], other: Level[PyTree[S]], **how: Unpack[Plainly]
+    ) -> tuple[PyTree[T], PyTree[S]]: ...
+    @overload
+    def __call__(
+        self, tree: object, other: object, is_leaf: IsLeaf = ..., **how: Unpack[Leafy]
+    ) -> tuple[Any, Any]: ...
+
+
+def as_broadcast_trees(function: Callable[..., Any]) -> BroadcastTrees:
+    """Give a function this type."""
+    return function
+
+
+class Transposing(TypedDict, total=False):
+    """The options of a transposition."""
+
+    is_leaf_takes_path: bool
+
+
 class Transpose(Protocol):
     """A tree of trees turned inside out."""
 
@@ -136,8 +173,7 @@ class Transpose(Protocol):
         inner_treedef: PyTreeDef[Never] | None,
         tree: Any,
         is_leaf: IsLeaf = ...,
-        *,
-        is_leaf_takes_path: bool = ...,
+        **how: Unpack[Transposing],
     ) -> Any: ...
     @overload
     def __call__(
@@ -146,8 +182,7 @@ class Transpose(Protocol):
         inner_treedef: PyTreeDef[Node] | None,
         tree: Any,
         is_leaf: IsLeaf = ...,
-        *,
-        is_leaf_takes_path: bool = ...,
+        **how: Unpack[Transposing],
     ) -> Node: ...
     @overload
     def __call__(
@@ -156,8 +191,7 @@ class Transpose(Protocol):
         inner_treedef: PyTreeDef[list[Any]],
         tree: Any,
         is_leaf: IsLeaf = ...,
-        *,
-        is_leaf_takes_path: bool = ...,
+        **how: Unpack[Transposing],
     ) -> list[Tree]: ...
     @overload
     def __call__(
@@ -166,8 +200,7 @@ class Transpose(Protocol):
         inner_treedef: PyTreeDef[dict[K, Any]],
         tree: Any,
         is_leaf: IsLeaf = ...,
-        *,
-        is_leaf_takes_path: bool = ...,
+        **how: Unpack[Transposing],
     ) -> dict[K, Any]: ...
     @overload
     def __call__(
@@ -176,8 +209,7 @@ class Transpose(Protocol):
         inner_treedef: PyTreeDef[tuple[Any, ...]],
         tree: Any,
         is_leaf: IsLeaf = ...,
-        *,
-        is_leaf_takes_path: bool = ...,
+        **how: Unpack[Transposing],
     ) -> tuple[Any, ...]: ...
     @overload
     def __call__(
@@ -186,8 +218,7 @@ class Transpose(Protocol):
         inner_treedef: PyTreeDef | None,
         tree: Any,
         is_leaf: IsLeaf = ...,
-        *,
-        is_leaf_takes_path: bool = ...,
+        **how: Unpack[Transposing],
     ) -> Any: ...
 
 

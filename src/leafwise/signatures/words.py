@@ -50,10 +50,12 @@ __all__ = [
     "Opaque",
     "Plainly",
     "Scalar",
+    "Simply",
     "Strictly",
     "Tree",
     "Tree_co",
     "Unseen",
+    "Value",
     "Wide",
     "WithNone",
     "WithNoneStrictly",
@@ -230,11 +232,21 @@ Tree = DefaultTypeVar("Tree", default=Any)
 Tree_co = DefaultTypeVar("Tree_co", covariant=True, default=Any)
 """The tree of a structure; anything, if that is not said."""
 
+Value = DefaultTypeVar("Value", default=Any)
+"""What stands at a place of a tree; anything, if the selector does not tell."""
+
 
 class Plainly(TypedDict, total=False):
     """Options that do not change what a leaf is."""
 
     none_is_leaf: Literal[False]
+    namespace: str
+
+
+class Simply(TypedDict, total=False):
+    """The options of functions that have no `is_leaf`."""
+
+    none_is_leaf: bool
     namespace: str
 
 

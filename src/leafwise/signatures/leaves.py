@@ -26,7 +26,6 @@ from .words import (
     Scalar,
     Unseen,
     Wide,
-    WithNone,
 )
 
 
@@ -59,10 +58,8 @@ class Leaves(Protocol):
     def __call__(self, tree: Wide[T], **how: Unpack[Plainly]) -> list[T]: ...
     @overload
     def __call__(
-        self, tree: Any, is_leaf: IsLeaf, **how: Unpack[Leafy]
+        self, tree: Any, is_leaf: IsLeaf = ..., **how: Unpack[Leafy]
     ) -> list[Any]: ...
-    @overload
-    def __call__(self, tree: Any, **how: Unpack[WithNone]) -> list[Any]: ...
 
 
 def as_leaves(function: Callable[..., Any]) -> Leaves:
@@ -91,10 +88,8 @@ class Iter(Protocol):
     def __call__(self, tree: Wide[T], **how: Unpack[Plainly]) -> Iterator[T]: ...
     @overload
     def __call__(
-        self, tree: Any, is_leaf: IsLeaf, **how: Unpack[Leafy]
+        self, tree: Any, is_leaf: IsLeaf = ..., **how: Unpack[Leafy]
     ) -> Iterator[Any]: ...
-    @overload
-    def __call__(self, tree: Any, **how: Unpack[WithNone]) -> Iterator[Any]: ...
 
 
 def as_iter(function: Callable[..., Any]) -> Iter:
@@ -131,11 +126,7 @@ class LeavesWithPath(Protocol):
     ) -> list[tuple[KeyPath, T]]: ...
     @overload
     def __call__(
-        self, tree: Any, is_leaf: IsLeaf, **how: Unpack[Leafy]
-    ) -> list[tuple[KeyPath, Any]]: ...
-    @overload
-    def __call__(
-        self, tree: Any, **how: Unpack[WithNone]
+        self, tree: Any, is_leaf: IsLeaf = ..., **how: Unpack[Leafy]
     ) -> list[tuple[KeyPath, Any]]: ...
 
 
@@ -176,11 +167,11 @@ class BroadcastPrefix(Protocol):
     ) -> list[T]: ...
     @overload
     def __call__(
-        self, prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf, **how: Unpack[Leafy]
-    ) -> list[Any]: ...
-    @overload
-    def __call__(
-        self, prefix_tree: Any, full_tree: Any, **how: Unpack[WithNone]
+        self,
+        prefix_tree: Any,
+        full_tree: Any,
+        is_leaf: IsLeaf = ...,
+        **how: Unpack[Leafy],
     ) -> list[Any]: ...
 
 
@@ -234,11 +225,7 @@ class Flatten(Protocol):
     ) -> tuple[list[T], PyTreeDef[Any]]: ...
     @overload
     def __call__(
-        self, tree: Any, is_leaf: IsLeaf, **how: Unpack[Leafy]
-    ) -> tuple[list[Any], PyTreeDef[Any]]: ...
-    @overload
-    def __call__(
-        self, tree: Any, **how: Unpack[WithNone]
+        self, tree: Any, is_leaf: IsLeaf = ..., **how: Unpack[Leafy]
     ) -> tuple[list[Any], PyTreeDef[Any]]: ...
 
 
@@ -292,11 +279,7 @@ class FlattenWithPath(Protocol):
     ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[Any]]: ...
     @overload
     def __call__(
-        self, tree: Any, is_leaf: IsLeaf, **how: Unpack[Leafy]
-    ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[Any]]: ...
-    @overload
-    def __call__(
-        self, tree: Any, **how: Unpack[WithNone]
+        self, tree: Any, is_leaf: IsLeaf = ..., **how: Unpack[Leafy]
     ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[Any]]: ...
 
 

@@ -32,7 +32,6 @@ from .words import (
     Scalar,
     Unseen,
     Wide,
-    WithNone,
 )
 
 
@@ -100,11 +99,11 @@ class BroadcastTree(Protocol):
     ) -> PyTree[T]: ...
     @overload
     def __call__(
-        self, prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf, **how: Unpack[Leafy]
-    ) -> Any: ...
-    @overload
-    def __call__(
-        self, prefix_tree: Any, full_tree: Any, **how: Unpack[WithNone]
+        self,
+        prefix_tree: Any,
+        full_tree: Any,
+        is_leaf: IsLeaf = ...,
+        **how: Unpack[Leafy],
     ) -> Any: ...
 
 

@@ -105,10 +105,14 @@ seen((nn.Intermediate(1.0).value, nn.Perturbation(1.0).value, nn.Variable(1).val
 seen((nn.List([1, 2]), nn.List([1, 2])[0], nn.Dict(a=1.0), nn.Dict(a=1.0)["a"]))
 seen(nn.Sequential(model, jnp.tanh))
 seen(nn.Sequential(model, jnp.tanh)(x))  # Any: what its last layer returns
+
+
+class Ema(nn.Variable[float]):
+    pass
+
+
 seen(nn.variable_type("params"))  # Any: a type of any variable
-seen(
-    nn.register_variable_name("typed_names", nn.Cache, exist_ok=True)
-)  # Any: a type of any variable
+seen(nn.register_variable_name("typed_names", Ema, exist_ok=True))
 
 # ------------------------------------------------------------------- states and filters
 

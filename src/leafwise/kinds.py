@@ -87,6 +87,38 @@ class Marked(Sealed):
         return f"{_specifier(self.kind)}({shown(self.value)})"
 
 
+@overload
+def field(
+    *,
+    default: T,
+    pytree_node: bool | None = ...,
+    kind: Kind | None = ...,
+    metadata: Mapping[Any, Any] | None = ...,
+    **options: Any,
+) -> T: ...
+
+
+@overload
+def field(
+    *,
+    default_factory: Callable[[], T],
+    pytree_node: bool | None = ...,
+    kind: Kind | None = ...,
+    metadata: Mapping[Any, Any] | None = ...,
+    **options: Any,
+) -> T: ...
+
+
+@overload
+def field(
+    *,
+    pytree_node: bool | None = ...,
+    kind: Kind | None = ...,
+    metadata: Mapping[Any, Any] | None = ...,
+    **options: Any,
+) -> Any: ...
+
+
 def field(
     *,
     pytree_node: bool | None = None,
@@ -276,6 +308,14 @@ def parameter(value: T, /) -> T: ...
 
 
 @overload
+def parameter(*, default: T, **options: Any) -> T: ...
+
+
+@overload
+def parameter(*, default_factory: Callable[[], T], **options: Any) -> T: ...
+
+
+@overload
 def parameter(**options: Any) -> Any: ...
 
 
@@ -303,6 +343,14 @@ def parameter(*value: Any, **options: Any) -> Any:
 
 @overload
 def state_value(value: T, /) -> T: ...
+
+
+@overload
+def state_value(*, default: T, **options: Any) -> T: ...
+
+
+@overload
+def state_value(*, default_factory: Callable[[], T], **options: Any) -> T: ...
 
 
 @overload

@@ -43,7 +43,7 @@ assert_type(Kind(), Kind)
 assert_type(lw.at({"a": 1})["a"].paths(), list[lw.KeyPath])
 assert_type(lw.at({"a": 1})["**"].count(), int)
 assert_type(lw.tree_diff(1, 2)[0], lw.selection.Change)
-assert_type(lw.selection.to_flat({"a": 1}), dict[str, Any])
+assert_type(lw.selection.to_flat({"a": 1}), dict[str, int])
 assert_type(
     lw.selection.from_flat({"a": 1}, {"a": 0}, partial=True),
     tuple[dict[str, int], lw.selection.FlatReport],

@@ -31,7 +31,7 @@ def test_a_program_of_the_type_checkers_runs(path: Path) -> None:
     for name, use in (("numpy", "import numpy"), ("jax", "import jax|    @nn.jit")):
         if re.search(f"^(?:{use})", text, re.MULTILINE):
             pytest.importorskip(name)
-    assert "assert_type(" in text or "# type: ignore[" in text
+    assert "assert_type(" in text or "# type: ignore[" in text or "seen(" in text
     runpy.run_path(str(path))
 
 

@@ -4,6 +4,7 @@ Each `assert_type` of a program is called with a value that has that type, and e
 signature that type checkers see takes only what the function takes.
 """
 
+import ast
 import inspect
 import itertools
 import json
@@ -21,7 +22,17 @@ from typing import Any
 import pytest
 
 import leafwise as lw
-from leafwise.signatures import bound, folds, leaves, maps, parts, path_maps, shapes
+from leafwise.nn import rngs
+from leafwise.signatures import (
+    bound,
+    folds,
+    leaves,
+    maps,
+    parts,
+    path_maps,
+    shapes,
+    words,
+)
 from leafwise.typing import Namespace, PyTree
 
 
@@ -135,9 +146,9 @@ def test_a_signature_takes_what_the_function_takes(name: str, protocol: Any) -> 
         del seen["self"]
         options = seen.pop("how", None)
         if options is not None:
-            known = {"none_is_leaf", "namespace"}
-            known |= {"strict"} if "Strictly" in options.annotation else set()
-            assert known <= {*taken}
+            said = options.annotation.removeprefix("Unpack[").removesuffix("]")
+            home = next(home for home in [words, *FAMILIES] if hasattr(home, said))
+            assert {*getattr(home, said).__annotations__} <= {*taken}
         for parameter in seen.values():
             if parameter.kind is kinds.POSITIONAL_ONLY and parameter.name not in taken:
                 assert rest
@@ -160,7 +171,7 @@ def test_there_are_signatures() -> None:
     assert {"tree_map", "tree_leaves", "tree_flatten"} <= {
         name for name, _ in decorated()
     }
-    assert len(decorated()) >= 34
+    assert len(decorated()) >= 40
 
 
 def test_checkers_see_each_function_of_a_namespace() -> None:
@@ -172,6 +183,23 @@ def test_checkers_see_each_function_of_a_namespace() -> None:
     assert seen == there - own
     assert issubclass(Namespace, object)
     assert not issubclass(Namespace, bound.Bound)
+
+
+def test_checkers_see_each_name_of_what_a_stream_draws() -> None:
+    """Those that a stream knows, and no other: each other name is a stream."""
+    tree = ast.parse(Path(rngs.__file__).read_text(encoding="utf-8"))
+    (seen,) = (
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and node.name == "_Drawing"
+    )
+    names = [
+        ast.unparse(target)
+        for node in seen.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+    ]
+    assert sorted(names) == sorted(rngs.__dict__["_DRAWS"])
 
 
 def test_signatures_are_not_loaded_by_the_library() -> None:

@@ -2,12 +2,13 @@
 
 import asyncio
 import sys
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, assert_type
 
 import leafwise as lw
 from leafwise import selection
-from leafwise.typing import Namespace
+from leafwise.typing import Namespace, PyTree
 
 
 @lw.dataclass
@@ -57,12 +58,87 @@ assert_type(selection.tree_at(lambda c: c.optim.rate, config, 0.5), Config)
 assert_type(selection.tree_rename(table, "w", "weight"), dict[str, float])
 assert_type(selection.tree_move(table, "w", "weight"), dict[str, float])
 flat = selection.to_flat(table)
-assert_type(flat, dict[str, Any])
+assert_type(flat, dict[str, float])
 assert_type(selection.from_flat(flat, table), dict[str, float])
 assert_type(
     selection.from_flat(flat, table, partial=True),
     tuple[dict[str, float], selection.FlatReport],
 )
+
+pair = tuple(counts)
+assert_type(lw.at(counts)[0].get(), int)
+assert_type(lw.at(counts)[-1].one(), int)
+assert_type(lw.at(counts)[0].get(default=None), int | None)
+assert_type(lw.at([[1.5], [2.5]])[1][0].get(), float)
+assert_type(lw.at(pair)[0].items(), list[tuple[lw.KeyPath, int]])
+assert_type(lw.at(counts)[1].apply(lambda count: count.bit_length()), list[int])
+assert_type(lw.at(table)["w"].mask(), PyTree[bool])
+held: selection.Selection[list[int], int] = lw.at(counts)[0]
+assert_type(held.set(5), list[int])
+
+# ------------------------------------------------------ labels, masks, parts by label
+
+grid: dict[str, dict[str, float]] = {"dense": {"w": 1.0, "b": 0.5}}
+lists: dict[str, list[float]] = {"first": [1.0], "second": [2.0]}
+loose: dict[str, float | list[float]] = {"rate": 0.1, "betas": [0.9, 0.99]}
+slow = {"w": "slow"}
+assert_type(selection.tree_labels(table, slow, default="fast"), dict[str, str])
+assert_type(selection.tree_labels(counts, {int: 1}), list[int])
+assert_type(selection.tree_labels((1, 2), {int: True}), tuple[bool, ...])
+assert_type(
+    selection.tree_labels(grid, {"dense": 1}, default=2), dict[str, dict[str, int]]
+)
+assert_type(
+    selection.tree_labels(loose, {"rate": 1}, default=2), Mapping[str, PyTree[int]]
+)
+assert_type(selection.tree_labels(config, {"**": "all"}), Config)
+Masked = selection.Masked
+masked = selection.tree_mask(table, "w")
+assert_type(masked, dict[str, float | Masked[float]])
+assert_type(selection.tree_unmask(masked), dict[str, float])
+assert_type(selection.tree_mask(config, "seed"), Config)
+assert_type(Masked("name").value, str)
+assert_type(selection.tree_filter(table, "w", fill=None), dict[str, float | None])
+assert_type(selection.tree_filter(counts, "[0]", fill=0), list[int])
+assert_type(selection.tree_filter(config, "seed", fill=None), Config)
+
+
+def size(x: float) -> str:
+    return "large" if x > 1 else "small"
+
+
+groups = selection.tree_group_by(table, size)
+assert_type(lw.tree_combine(*groups.values()), dict[str, float])
+assert_type([*groups], list[str])
+assert_type([*selection.tree_group_by(config, size).values()], list[Config])
+
+
+def either(x: float | None, y: float | None) -> str:
+    return f"{x} {y}"
+
+
+assert_type(selection.tree_map_outer(either, table, {"z": 0.0}), dict[str, str])
+assert_type(
+    selection.tree_zip_outer(table, {"z": 0.0}, fill=None),
+    dict[str, tuple[float | None, ...]],
+)
+assert_type(selection.to_flat([1, 2]), dict[str, int])
+assert_type(lw.tree_broadcast_common(config, config), tuple[Config, Config])
+assert_type(
+    lw.tree_broadcast_common(lists, {"first": 1, "second": 2}),
+    tuple[PyTree[float], PyTree[int]],
+)
+
+# ------------------------------------------------------------------------------ visits
+
+
+def no_nones(node: Any, _path: lw.KeyPath, _parent: Any) -> Any:
+    return lw.DELETE if node is None else node
+
+
+holes: list[int | None] = [1, None, 2]
+assert_type(lw.tree_visit(holes, no_nones), list[int | None])
+assert_type(lw.tree_visit(config, leave=no_nones), Config)
 
 # ----------------------------------------------------------------- parts, merges, diffs
 
@@ -78,6 +154,10 @@ def is_large(_path: lw.KeyPath, x: int) -> bool:
 
 halves = lw.tree_partition(counts, is_large)
 assert_type(lw.tree_combine(*halves), list[int])
+of_layers = lw.tree_partition(grid, "dense.w")
+assert_type(lw.tree_combine(*of_layers), dict[str, dict[str, float]])
+first, others = lw.tree_partition(lists, "first")
+assert_type(lw.tree_combine(first, others), dict[str, list[float]])
 assert_type(lw.tree_merge(config, seeded(config, 5)), Config)
 assert_type(lw.tree_merge(table, {"scale": 0.5}), dict[str, float])
 assert_type(lw.tree_merge(table, {"name": "x"}), dict[Any, Any])

@@ -12,7 +12,7 @@ import functools
 import importlib
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from ..kinds import Kind
 from ..lazy import real
@@ -271,7 +271,28 @@ def _no_seed(given: Any) -> ValueError:
 # ------------------------------------------------------------------------- streams
 
 
-class RngStream(Pytree):
+if TYPE_CHECKING:
+
+    def _draw(*args: Any, **kwargs: Any) -> Any: ...
+
+    class _Drawing(Pytree):
+        """The names of `_DRAWS`, for type checkers."""
+
+        ball = bernoulli = beta = binomial = bits = categorical = cauchy = _draw
+        chisquare = choice = delta_orthogonal = dirichlet = double_sided_maxwell = _draw
+        exponential = f = gamma = generalized_normal = geometric = glorot_normal = _draw
+        glorot_uniform = gumbel = he_normal = he_uniform = kaiming_normal = _draw
+        kaiming_uniform = laplace = lecun_normal = lecun_uniform = loggamma = _draw
+        logistic = lognormal = maxwell = multinomial = multivariate_normal = _draw
+        normal = orthogonal = pareto = permutation = poisson = rademacher = _draw
+        randint = rayleigh = t = triangular = truncated_normal = uniform = _draw
+        variance_scaling = wald = weibull_min = xavier_normal = xavier_uniform = _draw
+
+else:
+    _Drawing = Pytree
+
+
+class RngStream(_Drawing):
     """A stream of random keys: a key, and how many were taken.
 
     Calling it returns the next one: a key of jax, or a generator of NumPy. It draws
@@ -349,16 +370,18 @@ class RngStream(Pytree):
         library, key = self._next()
         return self._made(library.broadcast(key, (k,) if isinstance(k, int) else k))
 
-    def __getattr__(self, name: str) -> Any:
-        """Return what draws numbers of a distribution."""
-        if name not in _DRAWS:
-            raise AttributeError(
-                f"{type_name(self)} has no attribute {name!r}", name=name, obj=self
-            )
-        return _library_of(self.key.get_value()).draw(self, name)
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Return what draws numbers of a distribution."""
+            if name not in _DRAWS:
+                raise AttributeError(
+                    f"{type_name(self)} has no attribute {name!r}", name=name, obj=self
+                )
+            return _library_of(self.key.get_value()).draw(self, name)
 
 
-class Rngs(Pytree):
+class Rngs(_Drawing):
     """Named streams of random keys: `rngs.params()`, `rngs.dropout()`, `rngs()`.
 
     Calling a stream returns its next key. A name without a stream stands for the
@@ -407,14 +430,15 @@ class Rngs(Pytree):
         """Return the next key of the default stream."""
         return self._stream("default", AttributeError)()
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> RngStream:
         """Return what draws numbers, or the default stream."""
         if name.startswith("_"):
             raise AttributeError(
                 f"{type_name(self)} has no attribute {name!r}", name=name, obj=self
             )
         if name in _DRAWS:
-            return getattr(self._stream("default", AttributeError), name)
+            draw: Any = getattr(self._stream("default", AttributeError), name)
+            return draw  # type: ignore[no-any-return]  # of a name that `_Drawing` has
         return self._stream(name, AttributeError)
 
     def __getitem__(self, name: str) -> RngStream:

@@ -41,12 +41,7 @@ from .context import (
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..signatures.folds import (
-        as_each,
-        as_each_with_path,
-        as_map_only,
-        as_replace_nones,
-    )
+    from ..signatures.folds import as_map_only, as_replace_nones
     from ..signatures.leaves import (
         as_flatten,
         as_flatten_with_path,
@@ -55,8 +50,8 @@ if TYPE_CHECKING:
         as_leaves_with_path,
         as_structure,
     )
-    from ..signatures.maps import as_map
-    from ..signatures.path_maps import as_map_with_path
+    from ..signatures.maps import as_each, as_map
+    from ..signatures.path_maps import as_each_with_path, as_map_with_path
 else:
     as_each = as_each_with_path = as_flatten = as_flatten_with_path = unchanged
     as_iter = as_leaves = as_leaves_with_path = as_map = as_map_only = unchanged

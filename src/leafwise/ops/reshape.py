@@ -33,19 +33,22 @@ from .context import Context, context_of, stopping_context
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
     from ..signatures.leaves import as_broadcast_prefix
+    from ..signatures.maps import as_broadcast_map, as_transpose_map
+    from ..signatures.path_maps import (
+        as_broadcast_map_with_path,
+        as_transpose_map_with_path,
+    )
     from ..signatures.shapes import (
         as_broadcast_common,
-        as_broadcast_map,
-        as_broadcast_map_with_path,
         as_broadcast_tree,
+        as_broadcast_trees,
         as_transpose,
-        as_transpose_map,
-        as_transpose_map_with_path,
         as_unzip,
     )
 else:
     as_broadcast_common = as_broadcast_map = as_broadcast_map_with_path = unchanged
-    as_broadcast_prefix = as_broadcast_tree = as_transpose = unchanged
+    as_broadcast_prefix = as_broadcast_tree = as_broadcast_trees = unchanged
+    as_transpose = unchanged
     as_transpose_map = as_transpose_map_with_path = as_unzip = unchanged
 
 __all__ = [
@@ -187,6 +190,7 @@ def _spread(flat: Flat, whole: PyTreeDef) -> list[Any]:
     return [leaves[place] for place in places]
 
 
+@as_broadcast_trees
 def tree_broadcast_common(
     tree: Any,
     other: Any,

@@ -25,6 +25,7 @@ from .context import Context, context_of
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
     from ..signatures.folds import as_extreme, as_reduce, as_reduce_associative, as_sum
+    from ..signatures.words import Tree
 else:
     as_extreme = as_reduce = as_reduce_associative = as_sum = unchanged
 
@@ -411,7 +412,7 @@ class _Frame:
 
 
 def tree_visit(
-    tree: Any,
+    tree: Tree,
     enter: Visitor | None = None,
     leave: Visitor | None = None,
     *,
@@ -419,7 +420,7 @@ def tree_visit(
     is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
-) -> Any:
+) -> Tree:
     """Visit every node and leaf of a tree and return what the visitors made of it.
 
     Args:
@@ -460,7 +461,8 @@ def tree_visit(
     in dm-tree.
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    return Visiting(tree, enter, leave, context).run()
+    visited: Tree = Visiting(tree, enter, leave, context).run()
+    return visited
 
 
 class Visiting:

@@ -8,7 +8,8 @@ What a single edit does to a node is defined in `rebuild`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from ..core.builtins import TUPLE
 from ..core.keypath import KeyPath
@@ -33,9 +34,14 @@ from .rebuild import Delete, Edit, Insert, Rename, Set, key_for, rebuild
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..signatures.words import Tree
+    from ..signatures.words import Tree, Value
+    from ..typing import PyTree
 else:
     Tree = TypeVar("Tree")
+    Value = TypeVar("Value")
+
+D = TypeVar("D")
+T = TypeVar("T")
 
 __all__ = [
     "Selection",
@@ -47,7 +53,7 @@ __all__ = [
 ]
 
 
-class Selection(Generic[Tree]):
+class Selection(Generic[Tree, Value]):
     """Places in a tree, to be read or edited; `at` makes one.
 
     A selector in brackets continues from there: `at(tree)["layers"][0]["w"]`.
@@ -66,6 +72,9 @@ class Selection(Generic[Tree]):
 
     __slots__ = ("_context", "_missing_ok", "_places", "_selectors", "tree")
 
+    if not TYPE_CHECKING:  # the second parameter has a default
+        __class_getitem__ = classmethod(GenericAlias)
+
     def __init__(
         self,
         tree: Tree,
@@ -80,7 +89,20 @@ class Selection(Generic[Tree]):
         self._missing_ok = missing_ok
         self._places: list[Place] | None = None
 
-    def __getitem__(self, what: Any) -> Selection[Tree]:
+    @overload
+    def __getitem__(
+        self: Selection[Tree, list[T]], what: int
+    ) -> Selection[Tree, T]: ...
+
+    @overload
+    def __getitem__(
+        self: Selection[Tree, tuple[T, ...]], what: int
+    ) -> Selection[Tree, T]: ...
+
+    @overload
+    def __getitem__(self, what: Any) -> Selection[Tree]: ...
+
+    def __getitem__(self, what: Any) -> Any:
         """Continue with another selector from each place."""
         chain = (*self._selectors, read_selector(what, self._context.view))
         return Selection(self.tree, chain, self._context, missing_ok=self._missing_ok)
@@ -114,6 +136,12 @@ class Selection(Generic[Tree]):
 
     # -------------------------------------------------------------------- reading
 
+    @overload
+    def get(self) -> Value: ...
+
+    @overload
+    def get(self, default: D) -> Value | D: ...
+
     def get(self, default: Any = MISSING) -> Any:
         """Return the value there, or a list of values.
 
@@ -143,7 +171,7 @@ class Selection(Generic[Tree]):
         except PathError:
             return default
 
-    def one(self) -> Any:
+    def one(self) -> Value:
         """Return the value of the only match.
 
         Raises:
@@ -157,7 +185,8 @@ class Selection(Generic[Tree]):
         places = self.places()
         if len(places) != 1:
             raise PathError(f"expected one match, found {_described(places)}")
-        return places[0].value
+        value: Value = places[0].value
+        return value
 
     def paths(self) -> list[KeyPath]:
         """Return the key paths.
@@ -169,7 +198,7 @@ class Selection(Generic[Tree]):
         """
         return [place.path for place in self.places()]
 
-    def items(self) -> list[tuple[KeyPath, Any]]:
+    def items(self) -> list[tuple[KeyPath, Value]]:
         """Return the key paths with the values.
 
         Example:
@@ -189,7 +218,7 @@ class Selection(Generic[Tree]):
         """
         return len(self.places())
 
-    def mask(self) -> Any:
+    def mask(self) -> PyTree[bool]:
         """Return the tree with True for each selected leaf, False for others.
 
         A leaf is selected if it is at one of the places, or below.
@@ -201,7 +230,9 @@ class Selection(Generic[Tree]):
         """
         region = Region(self.places())
         _, treedef = self._context.flatten(self.tree)
-        return treedef.unflatten([path in region for path in treedef.paths()])
+        mask: PyTree[bool]
+        mask = treedef.unflatten([path in region for path in treedef.paths()])
+        return mask
 
     # -------------------------------------------------------------------- editing
 
@@ -223,7 +254,7 @@ class Selection(Generic[Tree]):
         """
         return self._edited(lambda _place: Set(value))
 
-    def apply(self, f: Callable[[Any], Any]) -> Tree:
+    def apply(self, f: Callable[[Value], Any]) -> Tree:
         """Return the tree with the results of a function at each place.
 
         Args:
@@ -330,7 +361,18 @@ class _At(Generic[Tree]):
         self._context = context
         self._missing_ok = missing_ok
 
-    def __getitem__(self, what: Any) -> Selection[Tree]:
+    @overload
+    def __getitem__(self: _At[list[T]], what: int) -> Selection[list[T], T]: ...
+
+    @overload
+    def __getitem__(
+        self: _At[tuple[T, ...]], what: int
+    ) -> Selection[tuple[T, ...], T]: ...
+
+    @overload
+    def __getitem__(self, what: Any) -> Selection[Tree]: ...
+
+    def __getitem__(self, what: Any) -> Any:
         chain = (read_selector(what, self._context.view),)
         return Selection(self._tree, chain, self._context, missing_ok=self._missing_ok)
 

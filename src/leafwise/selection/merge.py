@@ -43,9 +43,9 @@ from .rebuild import (
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..signatures.parts import as_merge
+    from ..signatures.parts import as_map_outer, as_merge, as_zip_outer
 else:
-    as_merge = unchanged
+    as_map_outer = as_merge = as_zip_outer = unchanged
 
 __all__ = ["tree_map_outer", "tree_merge", "tree_zip_outer"]
 
@@ -301,6 +301,7 @@ def by_shape(
 # ------------------------------------------------------------------- the outer join
 
 
+@as_map_outer
 def tree_map_outer(
     f: Callable[..., Any],
     *trees: Any,
@@ -392,6 +393,7 @@ def _joined(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts | None:
     return by_shape(nodes, rules[0], lambda auxes: auxes[0])
 
 
+@as_zip_outer
 def tree_zip_outer(
     *trees: Any,
     fill: Any = MISSING,

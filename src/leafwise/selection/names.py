@@ -19,6 +19,7 @@ from ..core.node import Rule
 from ..core.registry import GLOBAL
 from ..core.walk import unlink
 from ..errors import EditError, PathError
+from ..lazy import unchanged
 from ..ops.context import Context, context_of
 from ..safely import clip, printed, shown, type_name
 from .edit import Selection
@@ -39,6 +40,9 @@ from .rebuild import (
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
+    from ..signatures.leaves import as_to_flat
+else:
+    as_to_flat = unchanged
 
 __all__ = [
     "FlatReport",
@@ -135,6 +139,7 @@ class _Row(NamedTuple):
     value: Any
 
 
+@as_to_flat
 def to_flat(
     tree: Any,
     sep: str = ".",

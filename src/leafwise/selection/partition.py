@@ -7,7 +7,7 @@ None stays a value like any other, and parts can be combined without further dat
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..core.keypath import KeyPath
 from ..core.register import StaticRule
@@ -24,9 +24,18 @@ from .pattern import Region, is_function, read_selector, require
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..signatures.parts import as_combine, as_partition
+    from ..signatures.parts import (
+        as_combine,
+        as_filter,
+        as_group_by,
+        as_labels,
+        as_mask,
+        as_partition,
+        as_unmask,
+    )
 else:
-    as_combine = as_partition = unchanged
+    as_combine = as_filter = as_group_by = as_labels = as_mask = unchanged
+    as_partition = as_unmask = unchanged
 
 __all__ = [
     "Masked",
@@ -38,6 +47,9 @@ __all__ = [
     "tree_partition",
     "tree_unmask",
 ]
+
+
+T = TypeVar("T")
 
 
 def _regions(
@@ -176,6 +188,7 @@ def _uncombined(path: KeyPath, row: tuple[Any, ...]) -> EditError:
     return EditError(f"the leaf at {path.where()} is in {said}", path=path)
 
 
+@as_filter
 def tree_filter(
     tree: Any,
     what: Any,
@@ -214,6 +227,7 @@ def tree_filter(
 # --------------------------------------------------------------------------- labels
 
 
+@as_labels
 def tree_labels(
     tree: Any,
     rules: Mapping[Any, Any],
@@ -256,6 +270,7 @@ def tree_labels(
     return treedef.unflatten(labels)
 
 
+@as_group_by
 def tree_group_by(
     tree: Any,
     by: Callable[..., Hashable] | Any,
@@ -302,7 +317,7 @@ def tree_group_by(
 # ---------------------------------------------------------------------------- masks
 
 
-class Masked:
+class Masked(Generic[T]):
     """A leaf that is hidden from maps: a node without children.
 
     Attributes:
@@ -316,7 +331,7 @@ class Masked:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: T) -> None:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
@@ -332,6 +347,7 @@ class Masked:
 install(Masked, StaticRule, bridge=True, where=__name__.partition(".")[0])
 
 
+@as_mask
 def tree_mask(
     tree: Any,
     what: Any,
@@ -374,6 +390,7 @@ def tree_mask(
     )
 
 
+@as_unmask
 def tree_unmask(
     tree: Any, *, none_is_leaf: bool = False, namespace: str = GLOBAL
 ) -> Any:

@@ -9,83 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, dataclass_transform, overload
 
-from ..core.register import register_leaf as _register_leaf
-from ..core.register import register_pytree_node as _register_pytree_node
-from ..core.register import register_pytree_with_keys as _register_pytree_with_keys
-from ..core.register import register_static as _register_static
-from ..core.registry import is_registered as _is_registered
-from ..core.registry import lookup as _lookup
-from ..core.registry import unregister_pytree_node as _unregister_pytree_node
-from ..core.serial import register_codec as _register_codec
-from ..dataclasses import dataclass as _dataclass
-from ..dataclasses import register_dataclass as _register_dataclass
+from .. import dataclasses as _dataclasses
+from ..core import register as _register
+from ..core import registry as _registry
+from ..core import serial as _serial
 from ..kinds import data, field, parameter, state_value, static
-from ..ops.inspect import all_leaves as _all_leaves
-from ..ops.inspect import explain_leaf as _explain_leaf
-from ..ops.inspect import tree_equal as _tree_equal
-from ..ops.inspect import tree_flatten_one_level as _tree_flatten_one_level
-from ..ops.inspect import tree_is_leaf as _tree_is_leaf
-from ..ops.map import tree_paths as _tree_paths
-from ..ops.map import tree_unflatten as _tree_unflatten
-from ..ops.reshape import equality_errors as _equality_errors
-from ..ops.reshape import prefix_errors as _prefix_errors
-from ..ops.reshape import tree_broadcast_common as _tree_broadcast_common
-from ..ops.traversal import tree_all as _tree_all
-from ..ops.traversal import tree_any as _tree_any
-from ..ops.traversal import tree_visit as _tree_visit
-from ..ops.traversal import tree_walk as _tree_walk
-from ..selection.diff import assert_trees_equal as _assert_trees_equal
-from ..selection.diff import tree_diff as _tree_diff
-from ..selection.edit import at as _at
-from ..selection.edit import tree_at as _tree_at
-from ..selection.edit import tree_move as _tree_move
-from ..selection.edit import tree_rename as _tree_rename
-from ..selection.edit import tree_update as _tree_update
-from ..selection.merge import tree_map_outer as _tree_map_outer
-from ..selection.merge import tree_zip_outer as _tree_zip_outer
-from ..selection.names import from_flat as _from_flat
-from ..selection.names import override as _override
-from ..selection.names import to_flat as _to_flat
-from ..selection.partition import tree_filter as _tree_filter
-from ..selection.partition import tree_group_by as _tree_group_by
-from ..selection.partition import tree_labels as _tree_labels
-from ..selection.partition import tree_mask as _tree_mask
-from ..selection.partition import tree_unmask as _tree_unmask
-from ..selection.pattern import selector as _selector
-from .folds import (
-    Children,
-    Each,
-    EachWithPath,
-    Extreme,
-    Gather,
-    MapOnly,
-    Reduce,
-    ReduceAssociative,
-    ReplaceNones,
-    Sum,
-)
-from .leaves import (
-    BroadcastPrefix,
-    Flatten,
-    FlattenWithPath,
-    Iter,
-    Leaves,
-    LeavesWithPath,
-    Structure,
-)
-from .maps import Map
-from .parts import ClassDecorator, Combine, Merge, Partition
-from .path_maps import MapWithPath
-from .shapes import (
-    BroadcastCommon,
-    BroadcastMap,
-    BroadcastMapWithPath,
-    BroadcastTree,
-    Transpose,
-    TransposeMap,
-    TransposeMapWithPath,
-    Unzip,
-)
+from ..ops import inspect as _inspect
+from ..ops import map as _map
+from ..ops import parallel as _parallel
+from ..ops import reshape as _reshape
+from ..ops import traversal as _traversal
+from ..selection import diff as _diff
+from ..selection import edit as _edit
+from ..selection import merge as _merge
+from ..selection import names as _names
+from ..selection import partition as _partition
+from ..selection import pattern as _pattern
 
 
 __all__ = ["Bound"]
@@ -96,120 +35,87 @@ T = TypeVar("T")
 class Bound:
     """The functions of a namespace."""
 
-    all = staticmethod(_tree_all)
-    all_leaves = staticmethod(_all_leaves)
-    any = staticmethod(_tree_any)
-    assert_trees_equal = staticmethod(_assert_trees_equal)
-    at = staticmethod(_at)
-    broadcast_common: BroadcastCommon
-    broadcast_map: BroadcastMap
-    broadcast_map_with_path: BroadcastMapWithPath
-    broadcast_prefix: BroadcastPrefix
-    children: Children
-    combine: Combine
-    diff = staticmethod(_tree_diff)
-    equal = staticmethod(_tree_equal)
-    equality_errors = staticmethod(_equality_errors)
-    explain_leaf = staticmethod(_explain_leaf)
-    flatten: Flatten
-    flatten_one_level = staticmethod(_tree_flatten_one_level)
-    flatten_with_path: FlattenWithPath
-    from_flat = staticmethod(_from_flat)
-    gather: Gather
-    is_leaf = staticmethod(_tree_is_leaf)
-    is_registered = staticmethod(_is_registered)
-    iter: Iter
-    leaves: Leaves
-    leaves_with_path: LeavesWithPath
-    lookup = staticmethod(_lookup)
-    map: Map
-    map_: Each
-    map_only: MapOnly
-    map_shared: Map
-    map_with_path: MapWithPath
-    map_with_path_: EachWithPath
-    max: Extreme
-    merge: Merge
-    min: Extreme
-    override = staticmethod(_override)
-    partition: Partition
-    paths = staticmethod(_tree_paths)
-    prefix_errors = staticmethod(_prefix_errors)
-    reduce: Reduce
-    reduce_associative: ReduceAssociative
-    register_codec = staticmethod(_register_codec)
-    register_dataclass = staticmethod(_register_dataclass)
-    register_leaf = staticmethod(_register_leaf)
-    register_pytree_node = staticmethod(_register_pytree_node)
-    register_pytree_node_class: ClassDecorator
-    register_pytree_with_keys = staticmethod(_register_pytree_with_keys)
-    register_pytree_with_keys_class: ClassDecorator
-    register_static = staticmethod(_register_static)
-    replace_nones: ReplaceNones
-    selector = staticmethod(_selector)
-    structure: Structure
-    sum: Sum
-    to_flat = staticmethod(_to_flat)
-    transpose: Transpose
-    transpose_map: TransposeMap
-    transpose_map_with_path: TransposeMapWithPath
-    tree_all = staticmethod(_tree_all)
-    tree_any = staticmethod(_tree_any)
-    tree_at = staticmethod(_tree_at)
-    tree_broadcast_common = staticmethod(_tree_broadcast_common)
-    tree_broadcast_map: BroadcastMap
-    tree_broadcast_map_with_path: BroadcastMapWithPath
-    tree_broadcast_prefix: BroadcastTree
-    tree_children: Children
-    tree_combine: Combine
-    tree_diff = staticmethod(_tree_diff)
-    tree_equal = staticmethod(_tree_equal)
-    tree_filter = staticmethod(_tree_filter)
-    tree_flatten: Flatten
-    tree_flatten_one_level = staticmethod(_tree_flatten_one_level)
-    tree_flatten_with_path: FlattenWithPath
-    tree_gather: Gather
-    tree_group_by = staticmethod(_tree_group_by)
-    tree_is_leaf = staticmethod(_tree_is_leaf)
-    tree_iter: Iter
-    tree_labels = staticmethod(_tree_labels)
-    tree_leaves: Leaves
-    tree_leaves_with_path: LeavesWithPath
-    tree_map: Map
-    tree_map_: Each
-    tree_map_only: MapOnly
-    tree_map_outer = staticmethod(_tree_map_outer)
-    tree_map_shared: Map
-    tree_map_with_path: MapWithPath
-    tree_map_with_path_: EachWithPath
-    tree_mask = staticmethod(_tree_mask)
-    tree_max: Extreme
-    tree_merge: Merge
-    tree_min: Extreme
-    tree_move = staticmethod(_tree_move)
-    tree_partition: Partition
-    tree_paths = staticmethod(_tree_paths)
-    tree_reduce: Reduce
-    tree_reduce_associative: ReduceAssociative
-    tree_rename = staticmethod(_tree_rename)
-    tree_replace_nones: ReplaceNones
-    tree_structure: Structure
-    tree_sum: Sum
-    tree_transpose: Transpose
-    tree_transpose_map: TransposeMap
-    tree_transpose_map_with_path: TransposeMapWithPath
-    tree_unflatten = staticmethod(_tree_unflatten)
-    tree_unmask = staticmethod(_tree_unmask)
-    tree_unzip: Unzip
-    tree_update = staticmethod(_tree_update)
-    tree_visit = staticmethod(_tree_visit)
-    tree_walk = staticmethod(_tree_walk)
-    tree_zip_outer = staticmethod(_tree_zip_outer)
-    unflatten = staticmethod(_tree_unflatten)
-    unregister_pytree_node = staticmethod(_unregister_pytree_node)
-    unzip: Unzip
-    visit = staticmethod(_tree_visit)
-    walk = staticmethod(_tree_walk)
+    all = tree_all = staticmethod(_traversal.tree_all)
+    all_leaves = staticmethod(_inspect.all_leaves)
+    any = tree_any = staticmethod(_traversal.tree_any)
+    assert_trees_equal = staticmethod(_diff.assert_trees_equal)
+    at = staticmethod(_edit.at)
+    broadcast_common = _reshape.broadcast_common
+    broadcast_map = tree_broadcast_map = _reshape.tree_broadcast_map
+    broadcast_map_with_path = tree_broadcast_map_with_path = (
+        _reshape.tree_broadcast_map_with_path
+    )
+    broadcast_prefix = _reshape.broadcast_prefix
+    children = tree_children = _inspect.tree_children
+    combine = tree_combine = _partition.tree_combine
+    diff = tree_diff = staticmethod(_diff.tree_diff)
+    equal = tree_equal = staticmethod(_inspect.tree_equal)
+    equality_errors = staticmethod(_reshape.equality_errors)
+    explain_leaf = staticmethod(_inspect.explain_leaf)
+    flatten = tree_flatten = _map.tree_flatten
+    flatten_one_level = tree_flatten_one_level = staticmethod(
+        _inspect.tree_flatten_one_level
+    )
+    flatten_with_path = tree_flatten_with_path = _map.tree_flatten_with_path
+    from_flat = staticmethod(_names.from_flat)
+    gather = tree_gather = _parallel.tree_gather
+    is_leaf = tree_is_leaf = staticmethod(_inspect.tree_is_leaf)
+    is_registered = staticmethod(_registry.is_registered)
+    iter = tree_iter = _map.tree_iter
+    leaves = tree_leaves = _map.tree_leaves
+    leaves_with_path = tree_leaves_with_path = _map.tree_leaves_with_path
+    lookup = staticmethod(_registry.lookup)
+    map = tree_map = _map.tree_map
+    map_ = tree_map_ = _map.tree_map_
+    map_only = tree_map_only = _map.tree_map_only
+    map_shared = tree_map_shared = _map.tree_map_shared
+    map_with_path = tree_map_with_path = _map.tree_map_with_path
+    map_with_path_ = tree_map_with_path_ = _map.tree_map_with_path_
+    max = tree_max = _traversal.tree_max
+    merge = tree_merge = _merge.tree_merge
+    min = tree_min = _traversal.tree_min
+    override = staticmethod(_names.override)
+    partition = tree_partition = _partition.tree_partition
+    paths = tree_paths = staticmethod(_map.tree_paths)
+    prefix_errors = staticmethod(_reshape.prefix_errors)
+    reduce = tree_reduce = _traversal.tree_reduce
+    reduce_associative = tree_reduce_associative = _traversal.tree_reduce_associative
+    register_codec = staticmethod(_serial.register_codec)
+    register_dataclass = staticmethod(_dataclasses.register_dataclass)
+    register_leaf = staticmethod(_register.register_leaf)
+    register_pytree_node = staticmethod(_register.register_pytree_node)
+    register_pytree_node_class = _register.register_pytree_node_class
+    register_pytree_with_keys = staticmethod(_register.register_pytree_with_keys)
+    register_pytree_with_keys_class = _register.register_pytree_with_keys_class
+    register_static = staticmethod(_register.register_static)
+    replace_nones = tree_replace_nones = _map.tree_replace_nones
+    selector = staticmethod(_pattern.selector)
+    structure = tree_structure = _map.tree_structure
+    sum = tree_sum = _traversal.tree_sum
+    to_flat = _names.to_flat
+    transpose = tree_transpose = _reshape.tree_transpose
+    transpose_map = tree_transpose_map = _reshape.tree_transpose_map
+    transpose_map_with_path = tree_transpose_map_with_path = (
+        _reshape.tree_transpose_map_with_path
+    )
+    tree_at = staticmethod(_edit.tree_at)
+    tree_broadcast_common = _reshape.tree_broadcast_common
+    tree_broadcast_prefix = _reshape.tree_broadcast_prefix
+    tree_filter = _partition.tree_filter
+    tree_group_by = _partition.tree_group_by
+    tree_labels = _partition.tree_labels
+    tree_map_outer = _merge.tree_map_outer
+    tree_mask = _partition.tree_mask
+    tree_move = staticmethod(_edit.tree_move)
+    tree_rename = staticmethod(_edit.tree_rename)
+    tree_unflatten = unflatten = staticmethod(_map.tree_unflatten)
+    tree_unmask = _partition.tree_unmask
+    tree_unzip = unzip = _reshape.tree_unzip
+    tree_update = staticmethod(_edit.tree_update)
+    tree_visit = visit = staticmethod(_traversal.tree_visit)
+    tree_walk = walk = staticmethod(_traversal.tree_walk)
+    tree_zip_outer = _merge.tree_zip_outer
+    unregister_pytree_node = staticmethod(_registry.unregister_pytree_node)
 
     @overload
     @dataclass_transform(field_specifiers=(field, data, static, parameter, state_value))
@@ -235,4 +141,4 @@ class Bound:
     ) -> Callable[[type[T]], type[T]]: ...
     def dataclass(self, *cls: Any, **options: Any) -> Any:
         """Make a class a dataclass and its instances nodes of the namespace."""
-        return _dataclass(*cls, **options)
+        return _dataclasses.dataclass(*cls, **options)

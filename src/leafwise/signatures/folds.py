@@ -7,29 +7,32 @@ container of `T` has the type of a leaf, or of what the function returns.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from typing_extensions import Unpack
 
 from .words import (
+    Anyhow,
+    ByLeaf,
     Class,
     Hashed,
+    Leafy,
     Level,
     Node,
-    Opaque,
     Plainly,
+    Simply,
+    Unseen,
     Wide,
+    WithNone,
 )
 
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from ..core.keypath import KeyPath
     from ..core.node import IsLeaf
     from ..typing import PyTree
 
-A = TypeVar("A")
 K = TypeVar("K")
 S = TypeVar("S")
 T = TypeVar("T")
@@ -85,9 +88,7 @@ class Reduce(Protocol):
         tree: Any,
         initializer: S,
         is_leaf: IsLeaf,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
+        **how: Unpack[Leafy],
     ) -> S: ...
     @overload
     def __call__(
@@ -95,33 +96,15 @@ class Reduce(Protocol):
         function: Callable[[S, Any], S],
         tree: Any,
         initializer: S,
-        *,
-        is_leaf: None = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: Literal[True],
-        namespace: str = ...,
+        **how: Unpack[WithNone],
     ) -> S: ...
     @overload
     def __call__(
-        self,
-        function: Callable[[Any, Any], Any],
-        tree: Any,
-        *,
-        is_leaf: IsLeaf,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
+        self, function: Callable[[Any, Any], Any], tree: Any, **how: Unpack[ByLeaf]
     ) -> Any: ...
     @overload
     def __call__(
-        self,
-        function: Callable[[Any, Any], Any],
-        tree: Any,
-        *,
-        is_leaf: None = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: Literal[True],
-        namespace: str = ...,
+        self, function: Callable[[Any, Any], Any], tree: Any, **how: Unpack[WithNone]
     ) -> Any: ...
 
 
@@ -178,10 +161,7 @@ class ReduceAssociative(Protocol):
         tree: Any,
         *,
         identity: Any = ...,
-        is_leaf: IsLeaf,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
+        **how: Unpack[ByLeaf],
     ) -> Any: ...
     @overload
     def __call__(
@@ -190,10 +170,7 @@ class ReduceAssociative(Protocol):
         tree: Any,
         *,
         identity: Any = ...,
-        is_leaf: None = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: Literal[True],
-        namespace: str = ...,
+        **how: Unpack[WithNone],
     ) -> Any: ...
 
 
@@ -207,10 +184,7 @@ class Sum(Protocol):
 
     @overload
     def __call__(
-        self,
-        tree: Opaque | Level[Opaque] | Level[Level[Opaque]],
-        start: Any = ...,
-        **how: Unpack[Plainly],
+        self, tree: Unseen, start: Any = ..., **how: Unpack[Plainly]
     ) -> Any: ...
     @overload
     def __call__(
@@ -227,27 +201,7 @@ class Sum(Protocol):
     @overload
     def __call__(self, tree: Wide[T], **how: Unpack[Plainly]) -> T | int: ...
     @overload
-    def __call__(
-        self,
-        tree: Any,
-        start: Any = ...,
-        *,
-        is_leaf: IsLeaf,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-    ) -> Any: ...
-    @overload
-    def __call__(
-        self,
-        tree: Any,
-        start: Any = ...,
-        *,
-        is_leaf: None = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: Literal[True],
-        namespace: str = ...,
-    ) -> Any: ...
+    def __call__(self, tree: Any, start: Any = ..., **how: Unpack[Anyhow]) -> Any: ...
 
 
 def as_sum(function: Callable[..., Any]) -> Sum:
@@ -261,7 +215,7 @@ class Extreme(Protocol):
     @overload
     def __call__(
         self,
-        tree: Opaque | Level[Opaque] | Level[Level[Opaque]],
+        tree: Unseen,
         *,
         default: Any = ...,
         key: Callable[[Any], Any] | None = ...,
@@ -317,10 +271,7 @@ class Extreme(Protocol):
         *,
         default: Any = ...,
         key: Callable[[Any], Any] | None = ...,
-        is_leaf: IsLeaf,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
+        **how: Unpack[ByLeaf],
     ) -> Any: ...
     @overload
     def __call__(
@@ -329,10 +280,7 @@ class Extreme(Protocol):
         *,
         default: Any = ...,
         key: Callable[[Any], Any] | None = ...,
-        is_leaf: None = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: Literal[True],
-        namespace: str = ...,
+        **how: Unpack[WithNone],
     ) -> Any: ...
 
 
@@ -352,161 +300,11 @@ class Children(Protocol):
     def __call__(self, tree: object, **how: Unpack[Plainly]) -> list[Any]: ...
     @overload
     def __call__(
-        self,
-        tree: Any,
-        is_leaf: IsLeaf,
-        *,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-    ) -> list[Any]: ...
-    @overload
-    def __call__(
-        self,
-        tree: Any,
-        is_leaf: None = ...,
-        *,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: Literal[True],
-        namespace: str = ...,
+        self, tree: Any, is_leaf: IsLeaf = ..., **how: Unpack[Leafy]
     ) -> list[Any]: ...
 
 
 def as_children(function: Callable[..., Any]) -> Children:
-    """Give a function this type."""
-    return function
-
-
-class Each(Protocol):
-    """A call for each leaf, for its effect."""
-
-    @overload
-    def __call__(
-        self,
-        f: Callable[[Any], object],
-        tree: Tree,
-        *,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-        strict: bool = ...,
-    ) -> Tree: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[Any, Any], object],
-        tree: Tree,
-        other: Any,
-        /,
-        *,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-        strict: bool = ...,
-    ) -> Tree: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[Any, Any, Any], object],
-        tree: Tree,
-        other: Any,
-        third: Any,
-        /,
-        *,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-        strict: bool = ...,
-    ) -> Tree: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[..., object],
-        tree: Tree,
-        other: Any,
-        third: Any,
-        fourth: Any,
-        /,
-        *rest: Any,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-        strict: bool = ...,
-    ) -> Tree: ...
-
-
-def as_each(function: Callable[..., Any]) -> Each:
-    """Give a function this type."""
-    return function
-
-
-class EachWithPath(Protocol):
-    """A call for each path and leaf, for its effect."""
-
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, Any], object],
-        tree: Tree,
-        *,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-        strict: bool = ...,
-    ) -> Tree: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, Any, Any], object],
-        tree: Tree,
-        other: Any,
-        /,
-        *,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-        strict: bool = ...,
-    ) -> Tree: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, Any, Any, Any], object],
-        tree: Tree,
-        other: Any,
-        third: Any,
-        /,
-        *,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-        strict: bool = ...,
-    ) -> Tree: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[..., object],
-        tree: Tree,
-        other: Any,
-        third: Any,
-        fourth: Any,
-        /,
-        *rest: Any,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-        strict: bool = ...,
-    ) -> Tree: ...
-
-
-def as_each_with_path(function: Callable[..., Any]) -> EachWithPath:
     """Give a function this type."""
     return function
 
@@ -520,59 +318,15 @@ class MapOnly(Protocol):
         type_or_types: IsLeaf,
         f: Callable[[Any], object],
         tree: Node,
-        *,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
+        **how: Unpack[Anyhow],
     ) -> Node: ...
-    @overload
-    def __call__(
-        self,
-        type_or_types: IsLeaf,
-        f: Callable[[Any], object],
-        tree: list[Node],
-        *,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-    ) -> list[Node]: ...
-    @overload
-    def __call__(
-        self,
-        type_or_types: IsLeaf,
-        f: Callable[[Any], object],
-        tree: dict[K, Node],
-        *,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-    ) -> dict[K, Node]: ...
-    @overload
-    def __call__(
-        self,
-        type_or_types: IsLeaf,
-        f: Callable[[Any], object],
-        tree: tuple[Node, ...],
-        *,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-    ) -> tuple[Node, ...]: ...
     @overload
     def __call__(
         self,
         type_or_types: type[T],
         f: Callable[[T], T],
         tree: Tree,
-        *,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
+        **how: Unpack[Anyhow],
     ) -> Tree: ...
     @overload
     def __call__(
@@ -580,11 +334,7 @@ class MapOnly(Protocol):
         type_or_types: IsLeaf,
         f: Callable[[Any], object],
         tree: Class,
-        *,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
+        **how: Unpack[Anyhow],
     ) -> Class: ...
     @overload
     def __call__(
@@ -592,11 +342,7 @@ class MapOnly(Protocol):
         type_or_types: IsLeaf,
         f: Callable[[Any], Any],
         tree: Any,
-        *,
-        is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
+        **how: Unpack[Anyhow],
     ) -> Any: ...
 
 
@@ -660,31 +406,19 @@ class Gather(Protocol):
 
     @overload
     def __call__(
-        self,
-        tree: list[Awaitable[T] | Future[T]],
-        *,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
+        self, tree: list[Awaitable[T] | Future[T]], **how: Unpack[Simply]
     ) -> Coroutine[Any, Any, list[T]]: ...
     @overload
     def __call__(
-        self,
-        tree: dict[K, Awaitable[T] | Future[T]],
-        *,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
+        self, tree: dict[K, Awaitable[T] | Future[T]], **how: Unpack[Simply]
     ) -> Coroutine[Any, Any, dict[K, T]]: ...
     @overload
     def __call__(
-        self,
-        tree: tuple[Awaitable[T] | Future[T], ...],
-        *,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
+        self, tree: tuple[Awaitable[T] | Future[T], ...], **how: Unpack[Simply]
     ) -> Coroutine[Any, Any, tuple[T, ...]]: ...
     @overload
     def __call__(
-        self, tree: Any, *, none_is_leaf: bool = ..., namespace: str = ...
+        self, tree: Any, **how: Unpack[Simply]
     ) -> Coroutine[Any, Any, Any]: ...
 
 

@@ -3,26 +3,28 @@
 Owns signatures alone; see `words`. They say: of a container of `T`, nested to any
 depth, the leaves are `T`; of a class they are anything, and so they are where `is_leaf`
 or `none_is_leaf` decides what a leaf is. The type of a structure is that of its tree
-with `Leaf` for each leaf of a container.
+with anything for what is in it.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from typing_extensions import Unpack
 
 from .words import (
     Class,
+    DictOf,
     Hashed,
+    Leafy,
     Level,
-    Nested3,
+    ListOf,
     Node,
-    Opaque,
     Plainly,
     Scalar,
+    Unseen,
     Wide,
 )
 
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
     from ..core.treedef import PyTreeDef
     from ..typing import PyTree
 
-I = TypeVar("I")  # noqa: E741  # the innermost key
-J = TypeVar("J")
 K = TypeVar("K")
 T = TypeVar("T")
 
@@ -45,11 +45,7 @@ class Leaves(Protocol):
     @overload
     def __call__(self, tree: Scalar, **how: Unpack[Plainly]) -> list[Scalar]: ...
     @overload
-    def __call__(
-        self,
-        tree: Opaque | Level[Opaque] | Level[Level[Opaque]],
-        **how: Unpack[Plainly],
-    ) -> list[Any]: ...
+    def __call__(self, tree: Unseen, **how: Unpack[Plainly]) -> list[Any]: ...
     @overload
     def __call__(
         self, tree: Level[Level[Level[PyTree[T]]]], **how: Unpack[Plainly]
@@ -62,23 +58,7 @@ class Leaves(Protocol):
     def __call__(self, tree: Wide[T], **how: Unpack[Plainly]) -> list[T]: ...
     @overload
     def __call__(
-        self,
-        tree: Any,
-        is_leaf: IsLeaf,
-        *,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-    ) -> list[Any]: ...
-    @overload
-    def __call__(
-        self,
-        tree: Any,
-        is_leaf: None = ...,
-        *,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: Literal[True],
-        namespace: str = ...,
+        self, tree: Any, is_leaf: IsLeaf = ..., **how: Unpack[Leafy]
     ) -> list[Any]: ...
 
 
@@ -93,11 +73,7 @@ class Iter(Protocol):
     @overload
     def __call__(self, tree: Scalar, **how: Unpack[Plainly]) -> Iterator[Scalar]: ...
     @overload
-    def __call__(
-        self,
-        tree: Opaque | Level[Opaque] | Level[Level[Opaque]],
-        **how: Unpack[Plainly],
-    ) -> Iterator[Any]: ...
+    def __call__(self, tree: Unseen, **how: Unpack[Plainly]) -> Iterator[Any]: ...
     @overload
     def __call__(
         self, tree: Level[Level[Level[PyTree[T]]]], **how: Unpack[Plainly]
@@ -112,23 +88,7 @@ class Iter(Protocol):
     def __call__(self, tree: Wide[T], **how: Unpack[Plainly]) -> Iterator[T]: ...
     @overload
     def __call__(
-        self,
-        tree: Any,
-        is_leaf: IsLeaf,
-        *,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-    ) -> Iterator[Any]: ...
-    @overload
-    def __call__(
-        self,
-        tree: Any,
-        is_leaf: None = ...,
-        *,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: Literal[True],
-        namespace: str = ...,
+        self, tree: Any, is_leaf: IsLeaf = ..., **how: Unpack[Leafy]
     ) -> Iterator[Any]: ...
 
 
@@ -146,9 +106,7 @@ class LeavesWithPath(Protocol):
     ) -> list[tuple[KeyPath, Scalar]]: ...
     @overload
     def __call__(
-        self,
-        tree: Opaque | Level[Opaque] | Level[Level[Opaque]],
-        **how: Unpack[Plainly],
+        self, tree: Unseen, **how: Unpack[Plainly]
     ) -> list[tuple[KeyPath, Any]]: ...
     @overload
     def __call__(
@@ -168,23 +126,7 @@ class LeavesWithPath(Protocol):
     ) -> list[tuple[KeyPath, T]]: ...
     @overload
     def __call__(
-        self,
-        tree: Any,
-        is_leaf: IsLeaf,
-        *,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-    ) -> list[tuple[KeyPath, Any]]: ...
-    @overload
-    def __call__(
-        self,
-        tree: Any,
-        is_leaf: None = ...,
-        *,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: Literal[True],
-        namespace: str = ...,
+        self, tree: Any, is_leaf: IsLeaf = ..., **how: Unpack[Leafy]
     ) -> list[tuple[KeyPath, Any]]: ...
 
 
@@ -202,10 +144,7 @@ class BroadcastPrefix(Protocol):
     ) -> list[Scalar]: ...
     @overload
     def __call__(
-        self,
-        prefix_tree: Opaque | Level[Opaque] | Level[Level[Opaque]],
-        full_tree: Any,
-        **how: Unpack[Plainly],
+        self, prefix_tree: Unseen, full_tree: Any, **how: Unpack[Plainly]
     ) -> list[Any]: ...
     @overload
     def __call__(
@@ -231,22 +170,8 @@ class BroadcastPrefix(Protocol):
         self,
         prefix_tree: Any,
         full_tree: Any,
-        is_leaf: IsLeaf,
-        *,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-    ) -> list[Any]: ...
-    @overload
-    def __call__(
-        self,
-        prefix_tree: Any,
-        full_tree: Any,
-        is_leaf: None = ...,
-        *,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: Literal[True],
-        namespace: str = ...,
+        is_leaf: IsLeaf = ...,
+        **how: Unpack[Leafy],
     ) -> list[Any]: ...
 
 
@@ -264,75 +189,15 @@ class Flatten(Protocol):
     ) -> tuple[list[Any], PyTreeDef[Node]]: ...
     @overload
     def __call__(
-        self, tree: Level[Opaque] | Level[Level[Opaque]], **how: Unpack[Plainly]
-    ) -> tuple[list[Any], PyTreeDef[Any]]: ...
-    @overload
-    def __call__(
-        self, tree: dict[K, dict[J, dict[I, T]]], **how: Unpack[Plainly]
-    ) -> tuple[list[T], PyTreeDef[dict[K, Any]]]: ...
-    @overload
-    def __call__(
-        self, tree: dict[K, dict[J, list[T]]], **how: Unpack[Plainly]
-    ) -> tuple[list[T], PyTreeDef[dict[K, Any]]]: ...
-    @overload
-    def __call__(
-        self, tree: dict[K, list[dict[J, T]]], **how: Unpack[Plainly]
-    ) -> tuple[list[T], PyTreeDef[dict[K, Any]]]: ...
-    @overload
-    def __call__(
-        self, tree: list[dict[K, dict[J, T]]], **how: Unpack[Plainly]
+        self, tree: ListOf[PyTree[T]] | list[PyTree[T]], **how: Unpack[Plainly]
     ) -> tuple[list[T], PyTreeDef[list[Any]]]: ...
     @overload
     def __call__(
-        self, tree: Nested3, **how: Unpack[Plainly]
-    ) -> tuple[list[Any], PyTreeDef[Any]]: ...
-    @overload
-    def __call__(
-        self, tree: list[list[T]], **how: Unpack[Plainly]
-    ) -> tuple[list[T], PyTreeDef[list[Any]]]: ...
-    @overload
-    def __call__(
-        self, tree: list[tuple[T, ...]], **how: Unpack[Plainly]
-    ) -> tuple[list[T], PyTreeDef[list[Any]]]: ...
-    @overload
-    def __call__(
-        self, tree: list[dict[K, T]], **how: Unpack[Plainly]
-    ) -> tuple[list[T], PyTreeDef[list[Any]]]: ...
-    @overload
-    def __call__(
-        self, tree: tuple[list[T], ...], **how: Unpack[Plainly]
-    ) -> tuple[list[T], PyTreeDef[tuple[Any, ...]]]: ...
-    @overload
-    def __call__(
-        self, tree: tuple[tuple[T, ...], ...], **how: Unpack[Plainly]
-    ) -> tuple[list[T], PyTreeDef[tuple[Any, ...]]]: ...
-    @overload
-    def __call__(
-        self, tree: tuple[dict[K, T], ...], **how: Unpack[Plainly]
-    ) -> tuple[list[T], PyTreeDef[tuple[Any, ...]]]: ...
-    @overload
-    def __call__(
-        self, tree: dict[K, list[T]], **how: Unpack[Plainly]
+        self, tree: DictOf[K, PyTree[T]] | dict[K, PyTree[T]], **how: Unpack[Plainly]
     ) -> tuple[list[T], PyTreeDef[dict[K, Any]]]: ...
     @overload
     def __call__(
-        self, tree: dict[K, tuple[T, ...]], **how: Unpack[Plainly]
-    ) -> tuple[list[T], PyTreeDef[dict[K, Any]]]: ...
-    @overload
-    def __call__(
-        self, tree: dict[K, dict[J, T]], **how: Unpack[Plainly]
-    ) -> tuple[list[T], PyTreeDef[dict[K, Any]]]: ...
-    @overload
-    def __call__(
-        self, tree: dict[K, T], **how: Unpack[Plainly]
-    ) -> tuple[list[T], PyTreeDef[dict[K, Any]]]: ...
-    @overload
-    def __call__(
-        self, tree: list[T], **how: Unpack[Plainly]
-    ) -> tuple[list[T], PyTreeDef[list[Any]]]: ...
-    @overload
-    def __call__(
-        self, tree: tuple[T, ...], **how: Unpack[Plainly]
+        self, tree: tuple[PyTree[T], ...], **how: Unpack[Plainly]
     ) -> tuple[list[T], PyTreeDef[tuple[Any, ...]]]: ...
     @overload
     def __call__(
@@ -360,23 +225,7 @@ class Flatten(Protocol):
     ) -> tuple[list[T], PyTreeDef[Any]]: ...
     @overload
     def __call__(
-        self,
-        tree: Any,
-        is_leaf: IsLeaf,
-        *,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-    ) -> tuple[list[Any], PyTreeDef[Any]]: ...
-    @overload
-    def __call__(
-        self,
-        tree: Any,
-        is_leaf: None = ...,
-        *,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: Literal[True],
-        namespace: str = ...,
+        self, tree: Any, is_leaf: IsLeaf = ..., **how: Unpack[Leafy]
     ) -> tuple[list[Any], PyTreeDef[Any]]: ...
 
 
@@ -394,75 +243,15 @@ class FlattenWithPath(Protocol):
     ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[Node]]: ...
     @overload
     def __call__(
-        self, tree: Level[Opaque] | Level[Level[Opaque]], **how: Unpack[Plainly]
-    ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[Any]]: ...
-    @overload
-    def __call__(
-        self, tree: dict[K, dict[J, dict[I, T]]], **how: Unpack[Plainly]
-    ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[dict[K, Any]]]: ...
-    @overload
-    def __call__(
-        self, tree: dict[K, dict[J, list[T]]], **how: Unpack[Plainly]
-    ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[dict[K, Any]]]: ...
-    @overload
-    def __call__(
-        self, tree: dict[K, list[dict[J, T]]], **how: Unpack[Plainly]
-    ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[dict[K, Any]]]: ...
-    @overload
-    def __call__(
-        self, tree: list[dict[K, dict[J, T]]], **how: Unpack[Plainly]
+        self, tree: ListOf[PyTree[T]] | list[PyTree[T]], **how: Unpack[Plainly]
     ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[list[Any]]]: ...
     @overload
     def __call__(
-        self, tree: Nested3, **how: Unpack[Plainly]
-    ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[Any]]: ...
-    @overload
-    def __call__(
-        self, tree: list[list[T]], **how: Unpack[Plainly]
-    ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[list[Any]]]: ...
-    @overload
-    def __call__(
-        self, tree: list[tuple[T, ...]], **how: Unpack[Plainly]
-    ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[list[Any]]]: ...
-    @overload
-    def __call__(
-        self, tree: list[dict[K, T]], **how: Unpack[Plainly]
-    ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[list[Any]]]: ...
-    @overload
-    def __call__(
-        self, tree: tuple[list[T], ...], **how: Unpack[Plainly]
-    ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[tuple[Any, ...]]]: ...
-    @overload
-    def __call__(
-        self, tree: tuple[tuple[T, ...], ...], **how: Unpack[Plainly]
-    ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[tuple[Any, ...]]]: ...
-    @overload
-    def __call__(
-        self, tree: tuple[dict[K, T], ...], **how: Unpack[Plainly]
-    ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[tuple[Any, ...]]]: ...
-    @overload
-    def __call__(
-        self, tree: dict[K, list[T]], **how: Unpack[Plainly]
+        self, tree: DictOf[K, PyTree[T]] | dict[K, PyTree[T]], **how: Unpack[Plainly]
     ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[dict[K, Any]]]: ...
     @overload
     def __call__(
-        self, tree: dict[K, tuple[T, ...]], **how: Unpack[Plainly]
-    ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[dict[K, Any]]]: ...
-    @overload
-    def __call__(
-        self, tree: dict[K, dict[J, T]], **how: Unpack[Plainly]
-    ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[dict[K, Any]]]: ...
-    @overload
-    def __call__(
-        self, tree: dict[K, T], **how: Unpack[Plainly]
-    ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[dict[K, Any]]]: ...
-    @overload
-    def __call__(
-        self, tree: list[T], **how: Unpack[Plainly]
-    ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[list[Any]]]: ...
-    @overload
-    def __call__(
-        self, tree: tuple[T, ...], **how: Unpack[Plainly]
+        self, tree: tuple[PyTree[T], ...], **how: Unpack[Plainly]
     ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[tuple[Any, ...]]]: ...
     @overload
     def __call__(
@@ -490,23 +279,7 @@ class FlattenWithPath(Protocol):
     ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[Any]]: ...
     @overload
     def __call__(
-        self,
-        tree: Any,
-        is_leaf: IsLeaf,
-        *,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-    ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[Any]]: ...
-    @overload
-    def __call__(
-        self,
-        tree: Any,
-        is_leaf: None = ...,
-        *,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: Literal[True],
-        namespace: str = ...,
+        self, tree: Any, is_leaf: IsLeaf = ..., **how: Unpack[Leafy]
     ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[Any]]: ...
 
 
@@ -522,114 +295,72 @@ class Structure(Protocol):
     def __call__(self, tree: Node, **how: Unpack[Plainly]) -> PyTreeDef[Node]: ...
     @overload
     def __call__(
-        self, tree: Level[Opaque] | Level[Level[Opaque]], **how: Unpack[Plainly]
-    ) -> PyTreeDef[Any]: ...
+        self, tree: list[Any], **how: Unpack[Plainly]
+    ) -> PyTreeDef[list[Any]]: ...
     @overload
     def __call__(
-        self, tree: dict[K, dict[J, dict[I, T]]], **how: Unpack[Plainly]
+        self, tree: dict[K, Any], **how: Unpack[Plainly]
     ) -> PyTreeDef[dict[K, Any]]: ...
     @overload
     def __call__(
-        self, tree: dict[K, dict[J, list[T]]], **how: Unpack[Plainly]
-    ) -> PyTreeDef[dict[K, Any]]: ...
-    @overload
-    def __call__(
-        self, tree: dict[K, list[dict[J, T]]], **how: Unpack[Plainly]
-    ) -> PyTreeDef[dict[K, Any]]: ...
-    @overload
-    def __call__(
-        self, tree: list[dict[K, dict[J, T]]], **how: Unpack[Plainly]
-    ) -> PyTreeDef[list[Any]]: ...
-    @overload
-    def __call__(self, tree: Nested3, **how: Unpack[Plainly]) -> PyTreeDef[Any]: ...
-    @overload
-    def __call__(
-        self, tree: list[list[T]], **how: Unpack[Plainly]
-    ) -> PyTreeDef[list[Any]]: ...
-    @overload
-    def __call__(
-        self, tree: list[tuple[T, ...]], **how: Unpack[Plainly]
-    ) -> PyTreeDef[list[Any]]: ...
-    @overload
-    def __call__(
-        self, tree: list[dict[K, T]], **how: Unpack[Plainly]
-    ) -> PyTreeDef[list[Any]]: ...
-    @overload
-    def __call__(
-        self, tree: tuple[list[T], ...], **how: Unpack[Plainly]
+        self, tree: tuple[Any, ...], **how: Unpack[Plainly]
     ) -> PyTreeDef[tuple[Any, ...]]: ...
     @overload
     def __call__(
-        self, tree: tuple[tuple[T, ...], ...], **how: Unpack[Plainly]
-    ) -> PyTreeDef[tuple[Any, ...]]: ...
-    @overload
-    def __call__(
-        self, tree: tuple[dict[K, T], ...], **how: Unpack[Plainly]
-    ) -> PyTreeDef[tuple[Any, ...]]: ...
-    @overload
-    def __call__(
-        self, tree: dict[K, list[T]], **how: Unpack[Plainly]
-    ) -> PyTreeDef[dict[K, Any]]: ...
-    @overload
-    def __call__(
-        self, tree: dict[K, tuple[T, ...]], **how: Unpack[Plainly]
-    ) -> PyTreeDef[dict[K, Any]]: ...
-    @overload
-    def __call__(
-        self, tree: dict[K, dict[J, T]], **how: Unpack[Plainly]
-    ) -> PyTreeDef[dict[K, Any]]: ...
-    @overload
-    def __call__(
-        self, tree: dict[K, T], **how: Unpack[Plainly]
-    ) -> PyTreeDef[dict[K, Any]]: ...
-    @overload
-    def __call__(
-        self, tree: list[T], **how: Unpack[Plainly]
-    ) -> PyTreeDef[list[Any]]: ...
-    @overload
-    def __call__(
-        self, tree: tuple[T, ...], **how: Unpack[Plainly]
-    ) -> PyTreeDef[tuple[Any, ...]]: ...
-    @overload
-    def __call__(
-        self, tree: deque[T], **how: Unpack[Plainly]
+        self, tree: deque[Any], **how: Unpack[Plainly]
     ) -> PyTreeDef[deque[Any]]: ...
     @overload
     def __call__(
-        self, tree: Sequence[PyTree[T]], **how: Unpack[Plainly]
+        self, tree: Sequence[Any], **how: Unpack[Plainly]
     ) -> PyTreeDef[Sequence[Any]]: ...
     @overload
     def __call__(
-        self, tree: Mapping[K, PyTree[T]], **how: Unpack[Plainly]
+        self, tree: Mapping[K, Any], **how: Unpack[Plainly]
     ) -> PyTreeDef[Mapping[K, Any]]: ...
     @overload
     def __call__(self, tree: None, **how: Unpack[Plainly]) -> PyTreeDef[None]: ...
     @overload
     def __call__(self, tree: Class, **how: Unpack[Plainly]) -> PyTreeDef[Class]: ...
     @overload
-    def __call__(self, tree: Wide[T], **how: Unpack[Plainly]) -> PyTreeDef[Any]: ...
-    @overload
     def __call__(
-        self,
-        tree: Any,
-        is_leaf: IsLeaf,
-        *,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-    ) -> PyTreeDef[Any]: ...
-    @overload
-    def __call__(
-        self,
-        tree: Any,
-        is_leaf: None = ...,
-        *,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: Literal[True],
-        namespace: str = ...,
+        self, tree: Any, is_leaf: IsLeaf = ..., **how: Unpack[Leafy]
     ) -> PyTreeDef[Any]: ...
 
 
 def as_structure(function: Callable[..., Any]) -> Structure:
+    """Give a function this type."""
+    return function
+
+
+class ToFlat(Protocol):
+    """A table of the leaves by name; empty containers stand in it, too."""
+
+    @overload
+    def __call__(
+        self, tree: Scalar, sep: str = ..., *, strict: bool = ..., namespace: str = ...
+    ) -> dict[str, Scalar]: ...
+    @overload
+    def __call__(
+        self,
+        tree: Level[Scalar],
+        sep: str = ...,
+        *,
+        strict: bool = ...,
+        namespace: str = ...,
+    ) -> dict[str, Scalar]: ...
+    @overload
+    def __call__(
+        self,
+        tree: object,
+        sep: str = ...,
+        *,
+        strict: bool = ...,
+        is_leaf: IsLeaf = ...,
+        is_leaf_takes_path: bool = ...,
+        namespace: str = ...,
+    ) -> dict[str, Any]: ...
+
+
+def as_to_flat(function: Callable[..., Any]) -> ToFlat:
     """Give a function this type."""
     return function

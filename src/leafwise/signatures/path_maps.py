@@ -1,275 +1,185 @@
 """What type checkers see of functions that map with key paths.
 
-Owns signatures alone; see `maps`, which says the same without paths.
+Owns signatures alone; see `maps`, from which `tests/typing/test_path_maps.py` makes it.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
-from typing_extensions import Unpack
+from typing_extensions import TypeAliasType, Unpack
 
 from .words import (
+    Anyhow,
+    AnyhowStrictly,
+    ByLeaf,
+    ByLeafStrictly,
     Class,
     Level,
+    Nested2,
     Nested3,
     Node,
+    Nodes,
+    Plainly,
     Scalar,
     Strictly,
     Wide,
+    WithNone,
+    WithNoneStrictly,
 )
 
 
 if TYPE_CHECKING:
     from ..core.keypath import KeyPath
-    from ..core.node import IsLeaf
+    from ..core.treedef import PyTreeDef
     from ..typing import PyTree
 
 A = TypeVar("A")
 B = TypeVar("B")
+C = TypeVar("C")
 I = TypeVar("I")  # noqa: E741  # the innermost key
 J = TypeVar("J")
 K = TypeVar("K")
 R = TypeVar("R")
 T = TypeVar("T")
+Tree = TypeVar("Tree")
+
+F1 = TypeAliasType("F1", "Callable[[KeyPath, T], R]", type_params=(T, R))
+F2 = TypeAliasType("F2", "Callable[[KeyPath, T, A], R]", type_params=(T, A, R))
+F3 = TypeAliasType("F3", "Callable[[KeyPath, T, A, B], R]", type_params=(T, A, B, R))
+"""Functions of a key path and the leaves of one tree, of two, of three."""
 
 
 class MapWithPath(Protocol):
-    """A map with a function that takes the key path, too."""
+    """A map over trees of one structure."""
 
     @overload
-    def __call__(
-        self, f: Callable[[KeyPath, Any], object], tree: Node, **how: Unpack[Strictly]
-    ) -> Node: ...
+    def __call__(  # type: ignore[overload-overlap]  # as a list of nodes is a list
+        self, f: F1[Any, object], tree: Nodes, **how: Unpack[AnyhowStrictly]
+    ) -> Nodes: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, Any], object],
-        tree: list[Node],
-        **how: Unpack[Strictly],
-    ) -> list[Node]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, Any], object],
-        tree: dict[K, Node],
-        **how: Unpack[Strictly],
-    ) -> dict[K, Node]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, Any], object],
-        tree: tuple[Node, ...],
-        **how: Unpack[Strictly],
-    ) -> tuple[Node, ...]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: dict[K, dict[J, dict[I, T]]],
-        **how: Unpack[Strictly],
+        self, f: F1[T, R], tree: dict[K, dict[J, dict[I, T]]], **how: Unpack[Strictly]
     ) -> dict[K, dict[J, dict[I, R]]]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: dict[K, dict[J, list[T]]],
-        **how: Unpack[Strictly],
+        self, f: F1[T, R], tree: dict[K, dict[J, list[T]]], **how: Unpack[Strictly]
     ) -> dict[K, dict[J, list[R]]]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: dict[K, list[dict[J, T]]],
-        **how: Unpack[Strictly],
+        self, f: F1[T, R], tree: dict[K, list[dict[J, T]]], **how: Unpack[Strictly]
     ) -> dict[K, list[dict[J, R]]]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: list[dict[K, dict[J, T]]],
-        **how: Unpack[Strictly],
+        self, f: F1[T, R], tree: list[dict[K, dict[J, T]]], **how: Unpack[Strictly]
     ) -> list[dict[K, dict[J, R]]]: ...
     @overload
-    def __call__(
-        self, f: Callable[[KeyPath, T], R], tree: Nested3, **how: Unpack[Strictly]
-    ) -> Any: ...
+    def __call__(self, f: F1[T, R], tree: Nested3, **how: Unpack[Strictly]) -> Any: ...
     @overload
     def __call__(
-        self, f: Callable[[KeyPath, T], R], tree: list[list[T]], **how: Unpack[Strictly]
+        self, f: F1[T, R], tree: list[list[T]], **how: Unpack[Strictly]
     ) -> list[list[R]]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: list[tuple[T, ...]],
-        **how: Unpack[Strictly],
+        self, f: F1[T, R], tree: list[tuple[T, ...]], **how: Unpack[Strictly]
     ) -> list[tuple[R, ...]]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: list[dict[K, T]],
-        **how: Unpack[Strictly],
+        self, f: F1[T, R], tree: list[dict[K, T]], **how: Unpack[Strictly]
     ) -> list[dict[K, R]]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: tuple[list[T], ...],
-        **how: Unpack[Strictly],
+        self, f: F1[T, R], tree: tuple[list[T], ...], **how: Unpack[Strictly]
     ) -> tuple[list[R], ...]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: tuple[tuple[T, ...], ...],
-        **how: Unpack[Strictly],
+        self, f: F1[T, R], tree: tuple[tuple[T, ...], ...], **how: Unpack[Strictly]
     ) -> tuple[tuple[R, ...], ...]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: tuple[dict[K, T], ...],
-        **how: Unpack[Strictly],
+        self, f: F1[T, R], tree: tuple[dict[K, T], ...], **how: Unpack[Strictly]
     ) -> tuple[dict[K, R], ...]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: dict[K, list[T]],
-        **how: Unpack[Strictly],
+        self, f: F1[T, R], tree: dict[K, list[T]], **how: Unpack[Strictly]
     ) -> dict[K, list[R]]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: dict[K, tuple[T, ...]],
-        **how: Unpack[Strictly],
+        self, f: F1[T, R], tree: dict[K, tuple[T, ...]], **how: Unpack[Strictly]
     ) -> dict[K, tuple[R, ...]]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: dict[K, dict[J, T]],
-        **how: Unpack[Strictly],
+        self, f: F1[T, R], tree: dict[K, dict[J, T]], **how: Unpack[Strictly]
     ) -> dict[K, dict[J, R]]: ...
     @overload
     def __call__(
-        self, f: Callable[[KeyPath, T], R], tree: dict[K, T], **how: Unpack[Strictly]
+        self, f: F1[T, R], tree: dict[K, T], **how: Unpack[Strictly]
     ) -> dict[K, R]: ...
     @overload
     def __call__(
-        self, f: Callable[[KeyPath, T], R], tree: list[T], **how: Unpack[Strictly]
+        self, f: F1[T, R], tree: list[T], **how: Unpack[Strictly]
     ) -> list[R]: ...
     @overload
     def __call__(
-        self, f: Callable[[KeyPath, T], R], tree: tuple[T, ...], **how: Unpack[Strictly]
+        self, f: F1[T, R], tree: tuple[T, ...], **how: Unpack[Strictly]
     ) -> tuple[R, ...]: ...
     @overload
     def __call__(
-        self, f: Callable[[KeyPath, T], R], tree: deque[T], **how: Unpack[Strictly]
+        self, f: F1[T, R], tree: deque[T], **how: Unpack[Strictly]
     ) -> deque[R]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: list[T | None],
-        **how: Unpack[Strictly],
+        self, f: F1[T, R], tree: list[T | None], **how: Unpack[Strictly]
     ) -> list[R | None]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: dict[K, T | None],
-        **how: Unpack[Strictly],
+        self, f: F1[T, R], tree: dict[K, T | None], **how: Unpack[Strictly]
     ) -> dict[K, R | None]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T], R],
-        tree: Sequence[PyTree[T]],
+        f: F1[T, R],
+        tree: Sequence[PyTree[T]] | Sequence[Wide[T]],
         **how: Unpack[Strictly],
     ) -> Sequence[PyTree[R]]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T], R],
-        tree: Mapping[K, PyTree[T]],
+        f: F1[T, R],
+        tree: Mapping[K, PyTree[T]] | Mapping[K, Wide[T]],
         **how: Unpack[Strictly],
     ) -> Mapping[K, PyTree[R]]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: Sequence[Wide[T]],
-        **how: Unpack[Strictly],
-    ) -> Sequence[PyTree[R]]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, T], R],
-        tree: Mapping[K, Wide[T]],
-        **how: Unpack[Strictly],
-    ) -> Mapping[K, PyTree[R]]: ...
-    @overload
-    def __call__(
-        self, f: Callable[[KeyPath, Scalar], R], tree: Scalar, **how: Unpack[Strictly]
+        self, f: F1[Scalar, R], tree: Scalar, **how: Unpack[Strictly]
     ) -> R: ...
     @overload
     def __call__(
-        self, f: Callable[[KeyPath, Any], object], tree: None, **how: Unpack[Strictly]
+        self, f: F1[Any, object], tree: None, **how: Unpack[Strictly]
     ) -> None: ...
     @overload
     def __call__(
-        self, f: Callable[[KeyPath, Any], object], tree: Class, **how: Unpack[Strictly]
+        self, f: F1[Any, object], tree: Class, **how: Unpack[AnyhowStrictly]
     ) -> Class: ...
     @overload
     def __call__(
-        self, f: Callable[[KeyPath, T], R], tree: Wide[T], **how: Unpack[Strictly]
+        self, f: F1[T, R], tree: Wide[T], **how: Unpack[Strictly]
     ) -> PyTree[R]: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, Any, Any], object],
-        tree: Node,
+        f: F2[Any, Any, object],
+        tree: Nodes,
         other: Any,
         /,
-        **how: Unpack[Strictly],
-    ) -> Node: ...
+        **how: Unpack[AnyhowStrictly],
+    ) -> Nodes: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, Any, Any], object],
-        tree: list[Node],
-        other: Any,
-        /,
-        **how: Unpack[Strictly],
-    ) -> list[Node]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, Any, Any], object],
-        tree: dict[K, Node],
-        other: Any,
-        /,
-        **how: Unpack[Strictly],
-    ) -> dict[K, Node]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, Any, Any], object],
-        tree: tuple[Node, ...],
-        other: Any,
-        /,
-        **how: Unpack[Strictly],
-    ) -> tuple[Node, ...]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, T, A], R],
+        f: F2[T, A, R],
         tree: dict[K, dict[J, dict[I, T]]],
         other: Mapping[Any, Mapping[Any, Mapping[Any, A]]],
         /,
@@ -278,7 +188,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A], R],
+        f: F2[T, A, R],
         tree: list[list[T]],
         other: Sequence[Sequence[A]],
         /,
@@ -287,7 +197,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A], R],
+        f: F2[T, A, R],
         tree: list[dict[K, T]],
         other: Sequence[Mapping[Any, A]],
         /,
@@ -296,7 +206,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A], R],
+        f: F2[T, A, R],
         tree: dict[K, list[T]],
         other: Mapping[Any, Sequence[A]],
         /,
@@ -305,7 +215,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A], R],
+        f: F2[T, A, R],
         tree: dict[K, tuple[T, ...]],
         other: Mapping[Any, Sequence[A]],
         /,
@@ -314,7 +224,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A], R],
+        f: F2[T, A, R],
         tree: dict[K, dict[J, T]],
         other: Mapping[Any, Mapping[Any, A]],
         /,
@@ -323,7 +233,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A], R],
+        f: F2[T, A, R],
         tree: dict[K, T],
         other: Mapping[Any, A],
         /,
@@ -332,7 +242,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A], R],
+        f: F2[T, A, R],
         tree: list[T],
         other: Sequence[A],
         /,
@@ -341,7 +251,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A], R],
+        f: F2[T, A, R],
         tree: tuple[T, ...],
         other: Sequence[A],
         /,
@@ -350,7 +260,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A], R],
+        f: F2[T, A, R],
         tree: Level[PyTree[T]],
         other: Level[PyTree[A]],
         /,
@@ -359,7 +269,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, Scalar, Any], R],
+        f: F2[Scalar, Any, R],
         tree: Scalar,
         other: Any,
         /,
@@ -368,25 +278,16 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, Any, Any], object],
-        tree: None,
-        other: Any,
-        /,
-        **how: Unpack[Strictly],
-    ) -> None: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, Any, Any], object],
+        f: F2[Any, Any, object],
         tree: Class,
         other: Any,
         /,
-        **how: Unpack[Strictly],
+        **how: Unpack[AnyhowStrictly],
     ) -> Class: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A], R],
+        f: F2[T, A, R],
         tree: Wide[T],
         other: Wide[A] | Level[PyTree[A]],
         /,
@@ -395,37 +296,17 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, Any, Any, Any], object],
-        tree: Node,
+        f: F3[Any, Any, Any, object],
+        tree: Nodes,
         other: Any,
         third: Any,
         /,
-        **how: Unpack[Strictly],
-    ) -> Node: ...
+        **how: Unpack[AnyhowStrictly],
+    ) -> Nodes: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, Any, Any, Any], object],
-        tree: list[Node],
-        other: Any,
-        third: Any,
-        /,
-        **how: Unpack[Strictly],
-    ) -> list[Node]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, Any, Any, Any], object],
-        tree: dict[K, Node],
-        other: Any,
-        third: Any,
-        /,
-        **how: Unpack[Strictly],
-    ) -> dict[K, Node]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, T, A, B], R],
+        f: F3[T, A, B, R],
         tree: dict[K, dict[J, T]],
         other: Mapping[Any, Mapping[Any, A]],
         third: Mapping[Any, Mapping[Any, B]],
@@ -435,7 +316,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A, B], R],
+        f: F3[T, A, B, R],
         tree: list[dict[K, T]],
         other: Sequence[Mapping[Any, A]],
         third: Sequence[Mapping[Any, B]],
@@ -445,7 +326,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A, B], R],
+        f: F3[T, A, B, R],
         tree: dict[K, list[T]],
         other: Mapping[Any, Sequence[A]],
         third: Mapping[Any, Sequence[B]],
@@ -455,7 +336,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A, B], R],
+        f: F3[T, A, B, R],
         tree: dict[K, T],
         other: Mapping[Any, A],
         third: Mapping[Any, B],
@@ -465,7 +346,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A, B], R],
+        f: F3[T, A, B, R],
         tree: list[T],
         other: Sequence[A],
         third: Sequence[B],
@@ -475,7 +356,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A, B], R],
+        f: F3[T, A, B, R],
         tree: tuple[T, ...],
         other: Sequence[A],
         third: Sequence[B],
@@ -485,7 +366,7 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A, B], R],
+        f: F3[T, A, B, R],
         tree: Level[PyTree[T]],
         other: Level[PyTree[A]],
         third: Level[PyTree[B]],
@@ -495,17 +376,17 @@ class MapWithPath(Protocol):
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, Any, Any, Any], object],
+        f: F3[Any, Any, Any, object],
         tree: Class,
         other: Any,
         third: Any,
         /,
-        **how: Unpack[Strictly],
+        **how: Unpack[AnyhowStrictly],
     ) -> Class: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, T, A, B], R],
+        f: F3[T, A, B, R],
         tree: Wide[T],
         other: Wide[A] | Level[PyTree[A]],
         third: Wide[B] | Level[PyTree[B]],
@@ -516,38 +397,14 @@ class MapWithPath(Protocol):
     def __call__(
         self,
         f: Callable[..., object],
-        tree: Node,
+        tree: Nodes,
         other: Any,
         third: Any,
         fourth: Any,
         /,
         *rest: Any,
-        **how: Unpack[Strictly],
-    ) -> Node: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[..., object],
-        tree: list[Node],
-        other: Any,
-        third: Any,
-        fourth: Any,
-        /,
-        *rest: Any,
-        **how: Unpack[Strictly],
-    ) -> list[Node]: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[..., object],
-        tree: dict[K, Node],
-        other: Any,
-        third: Any,
-        fourth: Any,
-        /,
-        *rest: Any,
-        **how: Unpack[Strictly],
-    ) -> dict[K, Node]: ...
+        **how: Unpack[AnyhowStrictly],
+    ) -> Nodes: ...
     @overload
     def __call__(
         self,
@@ -600,7 +457,7 @@ class MapWithPath(Protocol):
     def __call__(
         self,
         f: Callable[..., R],
-        tree: Level[Any],
+        tree: Level[object],
         other: Any,
         third: Any,
         fourth: Any,
@@ -618,7 +475,7 @@ class MapWithPath(Protocol):
         fourth: Any,
         /,
         *rest: Any,
-        **how: Unpack[Strictly],
+        **how: Unpack[AnyhowStrictly],
     ) -> Class: ...
     @overload
     def __call__(
@@ -634,112 +491,17 @@ class MapWithPath(Protocol):
     ) -> PyTree[R]: ...
     @overload
     def __call__(
-        self,
-        f: Callable[[KeyPath, Any], object],
-        tree: Node,
-        *,
-        is_leaf: IsLeaf,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-        strict: bool = ...,
-    ) -> Node: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, Any], object],
-        tree: Class,
-        *,
-        is_leaf: IsLeaf,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-        strict: bool = ...,
-    ) -> Class: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, Any], Any],
-        tree: Any,
-        *,
-        is_leaf: IsLeaf,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-        strict: bool = ...,
+        self, f: F1[Any, Any], tree: Any, **how: Unpack[ByLeafStrictly]
     ) -> Any: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, Any, Any], object],
-        tree: Node,
-        other: Any,
-        /,
-        *,
-        is_leaf: IsLeaf,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-        strict: bool = ...,
-    ) -> Node: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, Any, Any], object],
-        tree: Class,
-        other: Any,
-        /,
-        *,
-        is_leaf: IsLeaf,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-        strict: bool = ...,
-    ) -> Class: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, Any, Any], Any],
+        f: F2[Any, Any, Any],
         tree: Any,
         other: Any,
         /,
-        *,
-        is_leaf: IsLeaf,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-        strict: bool = ...,
+        **how: Unpack[ByLeafStrictly],
     ) -> Any: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[..., object],
-        tree: Node,
-        other: Any,
-        third: Any,
-        /,
-        *rest: Any,
-        is_leaf: IsLeaf,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-        strict: bool = ...,
-    ) -> Node: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[..., object],
-        tree: Class,
-        other: Any,
-        third: Any,
-        /,
-        *rest: Any,
-        is_leaf: IsLeaf,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-        strict: bool = ...,
-    ) -> Class: ...
     @overload
     def __call__(
         self,
@@ -749,120 +511,21 @@ class MapWithPath(Protocol):
         third: Any,
         /,
         *rest: Any,
-        is_leaf: IsLeaf,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: bool = ...,
-        namespace: str = ...,
-        strict: bool = ...,
+        **how: Unpack[ByLeafStrictly],
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self, f: F1[Any, Any], tree: Any, **how: Unpack[WithNoneStrictly]
     ) -> Any: ...
     @overload
     def __call__(
         self,
-        f: Callable[[KeyPath, Any], object],
-        tree: Node,
-        *,
-        is_leaf: None = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: Literal[True],
-        namespace: str = ...,
-        strict: bool = ...,
-    ) -> Node: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, Any], object],
-        tree: Class,
-        *,
-        is_leaf: None = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: Literal[True],
-        namespace: str = ...,
-        strict: bool = ...,
-    ) -> Class: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, Any], Any],
-        tree: Any,
-        *,
-        is_leaf: None = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: Literal[True],
-        namespace: str = ...,
-        strict: bool = ...,
-    ) -> Any: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, Any, Any], object],
-        tree: Node,
-        other: Any,
-        /,
-        *,
-        is_leaf: None = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: Literal[True],
-        namespace: str = ...,
-        strict: bool = ...,
-    ) -> Node: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, Any, Any], object],
-        tree: Class,
-        other: Any,
-        /,
-        *,
-        is_leaf: None = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: Literal[True],
-        namespace: str = ...,
-        strict: bool = ...,
-    ) -> Class: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[[KeyPath, Any, Any], Any],
+        f: F2[Any, Any, Any],
         tree: Any,
         other: Any,
         /,
-        *,
-        is_leaf: None = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: Literal[True],
-        namespace: str = ...,
-        strict: bool = ...,
+        **how: Unpack[WithNoneStrictly],
     ) -> Any: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[..., object],
-        tree: Node,
-        other: Any,
-        third: Any,
-        /,
-        *rest: Any,
-        is_leaf: None = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: Literal[True],
-        namespace: str = ...,
-        strict: bool = ...,
-    ) -> Node: ...
-    @overload
-    def __call__(
-        self,
-        f: Callable[..., object],
-        tree: Class,
-        other: Any,
-        third: Any,
-        /,
-        *rest: Any,
-        is_leaf: None = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: Literal[True],
-        namespace: str = ...,
-        strict: bool = ...,
-    ) -> Class: ...
     @overload
     def __call__(
         self,
@@ -872,14 +535,221 @@ class MapWithPath(Protocol):
         third: Any,
         /,
         *rest: Any,
-        is_leaf: None = ...,
-        is_leaf_takes_path: bool = ...,
-        none_is_leaf: Literal[True],
-        namespace: str = ...,
-        strict: bool = ...,
+        **how: Unpack[WithNoneStrictly],
     ) -> Any: ...
 
 
 def as_map_with_path(function: Callable[..., Any]) -> MapWithPath:
+    """Give a function this type."""
+    return function
+
+
+class EachWithPath(Protocol):
+    """A call for each leaf, for its effect."""
+
+    @overload
+    def __call__(
+        self, f: F1[Any, object], tree: Tree, **how: Unpack[AnyhowStrictly]
+    ) -> Tree: ...
+    @overload
+    def __call__(
+        self,
+        f: F2[Any, Any, object],
+        tree: Tree,
+        other: Any,
+        /,
+        **how: Unpack[AnyhowStrictly],
+    ) -> Tree: ...
+    @overload
+    def __call__(
+        self,
+        f: F3[Any, Any, Any, object],
+        tree: Tree,
+        other: Any,
+        third: Any,
+        /,
+        **how: Unpack[AnyhowStrictly],
+    ) -> Tree: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[..., object],
+        tree: Tree,
+        other: Any,
+        third: Any,
+        fourth: Any,
+        /,
+        *rest: Any,
+        **how: Unpack[AnyhowStrictly],
+    ) -> Tree: ...
+
+
+def as_each_with_path(function: Callable[..., Any]) -> EachWithPath:
+    """Give a function this type."""
+    return function
+
+
+class BroadcastMapWithPath(Protocol):
+    """A map over trees that are broadcast."""
+
+    @overload
+    def __call__(
+        self, f: F1[Any, object], tree: Node, **how: Unpack[Plainly]
+    ) -> Node: ...
+    @overload
+    def __call__(
+        self, f: F1[T, R], tree: Sequence[PyTree[T]], **how: Unpack[Plainly]
+    ) -> Sequence[PyTree[R]]: ...
+    @overload
+    def __call__(
+        self, f: F1[T, R], tree: Mapping[K, PyTree[T]], **how: Unpack[Plainly]
+    ) -> Mapping[K, PyTree[R]]: ...
+    @overload
+    def __call__(
+        self, f: F1[Any, object], tree: Class, **how: Unpack[Plainly]
+    ) -> Class: ...
+    @overload
+    def __call__(
+        self, f: F1[T, R], tree: Wide[T], **how: Unpack[Plainly]
+    ) -> PyTree[R]: ...
+    @overload
+    def __call__(
+        self, f: F2[Any, Any, object], tree: Node, other: Any, /, **how: Unpack[Plainly]
+    ) -> Node: ...
+    @overload
+    def __call__(
+        self,
+        f: F2[T, A, R],
+        tree: Sequence[PyTree[T]],
+        other: Wide[A] | Level[PyTree[A]],
+        /,
+        **how: Unpack[Plainly],
+    ) -> Sequence[PyTree[R]]: ...
+    @overload
+    def __call__(
+        self,
+        f: F2[T, A, R],
+        tree: Mapping[K, PyTree[T]],
+        other: Wide[A] | Level[PyTree[A]],
+        /,
+        **how: Unpack[Plainly],
+    ) -> Mapping[K, PyTree[R]]: ...
+    @overload
+    def __call__(
+        self,
+        f: F2[Any, A, R],
+        tree: Class,
+        other: Wide[A] | Level[PyTree[A]],
+        /,
+        **how: Unpack[Plainly],
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self,
+        f: F2[T, A, R],
+        tree: Wide[T],
+        other: Wide[A] | Level[PyTree[A]],
+        /,
+        **how: Unpack[Plainly],
+    ) -> PyTree[R]: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[..., R],
+        tree: Any,
+        other: Any,
+        third: Any,
+        /,
+        *rest: Any,
+        **how: Unpack[Plainly],
+    ) -> PyTree[R]: ...
+    @overload
+    def __call__(
+        self, f: Callable[..., Any], tree: Any, *rest: Any, **how: Unpack[ByLeaf]
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self, f: Callable[..., Any], tree: Any, *rest: Any, **how: Unpack[WithNone]
+    ) -> Any: ...
+
+
+def as_broadcast_map_with_path(function: Callable[..., Any]) -> BroadcastMapWithPath:
+    """Give a function this type."""
+    return function
+
+
+class Turning(Plainly, total=False):
+    """The options of a map whose results are transposed."""
+
+    inner_treedef: PyTreeDef | None
+
+
+class TurningAnyhow(Anyhow, total=False):
+    """All of its options."""
+
+    inner_treedef: PyTreeDef | None
+
+
+class TransposeMapWithPath(Protocol):
+    """A map whose results are transposed."""
+
+    @overload
+    def __call__(
+        self, f: F1[Any, tuple[object, object]], tree: Node, **how: Unpack[Turning]
+    ) -> tuple[Node, Node]: ...
+    @overload
+    def __call__(
+        self,
+        f: F1[Any, tuple[object, object, object]],
+        tree: Node,
+        **how: Unpack[Turning],
+    ) -> tuple[Node, Node, Node]: ...
+    @overload
+    def __call__(
+        self, f: Callable[..., Any], tree: Nested2, *rest: Any, **how: Unpack[Turning]
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self, f: F1[T, tuple[A, B]], tree: list[T], **how: Unpack[Turning]
+    ) -> tuple[list[A], list[B]]: ...
+    @overload
+    def __call__(
+        self, f: F1[T, tuple[A, B, C]], tree: list[T], **how: Unpack[Turning]
+    ) -> tuple[list[A], list[B], list[C]]: ...
+    @overload
+    def __call__(
+        self, f: F1[T, dict[J, A]], tree: list[T], **how: Unpack[Turning]
+    ) -> dict[J, list[A]]: ...
+    @overload
+    def __call__(
+        self, f: F1[T, tuple[A, B]], tree: dict[K, T], **how: Unpack[Turning]
+    ) -> tuple[dict[K, A], dict[K, B]]: ...
+    @overload
+    def __call__(
+        self, f: F1[T, tuple[A, B, C]], tree: dict[K, T], **how: Unpack[Turning]
+    ) -> tuple[dict[K, A], dict[K, B], dict[K, C]]: ...
+    @overload
+    def __call__(
+        self, f: F1[T, dict[J, A]], tree: dict[K, T], **how: Unpack[Turning]
+    ) -> dict[J, dict[K, A]]: ...
+    @overload
+    def __call__(
+        self, f: F1[T, tuple[A, B]], tree: tuple[T, ...], **how: Unpack[Turning]
+    ) -> tuple[tuple[A, ...], tuple[B, ...]]: ...
+    @overload
+    def __call__(
+        self, f: F1[T, tuple[A, B, C]], tree: tuple[T, ...], **how: Unpack[Turning]
+    ) -> tuple[tuple[A, ...], tuple[B, ...], tuple[C, ...]]: ...
+    @overload
+    def __call__(
+        self, f: F1[T, dict[J, A]], tree: tuple[T, ...], **how: Unpack[Turning]
+    ) -> dict[J, tuple[A, ...]]: ...
+    @overload
+    def __call__(
+        self, f: Callable[..., Any], tree: Any, *rest: Any, **how: Unpack[TurningAnyhow]
+    ) -> Any: ...
+
+
+def as_transpose_map_with_path(function: Callable[..., Any]) -> TransposeMapWithPath:
     """Give a function this type."""
     return function

@@ -8,7 +8,16 @@ classes are leaves where they stand in a container, and nodes where they are the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    Required,
+    TypedDict,
+    TypeVar,
+)
 
 from typing_extensions import TypeAliasType
 from typing_extensions import TypeVar as DefaultTypeVar
@@ -18,27 +27,43 @@ if TYPE_CHECKING:
     from collections import deque
     from dataclasses import Field
 
+    from ..core.node import IsLeaf
     from ..typing import Registered
 
 __all__ = [
     "AnyClass",
+    "Anyhow",
+    "AnyhowStrictly",
     "Array",
+    "ByLeaf",
+    "ByLeafStrictly",
     "Class",
+    "DictOf",
     "Hashed",
+    "Leafy",
     "Level",
+    "ListOf",
     "Nested2",
     "Nested3",
     "Node",
+    "Nodes",
     "Opaque",
     "Plainly",
     "Scalar",
+    "Simply",
     "Strictly",
     "Tree",
     "Tree_co",
+    "Unseen",
+    "Value",
     "Wide",
+    "WithNone",
+    "WithNoneStrictly",
 ]
 
+K_co = TypeVar("K_co", covariant=True)
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 class AnyClass(Protocol):
@@ -108,6 +133,26 @@ class Array(Protocol):
     def dtype(self) -> Any: ...
 
 
+class ListOf(Protocol[T_co]):
+    """A list of a type or of a narrower one: `list[int]` is no `list[PyTree[int]]`."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]  # that is the point
+
+    def copy(self) -> list[Any]: ...
+
+    def pop(self, index: Any = ..., /) -> T_co: ...
+
+
+class DictOf(Protocol[K_co, T_co]):
+    """The same for dicts."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]  # that is the point
+
+    def copy(self) -> dict[Any, Any]: ...
+
+    def popitem(self) -> tuple[K_co, T_co]: ...
+
+
 class Hashed(Protocol):
     """Anything with a hash, which is to say: no list, no dict, no `PyTree[T]`."""
 
@@ -122,6 +167,11 @@ Opaque = TypeAliasType(
 
 Level = TypeAliasType("Level", "Sequence[T] | Mapping[Any, T]", type_params=(T,))
 """A container."""
+
+Unseen = TypeAliasType("Unseen", "Opaque | Level[Opaque] | Level[Level[Opaque]]")
+"""A tree whose leaves are of unknown type."""
+
+_Record = TypeAliasType("_Record", "Opaque | NamedNode | TypedDictNode")
 
 _Nested1 = TypeAliasType(
     "_Nested1", "list[Any] | tuple[Any, ...] | deque[Any] | Mapping[Any, Any]"
@@ -168,8 +218,11 @@ plain containers.
 Class = TypeVar("Class", bound=Hashed)
 """A class that is the tree."""
 
-Node = TypeVar("Node", bound="Opaque | NamedNode | TypedDictNode")
+Node = TypeVar("Node", bound="_Record")
 """A class that looks like a node, wherever it stands."""
+
+Nodes = TypeVar("Nodes", bound="_Record | Level[_Record] | Level[Level[_Record]]")
+"""The same, or containers of such: what a map does not change for a checker."""
 
 Scalar = TypeVar("Scalar", bound="int | float | complex | str | bytes | Array")
 """What is a leaf, wherever it stands."""
@@ -179,6 +232,9 @@ Tree = DefaultTypeVar("Tree", default=Any)
 Tree_co = DefaultTypeVar("Tree_co", covariant=True, default=Any)
 """The tree of a structure; anything, if that is not said."""
 
+Value = DefaultTypeVar("Value", default=Any)
+"""What stands at a place of a tree; anything, if the selector does not tell."""
+
 
 class Plainly(TypedDict, total=False):
     """Options that do not change what a leaf is."""
@@ -187,7 +243,60 @@ class Plainly(TypedDict, total=False):
     namespace: str
 
 
+class Simply(TypedDict, total=False):
+    """The options of functions that have no `is_leaf`."""
+
+    none_is_leaf: bool
+    namespace: str
+
+
 class Strictly(Plainly, total=False):
+    """The same for functions that compare further trees."""
+
+    strict: bool
+
+
+class Leafy(TypedDict, total=False):
+    """Options that may change what a leaf is, beside `is_leaf`."""
+
+    is_leaf_takes_path: bool
+    none_is_leaf: bool
+    namespace: str
+
+
+class Anyhow(Leafy, total=False):
+    """All of the common options."""
+
+    is_leaf: IsLeaf
+
+
+class AnyhowStrictly(Anyhow, total=False):
+    """The same for functions that compare further trees."""
+
+    strict: bool
+
+
+class ByLeaf(Leafy, total=False):
+    """The options of a call in which `is_leaf` decides what a leaf is."""
+
+    is_leaf: Required[IsLeaf]
+
+
+class ByLeafStrictly(ByLeaf, total=False):
+    """The same for functions that compare further trees."""
+
+    strict: bool
+
+
+class WithNone(TypedDict, total=False):
+    """The options of a call for which None is a leaf."""
+
+    is_leaf_takes_path: bool
+    none_is_leaf: Required[Literal[True]]
+    namespace: str
+
+
+class WithNoneStrictly(WithNone, total=False):
     """The same for functions that compare further trees."""
 
     strict: bool

@@ -18,12 +18,12 @@ SOURCE = Path(inspect.getfile(lw)).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 TREES = {"core", "engine", "ops", ""}
 """The packages of the tree library proper; the empty one is the top level."""
-NO_TREES = {"cli"}
+NO_TREES = {"cli", "paint"}
 """Modules of the top level that are not part of it."""
 
 MAX_LINES = 900
 MAX_FUNCTION = 40
-MAX_MODULES = 90
+MAX_MODULES = 93
 MAX_SIGNATURES = 9
 MAX_STANDINS = 40
 MAX_TREES = 9_500

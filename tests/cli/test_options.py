@@ -110,7 +110,8 @@ def test_colours(write, capsys):
     )
     assert main(["diff", "a.json", "b.json", "--color", "always"]) == 1
     assert capsys.readouterr().out == (
-        "\033[33m~ ['x']: 1 -> 2\033[0m\n\033[32m+ ['y']: 3\033[0m\n"
+        "\033[33m~\033[0m \033[36m['x']\033[0m: \033[31m1\033[0m -> \033[32m2\033[0m\n"
+        "\033[32m+\033[0m \033[36m['y']\033[0m: \033[32m3\033[0m\n"
     )
     assert main(["diff", "a.json", "b.json"]) == 1
     assert "\033" not in capsys.readouterr().out

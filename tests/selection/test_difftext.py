@@ -175,7 +175,8 @@ relative 0.95
         "~ ['x']: 124 characters, which differ from character 28 (line 2, column 15) on"
         r"""
             - ...' red,\nviolets are blue,\nRose is red,\nviolets are blue,\nRose '...
-            + ...' red,\nviolets are blew,\nRose is red,\nviolets are blew,\nRose '...""",
+            + ...' red,\nviolets are blew,\nRose is red,\nviolets are blew,\nRose '"""
+        "...",
     ),
     "bytes": (
         b"x" * 100,

@@ -91,7 +91,6 @@ class Change(Frozen):
     before: Any
     after: Any
     index: int | None
-    _asked: Asked
 
     def __init__(
         self,
@@ -104,7 +103,8 @@ class Change(Frozen):
         _asked: Asked = PLAIN,
     ) -> None:
         self._set(kind, path, before, after, index)
-        object.__setattr__(self, "_asked", _asked)
+        if _asked is not PLAIN:
+            object.__setattr__(self, "_asked", _asked)
 
     def detail(self, places: int = FEW) -> Detail | None:
         """Return how the two values differ: arrays, texts and sets.
@@ -126,7 +126,7 @@ class Change(Frozen):
         """
         if self.kind not in ("value", "aux"):
             return None
-        return difference(self.before, self.after, self._asked, places)
+        return difference(self.before, self.after, _asked_of(self), places)
 
     def __str__(self) -> str:
         return "\n".join(difftext.lines_of(self, Paint("never")))
@@ -142,11 +142,16 @@ class Change(Frozen):
         return hash((self.kind, self.path))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self._values(), self._asked)
+        return _restored, (self._values(), _asked_of(self))
 
 
 def _restored(values: tuple[Any, ...], asked: Asked) -> Change:
-    return Change(*values, _asked=asked)
+    return Change(*values, _asked=PLAIN if asked == PLAIN else asked)
+
+
+def _asked_of(change: Change) -> Asked:
+    """Return what counted when a change was found; most often nothing was asked."""
+    return getattr(change, "_asked", PLAIN)
 
 
 Tree = TypeVar("Tree")
@@ -255,7 +260,7 @@ class TreeDiff(Sequence[Change]):
             Change(
                 _OPPOSITE.get(c.kind, c.kind),
                 *(c.path, c.after, c.before, c.index),
-                _asked=c._asked,
+                _asked=_asked_of(c),
             )
             for c in self._changes
         )

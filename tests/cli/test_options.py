@@ -117,6 +117,20 @@ def test_colours(write, capsys):
     assert "\033" not in capsys.readouterr().out
 
 
+def test_diff_shows_where_long_texts_differ(write):
+    """Around the first difference, by line and column."""
+    text = "first line\\nsecond line\\n" * 5
+    write(a_json=f'{{"x": "{text}"}}', b_json=f'{{"x": "{text}third"}}')
+    assert output_of("diff a.json b.json --color never") == (
+        "~ ['x']: 115 -> 120 characters, which differ from character 116 "
+        "(line 11, column 1) on\n"
+        r"    - ...'st line\nsecond line\n'"
+        "\n"
+        r"    + ...'st line\nsecond line\nthird'"
+        "\n[exit status 1]"
+    )
+
+
 def test_colours_as_the_environment_says(write, capsys, monkeypatch):
     """`FORCE_COLOR` wins over a pipe, `NO_COLOR` over all, `--color` over both."""
     write(a_json='{"x": 1}')

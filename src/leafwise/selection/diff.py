@@ -99,12 +99,8 @@ class Change(Frozen):
         before: Any,
         after: Any,
         index: int | None = None,
-        *,
-        _asked: Asked = PLAIN,
     ) -> None:
         self._set(kind, path, before, after, index)
-        if _asked is not PLAIN:
-            object.__setattr__(self, "_asked", _asked)
 
     def detail(self, places: int = FEW) -> Detail | None:
         """Return how the two values differ: arrays, texts and sets.
@@ -142,15 +138,19 @@ class Change(Frozen):
         return hash((self.kind, self.path))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self._values(), _asked_of(self))
+        return _change, (_asked_of(self), *self._values())
 
 
-def _restored(values: tuple[Any, ...], asked: Asked) -> Change:
-    return Change(*values, _asked=PLAIN if asked == PLAIN else asked)
+def _change(asked: Asked, *values: Any) -> Change:
+    """Return a change that knows what counted when it was found."""
+    change = Change(*values)
+    if asked is not PLAIN:
+        object.__setattr__(change, "_asked", asked)
+    return change
 
 
 def _asked_of(change: Change) -> Asked:
-    """Return what counted when a change was found; most often nothing was asked."""
+    """Return what counted when a change was found, most often nothing special."""
     return getattr(change, "_asked", PLAIN)
 
 
@@ -257,10 +257,9 @@ class TreeDiff(Sequence[Change]):
             - [1]: 2
         """
         turned = (
-            Change(
-                _OPPOSITE.get(c.kind, c.kind),
-                *(c.path, c.after, c.before, c.index),
-                _asked=_asked_of(c),
+            _change(
+                _asked_of(c),
+                *(_OPPOSITE.get(c.kind, c.kind), c.path, c.after, c.before, c.index),
             )
             for c in self._changes
         )
@@ -459,8 +458,8 @@ def _of_one_structure(
     number = changed[0]
     if len(changed) > 1:
         return None
-    path, asked = treedef.paths()[number], values.asked
-    return [Change("value", path, leaves[number], others[number], _asked=asked)]
+    path, pair = treedef.paths()[number], (leaves[number], others[number])
+    return [_change(values.asked, "value", path, *pair)]
 
 
 class _Comparing:
@@ -522,8 +521,7 @@ class _Comparing:
             one, index = MISSING, one.index
         elif type(two) is _Absent:
             two, index = MISSING, two.index
-        asked = self.values.asked
-        return Change(kind, self.path(link), one, two, index, _asked=asked)
+        return _change(self.values.asked, kind, self.path(link), one, two, index)
 
     def is_ignored(self, link: Any) -> bool:
         """Return whether a place is to be ignored."""

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from ..equality.content import is_array, is_table
+from ..equality.content import is_array, is_readable, is_table
 from ..equality.difference import (
     ArrayDifference,
     Place,
@@ -132,8 +132,10 @@ def _whole(value: Any) -> str | None:
 
 
 def _is_many(value: Any) -> bool:
-    """Return whether a value is an array with dimensions."""
-    return is_array(value) and not is_table(value) and len(value.shape) > 0
+    """Return whether a value is an array with dimensions, and has elements."""
+    if not is_array(value) or is_table(value):
+        return False
+    return is_readable(value) and len(value.shape) > 0
 
 
 def _size(value: Any) -> int:

@@ -138,14 +138,13 @@ class Change(Frozen):
         return hash((self.kind, self.path))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _change, (_asked_of(self), *self._values())
+        return _of_values, (self._values(), _asked_of(self))
 
 
-def _change(asked: Asked, *values: Any) -> Change:
+def _of_values(values: tuple[Any, ...], asked: Asked) -> Change:
     """Return a change that knows what counted when it was found."""
     change = Change(*values)
-    if asked is not PLAIN:
-        object.__setattr__(change, "_asked", asked)
+    object.__setattr__(change, "_asked", asked)
     return change
 
 
@@ -257,9 +256,9 @@ class TreeDiff(Sequence[Change]):
             - [1]: 2
         """
         turned = (
-            _change(
+            _of_values(
+                (_OPPOSITE.get(c.kind, c.kind), c.path, c.after, c.before, c.index),
                 _asked_of(c),
-                *(_OPPOSITE.get(c.kind, c.kind), c.path, c.after, c.before, c.index),
             )
             for c in self._changes
         )
@@ -408,6 +407,8 @@ def tree_diff(
     found = None if ignored else _of_one_structure(a, b, context, values)
     if found is None:
         found = [*_Comparing(context, values, ignored).run(a, b)]
+    if values.asked is not PLAIN:
+        found = [_of_values(change._values(), values.asked) for change in found]
     if not equal_nan:  # a tree matches where it has the NaN that was found in it
         values = Values(typematch=typematch, rtol=rtol, atol=atol)
     return TreeDiff(found, context, values)
@@ -458,8 +459,7 @@ def _of_one_structure(
     number = changed[0]
     if len(changed) > 1:
         return None
-    path, pair = treedef.paths()[number], (leaves[number], others[number])
-    return [_change(values.asked, "value", path, *pair)]
+    return [Change("value", treedef.paths()[number], leaves[number], others[number])]
 
 
 class _Comparing:
@@ -502,7 +502,7 @@ class _Comparing:
             if depth == DEPTH_IN_DOUBT:
                 check_cycles()
             if type(one) is _Aux:
-                yield self.change("aux", link, one.value, two.value)
+                yield Change("aux", self.path(link), one.value, two.value)
                 continue
             try:
                 kind, pairs = self.compare(one, two, link)
@@ -510,18 +510,9 @@ class _Comparing:
                 error = cannot_compare(self.path(link), one, two, why)
                 raise error from why.__cause__
             if kind:
-                yield self.change(kind, link, one, two)
+                yield _change(kind, self.path(link), one, two)
             depth += 1
             stack += [((link, key), x, y, depth) for key, x, y in reversed(pairs)]
-
-    def change(self, kind: str, link: Any, one: Any, two: Any) -> Change:
-        """Return the record of a difference."""
-        index = None
-        if type(one) is _Absent:
-            one, index = MISSING, one.index
-        elif type(two) is _Absent:
-            two, index = MISSING, two.index
-        return _change(self.values.asked, kind, self.path(link), one, two, index)
 
     def is_ignored(self, link: Any) -> bool:
         """Return whether a place is to be ignored."""
@@ -668,6 +659,15 @@ class _Absent:
 
     def __init__(self, index: int | None) -> None:
         self.index = index
+
+
+def _change(kind: str, path: KeyPath, one: Any, two: Any) -> Change:
+    """Return the record of a difference."""
+    if type(one) is _Absent:
+        return Change(kind, path, MISSING, two, one.index)
+    if type(two) is _Absent:
+        return Change(kind, path, one, MISSING, two.index)
+    return Change(kind, path, one, two)
 
 
 class _Aux(NamedTuple):

@@ -354,6 +354,53 @@ def test_what_values_contain_is_escaped():
         assert line.isprintable()
 
 
+class Lookalike:
+    """Has what arrays have, of another sort."""
+
+    def __init__(self, shape, dtype="f4"):
+        self.shape, self.dtype, self.all = shape, dtype, None
+
+    def __repr__(self):
+        return "an array"
+
+
+class Unruly(set):
+    """A set whose items cannot be asked for."""
+
+    __slots__ = ()
+
+    def __len__(self):
+        raise ZeroDivisionError
+
+    def __contains__(self, item):
+        raise ZeroDivisionError
+
+    def __repr__(self):
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    "value",
+    [Lookalike(None), Lookalike(5), Lookalike((1, "x")), Lookalike((3,)), Unruly()],
+)
+def test_what_only_looks_like_an_array_or_a_set(value):
+    """It has a text all the same, wherever it is."""
+    make = lw.selection.Change
+    for pair in ((value, np.ones(3)), (value, {1}), (value, value), ([value], value)):
+        for kind in ("value", "type", "aux", "added", "removed"):
+            for sides in (pair, pair[::-1]):
+                change = make(kind, lw.KeyPath(()), *sides)
+                assert str(change).isprintable()
+
+
+def test_many_fields_are_cut():
+    """Their names would fill a page."""
+    rows = np.zeros(3, [(f"field{i}", "f8") for i in range(50)])
+    line = str(lw.tree_diff(rows, rows[:2]))
+    assert len(line) < 170
+    assert "...[3] -> [(" in line
+
+
 def test_large_values_are_not_printed_whole():
     """Ten megabytes of text, a million items."""
     a = {"text": "x" * 10_000_000, "set": {*range(200_000)}, "array": np.zeros(10**6)}

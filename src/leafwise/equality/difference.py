@@ -50,6 +50,7 @@ __all__ = [
 FEW: Final = 3
 """How many places of an array are told, if nobody asks for more."""
 _BLOCK: Final = 1 << 20
+_LONGEST: Final = 60
 _BEFORE: Final = 20
 _AROUND: Final = 60
 
@@ -74,6 +75,8 @@ class Form(NamedTuple):
         short = _NUMERIC.sub(
             lambda found: f"{_LETTERS[found[1]]}{found[2]}", self.dtype
         )
+        if len(short) > _LONGEST:  # fields have names and dtypes of their own
+            short = f"{short[: _LONGEST - 3]}..."
         return printable(f"{short}[{','.join(map(str, self.shape))}]")
 
 

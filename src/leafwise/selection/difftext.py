@@ -87,7 +87,10 @@ def lines_of(change: Change, paint: Paint) -> list[str]:
     if kind in _WORDS:
         value = change.after if kind == "added" else change.before
         return [f"{start}{paint(_brief(value), sign)}"]
-    first, *rest = _difference(change, paint)
+    try:
+        first, *rest = _difference(change, paint)
+    except Exception:  # a class that only looks like one of those known here
+        first, rest = _arrow((clip(change.before), clip(change.after)), paint), []
     return [f"{start}{first}", *(f"{_INDENT}{line}" for line in rest)]
 
 
@@ -133,9 +136,8 @@ def _whole(value: Any) -> str | None:
 
 def _is_many(value: Any) -> bool:
     """Return whether a value is an array with dimensions, and has elements."""
-    if not is_array(value) or is_table(value):
-        return False
-    return is_readable(value) and len(value.shape) > 0
+    is_plain = is_array(value) and not is_table(value) and is_readable(value)
+    return is_plain and len(value.shape) > 0
 
 
 def _size(value: Any) -> int:

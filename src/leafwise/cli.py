@@ -27,6 +27,7 @@ from .core.keys import DictKey, SequenceKey
 from .errors import LeafwiseError
 from .ops.map import tree_leaves, tree_leaves_with_path, tree_map, tree_structure
 from .ops.traversal import DELETE
+from .paint import WHEN, Paint
 from .safely import type_name
 
 
@@ -218,32 +219,6 @@ class Report(NamedTuple):
 
 # --------------------------------------------------------------------- texts
 
-_CODES: Final = {"path": "36", "+": "32", "-": "31", "~": "33", "!": "35", "dim": "2"}
-
-
-class Paint:
-    """Adds colour to text, if it is wanted.
-
-    Args:
-        when: `"always"`, `"never"`, or `"auto"`.
-    """
-
-    def __init__(self, when: str = "auto") -> None:
-        self.is_on = when == "always" or (when == "auto" and _is_wanted())
-
-    def __call__(self, text: str, colour: str) -> str:
-        """Return text in a colour: `path`, `dim`, or the sign of a change."""
-        return f"\033[{_CODES[colour]}m{text}\033[0m" if self.is_on else text
-
-
-def _is_wanted() -> bool:
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    out = sys.stdout
-    return out is not None and out.isatty() and os.environ.get("TERM") != "dumb"
-
 
 def _as_json(value: Any, *, allow_nan: bool = False) -> list[str]:
     """Return a value as JSON text that the output can represent."""
@@ -434,15 +409,12 @@ def diff(options: argparse.Namespace) -> Report:
     status = 1 if found else 0
     if options.json:
         return Report([found.to_json(indent=2)], status)
-    paint = Paint(options.color)
-    lines = [paint(line, line[0]) for line in map(str, found)]
-    return Report(lines, status)
+    return Report(found.lines(color=options.color), status)
 
 
 # --------------------------------------------------------- the command line itself
 
 _KINDS: Final = ("json", "toml", "yaml")
-_WHEN: Final = ("auto", "always", "never")
 _ABOUT_ALL: Final = ("-h", "--help", "--version")
 
 
@@ -551,7 +523,7 @@ def _is_module() -> bool:
 def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, for scripts")
     parser.add_argument("--format", choices=_KINDS, help="the format of the files")
-    parser.add_argument("--color", choices=_WHEN, default="auto")
+    parser.add_argument("--color", choices=WHEN, default="auto")
 
 
 def _of_selectors(parser: argparse.ArgumentParser) -> None:

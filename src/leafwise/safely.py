@@ -127,7 +127,22 @@ _CLIP: Final = 60
 def clip(value: Any) -> str:
     """Return a short one-line `repr`, or a stand-in. Never raises."""
     line = " ".join(shown(value).split())
-    return line if len(line) <= _CLIP else line[: _CLIP - 3] + "..."
+    return printable(line if len(line) <= _CLIP else line[: _CLIP - 3] + "...")
+
+
+def printable(text: str) -> str:
+    r"""Return a text with escapes for all that a terminal would act upon.
+
+    These are control characters and marks for the direction of writing.
+
+    Example:
+        >>> from leafwise.safely import printable
+        >>> print(printable("a\x1b[31m\u202eb"))
+        a\x1b[31m\u202eb
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def described(value: Any) -> str:

@@ -27,7 +27,12 @@ def loaded_by(arguments):
     }
 
 
-PARSER = {"leafwise.cli", "leafwise.integrations", "leafwise.selection"}
+PARSER = {
+    "leafwise.cli",
+    "leafwise.integrations",
+    "leafwise.paint",
+    "leafwise.selection",
+}
 """What the arguments need; the packages have no more than tables of names."""
 
 TEXT = {"leafwise.integrations.formats", "json"}

@@ -110,10 +110,25 @@ def test_colours(write, capsys):
     )
     assert main(["diff", "a.json", "b.json", "--color", "always"]) == 1
     assert capsys.readouterr().out == (
-        "\033[33m~ ['x']: 1 -> 2\033[0m\n\033[32m+ ['y']: 3\033[0m\n"
+        "\033[33m~\033[0m \033[36m['x']\033[0m: \033[31m1\033[0m -> \033[32m2\033[0m\n"
+        "\033[32m+\033[0m \033[36m['y']\033[0m: \033[32m3\033[0m\n"
     )
     assert main(["diff", "a.json", "b.json"]) == 1
     assert "\033" not in capsys.readouterr().out
+
+
+def test_diff_shows_where_long_texts_differ(write):
+    """Around the first difference, by line and column."""
+    text = "first line\\nsecond line\\n" * 5
+    write(a_json=f'{{"x": "{text}"}}', b_json=f'{{"x": "{text}third"}}')
+    assert output_of("diff a.json b.json --color never") == (
+        "~ ['x']: 115 -> 120 characters, which differ from character 116 "
+        "(line 11, column 1) on\n"
+        r"    - ...'st line\nsecond line\n'"
+        "\n"
+        r"    + ...'st line\nsecond line\nthird'"
+        "\n[exit status 1]"
+    )
 
 
 def test_colours_as_the_environment_says(write, capsys, monkeypatch):

@@ -164,7 +164,7 @@ def test_wish_20_what_differs():
     with pytest.raises(AssertionError) as error:
         lw.selection.assert_trees_equal(old["opt"], new["opt"])
     assert str(error.value) == (
-        "the trees differ in 2 places (actual -> expected):\n"
+        "the trees differ in 2 places: 1 changed, 1 added (actual -> expected):\n"
         "  ~ ['lr']: 0.1 -> 0.100000001\n  + ['wd']: 0"
     )
 

@@ -27,14 +27,20 @@ __all__ = [
     "as_numpy",
     "compare_arrays",
     "compare_scalar",
+    "distances",
     "instance_of",
     "is_array",
     "is_jax_array",
+    "is_masked",
+    "is_number_dtype",
+    "is_readable",
     "is_table",
     "is_traced",
     "library_of",
     "parts_of",
+    "quiet",
     "same_arrays_at_sight",
+    "same_places",
     "says_equal",
     "traced_agreement",
 ]
@@ -76,6 +82,9 @@ class Asked(Frozen):
                 raise ValueError(f"{name} must be finite and not negative: {number!r}")
         tolerant = bool(rtol or atol)
         self._set(bool(typematch), float(rtol), float(atol), bool(equal_nan), tolerant)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Asked, (self.typematch, self.rtol, self.atol, self.equal_nan)
 
     def allowed(self, size: Any) -> Any:
         """Return how far apart numbers of this size may be."""
@@ -131,7 +140,8 @@ def _dtype_name(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _is_number(dtype: Any) -> bool:
+def is_number_dtype(dtype: Any) -> bool:
+    """Return whether the elements of a dtype are numbers; a bool is none."""
     kind = getattr(dtype, "kind", "V")
     return kind in "iufc" or (kind == "V" and _dtype_name(dtype).startswith(_NUMBERS))
 
@@ -170,7 +180,7 @@ def compare_arrays(a: Any, b: Any, asked: Asked) -> bool | Pairs:
         parts = _parts(a, b)
         if parts is not None:
             return parts
-    elif not (_is_readable(a) and _is_readable(b)):
+    elif not (is_readable(a) and is_readable(b)):
         return says_equal(a, b) and says_equal(b, a)
     try:
         if libraries[0] == libraries[1] and _has_operators(a) and _has_operators(b):
@@ -194,7 +204,7 @@ def same_arrays_at_sight(a: Any, b: Any) -> bool:
     )
 
 
-def _is_readable(value: Any) -> bool:
+def is_readable(value: Any) -> bool:
     """Return whether there are elements; the shape alone may be all there is."""
     if library_of(value) >= 0:
         return True
@@ -212,12 +222,16 @@ def _has_operators(value: Any) -> bool:
     return ask is not object.__eq__
 
 
+def is_masked(array: Any) -> bool:
+    """Return whether an array of numpy has masked elements, or could have some."""
+    return type(array).__module__ != "numpy" and instance_of(
+        array, "numpy.ma", "MaskedArray"
+    )
+
+
 def _parts(a: Any, b: Any) -> Pairs | None:
     """Return the parts of numpy arrays whose elements alone do not tell."""
-    if any(
-        type(x).__module__ != "numpy" and instance_of(x, "numpy.ma", "MaskedArray")
-        for x in (a, b)
-    ):
+    if is_masked(a) or is_masked(b):
         return _masked_parts(a, b)
     if a.dtype.names is not None:
         return [(a[name], b[name]) for name in a.dtype.names]
@@ -235,18 +249,18 @@ def _masked_parts(a: Any, b: Any) -> Pairs:
 
 
 def _same_elements(a: Any, b: Any, asked: Asked) -> bool:
-    with _quiet():
+    with quiet():
         if bool(_everywhere(a == b)):
             return True
         if asked.equal_nan and bool(_everywhere(_agreement(a, b, equal_nan=True))):
             return True
-        if asked.tolerant and _is_number(a.dtype):
+        if asked.tolerant and is_number_dtype(a.dtype):
             close = _close(as_numpy(a), as_numpy(b), asked)
             return bool(close.all())
     return False
 
 
-def _quiet() -> Any:
+def quiet() -> Any:
     """Silence numpy's warnings about NaN and infinity."""
     numpy: Any = sys.modules.get("numpy")
     return contextlib.nullcontext() if numpy is None else numpy.errstate(all="ignore")
@@ -273,22 +287,51 @@ def _is_complex(value: Any) -> bool:
 
 
 def _close(a: Any, b: Any, asked: Asked) -> Any:
-    """Return for each element of numpy arrays whether it is within the tolerance.
-
-    Of integers the exact distance counts, as an unsigned one; other numbers are
-    at least of double precision first.
-    """
+    """Return for each element of numpy arrays whether it is within the tolerance."""
     numpy: Any = sys.modules["numpy"]
     same = _agreement(a, b, equal_nan=asked.equal_nan)
-    if a.dtype.kind in "iu":
+    apart, sizes = distances(a, b)
+    near = apart <= asked.allowed(sizes)
+    return same | (near & (apart < numpy.inf))
+
+
+def distances(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return how far apart numbers are, and the size of the larger of each two.
+
+    Of integers it is the exact distance, as an unsigned one; other numbers are
+    at least of double precision first.
+
+    Args:
+        a, b: Numpy arrays of numbers.
+    """
+    numpy: Any = sys.modules["numpy"]
+    if a.dtype.kind in "iu" and a.dtype == b.dtype:
         high, low = numpy.maximum(a, b), numpy.minimum(a, b)
         apart = high.astype("u8") - low.astype("u8")
         a, b = a.astype("f8"), b.astype("f8")
     else:
         a, b = _widened(a), _widened(b)
         apart = abs(a - b)
-    near = apart <= asked.allowed(numpy.maximum(abs(a), abs(b)))
-    return same | (near & (apart < numpy.inf))
+    return apart, numpy.maximum(abs(a), abs(b))
+
+
+def same_places(a: Any, b: Any, asked: Asked) -> Any:
+    """Return for each element of two numpy arrays whether it is the same.
+
+    Args:
+        a, b: Arrays of one shape, without fields, masks or objects.
+        asked: What counts.
+
+    Raises:
+        Undecided: Their elements are of two sorts, which are not compared.
+    """
+    numbers = is_number_dtype(a.dtype) and is_number_dtype(b.dtype)
+    if not numbers and a.dtype != b.dtype and a.dtype.kind != b.dtype.kind:
+        raise Undecided("the elements are of two sorts")
+    with quiet():
+        if asked.tolerant and numbers:
+            return _close(a, b, asked)
+        return _agreement(a, b, equal_nan=asked.equal_nan)
 
 
 def _widened(array: Any) -> Any:
@@ -345,7 +388,7 @@ def compare_scalar(array: Any, value: Any, asked: Asked) -> bool | Pairs:
         return False
     if isinstance(value, str | bytes):
         return bool(array.item() == value)
-    with _quiet(), contextlib.suppress(Exception):
+    with quiet(), contextlib.suppress(Exception):
         same = _everywhere(_agreement(array, value, equal_nan=asked.equal_nan))
         if bool(same):
             return True
@@ -366,7 +409,7 @@ def _takes(dtype: Any, value: Any) -> bool:
         return _is_bool(dtype)
     if isinstance(value, str | bytes):
         return getattr(dtype, "kind", "") == ("U" if isinstance(value, str) else "S")
-    return _is_number(dtype)
+    return is_number_dtype(dtype)
 
 
 def traced_agreement(a: Any, b: Any, asked: Asked) -> Any:
@@ -386,7 +429,7 @@ def traced_agreement(a: Any, b: Any, asked: Asked) -> Any:
     elif tuple(a.shape) or not _takes(a.dtype, b):
         return False
     same = _agreement(a, b, equal_nan=asked.equal_nan)
-    if asked.tolerant and _is_number(a.dtype):
+    if asked.tolerant and is_number_dtype(a.dtype):
         if _dtype_name(a.dtype).startswith(("int", "uint")):
             a, b = a.astype(float), b.astype(float) if is_array(b) else float(b)
         apart = abs(a - b)

@@ -51,6 +51,7 @@ from .exact import is_partial, partial_parts
 
 
 __all__ = [
+    "PLAIN",
     "Undecided",
     "Values",
     "alike",
@@ -96,7 +97,7 @@ class Values:
         traces: bool = False,
     ) -> None:
         is_plain = rtol == 0.0 == atol and equal_nan is True and typematch is False
-        self.asked = _PLAIN if is_plain else Asked(typematch, rtol, atol, equal_nan)
+        self.asked = PLAIN if is_plain else Asked(typematch, rtol, atol, equal_nan)
         self.equal_nan = self.asked.equal_nan
         self.numeric = not self.asked.tolerant  # whether `==` decides about ints
         self.sorts: dict[type, int] = {}
@@ -215,7 +216,8 @@ class Values:
         return True
 
 
-_PLAIN: Final = Asked(False, 0.0, 0.0, True)
+PLAIN: Final = Asked(False, 0.0, 0.0, True)
+"""What counts if nothing else is asked."""
 
 
 def same_at_sight(ours: Sequence[Any], others: Sequence[Any]) -> bool | None:

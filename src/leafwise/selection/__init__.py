@@ -17,7 +17,12 @@ from ..lazy import later
 
 
 if TYPE_CHECKING:
+    from .diff import ArrayDifference as ArrayDifference
     from .diff import Change as Change
+    from .diff import Form as Form
+    from .diff import Place as Place
+    from .diff import SetDifference as SetDifference
+    from .diff import TextDifference as TextDifference
     from .diff import TreeDiff as TreeDiff
     from .diff import assert_trees_equal as assert_trees_equal
     from .diff import tree_diff as tree_diff
@@ -47,7 +52,10 @@ if TYPE_CHECKING:
 
 
 _HOMES: Final = {
-    "diff": "Change TreeDiff assert_trees_equal tree_diff",
+    "diff": (
+        "ArrayDifference Change Form Place SetDifference TextDifference TreeDiff "
+        "assert_trees_equal tree_diff"
+    ),
     "edit": "Selection at tree_at tree_move tree_rename tree_update",
     "merge": "tree_map_outer tree_merge tree_zip_outer",
     "names": "FlatReport from_flat override to_flat",
@@ -64,11 +72,16 @@ if not TYPE_CHECKING:
 
 
 __all__ = [
+    "ArrayDifference",
     "Change",
     "FlatReport",
+    "Form",
     "Masked",
+    "Place",
     "Selection",
     "Selector",
+    "SetDifference",
+    "TextDifference",
     "TreeDiff",
     "assert_trees_equal",
     "at",

@@ -1,7 +1,9 @@
 """Differences between two trees: found, shown, applied, inverted.
 
 Owns `tree_diff` and its records. Containers are compared key by key; where two nodes
-are of different types, the record holds both as a whole.
+are of different types, the record holds both as a whole. What there is to say of two
+values is looked for when somebody asks (`equality.difference`), and how a diff is
+printed is the affair of `difftext`.
 """
 
 from __future__ import annotations
@@ -19,26 +21,47 @@ from ..core.node import Rule
 from ..core.registry import GLOBAL, View
 from ..core.walk import ROOT, PathPredicate, unlink
 from ..equality import exact
+from ..equality.content import Asked
+from ..equality.difference import (
+    FEW,
+    ArrayDifference,
+    Detail,
+    Form,
+    Place,
+    SetDifference,
+    TextDifference,
+    difference,
+)
 from ..equality.leaves import (
+    PLAIN,
     Undecided,
     Values,
     alike,
     cannot_compare,
-    contrast,
     equal_at_sight,
-    type_names,
 )
 from ..errors import EditError
 from ..ops.context import Context, context_of
+from ..paint import Paint
 from ..safely import MISSING, Frozen, clip, shown
+from . import difftext
 from .find import DEPTH_IN_DOUBT, CycleCheck, keys_of, static_names
 from .pattern import read_selector
 from .rebuild import Delete, Edit, Insert, Set, at_places, rebuild
 
 
-__all__ = ["Change", "TreeDiff", "assert_trees_equal", "tree_diff"]
+__all__ = [
+    "ArrayDifference",
+    "Change",
+    "Form",
+    "Place",
+    "SetDifference",
+    "TextDifference",
+    "TreeDiff",
+    "assert_trees_equal",
+    "tree_diff",
+]
 
-_SIGNS: Final = {"added": "+", "removed": "-", "type": "!", "aux": "~", "value": "~"}
 _OPPOSITE: Final = {"added": "removed", "removed": "added"}
 
 
@@ -60,7 +83,7 @@ class Change(Frozen):
         ~ ['a']: 1 -> 2
     """
 
-    __slots__ = ("after", "before", "index", "kind", "path")
+    __slots__ = ("_asked", "after", "before", "index", "kind", "path")
     __match_args__ = ("kind", "path", "before", "after", "index")
 
     kind: str
@@ -79,13 +102,30 @@ class Change(Frozen):
     ) -> None:
         self._set(kind, path, before, after, index)
 
+    def detail(self, places: int = FEW) -> Detail | None:
+        """Return how the two values differ: arrays, texts and sets.
+
+        It is worked out anew by each call, and says what differs in the sense of the
+        `tree_diff` that found it, with its tolerances.
+
+        Args:
+            places: How many places of an array to tell.
+
+        Returns:
+            An `ArrayDifference`, `TextDifference` or `SetDifference`; None if there
+            is nothing to say but what the values are.
+
+        Example:
+            >>> import leafwise as lw
+            >>> lw.tree_diff({"s": {1, 2}}, {"s": {2, 3}})[0].detail()
+            SetDifference(before=2, after=2, removed=(1,), added=(3,))
+        """
+        if self.kind not in ("value", "aux"):
+            return None
+        return difference(self.before, self.after, _asked_of(self), places)
+
     def __str__(self) -> str:
-        sign, where = _SIGNS[self.kind], self.path.where()
-        if self.kind == "added":
-            return f"{sign} {where}: {clip(self.after)}"
-        if self.kind == "removed":
-            return f"{sign} {where}: {clip(self.before)}"
-        return f"{sign} {where}: {_from_to(self.before, self.after)}"
+        return "\n".join(difftext.lines_of(self, Paint("never")))
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Change:
@@ -97,20 +137,20 @@ class Change(Frozen):
     def __hash__(self) -> int:
         return hash((self.kind, self.path))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _of_values, (self._values(), _asked_of(self))
 
-def _from_to(before: Any, after: Any) -> str:
-    """Return the text of two values that differ, and how, if the texts are equal."""
-    texts = clip(before), clip(after)
-    if texts[0] == texts[1]:
-        labels = contrast(before, after)
-        if isinstance(labels, str):
-            return f"{texts[0]} -> {texts[1]} ({labels})"
-    elif type(before) is not type(after):
-        labels = type_names(type(before), type(after))
-    else:
-        return " -> ".join(texts)
-    pairs = zip(texts, labels, strict=True)
-    return " -> ".join(f"{text} ({label})" for text, label in pairs)
+
+def _of_values(values: tuple[Any, ...], asked: Asked) -> Change:
+    """Return a change that knows what counted when it was found."""
+    change = Change(*values)
+    object.__setattr__(change, "_asked", asked)
+    return change
+
+
+def _asked_of(change: Change) -> Asked:
+    """Return what counted when a change was found, most often nothing special."""
+    return getattr(change, "_asked", PLAIN)
 
 
 Tree = TypeVar("Tree")
@@ -161,10 +201,51 @@ class TreeDiff(Sequence[Change]):
         return hash(self._changes)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self._changes)) or "no differences"
+        return "\n".join(self.lines()) or "no differences"
 
     def __repr__(self) -> str:
-        return f"<TreeDiff of {len(self)} changes>"
+        told = difftext.counted(len(self), "change")
+        return "\n  ".join([f"<TreeDiff of {told}>", *self.lines(most=_IN_REPR)])
+
+    def lines(self, *, color: str = "never", most: int | None = None) -> Iterator[str]:
+        """Yield the lines that `str` has: some for each change.
+
+        Args:
+            color: `"always"`, `"never"`, or `"auto"`, that is if the standard output is
+                a terminal; `NO_COLOR` and `FORCE_COLOR` are respected.
+            most: How many changes to show, None for all; of the others, how many
+                they are is said.
+
+        Raises:
+            ValueError: `color` is another word.
+
+        Example:
+            >>> import leafwise as lw
+            >>> diff = lw.tree_diff([1, 2, 3], [4, 5, 6])
+            >>> [*diff.lines(most=1)]
+            ['~ [0]: 1 -> 4', 'and 2 more']
+        """
+        return difftext.lines_of_all(self._changes, Paint(color), most)
+
+    def show(
+        self, *, color: str = "auto", most: int | None = None, file: Any = None
+    ) -> None:
+        """Print the differences, in colour on a terminal.
+
+        Args:
+            color, most: As for `lines`.
+            file: Where to; None for the standard output.
+
+        Raises:
+            ValueError: `color` is another word.
+
+        Example:
+            >>> import leafwise as lw
+            >>> lw.tree_diff({"a": 1}, {"a": 2}).show(color="never")
+            ~ ['a']: 1 -> 2
+        """
+        lines = difftext.lines_of_all(self._changes, Paint(color, file), most)
+        print("\n".join(lines) or "no differences", file=file)
 
     def invert(self) -> TreeDiff:
         """Return the differences in the other direction.
@@ -175,7 +256,10 @@ class TreeDiff(Sequence[Change]):
             - [1]: 2
         """
         turned = (
-            Change(_OPPOSITE.get(c.kind, c.kind), c.path, c.after, c.before, c.index)
+            _of_values(
+                (_OPPOSITE.get(c.kind, c.kind), c.path, c.after, c.before, c.index),
+                _asked_of(c),
+            )
             for c in self._changes
         )
         return TreeDiff(turned, self._context, self._values)
@@ -323,6 +407,8 @@ def tree_diff(
     found = None if ignored else _of_one_structure(a, b, context, values)
     if found is None:
         found = [*_Comparing(context, values, ignored).run(a, b)]
+    if values.asked is not PLAIN:
+        found = [_of_values(change._values(), values.asked) for change in found]
     if not equal_nan:  # a tree matches where it has the NaN that was found in it
         values = Values(typematch=typematch, rtol=rtol, atol=atol)
     return TreeDiff(found, context, values)
@@ -646,6 +732,7 @@ def assert_trees_equal(
         AssertionError: the trees differ in 1 place (actual -> expected):
           ~ ['a'][1]: 2 -> 3
     """
+    __tracebackhide__ = True  # pytest leaves this frame out
     found = tree_diff(
         actual,
         expected,
@@ -660,13 +747,10 @@ def assert_trees_equal(
         namespace=namespace,
     )
     if found:
-        shown = [f"  {change}" for change in found[:_SHOWN]]
-        if len(found) > _SHOWN:
-            shown.append(f"  and {len(found) - _SHOWN} more")
-        places = "1 place" if len(found) == 1 else f"{len(found)} places"
-        raise AssertionError(
-            "\n".join([f"the trees differ in {places} (actual -> expected):", *shown])
-        )
+        lines = "\n  ".join([difftext.headline(found), *found.lines(most=_IN_ERROR)])
+        raise AssertionError(lines)
 
 
-_SHOWN: Final = 20
+_IN_ERROR: Final = 20
+_IN_REPR: Final = 10
+"""How many changes are shown there."""

@@ -1,0 +1,470 @@
+"""How two values differ that are known to differ: records for whoever shows it.
+
+Owns `difference`, which looks into arrays, texts and sets, and the records of what it
+finds. What counts as different is asked of those who compare, so it is the same here;
+nobody asks here before there is something to show. Knows nothing of trees, of lines, or
+of colours.
+
+    >>> from leafwise.equality.difference import difference
+    >>> difference("a long story", "a long stone").position
+    10
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ..safely import printable, printed, shown, type_name
+from .content import (
+    Asked,
+    Undecided,
+    as_numpy,
+    distances,
+    is_array,
+    is_masked,
+    is_number_dtype,
+    is_readable,
+    is_table,
+    is_traced,
+    quiet,
+    same_places,
+)
+from .leaves import PLAIN, Values
+
+
+__all__ = [
+    "ArrayDifference",
+    "Detail",
+    "Form",
+    "Place",
+    "SetDifference",
+    "TextDifference",
+    "difference",
+]
+
+FEW: Final = 3
+"""How many places of an array are told, if nobody asks for more."""
+_BLOCK: Final = 1 << 20
+_LONGEST: Final = 60
+_BEFORE: Final = 20
+_AROUND: Final = 60
+
+
+class Form(NamedTuple):
+    """The dtype and the shape of an array.
+
+    Attributes:
+        dtype: The name of the dtype, as its library says it, without `torch.`.
+        shape: The lengths of its dimensions.
+
+    Example:
+        >>> from leafwise.selection import Form
+        >>> print(Form("float32", (256, 3)), Form("bfloat16", ()), Form("bool", (2,)))
+        f32[256,3] bf16[] bool[2]
+    """
+
+    dtype: str
+    shape: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        short = _NUMERIC.sub(
+            lambda found: f"{_LETTERS[found[1]]}{found[2]}", self.dtype
+        )
+        if len(short) > _LONGEST:  # fields have names and dtypes of their own
+            short = f"{short[: _LONGEST - 3]}..."
+        return printable(f"{short}[{','.join(map(str, self.shape))}]")
+
+
+_LETTERS: Final = {
+    "bfloat": "bf",
+    "complex": "c",
+    "float": "f",
+    "int": "i",
+    "uint": "u",
+}
+_NUMERIC: Final = re.compile(r"^(bfloat|complex|float|int|uint)(\d+.*)$", re.DOTALL)
+
+
+def form_of(array: Any) -> Form:
+    """Return what an array is, whatever library it is of."""
+    return Form(printed(array.dtype).removeprefix("torch."), tuple(array.shape))
+
+
+class Place(NamedTuple):
+    """A place of two arrays at which they differ.
+
+    Attributes:
+        at: Its index.
+        before: The element of the first array.
+        after: The element of the second array.
+
+    Example:
+        >>> import leafwise as lw
+        >>> import numpy as np
+        >>> change = lw.tree_diff(np.array(["a", "b"]), np.array(["a", "c"]))[0]
+        >>> place = change.detail().places[0]
+        >>> place.at, str(place.before), str(place.after)
+        ((1,), 'b', 'c')
+    """
+
+    at: tuple[int, ...]
+    before: Any
+    after: Any
+
+
+class ArrayDifference(NamedTuple):
+    """How two arrays differ.
+
+    Errors are distances between numbers, at places that count as different and at
+    which both numbers are finite.
+
+    Attributes:
+        before: What the first array is.
+        after: What the second array is.
+        differing: At how many places they differ; None if that cannot be said, because
+            the shapes differ or the elements cannot be compared.
+        places: The first of these places.
+        absolute: The largest absolute error; None if there is none.
+        relative: The largest relative error, that is `|a - b| / max(|a|, |b|)`, as a
+            relative tolerance is meant; None if there is none.
+        not_finite: At how many of these places a number is NaN or infinite.
+        why: Why the elements cannot be compared, "" if that goes without saying.
+
+    Example:
+        >>> import leafwise as lw
+        >>> import numpy as np
+        >>> change = lw.tree_diff(np.array([1, 2, 3]), np.array([1, 2, 4]))[0]
+        >>> found = change.detail()
+        >>> found.differing, found.size, found.absolute, found.relative
+        (1, 3, 1, 0.25)
+        >>> found.places[0].at
+        (2,)
+    """
+
+    before: Form
+    after: Form
+    differing: int | None = None
+    places: tuple[Place, ...] = ()
+    absolute: float | None = None
+    relative: float | None = None
+    not_finite: int = 0
+    why: str = ""
+
+    @property
+    def size(self) -> int:
+        """The number of elements of the first array."""
+        return math.prod(self.before.shape)
+
+
+class TextDifference(NamedTuple):
+    r"""Where two texts begin to differ.
+
+    Of other values than `str` and `bytes`, the texts are what they print.
+
+    Attributes:
+        what: What is counted: `"character"`, or `"byte"`.
+        sizes: The lengths of both.
+        position: How many characters are the same at the beginning.
+        line: The line where they begin to differ, counted from 1.
+        column: The character of that line, counted from 1.
+        before: What the first one has around there, with three dots where it is cut.
+        after: What the second one has around there.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_diff("one\ntwo", "one\nten")[0].detail()
+        ... # doctest: +NORMALIZE_WHITESPACE
+        TextDifference(what='character', sizes=(7, 7), position=5, line=2, column=2,
+            before="'one\\ntwo'", after="'one\\nten'")
+    """
+
+    what: str
+    sizes: tuple[int, int]
+    position: int
+    line: int
+    column: int
+    before: str
+    after: str
+
+
+class SetDifference(NamedTuple):
+    """How two sets differ.
+
+    Attributes:
+        before: How many items the first set has.
+        after: How many items the second set has.
+        removed: The items that only the first one has, in the order of their texts.
+        added: The items that only the second one has.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_diff({1, 2}, {2, 3})[0].detail()
+        SetDifference(before=2, after=2, removed=(1,), added=(3,))
+    """
+
+    before: int
+    after: int
+    removed: tuple[Any, ...]
+    added: tuple[Any, ...]
+
+
+Detail: TypeAlias = ArrayDifference | TextDifference | SetDifference
+
+
+def difference(
+    before: Any, after: Any, asked: Asked = PLAIN, places: int = FEW
+) -> Detail | None:
+    """Return how two values differ that are known to differ. Never raises.
+
+    Takes time in proportion to their size, and memory for a few blocks of an array.
+
+    Args:
+        before, after: The values.
+        asked: What counts as different.
+        places: How many places of an array to tell.
+
+    Returns:
+        A record; None if there is nothing to say but what the values are.
+    """
+    try:
+        return _difference(before, after, asked, places)
+    except Exception:  # what a class does that only looks like one of those known here
+        return None
+
+
+def _difference(before: Any, after: Any, asked: Asked, places: int) -> Detail | None:
+    if _is_plain_array(before) and _is_plain_array(after):
+        return _of_arrays(before, after, asked, places)
+    for cls in (str, bytes):
+        if isinstance(before, cls) and isinstance(after, cls):
+            what = "character" if cls is str else "byte"
+            return _of_texts(before, after, what)
+    if isinstance(before, AbstractSet) and isinstance(after, AbstractSet):
+        return _of_sets(before, after)
+    texts = shown(before), shown(after)
+    if type(before) is not type(after) or max(map(len, texts)) <= _AROUND:
+        return None
+    return _of_texts(*texts, "character", quoted=False)
+
+
+# --------------------------------------------------------------------------- arrays
+
+
+def _is_plain_array(value: Any) -> bool:
+    return is_array(value) and not is_table(value)
+
+
+def _of_arrays(a: Any, b: Any, asked: Asked, places: int) -> ArrayDifference | None:
+    forms = form_of(a), form_of(b)
+    if forms[0].shape != forms[1].shape:
+        return ArrayDifference(*forms)
+    if is_traced(a) or is_traced(b):
+        return ArrayDifference(*forms, why="jax is tracing: the values are not known")
+    if forms[0] == forms[1] and not (is_readable(a) and is_readable(b)):
+        return None  # all that can be seen of them is the same
+    found = _Tally(forms[0].shape, places)
+    try:
+        found.compare(a, b, asked)
+    except Undecided:
+        return ArrayDifference(*forms)
+    except Exception as error:
+        told = f"{type_name(error)}: {printed(error)}"
+        return ArrayDifference(*forms, why=f"the elements cannot be read ({told})")
+    if not found.count and forms[0] == forms[1] and type(a) is type(b):
+        return None  # it is not the elements that differ
+    return ArrayDifference(
+        *forms,
+        found.count,
+        tuple(found.places),
+        found.absolute,
+        found.relative,
+        found.not_finite,
+    )
+
+
+class _Tally:
+    """Counts and measures where two arrays of one shape differ, block by block."""
+
+    def __init__(self, shape: tuple[int, ...], wanted: int) -> None:
+        self.shape = shape
+        self.wanted = wanted
+        self.count = 0
+        self.places: list[Place] = []
+        self.absolute: float | None = None
+        self.relative: float | None = None
+        self.not_finite = 0
+
+    def compare(self, a: Any, b: Any, asked: Asked) -> None:
+        """Compare all elements.
+
+        Raises:
+            Undecided: The elements are of two sorts.
+            Exception: They cannot be read.
+        """
+        try:
+            x, y = _flat(a), _flat(b)
+        except Exception:
+            if not self.ask(a, b):
+                raise
+            return
+        for start in range(0, x.size, _BLOCK):
+            xs, ys = x[start : start + _BLOCK], y[start : start + _BLOCK]
+            differ = _differing(xs, ys, asked)
+            count = int(differ.sum())
+            if not count:
+                continue
+            self.count += count
+            for place in _first(differ, self.wanted - len(self.places)):
+                self.places.append(
+                    Place(_index(start + place, self.shape), xs[place], ys[place])
+                )
+            if is_number_dtype(x.dtype) and is_number_dtype(y.dtype):
+                self.measure(xs[differ], ys[differ])
+
+    def ask(self, a: Any, b: Any) -> bool:
+        """Compare elements that only their own library can read; False if none can."""
+        same = _flat(a == b)
+        if same.dtype != bool or same.size != math.prod(self.shape):
+            return False
+        self.count = int((~same).sum())
+        indices = (_index(place, self.shape) for place in _first(~same, self.wanted))
+        self.places = [Place(index, a[index], b[index]) for index in indices]
+        return True
+
+    def measure(self, x: Any, y: Any) -> None:
+        """Take numbers that differ into account."""
+        numpy: Any = sys.modules["numpy"]
+        if is_masked(x) or is_masked(y):
+            known = ~(numpy.ma.getmaskarray(x) | numpy.ma.getmaskarray(y))
+            x, y = (numpy.asarray(side)[known] for side in (x, y))
+        with quiet():
+            apart, sizes = distances(x, y)
+            finite = numpy.isfinite(sizes)
+            self.not_finite += int((~finite).sum())
+            apart, sizes = apart[finite], sizes[finite]
+            if not apart.size:
+                return
+            absolute = apart.max().item()
+            relative = float((apart / sizes).max())
+        self.absolute = max(absolute, self.absolute or 0)
+        self.relative = max(relative, self.relative or 0.0)
+
+
+def _flat(array: Any) -> Any:
+    """Return the elements in a row, masked ones as such."""
+    numpy: Any = sys.modules["numpy"]
+    made = as_numpy(array)
+    return (made if is_masked(made) else numpy.asarray(made)).reshape(-1)
+
+
+def _first(found: Any, wanted: int) -> list[int]:
+    """Return the first places where it is true."""
+    numpy: Any = sys.modules["numpy"]
+    return [int(place) for place in numpy.flatnonzero(found)[:wanted]]
+
+
+def _index(place: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the index of an element, given its number."""
+    index: list[int] = []
+    for length in reversed(shape):
+        place, at = divmod(place, length)
+        index.append(at)
+    return tuple(reversed(index))
+
+
+def _differing(x: Any, y: Any, asked: Asked) -> Any:
+    """Return which elements of two numpy arrays without further dimensions differ.
+
+    Raises:
+        Undecided: They are of two sorts.
+    """
+    numpy: Any = sys.modules["numpy"]
+    names = x.dtype.names
+    if names != y.dtype.names:
+        raise Undecided("they have other fields")
+    if names is not None:
+        columns = [_differing_field(x[name], y[name], asked) for name in names]
+        return numpy.any([numpy.zeros(x.size, bool), *columns], axis=0)
+    if is_masked(x) or is_masked(y):
+        hidden = numpy.ma.getmaskarray(x), numpy.ma.getmaskarray(y)
+        differ = _differing(numpy.ma.getdata(x), numpy.ma.getdata(y), asked)
+        return (hidden[0] != hidden[1]) | (differ & ~hidden[0])
+    if x.dtype == object and y.dtype == object:
+        return numpy.fromiter(_differing_objects(x, y, asked), bool, x.size)
+    return ~same_places(x, y, asked)
+
+
+def _differing_field(x: Any, y: Any, asked: Asked) -> Any:
+    """Return which elements differ in a field, which may be an array itself."""
+    rows, others = x.reshape(len(x), -1), y.reshape(len(y), -1)
+    if rows.shape != others.shape:
+        raise Undecided("they have other fields")
+    differ = _differing(rows.reshape(-1), others.reshape(-1), asked)
+    return differ.reshape(rows.shape).any(axis=1)
+
+
+def _differing_objects(x: Any, y: Any, asked: Asked) -> Iterator[bool]:
+    values = Values(
+        typematch=asked.typematch,
+        rtol=asked.rtol,
+        atol=asked.atol,
+        equal_nan=asked.equal_nan,
+    )
+    for one, other in zip(x, y, strict=True):
+        try:
+            yield not values.same(one, other)
+        except Undecided:
+            yield True
+
+
+# --------------------------------------------------------------------- texts and sets
+
+
+def _of_texts(
+    a: Any, b: Any, what: str, *, quoted: bool = True
+) -> TextDifference | None:
+    """Return where two texts, or two of bytes, begin to differ."""
+    position = _shared(a, b)
+    if position == len(a) == len(b):
+        return None
+    end: Any = b"\n" if isinstance(a, bytes) else "\n"
+    line = a.count(end, 0, position) + 1
+    column = position - a.rfind(end, 0, position)
+    around = (_around(text, position, quoted=quoted) for text in (a, b))
+    return TextDifference(what, (len(a), len(b)), position, line, column, *around)
+
+
+def _shared(a: Any, b: Any) -> int:
+    """Return how many characters two texts begin with alike."""
+    low, high = 0, min(len(a), len(b))
+    while low < high:  # each step compares half of what is left
+        middle = (low + high + 1) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _around(text: Any, position: int, *, quoted: bool) -> str:
+    """Return what a text has around a position, marked where it is cut."""
+    start = max(0, position - _BEFORE)
+    piece = text[start : start + _AROUND]
+    said = printable(shown(piece) if quoted else piece)
+    dots = "..." * (start > 0), "..." * (start + _AROUND < len(text))
+    return said.join(dots)
+
+
+def _of_sets(a: AbstractSet[Any], b: AbstractSet[Any]) -> SetDifference | None:
+    removed, added = (
+        tuple(sorted((x for x in one if x not in other), key=shown))
+        for one, other in ((a, b), (b, a))
+    )
+    if not (removed or added):
+        return None
+    return SetDifference(len(a), len(b), removed, added)

@@ -1,0 +1,56 @@
+"""Colours in the texts of a terminal.
+
+Owns when they are wanted, and which there are. Knows nothing of what is painted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Final
+
+
+__all__ = ["WHEN", "Paint"]
+
+WHEN: Final = ("auto", "always", "never")
+
+_CODES: Final = {"path": "36", "+": "32", "-": "31", "~": "33", "!": "35", "dim": "2"}
+
+
+class Paint:
+    r"""Adds colour to text, if it is wanted.
+
+    Args:
+        when: `"always"`, `"never"`, or `"auto"`: as `NO_COLOR` and `FORCE_COLOR` say,
+            else if the text goes to a terminal.
+        out: Where it goes, if not to the standard output.
+
+    Raises:
+        ValueError: It is another word.
+
+    Example:
+        >>> from leafwise.paint import Paint
+        >>> Paint("always")("new", "+"), Paint("never")("new", "+")
+        ('\x1b[32mnew\x1b[0m', 'new')
+    """
+
+    def __init__(self, when: str = "auto", out: Any = None) -> None:
+        if when not in WHEN:
+            raise ValueError(f"color must be one of {', '.join(WHEN)}, not {when!r}")
+        self.is_on = when == "always" or (when == "auto" and _is_wanted(out))
+
+    def __call__(self, text: str, colour: str) -> str:
+        """Return text in a colour: `path`, `dim`, or the sign of a change."""
+        return f"\033[{_CODES[colour]}m{text}\033[0m" if self.is_on else text
+
+
+def _is_wanted(out: Any) -> bool:
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    out = sys.stdout if out is None else out
+    try:
+        return out is not None and out.isatty() and os.environ.get("TERM") != "dumb"
+    except (AttributeError, ValueError):  # it only has `write`, or is closed
+        return False

@@ -1,0 +1,291 @@
+"""Differences as lines of text, in colour if that is wanted.
+
+Owns how a change is printed: a line that begins with its sign and the key path, and
+below it, indented, where arrays, texts and sets differ. What values contain is escaped,
+so that it is never mistaken for lines or colours. What differs is found elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from ..equality.content import is_array, is_readable, is_table
+from ..equality.difference import (
+    ArrayDifference,
+    Place,
+    SetDifference,
+    TextDifference,
+    form_of,
+)
+from ..equality.leaves import contrast, type_names
+from ..paint import Paint
+from ..safely import clip, printable, printed, shown, type_name
+
+
+if TYPE_CHECKING:
+    from .diff import Change, TreeDiff
+
+__all__ = ["counted", "headline", "lines_of", "lines_of_all"]
+
+_SIGNS: Final = {"added": "+", "removed": "-", "type": "!", "aux": "~", "value": "~"}
+_WORDS: Final = {"added": "added", "removed": "removed"}
+_INDENT: Final = "    "
+_SHORT: Final = 60
+_ITEMS: Final = 3
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things.
+
+    Example:
+        >>> from leafwise.selection.difftext import counted
+        >>> counted(1, "place"), counted(2, "place")
+        ('1 place', '2 places')
+    """
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def headline(diff: TreeDiff) -> str:
+    """Return what an error about two trees says before the differences."""
+    sorts = [_WORDS.get(change.kind, "changed") for change in diff]
+    counts = {word: sorts.count(word) for word in ("changed", "added", "removed")}
+    told = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
+    which = "" if len(diff) in counts.values() else f": {told}"
+    return f"the trees differ in {counted(len(diff), 'place')}{which} " + (
+        "(actual -> expected):"
+    )
+
+
+def lines_of_all(
+    changes: Sequence[Change], paint: Paint, most: int | None = None
+) -> Iterator[str]:
+    """Yield the lines of changes.
+
+    Args:
+        changes: The changes.
+        paint: The colours.
+        most: How many of them to show, None for all.
+    """
+    for change in changes[:most]:
+        yield from lines_of(change, paint)
+    if most is not None and len(changes) > most:
+        yield paint(f"and {len(changes) - most} more", "dim")
+
+
+def lines_of(change: Change, paint: Paint) -> list[str]:
+    """Return the lines of one change.
+
+    Args:
+        change: The change.
+        paint: The colours.
+    """
+    kind, sign = change.kind, _SIGNS[change.kind]
+    where = printable(change.path.where())
+    start = f"{paint(sign, sign)} {paint(where, 'path')}: "
+    if kind in _WORDS:
+        value = change.after if kind == "added" else change.before
+        return [f"{start}{paint(_brief(value), sign)}"]
+    try:
+        first, *rest = _difference(change, paint)
+    except Exception:  # a class that only looks like one of those known here
+        first, rest = _arrow((clip(change.before), clip(change.after)), paint), []
+    return [f"{start}{first}", *(f"{_INDENT}{line}" for line in rest)]
+
+
+def _difference(change: Change, paint: Paint) -> list[str]:
+    """Return what there is to say about two values, and the lines below it."""
+    before, after = change.before, change.after
+    if not _needs_detail(before, after):
+        return [_from_to(before, after, paint)]
+    match change.detail():
+        case ArrayDifference() as found:
+            return _of_arrays(before, after, found, paint)
+        case TextDifference() as found:
+            return _of_texts(before, after, found, paint)
+        case SetDifference() as found:
+            return _of_sets(before, after, found, paint)
+    return [_from_to(before, after, paint)]
+
+
+def _needs_detail(before: Any, after: Any) -> bool:
+    """Return whether the texts of two values do not show how they differ."""
+    if _is_many(before) and _is_many(after):
+        return True
+    texts = _whole(before), _whole(after)
+    if texts[0] != texts[1] and None not in texts:
+        return False
+    if isinstance(before, _SHOWN_BY_PLACE) and isinstance(after, _SHOWN_BY_PLACE):
+        return True
+    return clip(before) == clip(after) and type(before) is type(after)
+
+
+_SHOWN_BY_PLACE: Final = (str, bytes, set, frozenset)
+
+
+def _whole(value: Any) -> str | None:
+    """Return the text of a value if it is short, else None."""
+    if (isinstance(value, _SHOWN_BY_PLACE) or _is_many(value)) and _size(
+        value
+    ) > _SHORT:
+        return None
+    text = shown(value)
+    return text if text == clip(value) else None
+
+
+def _is_many(value: Any) -> bool:
+    """Return whether a value is an array with dimensions, and has elements."""
+    is_plain = is_array(value) and not is_table(value) and is_readable(value)
+    return is_plain and len(value.shape) > 0
+
+
+def _size(value: Any) -> int:
+    return math.prod(value.shape) if is_array(value) else len(value)
+
+
+def _brief(value: Any) -> str:
+    """Return the text of a value, or what an array is if its text is not short."""
+    try:
+        is_many = _is_many(value)
+        text = _whole(value) if is_many else clip(value)
+        return str(form_of(value)) if text is None else text
+    except Exception:  # it only looks like an array
+        return clip(value)
+
+
+def _arrow(texts: Sequence[str], paint: Paint, labels: Sequence[str] = ()) -> str:
+    """Return two texts with an arrow between them, and what else each of them is."""
+    said = [paint(text, sign) for text, sign in zip(texts, "-+", strict=True)]
+    if labels:
+        said = [f"{text} ({label})" for text, label in zip(said, labels, strict=True)]
+    return " -> ".join(said)
+
+
+def _from_to(before: Any, after: Any, paint: Paint) -> str:
+    """Return the text of two values that differ, and how, if the texts are equal."""
+    texts = _brief(before), _brief(after)
+    if texts[0] == texts[1]:
+        labels = contrast(before, after)
+        if isinstance(labels, str):
+            return f"{_arrow(texts, paint)} ({printable(labels)})"
+    elif type(before) is not type(after):
+        labels = type_names(type(before), type(after))
+    else:
+        return _arrow(texts, paint)
+    return _arrow(texts, paint, [*map(printable, labels)])
+
+
+# --------------------------------------------------------------------------- arrays
+
+
+def _of_arrays(
+    before: Any, after: Any, found: ArrayDifference, paint: Paint
+) -> list[str]:
+    if not found.before.shape and found.places:
+        return [_elements(found.places[0], paint)]
+    rest = len(found.places) and (found.differing or 0) - len(found.places)
+    told = _summary(found)
+    return [
+        _forms(before, after, found, paint) + (f", {told}" if told else ""),
+        *(
+            f"{paint(str([*place.at]), 'path')}: {_elements(place, paint)}"
+            for place in found.places
+        ),
+        *([paint(f"and {rest} more", "dim")] if rest else []),
+    ]
+
+
+def _forms(before: Any, after: Any, found: ArrayDifference, paint: Paint) -> str:
+    """Return what two arrays are: once, if they are the same in this."""
+    forms = str(found.before), str(found.after)
+    if forms[0] == forms[1]:
+        if type(before) is type(after):
+            return forms[0]
+        return _arrow(forms, paint, type_names(type(before), type(after)))
+    if found.differing is None:
+        texts = _whole(before), _whole(after)
+        if texts[0] is not None and texts[1] is not None:
+            return _arrow((texts[0], texts[1]), paint, forms)
+    return _arrow(forms, paint)
+
+
+def _summary(found: ArrayDifference) -> str:
+    """Return at how many places arrays differ, and by how much at most."""
+    if found.differing is None:
+        return printable(found.why)
+    if not found.differing:
+        return "with the same values" * (found.size > 0)
+    told = f"{found.differing} of {counted(found.size, 'place')} "
+    told += "differs" if found.differing == 1 else "differ"
+    errors = []
+    if found.absolute is not None:
+        absolute, relative = found.absolute, found.relative
+        size = str(absolute) if isinstance(absolute, int) else f"{absolute:.6g}"
+        errors += [f"largest error {size}", f"relative {relative:.3g}"]
+    if found.not_finite:
+        errors.append(f"{found.not_finite} with NaN or infinity")
+    return f"{told}: {', '.join(errors)}" if errors else told
+
+
+def _elements(place: Place, paint: Paint) -> str:
+    """Return both elements of a place, as exactly as it takes to tell them apart."""
+    for said in (_element, _exactly):
+        texts = said(place.before), said(place.after)
+        if texts[0] != texts[1]:
+            return _arrow(texts, paint)
+    if hasattr(place.before, "dtype"):  # NaN that is not to be the same as NaN
+        return _arrow(texts, paint)
+    return _from_to(place.before, place.after, paint)
+
+
+def _element(value: Any) -> str:
+    """Return an element of an array, without the name of its type."""
+    dtype = getattr(value, "dtype", None)
+    if dtype is None:
+        return clip(value)
+    if getattr(dtype, "kind", "") in ("S", "U") or getattr(dtype, "names", None):
+        return _exactly(value)
+    line = " ".join(printed(value).split())
+    return printable(line) if len(line) <= _SHORT else clip(value)
+
+
+def _exactly(value: Any) -> str:
+    """Return an element as an object of Python."""
+    try:
+        return clip(value.item())
+    except Exception:  # it has no such form
+        return clip(value)
+
+
+# --------------------------------------------------------------------- texts and sets
+
+
+def _of_texts(
+    before: Any, after: Any, found: TextDifference, paint: Paint
+) -> list[str]:
+    what, place = found.what, f"{found.what} {found.position + 1}"
+    if found.line > 1:
+        place += f" (line {found.line}, column {found.column})"
+    if isinstance(before, str | bytes):
+        sizes = str(found.sizes[0])
+        if found.sizes[0] != found.sizes[1]:
+            sizes = _arrow([*map(str, found.sizes)], paint)
+        said = f"{sizes} {what}s, which differ from {place} on"
+    else:
+        said = f"{clip(before)}, of which the texts differ from {place} on"
+    sides = (("-", found.before), ("+", found.after))
+    return [said, *(paint(f"{sign} {text}", sign) for sign, text in sides)]
+
+
+def _of_sets(before: Any, after: Any, found: SetDifference, paint: Paint) -> list[str]:
+    sides = (("-", "removed", found.removed), ("+", "added", found.added))
+    names = type_name(before), type_name(after)
+    sizes = f"{names[0]} of {found.before}", f"{names[1]} of {found.after}"
+    counts = [f"{len(items)} {word}" for _, word, items in sides if items]
+    lines = [f"{_arrow(sizes, paint)} items, {', '.join(counts)}"]
+    for sign, _, items in sides:
+        lines += [paint(f"{sign} {clip(item)}", sign) for item in items[:_ITEMS]]
+        if len(items) > _ITEMS:
+            lines.append(paint(f"{sign} and {len(items) - _ITEMS} more", "dim"))
+    return lines

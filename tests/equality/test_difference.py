@@ -1,0 +1,270 @@
+"""How two values differ: places, errors, texts, sets."""
+
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as nps
+
+import leafwise as lw
+from leafwise.equality.content import Asked
+from leafwise.equality.difference import _BLOCK, difference
+from leafwise.selection import Form, SetDifference, TextDifference
+
+
+def found(a, b, places=3, **options):
+    """Return what a diff says of two values that differ in it."""
+    (change,) = lw.tree_diff(
+        {"x": a}, {"x": b}, is_leaf=lambda x: x is a or x is b, **options
+    )
+    return change.detail(places)
+
+
+NUMBERS = (
+    nps.floating_dtypes(endianness="=")
+    | nps.integer_dtypes(endianness="=")
+    | nps.unsigned_integer_dtypes(endianness="=")
+    | nps.complex_number_dtypes(endianness="=")
+)
+TOLERANCES = st.sampled_from([(0.0, 0.0), (0.1, 0.0), (0.0, 0.5), (1e-3, 1e-3)])
+
+
+@st.composite
+def two_arrays(draw, dtypes):
+    """Return two arrays of one form, which share about half of their elements."""
+    dtype = draw(dtypes)
+    shape = draw(nps.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))
+    a, b = draw(nps.arrays(dtype, shape)), draw(nps.arrays(dtype, shape))
+    keep = draw(nps.arrays(bool, shape))
+    return a, np.where(keep, a, b).astype(dtype)
+
+
+def plainly_differing(a, b, rtol, atol, equal_nan):
+    """Return the indices where arrays differ, element by element, as Python numbers."""
+    options = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan}
+    pairs = ((i, a[i], b[i]) for i in np.ndindex(a.shape))
+    return [i for i, x, y in pairs if not lw.tree_equal(x, y, **options)]
+
+
+@example((np.array([-(2**63), 5]), np.array([2**63 - 1, 5])), (0.0, 0.0), True)
+@example((np.array([np.nan, np.inf, 1.0]), np.array([1.0, 2.0, 4.0])), (0.1, 0.0), True)
+@example((np.array([np.nan, 1.0]), np.array([np.nan, 1.0])), (0.0, 0.0), False)
+@given(two_arrays(NUMBERS), TOLERANCES, st.booleans())
+def test_places_and_errors_are_those_of_a_plain_computation(pair, tolerance, equal_nan):
+    """Which, how many, and by how much; within the tolerances of the diff."""
+    a, b = pair
+    rtol, atol = tolerance
+    differing = plainly_differing(a, b, rtol, atol, equal_nan)
+    options = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan}
+    assert bool(lw.tree_diff(a, b, **options)) is bool(differing)
+    assume(differing)
+    told = found(a, b, 4, **options)
+    assert told.before == told.after == Form(str(a.dtype), a.shape)
+    assert told.differing == len(differing)
+    assert [place.at for place in told.places] == differing[:4]
+    for place in told.places:
+        np.testing.assert_equal((place.before, place.after), (a[place.at], b[place.at]))
+    check_errors(told, [(a[i].item(), b[i].item()) for i in differing])
+
+
+def check_errors(told, pairs):
+    """Compare the errors with those of Python's own numbers."""
+    finite = [pair for pair in pairs if np.isfinite(np.array(pair, complex)).all()]
+    assert told.not_finite == len(pairs) - len(finite)
+    with np.errstate(over="ignore"):
+        apart = [abs(x - y) for x, y in finite]
+        sizes = [max(abs(x), abs(y)) for x, y in finite]
+    if not finite:
+        assert told.absolute is told.relative is None
+        return
+    assert told.absolute == pytest.approx(max(apart), rel=1e-12)
+    if max(apart) != np.inf:
+        relative = max(x / y for x, y in zip(apart, sizes, strict=True))
+        assert told.relative == pytest.approx(relative, rel=1e-9)
+
+
+@given(two_arrays(nps.floating_dtypes(sizes=64, endianness="=")))
+def test_counts_and_errors_are_those_of_numpy(pair):
+    """As `numpy.testing` words them; it leaves out what is not finite, too."""
+    a, b = pair
+    assume(lw.tree_diff(a, b) and a.ndim)
+    with np.errstate(all="ignore"), pytest.raises(AssertionError) as caught:
+        np.testing.assert_array_equal(a, b, strict=True)
+    told = found(a, b)
+    message = str(caught.value)
+    if "Mismatched elements" in message:
+        (line,) = (x for x in message.splitlines() if "Mismatched elements" in x)
+        count, size = line.split(":")[1].split("(")[0].split("/")
+        if "nan location" not in message:  # else it stops there
+            assert (told.differing, told.size) == (int(count), int(size))
+    if "Max absolute difference" in message and not told.not_finite:
+        (line,) = (x for x in message.splitlines() if "Max absolute difference" in x)
+        expected = float(line.split(":")[-1])
+        assert told.absolute == pytest.approx(expected, rel=1e-6)
+
+
+@given(two_arrays(nps.unicode_string_dtypes(endianness="=") | nps.boolean_dtypes()))
+def test_places_of_what_is_no_number(pair):
+    """They have no errors."""
+    a, b = pair
+    assume(lw.tree_diff(a, b))
+    told = found(a, b)
+    assert told.differing == int((a != b).sum())
+    assert [place.at for place in told.places] == [
+        tuple(map(int, index)) for index in np.argwhere(a != b)[:3]
+    ]
+    assert (told.absolute, told.relative, told.not_finite) == (None, None, 0)
+
+
+def test_arrays_of_every_sort():
+    """Objects, fields, fields that are arrays, dates, masks."""
+    objects = np.array([1, "x", None, [1, np.nan]], object)
+    others = np.array([1.0, "y", 2, [1, np.nan]], object)
+    assert [p.at for p in found(objects, others).places] == [(1,), (2,)]
+    dtype = [("id", "i4"), ("at", "f8", (2,)), ("in", [("s", "U2")])]
+    rows = np.zeros(4, dtype)
+    changed = rows.copy()
+    changed["at"][1, 1] = 2.0
+    changed["in"]["s"][3] = "a"
+    assert [p.at for p in found(rows, changed).places] == [(1,), (3,)]
+    assert found(rows, changed, atol=3.0).differing == 1
+    days = np.array(["2020-01-01", "NaT"], "M8[D]")
+    assert found(days, days[::-1].copy()).differing == 2
+    masked = np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0])
+    other = np.ma.array([1.5, 9.0, 3.0], mask=[0, 1, 1])
+    told = found(masked, other)
+    assert [place.at for place in told.places] == [(0,), (2,)]
+    assert (told.absolute, told.not_finite) == (0.5, 0)
+
+
+def test_an_object_that_cannot_be_compared_counts_as_different():
+    """Of objects that a diff gave up on, there may be some in an array."""
+
+    class Formula:
+        def __eq__(self, other):
+            return "an equation"
+
+        __hash__ = None
+
+    a, b = (np.array([1, Formula(), 2], object) for _ in range(2))
+    told = difference(a, b)
+    assert [place.at for place in told.places] == [(1,)]
+
+
+def test_other_shapes_and_dtypes():
+    """Elements are compared if the shape is the same and both are of one sort."""
+    zeros = np.zeros((2, 3))
+    told = found(zeros, zeros[:1])
+    assert (told.before, told.after) == (
+        Form("float64", (2, 3)),
+        Form("float64", (1, 3)),
+    )
+    assert told.differing is None
+    assert found(zeros, zeros.astype("f4")).differing == 0
+    assert found(zeros, np.full((2, 3), 2)).absolute == 2.0
+    assert found(zeros, zeros.astype(bool)).differing is None
+    assert found(zeros, zeros.astype("U3")).differing is None
+    assert found(np.zeros(2, "i8"), np.array([0, 2**63], "u8")).differing == 1
+    assert found(np.zeros(2, "i8"), np.array([0, 3], "u8"), atol=2).differing == 1
+    assert found(np.zeros(2, [("a", "f8")]), np.zeros(2)).differing is None
+    assert found(np.zeros(0), np.zeros(0, "f4")).differing == 0
+
+
+def test_large_arrays_are_compared_in_blocks():
+    """In the memory of a few blocks, and as if they were whole."""
+    a = np.zeros((3, _BLOCK), "f4")
+    b = a.copy()
+    b[1, 5], b[2, -1], a[0, 0] = -3.0, 2.0, 0.5
+    b[1:, 1000:2000] = 1.0
+    told = difference(a, b)
+    assert told.differing == 2003
+    assert [place.at for place in told.places] == [(0, 0), (1, 5), (1, 1000)]
+    assert (told.absolute, told.relative) == (3.0, 1.0)
+    tracemalloc.start()
+    assert difference(a, a + 1).differing == a.size
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < a.nbytes * 2 + 12 * 8 * _BLOCK
+
+
+def test_a_detail_means_what_the_diff_meant():
+    """Also of a diff that was turned around, of a copy, and of one change alone."""
+    a, b = {"w": np.array([1.0, 2.0])}, {"w": np.array([1.05, 3.0])}
+    diff = lw.tree_diff(a, b, rtol=0.1)
+    for change in (diff[0], diff.invert()[0], pickle.loads(pickle.dumps(diff[0]))):
+        assert [place.at for place in change.detail().places] == [(1,)]
+    assert diff.invert()[0].detail().places[0].before == 3.0
+    assert lw.tree_diff(a, b)[0].detail().differing == 2
+    assert lw.selection.Change("value", (), a["w"], b["w"]).detail().differing == 2
+    assert pickle.loads(pickle.dumps(diff[0].detail())) == diff[0].detail()
+
+
+def test_where_there_is_no_detail():
+    """Numbers, short texts of other values, what was added or is of another type."""
+    assert found(1, 2) is None
+    assert found([1], [2]) is None
+    added, removed = lw.tree_diff({"a": "x"}, {"b": "x"})
+    assert added.detail() is removed.detail() is None
+    assert lw.tree_diff({"a": [1]}, {"a": "x"})[0].detail() is None
+    assert difference({1}, {True}) is None
+
+
+@given(st.text(max_size=200), st.text(max_size=100), st.text(max_size=100))
+def test_where_texts_begin_to_differ(start, one, other):
+    """The first place where the characters are not the same, or one text ends."""
+    a, b = start + one, start + other
+    assume(a != b)
+    told = found(a, b)
+    shared = 0
+    while shared < min(len(a), len(b)) and a[shared] == b[shared]:
+        shared += 1
+    lines = a[:shared].split("\n")
+    assert (told.position, told.line, told.column) == (
+        shared,
+        len(lines),
+        len(lines[-1]) + 1,
+    )
+    assert told.sizes == (len(a), len(b))
+    assert told.before != told.after
+    assert (told.before + told.after).isprintable()
+    assert found(a.encode("utf-8", "surrogatepass"), b"\xff").what == "byte"
+
+
+def test_texts_of_other_values():
+    """What they print, if it is long."""
+    a = [*range(100)]
+    assert found(a, [*a[:-1], 0]) == TextDifference(
+        *("character", (390, 389), 387, 1, 388),
+        *("...94, 95, 96, 97, 98, 99]", "...94, 95, 96, 97, 98, 0]"),
+    )
+
+
+def test_sets():
+    """Items in the order of their texts."""
+    assert found({"b", "a", "c"}, {"c"}) == SetDifference(3, 1, ("a", "b"), ())
+    assert found(frozenset("ab"), {"b", 1}) == SetDifference(2, 2, ("a",), (1,))
+
+
+def test_nothing_is_raised():
+    """Whatever a class does that looks like an array, a text or a set."""
+
+    class Bad:
+        def __getattr__(self, name):
+            raise ZeroDivisionError
+
+    class Array:
+        shape = dtype = property(lambda self: 1 / 0)
+
+    class Text(str):
+        __slots__ = ()
+
+        def __getitem__(self, key):
+            raise ZeroDivisionError
+
+    for value in (Bad(), Array(), Text("a")):
+        for other in (Bad(), Array(), Text("b"), np.ones(2), "b", {1}):
+            difference(value, other, Asked(False, 0.1, 0.0, True))
+            difference(other, value)

@@ -74,8 +74,6 @@ from .ops.map import tree_paths as tree_paths
 from .ops.map import tree_replace_nones as tree_replace_nones
 from .ops.map import tree_structure as tree_structure
 from .ops.map import tree_unflatten as tree_unflatten
-from .ops.parallel import parallel as parallel
-from .ops.parallel import tree_gather as tree_gather
 from .ops.reshape import broadcast_common as broadcast_common
 from .ops.reshape import broadcast_prefix as broadcast_prefix
 from .ops.reshape import equality_errors as equality_errors
@@ -122,6 +120,8 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .nn.containers import List as List
     from .nn.pytree import Pytree as Pytree
     from .nn.pytree import check_pytree as check_pytree
+    from .ops.parallel import parallel as parallel
+    from .ops.parallel import tree_gather as tree_gather
     from .selection.diff import tree_diff as tree_diff
     from .selection.edit import at as at
     from .selection.merge import tree_merge as tree_merge
@@ -163,6 +163,7 @@ _HOMES: Final = {
     "nn.checks": "is_data register_data_type",
     "nn.containers": "Dict List",
     "nn.pytree": "Pytree check_pytree",
+    "ops.parallel": "parallel tree_gather",
     "selection.diff": "tree_diff",
     "selection.edit": "at",
     "selection.merge": "tree_merge",

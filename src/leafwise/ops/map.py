@@ -63,6 +63,7 @@ else:
     as_map_with_path = as_replace_nones = as_structure = unchanged
 
 __all__ = [
+    "chooser",
     "tree_flatten",
     "tree_flatten_with_path",
     "tree_iter",
@@ -387,7 +388,7 @@ def tree_map_only(
 
     The idea is that of `torch.utils._pytree.tree_map_only`.
     """
-    chosen = _chooser(type_or_types)
+    chosen = chooser(type_or_types)
     return tree_map(
         lambda leaf: f(leaf) if chosen(leaf) else leaf,
         tree,
@@ -398,7 +399,12 @@ def tree_map_only(
     )
 
 
-def _chooser(chosen: Any) -> Any:
+def chooser(chosen: Any) -> Any:
+    """Return the predicate that says which leaves `tree_map_only` maps.
+
+    Raises:
+        TypeError: It is none of what selects leaves.
+    """
     try:
         found = predicate(chosen)
     except TypeError:

@@ -4,6 +4,7 @@ import asyncio
 import operator
 import os
 import pickle
+import signal
 import threading
 import traceback
 from collections import OrderedDict
@@ -393,6 +394,26 @@ def test_an_interrupt_cancels_what_has_not_begun(errors, chunk):
         finally:
             gate.set()
     assert len(begun) <= 2
+
+
+@pytest.mark.needs("threads")
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no such signals")
+def test_an_interrupt_while_the_map_waits():
+    """It comes through at once, and what has not begun is cancelled."""
+    begun, gate = [], threading.Event()
+
+    def work(x):
+        begun.append(x)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        gate.wait(5)
+
+    with ThreadPoolExecutor(1) as executor:
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                lw.parallel(executor, errors="collect").tree_map(work, [*range(50)])
+        finally:
+            gate.set()
+    assert begun == [0]
 
 
 @pytest.mark.needs("threads")

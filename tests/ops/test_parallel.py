@@ -9,6 +9,7 @@ import threading
 import traceback
 from collections import OrderedDict
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 
 import pytest
@@ -304,6 +305,28 @@ def test_exceptions_that_cannot_be_pickled(executors):
     assert "cannot be unpickled" in str(odd)
     assert "Odd: ab" in str(odd.__cause__)
     assert (type(told), told.args, told.more) == (Told, ("told", 2), "more")
+
+
+def leave(x):
+    if x == 1:
+        os._exit(1)
+    return x
+
+
+@pytest.mark.needs("processes")
+@pytest.mark.parametrize("chunk", [None, 2])
+def test_a_pool_that_breaks(chunk):
+    """What was done is kept; the one exception of all others has two notes at most."""
+    spawn = get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawn) as executor:
+        maps = lw.parallel(executor, chunk=chunk, errors="collect")
+        found = maps.tree_map(leave, [2, 3, 1, 4, 5, 6, 7])
+    assert found[:2] == [2, 3]
+    broken = found[2:]
+    assert {type(error) for error in broken} == {BrokenProcessPool}
+    assert all(1 <= len(error.__notes__) <= 2 for error in broken)
+    with pytest.raises(BrokenProcessPool):
+        lw.parallel(executor, chunk=chunk, errors="collect").tree_map(leave, [2, 3])
 
 
 def a_lock(x):

@@ -195,6 +195,7 @@ class Calls:
         tell: Whom to tell what is done, or None.
         results: What was returned, in leaf order.
         done: How many calls are over.
+        noted: How often an exception that is collected came, by its id.
     """
 
     def __init__(
@@ -212,6 +213,7 @@ class Calls:
         self.tell = tell
         self.results: list[Any] = [None] * len(columns[0])
         self.done = 0
+        self.noted: dict[int, int] = {}
 
     def run_here(self) -> None:
         """Make the calls one after the other, in leaf order."""
@@ -229,6 +231,8 @@ class Calls:
             chunk: How many calls to submit as one; None submits the function itself, so
                 that the executor sees what fails.
         """
+        if not self.results:
+            return
         function = self.function
         if chunk is not None:
             function = partial(call_each, function, collect=self.collect)
@@ -288,11 +292,7 @@ class Calls:
         if size == 1:
             self.settle(start, failed)
             return
-        add_note(
-            failed.error,
-            f"at key path {self.paths()[start]}, or at one of the {size - 1} leaves "
-            "after it, which were submitted with it",
-        )
+        self._note(failed.error, start, size - 1)
         if not self.collect:
             raise failed.error
         for place in range(start, start + size):
@@ -302,13 +302,31 @@ class Calls:
         """Keep what a call returned or, if exceptions are collected, what it raised."""
         if type(value) is Failed:
             value = value.error
-            locate(value, [*reversed(self.paths()[place])])
+            self._note(value, place)
             if not self.collect:
                 raise value
         self.results[place] = value
         self.done += 1
         if self.tell is not None:
             self.tell(self.done, place)
+
+    def _note(self, error: Exception, place: int, others: int = 0) -> None:
+        """Tell an exception at which leaf it was raised, or at how many others.
+
+        One that stands at many places, as that of a pool that broke, has two notes.
+        """
+        known = self.noted.get(id(error), 0)
+        self.noted[id(error)] = known + 1
+        if known == 1:
+            add_note(error, "and at other key paths")
+        elif known == 0 and others:
+            add_note(
+                error,
+                f"at key path {self.paths()[place]}, or at one of the {others} leaves "
+                "after it, which were submitted with it",
+            )
+        elif known == 0:
+            locate(error, [*reversed(self.paths()[place])])
 
 
 def _put(over: Any, start: int, _future: Any) -> None:

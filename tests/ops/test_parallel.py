@@ -393,7 +393,7 @@ def test_an_interrupt_cancels_what_has_not_begun(errors, chunk):
         begun.append(x)
         if x == 0:
             raise KeyboardInterrupt
-        gate.wait(5)
+        gate.wait(60)
 
     def told(*_):
         raise KeyboardInterrupt
@@ -428,7 +428,7 @@ def test_an_interrupt_while_the_map_waits():
     def work(x):
         begun.append(x)
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-        gate.wait(5)
+        gate.wait(60)
 
     with ThreadPoolExecutor(1) as executor:
         try:
@@ -527,7 +527,7 @@ def test_progress_that_fails():
     def work(x):
         begun.append(x)
         if x:
-            gate.wait(5)
+            gate.wait(60)
 
     with ThreadPoolExecutor(1) as executor:
         try:

@@ -45,7 +45,6 @@ from .errors import TreeDefError as TreeDefError
 from .lazy import later
 from .ops.inspect import *
 from .ops.map import *
-from .ops.parallel import *
 from .ops.reshape import *
 from .ops.traversal import *
 from .safely import MISSING as MISSING
@@ -70,6 +69,8 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .nn.containers import List as List
     from .nn.pytree import Pytree as Pytree
     from .nn.pytree import check_pytree as check_pytree
+    from .ops.parallel import parallel as parallel
+    from .ops.parallel import tree_gather as tree_gather
     from .selection.diff import tree_diff as tree_diff
     from .selection.edit import at as at
     from .selection.merge import tree_merge as tree_merge
@@ -111,6 +112,7 @@ _HOMES: Final = {
     "nn.checks": "is_data register_data_type",
     "nn.containers": "Dict List",
     "nn.pytree": "Pytree check_pytree",
+    "ops.parallel": "parallel tree_gather",
     "selection.diff": "tree_diff",
     "selection.edit": "at",
     "selection.merge": "tree_merge",

@@ -33,7 +33,6 @@ from .ops.map import tree_paths as paths
 from .ops.map import tree_replace_nones as replace_nones
 from .ops.map import tree_structure as structure
 from .ops.map import tree_unflatten as unflatten
-from .ops.parallel import tree_gather as gather
 from .ops.reshape import tree_broadcast_common as broadcast_common
 from .ops.reshape import tree_broadcast_map as broadcast_map
 from .ops.reshape import tree_broadcast_map_with_path as broadcast_map_with_path
@@ -54,12 +53,14 @@ from .ops.traversal import tree_walk as walk
 
 
 if TYPE_CHECKING:
+    from .ops.parallel import tree_gather as gather
     from .selection.diff import tree_diff as diff
     from .selection.merge import tree_merge as merge
     from .selection.partition import tree_combine as combine
     from .selection.partition import tree_partition as partition
 
 _HOMES: Final = {
+    "ops.parallel": "gather=tree_gather",
     "selection.diff": "diff=tree_diff",
     "selection.merge": "merge=tree_merge",
     "selection.partition": "combine=tree_combine partition=tree_partition",

@@ -12,7 +12,10 @@ from sybil.parsers.myst import PythonCodeBlockParser
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 IMPORTS_NUMPY = re.compile(r"^>>> import .*\bnumpy\b", re.MULTILINE)
-NEEDS = {"threads.md": [pytest.mark.needs("threads")]}
+NEEDS = {
+    "parallel.md": [pytest.mark.needs("a loop"), pytest.mark.needs("threads")],
+    "threads.md": [pytest.mark.needs("threads")],
+}
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,23 @@
-"""Maps on executors, and waiting for awaitable leaves."""
+"""Maps of calls that take long: on executors, with progress, in chunks."""
 
 import asyncio
 import operator
+import os
+import pickle
+import signal
 import threading
+import traceback
+from collections import OrderedDict
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import leafwise as lw
+from strategies import trees
 
 
 TREE = {"b": 1, "a": [2, (3, None)]}
@@ -101,153 +110,14 @@ def test_an_executor_that_fails_itself():
         lw.parallel(executor).tree_map(double, TREE)
 
 
-async def later(x, log=None):
-    await asyncio.sleep(0)
-    if log is not None:
-        log.append(x)
-    return x
-
-
-@pytest.mark.needs("a loop")
-def test_gather():
-    """All at once; what is no awaitable stays; nodes are kept."""
-    log = []
-
-    async def run():
-        future = asyncio.get_running_loop().create_future()
-        future.set_result("f")
-        tree = {"b": later(1, log), "a": [later(2, log), (3, None)], "c": future}
-        return await lw.tree_gather(tree)
-
-    found = asyncio.run(run())
-    assert found == {"b": 1, "a": [2, (3, None)], "c": "f"}
-    assert [*found] == ["b", "a", "c"]
-    assert sorted(log) == [1, 2]
-    assert asyncio.run(lw.tree_gather([])) == []
-
-
-@pytest.mark.needs("a loop")
-def test_gather_that_fails():
-    """The others are cancelled, and the error has the path of its leaf."""
-    cancelled = []
-
-    async def fail():
-        await asyncio.sleep(0)
-        raise ValueError("no")
-
-    async def wait():
-        try:
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            cancelled.append(1)
-            raise
-
-    async def run():
-        with pytest.raises(ValueError, match="no") as caught:
-            await lw.tree_gather({"a": [wait(), fail()], "b": wait()})
-        while len(cancelled) < 2:
-            await asyncio.sleep(0)
-        return caught.value.__notes__
-
-    assert asyncio.run(run()) == ["at key path ['a'][1]"]
-    assert cancelled == [1, 1]
-
-
-@pytest.mark.needs("a loop")
-def test_gather_of_futures():
-    """Futures of executors are waited for; what stands twice is waited for once."""
-
-    async def run(executor):
-        shared = later(7)
-        tree = {"a": executor.submit(double, 2), "b": [shared, shared], "c": 1}
-        return await lw.tree_gather(tree)
-
-    with ThreadPoolExecutor(1) as executor:
-        assert asyncio.run(run(executor)) == {"a": 4, "b": [7, 7], "c": 1}
-
-
-@pytest.mark.needs("a loop")
-def test_gather_of_futures_that_fail():
-    """The first failure has its path; calls that have not begun are cancelled."""
-    begun, gate = threading.Event(), threading.Event()
-
-    def block():
-        begun.set()
-        gate.wait(5)
-
-    async def run(executor):
-        first = executor.submit(fail_on_three, 3)
-        blocked = executor.submit(block)
-        begun.wait(5)  # else it is cancelled, and the next one may have begun
-        waiting = executor.submit(double, 1)
-        with pytest.raises(ValueError, match="three") as caught:
-            await lw.tree_gather({"a": [first, blocked], "b": waiting})
-        await asyncio.sleep(0)
-        gate.set()
-        return caught.value.__notes__, waiting.cancelled()
-
-    with ThreadPoolExecutor(1) as executor:
-        assert asyncio.run(run(executor)) == (["at key path ['a'][0]"], True)
-
-
-@pytest.mark.needs("a loop")
-def test_gather_refuses_what_is_no_single_result():
-    """An asynchronous generator, and a coroutine that a future gives."""
-
-    async def many():
-        yield 1
-
-    with pytest.raises(TypeError, match=r"at \['a'\] is an asynchronous generator"):
-        asyncio.run(lw.tree_gather({"a": many()}))
-    coroutine = later(1)
-    future = Future()
-    future.set_result(coroutine)
-    with pytest.raises(TypeError, match=r"the result at \[1\] is a coroutine that"):
-        asyncio.run(lw.tree_gather([1, future]))
-    coroutine.close()
-
-
-@pytest.mark.needs("a loop")
-def test_gather_of_futures_of_another_kind():
-    """What has callbacks and a result, as the futures of dask, is waited for."""
-
-    class Foreign:
-        def __init__(self, value):
-            self.value = value
-            self.cancelled = threading.Event()
-
-        def add_done_callback(self, tell):
-            if self.value != "never":
-                threading.Thread(target=tell, args=(self,)).start()
-
-        def result(self):
-            if isinstance(self.value, Exception):
-                raise self.value
-            return self.value
-
-        def cancel(self):
-            self.cancelled.set()
-
-        def __await__(self):
-            raise AssertionError("it knows nothing of asyncio")
-
-    async def run(*futures):
-        return await lw.tree_gather({"a": [*futures]})
-
-    assert asyncio.run(run(Foreign(1), Foreign(2))) == {"a": [1, 2]}
-    never = Foreign("never")
-    with pytest.raises(ValueError, match=r"^no") as caught:
-        asyncio.run(run(never, Foreign(ValueError("no"))))
-    assert caught.value.__notes__ == ["at key path ['a'][1]"]
-    assert never.cancelled.wait(5)
-
-
+@pytest.mark.needs("threads")
 def test_a_failure_whose_callback_comes_late():
     """It has its path, too: callbacks may run in a thread of their own, as in dask."""
 
     class Late(Future):
         def add_done_callback(self, tell):
-            """Never tell."""
+            """Tell later, in a thread of its own."""
+            threading.Timer(0.02, tell, (self,)).start()
 
     class Executor:
         def submit(self, fn, *args):
@@ -261,3 +131,530 @@ def test_a_failure_whose_callback_comes_late():
     with pytest.raises(ValueError, match="three") as caught:
         lw.parallel(Executor()).tree_map(fail_on_three, TREE)
     assert caught.value.__notes__ == ["at key path ['a'][1][0]"]
+
+
+# ------------------------------------------------------------------------------- laws
+
+
+class Slow:
+    """An executor whose calls end in reverse order of submission, all at once."""
+
+    def __init__(self):
+        self.calls = []
+
+    def submit(self, fn, *args):
+        self.calls.append((Future(), fn, args))
+        if len(self.calls) == 1:  # when the rest has been submitted
+            threading.Timer(0.05, self.run).start()
+        return self.calls[-1][0]
+
+    def run(self):
+        calls, self.calls = self.calls, []
+        for future, fn, args in reversed(calls):
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(fn(*args))
+                except ValueError as error:
+                    future.set_exception(error)
+
+
+class Bare:
+    """An executor whose futures can only be asked for the result."""
+
+    class Later:
+        def __init__(self, fn, args):
+            self.call = fn, args
+
+        def result(self):
+            fn, args = self.call
+            return fn(*args)
+
+    def submit(self, fn, *args):
+        return self.Later(fn, args)
+
+
+@pytest.fixture(scope="module")
+def executors():
+    """Return an executor of each kind."""
+    spawn = get_context("spawn")
+    with (
+        ThreadPoolExecutor(3) as threads,
+        ProcessPoolExecutor(1, mp_context=spawn) as processes,
+    ):
+        yield {
+            "here": None,
+            "threads": threads,
+            "processes": processes,
+            "in reverse": Slow(),
+            "bare": Bare(),
+        }
+
+
+KINDS = ["here", "threads", "processes", "in reverse", "bare"]
+LARGE = {"w": [*range(20)], "o": OrderedDict(z=(1, None), y={"k": 2}), "s": "text"}
+
+
+def text_of(path, *values):
+    return f"{path}={values}"
+
+
+def pair(*values):
+    return [*values]
+
+
+@pytest.mark.needs("processes")
+@pytest.mark.needs("threads")
+@pytest.mark.parametrize("chunk", [None, 1, 3, 1000])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_maps_are_those_of_trees(executors, kind, chunk):
+    """With each executor and chunk: the same results in the same structure."""
+    maps = lw.parallel(executors[kind], chunk=chunk)
+    assert maps.tree_map(double, LARGE) == lw.tree_map(double, LARGE)
+    found = maps.tree_map(pair, LARGE, LARGE, is_leaf=tuple)
+    assert found == lw.tree_map(pair, LARGE, LARGE, is_leaf=tuple)
+    assert [*found] == [*LARGE]
+    found = maps.tree_map_with_path(text_of, LARGE, LARGE)
+    assert found == lw.tree_map_with_path(text_of, LARGE, LARGE)
+    assert maps.tree_map_only(str, str.upper, LARGE) == {**LARGE, "s": "TEXT"}
+    assert maps.tree_map_only(int, double, "s") == "s"
+    assert maps.tree_map(double, 2) == 4
+    assert maps.tree_map_with_path(text_of, 2) == lw.tree_map_with_path(text_of, 2)
+    assert maps.tree_map(double, [None, ()]) == [None, ()]
+    edited = lw.at(LARGE)["**[0]"].apply(double, parallel=maps)
+    assert edited == lw.at(LARGE)["**[0]"].apply(double)
+
+
+@given(trees(), st.sampled_from([None, 1, 2, 5]), st.booleans())
+@pytest.mark.needs("threads")
+def test_random_trees(tree, chunk, is_elsewhere):
+    """The law on random trees, with collected exceptions where calls fail."""
+
+    def odd(path, leaf):
+        if len(str(path)) % 2:
+            raise ValueError(str(path))
+        return path, type(leaf)
+
+    def expected(path, leaf):
+        try:
+            return odd(path, leaf)
+        except ValueError as error:
+            return repr(error), f"at key path {path}"
+
+    with ThreadPoolExecutor(2) as pool:
+        executor = pool if is_elsewhere else None
+        maps = lw.parallel(executor, chunk=chunk, errors="collect")
+        found = maps.tree_map_with_path(odd, tree)
+    known, treedef = lw.tree_flatten(tree)
+    shown = [
+        (repr(leaf), *leaf.__notes__) if isinstance(leaf, ValueError) else leaf
+        for leaf in treedef.flatten_up_to(found)
+    ]
+    pairs = zip(lw.tree_paths(tree), known, strict=True)
+    assert shown == [expected(path, leaf) for path, leaf in pairs]
+
+
+# --------------------------------------------------------------------------- failures
+
+
+class Odd(Exception):
+    """An exception that is pickled, and cannot be unpickled."""
+
+    def __init__(self, first, second):
+        super().__init__(f"{first}{second}")
+
+
+class Told(Exception):
+    """An exception with a state."""
+
+
+def raise_odd(x):
+    if x == 1:
+        raise Odd("a", "b")
+    if x == 2:
+        error = Told("told", x)
+        error.more = "more"
+        raise error
+    return x
+
+
+@pytest.mark.needs("processes")
+@pytest.mark.parametrize("chunk", [None, 2])
+@pytest.mark.parametrize("kind", KINDS)
+def test_exceptions_stand_in_their_places(executors, kind, chunk):
+    """Each with its path and with where it was raised."""
+    maps = lw.parallel(executors[kind], chunk=chunk, errors="collect")
+    found = maps.tree_map(fail_on_three, {"a": [1, 3, 2], "b": 3, "c": 4})
+    assert found["a"][::2] == [1, 2]
+    assert found["c"] == 4
+    first, second = found["a"][1], found["b"]
+    assert [*map(type, (first, second))] == [ValueError, ValueError]
+    assert first.__notes__ == ["at key path ['a'][1]"]
+    assert second.__notes__ == ["at key path ['b']"]
+    assert "fail_on_three" in "".join(traceback.format_exception(first))
+    edited = lw.at([1, 3])["[1]"].apply(fail_on_three, parallel=maps)
+    assert edited[0] == 1
+    assert edited[1].__notes__ == ["at key path [1]"]
+
+
+@pytest.mark.needs("processes")
+def test_exceptions_that_cannot_be_pickled(executors):
+    """In a chunk they leave the pool whole, and the others as they are."""
+    maps = lw.parallel(executors["processes"], chunk=2, errors="collect")
+    first, odd, told, last = maps.tree_map(raise_odd, [0, 1, 2, 3])
+    assert (first, last) == (0, 3)
+    assert "cannot be unpickled" in str(odd)
+    assert "Odd: ab" in str(odd.__cause__)
+    assert (type(told), told.args, told.more) == (Told, ("told", 2), "more")
+
+
+def leave(x):
+    if x == 1:
+        os._exit(1)
+    return x
+
+
+@pytest.mark.needs("processes")
+@pytest.mark.parametrize("chunk", [None, 2])
+def test_a_pool_that_breaks(chunk):
+    """What was done is kept; the one exception of all others has two notes at most."""
+    spawn = get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawn) as executor:
+        maps = lw.parallel(executor, chunk=chunk, errors="collect")
+        found = maps.tree_map(leave, [2, 3, 1, 4, 5, 6, 7])
+    assert found[:2] == [2, 3]
+    broken = found[2:]
+    assert {type(error) for error in broken} == {BrokenProcessPool}
+    assert all(1 <= len(error.__notes__) <= 2 for error in broken)
+    with pytest.raises(BrokenProcessPool):
+        lw.parallel(executor, chunk=chunk, errors="collect").tree_map(leave, [2, 3])
+
+
+def a_lock(x):
+    return threading.Lock() if x == 1 else x
+
+
+@pytest.mark.needs("processes")
+def test_results_that_cannot_be_pickled(executors):
+    """All of the chunk fails, and the others do not."""
+    collecting = lw.parallel(executors["processes"], chunk=2, errors="collect")
+    first, second, third = collecting.tree_map(a_lock, [0, 1, 2])
+    assert third == 2
+    assert first is second
+    assert "pickle" in str(first)
+    assert first.__notes__[0].startswith("at key path [0], or at one of the 1 leaves")
+    with pytest.raises(TypeError, match="pickle") as caught:
+        lw.parallel(executors["processes"], chunk=3).tree_map(a_lock, [0, 1, 2])
+    assert "one of the 2 leaves after it" in caught.value.__notes__[-1]
+    with pytest.raises(TypeError, match="pickle") as caught:
+        lw.parallel(executors["processes"]).tree_map(a_lock, [0, 1, 2])
+    assert caught.value.__notes__[-1] == "at key path [1]"
+
+
+def test_an_exception_that_is_returned_is_a_result():
+    """Only what is raised ends a map."""
+    error = ValueError("no")
+    assert lw.parallel().tree_map(lambda _: error, [1]) == [error]
+    assert lw.parallel(Bare(), chunk=2).tree_map(lambda _: error, [1]) == [error]
+    assert not hasattr(error, "__notes__")
+
+
+def test_calls_here_stop_at_the_first_failure():
+    """In leaf order, and the error has its path, whatever the exception."""
+    begun = []
+
+    def work(x):
+        begun.append(x)
+        if x == 2:
+            raise StopIteration("two")
+
+    with pytest.raises(StopIteration, match="two") as caught:
+        lw.parallel().tree_map(work, {"a": [1, 2, 3]})
+    assert caught.value.__notes__ == ["at key path ['a'][1]"]
+    assert begun == [1, 2]
+    with pytest.raises(KeyboardInterrupt):
+        lw.parallel(errors="collect").tree_map(interrupt, [1])
+    with pytest.raises(ZeroDivisionError) as caught:
+        lw.parallel(errors="collect").tree_map_only(lambda x: 1 / x, str, [1, 0])
+    assert caught.value.__notes__ == ["at key path [1]"]
+
+
+def interrupt(_):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.needs("threads")
+@pytest.mark.parametrize("errors", ["raise", "collect"])
+@pytest.mark.parametrize("chunk", [None, 5])
+def test_an_interrupt_cancels_what_has_not_begun(errors, chunk):
+    """One in a call, or here: it passes through, and is never collected."""
+    begun, gate = [], threading.Event()
+
+    def work(x):
+        begun.append(x)
+        if x == 0:
+            raise KeyboardInterrupt
+        gate.wait(60)
+
+    def told(*_):
+        raise KeyboardInterrupt
+
+    with ThreadPoolExecutor(1) as executor:
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                lw.parallel(executor, errors=errors, chunk=chunk).tree_map(
+                    work, [*range(50)]
+                )
+        finally:
+            gate.set()
+        assert len(begun) <= 2
+    begun.clear()
+    with ThreadPoolExecutor(1) as executor:
+        maps = lw.parallel(executor, progress=told, errors=errors, chunk=chunk)
+        gate.clear()
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                maps.tree_map(lambda x: work(x + 1) if x else None, [0] * 9 + [1] * 99)
+        finally:
+            gate.set()
+    assert len(begun) <= 2
+
+
+@pytest.mark.needs("threads")
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no such signals")
+def test_an_interrupt_while_the_map_waits():
+    """It comes through at once, and what has not begun is cancelled."""
+    begun, gate = [], threading.Event()
+
+    def work(x):
+        begun.append(x)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        gate.wait(60)
+
+    with ThreadPoolExecutor(1) as executor:
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                lw.parallel(executor, errors="collect").tree_map(work, [*range(50)])
+        finally:
+            gate.set()
+    assert begun == [0]
+
+
+@pytest.mark.needs("threads")
+def test_collecting_cancels_nothing():
+    """All calls are made."""
+    with ThreadPoolExecutor(2) as executor:
+        maps = lw.parallel(executor, errors="collect")
+        found = maps.tree_map(fail_on_three, [3] * 5 + [1] * 50)
+    assert [type(x) for x in found] == [ValueError] * 5 + [int] * 50
+    assert len({id(x) for x in found[:5]}) == 5
+
+
+def test_an_executor_that_breaks_on_the_way():
+    """What it refuses fails; the results that are there are kept."""
+
+    class Breaking(Bare):
+        left = 2
+
+        def submit(self, fn, *args):
+            self.left -= 1
+            if self.left < 0:
+                raise RuntimeError("broken")
+            return super().submit(fn, *args)
+
+    found = lw.parallel(Breaking(), errors="collect").tree_map(double, [1, 2, 3])
+    assert found[:2] == [2, 4]
+    assert found[2].__notes__ == ["at key path [2]"]
+    with pytest.raises(RuntimeError, match="broken"):
+        lw.parallel(Breaking()).tree_map(double, [1, 2, 3])
+    broken = Breaking()
+    broken.left = 0
+    with pytest.raises(RuntimeError, match="broken"):
+        lw.parallel(broken, errors="collect").tree_map(double, [1, 2, 3])
+
+
+# --------------------------------------------------------------------------- progress
+
+
+@pytest.mark.needs("processes")
+@pytest.mark.parametrize("chunk", [None, 4])
+@pytest.mark.parametrize("kind", KINDS)
+def test_progress_counts_each_leaf(executors, kind, chunk):
+    """Once, here, in the order in which they are done."""
+    told, threads = [], set()
+
+    def tell(*what):
+        told.append(what)
+        threads.add(threading.get_ident())
+
+    maps = lw.parallel(executors[kind], progress=tell, chunk=chunk)
+    assert maps.tree_map(double, LARGE) == lw.tree_map(double, LARGE)
+    total = len(lw.tree_leaves(LARGE))
+    assert [what[:2] for what in told] == [(n, total) for n in range(1, total + 1)]
+    paths = lw.tree_paths(LARGE)
+    assert sorted(map(str, paths)) == sorted(str(path) for *_, path in told)
+    assert threads == {threading.get_ident()}
+    if kind in ("here", "bare"):
+        assert [path for *_, path in told] == paths
+    if (kind, chunk) == ("in reverse", None):
+        assert [path for *_, path in told] == paths[::-1]
+    told.clear()
+    maps.tree_map_only(str, str.upper, LARGE)
+    assert told == [(1, 1, lw.KeyPath((lw.DictKey("s"),)))]
+    told.clear()
+    lw.at(LARGE)["w[:2]"].apply(double, parallel=maps)
+    assert sorted(str(path) for *_, path in told) == ["['w'][0]", "['w'][1]"]
+    told.clear()
+    maps.tree_map(double, [])
+    assert told == []
+
+
+@pytest.mark.needs("threads")
+def test_progress_that_fails():
+    """Its exception passes through as it is, and cancels the rest."""
+    begun = []
+
+    def tell(done, total, path):
+        raise LookupError(done)
+
+    for errors in ("raise", "collect"):
+        with pytest.raises(LookupError) as caught:
+            lw.parallel(progress=tell, errors=errors).tree_map(begun.append, [*"abc"])
+        assert not hasattr(caught.value, "__notes__")
+        assert begun.pop() == "a"
+        assert not begun
+    gate = threading.Event()
+
+    def work(x):
+        begun.append(x)
+        if x:
+            gate.wait(60)
+
+    with ThreadPoolExecutor(1) as executor:
+        try:
+            with pytest.raises(LookupError):
+                lw.parallel(executor, progress=tell).tree_map(work, [*range(50)])
+        finally:
+            gate.set()
+    assert len(begun) <= 2
+
+
+def test_progress_with_failures():
+    """One that is collected is done; one that is raised is not."""
+    told = []
+
+    def tell(done, total, path):
+        told.append(str(path))
+
+    with pytest.raises(ValueError, match="three"):
+        lw.parallel(progress=tell).tree_map(fail_on_three, [1, 3, 2])
+    assert told == ["[0]"]
+    told.clear()
+    maps = lw.parallel(progress=tell, errors="collect")
+    maps.tree_map(fail_on_three, [1, 3, 2])
+    assert told == ["[0]", "[1]", "[2]"]
+
+
+@pytest.mark.needs("threads")
+def test_maps_inside_maps():
+    """One object serves several maps at once, and one inside the other."""
+    told = []
+    with ThreadPoolExecutor(2) as outer, ThreadPoolExecutor(2) as inner:
+        below = lw.parallel(inner, progress=lambda *what: told.append(what))
+        found = lw.parallel(outer).tree_map(
+            lambda n: below.tree_map(double, [n] * n), {"a": 2, "b": [3, 1]}
+        )
+    assert found == {"a": [4, 4], "b": [[6, 6, 6], [2]]}
+    assert len(told) == 6
+
+
+# ----------------------------------------------------------------- what is submitted
+
+
+def test_chunks_hold_what_is_needed():
+    """As many leaves as they say; the calls are pickled without the tree."""
+    sizes = []
+
+    class Pickling(Bare):
+        def submit(self, fn, *args):
+            sent = pickle.dumps((fn, args))
+            sizes.append(len(sent))
+            fn, args = pickle.loads(sent)
+            return super().submit(fn, *args)
+
+    tree = [bytes([n]) * 1000 for n in range(10)]
+    assert lw.parallel(Pickling(), chunk=4).tree_map(len, tree) == [1000] * 10
+    assert [size // 1000 for size in sizes] == [4, 4, 2]
+    sizes.clear()
+    assert lw.parallel(Pickling()).tree_map(len, tree) == [1000] * 10
+    assert max(sizes) < 1200
+
+
+def test_without_chunks_the_executor_gets_the_function():
+    """So it sees what fails, and can try again."""
+    seen = []
+
+    class Trying(Bare):
+        def submit(self, fn, *args):
+            seen.append((fn, args))
+            return super().submit(fn, *args)
+
+    lw.parallel(Trying()).tree_map(max, [1, 2], [3, 4])
+    assert seen == [(max, (1, 3)), (max, (2, 4))]
+
+
+def test_places_that_overlap_are_refused_before():
+    """No call is made for an edit that cannot be."""
+    maps = lw.parallel(progress=lambda *_: pytest.fail("called"))
+    for selector in (["a", "a[0]"], ["a[0]", "a"], ["a", lw.KeyPath(())]):
+        with pytest.raises(lw.EditError, match="cannot edit both"):
+            lw.at({"a": [1]})[selector].apply(double, parallel=maps)
+    assert lw.at([1])[lw.KeyPath(())].apply(double, parallel=lw.parallel()) == [1, 1]
+    some = lw.at({"a": [1]}, missing_ok=True)["b"]
+    assert some.apply(double, parallel=maps) == {"a": [1]}
+
+
+@pytest.mark.needs("a loop")
+def test_futures_that_can_only_be_awaited_are_refused():
+    """A map that waited for them would not end."""
+
+    class Coroutines:
+        def submit(self, fn, *args):
+            async def later():
+                return fn(*args)
+
+            return self.started(later())
+
+        def started(self, coroutine):
+            coroutine.close()
+            return coroutine
+
+    class Tasks(Coroutines):
+        started = staticmethod(asyncio.ensure_future)
+
+    async def run(executor):
+        with pytest.raises(TypeError, match="cannot wait for what submit returned"):
+            lw.parallel(executor).tree_map(double, [1, 2])
+
+    asyncio.run(run(Coroutines()))
+    asyncio.run(run(Tasks()))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "match"),
+    [
+        ({"executor": 4}, TypeError, "takes an executor such as .* got int: 4"),
+        ({"executor": ThreadPoolExecutor}, TypeError, "takes an executor such as"),
+        ({"executor": os}, TypeError, "takes an executor such as"),
+        ({"progress": 3}, TypeError, "progress must be a function, a bool or None"),
+        ({"chunk": 0}, ValueError, "chunk must be at least 1, got 0"),
+        ({"chunk": 2.0}, TypeError, "chunk must be an int or None, got float: 2.0"),
+        ({"chunk": True}, TypeError, "chunk must be an int or None, got bool: True"),
+        ({"errors": "ignore"}, ValueError, 'errors must be "raise" or "collect"'),
+    ],
+)
+def test_options_are_checked(options, error, match):
+    """When the object is made, not in the middle of a map."""
+    with pytest.raises(error, match=match):
+        lw.parallel(**options)
+    with pytest.raises(TypeError, match="tree_map_only selects by"):
+        lw.parallel().tree_map_only(3, double, [1])

@@ -1,6 +1,8 @@
 """Maps on a cluster: `tree_map` with the executor of dask.distributed."""
 
 import asyncio
+import time
+import uuid
 
 import pytest
 
@@ -51,6 +53,67 @@ def client(executor):
     return executor._client
 
 
+@pytest.mark.parametrize("chunk", [None, 3])
+def test_a_client_is_an_executor(client, chunk):
+    """All maps, and edits; with chunks and without."""
+    told = []
+    maps = lw.parallel(client, chunk=chunk, progress=lambda *what: told.append(what))
+    plain = {"b": 1, "a": [2, (3, None), "text"]}
+    found = maps.tree_map_only(int, abs, plain)
+    assert found == plain
+    assert [what[:2] for what in told] == [(1, 3), (2, 3), (3, 3)]
+    found = maps.tree_map_with_path(pair, plain)
+    assert found == lw.tree_map_with_path(pair, plain)
+    edited = lw.at(plain)["a[:2]"].apply(str, parallel=maps)
+    assert edited == lw.at(plain)["a[:2]"].apply(str)
+
+
+def pair(path, leaf):
+    """Return both."""
+    return [path, leaf]
+
+
+def test_equal_leaves_are_two_calls(client):
+    """By itself dask takes equal calls for one."""
+    first, second = lw.parallel(client).tree_map(unlike, [1, 1])
+    assert first != second
+
+
+def unlike(_x):
+    """Return something else each time."""
+    return uuid.uuid4()
+
+
+@pytest.mark.parametrize("chunk", [None, 2])
+def test_exceptions_stand_in_their_places(client, chunk):
+    """Each with its path; the other results are there."""
+    maps = lw.parallel(client, chunk=chunk, errors="collect")
+    first, failed, last = maps.tree_map(power, [2, 3, 4], [1, 1, 1])
+    assert (first, last, type(failed)) == (2, 4, ValueError)
+    assert "at key path [1]" in failed.__notes__
+
+
+def test_the_first_failure_cancels_the_rest(client):
+    """What has not begun is forgotten by the cluster."""
+    with pytest.raises(ValueError, match=r"^three"):
+        lw.parallel(client).tree_map(fail_or_wait, [*range(50)])
+    with pytest.raises(LookupError):
+        lw.parallel(client, progress=lookup).tree_map(abs, [1])
+    assert lw.parallel(client).tree_map(abs, [-1]) == [1]
+
+
+def lookup(*_told):
+    """Fail as a function that shows progress may."""
+    raise LookupError
+
+
+def fail_or_wait(x):
+    """Fail first, so that the rest of a minute is not waited for."""
+    if x == 0:
+        raise ValueError("three")
+    time.sleep(1.2)
+
+
 def test_gather_of_what_runs_on_a_cluster(client):
     """Futures give their results, and delayed objects are computed."""
     import dask
@@ -75,3 +138,17 @@ def test_gather_with_an_asynchronous_client(client, distributed):
             return await lw.tree_gather([other.submit(power, 2, 3), 1])
 
     assert asyncio.run(run()) == [8, 1]
+
+
+def test_an_asynchronous_client_is_no_executor(client, distributed):
+    """A map that waited for it would stop the loop that it needs."""
+
+    async def run():
+        address = client.scheduler.address
+        async with distributed.Client(address, asynchronous=True) as other:
+            with pytest.raises(TypeError, match="an asynchronous dask Client"):
+                lw.parallel(other).tree_map(abs, [1])
+            futures = lw.tree_map(lambda x: other.submit(abs, x), {"a": -1})
+            return await lw.tree_gather(futures)
+
+    assert asyncio.run(run()) == {"a": 1}

@@ -278,6 +278,15 @@ diff = selection.tree_diff(1, 2)
 seen((diff[0], diff[0].kind, diff.apply(1)))
 of_diff: selection.TreeDiff = diff
 of_change: selection.Change = diff[0]
+seen(diff.lines(most=1))
+seen(diff[0].detail())  # Any: elements of arrays and items of sets are of any type
+told = selection.tree_diff("a" * 100, "a" * 99 + "b")[0].detail()
+if isinstance(told, selection.ArrayDifference):
+    place: selection.Place = told.places[0]
+    seen((told.before.shape, told.differing, told.relative, place.at))
+    of_array: selection.Form = told.before
+elif isinstance(told, selection.TextDifference | selection.SetDifference):
+    seen(told)  # Any: items of sets are of any type
 
 # ------------------------------------------------------------------ reading and editing
 

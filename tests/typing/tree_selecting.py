@@ -227,3 +227,15 @@ if sys.platform != "emscripten":  # no loop can be run there, no thread started
     assert_type(asyncio.run(all_of_it()), list[str])
     with ThreadPoolExecutor(1) as executor:
         assert_type(lw.parallel(executor).tree_map(str, counts), list[str])
+        assert_type(lw.parallel(executor, chunk=2).tree_map(str, counts), list[str])
+
+assert_type(lw.parallel().tree_map_only(int, abs, counts), list[int])
+assert_type(
+    lw.parallel(progress=False).tree_map_with_path(lambda _, x: str(x), counts),
+    list[str],
+)
+careful = lw.parallel(errors="collect")
+assert_type(careful.tree_map(str, counts), list[str | Exception])
+assert_type(careful.tree_map(len, {"a": "text"}), dict[str, int | Exception])
+assert_type(lw.at(counts)["[0]"].apply(abs, parallel=careful), list[int])
+assert_type(lw.at(counts)["[0]"].apply(abs, parallel=lw.parallel()), list[int])

@@ -69,7 +69,7 @@ class Form(NamedTuple):
     """
 
     dtype: str
-    shape: tuple[Any, ...]
+    shape: tuple[int, ...]
 
     def __str__(self) -> str:
         short = _NUMERIC.sub(

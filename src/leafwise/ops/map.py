@@ -382,14 +382,19 @@ def tree_map_only(
 
     The idea is that of `torch.utils._pytree.tree_map_only`.
     """
-    chosen = _chooser(type_or_types)
+    chosen = chooser(type_or_types)
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     leaves, treedef = context.flatten(tree)
     change = lambda leaf: f(leaf) if chosen(leaf) else leaf  # noqa: E731
     return treedef.unflatten(map_leaves(change, [leaves], treedef._code))
 
 
-def _chooser(chosen: Any) -> Any:
+def chooser(chosen: Any) -> Any:
+    """Return the predicate that says which leaves `tree_map_only` maps.
+
+    Raises:
+        TypeError: It is none of what selects leaves.
+    """
     try:
         found = predicate(chosen)
     except TypeError:

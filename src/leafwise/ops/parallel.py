@@ -1,51 +1,62 @@
 """Maps that run elsewhere: on an executor, or by waiting for what is running.
 
-Any executor with the interface of `concurrent.futures` will do: threads, processes or
-clusters. Results are in leaf order; the first call that fails ends the map.
+Owns `parallel`, which makes maps of calls that take long, and `tree_gather`. How calls
+are submitted, cancelled and fail is in `calls`; what is shown meanwhile in `progress`.
+Results are in leaf order, whatever order they come in.
 """
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ..core.registry import GLOBAL
-from ..core.walk import Code, leaf_paths, locate
+from ..core.walk import Code, leaf_paths, locate, map_leaves
 from ..lazy import unchanged
+from ..safely import described
+from .calls import Calls, Executor, Paths, check_executor
 from .context import context_of
+from .map import chooser
+from .progress import Progress, telling
 
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from ..core.node import IsLeaf
-    from ..signatures.folds import as_gather
+    from ..signatures.folds import Collecting, as_gather, as_map_only
     from ..signatures.maps import as_map
+    from ..signatures.path_maps import as_map_with_path
 else:
-    as_gather = as_map = unchanged
+    as_gather = as_map = as_map_only = as_map_with_path = unchanged
 
 __all__ = ["parallel", "tree_gather"]
 
 
-class Executor(Protocol):
-    """Runs functions elsewhere, as the executors of `concurrent.futures` do."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Any:
-        """Start a call, and return its future."""
-
-
 class Parallel:
-    """Maps that call their function on an executor; made by `parallel`.
+    """Maps whose calls take long; made by `parallel`.
+
+    It does not change, and may be used again, and from several threads.
 
     Attributes:
-        executor: The executor.
+        executor: What runs the calls, or None.
+        progress: A function, or whether to show a bar.
+        chunk: How many calls are submitted as one, or None.
+        errors: `"raise"` or `"collect"`.
     """
 
-    __slots__ = ("executor",)
+    __slots__ = ("chunk", "errors", "executor", "progress")
 
-    def __init__(self, executor: Executor) -> None:
+    def __init__(
+        self, executor: Any, progress: Progress, chunk: int | None, errors: str
+    ) -> None:
         self.executor = executor
+        self.progress = progress
+        self.chunk = chunk
+        self.errors = errors
 
     @as_map
     def tree_map(
@@ -61,8 +72,9 @@ class Parallel:
     ) -> Any:
         """Map over the leaves as `leafwise.tree_map` does, with the same arguments.
 
-        The first call that fails cancels those that have not begun; its exception is
-        raised with a note of the key path.
+        Nothing is called before the structures are checked. The first call that fails
+        cancels those that have not begun; its exception is raised with a note of the
+        key path. With `errors="collect"`, it stands in place of the result.
 
         Returns:
             A new tree with the structure of `tree`.
@@ -80,15 +92,158 @@ class Parallel:
         """
         context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
         columns, treedef = context.columns(tree, rest, strict=strict)
-        return treedef.unflatten(_map_on(self.executor, f, columns, treedef._code))
+        return treedef.unflatten(self._run(f, columns, treedef.paths))
+
+    @as_map_with_path
+    def tree_map_with_path(
+        self,
+        f: Callable[..., Any],
+        tree: Any,
+        *rest: Any,
+        is_leaf: IsLeaf = None,
+        is_leaf_takes_path: bool = False,
+        none_is_leaf: bool = False,
+        namespace: str = GLOBAL,
+        strict: bool = False,
+    ) -> Any:
+        """Map as `tree_map` does, with a function that also takes the key path.
+
+        Returns:
+            A new tree with the structure of `tree`.
+
+        Raises:
+            StructureError: A further tree does not have the structure of `tree`.
+            CycleError: The tree contains itself.
+
+        Example:
+            >>> import leafwise as lw
+            >>> from concurrent.futures import ThreadPoolExecutor
+            >>> with ThreadPoolExecutor(2) as executor:
+            ...     lw.parallel(executor).tree_map_with_path(
+            ...         lambda path, x: f"{path} is {x}", {"a": [1]}
+            ...     )
+            {'a': ["['a'][0] is 1"]}
+        """
+        context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+        columns, treedef = context.columns(tree, rest, strict, True)
+        return treedef.unflatten(self._run(f, columns, lambda: columns[0]))
+
+    @as_map_only
+    def tree_map_only(
+        self,
+        type_or_types: IsLeaf,
+        f: Callable[[Any], Any],
+        tree: Any,
+        *,
+        is_leaf: IsLeaf = None,
+        is_leaf_takes_path: bool = False,
+        none_is_leaf: bool = False,
+        namespace: str = GLOBAL,
+    ) -> Any:
+        """Map the leaves of some types as `leafwise.tree_map_only` does.
+
+        Leaves are chosen here, before the first call; only those that are chosen count
+        as progress.
+
+        Returns:
+            A new tree with the structure of `tree`.
+
+        Raises:
+            TypeError: `type_or_types` selects nothing.
+            CycleError: The tree contains itself.
+
+        Example:
+            >>> import leafwise as lw
+            >>> from concurrent.futures import ThreadPoolExecutor
+            >>> with ThreadPoolExecutor(2) as executor:
+            ...     lw.parallel(executor).tree_map_only(str, str.upper, ["a", 1])
+            ['A', 1]
+        """
+        chosen = chooser(type_or_types)
+        context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+        leaves, treedef = context.flatten(tree)
+        marks = map_leaves(chosen, [leaves], treedef._code)
+        places = [place for place, mark in enumerate(marks) if mark]
+
+        def paths() -> list[Any]:
+            known = treedef.paths()
+            return [known[place] for place in places]
+
+        picked = [leaves[place] for place in places]
+        leaves = [*leaves]
+        found = self._run(f, [picked], paths)
+        for place, result in zip(places, found, strict=True):
+            leaves[place] = result
+        return treedef.unflatten(leaves)
+
+    def _run(
+        self, f: Callable[..., Any], columns: Sequence[list[Any]], paths: Paths
+    ) -> list[Any]:
+        """Return the results of all calls, in leaf order."""
+        known: list[Any] = []
+
+        def known_paths() -> Any:
+            if not known:
+                known.extend(paths())
+            return known
+
+        total = len(columns[0])
+        with telling(self.progress, total, known_paths) as tell:
+            calls = Calls(f, columns, known_paths, self.errors == "collect", tell)
+            if self.executor is None:
+                calls.run_here()
+            else:
+                calls.run_on(self.executor, self.chunk)
+        return calls.results
 
 
-def parallel(executor: Executor) -> Parallel:
-    """Return an object whose `tree_map` calls the function on an executor.
+@overload
+def parallel(
+    executor: Executor | ModuleType | None = ...,
+    *,
+    progress: Progress = ...,
+    chunk: int | None = ...,
+    errors: Literal["raise"] = ...,
+) -> Parallel: ...
+@overload
+def parallel(
+    executor: Executor | ModuleType | None = ...,
+    *,
+    progress: Progress = ...,
+    chunk: int | None = ...,
+    errors: Literal["collect"],
+) -> Collecting: ...
+def parallel(
+    executor: Executor | ModuleType | None = None,
+    *,
+    progress: Progress = None,
+    chunk: int | None = None,
+    errors: str = "raise",
+) -> Any:
+    """Return an object with maps for calls that take long.
+
+    It has `tree_map`, `tree_map_with_path` and `tree_map_only`, and
+    `at(tree)[...].apply` takes it as `parallel`.
 
     Args:
-        executor: An executor, such as a `ThreadPoolExecutor` or a `ProcessPoolExecutor`
-            of `concurrent.futures`, or dask's `client.get_executor()`.
+        executor: What runs the calls: an executor such as a `ThreadPoolExecutor` or a
+            `ProcessPoolExecutor` of `concurrent.futures`, a `Client` of
+            dask.distributed, or the module `ray`. None calls here, in leaf order.
+        progress: A function that is called as `progress(done, total, path)` after each
+            leaf, here, in the order in which they are done; its exceptions end the map.
+            True shows a bar of tqdm or of rich, or else a line, on stderr if that is a
+            terminal.
+        chunk: How many leaves to submit as one call, for functions that do little. By
+            default each is submitted by itself.
+        errors: What becomes of exceptions of the function: `"raise"` raises the first
+            and cancels what has not begun, `"collect"` puts each in place of its result
+            and goes on.
+
+    Raises:
+        TypeError: `executor` is no executor, `progress` no function, `chunk` no int.
+        ValueError: `chunk` or `errors` is another value.
+
+    Exceptions have a note of the key path in both cases.
 
     Example:
         >>> import leafwise as lw
@@ -96,71 +251,26 @@ def parallel(executor: Executor) -> Parallel:
         >>> with ThreadPoolExecutor(2) as executor:
         ...     lw.parallel(executor).tree_map(max, [1, 5], [4, 2])
         [4, 5]
+        >>> def tell(done, total, path):
+        ...     print(f"{done} of {total}: {path}")
+        >>> careful = lw.parallel(progress=tell, errors="collect")
+        >>> careful.tree_map(lambda x: 6 / x, {"a": 2, "b": 0})
+        1 of 2: ['a']
+        2 of 2: ['b']
+        {'a': 3.0, 'b': ZeroDivisionError('division by zero')}
     """
-    return Parallel(executor)
-
-
-def _map_on(
-    executor: Executor,
-    function: Callable[..., Any],
-    columns: Sequence[list[Any]],
-    code: Code,
-) -> list[Any]:
-    """Call a function on the leaves of all columns, each call on an executor.
-
-    When a call fails, those that have not begun are cancelled, and its exception is
-    raised with a note of the key path.
-    """
-    futures: list[Any] = []
-    failed: list[int] = []
-    results: list[Any] = []
-
-    def watch(place: int) -> Callable[[Any], None]:
-        def done(future: Any) -> None:
-            if not future.cancelled() and future.exception() is not None:
-                failed.append(place)
-                _cancel(futures)
-
-        return done
-
-    try:
-        for place, row in enumerate(zip(*columns, strict=True)):
-            if failed:
-                break
-            futures.append(executor.submit(function, *row))
-            futures[-1].add_done_callback(watch(place))
-        for place, future in enumerate(futures):
-            if failed:
-                break
-            with _noting(place, future, failed):
-                results.append(future.result())
-    except BaseException:
-        _cancel(futures)
-        if not failed:
-            raise
-    if not failed:
-        return results
-    place = failed[0]
-    error = futures[place].exception()
-    locate(error, [*reversed(leaf_paths(code, len(columns[0]))[place])])
-    raise error
-
-
-@contextlib.contextmanager
-def _noting(place: int, future: Any, failed: list[int]) -> Iterator[None]:
-    """Note that a call failed, if its callback has not been called yet."""
-    try:
-        yield
-    except Exception:
-        is_over = future.done() and not future.cancelled()
-        if not failed and is_over and future.exception() is not None:
-            failed.append(place)
-        raise
-
-
-def _cancel(futures: Sequence[Any]) -> None:
-    for future in [*futures]:
-        future.cancel()
+    check_executor(executor)
+    if progress is not None and type(progress) is not bool and not callable(progress):
+        raise TypeError(
+            f"progress must be a function, a bool or None, got {described(progress)}"
+        )
+    if chunk is not None and (not isinstance(chunk, int) or isinstance(chunk, bool)):
+        raise TypeError(f"chunk must be an int or None, got {described(chunk)}")
+    if chunk is not None and chunk < 1:
+        raise ValueError(f"chunk must be at least 1, got {chunk}")
+    if errors not in ("raise", "collect"):
+        raise ValueError(f'errors must be "raise" or "collect", got {errors!r}')
+    return Parallel(executor, progress, chunk, errors)
 
 
 @as_gather

@@ -29,11 +29,22 @@ from .pattern import (
     require,
     unique,
 )
-from .rebuild import Delete, Edit, Insert, Rename, Set, key_for, rebuild
+from .rebuild import (
+    Delete,
+    Edit,
+    Insert,
+    Rename,
+    Set,
+    check_apart,
+    key_for,
+    rebuild,
+)
 
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
+    from ..ops.parallel import Parallel
+    from ..signatures.folds import Collecting
     from ..signatures.words import Tree, Value
     from ..typing import PyTree
 else:
@@ -254,12 +265,19 @@ class Selection(Generic[Tree, Value]):
         """
         return self._edited(lambda _place: Set(value))
 
-    def apply(self, f: Callable[[Value], Any]) -> Tree:
+    def apply(
+        self,
+        f: Callable[[Value], Any],
+        *,
+        parallel: Parallel | Collecting | None = None,
+    ) -> Tree:
         """Return the tree with the results of a function at each place.
 
         Args:
             f: Called with each value, in order, before anything is rebuilt. Its
                 exceptions get a note of the path.
+            parallel: What `leafwise.parallel` returns, to make the calls on an
+                executor, to show progress, or to collect exceptions.
 
         Raises:
             EditError: A place is inside another one.
@@ -268,7 +286,17 @@ class Selection(Generic[Tree, Value]):
             >>> import leafwise as lw
             >>> lw.at({"a": {"w": 1}, "w": 2})["**.w"].apply(lambda w: -w)
             {'a': {'w': -1}, 'w': -2}
+            >>> slow = lw.parallel(errors="collect")
+            >>> lw.at({"a": 1, "b": 0})["*"].apply(lambda x: 1 / x, parallel=slow)
+            {'a': 1.0, 'b': ZeroDivisionError('division by zero')}
         """
+        if parallel is not None:
+            places = self.places()
+            paths = [place.path for place in places]
+            check_apart(paths)
+            values = [place.value for place in places]
+            results = map(Set, parallel._run(f, [values], lambda: paths))
+            return rebuild(self.tree, zip(paths, results, strict=True), self._context)
         return self._edited(lambda place: Set(f(place.value)))
 
     def delete(self) -> Tree:

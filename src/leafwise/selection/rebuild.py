@@ -37,6 +37,7 @@ __all__ = [
     "Insert",
     "Rename",
     "Set",
+    "check_apart",
     "extended",
     "is_items",
     "is_mapping",
@@ -154,6 +155,20 @@ def rebuild(
         return one
     several: Tree = _apply(tree, _trie_of(listed), context)
     return several
+
+
+def check_apart(paths: Sequence[KeyPath]) -> None:
+    """Refuse places that cannot all be replaced, before their values are made.
+
+    Raises:
+        EditError: Two are the same, or one is inside another.
+    """
+    if len(paths) < 2:
+        return
+    for path in paths:
+        if not path:
+            raise _overlap(path, path)
+    _trie_of((path, Set(None)) for path in paths)
 
 
 def _apply_one(tree: Any, path: KeyPath, edit: Edit, context: Context) -> Any:

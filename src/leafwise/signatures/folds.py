@@ -20,7 +20,9 @@ from .words import (
     Level,
     Node,
     Plainly,
+    Scalar,
     Simply,
+    Strictly,
     Unseen,
     Wide,
     WithNone,
@@ -30,10 +32,12 @@ from .words import (
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from ..core.keypath import KeyPath
     from ..core.node import IsLeaf
     from ..typing import PyTree
 
 K = TypeVar("K")
+R = TypeVar("R")
 S = TypeVar("S")
 T = TypeVar("T")
 Tree = TypeVar("Tree")
@@ -349,6 +353,88 @@ class MapOnly(Protocol):
 def as_map_only(function: Callable[..., Any]) -> MapOnly:
     """Give a function this type."""
     return function
+
+
+class CollectingMap(Protocol):
+    """A map that puts exceptions in place of results."""
+
+    @overload
+    def __call__(
+        self, f: Callable[[Scalar], R], tree: list[Scalar], **how: Unpack[Strictly]
+    ) -> list[R | Exception]: ...
+    @overload
+    def __call__(
+        self, f: Callable[[Scalar], R], tree: dict[K, Scalar], **how: Unpack[Strictly]
+    ) -> dict[K, R | Exception]: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[..., Any],
+        tree: Any,
+        *rest: Any,
+        is_leaf: IsLeaf = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Any: ...
+
+
+class CollectingMapWithPath(Protocol):
+    """A map with paths that puts exceptions in place of results."""
+
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, Scalar], R],
+        tree: list[Scalar],
+        **how: Unpack[Strictly],
+    ) -> list[R | Exception]: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[[KeyPath, Scalar], R],
+        tree: dict[K, Scalar],
+        **how: Unpack[Strictly],
+    ) -> dict[K, R | Exception]: ...
+    @overload
+    def __call__(
+        self,
+        f: Callable[..., Any],
+        tree: Any,
+        *rest: Any,
+        is_leaf: IsLeaf = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+        strict: bool = ...,
+    ) -> Any: ...
+
+
+class CollectingMapOnly(Protocol):
+    """A map of some leaves that puts exceptions in place of results."""
+
+    def __call__(
+        self,
+        type_or_types: IsLeaf,
+        f: Callable[[Any], Any],
+        tree: Any,
+        *,
+        is_leaf: IsLeaf = ...,
+        is_leaf_takes_path: bool = ...,
+        none_is_leaf: bool = ...,
+        namespace: str = ...,
+    ) -> Any: ...
+
+
+class Collecting(Protocol):
+    """What `parallel` returns if exceptions are collected: they are leaves, too."""
+
+    tree_map: CollectingMap
+    tree_map_with_path: CollectingMapWithPath
+    tree_map_only: CollectingMapOnly
+
+    def _run(self, f: Any, columns: Any, paths: Any) -> list[Any]: ...
 
 
 class ReplaceNones(Protocol):

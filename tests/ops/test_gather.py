@@ -1,0 +1,160 @@
+"""Waiting for awaitable leaves, and for futures."""
+
+import asyncio
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+
+import leafwise as lw
+
+
+def double(x):
+    return x * 2
+
+
+def fail_on_three(x):
+    if x == 3:
+        raise ValueError("three")
+    return x
+
+
+async def later(x, log=None):
+    await asyncio.sleep(0)
+    if log is not None:
+        log.append(x)
+    return x
+
+
+@pytest.mark.needs("a loop")
+def test_gather():
+    """All at once; what is no awaitable stays; nodes are kept."""
+    log = []
+
+    async def run():
+        future = asyncio.get_running_loop().create_future()
+        future.set_result("f")
+        tree = {"b": later(1, log), "a": [later(2, log), (3, None)], "c": future}
+        return await lw.tree_gather(tree)
+
+    found = asyncio.run(run())
+    assert found == {"b": 1, "a": [2, (3, None)], "c": "f"}
+    assert [*found] == ["b", "a", "c"]
+    assert sorted(log) == [1, 2]
+    assert asyncio.run(lw.tree_gather([])) == []
+
+
+@pytest.mark.needs("a loop")
+def test_gather_that_fails():
+    """The others are cancelled, and the error has the path of its leaf."""
+    cancelled = []
+
+    async def fail():
+        await asyncio.sleep(0)
+        raise ValueError("no")
+
+    async def wait():
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            cancelled.append(1)
+            raise
+
+    async def run():
+        with pytest.raises(ValueError, match="no") as caught:
+            await lw.tree_gather({"a": [wait(), fail()], "b": wait()})
+        while len(cancelled) < 2:
+            await asyncio.sleep(0)
+        return caught.value.__notes__
+
+    assert asyncio.run(run()) == ["at key path ['a'][1]"]
+    assert cancelled == [1, 1]
+
+
+@pytest.mark.needs("a loop")
+def test_gather_of_futures():
+    """Futures of executors are waited for; what stands twice is waited for once."""
+
+    async def run(executor):
+        shared = later(7)
+        tree = {"a": executor.submit(double, 2), "b": [shared, shared], "c": 1}
+        return await lw.tree_gather(tree)
+
+    with ThreadPoolExecutor(1) as executor:
+        assert asyncio.run(run(executor)) == {"a": 4, "b": [7, 7], "c": 1}
+
+
+@pytest.mark.needs("a loop")
+def test_gather_of_futures_that_fail():
+    """The first failure has its path; calls that have not begun are cancelled."""
+    begun, gate = threading.Event(), threading.Event()
+
+    def block():
+        begun.set()
+        gate.wait(5)
+
+    async def run(executor):
+        first = executor.submit(fail_on_three, 3)
+        blocked = executor.submit(block)
+        begun.wait(5)  # else it is cancelled, and the next one may have begun
+        waiting = executor.submit(double, 1)
+        with pytest.raises(ValueError, match="three") as caught:
+            await lw.tree_gather({"a": [first, blocked], "b": waiting})
+        await asyncio.sleep(0)
+        gate.set()
+        return caught.value.__notes__, waiting.cancelled()
+
+    with ThreadPoolExecutor(1) as executor:
+        assert asyncio.run(run(executor)) == (["at key path ['a'][0]"], True)
+
+
+@pytest.mark.needs("a loop")
+def test_gather_refuses_what_is_no_single_result():
+    """An asynchronous generator, and a coroutine that a future gives."""
+
+    async def many():
+        yield 1
+
+    with pytest.raises(TypeError, match=r"at \['a'\] is an asynchronous generator"):
+        asyncio.run(lw.tree_gather({"a": many()}))
+    coroutine = later(1)
+    future = Future()
+    future.set_result(coroutine)
+    with pytest.raises(TypeError, match=r"the result at \[1\] is a coroutine that"):
+        asyncio.run(lw.tree_gather([1, future]))
+    coroutine.close()
+
+
+@pytest.mark.needs("a loop")
+def test_gather_of_futures_of_another_kind():
+    """What has callbacks and a result, as the futures of dask, is waited for."""
+
+    class Foreign:
+        def __init__(self, value):
+            self.value = value
+            self.cancelled = threading.Event()
+
+        def add_done_callback(self, tell):
+            if self.value != "never":
+                threading.Thread(target=tell, args=(self,)).start()
+
+        def result(self):
+            if isinstance(self.value, Exception):
+                raise self.value
+            return self.value
+
+        def cancel(self):
+            self.cancelled.set()
+
+        def __await__(self):
+            raise AssertionError("it knows nothing of asyncio")
+
+    async def run(*futures):
+        return await lw.tree_gather({"a": [*futures]})
+
+    assert asyncio.run(run(Foreign(1), Foreign(2))) == {"a": [1, 2]}
+    never = Foreign("never")
+    with pytest.raises(ValueError, match=r"^no") as caught:
+        asyncio.run(run(never, Foreign(ValueError("no"))))
+    assert caught.value.__notes__ == ["at key path ['a'][1]"]
+    assert never.cancelled.wait(5)

@@ -1,0 +1,80 @@
+"""Maps with the bars of tqdm and rich."""
+
+import io
+import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import leafwise as lw
+
+
+class Terminal(io.StringIO):
+    """A terminal that keeps what is written to it."""
+
+    def isatty(self):
+        """Return that it is one."""
+        return True
+
+
+def _put(monkeypatch):
+    """Make stderr a terminal: in the test itself, since pytest puts its own before."""
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    return sys.stderr
+
+
+def inverse(x):
+    """Return the inverse."""
+    return 1 / x
+
+
+@pytest.fixture(params=["tqdm.auto", "rich.progress"])
+def show(request, need, monkeypatch):
+    """Return what makes stderr a terminal; only one bar is installed."""
+    need(request.param)
+    if request.param == "rich.progress":
+        monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm")
+    return lambda: _put(monkeypatch)
+
+
+def test_a_bar(show):
+    """It ends with all leaves done, here and with threads."""
+    terminal = show()
+    assert lw.parallel(progress=True).tree_map(inverse, [1, 2, 4]) == [1, 0.5, 0.25]
+    shown = re.findall(r"\d/\d", terminal.getvalue())
+    assert shown[-1] == "3/3"
+    with ThreadPoolExecutor(2) as executor:
+        maps = lw.parallel(executor, progress=True, chunk=2)
+        assert maps.tree_map(inverse, [1] * 5) == [1] * 5
+    assert re.findall(r"\d/\d", terminal.getvalue())[-1] == "5/5"
+
+
+def test_a_bar_of_a_map_that_fails(show):
+    """It is closed where it stands: the next one is shown as well."""
+    terminal = show()
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            lw.parallel(progress=True).tree_map(inverse, [1, 1, 0, 1])
+    tqdm = sys.modules.get("tqdm.std")
+    assert tqdm is None or not [*tqdm.tqdm._instances]
+    assert lw.parallel(progress=True).tree_map(inverse, [1]) == [1]
+    assert re.findall(r"\d/\d", terminal.getvalue())[-1] == "1/1"
+
+
+def test_a_bar_inside_a_bar(show):
+    """Both maps come out, whether or not the inner one is shown."""
+    terminal = show()
+    maps = lw.parallel(progress=True)
+    found = maps.tree_map(lambda n: maps.tree_map(inverse, [n] * 2), [1, 2])
+    assert found == [[1, 1], [0.5, 0.5]]
+    assert "2/2" in terminal.getvalue()
+
+
+def test_nothing_off_a_terminal(need, capsys):
+    """Neither of them writes to a file."""
+    need("tqdm")
+    lw.parallel(progress=True).tree_map(inverse, [1, 2])
+    assert capsys.readouterr() == ("", "")

@@ -1,0 +1,469 @@
+"""Outlines: what of a tree is drawn, before anybody decides how.
+
+Owns the reading of a tree for people: its nodes and leaves as `Item`s, with what is
+left out counted, and with marks where an object occurs again. Texts, tables, diagrams
+and pages are made of outlines; none of them reads a tree itself.
+
+Reading takes time linear in what is shown, and one flattening of what is not. It never
+fails: what cannot be read is an item that says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+from ..core.keypath import KeyPath
+from ..core.keys import DictKey, GetAttrKey, SequenceKey
+from ..core.node import Rule
+from ..core.treedef import PyTreeDef
+from ..core.walk import PathPredicate
+from ..equality.content import is_array, is_traced
+from ..equality.difference import form_of
+from ..layout import Child, Sketch
+from ..ops.context import Context
+from ..safely import class_name, printable, shown, type_name
+from ..selection.find import static_names
+
+
+Role: TypeAlias = Literal["node", "leaf", "static", "again", "more"]
+Arrays: TypeAlias = Literal["short", "values"]
+
+DEPTH: Final = 100
+"""How deep a tree is read, if nobody says."""
+_FEWEST: Final = 2
+
+
+class Item:
+    """A part of a tree as it is drawn.
+
+    Attributes:
+        role: `node`; `leaf`; `static`, a value that belongs to the structure; `again`,
+            an object that is drawn elsewhere; `more`, what is left out.
+        value: The value, None for what is left out.
+        key: The key in the item above, None at the root.
+        above: The item that it belongs to.
+        label: What stands before it in Python text: `'lr': ` or `x=`.
+        opening: Its text, or what stands before its items.
+        closing: What stands after them.
+        items: The items inside.
+        kind: What sort of data it is, as `parameter`, if its object says so.
+        comment: What its object says beside it.
+        number: The number by which others refer to it, 0 if none does; of an `again`,
+            the number that it refers to.
+        nodes: How many values are left out.
+        leaves: How many leaves are left out, None if that is not known.
+    """
+
+    __slots__ = (
+        "above",
+        "closing",
+        "comment",
+        "items",
+        "key",
+        "kind",
+        "label",
+        "leaves",
+        "nodes",
+        "number",
+        "opening",
+        "role",
+        "value",
+    )
+
+    def __init__(self, role: Role, value: Any, above: Item | None, key: Any) -> None:
+        self.role: Role = role
+        self.value = value
+        self.above = above
+        self.key = key
+        self.label = ""
+        self.opening = ""
+        self.closing = ""
+        self.kind = ""
+        self.comment = ""
+        self.items: list[Item] = []
+        self.number = 0
+        self.nodes = 0
+        self.leaves: int | None = 0
+
+    @property
+    def path(self) -> KeyPath:
+        """The path from the root."""
+        keys: list[Any] = []
+        item: Item | None = self
+        while item is not None and item.key is not None:
+            keys.append(item.key)
+            item = item.above
+        return KeyPath(reversed(keys))
+
+    @property
+    def type(self) -> str:
+        """The name of the class of the value."""
+        return type_name(self.value)
+
+
+# ------------------------------------------------------------------------- reading
+
+
+def outline(
+    tree: Any,
+    context: Context,
+    *,
+    depth: int | None = None,
+    most: int = 1000,
+    arrays: Arrays = "short",
+    only: Iterable[KeyPath] | None = None,
+) -> Item:
+    """Return the outline of a tree.
+
+    What is near the root comes first: a level is opened as a whole if it can be, and
+    its nodes share what may still be shown, so that one long list hides nothing else.
+
+    Args:
+        tree: The tree.
+        context: Which values are nodes.
+        depth: How many levels to open below the root; None for all, up to 100.
+        most: How many values to show at the ends, leaves or nodes that are not opened.
+        arrays: Whether to write what arrays are, or also their values.
+        only: The paths of what is to be shown, with all that is inside; None for all.
+    """
+    levels = DEPTH if depth is None else min(depth, DEPTH)
+    wanted = None if only is None else _as_trie(only)
+    reader = _Reader(context, arrays)
+    reader.plan(tree, wanted, levels, max(most, _FEWEST))
+    return reader.build(tree, wanted)
+
+
+_Trie: TypeAlias = "dict[Any, _Trie | None] | None"
+"""What is wanted below a place: by key, None for all of it."""
+
+
+def _as_trie(paths: Iterable[KeyPath]) -> _Trie:
+    root: dict[Any, Any] = {}
+    for path in paths:
+        if not path:
+            return None
+        inner: dict[Any, Any] | None = root
+        for key in path[:-1]:
+            if inner is not None:
+                inner = inner.setdefault(key, {})
+        if inner is not None:
+            inner[path[-1]] = None
+    return root
+
+
+_Named: TypeAlias = tuple[int, int]
+"""A value, and what is wanted of it, by identity."""
+
+
+class _Reader:
+    """The reading of one tree.
+
+    What a value is made of is asked once, and kept: some objects make their children
+    anew each time.
+    """
+
+    def __init__(self, context: Context, arrays: Arrays) -> None:
+        self.context = context
+        self.arrays: Arrays = arrays
+        self.sketches: dict[_Named, tuple[Any, Sketch | None, list[_Trie]]] = {}
+        self.shares: dict[_Named, int] = {}
+        self.seen: dict[int, Item] = {}
+        self.numbers = 0
+
+    # ------------------------------------------------------------------- planning
+
+    def plan(self, tree: Any, wanted: _Trie, levels: int, most: int) -> None:
+        """Find out how many children of each node are shown, level by level."""
+        spare = most - 1
+        level = [(tree, wanted)]
+        while level and levels > 0 and spare >= 0:
+            levels -= 1
+            nodes = {}
+            for value, trie in level:
+                name = id(value), id(trie)
+                sketch, _ = self.sketch(value, trie)
+                if sketch is not None and sketch.children and name not in self.shares:
+                    self.shares[name] = 0
+                    nodes[name] = len(sketch.children)
+            left = len(nodes)
+            for name, size in sorted(nodes.items(), key=lambda node: node[1]):
+                share = min(size, spare // left + 1)
+                if share < size and share < _FEWEST:
+                    share = 0
+                self.shares[name] = share
+                spare -= max(share - 1, 0)
+                left -= 1
+            level = [child for name in nodes for child in self.opened(name)]
+
+    def opened(self, name: _Named) -> list[tuple[Any, _Trie]]:
+        """Return the children of a node that are shown."""
+        _, sketch, tries = self.sketches[name]
+        assert sketch is not None
+        share = self.shares[name]
+        values = [child.value for child in sketch.children[:share]]
+        return [*zip(values, tries, strict=False)]
+
+    def sketch(self, value: Any, wanted: _Trie) -> tuple[Sketch | None, list[_Trie]]:
+        """Return what a value is made of, as far as it is wanted."""
+        name = id(value), id(wanted)
+        known = self.sketches.get(name)
+        if known is None:
+            sketch = sketch_of(value, self.context)
+            tries: list[_Trie] = []
+            if sketch is not None:
+                tries = [None] * len(sketch.children)
+            if sketch is not None and wanted is not None:
+                kept = [child for child in sketch.children if child.key in wanted]
+                tries = [wanted[child.key] for child in kept]
+                sketch = sketch._replace(
+                    children=kept, hidden=len(sketch.children) - len(kept)
+                )
+            known = self.sketches[name] = value, sketch, tries
+        return known[1], known[2]
+
+    # ------------------------------------------------------------------- building
+
+    def build(self, tree: Any, wanted: _Trie) -> Item:
+        """Return the items, in the order in which they are written."""
+        root = self.item(Child("", None, tree), None)
+        stack = [(root, wanted)]
+        while stack:
+            item, trie = stack.pop()
+            sketch, tries = self.sketch(item.value, trie)
+            if sketch is None or self.is_again(item):
+                continue
+            item.opening, item.closing = sketch.opening, sketch.closing
+            item.comment = sketch.comment
+            if item.role == "leaf":
+                item.role = "node"
+            share = self.shares.get((id(item.value), id(trie)), 0)
+            item.items = [self.item(child, item) for child in sketch.children[:share]]
+            stack += reversed([*zip(item.items, tries, strict=False)])
+            self.leave_out(item, sketch, share)
+        return root
+
+    def item(self, child: Child, above: Item | None) -> Item:
+        """Return the item of a value, as if it were a leaf."""
+        is_static = above is not None and child.key is None
+        item = Item("static" if is_static else "leaf", child.value, above, child.key)
+        item.label = child.label
+        item.kind = child.kind
+        item.opening = leaf_text(child.value, self.arrays)
+        return item
+
+    def is_again(self, item: Item) -> bool:
+        """Return whether an object was met before, and make a reference of its item."""
+        value = item.value
+        first = self.seen.setdefault(id(value), item)
+        if first is item or not can_be_shared(value):
+            return False
+        if not first.number:
+            self.numbers += 1
+            first.number = self.numbers
+        item.role, item.number, item.opening = "again", first.number, ""
+        return True
+
+    def leave_out(self, item: Item, sketch: Sketch, share: int) -> None:
+        """Count what is left out of a node, and add an item that says so."""
+        rest = sketch.children[share:]
+        left_out = len(rest) + sketch.hidden
+        if not left_out:
+            return
+        more = Item("more", None, item, None)
+        more.nodes = left_out
+        inside = [child.value for child in rest if child.key is not None]
+        more.leaves = None if sketch.hidden else self.count(inside)
+        more.opening = _more_text(more, is_all=not share)
+        item.items.append(more)
+
+    def count(self, values: list[Any]) -> int | None:
+        """Return how many leaves values have, None if they cannot be counted."""
+        context = self.context
+        try:
+            if values and isinstance(values[0], PyTreeDef):
+                return sum(treedef.num_leaves for treedef in values)
+            if context.stop is None:
+                return len(context.flatten(values)[0])
+            return sum(len(context.flatten(value)[0]) for value in values)
+        except Exception:  # a part contains itself, or a flatten function fails
+            return None
+
+
+def can_be_shared(value: Any) -> bool:
+    """Return whether it means something that an object occurs twice.
+
+    It does of objects that can be changed, and of arrays: weights are tied so.
+    """
+    if is_array(value):
+        return not _is_small(value)
+    return not isinstance(value, _ATOMS) and type(value) is not tuple and bool(value)
+
+
+_ATOMS: Final = (
+    *(str, bytes, int, float, complex, type(None), type, frozenset, range),
+    *(type(len), type(lambda: None), PyTreeDef),
+)
+
+
+def _more_text(more: Item, *, is_all: bool) -> str:
+    """Return how many values are left out, and how many leaves they have."""
+    leaves = more.leaves
+    told = f"{more.nodes:,}" if is_all else f"{more.nodes:,} more"
+    if leaves is not None and leaves != more.nodes:
+        told += f" with {leaves:,} {'leaf' if leaves == 1 else 'leaves'}"
+    return f"... {told}"
+
+
+# ----------------------------------------------------------- what values are made of
+
+
+def sketch_of(value: Any, context: Context) -> Sketch | None:
+    """Return what a value is made of, None for a leaf."""
+    try:
+        if isinstance(value, PyTreeDef):
+            return _of_treedef(value)
+        rule = _rule_of(value, context)
+        describe = getattr(type(value), "_leafwise_sketch", None)
+        if describe is not None:
+            found: Sketch = describe(value)
+            return found
+        return None if rule is None else _of_node(value, rule)
+    except Exception:  # a flatten function fails: then it is shown as a leaf is
+        return None
+
+
+def _rule_of(value: Any, context: Context) -> Rule | None:
+    if isinstance(context.stop, PathPredicate):
+        return context.view.resolve(type(value))
+    return context.rule_of(value)
+
+
+def _of_node(value: Any, rule: Rule) -> Sketch:
+    children, aux = rule.flatten(value)
+    keys = rule.keys(aux, len(children))
+    found = [
+        Child(label_of(key), key, child)
+        for key, child in zip(keys, children, strict=True)
+    ]
+    static = [
+        Child(f"{name}=", None, getattr(value, name), "static")
+        for name in static_names(value, rule)
+    ]
+    return Sketch([*found, *static], *_brackets(type(value), keys))
+
+
+def _of_treedef(treedef: PyTreeDef) -> Sketch | None:
+    if treedef.is_leaf():
+        return None
+    keys, cls = treedef.entries(), treedef.type
+    parts = [
+        Child(label_of(key), key, child)
+        for key, child in zip(keys, treedef.children(), strict=True)
+    ]
+    return Sketch(parts, *_brackets(type(None) if cls is None else cls, keys))
+
+
+_PLAIN: Final = {
+    dict: ("{", "}"),
+    list: ("[", "]"),
+    tuple: ("(", ")"),
+    type(None): ("None", ""),
+}
+
+
+def _brackets(cls: type, keys: Sequence[Any]) -> tuple[str, str]:
+    """Return what stands around the children of a node."""
+    if cls in _PLAIN:
+        opening, closing = _PLAIN[cls]
+        return opening, ",)" if cls is tuple and len(keys) == 1 else closing
+    name = class_name(cls, qualified=False)
+    kinds = {type(key) for key in keys}
+    if kinds == {DictKey}:
+        return f"{name}({{", "})"
+    if kinds == {SequenceKey}:
+        return f"{name}([", "])"
+    return f"{name}(", ")"
+
+
+def label_of(key: Any) -> str:
+    """Return what stands before a child in Python text.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise.show.outline import label_of
+        >>> label_of(lw.DictKey("lr")), label_of(lw.GetAttrKey("x"))
+        ("'lr': ", 'x=')
+    """
+    if type(key) is DictKey:
+        return f"{_short(key.key)}: "
+    if type(key) is GetAttrKey:
+        return f"{printable(key.name)}="
+    return ""
+
+
+# -------------------------------------------------------------------------- leaves
+
+_LONGEST: Final = 200
+_SMALL: Final = 4
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
+
+
+def leaf_text(value: Any, arrays: Arrays = "short") -> str:
+    """Return a leaf as text of one line, safe to print.
+
+    An array is written as its dtype and shape; with its values if they are few.
+
+    Args:
+        value: The leaf.
+        arrays: `values` to write arrays by their `repr`, over several lines.
+
+    Example:
+        >>> from leafwise.show.outline import leaf_text
+        >>> leaf_text("adam"), leaf_text("x" * 1000)[-24:]
+        ("'adam'", "x...' (1,000 characters)")
+    """
+    if isinstance(value, PyTreeDef):
+        return "*"
+    if not is_array(value):
+        return _short(value)
+    if arrays == "values":
+        return "\n".join(map(printable, shown(value).splitlines()))
+    try:
+        form = str(form_of(value))
+        return f"{form}({_values(value)})" if _is_small(value) else form
+    except Exception:
+        return f"<{type_name(value)}>"
+
+
+def _is_small(array: Any) -> bool:
+    """Return whether the values of an array are few, and there."""
+    try:
+        size = 1
+        for length in array.shape:
+            size *= length
+        return size <= _SMALL and len(array.shape) < 2 and not is_traced(array)
+    except Exception:
+        return False
+
+
+def _values(array: Any) -> str:
+    values = array.tolist()
+    if isinstance(values, list):
+        return f"[{', '.join(map(_number, values))}]"
+    return _number(values)
+
+
+def _number(value: Any) -> str:
+    return f"{value:.6g}" if type(value) is float else _short(value)
+
+
+def _short(value: Any) -> str:
+    """Return the `repr` of a value in one line, cut if it is long."""
+    if isinstance(value, str | bytes) and len(value) > _LONGEST:
+        what = "characters" if isinstance(value, str) else "bytes"
+        text = shown(value[: _LONGEST // 2])
+        return printable(f"{text[:-1]}...{text[-1]} ({len(value):,} {what})")
+    text = _ADDRESS.sub("", printable(" ".join(shown(value).split())))
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

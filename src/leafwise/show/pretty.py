@@ -1,0 +1,113 @@
+"""Trees as Python text, laid out over lines: `pformat` and `pprint`.
+
+Builds texts of outlines; reads no tree itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import IO, TYPE_CHECKING, Any
+
+from ..core.registry import GLOBAL
+from ..layout import WIDTH, Part, lay_out
+from ..ops.context import context_of
+from .outline import Arrays, Item, outline
+
+
+if TYPE_CHECKING:
+    from ..core.node import IsLeaf
+
+__all__ = ["pformat", "pprint"]
+
+
+def pformat(
+    tree: Any,
+    *,
+    width: int = WIDTH,
+    depth: int | None = None,
+    max_leaves: int = 1000,
+    arrays: Arrays = "short",
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> str:
+    """Return a tree as text that people can read, over several lines if it is long.
+
+    Arrays are written as what they are, `f32[256,256]`, with their values if these are
+    few. What is left out is counted. An object that occurs again is written once, with
+    a number, and `→ #1` stands at its other places; so cycles end, too. No value can
+    make it fail, or write what a terminal would act upon.
+
+    Args:
+        tree: A tree, a treedef, an object.
+        width: How many columns the text may have.
+        depth: How many levels to open below the root; None for all, up to 100.
+        max_leaves: How many values to write at most, about; what is near the root comes
+            first.
+        arrays: `"values"` to write the values of arrays, too.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> layer = {"width": 64, "activation": "relu"}
+        >>> config = {"name": "mlp", "layers": [layer, layer, {"width": 10}]}
+        >>> print(lw.pformat(config, width=40))
+        {
+          'layers': [
+            #1 {
+              'activation': 'relu',
+              'width': 64
+            },
+            → #1,
+            {'width': 10}
+          ],
+          'name': 'mlp'
+        }
+        >>> print(lw.pformat(config, depth=1))
+        {'layers': [... 3 with 5 leaves], 'name': 'mlp'}
+    """
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    root = outline(tree, context, depth=depth, most=max_leaves, arrays=arrays)
+    return lay_out(as_part(root), width)
+
+
+def pprint(tree: Any, *, file: IO[str] | None = None, **options: Any) -> None:
+    """Print a tree, as `pformat` writes it.
+
+    Args:
+        tree: A tree, a treedef, an object.
+        file: Where to print it; the standard output, if it is left out.
+        **options: Those of `pformat`. The width is that of the terminal, if it is one.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.pprint({"b": [1, 2], "a": (None,)})
+        {'a': (None,), 'b': [1, 2]}
+    """
+    out = sys.stdout if file is None else file
+    if "width" not in options and out is not None and out.isatty():
+        from shutil import get_terminal_size
+
+        options["width"] = max(get_terminal_size().columns, 20)
+    print(pformat(tree, **options), file=file)
+
+
+def as_part(root: Item) -> Part:
+    """Return an item as Python text that is still to be laid out."""
+    made: dict[int, Part] = {}
+    stack = [(root, False)]
+    while stack:
+        item, is_done = stack.pop()
+        if item.items and not is_done:
+            stack.append((item, True))
+            stack += [(inner, False) for inner in item.items]
+            continue
+        parts = [made[id(inner)] for inner in item.items]
+        mark = f"#{item.number} " if item.number else ""
+        opening = f"→ {mark[:-1]}" if item.role == "again" else f"{mark}{item.opening}"
+        made[id(item)] = Part(
+            opening, parts, item.closing, label=item.label, comment=item.comment
+        )
+    return made[id(root)]

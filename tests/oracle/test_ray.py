@@ -11,6 +11,10 @@ import pytest
 import leafwise as lw
 
 
+# ray starts its processes by fork; each is another program at once, so jax's threads,
+# which jax warns of, are not missed there
+pytestmark = pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
+
 TREE = {"b": 1, "a": [2, (3, None)], "c": "text"}
 
 

@@ -76,6 +76,7 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .selection.partition import tree_partition as tree_partition
     from .show.pretty import pformat as pformat
     from .show.pretty import pprint as pprint
+    from .show.summary import tree_summary as tree_summary
 
 
 __version__ = "0.1.0"
@@ -117,6 +118,7 @@ _HOMES: Final = {
     "selection.merge": "tree_merge",
     "selection.partition": "tree_combine tree_partition",
     "show.pretty": "pformat pprint",
+    "show.summary": "tree_summary",
 }
 """The modules that are loaded when one of their names is first asked for."""
 
@@ -213,6 +215,7 @@ __all__ = [
     "tree_replace_nones",
     "tree_structure",
     "tree_sum",
+    "tree_summary",
     "tree_transpose",
     "tree_transpose_map",
     "tree_transpose_map_with_path",

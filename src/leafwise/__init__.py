@@ -55,6 +55,7 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from . import integrations as integrations
     from . import nn as nn
     from . import selection as selection
+    from . import show as show
     from . import typing as typing
     from .binding import namespace as namespace
     from .core.serial import register_codec as register_codec
@@ -76,6 +77,8 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .selection.merge import tree_merge as tree_merge
     from .selection.partition import tree_combine as tree_combine
     from .selection.partition import tree_partition as tree_partition
+    from .show.diagram import to_dot as to_dot
+    from .show.diagram import to_mermaid as to_mermaid
 
 
 __version__ = "0.1.0"
@@ -117,12 +120,13 @@ _HOMES: Final = {
     "selection.edit": "at",
     "selection.merge": "tree_merge",
     "selection.partition": "tree_combine tree_partition",
+    "show.diagram": "to_dot to_mermaid",
 }
 """The modules that are loaded when one of their names is first asked for."""
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(
-        __name__, _HOMES, "compat integrations nn selection typing"
+        __name__, _HOMES, "compat integrations nn selection show typing"
     )
 
 
@@ -180,6 +184,8 @@ __all__ = [
     "register_pytree_with_keys_class",
     "register_static",
     "static",
+    "to_dot",
+    "to_mermaid",
     "tree_all",
     "tree_any",
     "tree_broadcast_common",

@@ -1,5 +1,41 @@
-"""Trees as text for people.
+"""Trees as text and pictures for people.
 
-Builds on the core alone; objects say what they are made of, and the modules here
-lay it out.
+Objects say what they are made of, and the modules here lay it out. Names are loaded
+when they are first asked for.
+
+    >>> from leafwise import show
+    >>> print(show.draw({"lr": 0.1, "sizes": [64, 32]}))
+    dict
+    ├── 'lr': 0.1
+    └── 'sizes': list
+        ├── [0]: 64
+        └── [1]: 32
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ..lazy import later
+
+
+if TYPE_CHECKING:
+    from .diagram import draw as draw
+    from .diagram import to_dot as to_dot
+    from .diagram import to_mermaid as to_mermaid
+    from .pretty import pformat as pformat
+    from .pretty import pprint as pprint
+    from .svg import to_svg as to_svg
+
+
+_HOMES: Final = {
+    "diagram": "draw to_dot to_mermaid",
+    "pretty": "pformat pprint",
+    "svg": "to_svg",
+}
+"""The modules that are loaded when one of their names is first asked for."""
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__, _HOMES)
+
+__all__ = ["draw", "pformat", "pprint", "to_dot", "to_mermaid", "to_svg"]

@@ -169,7 +169,7 @@ class _Reader:
         self.arrays: Arrays = arrays
         self.sketches: dict[_Named, tuple[Any, Sketch | None, list[_Trie]]] = {}
         self.shares: dict[_Named, int] = {}
-        self.seen: dict[int, Item] = {}
+        self.seen: dict[_Named, Item] = {}
         self.numbers = 0
 
     # ------------------------------------------------------------------- planning
@@ -232,7 +232,9 @@ class _Reader:
         while stack:
             item, trie = stack.pop()
             sketch, tries = self.sketch(item.value, trie)
-            if sketch is None or self.is_again(item):
+            if sketch is None and not is_array(item.value):
+                continue
+            if self.is_again(item, trie) or sketch is None:
                 continue
             item.opening, item.closing = sketch.opening, sketch.closing
             item.comment = sketch.comment
@@ -253,10 +255,13 @@ class _Reader:
         item.opening = leaf_text(child.value, self.arrays)
         return item
 
-    def is_again(self, item: Item) -> bool:
-        """Return whether an object was met before, and make a reference of its item."""
+    def is_again(self, item: Item, wanted: _Trie) -> bool:
+        """Return whether an object was met before, and make a reference of its item.
+
+        An object of which something else is wanted than before is drawn again.
+        """
         value = item.value
-        first = self.seen.setdefault(id(value), item)
+        first = self.seen.setdefault((id(value), id(wanted)), item)
         if first is item or not can_be_shared(value):
             return False
         if not first.number:

@@ -22,6 +22,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from . import __version__, integrations, selection
+from . import show as show_
 from .core.keypath import KeyPath
 from .core.keys import DictKey, SequenceKey
 from .errors import LeafwiseError
@@ -267,12 +268,100 @@ def _rows(options: argparse.Namespace, tree: Any) -> list[tuple[Any, Any]]:
 
 
 def show(options: argparse.Namespace) -> Report:
-    """Print leaves as `path = value`, then the counts and the treedef."""
+    """Draw a file as a tree; into a pipe, print leaves as `path = value`."""
+    options.selectors += options.select
+    drawing = _drawing(options)
+    if options.json and drawing:
+        raise Unreadable(f"--json: not allowed with --{drawing}")
     tree = _tree(options)
+    if drawing:
+        return _DRAWN[drawing](tree, options)
+    if not options.json and _is_terminal():
+        return _drawn(tree, options)
     rows = _rows(options, tree)
     if options.json:
         return Report(_as_json({str(path): value for path, value in rows}))
     return Report(_shown(tree, rows, Paint(options.color), bool(options.selectors)))
+
+
+def _drawing(options: argparse.Namespace) -> str | None:
+    """Return which drawing was asked for, None if the output decides."""
+    asked = [name for name in _DRAWN if getattr(options, name)]
+    if not asked and options.depth is not None:
+        return "tree"
+    return asked[0] if asked else None
+
+
+def _is_terminal() -> bool:
+    out = sys.stdout
+    return out is not None and out.isatty()
+
+
+def _options_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what of the command line functions that draw trees take."""
+    select = options.selectors or None
+    return {"select": select, "depth": options.depth, "none_is_leaf": True}
+
+
+def _drawn(tree: Any, options: argparse.Namespace) -> Report:
+    """Draw a tree with box characters, as wide as the terminal."""
+    from shutil import get_terminal_size
+
+    drawn = show_.draw(
+        tree,
+        width=get_terminal_size().columns if _is_terminal() else sys.maxsize,
+        max_leaves=sys.maxsize,
+        color="always" if Paint(options.color).is_on else "never",
+        **_options_of(options),
+    )
+    try:
+        _BRANCHES.encode(encoding())
+    except UnicodeError:
+        drawn = drawn.translate(_PLAIN_BRANCHES)
+    return Report(drawn.split("\n"))
+
+
+_BRANCHES: Final = "├└│─→…"
+_PLAIN_BRANCHES: Final = str.maketrans(
+    dict(zip(_BRANCHES, ("|", "`", "|", "-", "->", "..."), strict=True))
+)
+
+
+def _as_mermaid(tree: Any, options: argparse.Namespace) -> Report:
+    return Report([show_.to_mermaid(tree, **_options_of(options))])
+
+
+def _as_dot(tree: Any, options: argparse.Namespace) -> Report:
+    return Report([show_.to_dot(tree, **_options_of(options))])
+
+
+def _as_svg(tree: Any, options: argparse.Namespace) -> Report:
+    return _saved(show_.to_svg(tree, **_options_of(options)), options.svg)
+
+
+def _saved(text: str, path: str) -> Report:
+    """Write a text into a file; `-` is the standard output.
+
+    Raises:
+        Unreadable: The file cannot be written.
+    """
+    if path == "-":
+        return Report([text])
+    try:
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write(f"{text}\n")
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror or error}") from error
+    return Report([])
+
+
+_DRAWN: Final[dict[str, Callable[[Any, argparse.Namespace], Report]]] = {
+    "tree": _drawn,
+    "mermaid": _as_mermaid,
+    "dot": _as_dot,
+    "svg": _as_svg,
+}
+"""The drawings, by the option that asks for them."""
 
 
 def _shown(
@@ -531,6 +620,26 @@ def _of_selectors(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("selectors", nargs="*", metavar="SELECTOR")
 
 
+def _of_show(parser: argparse.ArgumentParser) -> None:
+    _of_selectors(parser)
+    parser.add_argument(
+        "--select", action="append", default=[], metavar="SELECTOR",
+        help="show this part only, as SELECTOR does",
+    )  # fmt: skip
+    parser.add_argument("--depth", type=_levels, help="draw so many levels")
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--tree", action="store_true", help="draw, even into a pipe")
+    forms.add_argument("--mermaid", action="store_true", help="print a flowchart")
+    forms.add_argument("--dot", action="store_true", help="print Graphviz's DOT")
+    forms.add_argument("--svg", metavar="FILE", help="write a picture")
+
+
+def _levels(text: str) -> int:
+    if text.isascii() and text.isdigit():
+        return int(text)
+    raise argparse.ArgumentTypeError(f"not a number of levels: {text!r}")
+
+
 def _of_get(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE")
     parser.add_argument(
@@ -588,7 +697,7 @@ class Command(NamedTuple):
 
 
 COMMANDS: Final[dict[str, Command]] = {
-    "show": Command(show, _of_selectors),
+    "show": Command(show, _of_show),
     "paths": Command(paths, _of_selectors),
     "get": Command(get, _of_get),
     "set": Command(put, _of_set),

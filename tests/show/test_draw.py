@@ -184,11 +184,14 @@ def test_lines_are_cut_at_the_width():
         │               └── [0]: list
         │                   └── [0]: list
         │                       └── [0]: list
-        │                           └── [0]: 'valuevaluevalu…
+        │                           └── [0]: 'valuevalueval…
         ├── 'name': 'xxxxxxxxxxxxxxxx…
-        └── '学習': '率率率率率率率…
+        └── '学習': '率率率率率率率率…
         """)
-    assert {columns(line) for line in draw(tree, width=30).splitlines()[-2:]} <= {29, 30}
+    assert {columns(line) for line in draw(tree, width=30).splitlines()[-2:]} <= {
+        29,
+        30,
+    }
 
 
 def test_colours_only_if_asked():

@@ -108,7 +108,8 @@ def draw(
     stack = [(root, "", "")]
     while stack:
         item, branch, margin = stack.pop()
-        lines.append(f"{paint(branch, 'dim')}{_line(item, width - len(branch), paint)}")
+        drawn = paint(branch, "dim") if branch else ""
+        lines.append(f"{drawn}{_line(item, width - len(branch), paint)}")
         if is_closed(item):
             continue
         last = len(item.items) - 1

@@ -261,7 +261,14 @@ def _rows(options: argparse.Namespace, tree: Any) -> list[tuple[Any, Any]]:
     """Return paths and values of all leaves, or of what the selectors match."""
     if not options.selectors:
         return tree_leaves_with_path(tree, none_is_leaf=True)
-    return selection.at(tree, none_is_leaf=True)[options.selectors].items()
+    return _picked(options, tree).items()
+
+
+def _picked(options: argparse.Namespace, tree: Any) -> Any:
+    """Return the selection that the selectors make."""
+    first, *more = options.selectors  # one alone has the better message if it fails
+    chosen = options.selectors if more else first
+    return selection.at(tree, none_is_leaf=True)[chosen]
 
 
 # ---------------------------------------------------------------------------- reading
@@ -270,26 +277,51 @@ def _rows(options: argparse.Namespace, tree: Any) -> list[tuple[Any, Any]]:
 def show(options: argparse.Namespace) -> Report:
     """Draw a file as a tree; into a pipe, print leaves as `path = value`."""
     options.selectors += options.select
-    drawing = _drawing(options)
-    if options.json and drawing:
-        raise Unreadable(f"--json: not allowed with --{drawing}")
+    form = next((name for name in _FORMS if getattr(options, name) is not None), None)
+    if options.json and form:
+        raise Unreadable(f"--json: not allowed with --{form}")
     tree = _tree(options)
-    if drawing:
-        return _DRAWN[drawing](tree, options)
-    if not options.json and _is_terminal():
-        return _drawn(tree, options)
+    if form or (_is_terminal() and not options.json):
+        return _drawn(_FORMS[form or "depth"], tree, options)
     rows = _rows(options, tree)
     if options.json:
         return Report(_as_json({str(path): value for path, value in rows}))
     return Report(_shown(tree, rows, Paint(options.color), bool(options.selectors)))
 
 
-def _drawing(options: argparse.Namespace) -> str | None:
-    """Return which drawing was asked for, None if the output decides."""
-    asked = [name for name in _DRAWN if getattr(options, name)]
-    if not asked and options.depth is not None:
-        return "tree"
-    return asked[0] if asked else None
+_FORMS: Final = {
+    "summary": "tree_summary",
+    "html": "to_html",
+    "svg": "to_svg",
+    "mermaid": "to_mermaid",
+    "dot": "to_dot",
+    "tree": "draw",
+    "depth": "draw",
+}
+"""What of `leafwise.show` draws, by the option that asks for it."""
+
+
+def _drawn(name: str, tree: Any, options: argparse.Namespace) -> Report:
+    """Return what a function of `leafwise.show` makes of a tree.
+
+    Raises:
+        Unreadable: The file cannot be written.
+    """
+    if options.selectors:
+        tree = _picked(options, tree)
+        if name == "tree_summary":
+            tree = {str(path): value for path, value in tree.items()}
+    more: dict[str, Any] = {}
+    if name == "draw":
+        color = "always" if Paint(options.color).is_on else "never"
+        more = {"width": _width(), "max_leaves": sys.maxsize, "color": color}
+    elif name == "to_html":
+        more = {"document": True}
+    made = getattr(show_, name)(tree, depth=options.depth, none_is_leaf=True, **more)
+    path = {"to_html": options.html, "to_svg": options.svg}.get(name, "-")
+    if path != "-":
+        return _saved(str(made), path)
+    return Report(_encodable(str(made)).split("\n"))
 
 
 def _is_terminal() -> bool:
@@ -297,28 +329,11 @@ def _is_terminal() -> bool:
     return out is not None and out.isatty()
 
 
-def _options_of(options: argparse.Namespace) -> dict[str, Any]:
-    """Return what of the command line functions that draw trees take."""
-    select = options.selectors or None
-    return {"select": select, "depth": options.depth, "none_is_leaf": True}
-
-
-def _drawn(tree: Any, options: argparse.Namespace) -> Report:
-    """Draw a tree with box characters, as wide as the terminal."""
+def _width() -> int:
+    """Return how long lines may be: as the terminal is wide; in a pipe, endless."""
     from shutil import get_terminal_size
 
-    drawn = show_.draw(
-        tree,
-        width=get_terminal_size().columns if _is_terminal() else sys.maxsize,
-        max_leaves=sys.maxsize,
-        color="always" if Paint(options.color).is_on else "never",
-        **_options_of(options),
-    )
-    try:
-        _BRANCHES.encode(encoding())
-    except UnicodeError:
-        drawn = drawn.translate(_PLAIN_BRANCHES)
-    return Report(drawn.split("\n"))
+    return get_terminal_size().columns if _is_terminal() else sys.maxsize
 
 
 _BRANCHES: Final = "├└│─→…"
@@ -327,41 +342,27 @@ _PLAIN_BRANCHES: Final = str.maketrans(
 )
 
 
-def _as_mermaid(tree: Any, options: argparse.Namespace) -> Report:
-    return Report([show_.to_mermaid(tree, **_options_of(options))])
-
-
-def _as_dot(tree: Any, options: argparse.Namespace) -> Report:
-    return Report([show_.to_dot(tree, **_options_of(options))])
-
-
-def _as_svg(tree: Any, options: argparse.Namespace) -> Report:
-    return _saved(show_.to_svg(tree, **_options_of(options)), options.svg)
+def _encodable(text: str) -> str:
+    """Return a text with branches of ASCII, if the output has no others."""
+    try:
+        _BRANCHES.encode(encoding())
+    except UnicodeError:
+        return text.translate(_PLAIN_BRANCHES)
+    return text
 
 
 def _saved(text: str, path: str) -> Report:
-    """Write a text into a file; `-` is the standard output.
+    """Write a text into a file.
 
     Raises:
         Unreadable: The file cannot be written.
     """
-    if path == "-":
-        return Report([text])
     try:
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.write(f"{text}\n")
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror or error}") from error
     return Report([])
-
-
-_DRAWN: Final[dict[str, Callable[[Any, argparse.Namespace], Report]]] = {
-    "tree": _drawn,
-    "mermaid": _as_mermaid,
-    "dot": _as_dot,
-    "svg": _as_svg,
-}
-"""The drawings, by the option that asks for them."""
 
 
 def _shown(
@@ -628,10 +629,15 @@ def _of_show(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--depth", type=_levels, help="draw so many levels")
     forms = parser.add_mutually_exclusive_group()
-    forms.add_argument("--tree", action="store_true", help="draw, even into a pipe")
-    forms.add_argument("--mermaid", action="store_true", help="print a flowchart")
-    forms.add_argument("--dot", action="store_true", help="print Graphviz's DOT")
+    for name, told in (
+        ("tree", "draw, even into a pipe"),
+        ("summary", "print a table of shapes, counts and bytes"),
+        ("mermaid", "print a flowchart"),
+        ("dot", "print Graphviz's DOT"),
+    ):
+        forms.add_argument(f"--{name}", action="store_const", const=True, help=told)
     forms.add_argument("--svg", metavar="FILE", help="write a picture")
+    forms.add_argument("--html", metavar="FILE", help="write a page that folds")
 
 
 def _levels(text: str) -> int:

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+import leafwise as lw
 from leafwise import show
 from leafwise.cli import main
 from transcripts import output_of
@@ -45,7 +46,7 @@ def test_selectors_before_and_behind_an_option():
     drawn = output_of("show a.json --tree --select 'data.*' --select lr")
     assert drawn == show.draw(TREE, select=["data.*", "lr"], none_is_leaf=True)
     told = output_of("show a.json --tree --select rl")
-    assert told.startswith("leafwise: no match for 'rl': the dict has ")
+    assert told.startswith("leafwise: no match for 'rl': the dict at the root has ['lr'], ")
 
 
 def test_all_leaves_are_drawn():
@@ -75,11 +76,33 @@ def test_pictures_are_written_into_files():
     assert output_of("show a.json --svg -") + "\n" == text
 
 
+@pytest.mark.skipif(not hasattr(show, "to_html"), reason="needs leafwise.show.html")
+def test_pages_are_written_into_files():
+    """Whole documents."""
+    assert output_of("show a.json --html a.html --depth 1 --select data") == ""
+    text = Path("a.html").read_text(encoding="utf-8")
+    data = lw.at(TREE, none_is_leaf=True)["data"]
+    assert text == show.to_html(data, depth=1, document=True) + "\n"
+    assert text.startswith("<!doctype html>")
+
+
+@pytest.mark.skipif(not hasattr(show, "tree_summary"), reason="needs show.summary")
+def test_summaries():
+    """Of all, or of what selectors pick by its paths."""
+    table = str(show.tree_summary(TREE, none_is_leaf=True, depth=1))
+    assert output_of("show a.json --summary --depth 1") == table
+    lines = output_of("show a.json --summary sizes lr").splitlines()
+    assert any("['sizes']" in line and "list" in line for line in lines)
+    assert not any("data" in line for line in lines)
+
+
 def test_what_cannot_be():
     """Is said, with status 2."""
     told = output_of("show a.json --svg no/where.svg")
     assert told == "leafwise: no/where.svg: No such file or directory\n[exit status 2]"
-    assert output_of("show a.json --json --dot").startswith("leafwise: --json: not all")
+    for form in ("--dot", "--depth 2", "--svg a.svg"):
+        told = output_of(f"show a.json --json {form}")
+        assert told.startswith(f"leafwise: --json: not allowed with {form[:5]}")
 
 
 @pytest.mark.parametrize("arguments", [["--depth", "-1"], ["--dot", "--mermaid"]])

@@ -288,7 +288,7 @@ class _Reader:
         context = self.context
         try:
             if values and isinstance(values[0], PyTreeDef):
-                return sum(treedef.num_leaves for treedef in values)
+                return sum([int(treedef.num_leaves) for treedef in values])
             if context.stop is None:
                 return len(context.flatten(values)[0])
             return sum(len(context.flatten(value)[0]) for value in values)

@@ -77,6 +77,8 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .show.pretty import pformat as pformat
     from .show.pretty import pprint as pprint
     from .show.summary import tree_summary as tree_summary
+    from .show.diagram import to_dot as to_dot
+    from .show.diagram import to_mermaid as to_mermaid
 
 
 __version__ = "0.1.0"
@@ -119,6 +121,7 @@ _HOMES: Final = {
     "selection.partition": "tree_combine tree_partition",
     "show.pretty": "pformat pprint",
     "show.summary": "tree_summary",
+    "show.diagram": "to_dot to_mermaid",
 }
 """The modules that are loaded when one of their names is first asked for."""
 
@@ -181,6 +184,8 @@ __all__ = [
     "register_pytree_with_keys_class",
     "register_static",
     "static",
+    "to_dot",
+    "to_mermaid",
     "tree_all",
     "tree_any",
     "tree_broadcast_common",

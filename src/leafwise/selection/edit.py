@@ -122,6 +122,10 @@ class Selection(Generic[Tree, Value]):
         chain = "".join(f"[{part.text}]" for part in self._selectors)
         return f"<selection {chain} in {type_name(self.tree)}>"
 
+    def _leafwise_chosen(self) -> tuple[Tree, Context, list[KeyPath]]:
+        """Return the tree, by what it is read, and the paths; for what is drawn."""
+        return self.tree, self._context, self.paths()
+
     def places(self) -> list[Place]:
         """Return the places, in order.
 

@@ -169,7 +169,7 @@ class _Reader:
         self.arrays: Arrays = arrays
         self.sketches: dict[_Named, tuple[Any, Sketch | None, list[_Trie]]] = {}
         self.shares: dict[_Named, int] = {}
-        self.seen: dict[int, Item] = {}
+        self.seen: dict[_Named, Item] = {}
         self.numbers = 0
 
     # ------------------------------------------------------------------- planning
@@ -232,7 +232,7 @@ class _Reader:
         while stack:
             item, trie = stack.pop()
             sketch, tries = self.sketch(item.value, trie)
-            if self.is_again(item, sketch):
+            if self.is_again(item, trie, sketch):
                 continue
             if sketch is None:
                 item.opening = leaf_text(item.value, self.arrays)
@@ -256,12 +256,15 @@ class _Reader:
         item.kind = _kind(child, around)
         return item
 
-    def is_again(self, item: Item, sketch: Sketch | None) -> bool:
-        """Return whether an object was met before, and make a reference of its item."""
+    def is_again(self, item: Item, wanted: _Trie, sketch: Sketch | None) -> bool:
+        """Return whether an object was met before, and make a reference of its item.
+
+        An object of which something else is wanted than before is drawn again.
+        """
         value = item.value
         if not _can_be_shared(value, sketch):
             return False
-        first = self.seen.setdefault(id(value), item)
+        first = self.seen.setdefault((id(value), id(wanted)), item)
         if first is item:
             return False
         if not first.number:
@@ -288,7 +291,7 @@ class _Reader:
         context = self.context
         try:
             if values and isinstance(values[0], PyTreeDef):
-                return sum(treedef.num_leaves for treedef in values)
+                return sum([int(treedef.num_leaves) for treedef in values])
             if context.stop is None:
                 return len(context.flatten(values)[0])
             return sum(len(context.flatten(value)[0]) for value in values)

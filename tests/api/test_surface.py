@@ -137,6 +137,7 @@ LATER = {
     "tomllib": "tomllib",
     "integrations": "leafwise.integrations",
     "json": "json",
+    "shutil": "shutil",
     "selection.merge": "leafwise.selection",
     "selection.names": "leafwise.selection",
 }

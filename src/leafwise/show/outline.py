@@ -283,7 +283,7 @@ class _Reader:
         context = self.context
         try:
             if values and isinstance(values[0], PyTreeDef):
-                return sum(treedef.num_leaves for treedef in values)
+                return sum([int(treedef.num_leaves) for treedef in values])
             if context.stop is None:
                 return len(context.flatten(values)[0])
             return sum(len(context.flatten(value)[0]) for value in values)
@@ -298,7 +298,10 @@ def can_be_shared(value: Any) -> bool:
     """
     if is_array(value):
         return not _is_small(value)
-    return not isinstance(value, _ATOMS) and type(value) is not tuple and bool(value)
+    try:
+        return not isinstance(value, (*_ATOMS, tuple)) and bool(value)
+    except Exception:
+        return False
 
 
 _ATOMS: Final = (
@@ -424,7 +427,7 @@ def leaf_text(value: Any, arrays: Arrays = "short") -> str:
         >>> leaf_text("adam"), leaf_text("x" * 1000)[-24:]
         ("'adam'", "x...' (1,000 characters)")
     """
-    if isinstance(value, PyTreeDef):
+    if type(value) is PyTreeDef:
         return "*"
     if not is_array(value):
         return _short(value)
@@ -461,7 +464,7 @@ def _number(value: Any) -> str:
 
 def _short(value: Any) -> str:
     """Return the `repr` of a value in one line, cut if it is long."""
-    if isinstance(value, str | bytes) and len(value) > _LONGEST:
+    if issubclass(type(value), str | bytes) and len(value) > _LONGEST:
         what = "characters" if isinstance(value, str) else "bytes"
         text = shown(value[: _LONGEST // 2])
         return printable(f"{text[:-1]}...{text[-1]} ({len(value):,} {what})")

@@ -85,14 +85,12 @@ def rich_of(value: Any, options: Any) -> Iterator[Any]:
     highlight: Any = import_module("rich.highlighter").ReprHighlighter()
     text: Any = import_module("rich.text").Text
     width = max(options.max_width, _NARROWEST)
-    sketch = sketch_of(value, CONTEXT)
+    sketch = _sketch(value)
     said = shown(value) if sketch is None else pformat(value, width=width)
     yield highlight(text(said))
 
 
 # ------------------------------------------------------------------------ treescope
-
-CONTEXT: Final = context_of(None, False, False, GLOBAL)
 
 
 def treescope_of(value: Any, path: str | None, render: Any) -> Any:
@@ -104,7 +102,7 @@ def treescope_of(value: Any, path: str | None, render: Any) -> Any:
         render: What draws the values inside.
     """
     parts: Any = import_module("treescope.rendering_parts")
-    sketch = sketch_of(value, CONTEXT)
+    sketch = _sketch(value)
     if sketch is None:
         return NotImplemented
     comment = f"  # {printable(sketch.comment)}" if sketch.comment else ""
@@ -116,6 +114,10 @@ def treescope_of(value: Any, path: str | None, render: Any) -> Any:
         path=path,
         first_line_annotation=parts.comment_color(parts.text(comment)),
     )
+
+
+def _sketch(value: Any) -> Sketch | None:
+    return sketch_of(value, context_of(None, False, False, GLOBAL))
 
 
 def _children(sketch: Sketch, path: str | None, render: Any, parts: Any) -> list[Any]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .diagram import draw as draw
     from .diagram import to_dot as to_dot
     from .diagram import to_mermaid as to_mermaid
+    from .html import to_html as to_html
     from .pretty import pformat as pformat
     from .pretty import pprint as pprint
     from .summary import SummaryRow as SummaryRow
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 _HOMES: Final = {
     "diagram": "draw to_dot to_mermaid",
+    "html": "to_html",
     "pretty": "pformat pprint",
     "summary": "SummaryRow TreeSummary tree_summary",
     "svg": "to_svg",
@@ -50,6 +52,7 @@ __all__ = [
     "pformat",
     "pprint",
     "to_dot",
+    "to_html",
     "to_mermaid",
     "to_svg",
     "tree_summary",

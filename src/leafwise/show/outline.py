@@ -446,7 +446,7 @@ def leaf_text(value: Any, arrays: Arrays = "short") -> str:
         >>> leaf_text("adam"), leaf_text("x" * 1000)[-24:]
         ("'adam'", "x...' (1,000 characters)")
     """
-    if isinstance(value, PyTreeDef):
+    if type(value) is PyTreeDef:
         return "*"
     if hasattr(type(value), "_leafwise_sketch"):  # which failed, and so would its repr
         return f"<{type_name(value)} that cannot be printed>"
@@ -485,7 +485,7 @@ def _number(value: Any) -> str:
 
 def _short(value: Any) -> str:
     """Return the `repr` of a value in one line, cut if it is long."""
-    if isinstance(value, str | bytes) and len(value) > _LONGEST:
+    if issubclass(type(value), str | bytes) and len(value) > _LONGEST:
         what = "characters" if isinstance(value, str) else "bytes"
         text = shown(value[: _LONGEST // 2])
         return printable(f"{text[:-1]}...{text[-1]} ({len(value):,} {what})")

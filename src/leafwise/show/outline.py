@@ -132,8 +132,8 @@ def outline(
     """
     levels = DEPTH if depth is None else min(depth, DEPTH)
     wanted = None if only is None else _as_trie(only)
-    reader = _Reader(context, arrays)
-    reader.plan(tree, wanted, levels, max(most, _FEWEST))
+    reader = _Reader(context, arrays, max(most, _FEWEST))
+    reader.plan(tree, wanted, levels)
     return reader.build(tree, wanted)
 
 
@@ -166,9 +166,11 @@ class _Reader:
     anew each time.
     """
 
-    def __init__(self, context: Context, arrays: Arrays) -> None:
+    def __init__(self, context: Context, arrays: Arrays, most: int) -> None:
         self.context = context
         self.arrays: Arrays = arrays
+        self.most = most
+        self.shown = 0
         self.asks_paths = isinstance(context.stop, PathPredicate)
         self.sketches: dict[_Named, tuple[Any, Sketch | None, list[_Trie]]] = {}
         self.shares: dict[_Named, int] = {}
@@ -178,9 +180,9 @@ class _Reader:
 
     # ------------------------------------------------------------------- planning
 
-    def plan(self, tree: Any, wanted: _Trie, levels: int, most: int) -> None:
+    def plan(self, tree: Any, wanted: _Trie, levels: int) -> None:
         """Find out how many children of each node are shown, level by level."""
-        spare = most - 1
+        spare = self.most - 1
         level = [(tree, wanted, KeyPath() if self.asks_paths else None)]
         while level and levels > 0 and spare >= 0:
             levels -= 1
@@ -252,6 +254,7 @@ class _Reader:
                 item.role = "node"
             share = self.shares.get((id(item.value), id(trie), path), 0)
             item.items = [self.item(child, item) for child in sketch.children[:share]]
+            self.shown += share
             stack += reversed([*zip(item.items, tries, strict=False)])
             self.leave_out(item, sketch, share)
         self.count_off()
@@ -269,12 +272,14 @@ class _Reader:
     def is_again(self, item: Item, sketch: Sketch | None, wanted: _Trie) -> bool:
         """Return whether an object was met before, and make a reference of its item.
 
-        An object of which something else is wanted than before is shown again.
+        An object of which something else is wanted than before is shown again. So are
+        bare tuples: often they are one object and nobody can tell. But not for ever.
         """
-        if not _can_be_shared(item.value, sketch):
+        value = item.value
+        if not _can_be_shared(value, sketch):
             return False
-        first = self.seen.setdefault((id(item.value), id(wanted)), item)
-        if first is item:
+        first = self.seen.setdefault((id(value), id(wanted)), item)
+        if first is item or (type(value) is tuple and self.shown < self.most):
             return False
         first.number = 1
         item.role = "again"
@@ -297,6 +302,7 @@ class _Reader:
         left_out = len(rest) + sketch.hidden
         if not left_out:
             return
+        item.closing = item.closing.lstrip(",")  # of a tuple of one child
         more = Item("more", None, item, None)
         more.nodes = left_out
         inside = [child for child in rest if child.key is not None]
@@ -360,12 +366,10 @@ def _can_be_shared(value: Any, sketch: Sketch | None) -> bool:
     """Return whether it means something that an object occurs twice.
 
     It does of objects with something inside, and of arrays: weights are tied so.
-    Bare tuples are often one and the same object, and nobody can tell.
     """
     if sketch is None:
         return _is_array(value) and not _is_small(value)
-    is_fixed = type(value) in (PyTreeDef, tuple, frozenset)
-    return not is_fixed and bool(sketch.children or sketch.hidden)
+    return type(value) is not PyTreeDef and bool(sketch.children or sketch.hidden)
 
 
 def _comment(sketch: Sketch, item: Item) -> str:
@@ -510,10 +514,10 @@ def leaf_text(value: Any, arrays: Arrays = "short") -> str:
     if arrays == "values":
         return "\n".join(map(printable, shown(value).splitlines()))
     try:
-        form = str(form_of(value))
-        return f"{form}({_values(value)})" if _is_small(value) else form
+        form = printable(str(form_of(value)))
     except Exception:
         return f"<{type_name(value)}>"
+    return f"{form}{_values(value)}" if _is_small(value) else form
 
 
 def _is_array(value: Any) -> bool:
@@ -535,10 +539,14 @@ def _is_small(array: Any) -> bool:
 
 
 def _values(array: Any) -> str:
-    values = array.tolist()
+    """Return the values of an array in brackets, nothing if it has none to give."""
+    try:
+        values = array.tolist()
+    except Exception:  # it only says what it would be, or where no one can read it
+        return ""
     if isinstance(values, list):
-        return f"[{', '.join(map(_number, values))}]"
-    return _number(values)
+        return f"([{', '.join(map(_number, values))}])"
+    return f"({_number(values)})"
 
 
 def _number(value: Any) -> str:

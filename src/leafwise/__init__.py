@@ -76,6 +76,9 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .selection.partition import tree_partition as tree_partition
     from .show.pretty import pformat as pformat
     from .show.pretty import pprint as pprint
+    from .show.summary import tree_summary as tree_summary
+    from .show.diagram import to_dot as to_dot
+    from .show.diagram import to_mermaid as to_mermaid
 
 
 __version__ = "0.1.0"
@@ -117,6 +120,8 @@ _HOMES: Final = {
     "selection.merge": "tree_merge",
     "selection.partition": "tree_combine tree_partition",
     "show.pretty": "pformat pprint",
+    "show.summary": "tree_summary",
+    "show.diagram": "to_dot to_mermaid",
 }
 """The modules that are loaded when one of their names is first asked for."""
 
@@ -179,6 +184,8 @@ __all__ = [
     "register_pytree_with_keys_class",
     "register_static",
     "static",
+    "to_dot",
+    "to_mermaid",
     "tree_all",
     "tree_any",
     "tree_broadcast_common",
@@ -213,6 +220,7 @@ __all__ = [
     "tree_replace_nones",
     "tree_structure",
     "tree_sum",
+    "tree_summary",
     "tree_transpose",
     "tree_transpose_map",
     "tree_transpose_map_with_path",

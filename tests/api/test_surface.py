@@ -135,6 +135,7 @@ LATER = {
     "integrations": "leafwise.integrations",
     "json": "json",
     "layout": "leafwise.layout",
+    "shutil": "shutil",
     "selection.merge": "leafwise.selection",
     "selection.names": "leafwise.selection",
 }

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
 from ..errors import NamespaceError, TreeDefError
+from ..layout import Shown
 from ..safely import clip, described
 from .builtins import TUPLE
 from .keypath import KeyPath
@@ -55,7 +56,7 @@ else:
 
 
 @final
-class PyTreeDef(Generic[Tree_co]):
+class PyTreeDef(Shown, Generic[Tree_co]):
     """The structure of a tree: its nodes and their aux data, without the leaves.
 
     Made by `tree_structure` and `tree_flatten`. Immutable, comparable, hashable,

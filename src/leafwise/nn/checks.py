@@ -34,6 +34,7 @@ from ..core.walk import unlink
 from ..equality.exact import is_array_like
 from ..errors import KindError, TraceError
 from ..kinds import Marked
+from ..layout import Shown
 from ..lazy import is_loading
 from ..safely import Guard, add_lasting, class_name, clip, printed, shown, type_name
 
@@ -95,7 +96,7 @@ _exact: Final[dict[type, bool]] = {}
 _with_subclasses: Final[dict[type, bool]] = {}
 
 
-class DataNode:
+class DataNode(Shown):
     """Base of our own classes whose instances are data wherever they stand."""
 
     __slots__ = ()

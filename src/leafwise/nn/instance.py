@@ -30,6 +30,7 @@ from ..core.walk import hooks
 from ..equality.exact import is_array_like
 from ..kinds import Kind, Marked
 from ..safely import class_name
+from ..show.table import bytes_text
 from .checks import (
     DataNode,
     Found,
@@ -787,16 +788,7 @@ def size_of(leaf: Any) -> tuple[int, int]:
 
 def size_text(count: int, size: int) -> str:
     """Return how many numbers there are, and in brackets how many bytes, if any."""
-    if not size:
-        return f"{count:,}"
-    if size < 1000:
-        return f"{count:,} ({size} B)"
-    value = size / 1000
-    for unit in ("KB", "MB"):
-        if value < 1000:
-            return f"{count:,} ({value:.1f} {unit})"
-        value /= 1000
-    return f"{count:,} ({value:,.1f} GB)"
+    return f"{count:,} ({bytes_text(size)})" if size else f"{count:,}"
 
 
 def below(value: Any) -> list[tuple[Any, Any]]:

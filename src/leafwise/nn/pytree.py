@@ -58,7 +58,7 @@ from .instance import (
     tally_text,
     traverse,
 )
-from .spec import ClassSpec, Order
+from .spec import ClassSpec, Order, kinds_of_children
 from .variables import Variable, kind_in
 
 
@@ -251,6 +251,11 @@ class Pytree(Shell, metaclass=PytreeMeta):
 
     def __getstate__(self) -> Any:
         return dict(settle(self))
+
+    @staticmethod
+    def _leafwise_kinds(aux: Any, _around: Kind) -> list[Kind] | None:
+        """Return the kinds of the children of an object with some aux data."""
+        return kinds_of_children(aux)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if type(self).__reduce__ is not object.__reduce__:

@@ -386,6 +386,11 @@ class Variable(DataNode, Generic[T]):
         _put(self, "_leafwise_value", other._leafwise_value)
         _put(self, "_leafwise_metadata", dict(other._leafwise_metadata))
 
+    @classmethod
+    def _leafwise_kinds(cls, aux: Metadata, around: Kind) -> list[Kind]:
+        """Return the kind of the value, in an attribute of some kind."""
+        return [kind_in(around, cls, frozen=is_frozen(aux.values))]
+
     def __copy__(self) -> Self:
         return self.copy()
 

@@ -209,5 +209,5 @@ def test_n15_text():
     module.w = nn.Param(np.zeros(1500, np.float32))
     module.c = nn.Cache(np.zeros(10, np.int8))
     assert repr(module).splitlines()[0] == (
-        "Module(  # Cache: 10 (10 B), Param: 1,500 (6.0 KB), Total: 1,510 (6.0 KB)"
+        "Module(  # Cache: 10 (10 B), Param: 1,500 (6.0 kB), Total: 1,510 (6.0 kB)"
     )

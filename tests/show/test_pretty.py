@@ -7,7 +7,6 @@ import re
 import textwrap
 from collections import OrderedDict, defaultdict, deque
 from decimal import Decimal
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
@@ -135,8 +134,8 @@ def test_models():
     model["rest"].note = "x"
     assert repr(model) == text("""
     Dict({
-      'first': Linear(  # Cache: 1, Param: 2,080 (8.3 KB), Total: 2,081 (8.3 KB)
-        weight=#1 Param(value=f32[64,32]),  # 2,048 (8.2 KB)
+      'first': Linear(  # Cache: 1, Param: 2,080 (8.3 kB), Total: 2,081 (8.3 kB)
+        weight=#1 Param(value=f32[64,32]),  # 2,048 (8.2 kB)
         bias=Param(value=f32[32], frozen=True),  # 32 (128 B)
         calls=Cache(value=0),
         shape=(64, 32)
@@ -158,7 +157,7 @@ def test_models():
       'first': {
         'bias': Param(value=f32[32], frozen=True),  # 32 (128 B)
         'calls': Cache(value=0),
-        'weight': Param(value=f32[64,32])  # 2,048 (8.2 KB)
+        'weight': Param(value=f32[64,32])  # 2,048 (8.2 kB)
       },
       'rest': {
         0: {
@@ -270,6 +269,13 @@ def test_max_leaves():
     assert ast.literal_eval(whole) == [*range(3_000)]
 
 
+class Spaced:
+    """A node in one namespace only."""
+
+    def __repr__(self):
+        return "Spaced"
+
+
 def test_what_is_a_leaf():
     """The common arguments say."""
     tree = {"a": [1, None], "b": (2,)}
@@ -288,16 +294,10 @@ def test_what_is_a_leaf():
     )
     shapes = lw.namespace("of texts")
     shapes.register_pytree_node(
-        SimpleNamespace,
-        lambda node: ((node.x,), None, ("x",)),
-        lambda _, children: SimpleNamespace(x=children[0]),
-        exist_ok=True,
+        Spaced, lambda node: ([[1]], None), lambda _, children: Spaced(), exist_ok=True
     )
-    spaced = [SimpleNamespace(x=[1])]
-    assert lw.pformat(spaced) == "[namespace(x=[1])]"
-    assert lw.pformat(spaced, namespace="of texts", depth=1) == (
-        "[SimpleNamespace(... 1)]"
-    )
+    assert lw.pformat([Spaced()]) == "[Spaced]"
+    assert lw.pformat([Spaced()], namespace="of texts") == "[Spaced([1])]"
 
 
 def test_options_that_mean_nothing():

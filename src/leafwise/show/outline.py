@@ -371,7 +371,7 @@ def _fair_share(sizes: Iterable[int], spare: int) -> int:
         if left[-1] > share:
             return share
         spare -= left.pop() - 1
-    return spare + 1
+    return _ENDLESS
 
 
 def _can_be_shared(value: Any, sketch: Sketch | None) -> bool:

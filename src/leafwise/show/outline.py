@@ -247,7 +247,7 @@ class _Reader:
                 item.opening = leaf_text(item.value, self.arrays)
                 continue
             item.opening, item.closing = sketch.opening, sketch.closing
-            item.comment = _comment(sketch, item)
+            item.comment = comment_of(sketch, nested=item.above is not None)
             if item.role == "leaf":
                 item.role = "node"
             share = self.shares.get((id(item.value), id(trie), path), 0)
@@ -262,7 +262,7 @@ class _Reader:
         """Return the item of a value, without its text, as if it were a leaf."""
         is_static = above is not None and (child.key is None or above.role == "static")
         item = Item("static" if is_static else "leaf", child.value, above, child.key)
-        item.label = child.label or label_of(child.key)
+        item.label = full_label(child)
         around = "" if above is None else above.kind
         item.kind = _kind(child, around)
         return item
@@ -384,13 +384,13 @@ def _can_be_shared(value: Any, sketch: Sketch | None) -> bool:
     return type(value) is not PyTreeDef and bool(sketch.children or sketch.hidden)
 
 
-def _comment(sketch: Sketch, item: Item) -> str:
-    """Return what an object says beside itself."""
+def comment_of(sketch: Sketch, *, nested: bool) -> str:
+    """Return what an object says beside itself; briefly, if it is nested in another."""
     comment = sketch.comment
     if isinstance(comment, str):
         return comment
     try:
-        return comment(item.above is not None)
+        return comment(nested)
     except Exception:  # something inside cannot be looked through
         return ""
 
@@ -493,6 +493,19 @@ def label_of(key: Any) -> str:
     if type(key) is GetAttrKey:
         return f"{printable(key.name)}="
     return ""
+
+
+def full_label(child: Child) -> str:
+    """Return what stands before a child in Python text: its label, or that of its key.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise.layout import Child
+        >>> from leafwise.show.outline import full_label
+        >>> full_label(Child("", lw.DictKey("lr"), 0.1))
+        "'lr': "
+    """
+    return child.label or label_of(child.key)
 
 
 # -------------------------------------------------------------------------- leaves

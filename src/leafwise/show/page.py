@@ -220,7 +220,7 @@ STYLE: Final = "".join(
   border: 0;
   table-layout: auto;
 }
-.leafwise.leafwise tr, .leafwise.leafwise th {
+.leafwise.leafwise tr:nth-child(n), .leafwise.leafwise th {
   background: none;
   text-align: left;
   font-weight: inherit;
@@ -269,5 +269,5 @@ STYLE: Final = "".join(
 
 _AROUND: Final = (
     "body{margin:0;background:light-dark(#fff,#0d1117);color-scheme:light dark}"
-    ".leafwise.leafwise{max-height:none}"
+    "body>.leafwise.leafwise{max-height:none}"
 )

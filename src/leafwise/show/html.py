@@ -35,6 +35,7 @@ LARGEST: Final = 2_000_000
 """How many bytes a page may have, if nobody says."""
 _SMALLEST: Final = 20_000
 _FEWEST: Final = 2
+_LEAST: Final = 40  # bytes that a value takes, whatever it is
 _FLAT: Final = 3  # levels that are left of a tree whose page is too large all the same
 _ROWS: Final = 40
 _LONGEST_PATH: Final = 1000
@@ -111,7 +112,7 @@ def _fitting(write: _Write, most: int, largest: int) -> str:
         largest: How many bytes there may be.
     """
     largest -= 2 * len(STYLE)
-    most = max(most, _FEWEST)
+    most = max(min(most, largest // _LEAST), _FEWEST)
     while True:
         text = write(most, False)
         size = len(text) if text.isascii() else len(text.encode())

@@ -118,7 +118,8 @@ def is_data(value: Any) -> bool:
 
     Example:
         >>> import leafwise as lw
-        >>> lw.is_data(lw.List([])), lw.is_data([]), lw.is_data(42), lw.is_data("a")
+        >>> from leafwise import nn
+        >>> nn.is_data(lw.List([])), nn.is_data([]), nn.is_data(42), nn.is_data("a")
         (True, False, False, False)
 
     The idea is that of `flax.nnx.is_data`.
@@ -145,10 +146,10 @@ def register_data_type(cls: C, *, subclasses: bool = False, data: bool = True) -
         RegistryError: Not a class, or a built-in node type.
 
     Example:
-        >>> import leafwise as lw
-        >>> @lw.register_data_type
+        >>> from leafwise import nn
+        >>> @nn.register_data_type
         ... class Celsius(float): ...
-        >>> lw.is_data(Celsius(20)), lw.is_data(20.0)
+        >>> nn.is_data(Celsius(20)), nn.is_data(20.0)
         (True, False)
 
     The idea is that of `flax.nnx.register_data_type`.

@@ -2,14 +2,14 @@
 
 Owns the look-up; which name stands where is said by the module that has the names, once
 for it in a table, and once for type checkers, as imports under `TYPE_CHECKING`. Owns
-also what is to be seen of the modules of others: whether one is loaded, whole, and not
-a stand-in.
+also the door to the pictures of our objects (`Shown`), and what is to be seen of the
+modules of others: whether one is loaded, whole, and not a stand-in.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
@@ -110,3 +110,48 @@ def unchanged(function: Any) -> Any:
     which are not loaded when the library runs.
     """
     return function
+
+
+class _Html:
+    """A method of instances that their classes do not show.
+
+    If the class has it, treescope appends the HTML of an object to what it draws itself
+    of the object.
+    """
+
+    __slots__ = ()
+
+    def __get__(self, value: object, cls: type) -> Any:
+        return self if value is None else _protocol("html_of", value)
+
+
+class Shown:
+    """Base of our classes that notebooks, rich and treescope show as pictures.
+
+    What they ask for is made by `leafwise.show`, which is loaded then. A class that
+    says itself how it looks, by a method of these names, is shown so.
+    """
+
+    __slots__ = ()
+
+    _repr_html_ = _Html()
+
+    def _repr_mimebundle_(self, **wanted: Any) -> dict[str, str]:
+        """Return the HTML, for IPython, which has the text from `repr`."""
+        make: Callable[[], str] | None = self._repr_html_
+        return {} if make is None else {"text/html": make()}
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterable[Any]:
+        """Return the text, as wide as rich wants it."""
+        lines: Iterable[Any] = _protocol("rich_of", self)(options)
+        return lines
+
+    def __treescope_repr__(self, path: str | None, subtree_renderer: Any) -> Any:
+        """Return what treescope draws."""
+        return _protocol("treescope_of", self)(path, subtree_renderer)
+
+
+def _protocol(name: str, value: Any) -> Callable[..., Any]:
+    """Return what answers for a value; that module stands above this one."""
+    function = getattr(import_module(".show.protocols", __package__), name)
+    return lambda *args: function(value, *args)

@@ -1,6 +1,6 @@
 """What notebooks, rich and treescope ask objects for.
 
-Owns the answers that `layout.Shown` gives in the name of our classes. None of these
+Owns the answers that `lazy.Shown` gives in the name of our classes. None of these
 libraries is imported before it asks.
 """
 

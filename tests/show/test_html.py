@@ -315,6 +315,30 @@ def test_a_treedef_says_how_large_it_is(read):
     assert text.count("*") == 2
 
 
+def test_what_is_no_tree_has_all_its_lines(read):
+    class Poem:
+        def __repr__(self):
+            return "roses\n  </pre>\n\x1b[31m"
+
+    (block,) = read(to_html(Poem())).iter("pre")
+    assert block.text == "roses\n  </pre>\n\\x1b[31m"
+    assert "roses </pre>" in checked(read(to_html([Poem()])))
+    assert not list(read(to_html("a\nb")).iter("pre"))
+
+
+def test_the_kind_of_data_is_told_once(read):
+    class Layer(nn.Module):
+        def __init__(self):
+            self.register_parameter("weights", [1, 2])
+            self.register_state("mean", 0.5)
+            self.param = nn.Param(1)
+            self.inner = nn.Module()
+
+    root = read(to_html(Layer()))
+    told = [span for span in root.iter("span") if span.get("class") == "lw-kind"]
+    assert [span.text for span in told] == ["parameter", "state"]
+
+
 def cells(root):
     return [
         [cell.text or "" for cell in row.iter("td")]

@@ -22,6 +22,7 @@ OBJECTS = {
     "treedef": (lw.tree_structure({"a": [1, 2]}), "'a': ["),
     "pytree": (Layer(), "Layer("),
     "state": (nn.state(Layer()), "State({"),
+    "graphdef": (nn.graphdef(Layer()), "GraphDef("),
     "variable": (nn.Param(2.5), "Param("),
     "list": (SHARED, "List(["),
     "diff": (lw.tree_diff({"a": 1}, {"a": 2}), "['a']"),

@@ -11,7 +11,7 @@ keys.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import (
     TYPE_CHECKING,
@@ -19,7 +19,6 @@ from typing import (
     Final,
     Generic,
     Literal,
-    NamedTuple,
     TypeAlias,
     TypeVar,
 )
@@ -33,7 +32,7 @@ from ..core.walk import unlink
 from ..errors import CycleError, SharedError
 from ..kinds import Kind
 from ..layout import Part, lay_out, take_apart
-from ..ops.map import tree_leaves
+from ..lazy import Shown
 from ..safely import class_name, clip, shown, type_name
 from .checks import DataNode, holds_data, is_data, looks_like_array
 from .filters import Filter, predicate
@@ -88,7 +87,7 @@ FIXED: Final = "fixed"
 _LEAF: Final[Entry] = (LEAF, None, 0, None)
 
 
-class GraphDef(Generic[M]):
+class GraphDef(Shown, Generic[M]):
     """The structure of a graph of objects, without its values.
 
     It says which objects there are, what is static in them, where values belong and

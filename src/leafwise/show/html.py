@@ -18,7 +18,7 @@ from ..core.treedef import PyTreeDef
 from ..equality.content import is_array
 from ..errors import PathError
 from ..ops.context import Context, context_of
-from ..safely import class_name, module_name, printable, printed, type_name
+from ..safely import class_name, module_name, printable, printed, shown, type_name
 from ..selection.diff import Change, TreeDiff
 from ..selection.difftext import SIGNS, counted, sides_of
 from ..selection.edit import Selection
@@ -138,11 +138,21 @@ def _tree_writer(
 
     def write(most: int, flat: bool) -> str:
         levels = _FLAT if flat and (depth is None or depth > _FLAT) else depth
-        shown = "short" if flat else arrays
-        root = outline(tree, context, depth=levels, most=most, arrays=shown, only=only)
+        how = "short" if flat else arrays
+        root = outline(tree, context, depth=levels, most=most, arrays=how, only=only)
+        if root.role == "leaf" and not is_array(tree):
+            root.opening = _all_lines(tree) or root.opening
         return f"{caption(said or _about(tree))}<ul>{_rows(root)}</ul>"
 
     return write
+
+
+def _all_lines(value: Any) -> str:
+    """Return the text of something that is no tree, "" if it has one line."""
+    if issubclass(type(value), str | bytes):
+        return ""
+    lines = shown(value).splitlines()
+    return "\n".join(lines) if len(lines) > 1 else ""
 
 
 def _about(tree: Any) -> str:
@@ -180,13 +190,13 @@ def _rows(root: Item) -> str:
             pieces.append(top)
             continue
         item, path = top
-        shown = f'<code class="lw-path">{escape(path)}</code>' if path else ""
+        code = f'<code class="lw-path">{escape(path)}</code>' if path else ""
         if not _folds(item):
-            pieces.append(f"<li>{shown}<div>{_line(item)}</div></li>")
+            pieces.append(f"<li>{code}<div>{_line(item)}</div></li>")
             continue
         is_open = " open" if id(item) in opened else ""
         pieces.append(
-            f"<li>{shown}<details{is_open}><summary>{_line(item)}</summary><ul>"
+            f"<li>{code}<details{is_open}><summary>{_line(item)}</summary><ul>"
         )
         stack.append("</ul></details></li>")
         is_lost = not path and item.above is not None
@@ -241,14 +251,24 @@ def _line(item: Item) -> str:
         parts.append(_node(item))
     else:
         parts.append(_leaf(item))
-    if item.kind not in _PLAIN:
+    if _has_news(item):
         parts.append(f" {span('kind', item.kind)}")
     if item.comment:
-        parts.append(f" {span('dim', f'# {item.comment}')}")
+        parts.append(span("dim", f" · {item.comment}"))
     return "".join(parts)
 
 
-_PLAIN: Final = ("", "data", "static")
+def _has_news(item: Item) -> bool:
+    """Return whether the kind of an item is not to be seen without being told.
+
+    What is around may have told it; and the class of a variable or a module does.
+    """
+    is_variable = item.role == "node" and not _folds(item)
+    around = "" if item.above is None else item.above.kind
+    return item.kind not in _PLAIN and item.kind != around and not is_variable
+
+
+_PLAIN: Final = ("", "data", "static", "module")
 
 
 def _label(item: Item) -> str:
@@ -288,7 +308,7 @@ def _leaf(item: Item) -> str:
         if len(text) > _LONGEST_VALUES:
             text = f"{text[:_LONGEST_VALUES]}\n..."
         said = "\n".join(escape(printable(line)) for line in text.split("\n"))
-        return f'<pre class="lw-array"{_title(item.value)}>{said}</pre>'
+        return f'<pre class="lw-{_sort(item.value)}"{_title(item.value)}>{said}</pre>'
     name = _sort(item.value)
     if item.role == "static":
         name += " lw-static"

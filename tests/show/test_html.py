@@ -326,6 +326,29 @@ def test_what_is_no_tree_has_all_its_lines(read):
     assert not list(read(to_html("a\nb")).iter("pre"))
 
 
+def test_a_graphdef_has_its_objects_inside(read):
+    class Pair(lw.Pytree):
+        def __init__(self):
+            self.left = self.right = nn.List([nn.Param(1.0, unit="m")])
+            self.name = "pair"
+
+    root = read(to_html(nn.graphdef(Pair())))
+    text = checked(root)
+    for part in ("GraphDef(Pair(…))", "left=List(", "right=#1", "name='pair'"):
+        assert part in text
+    assert not any("layout" in part.get("title", "") for part in root.iter("span"))
+
+
+def test_static_values_have_their_brackets(read):
+    class Config(lw.Pytree):
+        def __init__(self):
+            self.sizes, self.empty, self.one = {"a": [1, 2], "b": 3}, (), {"x": 1}
+
+    text = checked(read(to_html(Config())))
+    for part in ("sizes={…} 2 items", "'a': […] 2 items", "empty=()", "one={'x': 1}"):
+        assert part in text
+
+
 def test_the_kind_of_data_is_told_once(read):
     class Layer(nn.Module):
         def __init__(self):

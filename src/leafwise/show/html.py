@@ -17,6 +17,7 @@ from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
 from ..equality.content import is_array
 from ..errors import PathError
+from ..layout import Part
 from ..ops.context import Context, context_of
 from ..safely import class_name, module_name, printable, printed, shown, type_name
 from ..selection.diff import Change, TreeDiff
@@ -225,6 +226,11 @@ def _folds(item: Item) -> bool:
     return True
 
 
+def _is_node(item: Item) -> bool:
+    """Return whether an item has something inside, or could; it may be static."""
+    return item.role == "node" or bool(item.items or item.closing)
+
+
 def _opened(root: Item) -> set[int]:
     """Return the items that are open at first, by identity: whole levels of them."""
     opened: set[int] = set()
@@ -247,7 +253,7 @@ def _line(item: Item) -> str:
     if item.role == "again":
         return f"{_label(item)}{span('number', f'→ {number}')}"
     parts = [_label(item), span("number", number), " " if number else ""]
-    if item.role == "node":
+    if _is_node(item):
         parts.append(_node(item))
     else:
         parts.append(_leaf(item))
@@ -263,7 +269,7 @@ def _has_news(item: Item) -> bool:
 
     What is around may have told it; and the class of a variable or a module does.
     """
-    is_variable = item.role == "node" and not _folds(item)
+    is_variable = _is_node(item) and not _folds(item)
     around = "" if item.above is None else item.above.kind
     return item.kind not in _PLAIN and item.kind != around and not is_variable
 
@@ -335,7 +341,7 @@ def _title(value: Any) -> str:
     """Return the attribute that has the class of a value; none of a plain one."""
     cls = type(value)
     module = module_name(cls)
-    if module in ("", "builtins"):
+    if module in ("", "builtins") or cls is Part:
         return ""
     return f' title="{safe(f"{module}.{class_name(cls)}")}"'
 

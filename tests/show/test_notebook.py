@@ -51,6 +51,7 @@ CELLS = {
     "lw.tree_diff(old, new)": ["5 changes", "[3, 5]", "0.5", "differ from character 2"],
     "lw.at(Model())['**.weight']": ["2 places", "weight=", "... 2 more"],
     "nn.graphdef(Model())": ["GraphDef(Model(…))", "activation='relu'", "Param(*)"],
+    "lw.tree_summary(Model())": ["blocks", "float32", "64, 64"],
     "nn.Dict({'</script>': nn.Param('\\u202e')})": ["'</script>'", "\\u202e"],
     "nn.Param(np.arange(3.0))": ["Param", "f64[3]([0, 1, 2])"],
     "lw.tree_structure({'deep': [list(range(9))] * 9})": ["9 items"],
@@ -190,7 +191,7 @@ STRIPED = """
 @pytest.mark.parametrize(("theme", "width"), LOOKS)
 def test_each_object_can_be_read_in_the_notebook(browser, notebook, theme, width):
     with opened(browser, notebook / f"{theme}.html", theme, width) as page:
-        pictures = page.locator(".leafwise")
+        pictures = page.locator(".leafwise, .leafwise-table")
         assert pictures.count() == len(CELLS)
         for number, texts in enumerate(CELLS.values()):
             picture = pictures.nth(number)
@@ -198,7 +199,8 @@ def test_each_object_can_be_read_in_the_notebook(browser, notebook, theme, width
             assert [text for text in texts if text not in said] == []
             assert picture.evaluate(FADED) == []
             assert picture.evaluate(STRIPED) == []
-            assert picture.evaluate("e => e.scrollWidth <= e.clientWidth")
+            fits = "e => e.scrollWidth <= e.clientWidth || e.matches('.leafwise-table')"
+            assert picture.evaluate(fits)
             box = picture.bounding_box()
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= width

@@ -357,7 +357,7 @@ def _of_diff(diff: TreeDiff, most: int, _flat: bool) -> str:
     rows = "".join(row for change in diff[:most] for row in _of_change(change))
     rest = caption(f"and {len(diff) - most:,} more") if len(diff) > most else ""
     columns = '<th></th><th scope="col">old</th><th scope="col">new</th>'
-    table = f"<table><thead><tr>{columns}</tr></thead>{rows}</table>"
+    table = f'<table class="lw-diff"><thead><tr>{columns}</tr></thead>{rows}</table>'
     return f"{head}{table}{rest}"
 
 

@@ -241,10 +241,12 @@ STYLE: Final = "".join(
   border-top: 1px solid var(--lw-line);
 }
 .leafwise.leafwise td {
-  width: 50%;
   unicode-bidi: isolate;
 }
-.leafwise.leafwise td:first-child {
+.leafwise.leafwise .lw-diff td {
+  width: 50%;
+}
+.leafwise.leafwise .lw-diff td:first-child {
   width: 1%;
   white-space: nowrap;
 }

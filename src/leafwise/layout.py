@@ -1,9 +1,8 @@
 """Nested text laid out over lines of a given width.
 
-Owns the words in which objects say what they are made of (`Sketch`), and the layout:
-a `Part` is a text, or an opening, parts and a closing; it stands in one line if it
-fits, else each of its parts has a line of its own. Knows nothing of what the text is
-about.
+Owns the words in which objects say what they are made of (`Sketch`), and the layout: a
+`Part` is a text, or an opening, parts and a closing; it stands in one line if it fits,
+else each of its parts has a line of its own. Knows nothing of what the text is about.
 
 The idea of a document that is flat where it fits is Wadler's ("A prettier printer").
 """
@@ -29,7 +28,8 @@ class Child(NamedTuple):
     """A value inside another one, as it is shown.
 
     Attributes:
-        label: What stands before it in Python text, such as `'lr': ` or `x=`.
+        label: What stands before it in Python text, such as `'lr': ` or `x=`; if it is
+            "", what the key has there.
         key: Its key; None if it is no child of the tree.
         value: The value.
         kind: What sort of data it is, if the object around says so; or what tells that
@@ -203,7 +203,7 @@ class _Writer:
     def leaf(self, part: Part, depth: int, comma: str) -> None:
         """Write what has no parts, with its comment."""
         text = f"{part.label}{part.opening}{part.closing}{comma}"
-        start = "\n" + " " * self.indent(depth)
+        start = "\n" + " " * (self.indent(depth) + len(part.label))
         self.pieces.append(text.replace("\n", start) + _remark(part))
 
     def fill(self, part: Part, depth: int, comma: str) -> None:
@@ -256,6 +256,6 @@ def flat(root: Part) -> str:
 
 def _is_row(part: Part) -> bool:
     """Return whether the parts are bare texts of one line, and several of them."""
-    return len(part.parts) > 4 and not any(
-        [p.parts or p.label or p.comment or "\n" in p.opening for p in part.parts]
+    return len(part.parts) > 4 and all(
+        not (p.parts or p.label or p.comment or "\n" in p.opening) for p in part.parts
     )

@@ -2,8 +2,9 @@
 
 Owns the look-up; which name stands where is said by the module that has the names, once
 for it in a table, and once for type checkers, as imports under `TYPE_CHECKING`. Owns
-also the door to the pictures of our objects (`Shown`), and what is to be seen of the
-modules of others: whether one is loaded, whole, and not a stand-in.
+also what is to be seen of the modules of others: whether one is loaded, whole, and not
+a stand-in; and the door by which notebooks and others come to the pictures of our
+objects (`Shown`), since these are made by modules that stand above them.
 """
 
 from __future__ import annotations
@@ -110,6 +111,9 @@ def unchanged(function: Any) -> Any:
     which are not loaded when the library runs.
     """
     return function
+
+
+# ------------------------------------------------------------ the door to `show`
 
 
 class _Html:

@@ -181,7 +181,7 @@ FADED = """
 """
 """Which texts can hardly be read: less contrast than WCAG 2 asks for (AA)."""
 STRIPED = """
-(root) => [...root.querySelectorAll("tr")]
+(root) => [...root.querySelectorAll(".lw-diff tr")]
   .map((row) => getComputedStyle(row).backgroundColor)
   .filter((color) => color != "rgba(0, 0, 0, 0)")
 """

@@ -304,7 +304,8 @@ class _Reader:
         more = Item("more", None, item, None)
         more.nodes = left_out
         inside = [child for child in rest if child.key is not None]
-        more.leaves = None if sketch.hidden else self.count(inside, item)
+        is_known = not sketch.hidden and bool(inside)
+        more.leaves = self.count(inside, item) if is_known else None
         more.opening = _more_text(more, is_all=not share)
         item.items.append(more)
 
@@ -406,7 +407,7 @@ def _more_text(more: Item, *, is_all: bool) -> str:
     """Return how many values are left out, and how many leaves they have."""
     leaves = more.leaves
     told = f"{more.nodes:,}" if is_all else f"{more.nodes:,} more"
-    if leaves and leaves != more.nodes:
+    if leaves is not None and leaves != more.nodes:
         told += f" with {leaves:,} {'leaf' if leaves == 1 else 'leaves'}"
     return f"... {told}"
 

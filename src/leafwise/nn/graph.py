@@ -31,7 +31,12 @@ from ..core.serial import dump, load
 from ..core.walk import unlink
 from ..errors import CycleError, SharedError
 from ..kinds import Kind
+<<<<<<< HEAD
 from ..layout import Part, lay_out, take_apart
+=======
+from ..layout import Part, Sketch, lay_out, take_apart
+from ..lazy import Shown
+>>>>>>> showhtml
 from ..safely import class_name, clip, shown, type_name
 from .checks import DataNode, holds_data, is_data, looks_like_array
 from .filters import Filter, predicate
@@ -86,7 +91,7 @@ FIXED: Final = "fixed"
 _LEAF: Final[Entry] = (LEAF, None, 0, None)
 
 
-class GraphDef(Generic[M]):
+class GraphDef(Shown, Generic[M]):
     """The structure of a graph of objects, without its values.
 
     It says which objects there are, what is static in them, where values belong and
@@ -135,6 +140,9 @@ class GraphDef(Generic[M]):
 
     def __repr__(self) -> str:
         return _text(self._code)
+
+    def _leafwise_sketch(self) -> Sketch:
+        return _whole(self._code)._leafwise_sketch()
 
 
 def same_entry(a: Entry, b: Entry) -> bool:
@@ -185,6 +193,14 @@ def _read_entry(entry: Entry) -> Entry:
 
 def _text(code: Iterable[Entry]) -> str:
     """Return a code as text."""
+    whole = _whole(code)
+    text = lay_out(whole)
+    take_apart(whole)
+    return text
+
+
+def _whole(code: Iterable[Entry]) -> Part:
+    """Return a code as text that is still to be laid out."""
     top: list[Part] = []
     stack = [(top, [""])]
     for entry in code:
@@ -196,10 +212,7 @@ def _text(code: Iterable[Entry]) -> str:
         while stack and not stack[-1][1]:
             stack.pop()
     (root,) = top
-    whole = Part(f"GraphDef({root.opening}", root.parts, f"{root.closing})")
-    text = lay_out(whole)
-    take_apart(whole)
-    return text
+    return Part(f"GraphDef({root.opening}", root.parts, f"{root.closing})")
 
 
 def _part(entry: Entry) -> tuple[Part, list[Part], list[str]]:

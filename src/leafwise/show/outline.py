@@ -304,7 +304,8 @@ class _Reader:
         more = Item("more", None, item, None)
         more.nodes = left_out
         inside = [child for child in rest if child.key is not None]
-        more.leaves = None if sketch.hidden else self.count(inside, item)
+        is_known = not sketch.hidden and bool(inside)
+        more.leaves = self.count(inside, item) if is_known else None
         more.opening = _more_text(more, is_all=not share)
         item.items.append(more)
 

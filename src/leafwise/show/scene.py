@@ -340,7 +340,7 @@ def _runs(
         start += len(same)
 
 
-_MORE: Final = (64, 16, 4, 1)
+_MORE: Final = (32, 1)
 
 
 def scene(

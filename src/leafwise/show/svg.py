@@ -170,7 +170,8 @@ class _Picture:
         size = f'width="{self.width}" height="{self.height}"'
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="leafwise-diagram" '
-            f'{size} viewBox="0 0 {self.width} {self.height}">\n'
+            f'{size} viewBox="0 0 {self.width} {self.height}" '
+            f'style="color-scheme:light dark">\n'
             f"<style>{_STYLE}</style>\n{body.replace(_NAME, name)}\n</svg>"
         )
 

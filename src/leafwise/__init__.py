@@ -64,12 +64,9 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .kinds import data as data
     from .kinds import field as field
     from .kinds import static as static
-    from .nn.checks import is_data as is_data
-    from .nn.checks import register_data_type as register_data_type
     from .nn.containers import Dict as Dict
     from .nn.containers import List as List
     from .nn.pytree import Pytree as Pytree
-    from .nn.pytree import check_pytree as check_pytree
     from .ops.parallel import parallel as parallel
     from .ops.parallel import tree_gather as tree_gather
     from .selection.diff import tree_diff as tree_diff
@@ -77,6 +74,9 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .selection.merge import tree_merge as tree_merge
     from .selection.partition import tree_combine as tree_combine
     from .selection.partition import tree_partition as tree_partition
+    from .show.pretty import pformat as pformat
+    from .show.pretty import pprint as pprint
+    from .show.summary import tree_summary as tree_summary
     from .show.diagram import to_dot as to_dot
     from .show.diagram import to_mermaid as to_mermaid
 
@@ -112,14 +112,15 @@ _HOMES: Final = {
     "core.serial": "register_codec",
     "dataclasses": "dataclass register_dataclass",
     "kinds": "data field static",
-    "nn.checks": "is_data register_data_type",
     "nn.containers": "Dict List",
-    "nn.pytree": "Pytree check_pytree",
+    "nn.pytree": "Pytree",
     "ops.parallel": "parallel tree_gather",
     "selection.diff": "tree_diff",
     "selection.edit": "at",
     "selection.merge": "tree_merge",
     "selection.partition": "tree_combine tree_partition",
+    "show.pretty": "pformat pprint",
+    "show.summary": "tree_summary",
     "show.diagram": "to_dot to_mermaid",
 }
 """The modules that are loaded when one of their names is first asked for."""
@@ -160,22 +161,21 @@ __all__ = [
     "at",
     "broadcast_common",
     "broadcast_prefix",
-    "check_pytree",
     "data",
     "dataclass",
     "equality_errors",
     "explain_leaf",
     "field",
-    "is_data",
     "is_registered",
     "keystr",
     "lookup",
     "namespace",
     "namespaces",
     "parallel",
+    "pformat",
+    "pprint",
     "prefix_errors",
     "register_codec",
-    "register_data_type",
     "register_dataclass",
     "register_leaf",
     "register_pytree_node",
@@ -220,6 +220,7 @@ __all__ = [
     "tree_replace_nones",
     "tree_structure",
     "tree_sum",
+    "tree_summary",
     "tree_transpose",
     "tree_transpose_map",
     "tree_transpose_map_with_path",

@@ -58,12 +58,14 @@ if TYPE_CHECKING:
     from .selection.merge import tree_merge as merge
     from .selection.partition import tree_combine as combine
     from .selection.partition import tree_partition as partition
+    from .show.summary import tree_summary as summary
 
 _HOMES: Final = {
     "ops.parallel": "gather=tree_gather",
     "selection.diff": "diff=tree_diff",
     "selection.merge": "merge=tree_merge",
     "selection.partition": "combine=tree_combine partition=tree_partition",
+    "show.summary": "summary=tree_summary",
 }
 """The modules that are loaded when one of their names is first asked for."""
 
@@ -106,6 +108,7 @@ __all__ = [
     "replace_nones",
     "structure",
     "sum",
+    "summary",
     "transpose",
     "transpose_map",
     "transpose_map_with_path",

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from ..kinds import parameter as parameter
     from ..kinds import state_value as state_value
     from ..kinds import static as static
+    from ..show.summary import tree_summary as summary
     from . import filters as filters
     from .captures import capture as capture
     from .checks import is_data as is_data
@@ -77,7 +78,6 @@ if TYPE_CHECKING:
     from .functional import update_kind as update_kind
     from .graph import GraphDef as GraphDef
     from .graph import find_duplicates as find_duplicates
-    from .graph import summary as summary
     from .graph import tree_check as tree_check
     from .model import call as call
     from .model import eval as eval
@@ -138,6 +138,7 @@ _HOMES: Final = {
     ".integrations.options": "Carry DiffState StateAxes prefix",
     ".integrations.transforms": "grad jit value_and_grad vmap",
     ".kinds": "Data Kind Static data field parameter state_value static",
+    ".show.summary": "summary=tree_summary",
     "captures": "capture",
     "checks": "is_data register_data_type unsafe_mutation",
     "containers": "Dict List Sequential",
@@ -145,7 +146,7 @@ _HOMES: Final = {
         "All Any Everything Not Nothing OfKind OfType PathContains PathIn WithTag"
     ),
     "functional": "clone graphdef merge pop select_kind split state update update_kind",
-    "graph": "GraphDef find_duplicates summary tree_check",
+    "graph": "GraphDef find_duplicates tree_check",
     "model": (
         "call eval freeze iter_children iter_graph "
         "pure recursive_map set_attributes set_metadata train unfreeze with_attributes"

@@ -33,10 +33,10 @@ from .graph import (
     OnShared,
     flatten_graph,
     kinds_of,
-    kinds_of_children,
     unflatten_graph,
 )
 from .instance import keys_of, rule_of
+from .spec import kinds_of_children
 from .states import State, left_over, stored, unknown, view
 from .variables import Metadata, Variable, is_frozen, kind_in, make_variable
 

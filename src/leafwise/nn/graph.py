@@ -4,7 +4,7 @@ A graph is flattened in one walk, by an explicit stack: objects and variables ar
 counted as they are met, and where one is met again there is a reference to its number.
 `GraphDef` is what is left without the values. Identity is kept by holding the objects,
 never by their bare ids. Owns also what tells of a graph as a whole: the iteration over
-it, what stands twice in it, and its summary. Paths are tuples of names, positions and
+it, and what stands twice in it. Paths are tuples of names, positions and
 keys.
 """
 
@@ -32,9 +32,9 @@ from ..core.serial import dump, load
 from ..core.walk import unlink
 from ..errors import CycleError, SharedError
 from ..kinds import Kind
+from ..layout import Part, lay_out, take_apart
 from ..ops.map import tree_leaves
 from ..safely import class_name, clip, shown, type_name
-from ..show.text import Row, draw, options
 from .checks import DataNode, holds_data, is_data, looks_like_array
 from .filters import Filter, predicate
 from .instance import (
@@ -45,12 +45,10 @@ from .instance import (
     is_unchecked,
     keys_of,
     rule_of,
-    size_of,
-    size_text,
     traverse,
 )
 from .pytree import Pytree
-from .spec import Constant, StaticMetadata
+from .spec import Constant, StaticMetadata, kinds_of_children
 from .variables import Metadata, Variable, is_frozen, kind_in, metadata_of
 
 
@@ -64,10 +62,8 @@ __all__ = [
     "flatten_graph",
     "is_node",
     "kinds_of",
-    "kinds_of_children",
     "report_shared",
     "same_entry",
-    "summary",
     "tree_check",
     "unflatten_graph",
 ]
@@ -140,7 +136,7 @@ class GraphDef(Generic[M]):
         return _read, (tuple(map(_write_entry, self._code)),)
 
     def __repr__(self) -> str:
-        return f"GraphDef({''.join(_text(self._code))})"
+        return _text(self._code)
 
 
 def same_entry(a: Entry, b: Entry) -> bool:
@@ -189,33 +185,44 @@ def _read_entry(entry: Entry) -> Entry:
     return entry
 
 
-def _text(code: Sequence[Entry]) -> Iterator[str]:
-    """Yield the pieces of the text of a code."""
-    stack: list[tuple[Iterator[Any], str]] = []
-    for tag, rule, number, aux in code:
-        if stack:
-            yield next(stack[-1][0])
-        if tag in (NODE, TREE):
-            name = _name_of(rule, aux)
-            said = ""
-            if type(aux) is StaticMetadata:
-                said = f"{aux!r}"
-                labels = [f"{key}=" for key in aux.field_layout.data]
-            else:
-                labels = [f"{key}=".lstrip(".") for key in rule.keys(aux, number)]
-            lead = [", "] * number if said else ["", *[", "] * (number - 1)]
-            pairs = zip(lead, labels, strict=True) if number else ()
-            yield f"{name}({said}"
-            stack.append((iter([f"{a}{b}" for a, b in pairs]), ")"))
-        elif tag == VARIABLE:
-            said = f"*, {shown(aux)}" if aux.values else "*"
-            yield f"{class_name(rule, qualified=False)}({said})"
-        elif tag == FIXED:
-            yield shown(aux)
+def _text(code: Iterable[Entry]) -> str:
+    """Return a code as text."""
+    top: list[Part] = []
+    stack = [(top, [""])]
+    for entry in code:
+        parts, labels = stack[-1]
+        part, inside, below = _part(entry)
+        part.label = labels.pop()
+        parts.append(part)
+        stack.append((inside, below))
+        while stack and not stack[-1][1]:
+            stack.pop()
+    (root,) = top
+    whole = Part(f"GraphDef({root.opening}", root.parts, f"{root.closing})")
+    text = lay_out(whole)
+    take_apart(whole)
+    return text
+
+
+def _part(entry: Entry) -> tuple[Part, list[Part], list[str]]:
+    """Return an entry as text, its parts, and the labels of more, last one first."""
+    tag, rule, number, aux = entry
+    inside: list[Part] = []
+    labels: list[str] = []
+    if tag in (NODE, TREE):
+        if type(aux) is StaticMetadata:
+            inside += [Part(shown(value), label=f"{name}=") for name, value in aux]
+            labels = [f"{key}=" for key in reversed(aux.field_layout.data)]
         else:
-            yield "*" if tag == LEAF else f"#{number}"
-        while stack and stack[-1][0].__length_hint__() == 0:  # type: ignore[attr-defined]  # of lists
-            yield stack.pop()[1]
+            keys = reversed([*rule.keys(aux, number)])
+            labels = [f"{key}=".lstrip(".") for key in keys]
+        return Part(f"{_name_of(rule, aux)}(", inside, ")"), inside, labels
+    if tag == VARIABLE:
+        said = f"*, {shown(aux)}" if aux.values else "*"
+        text = f"{class_name(rule, qualified=False)}({said})"
+    else:
+        text = shown(aux) if tag == FIXED else "*" if tag == LEAF else f"#{number}"
+    return Part(text), inside, labels
 
 
 def _name_of(rule: Rule, aux: Any) -> str:
@@ -256,19 +263,6 @@ class FlatGraph:
         self.leaves.append(value)
         self.links.append(link)
         self.holders.append(holder)
-
-
-def kinds_of_children(aux: Any) -> list[Kind] | None:
-    """Return the kinds of an object's children, None if a node is no object."""
-    if type(aux) is StaticMetadata:
-        return _kinds_in(aux)
-    if type(aux) is tuple and len(aux) == 2 and type(aux[1]) is StaticMetadata:
-        return _kinds_in(aux[0]) + _kinds_in(aux[1])
-    return None
-
-
-def _kinds_in(aux: StaticMetadata) -> list[Kind]:
-    return [aux.field_layout.kind_of(child) for child in aux.field_layout.data]
 
 
 def kinds_of(code: Iterable[Entry]) -> list[Kind]:
@@ -693,144 +687,4 @@ def _inside_itself(first: Any, again: Any, value: Any) -> CycleError:
     return CycleError(
         f"the {type_name(value)} at {unlink(first) or 'the root'} occurs again at "
         f"{unlink(again)}, inside itself"
-    )
-
-
-# ----------------------------------------------------------------------- summary
-
-
-def summary(tree: Any) -> str:
-    """Return a text that shows the objects in a tree, and what they hold by kind.
-
-    For each object it says how many numbers its arrays and other leaves have, those
-    of the objects inside included, and how many bytes its arrays take. An object or a
-    variable that stands in several places counts where it stands first; the other
-    places of an object say which that is.
-
-    Args:
-        tree: A tree with objects in it.
-
-    Raises:
-        CycleError: A container contains itself, with no object in between.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise import nn
-        >>> class Layer(nn.Module):
-        ...     def __init__(self):
-        ...         self.register_parameter("weight", [0.5, 0.5])
-        ...         self.register_state("calls", 3)
-        >>> class Model(nn.Module):
-        ...     def __init__(self):
-        ...         self.layers = lw.List([Layer(), Layer()])
-        ...         self.tied = self.layers[0]
-        >>> print(nn.summary(Model()))
-        Model               parameter: 4, state: 2
-        ├── .layers: List   parameter: 4, state: 2
-        │   ├── [0]: Layer  parameter: 2, state: 1
-        │   └── [1]: Layer  parameter: 2, state: 1
-        └── .tied: Layer    as .layers[0]
-    """
-    lines = _lines(flatten_graph(tree))
-    for line in reversed(lines):
-        if line.above is not None:
-            line.above.add(line.counts)
-    rows = [Row(line.depth, line.label, line.note or _tally(line)) for line in lines]
-    return draw([row for row in rows if row.depth <= options.max_depth])
-
-
-class _Line:
-    """An object, or the root, as a row in the making.
-
-    Attributes:
-        above: The line of the object that it stands in.
-        depth: How many there are above.
-        label: What it is, and where below the line above.
-        note: What there is to say of it, other than what it holds.
-        counts: By kind, how many numbers it holds, and how many bytes.
-    """
-
-    __slots__ = ("above", "counts", "depth", "label", "note")
-
-    def __init__(
-        self, above: _Line | None, path: Any, cls: type, note: str = ""
-    ) -> None:
-        self.above = above
-        self.depth: int = 0 if above is None else above.depth + 1
-        name = f"{KeyPath(unlink(path))}: " if path else ""
-        self.label = f"{name}{class_name(cls, qualified=False)}"
-        self.note = note
-        self.counts: dict[Kind, tuple[int, int]] = {}
-
-    def add(self, counts: Mapping[Kind, tuple[int, int]]) -> None:
-        """Count what something inside holds."""
-        for kind, (size, width) in counts.items():
-            known = self.counts.get(kind, (0, 0))
-            self.counts[kind] = known[0] + size, known[1] + width
-
-    def add_value(self, value: Any, kind: Kind) -> None:
-        """Count a bare value, or a variable."""
-        held = value.get_raw_value() if isinstance(value, Variable) else value
-        for leaf in tree_leaves(held):
-            size, width = size_of(leaf)
-            self.add({kind: (size, size * width)})
-
-
-class _Open(NamedTuple):
-    """A node whose children come next.
-
-    Attributes:
-        keys: Those of the children that are still to come.
-        path: Its path, a linked list.
-        local: The part of it below the line.
-        line: The line that its values count for.
-    """
-
-    keys: Any
-    path: Any
-    local: Any
-    line: _Line
-
-
-def _lines(flat: FlatGraph) -> list[_Line]:
-    """Return a line for each object, and for the root if it is no bare value."""
-    lines: list[_Line] = []
-    first: list[tuple[Any, type]] = []  # path and class of what is counted, by number
-    values = zip(flat.leaves, kinds_of(flat.code), strict=True)
-    stack: list[_Open] = []
-    for tag, rule, number, aux in flat.code:
-        path: Any = ()
-        local: Any = ()
-        line: _Line | None = None
-        if stack:
-            key = next(stack[-1].keys)
-            path, local = (stack[-1].path, key), (stack[-1].local, key)
-            line = stack[-1].line
-        cls = rule if tag in (VARIABLE, LEAF, REF, FIXED) else rule.cls
-        if tag in (NODE, VARIABLE):
-            first.append((path, cls))
-        if tag == NODE or (line is None and tag in (TREE, VARIABLE)):
-            line, local = _Line(line, local, cls), ()
-            lines.append(line)
-        if tag in (LEAF, VARIABLE):
-            value, kind = next(values)
-            if line is not None:
-                line.add_value(value, kind)
-        elif tag == REF and issubclass(first[number][1], Pytree):
-            there, cls = first[number]
-            note = f"as {KeyPath(unlink(there)) if there else 'the root'}"
-            lines.append(_Line(line, local, cls, note))
-        elif tag in (NODE, TREE) and line is not None:
-            stack.append(_Open(iter([*rule.keys(aux, number)]), path, local, line))
-        while stack and not stack[-1].keys.__length_hint__():
-            stack.pop()
-    return lines
-
-
-def _tally(line: _Line) -> str:
-    """Return how many numbers there are of each kind, and how many bytes."""
-    return ", ".join(
-        f"{kind.value}: {size_text(*line.counts[kind])}"
-        for kind in Kind
-        if kind in line.counts
     )

@@ -30,6 +30,7 @@ from ..core.walk import hooks
 from ..equality.exact import is_array_like
 from ..kinds import Kind, Marked
 from ..safely import class_name
+from ..show.table import bytes_text
 from .checks import (
     DataNode,
     Found,
@@ -762,7 +763,7 @@ def traverse(
             node, path, rest = frames.pop()
 
 
-_MAX_NESTED: Final = 5_000
+_MAX_NESTED: Final = 1_000
 _NOTHING: Final = (0, 0)
 
 
@@ -787,16 +788,7 @@ def size_of(leaf: Any) -> tuple[int, int]:
 
 def size_text(count: int, size: int) -> str:
     """Return how many numbers there are, and in brackets how many bytes, if any."""
-    if not size:
-        return f"{count:,}"
-    if size < 1000:
-        return f"{count:,} ({size} B)"
-    value = size / 1000
-    for unit in ("KB", "MB"):
-        if value < 1000:
-            return f"{count:,} ({value:.1f} {unit})"
-        value /= 1000
-    return f"{count:,} ({value:,.1f} GB)"
+    return f"{count:,} ({bytes_text(size)})" if size else f"{count:,}"
 
 
 def below(value: Any) -> list[tuple[Any, Any]]:
@@ -843,13 +835,13 @@ def tally(root: Any, limit: int = sys.maxsize) -> dict[str, tuple[int, int]]:
     return counts
 
 
-def tally_text(root: Any, *, nested: bool, named: bool = True) -> str:
+def tally_text(root: Any, nested: bool, *, named: bool = True) -> str:
     """Return the tally of an object as text: nothing if there are no variables.
 
     Args:
         root: The object.
-        nested: Whether it stands inside another one that is written; a large one
-            has no tally then, or each level would cost as much as all.
+        nested: Whether it stands inside another one that is shown; a large one has
+            no tally then, or each level would cost as much as all.
         named: Whether the types are named.
     """
     counts = tally(root, _MAX_NESTED if nested else sys.maxsize)

@@ -30,11 +30,11 @@ from .graph import (
     M,
     flatten_graph,
     is_node,
-    kinds_of_children,
     unflatten_graph,
 )
 from .instance import ENTER, LEAF, LEAVE, below, keys_of, rule_of, traverse
 from .pytree import EVALUATING, Pytree
+from .spec import kinds_of_children
 from .states import State
 from .variables import Variable, kind_in
 

@@ -29,8 +29,8 @@ from ..kinds import Kind, Marked
 from ..lazy import real
 from ..ops.map import tree_map
 from ..safely import Sealed, class_name, shown, type_name
+from ..show.summary import TreeSummary, tree_summary
 from .functional import clone, state, update
-from .graph import summary
 from .instance import LEAVE, traverse
 from .model import eval as to_evaluation
 from .model import recursive_map
@@ -272,12 +272,12 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         """
         return recursive_map(functools.partial(_mapped, function), self)
 
-    def summary(self) -> str:
-        """Return a text that shows the modules inside, and what they hold by kind.
+    def summary(self) -> TreeSummary:
+        """Return a table of the modules and variables inside, and what they hold.
 
         See :func:`~leafwise.nn.summary`.
         """
-        return summary(self)
+        return tree_summary(self)
 
     def state_dict(self) -> dict[Any, Any]:
         """Return the values of all data in nested dicts, by name and position.

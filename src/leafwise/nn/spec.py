@@ -37,6 +37,7 @@ __all__ = [
     "OwnLayout",
     "StaticMetadata",
     "is_inert",
+    "kinds_of_children",
     "layout_of",
     "picker",
     "same_value",
@@ -365,9 +366,12 @@ class StaticMetadata:
     def __reduce__(self) -> tuple[Any, ...]:
         return StaticMetadata, (self.field_layout, self.seen)
 
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        """Yield the static attributes with their values, as they were."""
+        return zip(self.field_layout.static, self.seen, strict=True)
+
     def __repr__(self) -> str:
-        pairs = zip(self.field_layout.static, self.seen, strict=True)
-        return ", ".join(f"{name}={shown(value)}" for name, value in pairs)
+        return ", ".join(f"{name}={shown(value)}" for name, value in self)
 
 
 class Constant:
@@ -734,3 +738,16 @@ def _look_up(node: ast.expr, names: tuple[Mapping[str, Any], ...]) -> Any:
             if node.id in scope:
                 return scope[node.id]
     return None
+
+
+def kinds_of_children(aux: Any) -> list[Kind] | None:
+    """Return the kinds of an object's children, None if a node is no object."""
+    if type(aux) is StaticMetadata:
+        return _kinds_in(aux)
+    if type(aux) is tuple and len(aux) == 2 and type(aux[1]) is StaticMetadata:
+        return _kinds_in(aux[0]) + _kinds_in(aux[1])
+    return None
+
+
+def _kinds_in(aux: StaticMetadata) -> list[Kind]:
+    return [aux.field_layout.kind_of(child) for child in aux.field_layout.data]

@@ -1,9 +1,10 @@
-"""Trees as text and pictures for people.
+"""Trees to look at: as text, tables, diagrams and pages, for any tree.
 
-Objects say what they are made of, and the modules here lay it out. Names are loaded
-when they are first asked for.
+Names are loaded when they are first asked for.
 
     >>> from leafwise import show
+    >>> print(show.pformat({"b": [1, 2], "a": (None,)}))
+    {'a': (None,), 'b': [1, 2]}
     >>> print(show.draw({"lr": 0.1, "sizes": [64, 32]}))
     dict
     ├── 'lr': 0.1
@@ -23,14 +24,20 @@ if TYPE_CHECKING:
     from .diagram import draw as draw
     from .diagram import to_dot as to_dot
     from .diagram import to_mermaid as to_mermaid
+    from .html import to_html as to_html
     from .pretty import pformat as pformat
     from .pretty import pprint as pprint
+    from .summary import SummaryRow as SummaryRow
+    from .summary import TreeSummary as TreeSummary
+    from .summary import tree_summary as tree_summary
     from .svg import to_svg as to_svg
 
 
 _HOMES: Final = {
     "diagram": "draw to_dot to_mermaid",
+    "html": "to_html",
     "pretty": "pformat pprint",
+    "summary": "SummaryRow TreeSummary tree_summary",
     "svg": "to_svg",
 }
 """The modules that are loaded when one of their names is first asked for."""
@@ -38,4 +45,15 @@ _HOMES: Final = {
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(__name__, _HOMES)
 
-__all__ = ["draw", "pformat", "pprint", "to_dot", "to_mermaid", "to_svg"]
+__all__ = [
+    "SummaryRow",
+    "TreeSummary",
+    "draw",
+    "pformat",
+    "pprint",
+    "to_dot",
+    "to_html",
+    "to_mermaid",
+    "to_svg",
+    "tree_summary",
+]

@@ -169,7 +169,9 @@ def test_treedefs_and_objects():
         def __init__(self):
             self.w = nn.Param(0.5)
 
-    assert draw(Dense()).splitlines()[:2] == ["Dense", "└── w: Param"]
+    first, second, *_ = draw(Dense()).splitlines()
+    assert first.split("  #")[0] == "Dense"
+    assert second.split("  #")[0] == "└── w: Param"
 
 
 def test_lines_are_cut_at_the_width():

@@ -30,6 +30,7 @@ from .outline import DEPTH, Item, label_of, outline
 BRANCH: Final = object()
 """The value of an item that only leads to changes."""
 _LONGEST: Final = 60
+_LONGEST_PATH: Final = 200
 
 
 # ------------------------------------------------------------------------- reading
@@ -208,6 +209,7 @@ class Box:
     Attributes:
         items: What it stands for: one item, or the same part of each of some siblings.
         key: The text of its key, or of the keys of the siblings.
+        path: The text of its key path, cut if it is long; of the first of the items.
         text: What it is.
         count: How many siblings it stands for.
         number: Its place among the boxes, the root being 0.
@@ -215,12 +217,15 @@ class Box:
         boxes: The boxes inside.
     """
 
-    __slots__ = ("boxes", "count", "depth", "items", "key", "number", "text")
+    __slots__ = ("boxes", "count", "depth", "items", "key", "number", "path", "text")
 
-    def __init__(self, items: Sequence[Item], runs: int, depth: int) -> None:
+    def __init__(self, items: Sequence[Item], above: Box | None = None) -> None:
         first = items[0]
+        runs, self.depth, self.path = 1, 0, ""
+        if above is not None:
+            runs, self.depth = len(above.items), above.depth + 1
+            self.path = clipped(f"{above.path}{_step_text(first)}", _LONGEST_PATH)
         self.items = items
-        self.depth = depth
         self.count = len(items) // runs
         self.key = key_text(first)
         if self.count > 1:
@@ -247,12 +252,16 @@ class Box:
 
     @property
     def where(self) -> str:
-        """The key path of the first item."""
+        """Where it stands, for a tooltip."""
         item = self.item
-        if item.key is None and item.above is not None:
-            path = item.above.path + KeyPath([GetAttrKey(key_text(item))])
-            return printable(str(path)) if item.role == "static" else self.text
-        return printable(item.path.where())
+        is_place = item.key is not None or item.above is None or item.role == "static"
+        return (self.path or "the root") if is_place else self.text
+
+
+def _step_text(item: Item) -> str:
+    """Return what an item adds to the path of the one above, as text."""
+    key = GetAttrKey(key_text(item)) if item.key is None else item.key
+    return printable(printed(KeyPath([key])))
 
 
 def _text_of_all(items: Sequence[Item]) -> str:
@@ -306,7 +315,7 @@ def boxes_of(root: Item, collapse: int = 0) -> list[Box]:
             to draw all. Leaves are drawn as one only if they are arrays.
     """
     signs = _signs(root) if collapse else {}
-    first = Box([root], 1, 0)
+    first = Box([root])
     found: list[Box] = []
     stack = [first]
     while stack:
@@ -318,7 +327,7 @@ def boxes_of(root: Item, collapse: int = 0) -> list[Box]:
         for start, count in _runs(box.item.items, signs, collapse):
             span = slice(start, start + count)
             inside = [inner for item in box.items for inner in item.items[span]]
-            box.boxes.append(Box(inside, len(box.items), box.depth + 1))
+            box.boxes.append(Box(inside, box))
         stack += reversed(box.boxes)
     return found
 

@@ -187,14 +187,12 @@ class _Reader:
                 if sketch is not None and sketch.children and name not in self.shares:
                     self.shares[name] = 0
                     nodes[name] = len(sketch.children)
-            left = len(nodes)
-            for name, size in sorted(nodes.items(), key=lambda node: node[1]):
-                share = min(size, spare // left + 1)
-                if share < size and share < _FEWEST:
-                    share = 0
-                self.shares[name] = share
-                spare -= max(share - 1, 0)
-                left -= 1
+            fair = max(_fair_share(nodes.values(), spare), _FEWEST)
+            for name, size in nodes.items():
+                share = min(size, fair)
+                if share - 1 <= spare:
+                    self.shares[name] = share
+                    spare -= share - 1
             level = [child for name in nodes for child in self.opened(name)]
 
     def opened(self, name: _Named) -> list[tuple[Any, _Trie]]:
@@ -297,6 +295,20 @@ class _Reader:
             return sum(len(context.flatten(value)[0]) for value in values)
         except Exception:  # a part contains itself, or a flatten function fails
             return None
+
+
+def _fair_share(sizes: Iterable[int], spare: int) -> int:
+    """Return how many children each node may show, if so many more can be shown in all.
+
+    A node with fewer leaves the rest to the others.
+    """
+    left = sorted(sizes, reverse=True)
+    while left:
+        share = spare // len(left) + 1
+        if left[-1] > share:
+            return share
+        spare -= left.pop() - 1
+    return spare + 1
 
 
 def _can_be_shared(value: Any, sketch: Sketch | None) -> bool:

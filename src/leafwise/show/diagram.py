@@ -144,7 +144,9 @@ def _line(item: Item, width: int, paint: Paint) -> str:
 
 def _note(item: Item) -> str:
     """Return what is said beside an item."""
-    kind = "" if isinstance(item.value, Change) else item.kind
+    around = item.above.kind if item.above else ""
+    is_news = item.role != "again" and not isinstance(item.value, Change)
+    kind = item.kind if is_news and item.kind != around else ""
     told = ", ".join(filter(None, (kind, item.comment)))
     return f"  # {told}" if told else ""
 

@@ -155,14 +155,22 @@ def value_text(item: Item) -> str:
     if not item.items:
         return f"{mark}{printable(item.opening)}{printable(item.closing)}"
     if is_closed(item):
-        inside = printable(f"{item.opening}{item.items[0].opening}{item.closing}")
-        return f"{mark}{inside}"
+        inner = item.items[0]
+        inside = f"{inner.label}{inner.opening}"
+        return f"{mark}{printable(f'{item.opening}{inside}{item.closing}')}"
     return f"{mark}{type_text(item)}"
 
 
 def is_closed(item: Item) -> bool:
-    """Return whether of what is in an item nothing is shown but how much it is."""
-    return [inner.role for inner in item.items] == ["more"] and item.value is not BRANCH
+    """Return whether what is in an item stands in its own line or box.
+
+    That is how much there is, if no more is shown, and the value of a variable.
+    """
+    if len(item.items) != 1 or item.value is BRANCH:
+        return False
+    inner = item.items[0]
+    is_value = inner.role == "leaf" and type(inner.key) is GetAttrKey
+    return inner.role == "more" or (is_value and not inner.number)
 
 
 def columns(text: str) -> int:

@@ -228,12 +228,12 @@ class Box:
     __slots__ = ("boxes", "count", "depth", "items", "key", "number", "path", "text")
 
     def __init__(self, items: Sequence[Item], above: Box | None = None) -> None:
+        self.items: Sequence[Item] = items
         first = items[0]
         runs, self.depth, self.path = 1, 0, ""
         if above is not None:
             runs, self.depth = len(above.items), above.depth + 1
             self.path = clipped(f"{above.path}{_step_text(first)}", _LONGEST_PATH)
-        self.items = items
         self.count = len(items) // runs
         self.key = key_text(first)
         if self.count > 1:

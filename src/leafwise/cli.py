@@ -373,9 +373,10 @@ def _shown(
         yield _line(str(path), value, repr, paint)
     if is_part:
         return
-    nodes = tree_structure(tree).num_nodes
-    counts = _count(len(rows), "leaf", "leaves"), _count(nodes, "node")
+    treedef = tree_structure(tree)
+    counts = _count(len(rows), "leaf", "leaves"), _count(treedef.num_nodes, "node")
     yield paint(", ".join(counts), "dim")
+    yield treedef._text(None)  # in one line
 
 
 def _count(number: int, one: str, many: str = "") -> str:

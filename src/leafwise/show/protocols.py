@@ -1,6 +1,6 @@
 """What notebooks, rich and treescope ask objects for.
 
-Owns the answers that `layout.Shown` gives in the name of our classes. None of these
+Owns the answers that `lazy.Shown` gives in the name of our classes. None of these
 libraries is imported before it asks.
 """
 
@@ -14,7 +14,8 @@ from typing import Any, Final
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
 from ..errors import PathError
-from ..layout import Child, Shown, Sketch
+from ..layout import Child, Sketch
+from ..lazy import Shown
 from ..ops.context import context_of
 from ..safely import printable, printed, shown
 from .html import to_html

@@ -586,9 +586,7 @@ def _group_columns(by: str) -> tuple[Column, ...]:
     return (Column(by, least=8), Column("leaves", is_right=True), *_COLUMNS[-3:])
 
 
-def _table(
-    lines: list[Line], columns: Sequence[Column], notes: Sequence[str]
-) -> Table:
+def _table(lines: list[Line], columns: Sequence[Column], notes: Sequence[str]) -> Table:
     """Return a table without the columns that say nothing."""
     kept = [
         place
@@ -596,7 +594,8 @@ def _table(
         if not place
         or any([line.cells[place] for line in lines])
         and not (
-            column.name == "kind" and {line.cells[place] for line in lines} <= {"", DATA}
+            column.name == "kind"
+            and {line.cells[place] for line in lines} <= {"", DATA}
         )
     ]
     chosen = [

@@ -172,9 +172,7 @@ class Node:
     def counted(self) -> Iterator[tuple[int, Any]]:
         """Yield the leaves among the children that are counted here, by place."""
         for place, value in enumerate(self.children):
-            if not (
-                place in self.nodes or place in self.again or place in self.hidden
-            ):
+            if not (place in self.nodes or place in self.again or place in self.hidden):
                 yield place, value
 
 
@@ -471,4 +469,3 @@ def leaves_of(nodes: Sequence[Node]) -> Iterator[tuple[Node, int, Any]]:
     for node in nodes:
         for place, value in node.counted():
             yield node, place, value
-

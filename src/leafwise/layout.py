@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
+from .lazy import Shown
+
 
 WIDTH: Final = 80
 """The number of columns that texts have if nobody says."""
@@ -59,7 +61,7 @@ class Sketch(NamedTuple):
     hidden: int = 0
 
 
-class Part:
+class Part(Shown):
     """A text, or something with parts inside.
 
     Attributes:
@@ -86,6 +88,10 @@ class Part:
         self.closing = closing
         self.label = label
         self.comment = comment
+
+    def _leafwise_sketch(self) -> Sketch:
+        inside = [Child(part.label, None, part) for part in self.parts]
+        return Sketch(inside, self.opening, self.closing, self.comment)
 
     def labelled(self, label: str) -> Part:
         """Return the same with a label."""

@@ -140,12 +140,10 @@ class Shown:
 
     _repr_html_ = _Html()
 
-    def _repr_mimebundle_(
-        self, include: Iterable[str] | None = None, exclude: Iterable[str] | None = None
-    ) -> dict[str, str]:
-        """Return text and HTML by their types, for IPython."""
-        bundle: dict[str, str] = _protocol("bundle_of", self)(include, exclude)
-        return bundle
+    def _repr_mimebundle_(self, **wanted: Any) -> dict[str, str]:
+        """Return the HTML, for IPython, which has the text from `repr`."""
+        make: Callable[[], str] | None = self._repr_html_
+        return {} if make is None else {"text/html": make()}
 
     def __rich_console__(self, console: Any, options: Any) -> Iterable[Any]:
         """Return the text, as wide as rich wants it."""

@@ -11,7 +11,7 @@ keys.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import (
     TYPE_CHECKING,
@@ -19,7 +19,6 @@ from typing import (
     Final,
     Generic,
     Literal,
-    NamedTuple,
     TypeAlias,
     TypeVar,
 )
@@ -32,8 +31,8 @@ from ..core.serial import dump, load
 from ..core.walk import unlink
 from ..errors import CycleError, SharedError
 from ..kinds import Kind
-from ..layout import Part, lay_out, take_apart
-from ..ops.map import tree_leaves
+from ..layout import Part, Sketch, lay_out, take_apart
+from ..lazy import Shown
 from ..safely import class_name, clip, shown, type_name
 from .checks import DataNode, holds_data, is_data, looks_like_array
 from .filters import Filter, predicate
@@ -88,7 +87,7 @@ FIXED: Final = "fixed"
 _LEAF: Final[Entry] = (LEAF, None, 0, None)
 
 
-class GraphDef(Generic[M]):
+class GraphDef(Shown, Generic[M]):
     """The structure of a graph of objects, without its values.
 
     It says which objects there are, what is static in them, where values belong and
@@ -137,6 +136,9 @@ class GraphDef(Generic[M]):
 
     def __repr__(self) -> str:
         return _text(self._code)
+
+    def _leafwise_sketch(self) -> Sketch:
+        return _whole(self._code)._leafwise_sketch()
 
 
 def same_entry(a: Entry, b: Entry) -> bool:
@@ -187,6 +189,14 @@ def _read_entry(entry: Entry) -> Entry:
 
 def _text(code: Iterable[Entry]) -> str:
     """Return a code as text."""
+    whole = _whole(code)
+    text = lay_out(whole)
+    take_apart(whole)
+    return text
+
+
+def _whole(code: Iterable[Entry]) -> Part:
+    """Return a code as text that is still to be laid out."""
     top: list[Part] = []
     stack = [(top, [""])]
     for entry in code:
@@ -198,10 +208,7 @@ def _text(code: Iterable[Entry]) -> str:
         while stack and not stack[-1][1]:
             stack.pop()
     (root,) = top
-    whole = Part(f"GraphDef({root.opening}", root.parts, f"{root.closing})")
-    text = lay_out(whole)
-    take_apart(whole)
-    return text
+    return Part(f"GraphDef({root.opening}", root.parts, f"{root.closing})")
 
 
 def _part(entry: Entry) -> tuple[Part, list[Part], list[str]]:

@@ -17,8 +17,9 @@ from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
 from ..equality.content import is_array
 from ..errors import PathError
+from ..layout import Part
 from ..ops.context import Context, context_of
-from ..safely import class_name, module_name, printable, printed, type_name
+from ..safely import class_name, module_name, printable, printed, shown, type_name
 from ..selection.diff import Change, TreeDiff
 from ..selection.difftext import SIGNS, counted, sides_of
 from ..selection.edit import Selection
@@ -35,6 +36,7 @@ LARGEST: Final = 2_000_000
 """How many bytes a page may have, if nobody says."""
 _SMALLEST: Final = 20_000
 _FEWEST: Final = 2
+_LEAST: Final = 40  # bytes that a value takes, whatever it is
 _FLAT: Final = 3  # levels that are left of a tree whose page is too large all the same
 _ROWS: Final = 40
 _LONGEST_PATH: Final = 1000
@@ -111,7 +113,7 @@ def _fitting(write: _Write, most: int, largest: int) -> str:
         largest: How many bytes there may be.
     """
     largest -= 2 * len(STYLE)
-    most = max(most, _FEWEST)
+    most = max(min(most, largest // _LEAST), _FEWEST)
     while True:
         text = write(most, False)
         size = len(text) if text.isascii() else len(text.encode())
@@ -137,11 +139,21 @@ def _tree_writer(
 
     def write(most: int, flat: bool) -> str:
         levels = _FLAT if flat and (depth is None or depth > _FLAT) else depth
-        shown = "short" if flat else arrays
-        root = outline(tree, context, depth=levels, most=most, arrays=shown, only=only)
+        how = "short" if flat else arrays
+        root = outline(tree, context, depth=levels, most=most, arrays=how, only=only)
+        if root.role == "leaf" and not is_array(tree):
+            root.opening = _all_lines(tree) or root.opening
         return f"{caption(said or _about(tree))}<ul>{_rows(root)}</ul>"
 
     return write
+
+
+def _all_lines(value: Any) -> str:
+    """Return the text of something that is no tree, "" if it has one line."""
+    if issubclass(type(value), str | bytes):
+        return ""
+    lines = shown(value).splitlines()
+    return "\n".join(lines) if len(lines) > 1 else ""
 
 
 def _about(tree: Any) -> str:
@@ -179,13 +191,13 @@ def _rows(root: Item) -> str:
             pieces.append(top)
             continue
         item, path = top
-        shown = f'<code class="lw-path">{escape(path)}</code>' if path else ""
+        code = f'<code class="lw-path">{escape(path)}</code>' if path else ""
         if not _folds(item):
-            pieces.append(f"<li>{shown}<div>{_line(item)}</div></li>")
+            pieces.append(f"<li>{code}<div>{_line(item)}</div></li>")
             continue
         is_open = " open" if id(item) in opened else ""
         pieces.append(
-            f"<li>{shown}<details{is_open}><summary>{_line(item)}</summary><ul>"
+            f"<li>{code}<details{is_open}><summary>{_line(item)}</summary><ul>"
         )
         stack.append("</ul></details></li>")
         is_lost = not path and item.above is not None
@@ -214,6 +226,11 @@ def _folds(item: Item) -> bool:
     return True
 
 
+def _is_node(item: Item) -> bool:
+    """Return whether an item has something inside, or could; it may be static."""
+    return item.role == "node" or bool(item.items or item.closing)
+
+
 def _opened(root: Item) -> set[int]:
     """Return the items that are open at first, by identity: whole levels of them."""
     opened: set[int] = set()
@@ -236,18 +253,28 @@ def _line(item: Item) -> str:
     if item.role == "again":
         return f"{_label(item)}{span('number', f'→ {number}')}"
     parts = [_label(item), span("number", number), " " if number else ""]
-    if item.role == "node":
+    if _is_node(item):
         parts.append(_node(item))
     else:
         parts.append(_leaf(item))
-    if item.kind not in _PLAIN:
+    if _has_news(item):
         parts.append(f" {span('kind', item.kind)}")
     if item.comment:
-        parts.append(f" {span('dim', f'# {item.comment}')}")
+        parts.append(span("dim", f" · {item.comment}"))
     return "".join(parts)
 
 
-_PLAIN: Final = ("", "data", "static")
+def _has_news(item: Item) -> bool:
+    """Return whether the kind of an item is not to be seen without being told.
+
+    What is around may have told it; and the class of a variable or a module does.
+    """
+    is_variable = _is_node(item) and not _folds(item)
+    around = "" if item.above is None else item.above.kind
+    return item.kind not in _PLAIN and item.kind != around and not is_variable
+
+
+_PLAIN: Final = ("", "data", "static", "module")
 
 
 def _label(item: Item) -> str:
@@ -287,7 +314,7 @@ def _leaf(item: Item) -> str:
         if len(text) > _LONGEST_VALUES:
             text = f"{text[:_LONGEST_VALUES]}\n..."
         said = "\n".join(escape(printable(line)) for line in text.split("\n"))
-        return f'<pre class="lw-array"{_title(item.value)}>{said}</pre>'
+        return f'<pre class="lw-{_sort(item.value)}"{_title(item.value)}>{said}</pre>'
     name = _sort(item.value)
     if item.role == "static":
         name += " lw-static"
@@ -314,7 +341,7 @@ def _title(value: Any) -> str:
     """Return the attribute that has the class of a value; none of a plain one."""
     cls = type(value)
     module = module_name(cls)
-    if module in ("", "builtins"):
+    if module in ("", "builtins") or cls is Part:
         return ""
     return f' title="{safe(f"{module}.{class_name(cls)}")}"'
 
@@ -330,7 +357,7 @@ def _of_diff(diff: TreeDiff, most: int, _flat: bool) -> str:
     rows = "".join(row for change in diff[:most] for row in _of_change(change))
     rest = caption(f"and {len(diff) - most:,} more") if len(diff) > most else ""
     columns = '<th></th><th scope="col">old</th><th scope="col">new</th>'
-    table = f"<table><thead><tr>{columns}</tr></thead>{rows}</table>"
+    table = f'<table class="lw-diff"><thead><tr>{columns}</tr></thead>{rows}</table>'
     return f"{head}{table}{rest}"
 
 

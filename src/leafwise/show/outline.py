@@ -406,7 +406,7 @@ def _more_text(more: Item, *, is_all: bool) -> str:
     """Return how many values are left out, and how many leaves they have."""
     leaves = more.leaves
     told = f"{more.nodes:,}" if is_all else f"{more.nodes:,} more"
-    if leaves is not None and leaves != more.nodes:
+    if leaves and leaves != more.nodes:
         told += f" with {leaves:,} {'leaf' if leaves == 1 else 'leaves'}"
     return f"... {told}"
 

@@ -220,7 +220,7 @@ STYLE: Final = "".join(
   border: 0;
   table-layout: auto;
 }
-.leafwise.leafwise tr, .leafwise.leafwise th {
+.leafwise.leafwise tr:nth-child(n), .leafwise.leafwise th {
   background: none;
   text-align: left;
   font-weight: inherit;
@@ -241,10 +241,12 @@ STYLE: Final = "".join(
   border-top: 1px solid var(--lw-line);
 }
 .leafwise.leafwise td {
-  width: 50%;
   unicode-bidi: isolate;
 }
-.leafwise.leafwise td:first-child {
+.leafwise.leafwise .lw-diff td {
+  width: 50%;
+}
+.leafwise.leafwise .lw-diff td:first-child {
   width: 1%;
   white-space: nowrap;
 }
@@ -269,5 +271,5 @@ STYLE: Final = "".join(
 
 _AROUND: Final = (
     "body{margin:0;background:light-dark(#fff,#0d1117);color-scheme:light dark}"
-    ".leafwise.leafwise{max-height:none}"
+    "body>.leafwise.leafwise{max-height:none}"
 )

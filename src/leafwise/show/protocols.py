@@ -6,26 +6,27 @@ libraries is imported before it asks.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, Final
 
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
+from ..core.treedef import PyTreeDef
 from ..errors import PathError
 from ..layout import Child, Sketch
-from ..lazy import Shown
-from ..ops.context import context_of
+from ..ops.context import Context, context_of
 from ..safely import printable, printed, shown
+from ..selection.diff import TreeDiff
 from .html import to_html
-from .outline import sketch_of
+from .outline import Item, outline, sketch_of
 from .pretty import pformat
 
 
-__all__ = ["bundle_of", "html_of", "rich_of", "treescope_of"]
+__all__ = ["html_of", "rich_of", "treescope_of"]
 
 _NARROWEST: Final = 20
+_MOST: Final = 1000
 
 
 def html_of(value: Any) -> str:
@@ -33,69 +34,35 @@ def html_of(value: Any) -> str:
     return to_html(value)
 
 
-# ------------------------------------------------------------------------ notebooks
-
-
-def bundle_of(
-    value: Any, include: Collection[str] | None, exclude: Collection[str] | None
-) -> dict[str, str]:
-    """Return a value as text and as HTML, for `_repr_mimebundle_`.
-
-    What a user says of a class, by a method or by a function that is registered with
-    IPython, is left to IPython: it counts more than what is in the bundle.
+def rich_of(value: Any, options: Any) -> Iterator[Any]:
+    """Yield a value as text in colour, for `__rich_console__`.
 
     Args:
         value: The object.
-        include: The types that are wanted, None for all.
-        exclude: The types that are not wanted.
+        options: Those of the console, which say how wide it is.
     """
-    sorts: dict[str, tuple[str, Callable[[], str]]] = {
-        "text/plain": ("_repr_pretty_", lambda: shown(value)),
-        "text/html": ("_repr_html_", lambda: html_of(value)),
-    }
-    return {
-        sort: make()
-        for sort, (method, make) in sorts.items()
-        if (include is None or sort in include)
-        and sort not in (exclude or ())
-        and not _says_itself(value, method)
-        and not _is_registered(value, sort)
-    }
-
-
-def _says_itself(value: Any, method: str) -> bool:
-    """Return whether an object has a method of that name that is not ours."""
-    homes = [base for base in type(value).__mro__ if method in vars(base)]
-    own = getattr(value, "__dict__", ())
-    return method in own or (bool(homes) and homes[0] is not Shown)
-
-
-def _is_registered(value: Any, sort: str) -> bool:
-    """Return whether a function is registered with IPython for a class and a type."""
-    ipython = sys.modules.get("IPython")
-    try:
-        formatters = ipython.get_ipython().display_formatter.formatters  # type: ignore[union-attr]
-        formatters[sort].lookup(value)
-    except Exception:  # none is, or this is no notebook
-        return False
-    return True
-
-
-def rich_of(value: Any, options: Any) -> Iterator[Any]:
-    """Yield a value as text in colour, for `__rich_console__`."""
-    highlight: Any = import_module("rich.highlighter").ReprHighlighter()
     text: Any = import_module("rich.text").Text
-    width = max(options.max_width, _NARROWEST)
-    sketch = _sketch(value)
-    said = shown(value) if sketch is None else pformat(value, width=width)
+    if issubclass(type(value), TreeDiff):
+        lines = value.lines(color="always", most=_MOST)
+        yield text.from_ansi("\n".join(lines) or "no differences")
+        return
+    highlight: Any = import_module("rich.highlighter").ReprHighlighter()
+    if type(value) is PyTreeDef or sketch_of(value, _context()) is None:
+        said = shown(value)
+    else:
+        said = pformat(value, width=max(options.max_width, _NARROWEST))
     yield highlight(text(said))
+
+
+def _context() -> Context:
+    return context_of(None, False, False, GLOBAL)
 
 
 # ------------------------------------------------------------------------ treescope
 
 
 def treescope_of(value: Any, path: str | None, render: Any) -> Any:
-    """Return what treescope draws of a value, NotImplemented for its `repr`.
+    """Return what treescope draws of a value.
 
     Args:
         value: The object.
@@ -103,34 +70,40 @@ def treescope_of(value: Any, path: str | None, render: Any) -> Any:
         render: What draws the values inside.
     """
     parts: Any = import_module("treescope.rendering_parts")
-    sketch = _sketch(value)
-    if sketch is None:
-        return NotImplemented
-    comment = f"  # {printable(sketch.comment)}" if sketch.comment else ""
+    if type(value) is PyTreeDef:
+        return _treedef(value, path, parts)
+    if issubclass(type(value), TreeDiff):
+        lines = [part for line in value.lines(most=_MOST) for part in line.split("\n")]
+    else:
+        sketch = sketch_of(value, _context())
+        if sketch is not None:
+            return _node(sketch, path, render, parts)
+        lines = shown(value).split("\n")
+    said = [parts.text(printable(line)) for line in lines or ["no differences"]]
+    if len(said) == 1:
+        return parts.build_one_line_tree_node(said[0], path)
     return parts.build_foldable_tree_node_from_children(
-        prefix=printable(sketch.opening),
-        children=_children(sketch, path, render, parts),
-        suffix=printable(sketch.closing),
-        comma_separated=True,
-        path=path,
-        first_line_annotation=parts.comment_color(parts.text(comment)),
+        prefix=f"{type(value).__name__}:", children=said, suffix="", path=path
     )
 
 
-def _sketch(value: Any) -> Sketch | None:
-    return sketch_of(value, context_of(None, False, False, GLOBAL))
-
-
-def _children(sketch: Sketch, path: str | None, render: Any, parts: Any) -> list[Any]:
-    found = [
+def _node(sketch: Sketch, path: str | None, render: Any, parts: Any) -> Any:
+    """Return an object, with values inside that treescope draws in its own way."""
+    children = [
         parts.siblings_with_annotations(
             printable(child.label), render(child.value, path=_code(path, child))
         )
         for child in sketch.children
     ]
     if sketch.hidden:
-        found.append(parts.comment_color(parts.text(f"... {sketch.hidden:,} more")))
-    return found
+        children.append(parts.comment_color(parts.text(f"... {sketch.hidden:,} more")))
+    return parts.build_foldable_tree_node_from_children(
+        prefix=printable(sketch.opening),
+        children=children,
+        suffix=printable(sketch.closing),
+        comma_separated=True,
+        path=path,
+    )
 
 
 def _code(path: str | None, child: Child) -> str | None:
@@ -141,3 +114,27 @@ def _code(path: str | None, child: Child) -> str | None:
         return KeyPath((child.key,)).code(path)
     except PathError:
         return f"{path}{printable(printed(child.key))}"
+
+
+def _treedef(treedef: PyTreeDef, path: str | None, parts: Any) -> Any:
+    """Return a treedef; what is inside has no name before it, as in its `repr`."""
+    root = outline(treedef, _context(), most=_MOST)
+    made: dict[int, Any] = {}
+    items = [root]
+    for item in items:
+        items += item.items
+    for item in reversed(items):
+        made[id(item)] = _item(item, [made[id(inner)] for inner in item.items], parts)
+    return parts.build_foldable_tree_node_from_children(
+        prefix="PyTreeDef(", children=[made[id(root)]], suffix=")", path=path
+    )
+
+
+def _item(item: Item, inside: list[Any], parts: Any) -> Any:
+    node = parts.build_foldable_tree_node_from_children(
+        prefix=printable(item.opening),
+        children=inside,
+        suffix=printable(item.closing),
+        comma_separated=True,
+    )
+    return parts.siblings_with_annotations(printable(item.label), node)

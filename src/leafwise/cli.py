@@ -34,6 +34,7 @@ from .safely import type_name
 
 if TYPE_CHECKING:
     from .integrations.formats import Document
+    from .selection.edit import Selection
 
 __all__ = ["main"]
 
@@ -264,7 +265,7 @@ def _rows(options: argparse.Namespace, tree: Any) -> list[tuple[Any, Any]]:
     return _picked(options, tree).items()
 
 
-def _picked(options: argparse.Namespace, tree: Any) -> Any:
+def _picked(options: argparse.Namespace, tree: Any) -> Selection[Any, Any]:
     """Return the selection that the selectors make."""
     first, *more = options.selectors  # one alone has the better message if it fails
     chosen = options.selectors if more else first

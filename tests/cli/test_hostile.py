@@ -33,7 +33,8 @@ HOSTILE = {
     "lists.toml": "a = " + "[" * DEEP + "]" * DEEP,
     "tables.toml": "[" + ".".join(["a"] * 1000) + "]\nx = 1\n",
 }
-COMMANDS = ["show {}", "paths {}", "flat {}", "get {} '**'", "set {} '**=1'",
+COMMANDS = ["show {}", "show {} --tree", "show {} --svg -", "paths {}",
+            "flat {}", "get {} '**'", "set {} '**=1'",
             "diff {} {} --rtol 1", "merge {} {}"]  # fmt: skip
 
 

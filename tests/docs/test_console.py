@@ -3,18 +3,21 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from transcripts import commands, output_of
 
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def test_the_page_on_configs(monkeypatch):
+@pytest.mark.parametrize(("page", "number"), [("configs", 10), ("show", 2)])
+def test_a_page(page, number, monkeypatch):
     """Its commands run beside the files that it uses."""
     monkeypatch.chdir(DOCS / "examples" / "configs")
-    text = (DOCS / "configs.md").read_text(encoding="utf-8")
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```console\n(.*?)```", text, re.DOTALL)
     shown = [pair for block in blocks for pair in commands(block)]
-    assert len(shown) >= 10
+    assert len(shown) >= number
     for line, output in shown:
         assert output_of(line) == output, line

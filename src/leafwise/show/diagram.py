@@ -144,7 +144,9 @@ def _line(item: Item, width: int, paint: Paint) -> str:
 
 def _note(item: Item) -> str:
     """Return what is said beside an item."""
-    kind = "" if isinstance(item.value, Change) else item.kind
+    around = item.above.kind if item.above else ""
+    is_news = item.role != "again" and not isinstance(item.value, Change)
+    kind = item.kind if is_news and item.kind != around else ""
     told = ", ".join(filter(None, (kind, item.comment)))
     return f"  # {told}" if told else ""
 
@@ -260,7 +262,7 @@ def label(box: Box) -> str:
 
 _RISKY: Final = re.compile(
     r"""
-    ["#&<>%:;`\\|*~{}@$!ﬂ¶]     # quotes, entities, comments, styles, links, emphasis
+    ["#&<>%:;`\\|*~{}@$!]       # quotes, entities, comments, styles, links, emphasis
     | ^[ ]+ | [ ]+$             # would be trimmed, or make code of the text
     | ^[-+](?=[ ]) | ^[-_=]{3,} # lists, rules
     | (?<=\d)[.)](?=[ ]|$)      # numbered lists
@@ -316,8 +318,8 @@ def to_dot(
         >>> print(lw.to_dot({"lr": 0.1}))
         digraph tree {
             rankdir=LR;
-            node [shape=box, style=rounded, fontname="monospace", fontsize=11];
-            edge [fontname="monospace", fontsize=10, arrowsize=0.6];
+            node [shape=box, style=rounded, fontname="Courier", fontsize=11];
+            edge [fontname="Courier", fontsize=10, arrowsize=0.6];
             n0 [label="dict", tooltip="the root"];
             n1 [label="0.1", tooltip="['lr']", color="gray"];
             n0 -> n1 [label="'lr'"];
@@ -345,8 +347,8 @@ def to_dot(
 
 _HEAD: Final = ("digraph tree {",)
 _DEFAULTS: Final = (
-    '    node [shape=box, style=rounded, fontname="monospace", fontsize=11];',
-    '    edge [fontname="monospace", fontsize=10, arrowsize=0.6];',
+    '    node [shape=box, style=rounded, fontname="Courier", fontsize=11];',
+    '    edge [fontname="Courier", fontsize=10, arrowsize=0.6];',
 )
 _LOOKS: Final = {
     "leaf": ', color="gray"',

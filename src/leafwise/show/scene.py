@@ -30,6 +30,7 @@ from .outline import DEPTH, Item, label_of, outline
 BRANCH: Final = object()
 """The value of an item that only leads to changes."""
 _LONGEST: Final = 60
+_LONGEST_PATH: Final = 200
 
 
 # ------------------------------------------------------------------------- reading
@@ -154,14 +155,22 @@ def value_text(item: Item) -> str:
     if not item.items:
         return f"{mark}{printable(item.opening)}{printable(item.closing)}"
     if is_closed(item):
-        inside = printable(f"{item.opening}{item.items[0].opening}{item.closing}")
-        return f"{mark}{inside}"
+        inner = item.items[0]
+        inside = f"{inner.label}{inner.opening}"
+        return f"{mark}{printable(f'{item.opening}{inside}{item.closing}')}"
     return f"{mark}{type_text(item)}"
 
 
 def is_closed(item: Item) -> bool:
-    """Return whether of what is in an item nothing is shown but how much it is."""
-    return [inner.role for inner in item.items] == ["more"] and item.value is not BRANCH
+    """Return whether what is in an item stands in its own line or box.
+
+    That is how much there is, if no more is shown, and the value of a variable.
+    """
+    if len(item.items) != 1 or item.value is BRANCH:
+        return False
+    inner = item.items[0]
+    is_value = inner.role == "leaf" and type(inner.key) is GetAttrKey
+    return inner.role == "more" or (is_value and not inner.number)
 
 
 def columns(text: str) -> int:
@@ -208,6 +217,7 @@ class Box:
     Attributes:
         items: What it stands for: one item, or the same part of each of some siblings.
         key: The text of its key, or of the keys of the siblings.
+        path: The text of its key path, cut if it is long; of the first of the items.
         text: What it is.
         count: How many siblings it stands for.
         number: Its place among the boxes, the root being 0.
@@ -215,12 +225,15 @@ class Box:
         boxes: The boxes inside.
     """
 
-    __slots__ = ("boxes", "count", "depth", "items", "key", "number", "text")
+    __slots__ = ("boxes", "count", "depth", "items", "key", "number", "path", "text")
 
-    def __init__(self, items: Sequence[Item], runs: int, depth: int) -> None:
+    def __init__(self, items: Sequence[Item], above: Box | None = None) -> None:
+        self.items: Sequence[Item] = items
         first = items[0]
-        self.items = items
-        self.depth = depth
+        runs, self.depth, self.path = 1, 0, ""
+        if above is not None:
+            runs, self.depth = len(above.items), above.depth + 1
+            self.path = clipped(f"{above.path}{_step_text(first)}", _LONGEST_PATH)
         self.count = len(items) // runs
         self.key = key_text(first)
         if self.count > 1:
@@ -247,12 +260,16 @@ class Box:
 
     @property
     def where(self) -> str:
-        """The key path of the first item."""
+        """Where it stands, for a tooltip."""
         item = self.item
-        if item.key is None and item.above is not None:
-            path = item.above.path + KeyPath([GetAttrKey(key_text(item))])
-            return printable(str(path)) if item.role == "static" else self.text
-        return printable(item.path.where())
+        is_place = item.key is not None or item.above is None or item.role == "static"
+        return (self.path or "the root") if is_place else self.text
+
+
+def _step_text(item: Item) -> str:
+    """Return what an item adds to the path of the one above, as text."""
+    key = GetAttrKey(key_text(item)) if item.key is None else item.key
+    return printable(printed(KeyPath([key])))
 
 
 def _text_of_all(items: Sequence[Item]) -> str:
@@ -306,7 +323,7 @@ def boxes_of(root: Item, collapse: int = 0) -> list[Box]:
             to draw all. Leaves are drawn as one only if they are arrays.
     """
     signs = _signs(root) if collapse else {}
-    first = Box([root], 1, 0)
+    first = Box([root])
     found: list[Box] = []
     stack = [first]
     while stack:
@@ -318,7 +335,7 @@ def boxes_of(root: Item, collapse: int = 0) -> list[Box]:
         for start, count in _runs(box.item.items, signs, collapse):
             span = slice(start, start + count)
             inside = [inner for item in box.items for inner in item.items[span]]
-            box.boxes.append(Box(inside, len(box.items), box.depth + 1))
+            box.boxes.append(Box(inside, box))
         stack += reversed(box.boxes)
     return found
 
@@ -340,7 +357,7 @@ def _runs(
         start += len(same)
 
 
-_MORE: Final = (64, 16, 4, 1)
+_MORE: Final = (32, 1)
 
 
 def scene(

@@ -167,10 +167,12 @@ class _Picture:
         dots = {end.number: self.dot(end) for _, end in back}
         body = "\n".join([*lines, *drawn, *dots.values()])
         name = f"lw{crc32(body.encode()):08x}"
-        size = f'width="{self.width}" height="{self.height}"'
+        width = self.width + _GAP * bool(back)
+        size = f'width="{width}" height="{self.height}"'
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="leafwise-diagram" '
-            f'{size} viewBox="0 0 {self.width} {self.height}">\n'
+            f'{size} viewBox="0 0 {width} {self.height}" '
+            f'style="color-scheme:light dark">\n'
             f"<style>{_STYLE}</style>\n{body.replace(_NAME, name)}\n</svg>"
         )
 
@@ -206,9 +208,10 @@ class _Picture:
         """Return the line from where an object occurs again to where it is drawn."""
         x, y = self.right(again), self.ys[again.number]
         end_x, end_y = self.right(first), self.ys[first.number]
+        turn = max(x, end_x) + _GAP
         return (
             f'<path class="back" d="M{x} {_at(y)}'
-            f'C{x + _GAP} {_at(y)} {end_x + _GAP} {_at(end_y)} {end_x} {_at(end_y)}"/>'
+            f'C{turn} {_at(y)} {turn} {_at(end_y)} {end_x} {_at(end_y)}"/>'
         )
 
     def dot(self, box: Box) -> str:

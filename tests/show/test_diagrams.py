@@ -1,0 +1,399 @@
+"""Trees as Mermaid, as DOT and as SVG, read again by parsers of others."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import leafwise as lw
+import strategies
+from leafwise.ops.context import context_of
+from leafwise.safely import printable
+from leafwise.show import draw, to_dot, to_mermaid, to_svg
+from leafwise.show.diagram import label
+from leafwise.show.scene import arrows_of, scene
+from peers import peer
+
+
+# ----------------------------------------------------------------- hostile trees
+
+PIECES = [
+    *(
+        '"',
+        "\\",
+        "'",
+        "`",
+        "\\n",
+        "\\N",
+        "<b>",
+        "</script>",
+        "]]>",
+        "-->",
+        "--",
+        "<!--",
+    ),
+    *(
+        "&quot;",
+        "&#34;",
+        "#quot;",
+        "#35;",
+        "&amp;",
+        "&",
+        "%%",
+        "%%{init}%%",
+        ";",
+        ":::x",
+    ),
+    *(
+        "\n",
+        "\r",
+        "\t",
+        "\x00",
+        "\x1b[31m",
+        "\x7f",
+        "\u202e",
+        "\u2028",
+        "\ud800",
+        "\ufffe",
+    ),
+    *("[", "](x)", "{", "}", "(", "|", "*", "__", "1. ", "- ", "+ ", "> ", "---", "$$"),
+    *(
+        "end",
+        "graph",
+        "http://example.org",
+        "www.",
+        "学習",
+        "e\u0301",
+        "\u05d0",
+        "😀",
+        "@{",
+    ),
+]
+texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=4).map("".join)
+
+
+class Said:
+    """An object whose repr is any text."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def __repr__(self):
+        if not self.text:
+            raise ValueError("nothing to say")
+        return self.text
+
+
+class Key:
+    """A key of which nothing can be printed."""
+
+    def __repr__(self):
+        raise ValueError("no")
+
+
+def knot(tree):
+    """Return a tree that has another one in two places, and contains itself."""
+    loop = [tree, {"again": tree}]
+    loop.append(loop)
+    return loop
+
+
+Odd = lw.dataclass(type('"]]></b><b \\', (), {"__annotations__": {"x": "object"}}))
+
+
+def _inner(children):
+    return st.one_of(
+        st.dictionaries(texts | st.builds(Key), children, max_size=4),
+        st.lists(children, max_size=4),
+        st.builds(strategies.Layer, children, children, texts),
+        st.builds(Odd, children),
+        st.builds(knot, children),
+    )
+
+
+leaves = texts | st.builds(Said, texts) | st.integers()
+trees = strategies.every_tree() | st.recursive(leaves, _inner, max_leaves=12)
+
+
+def drawn(tree, **options):
+    """Return the boxes of a drawing, and its arrows."""
+    boxes = scene(tree, context_of(None), **options)
+    return [box for box in boxes if box.sort != "again"], arrows_of(boxes)
+
+
+# --------------------------------------------------------------------------- DOT
+
+
+def from_dot(text):
+    """Return a text that is quoted in DOT, as Graphviz shows it."""
+    inside = re.fullmatch(r'"(.*)"', text, re.DOTALL)[1]
+    return re.sub(r"\\(.)", r"\1", inside).replace("&amp;", "&")
+
+
+@pytest.fixture(scope="module")
+def read_dot():
+    """Return what reads DOT: labels and tooltips of nodes, arrows with their labels."""
+    pydot = peer("pydot")
+
+    def read(text):
+        (graph,) = pydot.graph_from_dot_data(text)
+        nodes = {
+            node.get_name(): (
+                from_dot(node.get("label")),
+                from_dot(node.get("tooltip")),
+            )
+            for node in graph.get_nodes()
+            if node.get_name() not in ("node", "edge")
+        }
+        edges = [
+            (edge.get_source(), edge.get_destination(), from_dot(edge.get("label")))
+            for edge in graph.get_edges()
+        ]
+        return nodes, edges
+
+    return read
+
+
+@given(tree=trees, collapse=st.sampled_from([0, 2]))
+@settings(max_examples=50)
+def test_dot_is_read_by_a_parser(read_dot, tree, collapse):
+    nodes, edges = read_dot(to_dot(tree, collapse=collapse))
+    boxes, arrows = drawn(tree, collapse=collapse)
+    assert nodes == {f"n{box.number}": (label(box), box.where) for box in boxes}
+    assert len(edges) == len(arrows)
+    assert {(start, end) for start, end, _ in edges} == {
+        (f"n{start.number}", f"n{end.number}") for start, end, _ in arrows
+    }
+    words = [word for pair in nodes.values() for word in pair]
+    assert all(word.isprintable() for word in [*words, *[key for *_, key in edges]])
+
+
+# ------------------------------------------------------------------------ Mermaid
+
+TEXT = r"""(?:[^"&<>`;%\\#]|\#\d+;)*"""
+LINE = re.compile(
+    rf"""    n\d+(\["{TEXT}"\]|\(\["{TEXT}"\]\))(:::[a-z]+)?"""
+    rf"""|    n\d+ (-->|-\.->)(\|"{TEXT}"\|)? n\d+"""
+    r"""|    classDef [a-z]+ stroke[a-z-]*: [#0-9a-f ]+"""
+)
+
+
+@given(tree=trees)
+def test_mermaid_has_no_text_but_between_quotes(tree):
+    first, *lines = to_mermaid(tree, direction="TB").split("\n")
+    assert first == "flowchart TB"
+    assert [line for line in lines if not LINE.fullmatch(line)] == []
+    assert all(line.isprintable() for line in lines)
+
+
+@pytest.mark.slow
+@settings(max_examples=1, deadline=None)
+@given(trees=st.lists(trees, min_size=150, max_size=150))
+def test_mermaid_is_read_by_its_own_parser(trees):
+    """With the texts that we mean. LEAFWISE_NODE is where npm installed it."""
+    folder = os.environ.get("LEAFWISE_NODE", "")
+    if not shutil.which("node") or not Path(folder, "node_modules/mermaid").is_dir():
+        pytest.skip("not on this Python: node with mermaid and jsdom")
+    trees.append(dict(enumerate(PIECES)))
+    trees.append(list(map(Said, PIECES)))
+    done = subprocess.run(
+        ["node", Path(__file__).with_name("mermaid.mjs"), folder],
+        input=json.dumps([to_mermaid(tree) for tree in trees]),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for tree, read in zip(trees, json.loads(done.stdout), strict=True):
+        boxes, arrows = drawn(tree)
+        assert read["nodes"] == {f"n{box.number}": label(box) for box in boxes}
+        assert [edge[:2] for edge in read["edges"]] == [
+            [f"n{start.number}", f"n{end.number}"] for start, end, _ in arrows
+        ]
+        assert [edge[2] for edge in read["edges"]] == [
+            named.key if len(named.key) <= 40 else edge[2]
+            for edge, (_, _, named) in zip(read["edges"], arrows, strict=True)
+        ]
+
+
+# --------------------------------------------------------------------------- SVG
+
+SVG = "{http://www.w3.org/2000/svg}"
+PARTS = {
+    "svg": {"class", "width", "height", "viewBox", "style"},
+    "style": set(),
+    "g": {"id", "class"},
+    "title": set(),
+    "rect": {"x", "y", "width", "height", "rx"},
+    "text": {"x", "y"},
+    "tspan": {"class"},
+    "path": {"class", "d"},
+    "circle": {"class", "cx", "cy", "r"},
+}
+
+
+def read_svg(text):
+    """Return the root of a picture, once it is known to have nothing but our parts."""
+    root = ElementTree.fromstring(text)
+    for element in root.iter():
+        name = element.tag.removeprefix(SVG)
+        assert set(element.attrib) <= PARTS[name]
+    style = root.find(f"{SVG}style").text
+    assert not re.search(r"url|@import|http|<", style)
+    return root
+
+
+def box_texts(root):
+    """Return what the boxes say, and their tooltips."""
+    return [
+        ("".join(group.find(f"{SVG}text").itertext()), group.find(f"{SVG}title").text)
+        for group in root.iter(f"{SVG}g")
+    ]
+
+
+def places(root):
+    """Return where the boxes stand: left, top, right, bottom."""
+    for group in root.iter(f"{SVG}g"):
+        rect = group.findall(f"{SVG}rect")[-1]
+        x, y, width, height = (
+            float(rect.get(name)) for name in ("x", "y", "width", "height")
+        )
+        yield x, y, x + width, y + height
+
+
+@given(tree=trees, collapse=st.sampled_from([0, 2]))
+def test_pictures_are_xml_of_known_parts(tree, collapse):
+    text = to_svg(tree, collapse=collapse)
+    root = read_svg(text)
+    boxes = scene(tree, context_of(None), collapse=collapse)
+    told = box_texts(root)
+    assert len(told) == len(boxes)
+    for box, (_, title) in zip(boxes, told, strict=True):
+        assert title.replace("\xa0", " ").startswith(box.where.replace("\xa0", " "))
+    assert re.sub("[\n\xa0]", "", text).isprintable()
+
+
+@given(tree=trees)
+def test_boxes_stand_beside_each_other(tree):
+    """None over another one, all in the picture, each right of the one it is in."""
+    root = read_svg(to_svg(tree))
+    found = [*places(root)]
+    for number, (left, top, right, bottom) in enumerate(found):
+        for x, y, end, floor in found[:number]:
+            assert end <= left or right <= x or floor <= top or bottom <= y
+        assert left >= 0 <= top
+        assert right <= float(root.get("width"))
+        assert bottom <= float(root.get("height"))
+    for box in scene(tree, context_of(None)):
+        for inner in box.boxes:
+            assert found[box.number][2] < found[inner.number][0]
+
+
+@given(tree=strategies.every_tree())
+def test_all_leaves_are_drawn(tree):
+    """With their paths, if they are few."""
+    told = box_texts(read_svg(to_svg(tree, collapse=0)))
+    places = {title.split("\n")[0].replace("\xa0", " ") for _, title in told}
+    for path in lw.tree_paths(tree):
+        where = printable(path.where()).replace("\xa0", " ")
+        assert where in places or printable(str(path[:-1])) in places
+
+
+# -------------------------------------------------------------------- all of them
+
+
+def test_equal_siblings_are_one_box():
+    """If at least three of them stand side by side; keys say which they are."""
+    block = lambda: {"w": 1.5, "sizes": [2, 3]}  # noqa: E731
+    tree = {"blocks": [block() for _ in range(12)], "last": block()}
+    text = to_mermaid(tree)
+    assert '["dict x 12"]' in text
+    assert '-->|"[0] … [11]"|' in text
+    assert to_mermaid(tree, collapse=0).count('["dict"]') == 14
+    assert to_mermaid(tree, collapse=13) == to_mermaid(tree, collapse=0)
+    assert "and 11 of equal structure" in to_svg(tree).replace("\xa0", " ")
+    assert " x 12" in to_dot(tree)
+
+
+def test_what_is_not_equal_is_drawn_apart():
+    """Another static value, another shape, an object that is shared."""
+    np = pytest.importorskip("numpy")
+    layers = [strategies.Layer(1.5, 2.5, f"layer {n % 2}") for n in range(6)]
+    assert " x " not in to_dot(layers)
+    arrays = [np.zeros((8, 8))] + [np.zeros((8, 9)) for _ in range(4)]
+    assert to_dot(arrays).count("f64[8,9] x 4") == 1
+    one = {"w": 1}
+    assert to_mermaid([one, one, one, one]).count('["dict"]') == 1
+    assert '-.->|"[1] … [3]"|' in to_mermaid([one, one, one, one])
+
+
+def test_values_that_differ_are_left_out_of_one_box():
+    """Its leaves are types then, and so are arrays that are not alike."""
+    tree = [{"lr": n / 10, "kind": "adam"} for n in range(3)]
+    assert re.findall(r"\(\[.*\]\)", to_mermaid(tree)) == [
+        """(["'adam'"])""",
+        """(["float"])""",
+    ]
+
+
+def test_many_equal_blocks_are_read_as_a_whole():
+    """More than there are boxes; what is drawn as one counts as one."""
+    blocks = [{f"w{n}": float(n) for n in range(20)} for _ in range(100)]
+    text = to_mermaid(blocks)
+    assert "dict x 100" in text
+    assert "... " not in text
+
+
+def test_what_is_left_out_is_counted():
+    text = to_mermaid({f"k{n}": n for n in range(1000)}, max_leaves=10)
+    assert text.count("-->") == 11
+    assert '(["... 990 more"]):::more' in text
+    assert "... 1,000" in to_dot({f"k{n}": n for n in range(1000)}, depth=0)
+
+
+def test_directions():
+    assert "rankdir=TB;" in to_dot(1, direction="TB")
+    for write in (to_dot, to_mermaid):
+        with pytest.raises(ValueError, match="'LR' or 'TB', not 'RL'"):
+            write(1, direction="RL")
+
+
+def test_differences_have_their_colours():
+    diff = lw.tree_diff(
+        {"a": 1, "b": [1], "c": [2]}, {"a": 2, "b": [], "d": 3, "c": (2,)}
+    )
+    text = to_mermaid(diff)
+    assert re.findall(r":::(\w+)", text) == ["changed", "removed", "retyped", "added"]
+    assert text.count("classDef") == 4
+    read = read_svg(to_svg(diff))
+    sorts = {group.get("class") for group in read.iter(f"{SVG}g")}
+    assert {"added", "removed", "retyped", "changed"} <= sorts
+
+
+def test_pictures_are_equal_if_trees_are():
+    """And have other names if not, so that many stand in one page."""
+    one, other = to_svg({"a": [1, 2]}), to_svg({"a": [1, 3]})
+    assert one == to_svg({"a": [1, 2]})
+    names = [re.search(r'id="(lw\w+)-0"', text)[1] for text in (one, other)]
+    assert names[0] != names[1]
+
+
+@pytest.mark.parametrize("write", [draw, to_dot, to_mermaid, to_svg])
+def test_large_and_deep_trees(write):
+    """What is written stays small, whatever there is."""
+    deep = 1
+    for _ in range(20_000):
+        deep = [deep]
+    for tree in (
+        {"k" * 1_000_000: ["x" * 10_000_000, b"y" * 10_000_000]},
+        [[n] for n in range(100_000)],
+        deep,
+    ):
+        assert len(write(tree)) < 100_000

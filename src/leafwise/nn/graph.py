@@ -19,7 +19,6 @@ from typing import (
     Final,
     Generic,
     Literal,
-    NamedTuple,
     TypeAlias,
     TypeVar,
 )
@@ -32,7 +31,6 @@ from ..core.serial import dump, load
 from ..core.walk import unlink
 from ..errors import CycleError, SharedError
 from ..kinds import Kind
-from ..ops.map import tree_leaves
 from ..safely import class_name, clip, shown, type_name
 from .checks import DataNode, holds_data, is_data, looks_like_array
 from .filters import Filter, predicate

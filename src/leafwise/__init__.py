@@ -55,6 +55,7 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from . import integrations as integrations
     from . import nn as nn
     from . import selection as selection
+    from . import show as show
     from . import typing as typing
     from .binding import namespace as namespace
     from .core.serial import register_codec as register_codec
@@ -63,12 +64,9 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .kinds import data as data
     from .kinds import field as field
     from .kinds import static as static
-    from .nn.checks import is_data as is_data
-    from .nn.checks import register_data_type as register_data_type
     from .nn.containers import Dict as Dict
     from .nn.containers import List as List
     from .nn.pytree import Pytree as Pytree
-    from .nn.pytree import check_pytree as check_pytree
     from .ops.parallel import parallel as parallel
     from .ops.parallel import tree_gather as tree_gather
     from .selection.diff import tree_diff as tree_diff
@@ -76,6 +74,10 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .selection.merge import tree_merge as tree_merge
     from .selection.partition import tree_combine as tree_combine
     from .selection.partition import tree_partition as tree_partition
+    from .show.diagram import to_dot as to_dot
+    from .show.diagram import to_mermaid as to_mermaid
+    from .show.pretty import pformat as pformat
+    from .show.pretty import pprint as pprint
     from .show.summary import tree_summary as tree_summary
 
 
@@ -110,21 +112,22 @@ _HOMES: Final = {
     "core.serial": "register_codec",
     "dataclasses": "dataclass register_dataclass",
     "kinds": "data field static",
-    "nn.checks": "is_data register_data_type",
     "nn.containers": "Dict List",
-    "nn.pytree": "Pytree check_pytree",
+    "nn.pytree": "Pytree",
     "ops.parallel": "parallel tree_gather",
     "selection.diff": "tree_diff",
     "selection.edit": "at",
     "selection.merge": "tree_merge",
     "selection.partition": "tree_combine tree_partition",
+    "show.pretty": "pformat pprint",
     "show.summary": "tree_summary",
+    "show.diagram": "to_dot to_mermaid",
 }
 """The modules that are loaded when one of their names is first asked for."""
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(
-        __name__, _HOMES, "compat integrations nn selection typing"
+        __name__, _HOMES, "compat integrations nn selection show typing"
     )
 
 
@@ -158,22 +161,21 @@ __all__ = [
     "at",
     "broadcast_common",
     "broadcast_prefix",
-    "check_pytree",
     "data",
     "dataclass",
     "equality_errors",
     "explain_leaf",
     "field",
-    "is_data",
     "is_registered",
     "keystr",
     "lookup",
     "namespace",
     "namespaces",
     "parallel",
+    "pformat",
+    "pprint",
     "prefix_errors",
     "register_codec",
-    "register_data_type",
     "register_dataclass",
     "register_leaf",
     "register_pytree_node",
@@ -182,6 +184,8 @@ __all__ = [
     "register_pytree_with_keys_class",
     "register_static",
     "static",
+    "to_dot",
+    "to_mermaid",
     "tree_all",
     "tree_any",
     "tree_broadcast_common",

@@ -22,6 +22,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from . import __version__, integrations, selection
+from . import show as show_
 from .core.keypath import KeyPath
 from .core.keys import DictKey, SequenceKey
 from .errors import LeafwiseError
@@ -260,19 +261,108 @@ def _rows(options: argparse.Namespace, tree: Any) -> list[tuple[Any, Any]]:
     """Return paths and values of all leaves, or of what the selectors match."""
     if not options.selectors:
         return tree_leaves_with_path(tree, none_is_leaf=True)
-    return selection.at(tree, none_is_leaf=True)[options.selectors].items()
+    return _picked(options, tree).items()
+
+
+def _picked(options: argparse.Namespace, tree: Any) -> Any:
+    """Return the selection that the selectors make."""
+    first, *more = options.selectors  # one alone has the better message if it fails
+    chosen = options.selectors if more else first
+    return selection.at(tree, none_is_leaf=True)[chosen]
 
 
 # ---------------------------------------------------------------------------- reading
 
 
 def show(options: argparse.Namespace) -> Report:
-    """Print leaves as `path = value`, then the counts and the treedef."""
+    """Draw a file as a tree; into a pipe, print leaves as `path = value`."""
+    options.selectors += options.select
+    form = next((name for name in _FORMS if getattr(options, name) is not None), None)
+    if options.json and form:
+        raise Unreadable(f"--json: not allowed with --{form}")
     tree = _tree(options)
+    if form or (_is_terminal() and not options.json):
+        return _drawn(_FORMS[form or "depth"], tree, options)
     rows = _rows(options, tree)
     if options.json:
         return Report(_as_json({str(path): value for path, value in rows}))
     return Report(_shown(tree, rows, Paint(options.color), bool(options.selectors)))
+
+
+_FORMS: Final = {
+    "summary": "tree_summary",
+    "html": "to_html",
+    "svg": "to_svg",
+    "mermaid": "to_mermaid",
+    "dot": "to_dot",
+    "tree": "draw",
+    "depth": "draw",
+}
+"""What of `leafwise.show` draws, by the option that asks for it."""
+
+
+def _drawn(name: str, tree: Any, options: argparse.Namespace) -> Report:
+    """Return what a function of `leafwise.show` makes of a tree.
+
+    Raises:
+        Unreadable: The file cannot be written.
+    """
+    if options.selectors:
+        tree = _picked(options, tree)
+        if name == "tree_summary":
+            tree = {str(path): value for path, value in tree.items()}
+    more: dict[str, Any] = {}
+    if name == "draw":
+        color = "always" if Paint(options.color).is_on else "never"
+        more = {"width": _width(), "max_leaves": sys.maxsize, "color": color}
+    elif name == "to_html":
+        more = {"document": True}
+    made = getattr(show_, name)(tree, depth=options.depth, none_is_leaf=True, **more)
+    path = {"to_html": options.html, "to_svg": options.svg}.get(name, "-")
+    if path != "-":
+        return _saved(str(made), path)
+    return Report(_encodable(str(made)).split("\n"))
+
+
+def _is_terminal() -> bool:
+    out = sys.stdout
+    return out is not None and out.isatty()
+
+
+def _width() -> int:
+    """Return how long lines may be: as the terminal is wide; in a pipe, endless."""
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns if _is_terminal() else sys.maxsize
+
+
+_BRANCHES: Final = "├└│─→…"
+_PLAIN_BRANCHES: Final = str.maketrans(
+    dict(zip(_BRANCHES, ("|", "`", "|", "-", "->", "..."), strict=True))
+)
+
+
+def _encodable(text: str) -> str:
+    """Return a text with branches of ASCII, if the output has no others."""
+    try:
+        _BRANCHES.encode(encoding())
+    except UnicodeError:
+        return text.translate(_PLAIN_BRANCHES)
+    return text
+
+
+def _saved(text: str, path: str) -> Report:
+    """Write a text into a file.
+
+    Raises:
+        Unreadable: The file cannot be written.
+    """
+    try:
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write(f"{text}\n")
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror or error}") from error
+    return Report([])
 
 
 def _shown(
@@ -531,6 +621,31 @@ def _of_selectors(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("selectors", nargs="*", metavar="SELECTOR")
 
 
+def _of_show(parser: argparse.ArgumentParser) -> None:
+    _of_selectors(parser)
+    parser.add_argument(
+        "--select", action="append", default=[], metavar="SELECTOR",
+        help="show this part only, as SELECTOR does",
+    )  # fmt: skip
+    parser.add_argument("--depth", type=_levels, help="draw so many levels")
+    forms = parser.add_mutually_exclusive_group()
+    for name, told in (
+        ("tree", "draw, even into a pipe"),
+        ("summary", "print a table of shapes, counts and bytes"),
+        ("mermaid", "print a flowchart"),
+        ("dot", "print Graphviz's DOT"),
+    ):
+        forms.add_argument(f"--{name}", action="store_const", const=True, help=told)
+    forms.add_argument("--svg", metavar="FILE", help="write a picture")
+    forms.add_argument("--html", metavar="FILE", help="write a page that folds")
+
+
+def _levels(text: str) -> int:
+    if text.isascii() and text.isdigit():
+        return int(text)
+    raise argparse.ArgumentTypeError(f"not a number of levels: {text!r}")
+
+
 def _of_get(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE")
     parser.add_argument(
@@ -588,7 +703,7 @@ class Command(NamedTuple):
 
 
 COMMANDS: Final[dict[str, Command]] = {
-    "show": Command(show, _of_selectors),
+    "show": Command(show, _of_show),
     "paths": Command(paths, _of_selectors),
     "get": Command(get, _of_get),
     "set": Command(put, _of_set),

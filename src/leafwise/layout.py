@@ -1,16 +1,17 @@
 """Nested text laid out over lines of a given width.
 
-Owns the words in which objects say what they are made of (`Sketch`), and the layout:
-a `Part` is a text, or an opening, parts and a closing; it stands
-in one line if it fits, else each of its parts has a line of its own. Knows nothing of
-what the text is about.
+Owns the words in which objects say what they are made of (`Sketch`), the door by which
+notebooks and others come to their pictures (`Shown`), and the layout: a `Part` is a
+text, or an opening, parts and a closing; it stands in one line if it fits, else each of
+its parts has a line of its own. Knows nothing of what the text is about.
 
 The idea of a document that is flat where it fits is Wadler's ("A prettier printer").
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 
@@ -19,6 +20,7 @@ WIDTH: Final = 80
 
 _STEP: Final = 2
 _DEEPEST: Final = 30  # levels that are indented; or the text of a chain were quadratic
+_MARGIN: Final = 4  # and no more of the width than one part in two, at a step of two
 _ENDLESS: Final = 1 << 60
 
 
@@ -29,13 +31,14 @@ class Child(NamedTuple):
         label: What stands before it in Python text, such as `'lr': ` or `x=`.
         key: Its key; None if it is no child of the tree.
         value: The value.
-        kind: What sort of data it is, if the object around says so.
+        kind: What sort of data it is, if the object around says so; or what tells that
+            of what is said of the object.
     """
 
     label: str
     key: Any
     value: Any
-    kind: str = ""
+    kind: str | Callable[[str], str] = ""
 
 
 class Sketch(NamedTuple):
@@ -45,15 +48,63 @@ class Sketch(NamedTuple):
         children: What is inside.
         opening: The text before them, such as `Linear(`.
         closing: The text after them.
-        comment: What is said beside it.
+        comment: What is said beside it; or what returns that, where it takes long to
+            find out. It is told whether the object stands inside another one.
         hidden: How many children are not among those here.
     """
 
     children: Sequence[Child]
     opening: str
     closing: str
-    comment: str = ""
+    comment: str | Callable[[bool], str] = ""
     hidden: int = 0
+
+
+class _Html:
+    """A method of instances that their classes do not show.
+
+    If the class has it, treescope appends the HTML of an object to what it draws itself
+    of the object.
+    """
+
+    __slots__ = ()
+
+    def __get__(self, value: object, cls: type) -> Any:
+        return self if value is None else _protocol("html_of", value)
+
+
+class Shown:
+    """Base of our classes that notebooks, rich and treescope show as pictures.
+
+    What they ask for is made by `leafwise.show`, which is loaded then. A class that
+    says itself how it looks, by a method of these names, is shown so.
+    """
+
+    __slots__ = ()
+
+    _repr_html_ = _Html()
+
+    def _repr_mimebundle_(
+        self, include: Iterable[str] | None = None, exclude: Iterable[str] | None = None
+    ) -> dict[str, str]:
+        """Return text and HTML by their types, for IPython."""
+        bundle: dict[str, str] = _protocol("bundle_of", self)(include, exclude)
+        return bundle
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterable[Any]:
+        """Return the text, as wide as rich wants it."""
+        lines: Iterable[Any] = _protocol("rich_of", self)(options)
+        return lines
+
+    def __treescope_repr__(self, path: str | None, subtree_renderer: Any) -> Any:
+        """Return what treescope draws."""
+        return _protocol("treescope_of", self)(path, subtree_renderer)
+
+
+def _protocol(name: str, value: Any) -> Callable[..., Any]:
+    """Return what answers for a value; that module stands above this one."""
+    function = getattr(import_module(".show.protocols", __package__), name)
+    return lambda *args: function(value, *args)
 
 
 class Part:
@@ -64,7 +115,7 @@ class Part:
         opening: Its text, or what stands before its parts.
         parts: What is inside.
         closing: What stands after them.
-        comment: What is said beside it. With a comment, parts have lines of their own.
+        comment: What is said behind it, in a line that nothing else follows.
     """
 
     __slots__ = ("closing", "comment", "label", "opening", "parts")
@@ -84,11 +135,27 @@ class Part:
         self.label = label
         self.comment = comment
 
+    def labelled(self, label: str) -> Part:
+        """Return the same with a label."""
+        return Part(
+            self.opening, self.parts, self.closing, label=label, comment=self.comment
+        )
+
+
+def take_apart(root: Part) -> None:
+    """Leave a part without what is inside: a long chain could not be dropped."""
+    stack = [root]
+    while stack:
+        part = stack.pop()
+        stack += part.parts
+        part.parts = ()
+
 
 def lay_out(root: Part, width: int = WIDTH) -> str:
     """Return the text of a part, at most so many columns wide where that can be.
 
-    What is nested more than 30 levels deep is not indented further.
+    What is nested more than 30 levels deep is not indented further, nor beyond the
+    middle.
 
     Args:
         root: The part.
@@ -124,11 +191,20 @@ def _widths(root: Part) -> dict[int, int]:
 
 
 def _width(part: Part, widths: dict[int, int]) -> int:
-    if "\n" in part.opening or part.comment:
+    """Return how many columns a part takes, without its comment."""
+    if "\n" in part.opening:
         return _ENDLESS
-    inside = sum([widths[id(inner)] + 2 for inner in part.parts])
+    inside = sum([_in_line(inner, widths) + 2 for inner in part.parts])
     around = len(part.label) + len(part.opening) + len(part.closing)
     return around + inside - 2 * bool(part.parts)
+
+
+def _in_line(part: Part, widths: dict[int, int]) -> int:
+    return _ENDLESS if part.comment else widths[id(part)]
+
+
+def _remark(part: Part) -> str:
+    return f"  # {part.comment}" if part.comment else ""
 
 
 class _Writer:
@@ -137,6 +213,7 @@ class _Writer:
     def __init__(self, width: int, widths: dict[int, int]) -> None:
         self.width = width
         self.widths = widths
+        self.deepest = min(_DEEPEST, width // _MARGIN)
         self.pieces: list[str] = []
 
     def write(self, root: Part) -> list[str]:
@@ -146,43 +223,62 @@ class _Writer:
             part, depth, comma = stack.pop()
             if type(part) is str:
                 self.pieces.append(part)
-                continue
-            indent = _STEP * min(depth, _DEEPEST)
-            if not part.parts:
-                self.leaf(part, indent, comma)
-            elif indent + self.widths[id(part)] + len(comma) <= self.width:
-                self.pieces.append(_flat(part) + comma)
+            elif not part.parts:
+                self.leaf(part, depth, comma)
+            elif self.fits(part, depth, comma):
+                self.pieces += flat(part), comma, _remark(part)
             elif _is_row(part):
-                self.fill(part, indent, comma)
+                self.fill(part, depth, comma)
             else:
-                stack += reversed(_lines(part, depth, comma))
+                stack += reversed(self.lines(part, depth, comma))
         return self.pieces
 
-    def leaf(self, part: Part, indent: int, comma: str) -> None:
+    def indent(self, depth: int) -> int:
+        """Return in which column a line of some depth starts."""
+        return _STEP * min(depth, self.deepest)
+
+    def fits(self, part: Part, depth: int, comma: str) -> bool:
+        """Return whether a part stands in the rest of a line."""
+        columns = self.widths[id(part)] + len(comma) + len(_remark(part))
+        return self.indent(depth) + columns <= self.width
+
+    def leaf(self, part: Part, depth: int, comma: str) -> None:
         """Write what has no parts, with its comment."""
         text = f"{part.label}{part.opening}{part.closing}{comma}"
-        comment = f"  # {part.comment}" if part.comment else ""
-        self.pieces.append(text.replace("\n", "\n" + " " * indent) + comment)
+        start = "\n" + " " * self.indent(depth)
+        self.pieces.append(text.replace("\n", start) + _remark(part))
 
-    def fill(self, part: Part, indent: int, comma: str) -> None:
+    def fill(self, part: Part, depth: int, comma: str) -> None:
         """Write parts that are bare texts, as many in a line as fit."""
-        start = "\n" + " " * (indent + _STEP)
-        self.pieces.append(f"{part.label}{part.opening}")
+        left = self.indent(depth + 1)
+        start = "\n" + " " * left
+        self.pieces += part.label, part.opening, _remark(part)
         column, last = self.width, len(part.parts) - 1
         for place, inner in enumerate(part.parts):
             text = f"{inner.opening}{',' * (place < last)}"
-            if column + 1 + len(text) > self.width and (column != indent + _STEP):
+            if not place or column + 1 + len(text) > self.width:
                 self.pieces.append(start)
-                column = indent + _STEP
+                column = left
             else:
                 self.pieces.append(" ")
                 column += 1
             self.pieces.append(text)
             column += len(text)
-        self.pieces.append(f"\n{' ' * indent}{part.closing}{comma}")
+        self.pieces.append(f"\n{' ' * self.indent(depth)}{part.closing}{comma}")
+
+    def lines(self, part: Part, depth: int, comma: str) -> list[tuple[Any, int, str]]:
+        """Return what is written of a part whose parts have lines of their own."""
+        start = "\n" + " " * self.indent(depth + 1)
+        end = "\n" + " " * self.indent(depth)
+        opening = f"{part.label}{part.opening}{_remark(part)}"
+        found: list[tuple[Any, int, str]] = [(opening, 0, "")]
+        last = len(part.parts) - 1
+        for place, inner in enumerate(part.parts):
+            found += [(start, 0, ""), (inner, depth + 1, "," if place < last else "")]
+        return [*found, (f"{end}{part.closing}{comma}", 0, "")]
 
 
-def _flat(root: Part) -> str:
+def flat(root: Part) -> str:
     """Return a part in one line."""
     pieces: list[str] = []
     stack: list[Any] = [root]
@@ -202,24 +298,6 @@ def _flat(root: Part) -> str:
 
 def _is_row(part: Part) -> bool:
     """Return whether the parts are bare texts of one line, and several of them."""
-    return (
-        len(part.parts) > 4
-        and not part.comment
-        and not any(
-            [p.parts or p.label or p.comment or "\n" in p.opening for p in part.parts]
-        )
+    return len(part.parts) > 4 and not any(
+        [p.parts or p.label or p.comment or "\n" in p.opening for p in part.parts]
     )
-
-
-def _lines(part: Part, depth: int, comma: str) -> list[tuple[Any, int, str]]:
-    """Return what is written of a part whose parts have lines of their own."""
-    comment = f"  # {part.comment}" if part.comment else ""
-    start = "\n" + " " * (_STEP * min(depth + 1, _DEEPEST))
-    end = "\n" + " " * (_STEP * min(depth, _DEEPEST))
-    found: list[tuple[Any, int, str]] = [
-        (f"{part.label}{part.opening}{comment}", 0, "")
-    ]
-    last = len(part.parts) - 1
-    for place, inner in enumerate(part.parts):
-        found += [(start, 0, ""), (inner, depth + 1, "," if place < last else "")]
-    return [*found, (f"{end}{part.closing}{comma}", 0, "")]

@@ -94,6 +94,7 @@ def _stand_in(value: Any) -> str:
 
 _name: Any = vars(type)["__name__"]
 _qualname: Any = vars(type)["__qualname__"]
+_module: Any = vars(type)["__module__"]
 
 
 def class_name(cls: type, *, qualified: bool = True) -> str:
@@ -108,6 +109,21 @@ def class_name(cls: type, *, qualified: bool = True) -> str:
     """
     name: str = (_qualname if qualified else _name).__get__(cls)
     return name
+
+
+def module_name(cls: type) -> str:
+    """Return the name of the module of a class, "" if it has none.
+
+    Example:
+        >>> from leafwise.safely import module_name
+        >>> module_name(int), module_name(type("Odd", (), {"__module__": 3}))
+        ('builtins', '')
+    """
+    try:
+        name = _module.__get__(cls)
+    except AttributeError:
+        return ""
+    return name if type(name) is str else ""
 
 
 def type_name(value: Any) -> str:
@@ -375,7 +391,6 @@ Lasts: TypeAlias = "Callable[[type], bool]"
 _HEAP_TYPE: Final = 1 << 9
 _FULL: Final = 2
 _flags: Any = vars(type)["__flags__"]
-_module: Any = vars(type)["__module__"]
 
 
 def is_lasting(cls: type) -> bool:

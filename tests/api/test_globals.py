@@ -86,7 +86,6 @@ SHARED = {
     "safely.kept": "single",
     "safely.on_sweep": "single",
     "selection.pattern._of_text": "equal",
-    "show.text.options": "single",
 }
 """What can change, by module and name."""
 

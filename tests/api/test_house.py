@@ -15,12 +15,12 @@ from sources import MODULES, SOURCE, TEXTS, TREES
 
 PARTS = {"core", "engine", "ops", ""}
 """The packages of the tree library proper; the empty one is the top level."""
-NO_TREES = {"cli", "paint"}
+NO_TREES = {"cli", "layout", "paint"}
 """Modules of the top level that are not part of it."""
 
 MAX_LINES = 900
 MAX_FUNCTION = 40
-MAX_MODULES = 92
+MAX_MODULES = 105
 MAX_SIGNATURES = 9
 MAX_SIGNATURE_LINES = 2_400
 """Of code, without the module that a test makes from another one."""

@@ -98,13 +98,16 @@ def test_terminals_get_escapes_of_the_format(files, kind, env):
     assert ("Zürich" in out) == (charset == "cp1252" and kind != "yaml")
 
 
-def test_terminals_show_leaves_with_escapes(files):
-    """As Python writes them, which a path is read from again."""
+def test_terminals_show_trees_with_escapes(files):
+    """As Python writes them; branches are made of what the terminal has."""
     out = shown_on_a_terminal("show", files("json"), env={"PYTHONIOENCODING": "ascii"})
-    assert out.decode("ascii").splitlines()[:2] == [
-        r"['cl\xe9'] = 1",
-        r"['name'] = 'Z\xfcrich \u20ac \U0001f600'",
+    assert out.decode("ascii").splitlines() == [
+        "dict",
+        r"|-- 'cl\xe9': 1",
+        r"`-- 'name': 'Z\xfcrich \u20ac \U0001f600'",
     ]
+    out = shown_on_a_terminal("show", files("json"), env={"PYTHONIOENCODING": "utf-8"})
+    assert out.decode().splitlines()[1:] == ["├── 'clé': 1", f"└── 'name': '{TEXT}'"]
 
 
 @EACH_WITH_EACH

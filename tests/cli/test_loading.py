@@ -32,6 +32,7 @@ PARSER = {
     "leafwise.integrations",
     "leafwise.paint",
     "leafwise.selection",
+    "leafwise.show",
 }
 """What the arguments need; the packages have no more than tables of names."""
 
@@ -50,6 +51,10 @@ WITH_ARGPARSE = COLOURS if sys.version_info >= (3, 14) else set()
         (["show"], {*TEXT}),
         (["paths"], {*TEXT}),
         (["flat"], {*TEXT, "leafwise.selection.names"}),
+        (
+            ["show", "--tree"],
+            {*TEXT, "leafwise.selection.edit", "leafwise.show.diagram"},
+        ),
         (["show", "a"], {*TEXT, "leafwise.selection.edit"}),
         (["get", "a"], {*TEXT, "leafwise.selection.edit"}),
         (["diff", "FILE"], {*TEXT, "leafwise.selection.diff"}),

@@ -165,12 +165,10 @@ def use_chex():
 
 
 if __name__ == "__main__":
+    import chex
     import optax
 
     use_optax()
-    if "chex" in sys.argv:
-        import chex
-
-        use_chex()
+    use_chex()
     print("done")
     print("module", jax.tree.map.__module__, file=sys.stderr)

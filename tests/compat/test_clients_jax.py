@@ -45,12 +45,12 @@ def run(*arguments):
     return done.stdout, done.stderr
 
 
-def compare(name, *arguments):
+def compare(name):
     """Run a client on jax's own module, and on the stand-in."""
     script = str(HERE / name)
-    theirs, where = run(script, *arguments)
+    theirs, where = run(script)
     assert "module jax._src.tree\n" in where
-    ours, where = run(*STANDINS, script, *arguments)
+    ours, where = run(*STANDINS, script)
     assert "module leafwise.compat.jax_tree_util\n" in where
     assert len(theirs.splitlines()) > 40
     assert theirs.endswith("done\n")
@@ -58,16 +58,10 @@ def compare(name, *arguments):
 
 
 @pytest.mark.slow
-def test_optax_does_the_same(optax):
-    """Optimizers and their wrappers, functions of trees, and what they refuse."""
-    compare("client_optax.py")
-
-
-@pytest.mark.slow
-def test_chex_does_the_same(optax):
-    """Dataclasses and assertions on trees, beside optax."""
+def test_optax_and_chex_do_the_same(optax):
+    """Optimizers, functions of trees; dataclasses, assertions; what they refuse."""
     pytest.importorskip("chex")
-    compare("client_optax.py", "chex")
+    compare("client_optax.py")
 
 
 @pytest.mark.slow

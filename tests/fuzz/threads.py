@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 import leafwise as lw
+from leafwise import nn
 
 from . import odd
 from .runner import Differs, Round
@@ -220,7 +221,7 @@ def make_models(random: Random, shared: Shared) -> None:
     model.name, model.size = "name", 3
     model.weight = lw.data(1.5)
     expect("leaves", lw.tree_leaves(model) == [1.5], lw.tree_leaves(model))
-    expect("is_data", not lw.is_data("name") and not lw.is_data(3))
+    expect("is_data", not nn.is_data("name") and not nn.is_data(3))
 
 
 READERS = (
@@ -269,7 +270,7 @@ def register_other(random: Random, shared: Shared) -> None:
     """Register classes that no tree holds, as nodes and as data."""
     made = type("Made", (), {})
     lw.register_pytree_node(made, lambda _: ((), None), lambda *_: made())
-    lw.register_data_type(type("Data", (), {}))
+    nn.register_data_type(type("Data", (), {}))
     lw.tree_leaves([made()])
     lw.unregister_pytree_node(made)
 

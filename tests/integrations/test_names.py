@@ -5,7 +5,6 @@ import pytest
 import leafwise as lw
 from leafwise import integrations
 from leafwise.integrations import numpy
-from leafwise.show.text import render
 
 
 class Meta(type):
@@ -58,4 +57,4 @@ def test_it_is_named(call, text):
 
 def test_it_is_shown():
     """An array that fails to say what it is gets no more than its name."""
-    assert render([OddArray()]) == "[<OddArray>]"
+    assert lw.pformat([OddArray()]) == "[<OddArray>]"

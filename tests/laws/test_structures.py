@@ -205,7 +205,7 @@ def test_all_that_compare_trees_agree(data, one, options):
     assert bool(lw.tree_diff(other, one, **options)) is not equal
     assert str(diff)
     for change in diff:
-        assert "\n" not in str(change)
+        assert all(line.isprintable() for line in str(change).split("\n"))
     for found in lw.equality_errors(one, other, **options):
         assert found.expected != found.actual
 

@@ -259,7 +259,7 @@ def test_checks_reach_items():
     table["a"].append(ARRAY)
     for container, path in ((items, "[0][1]"), (table, "['a'][1]")):
         with pytest.raises(lw.KindError) as caught:
-            lw.check_pytree(container)
+            nn.check_pytree(container)
         assert str(caught.value.path) == path
 
 

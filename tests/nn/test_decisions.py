@@ -180,7 +180,7 @@ def test_whole_texts():
     )
     foo.grown.append(ARRAY)
     with pytest.raises(lw.KindError, match="a list that is static") as caught:
-        lw.check_pytree(foo)
+        nn.check_pytree(foo)
     assert str(caught.value.path) == ".grown[0]"
 
 

@@ -102,7 +102,7 @@ def test_n4_5_any_leaf_will_do(leaf):
 )
 def test_n5_1_data(value):
     """Arrays, trees and objects are data."""
-    assert lw.is_data(value)
+    assert nn.is_data(value)
     assert nn.name_to_kind(Point(x=value))["x"].is_data
 
 
@@ -117,19 +117,19 @@ def test_n5_1_data(value):
 )
 def test_n5_2_static(value):
     """Everything else is static, NumPy's scalars and all classes included."""
-    assert not lw.is_data(value)
+    assert not nn.is_data(value)
     assert nn.name_to_kind(Point(x=value)) == {"x": nn.Kind.STATIC}
 
 
 def test_n5_2_containers_of_data_are_no_data():
     """A container is not data, even with arrays inside."""
-    assert not lw.is_data([1, 2.0, 3j, np.array(1)])
+    assert not nn.is_data([1, 2.0, 3j, np.array(1)])
 
 
 def test_n5_4_registered_types():
     """`register_data_type` returns the class; subclasses follow on request only."""
 
-    @lw.register_data_type
+    @nn.register_data_type
     class Mine:
         pass
 
@@ -138,9 +138,9 @@ def test_n5_4_registered_types():
 
     mine = Mine()
     assert lw.tree_leaves(Point(a=mine)) == [mine]
-    assert not lw.is_data(Sub())
-    lw.register_data_type(Mine, subclasses=True)
-    assert lw.is_data(Sub())
+    assert not nn.is_data(Sub())
+    nn.register_data_type(Mine, subclasses=True)
+    assert nn.is_data(Sub())
 
 
 def test_n5_4_a_type_can_be_kept_out():
@@ -149,11 +149,11 @@ def test_n5_4_a_type_can_be_kept_out():
     class Grid:
         shape, dtype, __array__ = (2,), "f4", None
 
-    assert lw.is_data(Grid())
-    lw.register_data_type(Grid, data=False)
-    assert not lw.is_data(Grid())
+    assert nn.is_data(Grid())
+    nn.register_data_type(Grid, data=False)
+    assert not nn.is_data(Grid())
     with pytest.raises(lw.RegistryError, match="only a class"):
-        lw.register_data_type(3)
+        nn.register_data_type(3)
 
 
 def test_n5_duck_typing():
@@ -166,8 +166,8 @@ def test_n5_duck_typing():
         def __dlpack__(self):
             raise NotImplementedError
 
-    assert not lw.is_data(Shape())
-    assert lw.is_data(Array())
+    assert not nn.is_data(Shape())
+    assert nn.is_data(Array())
 
 
 # ------------------------------------------------------------- N6 explicit marks
@@ -444,17 +444,17 @@ def test_n9_7_check_pytree():
 
     foo = Foo()
     outer = Point(inside=lw.data({"k": [foo]}))
-    lw.check_pytree(outer)
+    nn.check_pytree(outer)
     foo.ls.append(np.ones(1))
     with pytest.raises(lw.KindError, match="a list that is static") as caught:
-        lw.check_pytree(outer)
+        nn.check_pytree(outer)
     assert caught.value.__notes__ == ["the object stands at .inside['k'][0]"]
-    lw.check_pytree(outer, recursive=False)
+    nn.check_pytree(outer, recursive=False)
     with pytest.raises(TypeError, match="takes an instance of a Pytree class, got"):
-        lw.check_pytree([foo])
+        nn.check_pytree([foo])
     foo.ls[:] = [lw.data(1)]
     with pytest.raises(lw.KindError, match="inside the value of"):
-        lw.check_pytree(outer)
+        nn.check_pytree(outer)
 
 
 @dataclasses.dataclass

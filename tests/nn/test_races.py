@@ -20,15 +20,15 @@ def test_text_stays_static_while_a_data_type_is_registered():
             pass
 
         fresh = type("Fresh", (), {})
-        lw.register_data_type(type("Other", (), {}))  # all is to be learned anew
+        nn.register_data_type(type("Other", (), {}))  # all is to be learned anew
         model = Model()
 
         def register(fresh=fresh):
-            lw.register_data_type(fresh)
+            nn.register_data_type(fresh)
 
         with interrupted(register, at, FILES) as done:
             model.name = "text"
-            assert not lw.is_data("text")
+            assert not nn.is_data("text")
         again = Model()
         again.name = "other"
         assert lw.tree_leaves([model, again]) == []
@@ -48,16 +48,16 @@ def test_a_class_is_data_once_it_is_registered():
             pass
 
         late = type("Late", (), {})
-        lw.register_data_type(type("Other", (), {}))  # all is to be learned anew
+        nn.register_data_type(type("Other", (), {}))  # all is to be learned anew
         model = Model()
 
         def register(late=late):
-            lw.register_data_type(late)
+            nn.register_data_type(late)
 
         with interrupted(register, at, FILES) as done:
             model.value = late()
-        lw.register_data_type(late)
-        assert lw.is_data(late())
+        nn.register_data_type(late)
+        assert nn.is_data(late())
         again = Model()
         again.value = value = late()
         assert lw.tree_leaves(again) == [value]
@@ -75,11 +75,11 @@ def test_a_class_is_no_data_once_that_is_registered():
 
     for at in count():
         late = type("Late", (), {})
-        lw.register_data_type(late)
+        nn.register_data_type(late)
         model = Known()
 
         def drop(late=late):
-            lw.register_data_type(late, data=False)
+            nn.register_data_type(late, data=False)
 
         with interrupted(drop, at, FILES) as done:
             model.value = late()
@@ -107,7 +107,7 @@ def test_threads_that_build_objects_while_types_are_registered():
 
     def register():
         for _ in range(300):
-            lw.register_data_type(type("Fresh", (), {}))
+            nn.register_data_type(type("Fresh", (), {}))
 
     assert at_once(build, build, build, register) == []
 

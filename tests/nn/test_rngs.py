@@ -116,7 +116,7 @@ def test_as_data_of_a_model():
             self.rngs = rngs
 
     model = Dropout(nn.Rngs(noise=seed(0), params=seed(1)))
-    assert lw.is_data(model.rngs)
+    assert nn.is_data(model.rngs)
     assert nn.to_flat_state(nn.state(model, "noise")).paths == (
         ("rngs", "noise", "count"),
         ("rngs", "noise", "key"),

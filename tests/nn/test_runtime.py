@@ -34,9 +34,9 @@ print(len(lw.tree_leaves(Model(np.ones(2)))), len(lw.tree_leaves(early)))
 def test_types_of_a_module_that_is_half_imported(tmp_path):
     """What a type is not yet known to be is asked again."""
     (tmp_path / "half.py").write_text(
-        "import leafwise as lw\n"
+        "import leafwise as lw\nfrom leafwise import nn\n"
         "class Array:\n    pass\n"
-        "early = lw.is_data(Array())\n"
+        "early = nn.is_data(Array())\n"
         "class Model(lw.Pytree):\n"
         "    def __init__(self, x):\n        self.x = x\n"
         "Model(Array())\n"
@@ -44,7 +44,7 @@ def test_types_of_a_module_that_is_half_imported(tmp_path):
     )
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import half; "
-        "import leafwise as lw; print(half.early, lw.is_data(half.Array()))"
+        "from leafwise import nn; print(half.early, nn.is_data(half.Array()))"
     )
     assert run(code) == "False True"
 
@@ -72,7 +72,7 @@ def test_threads():
         made = type("Made", (lw.Pytree,), {"__annotations__": {"x": nn.Data[int]}})()
         made.x = 1
         assert lw.tree_leaves(made) == [1]
-        lw.register_data_type(type("Mine", (), {}))
+        nn.register_data_type(type("Mine", (), {}))
 
     works = [lambda: build(3), lambda: build(7), define]
     assert at_once(*map(often, works)) == []
@@ -142,7 +142,7 @@ def test_deep_objects():
     leaves, treedef = lw.tree_flatten(chain)
     assert leaves == [*range(100_000)]
     assert lw.tree_structure(lw.tree_map(lambda x: x + 1, chain)) == treedef
-    lw.check_pytree(chain)
+    nn.check_pytree(chain)
     assert len(lw.tree_leaves(nn.select_kind(chain, nn.Kind.DATA))) == 100_000
     assert len(nn.summary(chain).splitlines()) == 51
 

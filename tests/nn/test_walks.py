@@ -101,12 +101,12 @@ def test_check_pytree_reports_what_comes_first():
     inner = Node(names=[])
     root = Node(a=lw.data([{"x": inner}, inner]), b=Node(late=[]))
     root.a.append(root.a)
-    lw.check_pytree(root)
+    nn.check_pytree(root)
     inner.names.append(lw.List([1]))
     root.b.late.append(lw.List([1]))
-    lw.check_pytree(root, recursive=False)
+    nn.check_pytree(root, recursive=False)
     with pytest.raises(lw.KindError) as caught:
-        lw.check_pytree(root)
+        nn.check_pytree(root)
     assert caught.value.attribute == "names"
     assert caught.value.__notes__ == ["the object stands at .a[0]['x']"]
 

@@ -113,6 +113,7 @@ def outcome(function, acts, roots, x):
     return told((roots, result)), kept, told(roots)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"donate_argnums": 1}])
 @settings(max_examples=25)
 @given(st.integers(0, 1 << 30))

@@ -118,7 +118,7 @@ def test_what_is_filled_later_is_found(box):
     model.boxes = []
     model.boxes.append(cls(np.ones(2)))
     with pytest.raises(lw.KindError, match=r"Found data in Model\.boxes"):
-        lw.check_pytree(model)
+        nn.check_pytree(model)
 
 
 def test_objects_that_are_no_trees_keep_it_as_a_value(box):
@@ -181,7 +181,7 @@ def test_as_flax_decides(jax, nnx):
         [np.array([None], dtype=object)],
         jax.tree_util.Partial(max, ones),
     ):
-        assert taken(lw, value) == taken(nnx, value)
+        assert taken(nn, value) == taken(nnx, value)
 
 
 APART = """
@@ -233,12 +233,12 @@ def test_a_class_that_a_framework_learns_of_later(jax):
     cls = type("Late", (Box,), {})
     model, ones = Model(), np.ones(2)
     model.box = cls(ones)
-    lw.check_pytree(model)
+    nn.check_pytree(model)
     jax.tree_util.register_pytree_node(
         cls, lambda box: ((box.content,), None), lambda _, parts: cls(*parts)
     )
     with pytest.raises(lw.KindError, match=r"Found data in Model\.box, a Late that is"):
-        lw.check_pytree(model)
+        nn.check_pytree(model)
     with pytest.raises(lw.KindError, match=r"Found data in Model\.box, a Late that wo"):
         model.box = cls(ones)
 

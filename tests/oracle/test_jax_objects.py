@@ -36,7 +36,7 @@ def test_arrays_of_jax(jax):
         jax.random.PRNGKey(0),
         jax.new_ref(jax.numpy.ones(2)),
     ):
-        assert lw.is_data(value)
+        assert nn.is_data(value)
         assert lw.tree_leaves(Model(value))[0] is value
     for value in (
         jax.ShapeDtypeStruct((2,), "float32"),
@@ -44,7 +44,7 @@ def test_arrays_of_jax(jax):
         jax.numpy.dtype("bfloat16").type(1),
         jax.numpy.ones,
     ):
-        assert not lw.is_data(value)
+        assert not nn.is_data(value)
 
 
 def test_tracers_are_data(jax):
@@ -53,7 +53,7 @@ def test_tracers_are_data(jax):
 
     def build(x):
         model = Model(x)
-        assert lw.is_data(x)
+        assert nn.is_data(x)
         assert nn.name_to_kind(model) == {"x": nn.Kind.DATA}
         assert lw.tree_leaves(model)[0] is x
         with pytest.raises(lw.KindError, match="dtype float32"):
@@ -75,7 +75,7 @@ def test_references_under_jit(jax):
 
     @jax.jit
     def f(ref):
-        assert lw.is_data(ref)
+        assert nn.is_data(ref)
         ref[...] = Model(ref).x[...] + 1
         return ref[...]
 

@@ -240,6 +240,7 @@ assert compiled(box) == 2 and compiled(box) == 3 and box.x == 3, box
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "order", [("sys, leafwise", "torch"), ("sys, torch", "leafwise")]
 )
@@ -330,6 +331,7 @@ class Frozen:
     one: object
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Dynamo:UserWarning")
 @pytest.mark.parametrize("case", BROKEN)
 def test_the_compiler_meets_a_warm_engine(case, torch):
@@ -392,6 +394,7 @@ OBJECTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Dynamo:UserWarning")
 @pytest.mark.parametrize("case", OBJECTS)
 def test_the_compiler_leaves_objects_to_python(case, torch):

@@ -88,8 +88,8 @@ class Scale(lw.Pytree):
 
 
 seen((Scale(2.0), Scale(2.0).by, Scale(2.0).unit))
-seen(lw.is_data(point))
-lw.check_pytree(Scale(2.0))
+seen(lw.pformat(point, width=40, depth=2, max_leaves=9, arrays="values"))
+lw.pprint(Scale(2.0))
 
 # ------------------------------------------------------------------------ registration
 
@@ -139,11 +139,6 @@ class Mode:
     pass
 
 
-@lw.register_data_type
-class Buffer:
-    pass
-
-
 class Plain:
     def __init__(self, x: float) -> None:
         self.x = x
@@ -155,7 +150,7 @@ def interval_children(interval: Interval) -> tuple[list[float], None]:
 
 WHERE = "tests.typing.names"
 here = lw.namespace(WHERE)
-seen((Ring(1.0), Keyed(1.0), Mode(), Buffer()))
+seen((Ring(1.0), Keyed(1.0), Mode()))
 of_node = lw.register_pytree_node(
     Interval,
     interval_children,

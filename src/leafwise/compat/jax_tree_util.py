@@ -214,7 +214,7 @@ class PyTreeDef:
         return hash(self.treedef)
 
     def __repr__(self) -> str:
-        return repr(self.treedef)
+        return self.treedef._text(None)
 
     def __copy__(self) -> PyTreeDef:
         return self

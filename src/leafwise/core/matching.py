@@ -648,36 +648,37 @@ def _own_brackets(rule: Rule, aux: Any, arity: int) -> Brackets:
 
 
 def code_text(
-    code: Code, brackets: Callable[[Rule, Any, int], Brackets] = _own_brackets
+    code: Code,
+    brackets: Callable[[Rule, Any, int], Brackets] = _own_brackets,
+    *,
+    around: tuple[str, str] = ("", ""),
+    width: int | None = None,
 ) -> str:
-    """Print a code from right to left, so that depth costs nothing.
-
-    The stack holds what is still to be printed: text, and None for a subtree.
+    """Return a code as text.
 
     Args:
         code: The code.
         brackets: Returns what is printed around the children of a node.
+        around: What is printed around all of it.
+        width: The number of columns; None for one line, however long.
     """
-    tokens: list[str] = []
-    steps = iter_steps(code, backwards=True)
-    stack: list[str | None] = [None]
-    while stack:
-        token = stack.pop()
-        if token is not None:
-            tokens.append(token)
-            continue
-        step = next(steps)
+    from ..layout import Part, flat, lay_out, take_apart  # only where this is printed
+
+    leaf = Part("*")
+    parts: list[Part] = []
+    for step in iter_steps(code):
         if step is None:
-            tokens.append("*")
+            parts.append(leaf)
             continue
         rule, arity, aux = step
         before, labels, after = brackets(rule, aux, arity)
-        stack.append(before)
-        for place in range(arity):
-            if place:
-                stack.append(", ")
-            if labels is not None:
-                stack.append(labels[place])
-            stack.append(None)
-        stack.append(after)
-    return "".join(reversed(tokens))
+        first = len(parts) - arity
+        inside = parts[first:]
+        if labels is not None:
+            inside = [*map(Part.labelled, inside, labels)]
+        parts[first:] = [Part(before, inside, after)]
+    (root,) = parts
+    whole = Part(f"{around[0]}{root.opening}", root.parts, f"{root.closing}{around[1]}")
+    text = flat(whole) if width is None else lay_out(whole, width)
+    take_apart(whole)
+    return text

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
 from ..errors import NamespaceError, TreeDefError
+from ..layout import Shown
 from ..safely import clip, described
 from .builtins import TUPLE
 from .keypath import KeyPath
@@ -55,7 +56,7 @@ else:
 
 
 @final
-class PyTreeDef(Generic[Tree_co]):
+class PyTreeDef(Shown, Generic[Tree_co]):
     """The structure of a tree: its nodes and their aux data, without the leaves.
 
     Made by `tree_structure` and `tree_flatten`. Immutable, comparable, hashable,
@@ -299,7 +300,7 @@ class PyTreeDef(Generic[Tree_co]):
     def _checked(self, leaves: Iterable[Any]) -> list[Any]:
         given = [*islice(leaves, self._count + 1)]
         if len(given) != self._count:
-            raise leaf_count_error(self._count, given, leaves, repr(self))
+            raise leaf_count_error(self._count, given, leaves, self._text(None))
         return given
 
     def flatten_up_to(
@@ -651,8 +652,12 @@ class PyTreeDef(Generic[Tree_co]):
     # -------------------------------------------------------------- text, copies
 
     def __repr__(self) -> str:
+        return self._text(80)
+
+    def _text(self, width: int | None) -> str:
+        """Return the text, None for a width if it is to stand in one line."""
         mode = ", none_is_leaf=True" if self._mode.none_is_leaf else ""
-        return f"PyTreeDef({code_text(self._code)}{mode})"
+        return code_text(self._code, around=("PyTreeDef(", f"{mode})"), width=width)
 
     def to_json(self) -> str:
         """Return a text from which `from_json` makes an equal treedef.

@@ -104,8 +104,11 @@ def instance_of(value: Any, module: str, *names: str) -> bool:
 
 
 def is_array(value: Any) -> bool:
-    """Return whether a value is an array, or a scalar that has a dtype."""
-    return not isinstance(value, type) and is_array_like(value)
+    """Return whether a value is an array, or a scalar with a dtype. Never raises."""
+    try:
+        return not isinstance(value, type) and is_array_like(value)
+    except Exception:  # it fails when it is asked for an attribute, or its class
+        return False
 
 
 def is_jax_array(value: Any) -> bool:

@@ -105,7 +105,8 @@ class Place(NamedTuple):
 
     Example:
         >>> import leafwise as lw
-        >>> import numpy as np
+        >>> import pytest
+        >>> np = pytest.importorskip("numpy")
         >>> change = lw.tree_diff(np.array(["a", "b"]), np.array(["a", "c"]))[0]
         >>> place = change.detail().places[0]
         >>> place.at, str(place.before), str(place.after)
@@ -137,7 +138,8 @@ class ArrayDifference(NamedTuple):
 
     Example:
         >>> import leafwise as lw
-        >>> import numpy as np
+        >>> import pytest
+        >>> np = pytest.importorskip("numpy")
         >>> change = lw.tree_diff(np.array([1, 2, 3]), np.array([1, 2, 4]))[0]
         >>> found = change.detail()
         >>> found.differing, found.size, found.absolute, found.relative

@@ -34,6 +34,7 @@ from ..core.walk import unlink
 from ..equality.exact import is_array_like
 from ..errors import KindError, TraceError
 from ..kinds import Marked
+from ..layout import Shown
 from ..lazy import is_loading
 from ..safely import Guard, add_lasting, class_name, clip, printed, shown, type_name
 
@@ -95,7 +96,7 @@ _exact: Final[dict[type, bool]] = {}
 _with_subclasses: Final[dict[type, bool]] = {}
 
 
-class DataNode:
+class DataNode(Shown):
     """Base of our own classes whose instances are data wherever they stand."""
 
     __slots__ = ()
@@ -117,7 +118,8 @@ def is_data(value: Any) -> bool:
 
     Example:
         >>> import leafwise as lw
-        >>> lw.is_data(lw.List([])), lw.is_data([]), lw.is_data(42), lw.is_data("a")
+        >>> from leafwise import nn
+        >>> nn.is_data(lw.List([])), nn.is_data([]), nn.is_data(42), nn.is_data("a")
         (True, False, False, False)
 
     The idea is that of `flax.nnx.is_data`.
@@ -144,10 +146,10 @@ def register_data_type(cls: C, *, subclasses: bool = False, data: bool = True) -
         RegistryError: Not a class, or a built-in node type.
 
     Example:
-        >>> import leafwise as lw
-        >>> @lw.register_data_type
+        >>> from leafwise import nn
+        >>> @nn.register_data_type
         ... class Celsius(float): ...
-        >>> lw.is_data(Celsius(20)), lw.is_data(20.0)
+        >>> nn.is_data(Celsius(20)), nn.is_data(20.0)
         (True, False)
 
     The idea is that of `flax.nnx.register_data_type`.

@@ -23,8 +23,8 @@ from ..core.keys import DictKey, SequenceKey
 from ..core.node import BoundRule, Brackets, Check, Child, Reading, Rule
 from ..core.serial import read_value, write_value
 from ..kinds import Kind, Marked
+from ..layout import Sketch
 from ..safely import class_name, described, shown, type_name
-from ..show.text import Block
 from .checks import check_level, learned, levels
 from .instance import (
     Attribute,
@@ -36,7 +36,7 @@ from .instance import (
     static_checks,
     write_statics,
 )
-from .pytree import Pytree
+from .pytree import Pytree, child_of
 from .spec import (
     Family,
     FieldLayout,
@@ -457,10 +457,14 @@ class List(Container, MutableSequence[T], Generic[T]):
         _put(self, "_leafwise_items", items)
         _put(self, "_leafwise_item_kinds", kinds)
 
-    def _leafwise_block(self, *, nested: bool) -> Block:
-        items = [("", value) for value in self._leafwise_items]
-        rest = super()._leafwise_block(nested=nested).items
-        return Block(f"{type_name(self)}([", [*items, *rest], "])")
+    def _leafwise_sketch(self) -> Sketch:
+        pairs = zip(self._leafwise_items, self._leafwise_item_kinds, strict=True)
+        items = [
+            child_of(SequenceKey(place), value, kind)
+            for place, (value, kind) in enumerate(pairs)
+        ]
+        rest = super()._leafwise_sketch().children
+        return Sketch([*items, *rest], f"{type_name(self)}([", "])")
 
 
 class Sequential(List[Any]):
@@ -715,12 +719,14 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
         layout = layout_of(type(self)._leafwise_family, kinds)
         _put(self, "_leafwise_item_layout", layout)
 
-    def _leafwise_block(self, *, nested: bool) -> Block:
+    def _leafwise_sketch(self) -> Sketch:
+        kinds = self._leafwise_item_layout.kinds
         items = [
-            (f"{shown(key)}: ", value) for key, value in self._leafwise_items.items()
+            child_of(DictKey(key), value, kinds[key])
+            for key, value in self._leafwise_items.items()
         ]
-        rest = super()._leafwise_block(nested=nested).items
-        return Block(f"{type_name(self)}({{", [*items, *rest], "})")
+        rest = super()._leafwise_sketch().children
+        return Sketch([*items, *rest], f"{type_name(self)}({{", "})")
 
 
 Dict._leafwise_family = Family(Dict, Dict._leafwise_spec.order, DictKey)

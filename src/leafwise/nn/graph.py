@@ -11,7 +11,7 @@ keys.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import (
     TYPE_CHECKING,
@@ -31,6 +31,7 @@ from ..core.serial import dump, load
 from ..core.walk import unlink
 from ..errors import CycleError, SharedError
 from ..kinds import Kind
+from ..layout import Part, lay_out, take_apart
 from ..safely import class_name, clip, shown, type_name
 from .checks import DataNode, holds_data, is_data, looks_like_array
 from .filters import Filter, predicate
@@ -133,7 +134,7 @@ class GraphDef(Generic[M]):
         return _read, (tuple(map(_write_entry, self._code)),)
 
     def __repr__(self) -> str:
-        return f"GraphDef({''.join(_text(self._code))})"
+        return _text(self._code)
 
 
 def same_entry(a: Entry, b: Entry) -> bool:
@@ -182,33 +183,44 @@ def _read_entry(entry: Entry) -> Entry:
     return entry
 
 
-def _text(code: Sequence[Entry]) -> Iterator[str]:
-    """Yield the pieces of the text of a code."""
-    stack: list[tuple[Iterator[Any], str]] = []
-    for tag, rule, number, aux in code:
-        if stack:
-            yield next(stack[-1][0])
-        if tag in (NODE, TREE):
-            name = _name_of(rule, aux)
-            said = ""
-            if type(aux) is StaticMetadata:
-                said = f"{aux!r}"
-                labels = [f"{key}=" for key in aux.field_layout.data]
-            else:
-                labels = [f"{key}=".lstrip(".") for key in rule.keys(aux, number)]
-            lead = [", "] * number if said else ["", *[", "] * (number - 1)]
-            pairs = zip(lead, labels, strict=True) if number else ()
-            yield f"{name}({said}"
-            stack.append((iter([f"{a}{b}" for a, b in pairs]), ")"))
-        elif tag == VARIABLE:
-            said = f"*, {shown(aux)}" if aux.values else "*"
-            yield f"{class_name(rule, qualified=False)}({said})"
-        elif tag == FIXED:
-            yield shown(aux)
+def _text(code: Iterable[Entry]) -> str:
+    """Return a code as text."""
+    top: list[Part] = []
+    stack = [(top, [""])]
+    for entry in code:
+        parts, labels = stack[-1]
+        part, inside, below = _part(entry)
+        part.label = labels.pop()
+        parts.append(part)
+        stack.append((inside, below))
+        while stack and not stack[-1][1]:
+            stack.pop()
+    (root,) = top
+    whole = Part(f"GraphDef({root.opening}", root.parts, f"{root.closing})")
+    text = lay_out(whole)
+    take_apart(whole)
+    return text
+
+
+def _part(entry: Entry) -> tuple[Part, list[Part], list[str]]:
+    """Return an entry as text, its parts, and the labels of more, last one first."""
+    tag, rule, number, aux = entry
+    inside: list[Part] = []
+    labels: list[str] = []
+    if tag in (NODE, TREE):
+        if type(aux) is StaticMetadata:
+            inside += [Part(shown(value), label=f"{name}=") for name, value in aux]
+            labels = [f"{key}=" for key in reversed(aux.field_layout.data)]
         else:
-            yield "*" if tag == LEAF else f"#{number}"
-        while stack and stack[-1][0].__length_hint__() == 0:  # type: ignore[attr-defined]  # of lists
-            yield stack.pop()[1]
+            keys = reversed([*rule.keys(aux, number)])
+            labels = [f"{key}=".lstrip(".") for key in keys]
+        return Part(f"{_name_of(rule, aux)}(", inside, ")"), inside, labels
+    if tag == VARIABLE:
+        said = f"*, {shown(aux)}" if aux.values else "*"
+        text = f"{class_name(rule, qualified=False)}({said})"
+    else:
+        text = shown(aux) if tag == FIXED else "*" if tag == LEAF else f"#{number}"
+    return Part(text), inside, labels
 
 
 def _name_of(rule: Rule, aux: Any) -> str:

@@ -763,7 +763,7 @@ def traverse(
             node, path, rest = frames.pop()
 
 
-_MAX_NESTED: Final = 5_000
+_MAX_NESTED: Final = 1_000
 _NOTHING: Final = (0, 0)
 
 
@@ -835,13 +835,13 @@ def tally(root: Any, limit: int = sys.maxsize) -> dict[str, tuple[int, int]]:
     return counts
 
 
-def tally_text(root: Any, *, nested: bool, named: bool = True) -> str:
+def tally_text(root: Any, nested: bool, *, named: bool = True) -> str:
     """Return the tally of an object as text: nothing if there are no variables.
 
     Args:
         root: The object.
-        nested: Whether it stands inside another one that is written; a large one
-            has no tally then, or each level would cost as much as all.
+        nested: Whether it stands inside another one that is shown; a large one has
+            no tally then, or each level would cost as much as all.
         named: Whether the types are named.
     """
     counts = tally(root, _MAX_NESTED if nested else sys.maxsize)

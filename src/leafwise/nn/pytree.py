@@ -13,6 +13,7 @@ import dataclasses
 import sys
 from abc import ABCMeta
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import (
     TYPE_CHECKING,
@@ -25,13 +26,16 @@ from typing import (
 )
 
 from ..core.keypath import KeyPath
+from ..core.keys import GetAttrKey
 from ..core.node import Rule
 from ..core.registry import announced, install
 from ..core.walk import unlink
 from ..errors import KindError
 from ..kinds import Kind
+from ..layout import Child, Sketch
 from ..safely import add_note, class_name, nearest, type_name
-from ..show.text import Block, render
+from ..show.outline import label_of
+from ..show.pretty import pformat
 from .checks import check_level, inside, is_container, learned, levels
 from .instance import (
     ENTER,
@@ -261,21 +265,26 @@ class Pytree(Shell, metaclass=PytreeMeta):
         kinds = tuple(layout.kinds.items())
         return blank, (type(self), kinds, layout.said), state
 
-    def _leafwise_block(self, *, nested: bool) -> Block:
+    def _leafwise_sketch(self) -> Sketch:
         values = settle(self)
         kinds = self._leafwise_layout.kinds
-        items = [
-            (f"{name}=", value)
+        children = [
+            child_of(GetAttrKey(name), value, kinds[name])
             for name, value in values.items()
             if not name.startswith("_") or kinds[name].is_data
         ]
-        return Block(f"{type_name(self)}(", items, ")", tally_text(self, nested=nested))
+        return Sketch(children, f"{type_name(self)}(", ")", partial(tally_text, self))
 
     def __repr__(self) -> str:
-        return render(self)
+        return pformat(self)
 
     def __str__(self) -> str:
-        return render(self, whole=True)
+        return pformat(self, arrays="values")
+
+
+def child_of(key: Any, value: Any, kind: Kind) -> Child:
+    """Return what an object holds under a key, as it is shown."""
+    return Child(label_of(key), key if kind.is_data else None, value, kind.value)
 
 
 # --------------------------------------------------------------------- classes
@@ -404,13 +413,14 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
 
     Example:
         >>> import leafwise as lw
+        >>> from leafwise import nn
         >>> class Model(lw.Pytree):
         ...     def __init__(self):
         ...         self.layers = []
         >>> model = Model()
         >>> model.layers.append(Model())
         >>> try:
-        ...     lw.check_pytree(model)
+        ...     nn.check_pytree(model)
         ... except lw.KindError as error:
         ...     print(error.path)
         .layers[0]

@@ -366,9 +366,12 @@ class StaticMetadata:
     def __reduce__(self) -> tuple[Any, ...]:
         return StaticMetadata, (self.field_layout, self.seen)
 
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        """Yield the static attributes with their values, as they were."""
+        return zip(self.field_layout.static, self.seen, strict=True)
+
     def __repr__(self) -> str:
-        pairs = zip(self.field_layout.static, self.seen, strict=True)
-        return ", ".join(f"{name}={shown(value)}" for name, value in pairs)
+        return ", ".join(f"{name}={shown(value)}" for name, value in self)
 
 
 class Constant:

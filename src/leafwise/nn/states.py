@@ -27,13 +27,16 @@ from typing import (
 )
 
 from ..core.builtins import DICT
+from ..core.keys import DictKey
 from ..core.node import Brackets, Rule
 from ..core.registry import install
 from ..core.walk import unlink
 from ..equality.leaves import alike
+from ..layout import Child, Sketch
 from ..ops.map import tree_map
 from ..safely import clip, is_near, printed, shown, type_name
-from ..show.text import Block, render
+from ..show.outline import label_of
+from ..show.pretty import pformat
 from .checks import DataNode
 from .filters import Filter, predicates
 from .variables import Variable, metadata_of, same_metadata
@@ -295,34 +298,11 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
     def __reduce__(self) -> Any:
         return State, (self._leafwise_items,)
 
-    def _leafwise_block(self, *, nested: bool) -> Block:
-        return _block(self._leafwise_items, "State(", ")")
-
     def __repr__(self) -> str:
-        return render(self)
+        return pformat(self)
 
     def __str__(self) -> str:
-        return render(self, whole=True)
-
-
-class _Level:
-    """A mapping inside a state, for printing."""
-
-    __slots__ = ("items",)
-
-    def __init__(self, items: dict[Any, Any]) -> None:
-        self.items = items
-
-    def _leafwise_block(self, *, nested: bool) -> Block:
-        return _block(self.items, "", "")
-
-
-def _block(items: dict[Any, Any], opening: str, closing: str) -> Block:
-    pairs = [
-        (f"{shown(key)}: ", _Level(value) if type(value) is dict else value)
-        for key, value in items.items()
-    ]
-    return Block(f"{opening}{{", pairs, f"}}{closing}")
+        return pformat(self, arrays="values")
 
 
 def view(items: dict[Any, Any]) -> State:
@@ -476,7 +456,16 @@ class FlatState(Mapping[Path, V], Generic[V]):
         return len(self._items)
 
     def __repr__(self) -> str:
-        return f"FlatState({shown(self._items)})"
+        return pformat(self)
+
+    def __str__(self) -> str:
+        return pformat(self, arrays="values")
+
+    def _leafwise_sketch(self) -> Sketch:
+        keys = [*map(DictKey, self._items)]
+        pairs = zip(keys, self._items.values(), strict=True)
+        children = [Child(label_of(key), key, value) for key, value in pairs]
+        return Sketch(children, "FlatState({", "})")
 
     def split(self, *filters: Filter) -> tuple[FlatState[V], ...]:
         """Return one part for each filter; together they must mean everything."""

@@ -29,8 +29,9 @@ from ..core.registry import announced, install
 from ..core.serial import read_value, write_value
 from ..equality import exact
 from ..kinds import Kind
-from ..safely import MISSING, class_name, shown, type_name
-from ..show.text import Block, render
+from ..layout import Child, Sketch
+from ..safely import MISSING, class_name, printable, shown, type_name
+from ..show.pretty import pformat
 from .checks import DataNode, check_level, levels
 from .filters import FROZEN
 from .instance import checks_of_value, rule_of, size_of, size_text, tally_text
@@ -454,22 +455,36 @@ class Variable(DataNode, Generic[T]):
 
     __hash__: ClassVar[None]  # type: ignore[assignment]  # equality is of the values
 
-    def _leafwise_block(self, *, nested: bool) -> Block:
+    def _leafwise_sketch(self) -> Sketch:
+        metadata = self._leafwise_metadata
+        children = [
+            Child("value=", _KEYS[0], self._leafwise_value, self._leafwise_kind_at),
+            *[
+                Child(f"{printable(name)}=", None, value, Kind.STATIC.value)
+                for name, value in metadata.items()
+            ],
+        ]
+        return Sketch(children, f"{type_name(self)}(", ")", self._leafwise_size)
+
+    def _leafwise_kind_at(self, around: str) -> str:
+        """Return the kind of the value where the place of the variable has one."""
+        kind = Kind(around) if around else Kind.DATA
+        frozen = is_frozen(self._leafwise_metadata)
+        return kind_in(kind, type(self), frozen=frozen).value
+
+    def _leafwise_size(self, nested: bool) -> str:
+        """Return how many numbers there are, nothing if it is one."""
         value = self._leafwise_value
-        metadata = self._leafwise_metadata.items()
-        items = [("value=", value), *((f"{k}=", v) for k, v in metadata)]
-        if rule_of(type(value)) is None:
-            count, width = size_of(value)
-            comment = size_text(count, count * width)
-        else:
-            comment = tally_text(self, nested=nested, named=False)
-        return Block(f"{type_name(self)}(", items, ")", comment)
+        if rule_of(type(value)) is not None:
+            return tally_text(self, nested, named=False)
+        count, width = size_of(value)
+        return "" if count == 1 else size_text(count, count * width)
 
     def __repr__(self) -> str:
-        return render(self)
+        return pformat(self)
 
     def __str__(self) -> str:
-        return render(self, whole=True)
+        return pformat(self, arrays="values")
 
 
 def make_variable(cls: type[V], value: Any, metadata: dict[str, Any]) -> V:

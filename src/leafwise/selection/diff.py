@@ -41,6 +41,7 @@ from ..equality.leaves import (
     equal_at_sight,
 )
 from ..errors import EditError
+from ..layout import Shown
 from ..ops.context import Context, context_of
 from ..paint import Paint
 from ..safely import MISSING, Frozen, clip, shown
@@ -156,7 +157,7 @@ def _asked_of(change: Change) -> Asked:
 Tree = TypeVar("Tree")
 
 
-class TreeDiff(Sequence[Change]):
+class TreeDiff(Shown, Sequence[Change]):
     """The differences between two trees, in leaf order.
 
     A sequence of changes, which is true if there are any.

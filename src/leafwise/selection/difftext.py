@@ -1,15 +1,17 @@
 """Differences as lines of text, in colour if that is wanted.
 
 Owns how a change is printed: a line that begins with its sign and the key path, and
-below it, indented, where arrays, texts and sets differ. What values contain is escaped,
-so that it is never mistaken for lines or colours. What differs is found elsewhere.
+below it, indented, where arrays, texts and sets differ; and the same in two columns,
+for what shows old and new side by side. What values contain is escaped, so that it is
+never mistaken for lines or colours. What differs is found elsewhere.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..equality.content import is_array, is_readable, is_table
 from ..equality.difference import (
@@ -27,9 +29,17 @@ from ..safely import clip, printable, printed, shown, type_name
 if TYPE_CHECKING:
     from .diff import Change, TreeDiff
 
-__all__ = ["counted", "headline", "lines_of", "lines_of_all"]
+__all__ = [
+    "SIGNS",
+    "Sides",
+    "counted",
+    "headline",
+    "lines_of",
+    "lines_of_all",
+    "sides_of",
+]
 
-_SIGNS: Final = {"added": "+", "removed": "-", "type": "!", "aux": "~", "value": "~"}
+SIGNS: Final = {"added": "+", "removed": "-", "type": "!", "aux": "~", "value": "~"}
 _WORDS: Final = {"added": "added", "removed": "removed"}
 _INDENT: Final = "    "
 _SHORT: Final = 60
@@ -81,7 +91,7 @@ def lines_of(change: Change, paint: Paint) -> list[str]:
         change: The change.
         paint: The colours.
     """
-    kind, sign = change.kind, _SIGNS[change.kind]
+    kind, sign = change.kind, SIGNS[change.kind]
     where = printable(change.path.where())
     start = f"{paint(sign, sign)} {paint(where, 'path')}: "
     if kind in _WORDS:
@@ -229,14 +239,20 @@ def _summary(found: ArrayDifference) -> str:
 
 
 def _elements(place: Place, paint: Paint) -> str:
-    """Return both elements of a place, as exactly as it takes to tell them apart."""
-    for said in (_element, _exactly):
-        texts = said(place.before), said(place.after)
-        if texts[0] != texts[1]:
-            return _arrow(texts, paint)
-    if hasattr(place.before, "dtype"):  # NaN that is not to be the same as NaN
+    """Return both elements of a place."""
+    texts = _both(place)
+    # equal texts: NaN that is not to be the same as NaN, or objects
+    if texts[0] != texts[1] or hasattr(place.before, "dtype"):
         return _arrow(texts, paint)
     return _from_to(place.before, place.after, paint)
+
+
+def _both(place: Place) -> tuple[str, str]:
+    """Return both elements, as exactly as it takes to tell them apart."""
+    texts = _element(place.before), _element(place.after)
+    if texts[0] != texts[1]:
+        return texts
+    return _exactly(place.before), _exactly(place.after)
 
 
 def _element(value: Any) -> str:
@@ -264,9 +280,7 @@ def _exactly(value: Any) -> str:
 def _of_texts(
     before: Any, after: Any, found: TextDifference, paint: Paint
 ) -> list[str]:
-    what, place = found.what, f"{found.what} {found.position + 1}"
-    if found.line > 1:
-        place += f" (line {found.line}, column {found.column})"
+    what, place = found.what, _start_of(found)
     if isinstance(before, str | bytes):
         sizes = str(found.sizes[0])
         if found.sizes[0] != found.sizes[1]:
@@ -276,6 +290,14 @@ def _of_texts(
         said = f"{clip(before)}, of which the texts differ from {place} on"
     sides = (("-", found.before), ("+", found.after))
     return [said, *(paint(f"{sign} {text}", sign) for sign, text in sides)]
+
+
+def _start_of(found: TextDifference) -> str:
+    """Return where two texts begin to differ."""
+    place = f"{found.what} {found.position + 1}"
+    if found.line > 1:
+        place += f" (line {found.line}, column {found.column})"
+    return place
 
 
 def _of_sets(before: Any, after: Any, found: SetDifference, paint: Paint) -> list[str]:
@@ -289,3 +311,97 @@ def _of_sets(before: Any, after: Any, found: SetDifference, paint: Paint) -> lis
         if len(items) > _ITEMS:
             lines.append(paint(f"{sign} and {len(items) - _ITEMS} more", "dim"))
     return lines
+
+
+# --------------------------------------------------------------------- side by side
+
+
+Line: TypeAlias = tuple[str, str | None, str | None]
+"""Where it is, the old text, the new one; None on the side that has none."""
+
+
+class Sides(NamedTuple):
+    """A change with old and new beside each other.
+
+    Attributes:
+        note: What there is to say of both, "" if nothing.
+        lines: The texts of both, line by line.
+    """
+
+    note: str
+    lines: list[Line]
+
+
+def sides_of(change: Change) -> Sides:
+    """Return a change with old and new beside each other. Never raises.
+
+    Args:
+        change: The change.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise.selection.difftext import sides_of
+        >>> sides_of(lw.tree_diff({"s": {1, 2}}, {"s": {2, 3}})[0]).lines
+        [('', '{1, 2}', '{2, 3}')]
+    """
+    before, after = change.before, change.after
+    if change.kind == "added":
+        return Sides("", [("", None, _brief(after))])
+    if change.kind == "removed":
+        return Sides("", [("", _brief(before), None)])
+    try:
+        return _sides(change)
+    except Exception:  # a class that only looks like one of those known here
+        return Sides("", [("", clip(before), clip(after))])
+
+
+def _sides(change: Change) -> Sides:
+    before, after = change.before, change.after
+    if _needs_detail(before, after):
+        match change.detail():
+            case ArrayDifference() as found:
+                return _sides_of_arrays(before, after, found)
+            case TextDifference() as found:
+                note = f"differ from {_start_of(found)} on"
+                return Sides(note, [("", found.before, found.after)])
+            case SetDifference() as found:
+                return _sides_of_sets(found)
+    texts = _brief(before), _brief(after)
+    if texts[0] == texts[1]:
+        labels = contrast(before, after)
+        if isinstance(labels, str):
+            return Sides(printable(labels), [("", *texts)])
+    elif type(before) is not type(after):
+        labels = type_names(type(before), type(after))
+    else:
+        return Sides("", [("", *texts)])
+    return Sides("", [("", *texts), _types(labels)])
+
+
+def _types(labels: Sequence[str]) -> Line:
+    before, after = map(printable, labels)
+    return "type", before, after
+
+
+def _sides_of_arrays(before: Any, after: Any, found: ArrayDifference) -> Sides:
+    if not found.before.shape and found.places:
+        return Sides("", [("", *_both(found.places[0]))])
+    lines: list[Line] = [("", str(found.before), str(found.after))]
+    if type(before) is not type(after):
+        lines.append(_types(type_names(type(before), type(after))))
+    lines += [(str([*place.at]), *_both(place)) for place in found.places]
+    rest = len(found.places) and (found.differing or 0) - len(found.places)
+    note = _summary(found)
+    return Sides(note + f" (and {rest} more places)" * (rest > 0), lines)
+
+
+def _sides_of_sets(found: SetDifference) -> Sides:
+    lines: list[Line] = [("size", str(found.before), str(found.after))]
+    sides = [[clip(item) for item in items[:_ITEMS]] for items in found[2:]]
+    lines += [("", old, new) for old, new in zip_longest(*sides)]
+    for place, items in enumerate(found[2:]):
+        if len(items) > _ITEMS:
+            rest: list[str | None] = [None, None]
+            rest[place] = f"and {len(items) - _ITEMS} more"
+            lines.append(("", rest[0], rest[1]))
+    return Sides("", lines)

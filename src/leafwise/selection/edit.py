@@ -16,6 +16,7 @@ from ..core.keypath import KeyPath
 from ..core.keys import SequenceKey
 from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
+from ..layout import Shown
 from ..ops.context import Context, context_of
 from ..safely import MISSING, type_name
 from .find import DEEP, Place, call_at, find, parse
@@ -64,7 +65,7 @@ __all__ = [
 ]
 
 
-class Selection(Generic[Tree, Value]):
+class Selection(Shown, Generic[Tree, Value]):
     """Places in a tree, to be read or edited; `at` makes one.
 
     A selector in brackets continues from there: `at(tree)["layers"][0]["w"]`.
@@ -121,6 +122,10 @@ class Selection(Generic[Tree, Value]):
     def __repr__(self) -> str:
         chain = "".join(f"[{part.text}]" for part in self._selectors)
         return f"<selection {chain} in {type_name(self.tree)}>"
+
+    def _leafwise_chosen(self) -> tuple[Tree, Context, list[KeyPath]]:
+        """Return the tree, by what it is read, and the paths; for what is drawn."""
+        return self.tree, self._context, self.paths()
 
     def places(self) -> list[Place]:
         """Return the places, in order.

@@ -5,6 +5,12 @@ Names are loaded when they are first asked for.
     >>> from leafwise import show
     >>> print(show.pformat({"b": [1, 2], "a": (None,)}))
     {'a': (None,), 'b': [1, 2]}
+    >>> print(show.draw({"lr": 0.1, "sizes": [64, 32]}))
+    dict
+    ├── 'lr': 0.1
+    └── 'sizes': list
+        ├── [0]: 64
+        └── [1]: 32
 """
 
 from __future__ import annotations
@@ -15,16 +21,24 @@ from ..lazy import later
 
 
 if TYPE_CHECKING:
+    from .diagram import draw as draw
+    from .diagram import to_dot as to_dot
+    from .diagram import to_mermaid as to_mermaid
+    from .html import to_html as to_html
     from .pretty import pformat as pformat
     from .pretty import pprint as pprint
     from .summary import tree_summary as tree_summary
+    from .svg import to_svg as to_svg
     from .table import SummaryRow as SummaryRow
     from .table import TreeSummary as TreeSummary
 
 
 _HOMES: Final = {
+    "diagram": "draw to_dot to_mermaid",
+    "html": "to_html",
     "pretty": "pformat pprint",
     "summary": "tree_summary",
+    "svg": "to_svg",
     "table": "SummaryRow TreeSummary",
 }
 """The modules that are loaded when one of their names is first asked for."""
@@ -32,5 +46,15 @@ _HOMES: Final = {
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(__name__, _HOMES)
 
-
-__all__ = ["SummaryRow", "TreeSummary", "pformat", "pprint", "tree_summary"]
+__all__ = [
+    "SummaryRow",
+    "TreeSummary",
+    "draw",
+    "pformat",
+    "pprint",
+    "to_dot",
+    "to_html",
+    "to_mermaid",
+    "to_svg",
+    "tree_summary",
+]

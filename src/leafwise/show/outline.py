@@ -169,7 +169,7 @@ class _Reader:
         self.arrays: Arrays = arrays
         self.sketches: dict[_Named, tuple[Any, Sketch | None, list[_Trie]]] = {}
         self.shares: dict[_Named, int] = {}
-        self.seen: dict[int, Item] = {}
+        self.seen: dict[_Named, Item] = {}
         self.numbers = 0
 
     # ------------------------------------------------------------------- planning
@@ -187,14 +187,12 @@ class _Reader:
                 if sketch is not None and sketch.children and name not in self.shares:
                     self.shares[name] = 0
                     nodes[name] = len(sketch.children)
-            left = len(nodes)
-            for name, size in sorted(nodes.items(), key=lambda node: node[1]):
-                share = min(size, spare // left + 1)
-                if share < size and share < _FEWEST:
-                    share = 0
-                self.shares[name] = share
-                spare -= max(share - 1, 0)
-                left -= 1
+            fair = max(_fair_share(nodes.values(), spare), _FEWEST)
+            for name, size in nodes.items():
+                share = min(size, fair)
+                if share - 1 <= spare:
+                    self.shares[name] = share
+                    spare -= share - 1
             level = [child for name in nodes for child in self.opened(name)]
 
     def opened(self, name: _Named) -> list[tuple[Any, _Trie]]:
@@ -232,10 +230,13 @@ class _Reader:
         while stack:
             item, trie = stack.pop()
             sketch, tries = self.sketch(item.value, trie)
-            if sketch is None or self.is_again(item):
+            if self.is_again(item, trie, sketch):
+                continue
+            if sketch is None:
+                item.opening = leaf_text(item.value, self.arrays)
                 continue
             item.opening, item.closing = sketch.opening, sketch.closing
-            item.comment = sketch.comment
+            item.comment = _comment(sketch, item)
             if item.role == "leaf":
                 item.role = "node"
             share = self.shares.get((id(item.value), id(trie)), 0)
@@ -245,24 +246,29 @@ class _Reader:
         return root
 
     def item(self, child: Child, above: Item | None) -> Item:
-        """Return the item of a value, as if it were a leaf."""
-        is_static = above is not None and child.key is None
+        """Return the item of a value, without its text, as if it were a leaf."""
+        is_static = above is not None and (child.key is None or above.role == "static")
         item = Item("static" if is_static else "leaf", child.value, above, child.key)
         item.label = child.label
-        item.kind = child.kind
-        item.opening = leaf_text(child.value, self.arrays)
+        around = "" if above is None else above.kind
+        item.kind = _kind(child, around)
         return item
 
-    def is_again(self, item: Item) -> bool:
-        """Return whether an object was met before, and make a reference of its item."""
+    def is_again(self, item: Item, wanted: _Trie, sketch: Sketch | None) -> bool:
+        """Return whether an object was met before, and make a reference of its item.
+
+        An object of which something else is wanted than before is drawn again.
+        """
         value = item.value
-        first = self.seen.setdefault(id(value), item)
-        if first is item or not can_be_shared(value):
+        if not _can_be_shared(value, sketch):
+            return False
+        first = self.seen.setdefault((id(value), id(wanted)), item)
+        if first is item:
             return False
         if not first.number:
             self.numbers += 1
             first.number = self.numbers
-        item.role, item.number, item.opening = "again", first.number, ""
+        item.role, item.number = "again", first.number
         return True
 
     def leave_out(self, item: Item, sketch: Sketch, share: int) -> None:
@@ -283,7 +289,7 @@ class _Reader:
         context = self.context
         try:
             if values and isinstance(values[0], PyTreeDef):
-                return sum(treedef.num_leaves for treedef in values)
+                return sum([int(treedef.num_leaves) for treedef in values])
             if context.stop is None:
                 return len(context.flatten(values)[0])
             return sum(len(context.flatten(value)[0]) for value in values)
@@ -291,20 +297,48 @@ class _Reader:
             return None
 
 
-def can_be_shared(value: Any) -> bool:
+def _fair_share(sizes: Iterable[int], spare: int) -> int:
+    """Return how many children each node may show, if so many more can be shown in all.
+
+    A node with fewer leaves the rest to the others.
+    """
+    left = sorted(sizes, reverse=True)
+    while left:
+        share = spare // len(left) + 1
+        if left[-1] > share:
+            return share
+        spare -= left.pop() - 1
+    return spare + 1
+
+
+def _can_be_shared(value: Any, sketch: Sketch | None) -> bool:
     """Return whether it means something that an object occurs twice.
 
-    It does of objects that can be changed, and of arrays: weights are tied so.
+    It does of objects with something inside, and of arrays: weights are tied so.
+    Bare tuples are often one and the same object, and nobody can tell.
     """
-    if is_array(value):
-        return not _is_small(value)
-    return not isinstance(value, _ATOMS) and type(value) is not tuple and bool(value)
+    if sketch is None:
+        return is_array(value) and not _is_small(value)
+    is_fixed = isinstance(value, PyTreeDef) or type(value) in (tuple, frozenset)
+    return not is_fixed and bool(sketch.children or sketch.hidden)
 
 
-_ATOMS: Final = (
-    *(str, bytes, int, float, complex, type(None), type, frozenset, range),
-    *(type(len), type(lambda: None), PyTreeDef),
-)
+def _comment(sketch: Sketch, item: Item) -> str:
+    """Return what an object says beside itself."""
+    comment = sketch.comment
+    if isinstance(comment, str):
+        return comment
+    try:
+        return comment(item.above is not None)
+    except Exception:  # something inside cannot be looked through
+        return ""
+
+
+def _kind(child: Child, around: str) -> str:
+    """Return what sort of data a child is, if anybody says so."""
+    if isinstance(child.kind, str):
+        return child.kind or around
+    return child.kind(around)
 
 
 def _more_text(more: Item, *, is_all: bool) -> str:
@@ -424,8 +458,10 @@ def leaf_text(value: Any, arrays: Arrays = "short") -> str:
         >>> leaf_text("adam"), leaf_text("x" * 1000)[-24:]
         ("'adam'", "x...' (1,000 characters)")
     """
-    if isinstance(value, PyTreeDef):
+    if type(value) is PyTreeDef:
         return "*"
+    if hasattr(type(value), "_leafwise_sketch"):  # which failed, and so would its repr
+        return f"<{type_name(value)} that cannot be printed>"
     if not is_array(value):
         return _short(value)
     if arrays == "values":
@@ -461,7 +497,7 @@ def _number(value: Any) -> str:
 
 def _short(value: Any) -> str:
     """Return the `repr` of a value in one line, cut if it is long."""
-    if isinstance(value, str | bytes) and len(value) > _LONGEST:
+    if issubclass(type(value), str | bytes) and len(value) > _LONGEST:
         what = "characters" if isinstance(value, str) else "bytes"
         text = shown(value[: _LONGEST // 2])
         return printable(f"{text[:-1]}...{text[-1]} ({len(value):,} {what})")

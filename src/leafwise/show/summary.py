@@ -275,14 +275,15 @@ def _label(node: Node, place: int) -> str:
         text = str(KeyPath((node.keys[place],)))
     except Exception:
         return f"[{place}]"
-    return _clipped(text, text[-1:])
+    return _clipped(text, "]" if text.endswith("]") else "")
 
 
 def _clipped(text: str, end: str = "") -> str:
     """Return a text that is short and safe to print."""
-    if len(text) > _LONGEST:
-        text = f"{text[: _LONGEST - 1 - len(end)]}…{end}"
-    return printable(text)
+    safe = printable(text[: _LONGEST + 1])
+    if len(safe) > _LONGEST:
+        safe = f"{safe[: _LONGEST - 1 - len(end)]}…{end}"
+    return safe
 
 
 def _path_text(first: Again) -> str:

@@ -6,16 +6,15 @@ Owns what stands in the cells, and how they are laid out. Knows nothing of trees
 from __future__ import annotations
 
 import sys
-import unicodedata
-from bisect import bisect
 from collections.abc import Iterator, Sequence
 from html import escape
 from importlib import import_module
-from itertools import accumulate
 from shutil import get_terminal_size
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ..kinds import Kind
+from .scene import clipped
+from .scene import columns as taken
 from .tally import DATA, Amount, bytes_text, total
 
 
@@ -25,6 +24,7 @@ ROOT: Final = "(root)"
 """What stands in place of the path of the root, which is empty."""
 
 _WIDTH: Final = 100
+_LONGEST: Final = 1000  # of paths in HTML
 _GAP: Final = "  "
 
 
@@ -119,15 +119,12 @@ class TreeSummary:
         columns = self._columns(branches_of([row.depth for row in self.rows]))
         widths = _fitted(columns, width)
         texts = [
-            [
-                _padded(text, size, column.is_right)
-                for text in (column[0], *column.texts)
-            ]
+            [_padded(text, size, column.is_right) for text in column.all]
             for column, size in zip(columns, widths, strict=True)
         ]
         head, *lines = [_GAP.join(row).rstrip() for row in zip(*texts, strict=True)]
         rule = "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
-        notes = [cut(note, max(width, 20)) for note in self._notes()]
+        notes = [clipped(note, max(width, 20)) for note in self._notes()]
         return "\n".join([head, rule, *lines, rule, *notes])
 
     def to_html(self) -> str:
@@ -139,9 +136,8 @@ class TreeSummary:
             for column in columns
         ]
         rows = [
-            f'<tr class="{row.role}" style="--share:{row.share:.2%};'
-            f'--depth:{row.depth}"><th scope="row" title="{escape(row.path)}">{escape(name)}</th>'
-            f"{''.join(texts)}</tr>"
+            f'<tr class="{row.role}" style="--depth:{row.depth};'
+            f'--share:{row.share:.1%}">{_head(row.path, name)}{"".join(texts)}</tr>'
             for row, name, *texts in zip(self.rows, names.texts, *cells, strict=True)
         ]
         notes = [f"<p>{escape(note)}</p>" for note in self._notes()]
@@ -178,7 +174,7 @@ class TreeSummary:
             table.add_column(column.name, justify=side, no_wrap=True, width=width)
         for row, *cells in zip(self.rows, *[c.texts for c in columns], strict=True):
             style = "dim" if row.role in ("again", "more") else None
-            texts = [text(cut(c, w)) for c, w in zip(cells, widths, strict=True)]
+            texts = [text(clipped(c, w)) for c, w in zip(cells, widths, strict=True)]
             table.add_row(*texts, style=style)
         yield table
 
@@ -303,7 +299,7 @@ def kinds_text(amounts: dict[str, Amount], *, with_bytes: bool = False) -> str:
 
 def _fitted(columns: Sequence[_Column], width: int) -> list[int]:
     """Return how wide each column is: those that may be cut share what is left."""
-    widths = [max(map(width_of, column.all)) for column in columns]
+    widths = [max(map(taken, column.all)) for column in columns]
     least = [
         min(column.least or widest, widest)
         for column, widest in zip(columns, widths, strict=True)
@@ -318,9 +314,15 @@ def _fitted(columns: Sequence[_Column], width: int) -> list[int]:
 
 
 def _padded(text: str, width: int, is_right: bool) -> str:
-    text = cut(text, width)
-    blank = " " * (width - width_of(text))
+    text = clipped(text, width)
+    blank = " " * (width - taken(text))
     return f"{blank}{text}" if is_right else f"{text}{blank}"
+
+
+def _head(path: str, name: str) -> str:
+    return (
+        f'<th scope="row" title="{escape(clipped(path, _LONGEST))}">{escape(name)}</th>'
+    )
 
 
 def _side(column: _Column) -> str:
@@ -344,37 +346,6 @@ def branches_of(depths: Sequence[int]) -> list[str]:
         branches.append("".join([*bars, tip]))
         later.add(depth)
     return branches[::-1]
-
-
-def width_of(text: str) -> int:
-    """Return how many columns of a terminal a text takes.
-
-    Example:
-        >>> from leafwise.show.table import width_of
-        >>> width_of("weight"), width_of("重み"), width_of("é")
-        (6, 4, 1)
-    """
-    return len(text) if text.isascii() else sum(map(_width, text))
-
-
-def _width(letter: str) -> int:
-    if unicodedata.combining(letter):
-        return 0
-    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-
-
-def cut(text: str, width: int) -> str:
-    """Return a text that takes at most so many columns, with `…` where it was cut.
-
-    Example:
-        >>> from leafwise.show.table import cut
-        >>> cut("embedding", 9), cut("embedding", 6)
-        ('embedding', 'embed…')
-    """
-    if width_of(text) <= width:
-        return text
-    taken = [*accumulate(map(_width, text))]
-    return f"{text[: bisect(taken, width - 1)]}…"
 
 
 _STYLE: Final = """

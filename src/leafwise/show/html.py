@@ -1,0 +1,358 @@
+"""Trees, differences and selections as HTML that stands on its own.
+
+Owns the elements of a page, and how large it may be. What is drawn comes from outlines
+and from the changes of a diff; no tree is read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from html import escape
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from ..core.keypath import KeyPath
+from ..core.keys import GetAttrKey, SequenceKey
+from ..core.registry import GLOBAL
+from ..core.treedef import PyTreeDef
+from ..equality.content import is_array
+from ..errors import PathError
+from ..ops.context import Context, context_of
+from ..safely import class_name, module_name, printable, printed, type_name
+from ..selection.diff import Change, TreeDiff
+from ..selection.difftext import SIGNS, counted, sides_of
+from ..selection.edit import Selection
+from .outline import Arrays, Item, outline
+from .page import STYLE, caption, framed, safe, span
+
+
+if TYPE_CHECKING:
+    from ..core.node import IsLeaf
+
+__all__ = ["to_html"]
+
+LARGEST: Final = 2_000_000
+"""How many bytes a page may have, if nobody says."""
+_SMALLEST: Final = 20_000
+_FEWEST: Final = 2
+_FLAT: Final = 3  # levels that are left of a tree whose page is too large all the same
+_ROWS: Final = 40
+_LONGEST_PATH: Final = 1000
+_LONGEST_VALUES: Final = 10_000
+
+
+def to_html(
+    tree: Any,
+    *,
+    depth: int | None = None,
+    max_leaves: int = 1000,
+    arrays: Arrays = "short",
+    max_bytes: int = LARGEST,
+    document: bool = False,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> str:
+    """Return a tree as HTML, with nodes that fold and unfold.
+
+    Notebooks show treedefs, objects, states, differences and selections so. The HTML
+    stands on its own: it loads nothing, runs no script, and follows the light or dark
+    theme of what is around it. The key path of a value appears when the pointer is on
+    its line; one click selects all of it, to be copied. What is left out is counted.
+
+    A `TreeDiff` has old and new side by side; a `Selection` is shown as the tree
+    around its places.
+
+    Args:
+        tree: A tree, a treedef, an object, differences, a selection.
+        depth: How many levels there are below the root; None for all, up to 100.
+        max_leaves: How many values, or changes, to write at most, about; what is near
+            the root comes first.
+        arrays: `"values"` to write the values of arrays, too.
+        max_bytes: How large it may be, at least 20 000; fewer values are written then.
+        document: Whether to return a whole document, to be written to a file.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        ValueError: `max_bytes` is too small.
+
+    Example:
+        >>> from leafwise.show import to_html
+        >>> page = to_html({"lr": 0.1, "name": "<adam>"}, document=True)
+        >>> page[:15], "&lt;adam&gt;" in page
+        ('<!doctype html>', True)
+    """
+    if max_bytes < _SMALLEST:
+        raise ValueError(f"max_bytes must be at least {_SMALLEST:,}, not {max_bytes}")
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    write: _Write
+    if issubclass(type(tree), TreeDiff):
+        write = partial(_of_diff, tree)
+    elif issubclass(type(tree), Selection):
+        write = _selection_writer(tree, depth, arrays)
+    else:
+        write = _tree_writer(tree, context, depth, arrays)
+    body = _fitting(write, max_leaves, max_bytes)
+    return framed(body, title=type_name(tree) if document else None)
+
+
+_Write: TypeAlias = Callable[[int, bool], str]
+"""Takes how many values to write, and whether to leave out what is deep."""
+
+
+def _fitting(write: _Write, most: int, largest: int) -> str:
+    """Return what is written of so many values that it is not too large.
+
+    Args:
+        write: What writes them.
+        most: How many values to begin with.
+        largest: How many bytes there may be.
+    """
+    largest -= 2 * len(STYLE)
+    most = max(most, _FEWEST)
+    while True:
+        text = write(most, False)
+        size = len(text) if text.isascii() else len(text.encode())
+        if size <= largest:
+            return text
+        if most == _FEWEST:
+            return write(most, True)
+        most = max(_FEWEST, min(most // 2, most * largest // size))
+
+
+# -------------------------------------------------------------------------- trees
+
+
+def _tree_writer(
+    tree: Any,
+    context: Context,
+    depth: int | None,
+    arrays: Arrays,
+    only: Iterable[KeyPath] | None = None,
+    said: str = "",
+) -> _Write:
+    """Return what writes a tree."""
+
+    def write(most: int, flat: bool) -> str:
+        levels = _FLAT if flat and (depth is None or depth > _FLAT) else depth
+        shown = "short" if flat else arrays
+        root = outline(tree, context, depth=levels, most=most, arrays=shown, only=only)
+        return f"{caption(said or _about(tree))}<ul>{_rows(root)}</ul>"
+
+    return write
+
+
+def _about(tree: Any) -> str:
+    """Return what is said above a tree, of a treedef."""
+    if type(tree) is not PyTreeDef:
+        return ""
+    leaves = f"{tree.num_leaves:,} {'leaf' if tree.num_leaves == 1 else 'leaves'}"
+    mode = ", None is a leaf" if tree.none_is_leaf else ""
+    return f"PyTreeDef: {leaves}, {tree.num_nodes:,} in all{mode}"
+
+
+def _selection_writer(
+    selection: Selection[Any], depth: int | None, arrays: Arrays
+) -> _Write:
+    """Return what writes the tree around the places of a selection."""
+    try:
+        tree, context, paths = selection._leafwise_chosen()
+    except PathError as error:
+        said = f"{selection!r}: {error}"
+        return lambda most, flat: caption(said)
+    said = f"{selection!r}: {counted(len(paths), 'place')}"
+    if not paths:
+        return lambda most, flat: caption(said)
+    return _tree_writer(tree, context, depth, arrays, paths, said)
+
+
+def _rows(root: Item) -> str:
+    """Return an item, and all inside, as elements of a list."""
+    opened = _opened(root)
+    pieces: list[str] = []
+    stack: list[Any] = [(root, "")]
+    while stack:
+        top = stack.pop()
+        if type(top) is str:
+            pieces.append(top)
+            continue
+        item, path = top
+        shown = f'<code class="lw-path">{escape(path)}</code>' if path else ""
+        if not _folds(item):
+            pieces.append(f"<li>{shown}<div>{_line(item)}</div></li>")
+            continue
+        is_open = " open" if id(item) in opened else ""
+        pieces.append(
+            f"<li>{shown}<details{is_open}><summary>{_line(item)}</summary><ul>"
+        )
+        stack.append("</ul></details></li>")
+        is_lost = not path and item.above is not None
+        stack += [
+            (inner, "" if is_lost else _path(path, inner))
+            for inner in reversed(item.items)
+        ]
+    return "".join(pieces)
+
+
+def _path(above: str, item: Item) -> str:
+    """Return the text of a path, "" if there is none, or if it is very long."""
+    if item.key is None:
+        return ""
+    path = f"{above}{printable(printed(item.key))}"
+    return path if len(path) <= _LONGEST_PATH else ""
+
+
+def _folds(item: Item) -> bool:
+    """Return whether what is inside an item has lines of its own."""
+    match item.items:
+        case []:
+            return False
+        case [only]:  # a count, or the value of a variable
+            return bool(only.items) or only.role == "node"
+    return True
+
+
+def _opened(root: Item) -> set[int]:
+    """Return the items that are open at first, by identity: whole levels of them."""
+    opened: set[int] = set()
+    level, rows = [root], 1
+    while level:
+        below = [inner for item in level for inner in item.items]
+        rows += len(below)
+        if rows > _ROWS and opened:
+            break
+        opened.update(map(id, level))
+        level = [item for item in below if _folds(item)]
+    return opened
+
+
+def _line(item: Item) -> str:
+    """Return what there is to say of an item in its own line."""
+    number = f"#{item.number}" if item.number else ""
+    if item.role == "more":
+        return span("dim", item.opening)
+    if item.role == "again":
+        return f"{_label(item)}{span('number', f'→ {number}')}"
+    parts = [_label(item), span("number", number), " " if number else ""]
+    if item.role == "node":
+        parts.append(_node(item))
+    else:
+        parts.append(_leaf(item))
+    if item.kind not in _PLAIN:
+        parts.append(f" {span('kind', item.kind)}")
+    if item.comment:
+        parts.append(f" {span('dim', f'# {item.comment}')}")
+    return "".join(parts)
+
+
+_PLAIN: Final = ("", "data", "static")
+
+
+def _label(item: Item) -> str:
+    """Return what stands before a value; of one in a sequence, its place."""
+    if item.label:
+        name = item.label.rstrip()
+        return (
+            span("key", name[:-1])
+            + span("dim", name[-1])
+            + (" " if item.label.endswith(" ") else "")
+        )
+    if item.key is None or item.above is None:
+        return ""
+    is_known = isinstance(item.key, SequenceKey | GetAttrKey)
+    return f"{span('index' if is_known else 'dim', printed(item.key))} "
+
+
+def _node(item: Item) -> str:
+    """Return the name of a node's class, its brackets and the number of its items."""
+    opening = item.opening
+    name = opening.rstrip("([{")
+    kind = "type" if opening != name or item.closing else "atom"
+    title = _title(item.value)
+    said = f'<span class="lw-{kind}"{title}>{safe(name)}</span>' if name else ""
+    said += safe(opening[len(name) :])
+    if not _folds(item):
+        return said + "".join(map(_line, item.items)) + safe(item.closing)
+    count = sum(inner.nodes if inner.role == "more" else 1 for inner in item.items)
+    dots, told = span("dim", "…"), span("dim", counted(count, "item"))
+    return f"{said}{dots}{safe(item.closing)} {told}"
+
+
+def _leaf(item: Item) -> str:
+    """Return the text of a leaf or of a static value, in the colour of its sort."""
+    if "\n" in item.opening:
+        text = item.opening
+        if len(text) > _LONGEST_VALUES:
+            text = f"{text[:_LONGEST_VALUES]}\n..."
+        said = "\n".join(escape(printable(line)) for line in text.split("\n"))
+        return f'<pre class="lw-array"{_title(item.value)}>{said}</pre>'
+    name = _sort(item.value)
+    if item.role == "static":
+        name += " lw-static"
+    return f'<span class="lw-{name}"{_title(item.value)}>{safe(item.opening)}</span>'
+
+
+_SORTS: Final[tuple[tuple[type | tuple[type, ...], str], ...]] = (
+    ((str, bytes), "text"),
+    ((bool, type(None)), "atom"),
+    ((int, float, complex), "num"),
+    (PyTreeDef, "leaf"),
+)
+
+
+def _sort(value: Any) -> str:
+    """Return what sort of leaf a value is, whatever it says of its class."""
+    for classes, name in _SORTS:
+        if issubclass(type(value), classes):
+            return name
+    return "array" if is_array(value) else "object"
+
+
+def _title(value: Any) -> str:
+    """Return the attribute that has the class of a value; none of a plain one."""
+    cls = type(value)
+    module = module_name(cls)
+    if module in ("", "builtins"):
+        return ""
+    return f' title="{safe(f"{module}.{class_name(cls)}")}"'
+
+
+# ---------------------------------------------------------------------- differences
+
+
+def _of_diff(diff: TreeDiff, most: int, _flat: bool) -> str:
+    """Return changes as a table with old and new side by side."""
+    if not diff:
+        return caption("no differences")
+    head = caption(counted(len(diff), "change"))
+    rows = "".join(row for change in diff[:most] for row in _of_change(change))
+    rest = caption(f"and {len(diff) - most:,} more") if len(diff) > most else ""
+    columns = '<th></th><th scope="col">old</th><th scope="col">new</th>'
+    table = f"<table><thead><tr>{columns}</tr></thead>{rows}</table>"
+    return f"{head}{table}{rest}"
+
+
+def _of_change(change: Change) -> Iterator[str]:
+    """Yield the rows of a change."""
+    sides = sides_of(change)
+    sign = SIGNS[change.kind]
+    path = printable(change.path.where())
+    if len(path) > _LONGEST_PATH:
+        path = f"{path[: _LONGEST_PATH - 3]}..."
+    yield (
+        f'<tbody class="lw-{change.kind}"><tr><th colspan="3" scope="rowgroup">'
+        f"{span('sign', sign)} <code>{escape(path)}</code> "
+        f"{span('dim', sides.note)}</th></tr>"
+    )
+    for where, old, new in sides.lines:
+        sides_told = (_side("old", old), _side("new", new))
+        yield f'<tr><td class="lw-dim">{safe(where)}</td>{"".join(sides_told)}</tr>'
+    yield "</tbody>"
+
+
+def _side(name: str, text: str | None) -> str:
+    if text is None:
+        return '<td class="lw-none"></td>'
+    return f'<td class="lw-{name}">{safe(text)}</td>'

@@ -1,0 +1,319 @@
+"""Trees as pictures: SVG that stands alone.
+
+Owns where boxes stand, and the look of the picture. What is drawn is said by `scene`.
+
+A column for each level, from left to right; in a column, boxes in the order of the
+tree. A box stands in the middle of those inside, and subtrees as near to one another as
+their outlines allow: the tidy layout of Reingold and Tilford, turned. Letters have one
+width, so how large a text is needs no font.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+from zlib import crc32
+
+from ..core.registry import GLOBAL
+from ..ops.context import context_of
+from ..selection.diff import Change
+from .scene import Box, arrows_of, clipped, columns, scene
+
+
+if TYPE_CHECKING:
+    from ..core.node import IsLeaf
+
+__all__ = ["to_svg"]
+
+_LETTER: Final = 7.25  # pixels, of a monospaced font of 12
+_HEIGHT: Final = 22
+_STEP: Final = 27  # from one box to the next one below
+_APART: Final = 6  # more than that between boxes which are not inside one box
+_GAP: Final = 34  # between columns
+_INSIDE: Final = 8  # between a text and the edges of its box
+_MARGIN: Final = 12
+_LONGEST_KEY: Final = 28
+_LONGEST: Final = 36
+
+
+def to_svg(
+    tree: Any,
+    *,
+    depth: int | None = None,
+    select: Any = None,
+    max_leaves: int = 200,
+    collapse: int = 3,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> str:
+    """Return a tree as an SVG picture, light or dark as the reader's system is.
+
+    It needs neither fonts nor scripts, and asks the network for nothing. Each box has
+    its key path as a tooltip. Siblings of equal structure are one box, `x 12`. An
+    object that occurs again is `→ #1`, with a dashed line to the box that has the
+    number. Equal trees give equal pictures.
+
+    Args:
+        tree, depth, select, max_leaves, collapse: As `leafwise.to_mermaid` takes them.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        PathError: The selector matches nothing.
+        ValueError: There is a selector for a diff.
+
+    Example:
+        >>> from leafwise.show import to_svg
+        >>> picture = to_svg({"layers": [{"w": 0.1, "b": 0.2}] * 12})
+        >>> picture.startswith("<svg xmlns="), picture.endswith("</svg>")
+        (True, True)
+    """
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    boxes = scene(
+        tree, context, select=select, depth=depth, max_leaves=max_leaves,
+        collapse=collapse,
+    )  # fmt: skip
+    return _Picture(boxes).text()
+
+
+# -------------------------------------------------------------------------- places
+
+
+def centres(boxes: list[Box]) -> list[float]:
+    """Return how far below the top the middle of each box is.
+
+    Args:
+        boxes: The boxes of a tree, each before those inside.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise.ops.context import context_of
+        >>> from leafwise.show.scene import scene
+        >>> from leafwise.show.svg import centres
+        >>> centres(scene({"a": [1, 2, 3], "b": 4}, context_of(None)))
+        [51.5, 38.0, 11.0, 38.0, 65.0, 65.0]
+    """
+    shifts: dict[int, float] = {}  # of each box against the one that it is in
+    edges: dict[int, list[tuple[float, float]]] = {}  # of what is below: first, last
+    for box in reversed(boxes):
+        below: list[tuple[float, float]] = []
+        for inner in box.boxes:
+            shift = _put_below(below, edges.pop(inner.number))
+            shifts[inner.number] = shift
+        middle = 0.0
+        if box.boxes:
+            middle = (shifts[box.boxes[0].number] + shifts[box.boxes[-1].number]) / 2
+        for inner in box.boxes:
+            shifts[inner.number] -= middle
+        rest = [(first - middle, last - middle) for first, last in below]
+        edges[box.number] = [(0.0, 0.0), *rest]
+    found = [0.0] * len(boxes)
+    for box in boxes:
+        for inner in box.boxes:
+            found[inner.number] = found[box.number] + shifts[inner.number]
+    top = min(found) - _HEIGHT / 2
+    return [y - top for y in found]
+
+
+def _put_below(
+    above: list[tuple[float, float]], edges: list[tuple[float, float]]
+) -> float:
+    """Put a subtree below others, whose edges then include its; return its shift."""
+    shift = 0.0
+    for level, ((_, last), (first, _)) in enumerate(zip(above, edges, strict=False)):
+        shift = max(shift, last + _STEP + _APART * (level > 0) - first)
+    for level, (first, last) in enumerate(edges):
+        if level < len(above):
+            above[level] = above[level][0], last + shift
+        else:
+            above.append((first + shift, last + shift))
+    return shift
+
+
+# ------------------------------------------------------------------------- writing
+
+
+class _Picture:
+    """The picture of some boxes."""
+
+    def __init__(self, boxes: list[Box]) -> None:
+        self.boxes = boxes
+        self.texts = [_texts(box) for box in boxes]
+        self.widths = [
+            round(sum(columns(text) for _, text in texts) * _LETTER) + 2 * _INSIDE
+            for texts in self.texts
+        ]
+        self.ys = [y + _MARGIN for y in centres(boxes)]
+        widest: dict[int, int] = {}
+        for box, width in zip(boxes, self.widths, strict=True):
+            widest[box.depth] = max(widest.get(box.depth, 0), width)
+        self.lefts, self.rights = {}, {}
+        x = _MARGIN
+        for depth in range(len(widest)):
+            self.lefts[depth] = x
+            self.rights[depth] = x + widest[depth]
+            x += widest[depth] + _GAP
+        self.width = x - _GAP + _MARGIN
+        self.height = round(max(self.ys) + _HEIGHT / 2 + _MARGIN)
+
+    def text(self) -> str:
+        """Return the picture."""
+        arrows = arrows_of(self.boxes)
+        drawn = [self.box(box) for box in self.boxes]
+        lines = [self.line(start, named) for start, _, named in arrows]
+        back = [(named, end) for _, end, named in arrows if end is not named]
+        lines += [self.back(named, end) for named, end in back]
+        dots = {end.number: self.dot(end) for _, end in back}
+        body = "\n".join([*lines, *drawn, *dots.values()])
+        name = f"lw{crc32(body.encode()):08x}"
+        size = f'width="{self.width}" height="{self.height}"'
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="leafwise-diagram" '
+            f'{size} viewBox="0 0 {self.width} {self.height}">\n'
+            f"<style>{_STYLE}</style>\n{body.replace(_NAME, name)}\n</svg>"
+        )
+
+    def box(self, box: Box) -> str:
+        """Return a box with its text."""
+        number, y = box.number, self.ys[box.number]
+        left = self.lefts[box.depth]
+        width = self.widths[number]
+        sort = _SORTS.get(box.sort, box.sort)
+        stacked = "" if box.count < 2 else _rect(left + 4, y + 4, width)
+        texts = "".join(
+            f'<tspan class="{part}">{_escaped(text)}</tspan>'
+            for part, text in self.texts[number]
+        )
+        return (
+            f'<g id="{_NAME}-{number}" class="{sort}">'
+            f"<title>{_escaped(_title(box))}</title>"
+            f"{stacked}{_rect(left, y, width)}"
+            f'<text x="{left + _INSIDE}" y="{_at(y + 4)}">{texts}</text></g>'
+        )
+
+    def line(self, start: Box, end: Box) -> str:
+        """Return the line from a box to one inside it."""
+        x, y = self.right(start), self.ys[start.number]
+        turn, end_x = self.rights[start.depth], self.lefts[end.depth]
+        middle, end_y = (turn + end_x) / 2, self.ys[end.number]
+        return (
+            f'<path class="line" d="M{x} {_at(y)}H{turn}C{_at(middle)} {_at(y)} '
+            f'{_at(middle)} {_at(end_y)} {end_x} {_at(end_y)}"/>'
+        )
+
+    def back(self, again: Box, first: Box) -> str:
+        """Return the line from where an object occurs again to where it is drawn."""
+        x, y = self.right(again), self.ys[again.number]
+        end_x, end_y = self.right(first), self.ys[first.number]
+        return (
+            f'<path class="back" d="M{x} {_at(y)}'
+            f'C{x + _GAP} {_at(y)} {end_x + _GAP} {_at(end_y)} {end_x} {_at(end_y)}"/>'
+        )
+
+    def dot(self, box: Box) -> str:
+        """Return the dot at a box to which such lines lead."""
+        x, y = self.right(box), _at(self.ys[box.number])
+        return f'<circle class="end" cx="{x}" cy="{y}" r="3"/>'
+
+    def right(self, box: Box) -> int:
+        """Return where a box ends."""
+        return self.lefts[box.depth] + self.widths[box.number]
+
+
+_NAME: Final = "\0"  # in no text; stands for the name, which is made of the rest
+_SORTS: Final = {"+": "added", "-": "removed", "~": "changed", "!": "retyped"}
+
+
+def _texts(box: Box) -> list[tuple[str, str]]:
+    """Return the texts in a box, each with what it is."""
+    sign = f"{box.sort} " if isinstance(box.item.value, Change) else ""
+    key = clipped(box.key, _LONGEST_KEY)
+    said = clipped(box.text, _LONGEST)
+    count = f" x {box.count}" if box.count > 1 else ""
+    between = ": " if key and said and box.depth else ""
+    texts = ("sign", sign), ("key", key + between), ("value", said), ("count", count)
+    return [(part, text) for part, text in texts if text]
+
+
+def _title(box: Box) -> str:
+    """Return the tooltip of a box: its key path, and what it is."""
+    said = [box.where, box.text]
+    if box.item.kind and not isinstance(box.item.value, Change):
+        said.append(box.item.kind)
+    if box.count > 1:
+        said.append(f"and {box.count - 1} of equal structure")
+    return "\n".join(filter(None, [*said, box.item.comment]))
+
+
+def _rect(x: int, y: float, width: int) -> str:
+    top = _at(y - _HEIGHT / 2)
+    return f'<rect x="{x}" y="{top}" width="{width}" height="{_HEIGHT}" rx="4"/>'
+
+
+def _at(number: float) -> str:
+    return f"{number:.1f}".removesuffix(".0")
+
+
+def _escaped(text: str) -> str:
+    return (
+        text.replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+        .replace(" ", "\N{NO-BREAK SPACE}")  # several would be drawn as one
+    )
+
+
+_LIGHT: Final = {
+    "text": "fill:#1f2328",
+    ".key": "fill:#0550ae",
+    ".again .value,.more .value,.count": "fill:#656d76",
+    "rect": "fill:#fff;stroke:#d0d7de",
+    ".node rect": "fill:#eef4fb;stroke:#8fb3dc",
+    ".again rect,.more rect": "fill:#f6f8fa",
+    ".line": "stroke:#b6bfc9",
+    ".back": "stroke:#bc4c00",
+    ".end": "fill:#bc4c00",
+    ".added rect": "stroke:#2da44e;fill:#e6f6ea",
+    ".removed rect": "stroke:#cf222e;fill:#fdecea",
+    ".changed rect": "stroke:#bf8700;fill:#fdf6e0",
+    ".retyped rect": "stroke:#8250df;fill:#f4eefd",
+}
+_DARK: Final = {
+    "text": "fill:#e6edf3",
+    ".key": "fill:#79c0ff",
+    ".again .value,.more .value,.count": "fill:#9198a1",
+    "rect": "fill:#0d1117;stroke:#3d444d",
+    ".node rect": "fill:#17263a;stroke:#3f6ea5",
+    ".again rect,.more rect": "fill:#161b22",
+    ".line": "stroke:#4b535d",
+    ".back": "stroke:#f0883e",
+    ".end": "fill:#f0883e",
+    ".added rect": "stroke:#3fb950;fill:#12261a",
+    ".removed rect": "stroke:#f85149;fill:#2c1618",
+    ".changed rect": "stroke:#d29922;fill:#272115",
+    ".retyped rect": "stroke:#a371f7;fill:#211a30",
+}
+
+
+def _rules(looks: dict[str, str]) -> str:
+    """Return rules of CSS that hold in our pictures alone."""
+    return "".join(
+        f"{','.join(f'.leafwise-diagram {one}' for one in what.split(','))}{{{look}}}"
+        for what, look in looks.items()
+    )
+
+
+_SHAPES: Final = {
+    "text": "font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace",
+    "tspan": "unicode-bidi:isolate",
+    ".count": "font-weight:bold",
+    ".static rect": "stroke-dasharray:4 3",
+    ".more rect": "stroke-dasharray:1 3",
+    ".line,.back": "fill:none",
+    ".back": "stroke-dasharray:3 3",
+}
+_STYLE: Final = (
+    f"{_rules(_SHAPES)}{_rules(_LIGHT)}"
+    f"@media (prefers-color-scheme:dark){{{_rules(_DARK)}}}"
+)

@@ -1,0 +1,212 @@
+"""Trees drawn with box characters, whole."""
+
+import dataclasses
+import textwrap
+
+import pytest
+
+import leafwise as lw
+from leafwise import nn
+from leafwise.show import draw
+from leafwise.show.scene import columns
+
+
+def text(shown):
+    """Return a drawing that is indented in the source."""
+    return textwrap.dedent(shown).strip("\n")
+
+
+@lw.dataclass(frozen=True)
+class Layer:
+    weight: object
+    bias: object
+    name: str = lw.static(default="layer")
+
+
+@dataclasses.dataclass
+class Plain:
+    x: int
+
+
+def test_keys_types_and_values():
+    """Of attributes, text keys, positions; empty nodes and leaves stand as they are."""
+    tree = {"layer": Layer([1.5, None], ()), "plain": Plain(3), 7: {}, "text": "a\nb"}
+    assert draw(tree) == text("""
+        dict
+        ├── 7: {}
+        ├── 'layer': Layer
+        │   ├── weight: list
+        │   │   ├── [0]: 1.5
+        │   │   └── [1]: None
+        │   ├── bias: ()
+        │   └── name: 'layer'  # static
+        ├── 'plain': Plain(x=3)
+        └── 'text': 'a\\nb'
+        """)
+    assert draw(3) == "3"
+    assert draw([]) == "[]"
+
+
+def test_what_is_left_out_is_counted():
+    """By depth and by number; near the root comes first."""
+    tree = {"a": [[1, 2], [3]], "b": list(range(100))}
+    assert draw(tree, depth=1) == text("""
+        dict
+        ├── 'a': [... 2 with 3 leaves]
+        └── 'b': [... 100]
+        """)
+    assert draw(tree, max_leaves=6).splitlines()[-1] == "    └── ... 96 more"
+    assert draw(tree, depth=0) == "{... 2 with 103 leaves}"
+
+
+def test_shared_objects_and_cycles():
+    """Are drawn once."""
+    loop = [1]
+    loop.append(loop)
+    assert draw({"a": loop, "b": loop}) == text("""
+        dict
+        ├── 'a': #1 list
+        │   ├── [0]: 1
+        │   └── [1]: → #1
+        └── 'b': → #1
+        """)
+
+
+def test_arrays_that_are_shared():
+    """Weights are tied so."""
+    np = pytest.importorskip("numpy")
+    weight = np.zeros((8, 4), "f4")
+    assert draw({"in": weight, "out": weight, "scale": np.ones(2)}) == text("""
+        dict
+        ├── 'in': #1 f32[8,4]
+        ├── 'out': → #1
+        └── 'scale': f64[2]([1, 1])
+        """)
+
+
+@pytest.mark.parametrize("how", ["selector", "selection"])
+def test_what_a_selector_picks(how):
+    """With what leads there; the rest is counted."""
+    tree = {"enc": [{"w": 1, "bias": 2}, {"w": 3, "bias": 4}], "head": {"bias": 5}}
+    if how == "selector":
+        drawn = draw(tree, select="enc.*.bias")
+    else:
+        drawn = draw(lw.at(tree)["enc"], select="*.bias")
+    assert drawn == text("""
+        dict
+        ├── 'enc': list
+        │   ├── [0]: dict
+        │   │   ├── 'bias': 2
+        │   │   └── ... 1 more
+        │   └── [1]: dict
+        │       ├── 'bias': 4
+        │       └── ... 1 more
+        └── ... 1 more
+        """)
+    with pytest.raises(lw.PathError, match="no match"):
+        draw(tree, select="enc.*.wieght")
+
+
+def test_one_object_of_which_two_parts_are_picked():
+    """Both are drawn: the first place does not stand for the second one."""
+    layer = {"w": 1, "bias": 2}
+    assert draw({"a": layer, "b": layer}, select=["a.w", "b.bias"]) == text("""
+        dict
+        ├── 'a': dict
+        │   ├── 'w': 1
+        │   └── ... 1 more
+        └── 'b': dict
+            ├── 'bias': 2
+            └── ... 1 more
+        """)
+
+
+def test_a_selection_keeps_how_its_tree_is_read():
+    """What `at` was told about leaves holds in the drawing, too."""
+    tree = {"a": (1, 2), "b": (3, 4)}
+    assert draw(lw.at(tree, is_leaf=tuple)["a"]) == text("""
+        dict
+        ├── 'a': (1, 2)
+        └── ... 1 more
+        """)
+
+
+def test_differences():
+    """As the tree of their paths, with signs."""
+    old = {"lr": 0.1, "sizes": [64, 32], "tags": {"x": 1}, "same": 0}
+    new = {"lr": 0.2, "sizes": [64], "tags": {"y": 1}, "same": 0}
+    diff = lw.tree_diff(old, new)
+    assert draw(diff) == text("""
+        TreeDiff: 4 changes
+        ├── ~ 'lr': 0.1 -> 0.2
+        ├── 'sizes'
+        │   └── - [1]: 32
+        └── 'tags'
+            ├── - 'x': 1
+            └── + 'y': 1
+        """)
+    assert draw(diff, depth=1).splitlines()[2] == "├── 'sizes'"
+    assert "... 2 changes more" in draw(diff, depth=1)
+    assert draw(diff, max_leaves=1).splitlines()[-1] == "└── ... 3 changes more"
+    assert draw(lw.tree_diff(1, 2)).splitlines()[-1] == "└── ~ 1 -> 2"
+    assert draw(lw.tree_diff(1, 1)) == "TreeDiff: 0 changes"
+    with pytest.raises(ValueError, match="drawn as a whole"):
+        draw(diff, select="lr")
+
+
+def test_treedefs_and_objects():
+    """A treedef is drawn as what it makes; objects with their kinds."""
+    assert draw(lw.tree_structure({"a": [1, (2,)], "b": None})) == text("""
+        dict
+        ├── 'a': list
+        │   ├── [0]: *
+        │   └── [1]: tuple
+        │       └── [0]: *
+        └── 'b': None
+        """)
+
+    class Dense(nn.Module):
+        def __init__(self):
+            self.w = nn.Param(0.5)
+
+    assert draw(Dense()).splitlines()[:2] == ["Dense", "└── w: Param"]
+
+
+def test_lines_are_cut_at_the_width():
+    """By columns: wide letters take two, marks none; each line keeps some text."""
+    tree = {"name": "x" * 100, "学習": "率" * 60, "deep": [[[[[[["value" * 9]]]]]]]}
+    assert draw(tree, width=30) == text("""
+        dict
+        ├── 'deep': list
+        │   └── [0]: list
+        │       └── [0]: list
+        │           └── [0]: list
+        │               └── [0]: list
+        │                   └── [0]: list
+        │                       └── [0]: list
+        │                           └── [0]: 'valuevalueval…
+        ├── 'name': 'xxxxxxxxxxxxxxxx…
+        └── '学習': '率率率率率率率率…
+        """)
+    assert {columns(line) for line in draw(tree, width=30).splitlines()[-2:]} <= {
+        29,
+        30,
+    }
+
+
+def test_colours_only_if_asked():
+    """And the text is the same without them."""
+    tree = {"a": [1], "b": 2}
+    drawn = draw(tree, color="always")
+    assert "\033[36m'a'\033[0m" in drawn
+    assert "\033[2m├── \033[0m" in drawn
+    assert draw(tree) == "dict\n├── 'a': list\n│   └── [0]: 1\n└── 'b': 2"
+    signs = draw(lw.tree_diff(tree, {"a": [2], "b": 2}), color="always")
+    assert "\033[33m1 -> 2\033[0m" in signs
+    with pytest.raises(ValueError, match="color must be"):
+        draw(tree, color="sometimes")
+
+
+def test_other_leaves():
+    """The common arguments hold."""
+    assert draw({"a": [1, 2]}, is_leaf=list) == "dict\n└── 'a': [1, 2]"

@@ -93,7 +93,7 @@ def test_summaries():
     """Of all, or of what selectors pick by its paths."""
     table = str(show.tree_summary(TREE, none_is_leaf=True, depth=1))
     assert output_of("show a.json --summary --depth 1") == table
-    lines = output_of("show a.json --summary sizes lr").splitlines()
+    lines = output_of("show a.json sizes lr --summary").splitlines()
     assert any("['sizes']" in line and "list" in line for line in lines)
     assert not any("data" in line for line in lines)
 

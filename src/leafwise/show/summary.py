@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
@@ -16,7 +16,7 @@ from ..equality.difference import form_of
 from ..ops.context import context_of
 from ..safely import class_name, clip, printable, type_name
 from .table import FIELDS, ROOT, Role, SummaryRow, TreeSummary, kinds_text
-from .tally import Again, Amount, AnyLeaf, Node, Tally, shape_of, total
+from .tally import Again, Amount, AnyLeaf, Node, Spot, Tally, shape_of, total
 
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["tree_summary"]
 
 By: TypeAlias = Literal["type", "kind", "dtype", "key"]
-Sort: TypeAlias = Literal["path", "count", "bytes"]
+Sort: TypeAlias = Literal["count", "bytes"]
 
 _DEEPEST: Final = 100
 _LONGEST: Final = 100
@@ -54,8 +54,8 @@ def tree_summary(
         tree: A tree, a treedef, an object, or a tree of what only has a shape and a
             dtype, such as `jax.ShapeDtypeStruct`.
         depth: How many levels to show below the root; None for all, up to 100.
-        sort: The order of what stands in one node: by `"path"`; by `"count"` or
-            `"bytes"`, the largest first; None for that of the tree.
+        sort: The order of what stands in one node: by `"count"` or `"bytes"`, the
+            largest first; None for that of the tree.
         by: Show one row for each `"type"`, `"kind"`, `"dtype"`, or `"key"` of the root,
             instead of nodes and leaves.
         max_rows: How many rows to show, about; what is near the root comes first, and
@@ -125,23 +125,6 @@ def _numbers(amount: Amount, whole: Amount) -> dict[str, Any]:
 # ------------------------------------------------------------------------- which rows
 
 
-class _Spot(NamedTuple):
-    """A child of a node.
-
-    Attributes:
-        above: The node.
-        place: Its place there.
-        child: What stands there.
-        start, end: Which of the leaves that are counted it has.
-    """
-
-    above: Node
-    place: int
-    child: Any
-    start: int
-    end: int
-
-
 class _Shown:
     """What is shown of a tally.
 
@@ -153,7 +136,7 @@ class _Shown:
         self.tally = tally
         self.whole = total(tally.amounts().values())
         self.sort: Sort | None = sort
-        self.spots: dict[Node, list[_Spot]] = {}
+        self.spots: dict[Node, list[Spot]] = {}
 
     def plan(self, levels: int, most: int | None) -> None:
         """Find out which children are shown, level by level.
@@ -183,44 +166,40 @@ class _Shown:
         inner = [child for child in children if type(child) is Node]
         return [node for node in inner if node.children and not node.is_cell]
 
-    def first(self, node: Node, most: int) -> list[_Spot]:
+    def first(self, node: Node, most: int) -> list[Spot]:
         """Return the children of a node that come first, in the order of the rows."""
-        spots = (_Spot(node, *spot) for spot in node.spots())
+        spots = node.spots()
         if self.sort is None:
             return [*islice(spots, most)]
-        if self.sort == "path":
-            return sorted(spots, key=_natural)[:most]
         name = self.sort
         return sorted(spots, key=lambda spot: -getattr(self.amount(spot), name))[:most]
 
-    def amount(self, spot: _Spot) -> Amount:
+    def amount(self, spot: Spot) -> Amount:
         """Return what a child holds: nothing, if it is counted elsewhere."""
         return total(self.tally.amounts(spot.start, spot.end).values())
 
     def rows(self) -> list[SummaryRow]:
         """Return the rows."""
         rows: list[SummaryRow] = []
-        stack: list[tuple[_Spot | SummaryRow, str]] = [
-            (spot, "") for spot in self.spots[self.tally.top]
+        stack: list[tuple[Spot | SummaryRow, str, int]] = [
+            (spot, "", 0) for spot in self.spots[self.tally.top]
         ]
-        depths = {self.tally.top: -1}
         while stack:
-            spot, path = stack.pop()
+            spot, path, depth = stack.pop()
             if isinstance(spot, SummaryRow):
                 rows.append(spot)
                 continue
             path += _label(spot.above, spot.place)
-            depth = depths[spot.above] + 1
             rows.append(self.row(spot, path, depth))
             node = spot.child
             if type(node) is Node and node in self.spots:
-                depths[node] = depth
+                depth += 1
                 if len(self.spots[node]) < len(node.children):
-                    stack.append((self.left_out(node, path, depth + 1), ""))
-                stack += [(inner, path) for inner in reversed(self.spots[node])]
+                    stack.append((self.left_out(node, path, depth), path, depth))
+                stack += [(inner, path, depth) for inner in reversed(self.spots[node])]
         return rows
 
-    def row(self, spot: _Spot, path: str, depth: int) -> SummaryRow:
+    def row(self, spot: Spot, path: str, depth: int) -> SummaryRow:
         """Return the row of a child."""
         role: Role = "leaf"
         child, same_as = spot.child, ""
@@ -253,17 +232,6 @@ class _Shown:
         return SummaryRow(path, depth, "more", left_out=left_out, **numbers)
 
 
-def _natural(spot: _Spot) -> tuple[Any, ...]:
-    """Return what a child is sorted by: positions as numbers, all else as text."""
-    try:
-        entry = spot.above.keys[spot.place].entry
-    except Exception:
-        entry = spot.place
-    if type(entry) is int:
-        return 0, entry, ""
-    return 1, 0, _label(spot.above, spot.place)
-
-
 # ------------------------------------------------------------------------------- texts
 
 
@@ -292,14 +260,11 @@ def _path_text(first: Again) -> str:
     if node.is_cell and node.above is not None:
         node, place = node.above, node.place
     labels: list[str] = []
-    here: Node | None = node
-    while here is not None and here.above is not None:
-        if len(labels) == _DEEPEST:
-            labels.append("…")
-            break
-        labels.append(_label(here, place))
-        here, place = here.above, here.place
-    return "".join(reversed(labels)) or ROOT
+    while node.above is not None and len(labels) < _DEEPEST:
+        labels.append(_label(node, place))
+        node, place = node.above, node.place
+    start = "" if node.above is None else "…"
+    return "".join([start, *reversed(labels)]) or ROOT
 
 
 def _type_text(value: Any) -> str:
@@ -335,9 +300,7 @@ def _groups(
         known[1] += count
         known[2] += size
     groups = [(name, Amount(*found)) for name, found in numbers.items()]
-    if sort == "path":
-        groups.sort()
-    elif sort is not None:
+    if sort is not None:
         groups.sort(key=lambda group: -getattr(group[1], sort))
     whole = total(amount for _, amount in groups)
     rows = []
@@ -358,6 +321,7 @@ def _group_names(tally: Tally, by: By) -> list[str]:
     if by == "dtype":
         asked = lambda value: (type(value), getattr(value, "dtype", None))  # noqa: E731
         return _names(tally.values, asked, lambda v: _form(v)[1] or _type_text(v))
+    names: list[str] = []
     if by == "type":
         names = _names(tally.values, type, _type_text)
         for cell in tally.cells:
@@ -366,11 +330,9 @@ def _group_names(tally: Tally, by: By) -> list[str]:
         return names
     (root,) = tally.top.children
     node = root if type(root) is Node and not root.is_cell else tally.top
-    return [
-        _label(node, place) or ROOT
-        for place, _, start, end in node.spots()
-        for _ in range(start, end)
-    ]
+    for _, place, _, start, end in node.spots():
+        names += [_label(node, place) or ROOT] * (end - start)
+    return names
 
 
 def _names(

@@ -5,7 +5,6 @@ Owns what stands in the cells, and how they are laid out. Knows nothing of trees
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from html import escape
 from importlib import import_module
@@ -24,6 +23,7 @@ ROOT: Final = "(root)"
 """What stands in place of the path of the root, which is empty."""
 
 _WIDTH: Final = 100
+_NARROWEST: Final = 20
 _LONGEST: Final = 1000  # of paths in HTML
 _GAP: Final = "  "
 
@@ -115,7 +115,8 @@ class TreeSummary:
             width: How many columns it may have; None for what the terminal has, or for
                 100 if the standard output is none.
         """
-        width = _terminal_width() if width is None else width
+        if width is None:
+            width = max(get_terminal_size((_WIDTH, 0)).columns, _NARROWEST)
         columns = self._columns(branches_of([row.depth for row in self.rows]))
         widths = _fitted(columns, width)
         texts = [
@@ -124,7 +125,7 @@ class TreeSummary:
         ]
         head, *lines = [_GAP.join(row).rstrip() for row in zip(*texts, strict=True)]
         rule = "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
-        notes = [clipped(note, max(width, 20)) for note in self._notes()]
+        notes = [clipped(note, max(width, _NARROWEST)) for note in self._notes()]
         return "\n".join([head, rule, *lines, rule, *notes])
 
     def to_html(self) -> str:
@@ -207,20 +208,11 @@ class TreeSummary:
         size = f", {bytes_text(self.bytes)}" if self.bytes else ""
         notes = [f"{leaves}, {numbers}{size}"]
         if len(self.kinds) > 1:
-            notes.append(kinds_text(self.kinds, with_bytes=True))
+            notes.append(kinds_text(self.kinds))
         if self.shared:
             places = "place" if self.shared == 1 else "places"
             notes.append(f"→ {self.shared:,} shared {places}, counted once")
         return notes
-
-
-def _terminal_width() -> int:
-    """Return how many columns the terminal has, if the standard output is one."""
-    try:
-        is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    except (AttributeError, ValueError):  # it only has `write`, or is closed
-        is_terminal = False
-    return max(get_terminal_size().columns, 20) if is_terminal else _WIDTH
 
 
 # ------------------------------------------------------------------------------ cells
@@ -282,16 +274,12 @@ def _numbers(row: SummaryRow) -> tuple[str, str, str]:
     return f"{row.count:,}", bytes_text(row.bytes) if row.bytes else "", share
 
 
-def kinds_text(amounts: dict[str, Amount], *, with_bytes: bool = False) -> str:
+def kinds_text(amounts: dict[str, Amount]) -> str:
     """Return the kinds, with how many numbers they have if they are several."""
     found = [kind.value for kind in Kind if kind.value in amounts]
     if len(found) < 2:
         return "".join(found)
-    sizes = [bytes_text(amounts[kind].bytes) if with_bytes else "" for kind in found]
-    return ", ".join(
-        f"{kind}: {amounts[kind].count:,}{f' ({size})' if size else ''}"
-        for kind, size in zip(found, sizes, strict=True)
-    )
+    return ", ".join(f"{kind}: {amounts[kind].count:,}" for kind in found)
 
 
 # ----------------------------------------------------------------------------- layout

@@ -67,6 +67,23 @@ class Again(NamedTuple):
     place: int
 
 
+class Spot(NamedTuple):
+    """A child of a node.
+
+    Attributes:
+        above: The node.
+        place: Its place there.
+        child: What stands there: a `Node`, an `Again`, or the leaf itself.
+        start, end: Which of the leaves that are counted it has.
+    """
+
+    above: Node
+    place: int
+    child: Any
+    start: int
+    end: int
+
+
 class Part(NamedTuple):
     """A node of a treedef, as if it were one of a tree."""
 
@@ -156,8 +173,8 @@ class Node:
         self._keys = [self.keys[place] for place in places]
         self.children = [self.children[place] for place in places]
 
-    def spots(self) -> Iterator[tuple[int, Any, int, int]]:
-        """Yield the children: place, child, and which of the counted leaves it has."""
+    def spots(self) -> Iterator[Spot]:
+        """Yield the children."""
         at = self.start
         for place, child in enumerate(self.children):
             start = at
@@ -165,7 +182,7 @@ class Node:
                 at = child.end
             elif type(child) is not Again:
                 at += 1
-            yield place, child, start, at
+            yield Spot(self, place, child, start, at)
 
 
 class Sort(NamedTuple):
@@ -217,7 +234,7 @@ class Tally:
         >>> from leafwise.show.tally import Tally
         >>> tally = Tally({"a": 1, "b": [2, 3]}, context_of(None, False, False))
         >>> (root,) = tally.top.children
-        >>> [tally.amounts(start, end) for _, _, start, end in root.spots()]
+        >>> [tally.amounts(spot.start, spot.end) for spot in root.spots()]
         ... # doctest: +NORMALIZE_WHITESPACE
         [{'data': Amount(leaves=1, count=1, bytes=0)},
          {'data': Amount(leaves=2, count=2, bytes=0)}]
@@ -233,7 +250,7 @@ class Tally:
         self.sizes: list[int] = []
         self._first: dict[int, tuple[Node, int]] = {}  # all is held: no id twice
         self._sorts: dict[Any, Sort] = {}
-        root = _as_parts(tree) if isinstance(tree, PyTreeDef) else tree
+        root = _as_parts(tree) if issubclass(type(tree), PyTreeDef) else tree
         self.top = Node(None, 0, None, Sort(None, size_of), [root], None, 0)
         self._run()
         self._sums = self._sum_up()

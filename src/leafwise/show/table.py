@@ -189,15 +189,15 @@ class TreeSummary:
         if by is None:
             kinds = [row.kind for row in rows]
             found = [
-                _Column("type", [row.type for row in rows], 8),
-                _Column("shape", [_shape_text(row) for row in rows], 9),
-                _Column("dtype", [row.dtype for row in rows], 8),
+                _Column("type", [row.type for row in rows], 6),
+                _Column("shape", [_shape_text(row) for row in rows], 6),
+                _Column("dtype", [row.dtype for row in rows], 7),
                 _Column("kind", [] if {*kinds} <= {"", DATA} else kinds, 9),
             ]
         numbers = zip(*map(_numbers, rows), strict=True)
         found += map(_Column, ("count", "bytes", "share"), map(list, numbers))
         return [
-            _Column(by or "path", names, 16),
+            _Column(by or "path", names, 12),
             *[column for column in found if any(column.texts)],
         ]
 

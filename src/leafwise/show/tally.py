@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate, count, repeat
+from math import prod
 from operator import attrgetter, mul
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -25,7 +26,7 @@ from ..ops.context import Context
 
 
 DATA: Final = Kind.DATA.value
-_LARGEST: Final = 1 << 48
+_LARGEST: Final = 1 << 62
 _UNITS: Final = ("KB", "MB", "GB", "TB", "PB")
 _MOST: Final = 64  # dimensions; numpy has no more
 
@@ -432,9 +433,7 @@ def size_of(leaf: Any) -> tuple[int, int]:
     found = shape_of(leaf)
     if found is None:
         return 1, 0
-    size = 1
-    for length in found:
-        size *= length
+    size = prod(found)
     try:
         width = leaf.dtype.itemsize
     except Exception:
@@ -451,11 +450,7 @@ def shape_of(leaf: Any) -> tuple[int, ...] | None:
         shape = tuple([int(length) for length in leaf.shape])
     except Exception:
         return None
-    if (
-        len(shape) > _MOST
-        or min(shape, default=0) < 0
-        or max(shape, default=0) > _LARGEST
-    ):
+    if len(shape) > _MOST or min(shape, default=0) < 0 or prod(shape) > _LARGEST:
         return None
     return shape
 

@@ -187,16 +187,16 @@ def test_modules_are_listed_once_inner_ones_first():
 
 
 def test_summary():
-    """An outline of the objects, with what they hold of each kind."""
-    lines = nn.summary({"m": Tree()}).splitlines()
-    assert lines == [
-        "dict                   data: 2, parameter: 2, state: 2",
-        "└── ['m']: Tree        data: 2, parameter: 2, state: 2",
-        "    ├── .left: Leaf    parameter: 1, state: 1",
-        "    └── .rest: List    parameter: 1, state: 1",
-        "        └── [0]: Leaf  parameter: 1, state: 1",
+    """A table of the objects, with what they hold of each kind."""
+    rows = lw.tree_summary({"m": Tree()}, depth=2).rows
+    assert [(row.path, row.type, row.kind) for row in rows] == [
+        ("", "dict", "data: 2, parameter: 2, state: 2"),
+        ("['m']", "Tree", "data: 2, parameter: 2, state: 2"),
+        ("['m'].left", "Leaf", "parameter: 1, state: 1"),
+        ("['m'].rest", "List", "parameter: 1, state: 1"),
+        ("['m'].extra", "list", "data"),
     ]
-    assert nn.summary(3) == ""
+    assert str(Tree().summary()) == str(lw.tree_summary(Tree()))
 
 
 class Tied(nn.Module):
@@ -218,17 +218,20 @@ class Off(nn.Object):
 
 
 def test_a_summary_counts_what_is_shared_once():
-    """Each other place of an object says where it stands; a variable has no row."""
-    rows = [line.split("  ") for line in nn.summary(Tied()).splitlines()]
-    assert [(row[0].strip("├└─ "), row[-1].strip()) for row in rows] == [
-        ("Tied", "parameter: 13 (88 B), state: 2"),
-        (".encode: Leaf", "parameter: 1, state: 1"),
-        (".decode: Leaf", "as .encode"),
-        (".listed['x'][0]: Leaf", "as .encode"),
-        (".listed['x'][1]: Leaf", "parameter: 1, state: 1"),
-        (".me: Tied", "as the root"),
-        (".off: Off", "parameter: 5 (40 B)"),
+    """Each other place says where it stands first, of objects and variables."""
+    summary = lw.tree_summary(Tied())
+    again = [(row.path, row.same_as) for row in summary.rows if row.role == "again"]
+    assert again == [
+        (".decode", ".encode"),
+        (".again", ".shared"),
+        (".listed['x'][0]", ".encode"),
+        (".me", "(root)"),
+        (".off.layers[0][1]", ".shared"),
     ]
+    assert summary.shared == 5
+    assert summary.rows[0].kind == "parameter: 13, state: 2"
+    assert summary.bytes == 88
+    assert "'x'" not in [row.type for row in summary.rows]
     weight = nn.Param(np.ones(4))
-    assert nn.summary([weight, weight]) == "list  parameter: 4 (32 B)"
-    assert nn.summary(nn.Param({"a": 1, "b": 2})) == "Param  parameter: 2"
+    assert lw.tree_summary([weight, weight]).count == 4
+    assert lw.tree_summary(nn.Param({"a": 1, "b": 2})).rows[0].kind == "parameter"

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 import leafwise as lw
 from leafwise import nn
+from leafwise.show import TreeSummary
 
 
 Array = npt.NDArray[np.float64]
@@ -154,7 +155,7 @@ assert_type(nn.clone({"a": [linear]}), dict[str, list[Linear]])
 nn.train(model)
 nn.eval(model, rate=0.0)
 nn.update(model, params, rest)
-assert_type(nn.summary(model), str)
+assert_type(model.summary(), TreeSummary)
 assert_type(nn.find_duplicates(model), list[list[tuple[Any, ...]]])
 
 paths = [path for path, _ in nn.iter_modules(model)]

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from ..kinds import parameter as parameter
     from ..kinds import state_value as state_value
     from ..kinds import static as static
-    from ..show.summary import tree_summary as summary
     from . import filters as filters
     from .captures import capture as capture
     from .checks import is_data as is_data
@@ -138,7 +137,6 @@ _HOMES: Final = {
     ".integrations.options": "Carry DiffState StateAxes prefix",
     ".integrations.transforms": "grad jit value_and_grad vmap",
     ".kinds": "Data Kind Static data field parameter state_value static",
-    ".show.summary": "summary=tree_summary",
     "captures": "capture",
     "checks": "is_data register_data_type unsafe_mutation",
     "containers": "Dict List Sequential",
@@ -262,7 +260,6 @@ __all__ = [
     "state",
     "state_value",
     "static",
-    "summary",
     "switch",
     "to_flat_state",
     "to_pure_dict",

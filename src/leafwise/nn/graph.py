@@ -31,12 +31,8 @@ from ..core.serial import dump, load
 from ..core.walk import unlink
 from ..errors import CycleError, SharedError
 from ..kinds import Kind
-<<<<<<< HEAD
-from ..layout import Part, lay_out, take_apart
-=======
 from ..layout import Part, Sketch, lay_out, take_apart
 from ..lazy import Shown
->>>>>>> showhtml
 from ..safely import class_name, clip, shown, type_name
 from .checks import DataNode, holds_data, is_data, looks_like_array
 from .filters import Filter, predicate

@@ -22,6 +22,7 @@ from typing import (
     get_origin,
 )
 
+from .. import show
 from ..core.walk import unlink
 from ..equality.leaves import type_names
 from ..errors import StructureError, TreeDefError
@@ -29,7 +30,6 @@ from ..kinds import Kind, Marked
 from ..lazy import real
 from ..ops.map import tree_map
 from ..safely import Sealed, class_name, shown, type_name
-from ..show.summary import TreeSummary, tree_summary
 from .functional import clone, state, update
 from .instance import LEAVE, traverse
 from .model import eval as to_evaluation
@@ -39,6 +39,10 @@ from .pytree import EVALUATING, Pytree, name_to_kind, replace
 from .states import replace_by_pure_dict, to_flat_state, to_pure_dict, walk_state
 from .variables import Perturbation, Variable, make_variable
 from .variables import variable_type as named_type
+
+
+if TYPE_CHECKING:
+    from ..show.table import TreeSummary
 
 
 __all__ = ["CAPTURED", "Module", "iter_modules", "type_of", "zeros_like"]
@@ -275,9 +279,9 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
     def summary(self) -> TreeSummary:
         """Return a table of the modules and variables inside, and what they hold.
 
-        See :func:`~leafwise.nn.summary`.
+        See :func:`~leafwise.tree_summary`.
         """
-        return tree_summary(self)
+        return show.tree_summary(self)
 
     def state_dict(self) -> dict[Any, Any]:
         """Return the values of all data in nested dicts, by name and position.

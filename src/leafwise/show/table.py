@@ -1,289 +1,343 @@
-"""Tables: aligned text that fits a width, HTML, and tables of rich.
+"""Summaries as they are looked at: as text, as HTML, as tables of rich, as rows.
 
-Owns how cells are laid out, and how numbers are written in them. Knows nothing of what
-the cells say.
+Owns what stands in the cells, and how they are laid out. Knows nothing of trees.
 """
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from importlib import import_module
-from typing import Any, Final, NamedTuple
+from shutil import get_terminal_size
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from ..kinds import Kind
+from .scene import clipped
+from .scene import columns as taken
+from .tally import DATA, Amount, bytes_text, total
 
 
-_UNITS: Final = ("kB", "MB", "GB", "TB", "PB")
+Role: TypeAlias = Literal["node", "leaf", "again", "more", "group"]
+
+ROOT: Final = "(root)"
+"""What stands in place of the path of the root, which is empty."""
+
+_WIDTH: Final = 100
+_NARROWEST: Final = 20
+_LONGEST: Final = 1000  # of paths in HTML
 _GAP: Final = "  "
-_WIDE: Final = frozenset("WF")
 
 
-# -------------------------------------------------------------------------- numbers
+class SummaryRow(NamedTuple):
+    """A row of a summary.
 
-
-def number_text(number: int) -> str:
-    """Return a number with separators between thousands.
-
-    Example:
-        >>> from leafwise.show.table import number_text
-        >>> number_text(1234567)
-        '1,234,567'
-    """
-    return f"{number:,}"
-
-
-def bytes_text(size: int) -> str:
-    """Return a number of bytes in a unit that suits it.
-
-    Example:
-        >>> from leafwise.show.table import bytes_text
-        >>> bytes_text(512), bytes_text(262144), bytes_text(7_000_000_000)
-        ('512 B', '262.1 kB', '7.0 GB')
-    """
-    if size < 1000:
-        return f"{size} B"
-    scale = 1
-    for unit in _UNITS:
-        scale *= 1000
-        tenths = (size * 10 + scale // 2) // scale
-        if tenths < 10_000:
-            break
-    return f"{tenths // 10:,}.{tenths % 10} {unit}"
-
-
-def share_text(share: float) -> str:
-    """Return a share of a whole in percent.
+    Attributes:
+        path: The path, as text; of a group by key, that key.
+        depth: How many nodes stand above it.
+        role: `node`; `leaf`; `again`, what stands elsewhere, too, and is counted there;
+            `more`, what is left out; `group`, what belongs together.
+        type: The name of the class.
+        shape: The shape of an array, None if it is none.
+        dtype: The dtype of an array.
+        kind: The kind, such as `parameter`; of a node, the kinds in it with how many
+            numbers they have, if there are several.
+        leaves: How many leaves are counted here.
+        count: How many numbers: those in arrays, and one for any other leaf.
+        bytes: How many bytes arrays take.
+        share: What part of the whole it is, from 0 to 1: of the bytes, or of the
+            numbers where nothing has bytes.
+        same_as: Of `again`, the path where it is counted.
+        left_out: Of `more`, how many values it stands for.
 
     Example:
-        >>> from leafwise.show.table import share_text
-        >>> share_text(0.125), share_text(0.0001), share_text(0.0)
-        ('12.5%', '<0.1%', '0.0%')
+        >>> import leafwise as lw
+        >>> lw.tree_summary({"a": 1, "b": 2}).rows[1]
+        ... # doctest: +NORMALIZE_WHITESPACE
+        SummaryRow(path="['a']", depth=1, role='leaf', type='int', shape=None, dtype='',
+            kind='data', leaves=1, count=1, bytes=0, share=0.5, same_as='', left_out=0)
     """
-    return "<0.1%" if 0 < share < 0.0005 else f"{share:.1%}"
+
+    path: str = ""
+    depth: int = 0
+    role: Role = "node"
+    type: str = ""
+    shape: tuple[int, ...] | None = None
+    dtype: str = ""
+    kind: str = ""
+    leaves: int = 0
+    count: int = 0  # type: ignore[assignment]  # hides the method of tuples
+    bytes: int = 0
+    share: float = 0.0
+    same_as: str = ""
+    left_out: int = 0
+
+    @property
+    def more_text(self) -> str:
+        """What to say of `more`, nothing of all else."""
+        return f"… {self.left_out:,} more" if self.role == "more" else ""
 
 
-# --------------------------------------------------------------------------- columns
+class TreeSummary:
+    """What a tree holds, as a table. It prints as text, and is HTML in a notebook.
+
+    Attributes:
+        rows: The rows that are shown, for `pandas.DataFrame(summary.rows)`.
+        leaves: How many leaves the tree has.
+        count: How many numbers.
+        bytes: How many bytes.
+        kinds: By kind, how many leaves, numbers and bytes there are.
+        shared: How many places hold what stands elsewhere, too.
+
+    Example:
+        >>> import leafwise as lw
+        >>> summary = lw.tree_summary({"a": 1, "b": [2, 3]})
+        >>> summary.leaves, [row.path for row in summary.rows]
+        (3, ['', "['a']", "['b']", "['b'][0]", "['b'][1]"])
+    """
+
+    def __init__(
+        self,
+        rows: list[SummaryRow],
+        kinds: dict[str, Amount],
+        shared: int,
+        by: str | None = None,
+    ) -> None:
+        self.rows = rows
+        self.leaves, self.count, self.bytes = total(kinds.values())
+        self.kinds = kinds
+        self.shared = shared
+        self._by = by
+
+    def to_text(self, width: int | None = None) -> str:
+        """Return it as text, at most so many columns wide where that can be.
+
+        Args:
+            width: How many columns it may have; None for what the terminal has, or for
+                100 if the standard output is none.
+        """
+        if width is None:
+            width = max(get_terminal_size((_WIDTH, 0)).columns, _NARROWEST)
+        columns = self._columns(branches_of([row.depth for row in self.rows]))
+        widths = _fitted(columns, width)
+        texts = [
+            [_padded(text, size, column.is_right) for text in column.all]
+            for column, size in zip(columns, widths, strict=True)
+        ]
+        head, *lines = [_GAP.join(row).rstrip() for row in zip(*texts, strict=True)]
+        rule = "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
+        notes = [clipped(note, max(width, _NARROWEST)) for note in self._notes()]
+        return "\n".join([head, rule, *lines, rule, *notes])
+
+    def to_html(self) -> str:
+        """Return it as HTML that needs nothing else, for light and dark pages."""
+        names, *columns = self._columns()
+        heads = [f"<th{_side(c)}>{escape(c.name)}</th>" for c in (names, *columns)]
+        cells = [
+            [f"<td{_side(column)}>{escape(text)}</td>" for text in column.texts]
+            for column in columns
+        ]
+        rows = [
+            f'<tr class="{row.role}" style="--depth:{row.depth};'
+            f'--share:{row.share:.1%}">{_head(row.path, name)}{"".join(texts)}</tr>'
+            for row, name, *texts in zip(self.rows, names.texts, *cells, strict=True)
+        ]
+        notes = [f"<p>{escape(note)}</p>" for note in self._notes()]
+        return "\n".join(
+            [
+                f'<div class="leafwise-table"><style>{_STYLE}</style>',
+                f"<table><thead><tr>{''.join(heads)}</tr></thead><tbody>",
+                *rows,
+                f"</tbody></table>{''.join(notes)}</div>",
+            ]
+        )
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def __rich_console__(self, _console: Any, options: Any) -> Iterator[Any]:
+        text = import_module("rich.text").Text
+        table = import_module("rich.table").Table(
+            box=import_module("rich.box").SIMPLE_HEAD,
+            padding=(0, 1, 0, 0),
+            show_edge=False,
+            caption=text("\n".join(self._notes())),
+            caption_justify="left",
+        )
+        columns = self._columns(branches_of([row.depth for row in self.rows]))
+        widths = _fitted(columns, options.max_width - len(_GAP))
+        for column, width in zip(columns, widths, strict=True):
+            side = "right" if column.is_right else "left"
+            table.add_column(column.name, justify=side, no_wrap=True, width=width)
+        for row, *cells in zip(self.rows, *[c.texts for c in columns], strict=True):
+            style = "dim" if row.role in ("again", "more") else None
+            texts = [text(clipped(c, w)) for c, w in zip(cells, widths, strict=True)]
+            table.add_row(*texts, style=style)
+        yield table
+
+    def _columns(self, branches: Sequence[str] = ()) -> list[_Column]:
+        """Return the columns that say something."""
+        rows, by = self.rows, self._by
+        names = _labels(rows) if by is None else _names(rows, FIELDS[by])
+        if branches:
+            names = [f"{a}{b}" for a, b in zip(branches, names, strict=True)]
+        found = [_Column("leaves", [f"{row.leaves:,}" for row in rows])]
+        if by is None:
+            kinds = [row.kind for row in rows]
+            found = [
+                _Column("type", [row.type for row in rows], 6),
+                _Column("shape", [_shape_text(row) for row in rows], 6),
+                _Column("dtype", [row.dtype for row in rows], 7),
+                _Column("kind", [] if {*kinds} <= {"", DATA} else kinds, 9),
+            ]
+        numbers = zip(*map(_numbers, rows), strict=True)
+        found += map(_Column, ("count", "bytes", "share"), map(list, numbers))
+        return [
+            _Column(by or "path", names, 12),
+            *[column for column in found if any(column.texts)],
+        ]
+
+    def _notes(self) -> list[str]:
+        """Return what is said below the table."""
+        leaves = f"{self.leaves:,} {'leaf' if self.leaves == 1 else 'leaves'}"
+        numbers = f"{self.count:,} {'number' if self.count == 1 else 'numbers'}"
+        size = f", {bytes_text(self.bytes)}" if self.bytes else ""
+        notes = [f"{leaves}, {numbers}{size}"]
+        if len(self.kinds) > 1:
+            notes.append(kinds_text(self.kinds))
+        if self.shared:
+            places = "place" if self.shared == 1 else "places"
+            notes.append(f"→ {self.shared:,} shared {places}, counted once")
+        return notes
 
 
-class Column(NamedTuple):
+# ------------------------------------------------------------------------------ cells
+
+
+class _Column(NamedTuple):
     """A column.
 
     Attributes:
         name: Its heading.
-        is_right: Whether its cells are aligned at the right, as numbers are.
-        least: To how many characters its cells may be cut; 0 if they may not.
-        rank: Which columns go first where there is no room: those of the lowest rank;
-            0 for those that stay.
+        texts: Its cells.
+        least: To how many characters they may be cut; 0 if they may not.
     """
 
     name: str
-    is_right: bool = False
+    texts: list[str]
     least: int = 0
-    rank: int = 0
+
+    @property
+    def is_right(self) -> bool:
+        """Whether its cells are aligned at the right, as numbers are."""
+        return not self.least
+
+    @property
+    def all(self) -> list[str]:
+        """Heading and cells."""
+        return [self.name, *self.texts]
 
 
-class Line(NamedTuple):
-    """A line of a table.
-
-    Attributes:
-        cells: Its texts, one for each column, safe to print.
-        branch: What stands before the first one in a text, such as `├── `.
-        depth: How far the first one is indented elsewhere.
-        role: A word for what it is.
-        title: What is said of the first one beside it, where there is a way.
-        share: How much of the whole it is.
-    """
-
-    cells: Sequence[str]
-    branch: str = ""
-    depth: int = 0
-    role: str = ""
-    title: str = ""
-    share: float = 0.0
+FIELDS: Final = {"type": "type", "kind": "kind", "dtype": "dtype", "key": "path"}
 
 
-class Table(NamedTuple):
-    """A table.
-
-    Attributes:
-        columns: Its columns.
-        lines: Its lines.
-        notes: What is said below.
-    """
-
-    columns: Sequence[Column]
-    lines: Sequence[Line]
-    notes: Sequence[str] = ()
-
-    def to_text(self, width: int) -> str:
-        """Return the table as text, at most so many columns wide where that can be.
-
-        Long cells are cut, and columns left out if even that does not do.
-
-        Example:
-            >>> from leafwise.show.table import Column, Line, Table
-            >>> columns = Column("name", least=4), Column("size", is_right=True)
-            >>> table = Table(columns, [Line(("a", "9")), Line(("b" * 9, "10"), "└── ")])
-            >>> print(table.to_text(80))
-            name           size
-            ───────────────────
-            a                 9
-            └── bbbbbbbbb    10
-            >>> print(table.to_text(14))
-            name      size
-            ──────────────
-            a            9
-            └── bbb…    10
-        """
-        kept, widths = self._fit(width)
-        rows = [[self.columns[place].name for place in kept]]
-        for line in self.lines:
-            first = f"{line.branch}{line.cells[0]}"
-            rows.append([line.cells[place] if place else first for place in kept])
-        pairs = [(self.columns[place], widths[place]) for place in kept]
-        texts = [_joined(row, pairs) for row in rows]
-        texts.insert(1, "─" * (sum(widths[place] + 2 for place in kept) - 2))
-        notes = [cut(note, max(width, 20)) for note in self.notes]
-        return "\n".join([*texts, *([texts[1], *notes] if notes else [])])
-
-    def _fit(self, width: int) -> tuple[list[int], list[int]]:
-        """Return the places of the columns that are shown, and how wide each is."""
-        widths = [width_of(column.name) for column in self.columns]
-        for line in self.lines:
-            for place, cell in enumerate(line.cells):
-                extra = 0 if place else len(line.branch)
-                widths[place] = max(widths[place], width_of(cell) + extra)
-        kept = [*range(len(self.columns))]
-        least = [
-            min(column.least or widest, widest)
-            for column, widest in zip(self.columns, widths, strict=True)
-        ]
-        room = width + len(_GAP)
-        while sum(least[place] + len(_GAP) for place in kept) > room:
-            ranks = {self.columns[p].rank: p for p in kept if self.columns[p].rank}
-            if not ranks:
-                break
-            kept.remove(ranks[min(ranks)])
-        spare = room - sum(least[place] + len(_GAP) for place in kept)
-        wanting = sorted(kept, key=lambda place: widths[place] - least[place])
-        for number, place in enumerate(wanting):
-            share = max(spare, 0) // (len(wanting) - number)
-            wanted = widths[place]
-            widths[place] = min(wanted, least[place] + share)
-            spare -= widths[place] - least[place]
-        return kept, widths
-
-    def to_html(self) -> str:
-        """Return the table as HTML that needs nothing else."""
-        heads = "".join(
-            f"<th{_side(column)}>{escape(column.name)}</th>" for column in self.columns
-        )
-        body = "\n".join(map(self._row, self.lines))
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return (
-            f'<div class="leafwise-table"><style>{_STYLE}</style>\n'
-            f"<table><thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n"
-            f"</tbody></table>{notes}</div>"
-        )
-
-    def _row(self, line: Line) -> str:
-        cells = [
-            f"<td{_side(column)}>{escape(cell)}</td>"
-            for column, cell in zip(self.columns[1:], line.cells[1:], strict=True)
-        ]
-        title = f' title="{escape(line.title)}"' if line.title else ""
-        return (
-            f'<tr class="{escape(line.role)}" style="--share:{line.share:.2%}">'
-            f'<th scope="row" style="--depth:{line.depth}"{title}>'
-            f"{escape(line.cells[0])}</th>{''.join(cells)}</tr>"
-        )
-
-    def to_rich(self, width: int) -> Any:
-        """Return the table as one of rich, which has to be there.
-
-        Args:
-            width: How many columns it may have.
-        """
-        text = import_module("rich.text").Text
-        kept, widths = self._fit(width - len(_GAP))
-        made = import_module("rich.table").Table(
-            box=import_module("rich.box").SIMPLE_HEAD,
-            padding=(0, 1, 0, 0),
-            show_edge=False,
-            caption=text("\n".join(self.notes)) if self.notes else None,
-            caption_justify="left",
-        )
-        for place in kept:
-            side = "right" if self.columns[place].is_right else "left"
-            made.add_column(
-                text(self.columns[place].name),
-                justify=side,
-                no_wrap=True,
-                overflow="ellipsis",
-                width=widths[place],
-            )
-        for line in self.lines:
-            first = f"{line.branch}{line.cells[0]}"
-            cells = [line.cells[place] if place else first for place in kept]
-            style = "dim" if line.role in ("again", "more") else None
-            made.add_row(*map(text, cells), style=style)
-        return made
+def _names(rows: Sequence[SummaryRow], field: str) -> list[str]:
+    """Return the names of groups."""
+    return [row.more_text or getattr(row, field) for row in rows]
 
 
-def _joined(row: Sequence[str], columns: Sequence[tuple[Column, int]]) -> str:
-    """Return the cells of one row side by side."""
-    cells = []
-    for cell, (column, width) in zip(row, columns, strict=True):
-        text = cut(cell, width)
-        blank = " " * (width - width_of(text))
-        cells.append(f"{blank}{text}" if column.is_right else f"{text}{blank}")
-    return _GAP.join(cells).rstrip()
+def _labels(rows: Sequence[SummaryRow]) -> list[str]:
+    """Return what of their paths is not said by the rows above."""
+    labels = []
+    above = [""]
+    for row in rows:
+        del above[row.depth + 1 :]
+        label = row.path.removeprefix(above[-1]) or ROOT
+        above.append(row.path)
+        same_as = f" → {row.same_as}" if row.role == "again" else ""
+        labels.append(row.more_text or f"{label}{same_as}")
+    return labels
 
 
-def _side(column: Column) -> str:
+def _shape_text(row: SummaryRow) -> str:
+    return "" if row.shape is None else str(row.shape)
+
+
+def _numbers(row: SummaryRow) -> tuple[str, str, str]:
+    if row.role == "again":
+        return "", "", ""
+    share = "<0.1%" if 0 < row.share < 0.0005 else f"{row.share:.1%}"
+    return f"{row.count:,}", bytes_text(row.bytes) if row.bytes else "", share
+
+
+def kinds_text(amounts: dict[str, Amount]) -> str:
+    """Return the kinds, with how many numbers they have if they are several."""
+    found = [kind.value for kind in Kind if kind.value in amounts]
+    if len(found) < 2:
+        return "".join(found)
+    return ", ".join(f"{kind}: {amounts[kind].count:,}" for kind in found)
+
+
+# ----------------------------------------------------------------------------- layout
+
+
+def _fitted(columns: Sequence[_Column], width: int) -> list[int]:
+    """Return how wide each column is: those that may be cut share what is left."""
+    widths = [max(map(taken, column.all)) for column in columns]
+    least = [
+        min(column.least or widest, widest)
+        for column, widest in zip(columns, widths, strict=True)
+    ]
+    spare = max(width - sum(least) - len(_GAP) * (len(least) - 1), 0)
+    narrow = sorted(range(len(least)), key=lambda place: widths[place])
+    for left, place in zip(range(len(least), 0, -1), narrow, strict=True):
+        more = min(widths[place] - least[place], spare // left)
+        spare -= more
+        widths[place] = least[place] + more
+    return widths
+
+
+def _padded(text: str, width: int, is_right: bool) -> str:
+    text = clipped(text, width)
+    blank = " " * (width - taken(text))
+    return f"{blank}{text}" if is_right else f"{text}{blank}"
+
+
+def _head(path: str, name: str) -> str:
+    return (
+        f'<th scope="row" title="{escape(clipped(path, _LONGEST))}">{escape(name)}</th>'
+    )
+
+
+def _side(column: _Column) -> str:
     return ' class="number"' if column.is_right else ""
 
 
-def width_of(text: str) -> int:
-    """Return how many columns of a terminal a text takes.
+def branches_of(depths: Sequence[int]) -> list[str]:
+    """Return what stands before each line of a tree, made from the last one up.
 
     Example:
-        >>> from leafwise.show.table import width_of
-        >>> width_of("weight"), width_of("重み"), width_of("é")
-        (6, 4, 1)
+        >>> from leafwise.show.table import branches_of
+        >>> branches_of([0, 1, 2, 1])
+        ['', '├── ', '│   └── ', '└── ']
     """
-    if text.isascii():
-        return len(text)
-    return sum(map(_width, text))
-
-
-def _width(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 1 + (unicodedata.east_asian_width(character) in _WIDE)
-
-
-def cut(text: str, width: int) -> str:
-    """Return a text that takes at most so many columns, with `…` where it was cut.
-
-    Example:
-        >>> from leafwise.show.table import cut
-        >>> cut("embedding", 9), cut("embedding", 6)
-        ('embedding', 'embed…')
-    """
-    if width_of(text) <= width:
-        return text
-    taken = 1  # of the dots
-    for place, character in enumerate(text):
-        taken += _width(character)
-        if taken > width:
-            return f"{text[:place]}…"
-    return text
+    branches: list[str] = []
+    later: set[int] = set()  # the depths at which a line is still to come
+    for depth in reversed(depths):
+        later = {other for other in later if other <= depth}
+        bars = ["│   " if other in later else "    " for other in range(1, depth)]
+        tip = "" if not depth else "├── " if depth in later else "└── "
+        branches.append("".join([*bars, tip]))
+        later.add(depth)
+    return branches[::-1]
 
 
 _STYLE: Final = """
-.leafwise-table{overflow-x:auto;
-font:13px/1.5 ui-monospace,monospace}
+.leafwise-table{overflow-x:auto;font:13px/1.5 ui-monospace,monospace}
 .leafwise-table table{border-collapse:collapse;font:inherit;color:inherit}
 .leafwise-table th,.leafwise-table td{text-align:left;white-space:pre;
 padding:.1em .8em .1em 0;font-weight:normal;max-width:40em;overflow:hidden;

@@ -1,37 +1,37 @@
 """Counting what a tree holds: leaves, numbers and bytes, node by node.
 
-Owns the pass over all leaves. It takes time linear in their number, goes as deep as the
-tree does, and never fails: what cannot be flattened is a leaf. An array, a variable or
-another object that stands in several places counts where it stands first. Knows nothing
-of rows and texts.
+Owns the one pass over all leaves. It takes time linear in their number, goes as deep as
+the tree does, and never fails: what cannot be flattened is a leaf. An array, a variable
+or another object that stands in several places counts where it stands first. Owns also
+how sizes are written. Knows nothing of rows.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import accumulate, count, repeat
+from math import prod
+from operator import attrgetter, mul
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.treedef import PyTreeDef
-from ..core.walk import PathPredicate, iter_steps
+from ..core.walk import ROOT, PathPredicate, iter_steps
 from ..equality.content import instance_of, is_array
 from ..kinds import Kind
 from ..ops.context import Context
-from ..safely import class_name, type_name
 
-
-Kinds: TypeAlias = "str | Sequence[str]"
-"""The kind of all children of a node, or one for each."""
 
 DATA: Final = Kind.DATA.value
 _LARGEST: Final = 1 << 62
+_UNITS: Final = ("KB", "MB", "GB", "TB", "PB")
 _MOST: Final = 64  # dimensions; numpy has no more
-_PLAIN: Final = (bool, int, float, complex, str, bytes)
 
 
-class Amount:
+class Amount(NamedTuple):
     """How much there is of something.
 
     Attributes:
@@ -40,35 +40,57 @@ class Amount:
         bytes: What the arrays take.
     """
 
-    __slots__ = ("bytes", "count", "leaves")
-
-    def __init__(self, leaves: int = 0, count: int = 0, bytes: int = 0) -> None:  # noqa: A002
-        self.leaves = leaves
-        self.count = count
-        self.bytes = bytes
-
-    def add(self, other: Amount) -> None:
-        """Count something else, too."""
-        self.leaves += other.leaves
-        self.count += other.count
-        self.bytes += other.bytes
-
-    def take(self, other: Amount) -> None:
-        """Leave out something that was counted."""
-        self.leaves -= other.leaves
-        self.count -= other.count
-        self.bytes -= other.bytes
+    leaves: int = 0
+    count: int = 0  # type: ignore[assignment]  # hides the method of tuples
+    bytes: int = 0
 
 
-class Part:
+def total(amounts: Iterable[Amount]) -> Amount:
+    """Return all of these together.
+
+    Example:
+        >>> from leafwise.show.tally import Amount, total
+        >>> total([Amount(1, 10, 40), Amount(2, 2)])
+        Amount(leaves=3, count=12, bytes=40)
+    """
+    return Amount(*map(sum, zip(*amounts, (0, 0, 0), strict=True)))
+
+
+class Again(NamedTuple):
+    """What stands in place of a child that is counted elsewhere.
+
+    Attributes:
+        above: The node in which it stands first.
+        place: Its place there.
+    """
+
+    above: Node
+    place: int
+
+
+class Spot(NamedTuple):
+    """A child of a node.
+
+    Attributes:
+        above: The node.
+        place: Its place there.
+        child: What stands there: a `Node`, an `Again`, or the leaf itself.
+        start, end: Which of the leaves that are counted it has.
+    """
+
+    above: Node
+    place: int
+    child: Any
+    start: int
+    end: int
+
+
+class Part(NamedTuple):
     """A node of a treedef, as if it were one of a tree."""
 
-    __slots__ = ("aux", "children", "rule")
-
-    def __init__(self, rule: Rule, aux: Any, children: list[Any]) -> None:
-        self.rule = rule
-        self.aux = aux
-        self.children = children
+    rule: Rule
+    aux: Any
+    children: list[Any]
 
 
 class AnyLeaf:
@@ -77,148 +99,100 @@ class AnyLeaf:
     __slots__ = ()
 
 
-_ANY: Final = AnyLeaf()
-
-
-_NO_NODES: Final[dict[int, Node]] = {}
-_NO_PLACES: Final[dict[int, tuple[Node, int]]] = {}
-_NOTHING: Final[set[int]] = set()
-
-
 class Node:
-    """A node, and what it holds.
+    """A node that was met.
 
     Attributes:
         above: The node that it stands in; the root stands in one of its own.
         place: Its place there.
-        children: What stands in it.
-        kinds: The kinds of these.
-        amounts: By kind, what is counted in it.
-        nodes: The nodes among its children, by place.
-        again: For each child that is counted elsewhere, the node and the place where.
-        is_cell: Whether it stands for the one value in it, as a variable does.
+        value: The node itself.
+        sort: What is known of its class.
+        aux: What its rule says of it.
+        children: What stands in it: a `Node`, an `Again`, or the leaf itself.
+        start, end: Which of the leaves that are counted are inside.
+        only_arrays: Whether other leaves in it are none.
     """
 
     __slots__ = (
-        "_aux",
         "_keys",
-        "_rule",
         "above",
-        "again",
-        "amounts",
+        "aux",
         "children",
-        "hidden",
-        "is_cell",
-        "is_picky",
-        "kinds",
-        "nodes",
+        "end",
+        "only_arrays",
         "place",
+        "sort",
+        "start",
+        "value",
     )
 
     def __init__(
         self,
         above: Node | None,
         place: int,
-        rule: Rule | None,
+        value: Any,
+        sort: Sort,
+        children: list[Any],
         aux: Any,
-        children: Sequence[Any],
+        start: int,
     ) -> None:
         self.above = above
         self.place = place
+        self.value = value
+        self.sort = sort
         self.children = children
-        self.kinds: Kinds = DATA
-        self.amounts: dict[str, Amount] = {}
-        self.nodes = _NO_NODES
-        self.again = _NO_PLACES
-        self.hidden = _NOTHING
-        self.is_cell = self.is_picky = False
-        self._rule = rule
-        self._aux = aux
+        self.aux = aux
+        self.start = self.end = start
+        self.only_arrays = False
         self._keys: Sequence[Any] | None = None
 
     @property
     def cls(self) -> type:
-        """Its class; that of the node around the root is `object`."""
-        return object if self._rule is None else self._rule.class_of(self._aux)
+        """Its class."""
+        rule = self.sort.rule
+        return object if rule is None else rule.class_of(self.aux)
 
     @property
     def keys(self) -> Sequence[Any]:
         """The keys of the children."""
         if self._keys is None:
-            assert self._rule is not None
-            self._keys = self._rule.keys(self._aux, len(self.children))
+            assert self.sort.rule is not None
+            self._keys = self.sort.rule.keys(self.aux, len(self.children))
         return self._keys
 
     @property
-    def total(self) -> Amount:
-        """All that is counted in it."""
-        found = Amount()
-        for amount in self.amounts.values():
-            found.add(amount)
-        return found
+    def is_cell(self) -> bool:
+        """Whether it stands for the one leaf in it, as a variable does."""
+        return (
+            self.sort.is_cell
+            and len(self.children) == 1
+            and type(self.children[0]) is not Node
+        )
 
-    def kind_of(self, place: int) -> str:
-        """Return the kind of a child."""
-        return self.kinds if type(self.kinds) is str else self.kinds[place]
+    def keep(self, places: Sequence[int]) -> None:
+        """Leave out all other children."""
+        self._keys = [self.keys[place] for place in places]
+        self.children = [self.children[place] for place in places]
 
-    def amount_of(self, place: int) -> Amount:
-        """Return what is counted in a child: nothing, if it is counted elsewhere."""
-        if place in self.again:
-            return Amount()
-        if place in self.nodes:
-            return self.nodes[place].total
-        return Amount(1, *size_of(self.children[place]))
-
-    def counted(self) -> Iterator[tuple[int, Any]]:
-        """Yield the leaves among the children that are counted here, by place."""
-        for place, value in enumerate(self.children):
-            if not (place in self.nodes or place in self.again or place in self.hidden):
-                yield place, value
-
-
-def tally(tree: Any, context: Context) -> list[Node]:
-    """Return the nodes of a tree with what they hold, as they are met.
-
-    The first one holds just the root.
-
-    Args:
-        tree: A tree, or a treedef.
-        context: Which values are nodes.
-
-    Example:
-        >>> from leafwise.ops.context import context_of
-        >>> from leafwise.show.tally import tally
-        >>> top, *nodes = tally({"a": 1, "b": [2, 3]}, context_of(None, False, False))
-        >>> top.total.count, [(node.cls, node.total.count) for node in nodes]
-        (3, [(<class 'dict'>, 3), (<class 'list'>, 2)])
-    """
-    walk = _Walk(context)
-    walk.run(_as_parts(tree) if isinstance(tree, PyTreeDef) else tree)
-    for node in reversed(walk.nodes):
-        if node.above is not None:
-            for kind, amount in node.amounts.items():
-                node.above.amounts.setdefault(kind, Amount()).add(amount)
-    return walk.nodes
+    def spots(self) -> Iterator[Spot]:
+        """Yield the children."""
+        at = self.start
+        for place, child in enumerate(self.children):
+            start = at
+            if type(child) is Node:
+                at = child.end
+            elif type(child) is not Again:
+                at += 1
+            yield Spot(self, place, child, start, at)
 
 
-def _as_parts(treedef: PyTreeDef) -> Any:
-    stack: list[Any] = []
-    for step in iter_steps(treedef._code):
-        if step is None:
-            stack.append(_ANY)
-            continue
-        rule, arity, aux = step
-        children = stack[len(stack) - arity :]
-        del stack[len(stack) - arity :]
-        stack.append(Part(rule, aux, children))
-    return stack[0]
-
-
-class _Sort(NamedTuple):
-    """What is known of all nodes of a class.
+class Sort(NamedTuple):
+    """What is known of all values of a class.
 
     Attributes:
-        rule: Their rule, None for leaves.
+        rule: The rule of nodes, None for leaves.
+        size: Returns how many numbers there are in a leaf, and how many bytes.
+        is_plain: Of leaves, whether they are just values, not even arrays.
         is_array: Of leaves, whether they are arrays that may stand in several places.
         kinds: Returns the kinds of the children, if the class knows them: takes aux
             data, and the kind that the place of the node has.
@@ -228,6 +202,8 @@ class _Sort(NamedTuple):
     """
 
     rule: Rule | None
+    size: Callable[[Any], tuple[int, int]]
+    is_plain: bool = False
     is_array: bool = False
     kinds: Callable[[Any, Kind], list[Kind] | None] | None = None
     is_cell: bool = False
@@ -235,223 +211,191 @@ class _Sort(NamedTuple):
     is_open: bool = False
 
 
-def _sort_of(rule: Rule) -> _Sort:
+_PLAIN: Final = {bool, int, float, complex, str, bytes, type(None), AnyLeaf}
+_Rest: TypeAlias = "Iterator[tuple[int, Any, str]]"
+"""Children that are still to come: place, value, kind."""
+
+
+class Tally:
+    """What a tree holds.
+
+    Attributes:
+        top: A node that holds just the root.
+        again: How many places hold what is counted elsewhere.
+        cells: The nodes that stand for values, as variables do.
+        values: The leaves that are counted.
+        kinds, counts, sizes: Their kinds, how many numbers they have, and bytes.
+
+    Args:
+        tree: A tree, or a treedef.
+        context: Which values are nodes.
+
+    Example:
+        >>> from leafwise.ops.context import context_of
+        >>> from leafwise.show.tally import Tally
+        >>> tally = Tally({"a": 1, "b": [2, 3]}, context_of(None, False, False))
+        >>> (root,) = tally.top.children
+        >>> [tally.amounts(spot.start, spot.end) for spot in root.spots()]
+        ... # doctest: +NORMALIZE_WHITESPACE
+        [{'data': Amount(leaves=1, count=1, bytes=0)},
+         {'data': Amount(leaves=2, count=2, bytes=0)}]
+    """
+
+    def __init__(self, tree: Any, context: Context) -> None:
+        self.context = context
+        self.again = 0
+        self.cells: list[Node] = []
+        self.values: list[Any] = []
+        self.kinds: list[str] = []
+        self.counts: list[int] = []
+        self.sizes: list[int] = []
+        self._first: dict[int, tuple[Node, int]] = {}  # all is held: no id twice
+        self._sorts: dict[Any, Sort] = {}
+        root = _as_parts(tree) if issubclass(type(tree), PyTreeDef) else tree
+        self.top = Node(None, 0, None, Sort(None, size_of), [root], None, 0)
+        self._run()
+        self._sums = self._sum_up()
+
+    def amounts(self, start: int = 0, end: int = -1) -> dict[str, Amount]:
+        """Return what a range of the leaves has, by kind."""
+        found = {}
+        for kind, sums in self._sums.items():
+            amount = Amount(*[numbers[end] - numbers[start] for numbers in sums])
+            if amount.leaves:
+                found[kind] = amount
+        return found
+
+    def _sum_up(self) -> dict[str, list[list[int]]]:
+        """Return by kind how many leaves, numbers and bytes stand before each leaf."""
+        sums = {}
+        kinds = dict.fromkeys(self.kinds)
+        for kind in kinds:
+            columns: list[Iterable[int]] = [repeat(1, len(self.kinds))]
+            columns += self.counts, self.sizes
+            if len(kinds) > 1:
+                is_meant = [each == kind for each in self.kinds]
+                columns = [map(mul, column, is_meant) for column in columns]
+            sums[kind] = [[*accumulate(column, initial=0)] for column in columns]
+        return sums
+
+    # --------------------------------------------------------------------- the pass
+
+    def _run(self) -> None:
+        sorts, first, values = self._sorts, self._first, self.values
+        add_value, add_kind = values.append, self.kinds.append
+        add_count, add_size = self.counts.append, self.sizes.append
+        node = self.top
+        rest: _Rest = zip(count(), node.children, (DATA,))
+        frames: list[tuple[Node, _Rest]] = []
+        while True:
+            for place, value, kind in rest:
+                sort = sorts.get(type(value)) or self._learn(value)
+                numbers, size = 1, 0
+                if not sort.is_plain:
+                    where = first.get(id(value))
+                    if where is not None:
+                        node.children[place] = Again(*where)
+                        self.again += 1
+                        continue
+                    if sort.rule is not None:
+                        inner = self._enter(value, sort, node, place, kind)
+                        if inner is not None:
+                            frames.append((node, rest))
+                            node, rest = inner
+                            break
+                    if sort.is_array:
+                        first[id(value)] = node, place
+                    numbers, size = sort.size(value)
+                add_value(value)
+                add_kind(kind)
+                add_count(numbers)
+                add_size(size)
+            else:
+                node.end = len(values)
+                if not frames:
+                    return
+                node, rest = frames.pop()
+
+    def _enter(
+        self, value: Any, sort: Sort, above: Node, place: int, kind: str
+    ) -> tuple[Node, _Rest] | None:
+        """Return the node that a value is, with its children; None if it is a leaf."""
+        if self.context.stop is not None and self._stops(value, above, place):
+            return None
+        try:
+            children, aux = sort.rule.flatten(value)  # type: ignore[union-attr]  # a node
+            if type(value) is Part:
+                sort, children, aux = _sort_of(value.rule), value.children, value.aux
+            node = Node(above, place, value, sort, [*children], aux, len(self.values))
+            if not sort.is_object and (above.only_arrays or above.sort.is_open):
+                self._keep_arrays(node)
+            given = None if sort.kinds is None else sort.kinds(aux, Kind(kind))
+        except Exception:  # it fails: then it is a leaf
+            return None
+        kinds = repeat(kind) if given is None else [each._value_ for each in given]
+        if children and type(value) is not tuple:  # equal constants are one tuple
+            self._first[id(value)] = above, place
+        above.children[place] = node
+        if sort.is_cell:
+            self.cells.append(node)
+        return node, zip(count(), node.children, kinds)
+
+    def _stops(self, value: Any, above: Node, place: int) -> bool:
+        """Return whether a predicate makes a leaf of a node."""
+        context = self.context
+        takes_path = isinstance(context.stop, PathPredicate)
+        path = KeyPath(path_of(above, place)) if takes_path else ROOT
+        return type(value) is not Part and context.stops_at(value, path)
+
+    def _keep_arrays(self, node: Node) -> None:
+        """Leave out what is no array in a container whose leaves nobody marks."""
+        node.only_arrays = True
+        kept = []
+        for place, child in enumerate(node.children):
+            sort = self._sorts.get(type(child)) or self._learn(child)
+            if sort.rule is not None or shape_of(child) is not None:
+                kept.append(place)
+        node.keep(kept)
+
+    def _learn(self, value: Any) -> Sort:
+        """Return what is known of values of a class, of which this is one."""
+        cls, rule = type(value), None
+        with suppress(Exception):  # a class may answer anything
+            rule = self.context.view.resolve(cls) or cls._leafwise_spec.rule
+        if rule is not None:
+            sort = _sort_of(rule)
+        else:
+            is_numpy = cls is getattr(sys.modules.get("numpy"), "ndarray", None)
+            size = attrgetter("size", "nbytes") if is_numpy else size_of
+            sort = Sort(None, size, cls in _PLAIN, _has_memory(value))
+        self._sorts[cls] = sort
+        return sort
+
+
+def _as_parts(treedef: PyTreeDef) -> Any:
+    stack: list[Any] = []
+    for step in iter_steps(treedef._code):
+        if step is None:
+            stack.append(AnyLeaf())
+            continue
+        rule, arity, aux = step
+        children = stack[len(stack) - arity :]
+        del stack[len(stack) - arity :]
+        stack.append(Part(rule, aux, children))
+    return stack[0]
+
+
+def _sort_of(rule: Rule) -> Sort:
     """Return what is known of nodes; classes of ours say more than their rules do."""
     spec = getattr(rule.cls, "_leafwise_spec", None)
-    return _Sort(
+    return Sort(
         rule,
+        size_of,
         kinds=getattr(rule.cls, "_leafwise_kinds", None),
         is_cell=getattr(rule.cls, "_leafwise_counts", False) is True,
         is_object=spec is not None,
         is_open=spec is not None and not spec.pytree,
     )
-
-
-class _Walk:
-    """The pass over one tree.
-
-    Attributes:
-        nodes: What was met so far.
-        seen: Where what can be shared stands first, by identity. The nodes hold what
-            they were made of, so that no identity comes twice.
-    """
-
-    def __init__(self, context: Context) -> None:
-        self.context = context
-        self.nodes: list[Node] = []
-        self.seen: dict[int, tuple[Node, int]] = {}
-        self.sorts: dict[Any, _Sort] = {}
-        resolve = context.view.resolve
-        self.plain = {AnyLeaf, *[cls for cls in _PLAIN if resolve(cls) is None]}
-
-    def run(self, tree: Any) -> None:
-        """Count everything."""
-        top = Node(None, 0, None, None, [tree])
-        self.nodes.append(top)
-        frames = [(top, enumerate(top.children))]
-        while frames:
-            inner = self.go_on(*frames[-1])
-            if inner is None:
-                frames.pop()
-            elif not self.is_plain(inner):
-                frames.append((inner, enumerate(inner.children)))
-
-    def go_on(self, node: Node, rest: Iterator[tuple[int, Any]]) -> Node | None:
-        """Count the next children of a node, up to one that is a node itself."""
-        plain, seen, kinds, amounts = self.plain, self.seen, node.kinds, node.amounts
-        for place, value in rest:
-            count, size = 1, 0
-            if type(value) not in plain:
-                first = seen.get(id(value))
-                if first is not None:
-                    if node.again is _NO_PLACES:
-                        node.again = {}
-                    node.again[place] = first
-                    continue
-                inner = self.enter(value, node, place)
-                if inner is not None:
-                    return inner
-                count, size = size_of(value)
-            if node.is_picky and not is_array(value):
-                if node.hidden is _NOTHING:
-                    node.hidden = set()
-                node.hidden.add(place)
-                continue
-            kind = kinds if type(kinds) is str else kinds[place]
-            amount = amounts.get(kind)
-            if amount is None:
-                amount = amounts[kind] = Amount()
-            amount.leaves += 1
-            amount.count += count
-            amount.bytes += size
-        return None
-
-    def is_plain(self, node: Node) -> bool:
-        """Count all children at once if they are numbers and texts; or do nothing."""
-        kinds, children = node.kinds, node.children
-        if type(kinds) is not str or node.is_picky:
-            return False
-        if not self.plain.issuperset(map(type, children)):
-            return False
-        if children:
-            node.amounts[kinds] = Amount(len(children), len(children))
-        return True
-
-    def enter(self, value: Any, above: Node, place: int) -> Node | None:
-        """Return the node that a value is, None if it is a leaf."""
-        sort = self.sort(value, above, place)
-        rule = sort.rule
-        if rule is None:
-            if sort.is_array:
-                self.seen[id(value)] = above, place
-            return None
-        try:
-            if type(value) is Part:
-                children, aux = value.children, value.aux
-            else:
-                children, aux = rule.flatten(value)
-        except Exception:  # it fails: then it is a leaf
-            return None
-        node = Node(above, place, rule, aux, children)
-        self.describe(node, above, sort)
-        if children and type(value) is not tuple:  # equal constants are one tuple
-            self.seen[id(value)] = above, place
-        if above.nodes is _NO_NODES:
-            above.nodes = {}
-        above.nodes[place] = node
-        self.nodes.append(node)
-        return node
-
-    def sort(self, value: Any, above: Node, place: int) -> _Sort:
-        """Return what is known of values like one, if not by what a predicate says."""
-        stop, cls = self.context.stop, type(value)
-        if cls is Part:
-            return self.sorts.get(value.rule) or self.learn(value.rule, value.rule)
-        if stop is not None:
-            takes_path = isinstance(stop, PathPredicate)
-            path = KeyPath(path_of(above, place)) if takes_path else ()
-            if self.context.rule_of(value, path) is None:
-                return _Sort(None, _has_memory(value))
-        known = self.sorts.get(cls)
-        if known is None:
-            rule = self.rule_of(cls)
-            known = self.learn(cls, rule, rule is None and _has_memory(value))
-        return known
-
-    def learn(self, name: Any, rule: Rule | None, is_array: bool = False) -> _Sort:
-        """Keep what is known of values of a class."""
-        sort = _Sort(None, is_array) if rule is None else _sort_of(rule)
-        self.sorts[name] = sort
-        return sort
-
-    def rule_of(self, cls: Any) -> Rule | None:
-        """Return the rule of a class, also of objects that are no nodes of trees."""
-        try:
-            return self.context.view.resolve(cls) or cls._leafwise_spec.rule  # type: ignore[no-any-return]  # if it is ours
-        except Exception:
-            return None
-
-    def describe(self, node: Node, above: Node, sort: _Sort) -> None:
-        """Say of a node what its class knows: the kinds in it, and what is data."""
-        around = above.kinds if type(above.kinds) is str else above.kinds[node.place]
-        found = None if sort.kinds is None else sort.kinds(node._aux, Kind(around))
-        node.kinds = around if found is None else [kind._value_ for kind in found]
-        node.is_cell = sort.is_cell
-        if not (sort.is_object or sort.is_cell):  # as a list in an object
-            node.is_picky = above.is_picky or self.is_open(above)
-
-    def is_open(self, node: Node) -> bool:
-        """Return whether nobody marks the attributes of a node."""
-        rule = node._rule
-        sort = self.sorts.get(None if rule is None else rule.cls)
-        return sort is not None and sort.is_open
-
-
-def _has_memory(leaf: Any) -> bool:
-    """Return whether a leaf is an array, and not only the description of one."""
-    try:
-        if not is_array(leaf) or instance_of(leaf, "numpy", "generic"):
-            return False
-        return any([hasattr(type(leaf), name) for name in _OF_ARRAYS])
-    except Exception:
-        return False
-
-
-_OF_ARRAYS: Final = ("__array__", "__dlpack__", "__array_namespace__")
-
-
-def size_of(leaf: Any) -> tuple[int, int]:
-    """Return how many numbers a leaf has, and how many bytes they take, if known.
-
-    Example:
-        >>> import numpy as np
-        >>> from leafwise.show.tally import size_of
-        >>> size_of(np.zeros((2, 3))), size_of("text")
-        ((6, 48), (1, 0))
-    """
-    if type(leaf) is _ndarray():
-        return leaf.size, leaf.nbytes
-    found = shape_of(leaf)
-    if found is None:
-        return 1, 0
-    size = 1
-    for length in found:
-        size *= length
-    try:
-        width = leaf.dtype.itemsize
-    except Exception:
-        return size, 0
-    known = type(width) is int and 0 < width < _LARGEST
-    return size, size * width if known else 0
-
-
-def _ndarray() -> Any:
-    return getattr(sys.modules.get("numpy"), "ndarray", None)
-
-
-def shape_of(leaf: Any) -> tuple[int, ...] | None:
-    """Return the shape of an array, None if it has none that can be read."""
-    try:
-        if not is_array(leaf):
-            return None
-        shape = tuple([int(length) for length in leaf.shape])
-    except Exception:
-        return None
-    is_true = len(shape) <= _MOST and all([0 <= n < _LARGEST for n in shape])
-    return shape if is_true else None
-
-
-# ------------------------------------------------------------------------ what it is
-
-
-def type_of(value: Any) -> str:
-    """Return the name of the class of a value; of a treedef's leaf, a star."""
-    return "*" if value is _ANY else type_name(value)
-
-
-def name_of(node: Node) -> str:
-    """Return the name of the class of a node."""
-    return class_name(node.cls, qualified=False)
 
 
 def path_of(node: Node, place: int) -> tuple[Any, ...]:
@@ -464,8 +408,63 @@ def path_of(node: Node, place: int) -> tuple[Any, ...]:
     return tuple(reversed(keys))
 
 
-def leaves_of(nodes: Sequence[Node]) -> Iterator[tuple[Node, int, Any]]:
-    """Yield each leaf that is counted, with its node and its place there."""
-    for node in nodes:
-        for place, value in node.counted():
-            yield node, place, value
+# ------------------------------------------------------------------------------ sizes
+
+
+def _has_memory(leaf: Any) -> bool:
+    """Return whether a leaf is an array, and not only the description of one."""
+    try:
+        if not is_array(leaf) or instance_of(leaf, "numpy", "generic"):
+            return False
+        return hasattr(type(leaf), "__array__") or hasattr(type(leaf), "__dlpack__")
+    except Exception:
+        return False
+
+
+def size_of(leaf: Any) -> tuple[int, int]:
+    """Return how many numbers a leaf has, and how many bytes they take, if known.
+
+    Example:
+        >>> import numpy as np
+        >>> from leafwise.show.tally import size_of
+        >>> size_of(np.zeros((2, 3))), size_of("text")
+        ((6, 48), (1, 0))
+    """
+    found = shape_of(leaf)
+    if found is None:
+        return 1, 0
+    size = prod(found)
+    try:
+        width = leaf.dtype.itemsize
+    except Exception:
+        return size, 0
+    known = type(width) is int and 0 < width < _LARGEST
+    return size, size * width if known else 0
+
+
+def shape_of(leaf: Any) -> tuple[int, ...] | None:
+    """Return the shape of an array, None if it has none that can be read."""
+    try:
+        if not is_array(leaf):
+            return None
+        shape = tuple([int(length) for length in leaf.shape])
+    except Exception:
+        return None
+    if len(shape) > _MOST or min(shape, default=0) < 0 or prod(shape) > _LARGEST:
+        return None
+    return shape
+
+
+def bytes_text(size: int) -> str:
+    """Return a number of bytes in a unit that suits it.
+
+    Example:
+        >>> from leafwise.show.tally import bytes_text
+        >>> bytes_text(512), bytes_text(262144), bytes_text(7_000_000_000)
+        ('512 B', '262.1 KB', '7.0 GB')
+    """
+    if size < 1000:
+        return f"{size} B"
+    place = min((len(str(size)) - 1) // 3, len(_UNITS))
+    tenths = (size * 10 + 1000**place // 2) // 1000**place  # it may be past all floats
+    return f"{tenths // 10:,}.{tenths % 10} {_UNITS[place - 1]}"

@@ -1,0 +1,684 @@
+"""Summaries: tables of what a tree holds, whole, as rows, and against other counts."""
+
+import html.parser
+import io
+import re
+import textwrap
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import leafwise as lw
+import strategies
+from leafwise import nn
+from leafwise.show import SummaryRow
+from leafwise.show.scene import columns
+from peers import peer
+
+
+def text(shown):
+    """Return a table that is indented in the source."""
+    return textwrap.dedent(shown).strip("\n")
+
+
+class Dense(nn.Module):
+    def __init__(self, n, m):
+        self.kernel = nn.Param(np.zeros((n, m), "f4"))
+        self.bias = nn.Param(np.zeros(m, "f4"))
+
+
+class Model(nn.Module):
+    def __init__(self):
+        self.embed = nn.Param(np.zeros((50, 8), "f2"))
+        self.layers = lw.List([Dense(8, 8)])
+        self.mean = nn.BatchStat(np.zeros(4))
+        self.head = self.embed
+
+
+def only(tree, **options):
+    """Return paths, counts and bytes of the rows that count something."""
+    rows = lw.tree_summary(tree, **options).rows
+    return [(row.path, row.count, row.bytes) for row in rows if row.role != "again"]
+
+
+# ------------------------------------------------------------------------ whole texts
+
+
+def test_a_model():
+    """Variables stand for their arrays; kinds and sub-totals per node."""
+    summary = Model().summary()
+    assert str(summary) == repr(summary) == str(lw.tree_summary(Model()))
+    assert summary.to_text(100) == text("""
+        path                 type       shape    dtype    kind                      count   bytes   share
+        ─────────────────────────────────────────────────────────────────────────────────────────────────
+        (root)               Model                        parameter: 472, state: 4    476  1.1 KB  100.0%
+        ├── .embed           Param      (50, 8)  float16  parameter                   400   800 B   71.4%
+        ├── .layers          List                         parameter                    72   288 B   25.7%
+        │   └── [0]          Dense                        parameter                    72   288 B   25.7%
+        │       ├── .kernel  Param      (8, 8)   float32  parameter                    64   256 B   22.9%
+        │       └── .bias    Param      (8,)     float32  parameter                     8    32 B    2.9%
+        ├── .mean            BatchStat  (4,)     float64  state                         4    32 B    2.9%
+        └── .head → .embed   Param      (50, 8)  float16
+        ─────────────────────────────────────────────────────────────────────────────────────────────────
+        4 leaves, 476 numbers, 1.1 KB
+        parameter: 472, state: 4
+        → 1 shared place, counted once
+        """)  # noqa: E501  # as wide as it is
+
+
+def test_narrow_tables_cut_what_is_text():
+    """Numbers stay whole."""
+    summary = lw.tree_summary({"a_long_name" * 3: np.zeros((2, 3))})
+    assert summary.to_text(60) == text("""
+        path           type    shape   dtype    count  bytes   share
+        ────────────────────────────────────────────────────────────
+        (root)         dict                         6   48 B  100.0%
+        └── ['a_long…  ndarr…  (2, 3)  float64      6   48 B  100.0%
+        ────────────────────────────────────────────────────────────
+        1 leaf, 6 numbers, 48 B
+        """)
+
+
+def test_levels_and_numbers_of_rows():
+    """What is near the root comes first, and what is left out is counted."""
+    tree = {"a": [[1, 2], 3], "b": [*range(100)]}
+    assert only(tree, depth=1) == [("", 103, 0), ("['a']", 3, 0), ("['b']", 100, 0)]
+    assert str(lw.tree_summary(tree, max_rows=10)) == text("""
+        path               type  count   share
+        ──────────────────────────────────────
+        (root)             dict    103  100.0%
+        ├── ['a']          list      3    2.9%
+        │   ├── [0]        list      2    1.9%
+        │   └── [1]        int       1    1.0%
+        └── ['b']          list    100   97.1%
+            ├── [0]        int       1    1.0%
+            ├── [1]        int       1    1.0%
+            ├── [2]        int       1    1.0%
+            ├── [3]        int       1    1.0%
+            └── … 96 more           96   93.2%
+        ──────────────────────────────────────
+        103 leaves, 103 numbers
+        """)
+
+
+def test_configs_without_arrays():
+    """Have no columns for shapes and bytes; each leaf is one number."""
+    config = {"lr": 0.1, "name": "mlp", "sizes": (64, 32), "seed": None}
+    assert str(lw.tree_summary(config)) == text("""
+        path           type      count   share
+        ──────────────────────────────────────
+        (root)         dict          4  100.0%
+        ├── ['lr']     float         1   25.0%
+        ├── ['name']   str           1   25.0%
+        ├── ['seed']   NoneType      0    0.0%
+        └── ['sizes']  tuple         2   50.0%
+            ├── [0]    int           1   25.0%
+            └── [1]    int           1   25.0%
+        ──────────────────────────────────────
+        4 leaves, 4 numbers
+        """)
+    assert lw.tree_summary(config, none_is_leaf=True).leaves == 5
+
+
+def test_treedefs():
+    """Their leaves are stars."""
+    treedef = lw.tree_structure({"a": [1, (2,)], "b": None})
+    rows = lw.tree_summary(treedef).rows
+    assert [(row.path, row.type, row.leaves) for row in rows] == [
+        ("", "dict", 2),
+        ("['a']", "list", 2),
+        ("['a'][0]", "*", 1),
+        ("['a'][1]", "tuple", 1),
+        ("['a'][1][0]", "*", 1),
+        ("['b']", "NoneType", 0),
+    ]
+    assert [row.type for row in lw.tree_summary(lw.tree_structure(3)).rows] == ["*"]
+
+
+@pytest.mark.parametrize(
+    ("by", "expected"),
+    [
+        ("type", [("Param", 3, 472, 1088), ("BatchStat", 1, 4, 32)]),
+        ("kind", [("parameter", 3, 472, 1088), ("state", 1, 4, 32)]),
+        (
+            "dtype",
+            [("float16", 1, 400, 800), ("float32", 2, 72, 288), ("float64", 1, 4, 32)],
+        ),
+        (
+            "key",
+            [(".embed", 1, 400, 800), (".layers", 2, 72, 288), (".mean", 1, 4, 32)],
+        ),
+    ],
+)
+def test_groups(by, expected):
+    """By type, kind, dtype, or the first key; the first that is met comes first."""
+    rows = lw.tree_summary(Model(), by=by).rows
+    name = {"key": "path"}.get(by, by)
+    found = [(getattr(row, name), row.leaves, row.count, row.bytes) for row in rows]
+    assert found == expected
+    assert {row.role for row in rows} == {"group"}
+    assert sum(row.share for row in rows) == pytest.approx(1)
+    rows = lw.tree_summary(Model(), by=by, max_rows=1).rows
+    assert [row.left_out for row in rows] == [0, len(expected) - 1]
+    assert sum(row.count for row in rows) == 476
+
+
+def test_groups_as_text():
+    """With the number of leaves."""
+    tree = {"lr": 0.1, "sizes": [64, 32], "w": np.zeros(3, "i1")}
+    assert str(lw.tree_summary(tree, by="dtype", sort="count")) == text("""
+        dtype  leaves  count  bytes   share
+        ───────────────────────────────────
+        int8        1      3    3 B  100.0%
+        int         2      2           0.0%
+        float       1      1           0.0%
+        ───────────────────────────────────
+        4 leaves, 6 numbers, 3 B
+        """)
+    assert [row.path for row in lw.tree_summary(3, by="key").rows] == ["(root)"]
+    assert lw.tree_summary([], by="type").rows == []
+
+
+def test_the_largest_first():
+    """Within each node."""
+    tree = {"a": [1], "b": np.zeros(3, "f8"), "c": [1, 2, np.zeros(9, "i1")]}
+    paths = [row.path for row in lw.tree_summary(tree, sort="count", depth=1).rows]
+    assert paths == ["", "['c']", "['b']", "['a']"]
+    paths = [row.path for row in lw.tree_summary(tree, sort="bytes", depth=1).rows]
+    assert paths == ["", "['b']", "['c']", "['a']"]
+    few = lw.tree_summary([*range(5), np.zeros(4)], sort="bytes", max_rows=3).rows
+    assert [(row.path, row.count) for row in few[1:]] == [("[5]", 4), ("", 5)]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"by": "size"}, "by must be one of 'type', 'kind', 'dtype', 'key' or None"),
+        ({"sort": "path"}, "sort must be one of 'count', 'bytes' or None"),
+        ({"depth": -1}, "depth must not be negative, got -1"),
+        ({"max_rows": -1}, "max_rows must not be negative, got -1"),
+    ],
+)
+def test_bad_options(options, told):
+    """Are named."""
+    with pytest.raises(ValueError, match=re.escape(told)):
+        lw.tree_summary([1], **options)
+
+
+# ------------------------------------------------------------------------------ rows
+
+
+def test_rows_are_records():
+    """Which pandas takes as they are."""
+    rows = lw.tree_summary({"w": np.zeros((2, 3), "f4"), "n": 1}).rows
+    assert rows[1] == SummaryRow(
+        "['n']", 1, "leaf", "int", None, "", "data", 1, 1, 0, 0
+    )
+    assert rows[2]._asdict() == {
+        "path": "['w']",
+        "depth": 1,
+        "role": "leaf",
+        "type": "ndarray",
+        "shape": (2, 3),
+        "dtype": "float32",
+        "kind": "data",
+        "leaves": 1,
+        "count": 6,
+        "bytes": 24,
+        "share": 1.0,
+        "same_as": "",
+        "left_out": 0,
+    }
+
+
+def test_pandas():
+    """Makes a table of them."""
+    frame = peer("pandas").DataFrame(lw.tree_summary(Model()).rows)
+    assert [*frame.columns] == [*SummaryRow._fields]
+    assert frame[frame.role == "leaf"]["count"].sum() == 476
+
+
+def test_predicates():
+    """Make leaves of nodes, by their values or their paths."""
+    tree = {"a": [1, (2, 3)], "b": [4]}
+    assert only(tree, is_leaf=tuple)[2:4] == [("['a'][0]", 1, 0), ("['a'][1]", 1, 0)]
+    stop = lambda path, node: str(path) == "['a'][1]"  # noqa: E731
+    summary = lw.tree_summary(tree, is_leaf=stop, is_leaf_takes_path=True)
+    assert summary.leaves == 3
+    assert lw.tree_summary(lw.tree_structure(tree), is_leaf=tuple).leaves == 4
+    with pytest.raises(ZeroDivisionError):
+        lw.tree_summary(tree, is_leaf=lambda node: 1 / 0)
+
+
+# --------------------------------------------------------------------- shared objects
+
+
+def test_tied_weights_count_once():
+    """Where they stand first, though that is not shown."""
+    w = np.zeros((3, 3))
+    summary = lw.tree_summary({"a": {"b": [w]}, "c": w, "d": [w, 1]}, depth=2)
+    found = [(row.path, row.role, row.same_as, row.count) for row in summary.rows]
+    assert found == [
+        ("", "node", "", 10),
+        ("['a']", "node", "", 9),
+        ("['a']['b']", "node", "", 9),
+        ("['c']", "again", "['a']['b'][0]", 0),
+        ("['d']", "node", "", 1),
+        ("['d'][0]", "again", "['a']['b'][0]", 0),
+        ("['d'][1]", "leaf", "", 1),
+    ]
+    assert (summary.count, summary.bytes, summary.shared) == (10, 72, 2)
+    assert summary.rows[3].shape == (3, 3)
+
+
+def test_what_is_not_tied():
+    """Equal values, scalars of numpy, descriptions of arrays, constants."""
+    one, two = np.float32(1), (1, 2)
+    assert lw.tree_summary([one, one, two, two, "a", "a", None, None]).shared == 0
+    assert lw.tree_summary([np.zeros(2), np.zeros(2)]).count == 4
+
+
+def test_variables_and_arrays():
+    """An array in two variables, and outside of them."""
+    w = np.zeros(5)
+    rows = lw.tree_summary([nn.Param(w), nn.Param(w), w, [nn.Param(w)]]).rows
+    assert [(row.type, row.role, row.same_as, row.count) for row in rows] == [
+        ("list", "node", "", 5),
+        ("Param", "leaf", "", 5),
+        ("Param", "again", "[0]", 0),
+        ("ndarray", "again", "[0]", 0),
+        ("list", "node", "", 0),
+        ("Param", "again", "[0]", 0),
+    ]
+
+
+def test_cycles_end():
+    """Of lists and of objects."""
+    cycle = [1]
+    cycle.append({"again": cycle})
+    found = lw.tree_summary(cycle)
+    assert (found.count, found.rows[-1].same_as) == (1, "(root)")
+    model = Model()
+    model.me = model
+    assert lw.tree_summary(model).rows[-1].same_as == "(root)"
+
+
+def test_objects_made_anew_each_time_are_no_others():
+    """Their identities come again, once they are gone."""
+
+    @lw.register_pytree_node_class
+    class Fresh:
+        def tree_flatten(self):
+            return [np.zeros(2), [np.zeros(3)]], None
+
+        @classmethod
+        def tree_unflatten(cls, aux, children):
+            return cls()
+
+    summary = lw.tree_summary([Fresh() for _ in range(200)])
+    assert (summary.count, summary.shared) == (1000, 0)
+
+
+# ------------------------------------------------------------------- other libraries
+
+
+def test_states_and_frozen_parameters():
+    """The kinds of variables in states, and of those that are frozen."""
+    graphdef, state = nn.split(nn.freeze(Model(), "embed"))
+    found = lw.tree_summary(state).kinds
+    assert {kind: (amount.count, amount.bytes) for kind, amount in found.items()} == {
+        "frozen": (400, 800),
+        "parameter": (72, 288),
+        "state": (4, 32),
+    }
+    assert [row.type for row in lw.tree_summary(graphdef).rows] == ["GraphDef"]
+
+
+class Free(nn.Object):
+    """An object that is no tree, whose attributes nobody marks."""
+
+    def __init__(self, layers):
+        self.layers = layers
+        self.size = 3
+
+
+def test_objects_that_are_no_trees():
+    """Hold arrays and variables; all else in them is structure."""
+    tree = {"x": Free([("relu", nn.Param(np.zeros(4))), (7, np.ones(2)), Free(5)])}
+    rows = lw.tree_summary(tree).rows
+    assert [(row.path, row.count) for row in rows] == [
+        ("", 6),
+        ("['x']", 6),
+        ("['x'].layers", 6),
+        ("['x'].layers[0]", 4),
+        ("['x'].layers[0][1]", 4),
+        ("['x'].layers[1]", 2),
+        ("['x'].layers[1][1]", 2),
+        ("['x'].layers[2]", 0),
+    ]
+
+
+def test_jax():
+    """Arrays, keys, what only has a shape, and what is traced."""
+    jax = peer("jax")
+    tree = {
+        "w": jax.numpy.zeros((2, 3), "bfloat16"),
+        "s": jax.ShapeDtypeStruct((4, 5), "float32"),
+        "k": jax.random.key(0),
+    }
+    rows = lw.tree_summary(tree).rows[1:]
+    assert [(row.shape, row.dtype, row.count) for row in rows] == [
+        ((), "key<fry>", 1),
+        ((4, 5), "float32", 20),
+        ((2, 3), "bfloat16", 6),
+    ]
+    assert [row.bytes for row in rows][1:] == [80, 12]
+    shape = jax.ShapeDtypeStruct((2,), "float32")
+    assert lw.tree_summary([shape, shape]).count == 4
+    traced = []
+    jax.jit(lambda x: traced.append(lw.tree_summary([x, x])))(np.zeros((3, 2), "f4"))
+    assert (traced[0].count, traced[0].bytes, traced[0].shared) == (6, 24, 1)
+
+
+def test_torch():
+    """Parameters of a module, of which two are one."""
+    torch = peer("torch")
+    one = torch.nn.Linear(3, 2)
+    tied = torch.nn.Linear(3, 2)
+    tied.weight = one.weight
+    tree = {"a": dict(one.named_parameters()), "b": dict(tied.named_parameters())}
+    summary = lw.tree_summary(tree)
+    model = torch.nn.ModuleList([one, tied])
+    assert summary.count == sum(p.numel() for p in model.parameters()) == 10
+    assert summary.bytes == 40
+    assert [row.same_as for row in summary.rows if row.same_as] == ["['a']['weight']"]
+    assert {row.dtype for row in summary.rows} == {"", "float32"}
+
+
+def test_flax():
+    """The numbers of nnx's own table of a model, and of jax's count of its state."""
+    nnx, jax = peer("flax.nnx"), peer("jax")
+
+    class Net(nnx.Module):
+        def __call__(self, x):
+            return self.last(self.norm(self.first(x)))
+
+        def __init__(self, rngs):
+            self.first = nnx.Linear(3, 8, rngs=rngs)
+            self.norm = nnx.BatchNorm(8, rngs=rngs)
+            self.last = nnx.Linear(8, 2, rngs=rngs)
+
+    state = nnx.to_pure_dict(nnx.state(Net(nnx.Rngs(0))))
+    summary = lw.tree_summary(state)
+    leaves = jax.tree_util.tree_leaves(state)
+    assert summary.leaves == len(leaves)
+    assert summary.count == sum(leaf.size for leaf in leaves)
+    told = nnx.tabulate(Net(nnx.Rngs(0)), np.zeros((1, 3), "f4"))
+    (total,) = re.findall(r"Total Parameters: ([\d,]+) .*?\(([\d,.]+ .?B)\)", told)
+    assert int(total[0].replace(",", "")) == summary.count
+    assert total[1] == f"{summary.bytes} B"
+
+
+# ------------------------------------------------- against a count of its own
+
+
+def counted(tree):
+    """Return the number of leaves and of numbers, by the leaves alone."""
+    leaves = lw.tree_leaves(tree)
+    return len(leaves), sum(
+        np.size(leaf) if hasattr(leaf, "shape") else 1 for leaf in leaves
+    )
+
+
+arrays = st.builds(
+    np.zeros,
+    st.lists(st.integers(0, 3), max_size=3).map(tuple),
+    st.sampled_from(["i1", "f4"]),
+)
+
+
+def fresh(tree):
+    """Return a tree in which no two nodes are one."""
+    return lw.tree_map(
+        lambda leaf: leaf.copy() if hasattr(leaf, "copy") else leaf, tree
+    )
+
+
+@given(tree=strategies.every_tree(), array=arrays)
+def test_all_leaves_are_counted(tree, array):
+    """Of every sort of node; sub-totals add up; and groups have the same total."""
+    tree = fresh({"tree": tree, "array": array})
+    summary = lw.tree_summary(tree, max_rows=None)
+    assert (summary.leaves, summary.count) == counted(tree)
+    assert summary.bytes == array.nbytes
+    inside = {row.path: Counter() for row in summary.rows if row.role == "node"}
+    around = [row.path for row in summary.rows[:1]]
+    for row in summary.rows[1:]:
+        del around[row.depth :]
+        inside[around[-1]].update(leaves=row.leaves, count=row.count, bytes=row.bytes)
+        around.append(row.path)
+    for row in summary.rows:
+        if row.role == "node":
+            assert inside[row.path] == Counter(
+                leaves=row.leaves, count=row.count, bytes=row.bytes
+            )
+    for by in ("type", "kind", "dtype", "key"):
+        rows = lw.tree_summary(tree, by=by).rows
+        assert sum(row.leaves for row in rows) == summary.leaves
+        assert sum(row.count for row in rows) == summary.count
+
+
+@given(tree=strategies.every_tree(), most=st.integers(0, 20), depth=st.integers(0, 4))
+def test_limits_hide_nothing_of_the_totals(tree, most, depth):
+    """Whatever is shown: the sum over what is shown at the ends is that of all."""
+    summary = lw.tree_summary(tree, max_rows=most, depth=depth)
+    assert len(summary.rows) <= max(most, 1)
+    assert max(row.depth for row in summary.rows) <= depth
+    opened = {
+        above.path
+        for above, row in zip(summary.rows, summary.rows[1:], strict=False)
+        if row.depth > above.depth
+    }
+    ends = [row for row in summary.rows if row.role != "node" or row.path not in opened]
+    assert sum(row.leaves for row in ends) == summary.leaves
+    assert sum(row.count for row in ends) == summary.count
+
+
+# --------------------------------------------------------------------------- hostile
+
+
+class Broken:
+    def __repr__(self):
+        raise ValueError("no")
+
+
+BROKEN = st.builds(Broken)
+
+
+class Liar:
+    @property
+    def __class__(self):
+        raise ValueError("no")
+
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+
+class Shapes:
+    """Seems to be an array."""
+
+    def __init__(self, shape, dtype):
+        self.shape = shape
+        self.dtype = dtype
+
+
+@lw.register_pytree_node_class
+class Fails:
+    def tree_flatten(self):
+        raise RuntimeError("no children")
+
+    @classmethod
+    def tree_unflatten(cls, aux, children):
+        return cls()
+
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "</style><img src=x onerror=alert(1)>",
+    '" onmouseover="alert(1)',
+    "a\x00b\x1b[31mc\r\n\x7f\x85\ufffe",
+    "\u202eevil\u202c \u2066x\u2069 \u200b",
+    "\ud800 \U0001f600 \u0645",
+    "学習率",
+    "x" * 10_000,
+]
+Named = lw.dataclass(type("</td><script>\x1b", (), {"__annotations__": {"x": "int"}}))
+odd = st.one_of(
+    st.sampled_from(HOSTILE),
+    BROKEN,
+    st.builds(Fails),
+    st.builds(
+        Shapes,
+        st.sampled_from(
+            [None, 3, (-1,), (10**30,), ("a",), (2, 2), (2,) * 70, (10**14,) * 9]
+        ),
+        st.sampled_from([None, "</td>", np.dtype("f4"), []]) | BROKEN,
+    ),
+)
+
+
+def odd_trees(children):
+    names = st.sampled_from(HOSTILE) | st.integers() | st.text(max_size=5)
+    return st.one_of(
+        st.lists(children, max_size=4),
+        st.dictionaries(names, children, max_size=4),
+        st.builds(Named, children),
+        st.builds(nn.Param, children),
+        st.builds(Free, children),
+        st.builds(strategies.Box, children, tag=st.sampled_from(HOSTILE)),
+    )
+
+
+class Reader(html.parser.HTMLParser):
+    """Reads a table, and knows which elements there may be."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+        self.texts = []
+
+    def handle_starttag(self, tag, attrs):
+        assert tag in {"div", "style", "table", "thead", "tbody", "tr", "th", "td", "p"}
+        assert {name for name, _ in attrs} <= {"class", "style", "scope", "title"}
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open[-1:] != ["style"]:
+            self.texts.append(data)
+
+
+def read(page):
+    """Return the texts of a table in HTML."""
+    reader = Reader()
+    reader.feed(page)
+    reader.close()
+    assert not reader.open
+    return [part for part in reader.texts if part.strip()]
+
+
+@given(
+    tree=st.recursive(odd | strategies.leaves, odd_trees, max_leaves=12),
+    by=st.sampled_from([None, "type", "kind", "dtype", "key"]),
+    width=st.integers(0, 120),
+)
+def test_nothing_in_a_tree_makes_it_fail(tree, by, width):
+    """Nor writes what a terminal acts upon, nor becomes an element of a page."""
+    summary = lw.tree_summary(tree, by=by)
+    shown = summary.to_text(width)
+    assert not re.search(
+        r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066]", shown
+    )
+    assert shown.encode()
+    assert max(map(columns, summary.to_text(120).splitlines())) <= 120
+    texts = read(summary.to_html())
+    assert len(summary.to_html()) < 200_000
+    assert f"{summary.leaves:,} lea" in " ".join(texts)
+    assert sum(row.count for row in summary.rows) >= 0
+
+
+def test_long_names_and_many_levels():
+    """Are cut; and the time is that of one look at all leaves."""
+    deep = 1
+    for _ in range(100_000):
+        deep = [deep]
+    summary = lw.tree_summary(deep)
+    assert (summary.leaves, summary.rows[-1].depth) == (1, 99)
+    summary = lw.tree_summary({"k" * 10**7: [1], b"b" * 10**7: "v" * 10**7})
+    assert len(str(summary)) < 2_000
+    assert len(lw.tree_summary([{f"{i}": i} for i in range(100_000)]).rows) <= 100
+
+
+def test_sizes_that_cannot_be():
+    """Are not believed."""
+    f8 = np.dtype("f8")
+    rows = lw.tree_summary([Shapes((10**14,) * 2, f8), Shapes((10**12,), f8)]).rows
+    assert [(row.shape, row.count, row.bytes) for row in rows[1:]] == [
+        (None, 1, 0),
+        ((10**12,), 10**12, 8 * 10**12),
+    ]
+
+
+def test_an_object_that_hides_its_class():
+    """Is a leaf as all others."""
+    for tree in (Liar(), [Liar()]):
+        assert lw.tree_summary(tree).rows[-1].type == "Liar"
+        assert lw.tree_summary(tree, by="dtype").rows[0].dtype == "Liar"
+
+
+# -------------------------------------------------------------------------- elsewhere
+
+
+def test_html():
+    """The same cells; the path of each row beside it."""
+    summary = lw.tree_summary({"a": [np.zeros(3)], "b": 1})
+    page = summary._repr_html_()
+    assert page == summary.to_html()
+    assert read(page) == [
+        *("path", "type", "shape", "dtype", "count", "bytes", "share"),
+        *("(root)", "dict", "4", "24 B", "100.0%"),
+        *("['a']", "list", "3", "24 B", "100.0%"),
+        *("[0]", "ndarray", "(3,)", "float64", "3", "24 B", "100.0%"),
+        *("['b']", "int", "1", "0.0%"),
+        "2 leaves, 4 numbers, 24 B",
+    ]
+    assert """title="['a'][0]">[0]</th>""" in page.replace("&#x27;", "'")
+    assert not re.search(r"http|url\(|@import|<script", page)
+
+
+def test_rich():
+    """Draws a table of its own, as wide as it wants, without reading marks in names."""
+    console = peer("rich.console")
+    tree = {"[red]a[/red]": np.zeros((2, 3)), "b": [1, 2]}
+    tree["c"] = tree["b"]
+    for width in (100, 60):
+        out = io.StringIO()
+        console.Console(file=out, width=width).print(lw.tree_summary(tree))
+        lines = out.getvalue().splitlines()
+        assert max(map(len, lines)) <= width
+        assert any("[red" in line and "48 B" in line for line in lines)
+        assert "→ 1 shared place, counted once" in out.getvalue()
+
+
+def test_the_width_is_that_of_the_terminal(monkeypatch):
+    """Unless somebody says another one."""
+    tree = {"name_" * 12: np.zeros(3)}
+    monkeypatch.setenv("COLUMNS", "60")
+    assert max(map(len, str(lw.tree_summary(tree)).splitlines())) <= 60
+    monkeypatch.setenv("COLUMNS", "200")
+    assert "name_" * 12 in str(lw.tree_summary(tree))

@@ -2,13 +2,14 @@
 
 Usage: python benchmarks/show.py [--quick] [--write]
 
-With the limits that functions have if nobody says, texts are short whatever the tree is.
-So the figures are multiples of the time that `tree_leaves_with_path` takes.
+With the limits that functions have if nobody says, texts are short, whatever the tree
+is. So the figures are multiples of the time that `tree_leaves_with_path` takes.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import platform
 import random
 import statistics
@@ -16,9 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from timing import seconds, write
+
 import leafwise as lw
 from leafwise import nn, show
-from timing import seconds, write
 
 
 ROOT = Path(__file__).parents[1]
@@ -43,7 +45,7 @@ def random_tree(leaves: int, rng: random.Random) -> Tree:
     parts = [0, *sorted(rng.choices(range(1, leaves), k=rng.randrange(8))), leaves]
     inner = [
         random_tree(end - begin, rng)
-        for begin, end in zip(parts, parts[1:], strict=False)
+        for begin, end in itertools.pairwise(parts)
         if begin < end
     ]
     if len(inner) == 1:
@@ -106,7 +108,8 @@ def largest(found: dict[str, Tree]) -> str:
     """Return how long the longest text is, and the longest page."""
     longest = max(len(lw.pformat(tree)) for tree in found.values())
     page = max(len(show.to_html(tree).encode()) for tree in found.values())
-    return f"The longest text has {longest:,} characters, the longest page {page:,} bytes."
+    told = f"The longest text has {longest:,} characters"
+    return f"{told}, the longest page {page:,} bytes."
 
 
 def conditions(rounds: int) -> str:

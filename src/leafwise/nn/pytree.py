@@ -278,9 +278,6 @@ class Pytree(Shell, metaclass=PytreeMeta):
     def __repr__(self) -> str:
         return pformat(self)
 
-    def __str__(self) -> str:
-        return pformat(self, arrays="values")
-
 
 def child_of(key: Any, value: Any, kind: Kind) -> Child:
     """Return what an object holds under a key, as it is shown."""

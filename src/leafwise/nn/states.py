@@ -300,9 +300,6 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
     def __repr__(self) -> str:
         return pformat(self)
 
-    def __str__(self) -> str:
-        return pformat(self, arrays="values")
-
 
 def view(items: dict[Any, Any]) -> State:
     """Return a state that shares its storage with a dict."""
@@ -456,9 +453,6 @@ class FlatState(Mapping[Path, V], Generic[V]):
 
     def __repr__(self) -> str:
         return pformat(self)
-
-    def __str__(self) -> str:
-        return pformat(self, arrays="values")
 
     def _leafwise_sketch(self) -> Sketch:
         children = [

@@ -483,9 +483,6 @@ class Variable(DataNode, Generic[T]):
     def __repr__(self) -> str:
         return pformat(self)
 
-    def __str__(self) -> str:
-        return pformat(self, arrays="values")
-
 
 def make_variable(cls: type[V], value: Any, metadata: dict[str, Any]) -> V:
     """Return a variable of a type, without running its `__init__`."""

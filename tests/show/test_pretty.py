@@ -458,6 +458,25 @@ def test_values_that_misbehave():
     assert lw.pformat(tree, depth=0) == "[... 18]"
 
 
+def test_names_that_misbehave():
+    """Of classes, attributes and types of variables."""
+    odd = type("\x1b[31m", (lw.Pytree,), {})()
+    setattr(odd, "a\nb", nn.static(1))
+    odd.x = type("\u202e", (nn.Param,), {})(1.0)
+    odd.y = nn.Param(2.0, **{"c\n": 2})
+    setattr(odd, "z\n", lw.data(3))
+    told = repr(odd)
+    assert told.replace("\n", "").isprintable()
+    assert told == text(r"""
+    \x1b[31m(  # Param: 1, \u202e: 1, Total: 2
+      a\nb=1,
+      x=\u202e(value=1.0),
+      y=Param(value=2.0, c\n=2),
+      z\n=3
+    )
+    """)
+
+
 def test_an_object_in_the_making():
     """Has a text before its `__init__` is done."""
     texts = []

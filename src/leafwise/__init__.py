@@ -74,11 +74,11 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .selection.merge import tree_merge as tree_merge
     from .selection.partition import tree_combine as tree_combine
     from .selection.partition import tree_partition as tree_partition
+    from .show.diagram import to_dot as to_dot
+    from .show.diagram import to_mermaid as to_mermaid
     from .show.pretty import pformat as pformat
     from .show.pretty import pprint as pprint
     from .show.summary import tree_summary as tree_summary
-    from .show.diagram import to_dot as to_dot
-    from .show.diagram import to_mermaid as to_mermaid
 
 
 __version__ = "0.1.0"

@@ -46,7 +46,9 @@ def test_selectors_before_and_behind_an_option():
     drawn = output_of("show a.json --tree --select 'data.*' --select lr")
     assert drawn == show.draw(TREE, select=["data.*", "lr"], none_is_leaf=True)
     told = output_of("show a.json --tree --select rl")
-    assert told.startswith("leafwise: no match for 'rl': the dict at the root has ['lr'], ")
+    assert told.startswith(
+        "leafwise: no match for 'rl': the dict at the root has ['lr'], "
+    )
 
 
 def test_all_leaves_are_drawn():

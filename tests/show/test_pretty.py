@@ -604,15 +604,14 @@ def test_work_grows_as_the_tree_does(make):
 # ----------------------------------------------------------------------------- any tree
 
 scalars = st.one_of(st.integers(-1000, 1000), st.text(max_size=2))
-plain = st.recursive(
-    scalars,
-    lambda inner: st.one_of(
-        st.lists(inner),
-        st.lists(inner).map(tuple),
-        st.dictionaries(scalars, inner, max_size=4),
-    ),
-    max_leaves=40,
-)
+
+
+def _nodes(inner):
+    lists = st.lists(inner, max_size=6)
+    return lists | lists.map(tuple) | st.dictionaries(scalars, inner, max_size=4)
+
+
+plain = st.recursive(scalars, _nodes, max_leaves=40)
 values = st.one_of(scalars, st.builds(Raising), st.builds(Lines), st.builds(Lying))
 
 
@@ -641,7 +640,7 @@ def test_any_tree_has_a_text(tree, width, depth, most, arrays):
     assert "..." not in whole
 
 
-@given(st.recursive(values, lambda inner: st.lists(inner), max_leaves=20))
+@given(st.recursive(values, st.lists, max_leaves=20))
 def test_any_value_has_a_text(tree):
     """Also the odd ones; the layout changes nothing but white space."""
     told = lw.pformat(tree, width=20)

@@ -10,6 +10,7 @@ import dataclasses
 import pytest
 
 from leafwise import nn as nnx
+from leafwise import pformat
 
 
 def structure(tree_util, tree):
@@ -269,8 +270,9 @@ def test_split_and_update_keep_sharing(xp):
     nnx.update(parent, state)
     assert parent.left is parent.right
     assert float(parent.right.x) == 2.0
-    text = "State({\n  'left': {\n    'x': " + repr(parent.left.x) + "\n  }\n})"
-    assert repr(state) == text
+    text = pformat(parent.left.x)
+    assert text.endswith("[](2)")
+    assert repr(state) == f"State({{'left': {{'x': {text}}}}})"
 
 
 @pytest.mark.parametrize("cls", [Off, Never])
@@ -279,9 +281,8 @@ def test_state_of_what_is_no_pytree(cls, xp):
     foo = cls().fill(xp)
     foo.a = [x * 2 for x in foo.a]
     foo.b *= 2
-    one, two, six = foo.a[0], foo.a[1], foo.b
-    inside = f"    0: {one!r},\n    1: {two!r}\n"
-    text = f"State({{\n  'a': {{\n{inside}  }},\n  'b': {six!r}\n}})"
+    one, two, six = map(pformat, (*foo.a, foo.b))
+    text = f"State({{'a': {{0: {one}, 1: {two}}}, 'b': {six}}})"
     assert repr(nnx.state(foo)) == text
     again = nnx.merge(*nnx.split(foo))
     assert [int(x) for x in (*again.a, again.b)] == [2, 4, 6]
@@ -322,7 +323,8 @@ def test_sow_and_pop(xp):
         "State({",
         "  'blocks': {",
         "    0: {",
-        f"      'y_mean': Intermediate( # 1 ({found.blocks[0].y_mean[0].nbytes} B)",
+        f"      'y_mean': Intermediate(value=({found.blocks[0].y_mean[0]!r},))  "
+        f"# 1 ({found.blocks[0].y_mean[0].nbytes} B)",
     ]
     assert nnx.pop(model, nnx.Intermediate) == nnx.State({})
     assert not hasattr(model.blocks[0], "y_mean")
@@ -346,9 +348,7 @@ def test_state_of_perturbations(xp):
     zeros = xp.zeros((1, 3))
     assert str(state) == (
         "State({\n"
-        f"  'xgrad': Perturbation( # 3 ({zeros.nbytes} B)\n"
-        f"    value={zeros!r}\n"
-        "  )\n"
+        f"  'xgrad': Perturbation(value={zeros!r})  # 3 ({zeros.nbytes} B)\n"
         "})"
     )
     out = model(xp.ones((1, 2)))

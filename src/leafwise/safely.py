@@ -32,6 +32,7 @@ from __future__ import annotations
 import enum
 import gc
 import os
+import re
 import sys
 from _thread import RLock
 from _weakref import ref
@@ -138,12 +139,17 @@ def type_name(value: Any) -> str:
 
 
 _CLIP: Final = 60
+_LOOKED_AT: Final = 1000
+_BESIDE_BRACKETS: Final = re.compile(r"(?<=[(\[{])\n *|\n *(?=[)\]}])")
 
 
 def clip(value: Any) -> str:
     """Return a short one-line `repr`, or a stand-in. Never raises."""
-    line = " ".join(shown(value).split())
-    return printable(line if len(line) <= _CLIP else line[: _CLIP - 3] + "...")
+    text = shown(value)
+    line = " ".join(_BESIDE_BRACKETS.sub("", text[:_LOOKED_AT]).split())
+    if len(line) > _CLIP or len(text) > _LOOKED_AT:
+        line = f"{line[: _CLIP - 3]}..."
+    return printable(line)
 
 
 def printable(text: str) -> str:

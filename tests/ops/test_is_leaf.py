@@ -1,6 +1,7 @@
 """`is_leaf`: one rule for classes and predicates, in every function that takes it."""
 
 import inspect
+import io
 from collections import OrderedDict, deque
 from concurrent.futures import ThreadPoolExecutor
 
@@ -41,6 +42,13 @@ def kept(a, b, c, how):
     return lw.tree_visit(a, enter, enter, **how), seen
 
 
+def printed(a, **how):
+    """Return what is printed."""
+    out = io.StringIO()
+    lw.pprint(a, file=out, **how)
+    return out.getvalue()
+
+
 CALLS = {
     "tree_flatten": of_one(lw.tree_flatten),
     "tree_leaves": of_one(lw.tree_leaves),
@@ -56,6 +64,8 @@ CALLS = {
     "all_leaves": of_two(lambda a, b, **how: lw.all_leaves([a, b], **how)),
     "explain_leaf": of_one(lw.explain_leaf),
     "tree_children": of_one(lw.tree_children),
+    "pformat": of_one(lw.pformat),
+    "pprint": of_one(printed),
     "tree_flatten_one_level": of_one(
         lambda a, **how: lw.tree_flatten_one_level(a, **how)[:4]
     ),

@@ -458,6 +458,25 @@ def test_values_that_misbehave():
     assert lw.pformat(tree, depth=0) == "[... 18]"
 
 
+def test_names_that_misbehave():
+    """Of classes, attributes and types of variables."""
+    odd = type("\x1b[31m", (lw.Pytree,), {})()
+    setattr(odd, "a\nb", nn.static(1))
+    odd.x = type("\u202e", (nn.Param,), {})(1.0)
+    odd.y = nn.Param(2.0, **{"c\n": 2})
+    setattr(odd, "z\n", lw.data(3))
+    told = repr(odd)
+    assert told.replace("\n", "").isprintable()
+    assert told == text(r"""
+    \x1b[31m(  # Param: 1, \u202e: 1, Total: 2
+      a\nb=1,
+      x=\u202e(value=1.0),
+      y=Param(value=2.0, c\n=2),
+      z\n=3
+    )
+    """)
+
+
 def test_an_object_in_the_making():
     """Has a text before its `__init__` is done."""
     texts = []
@@ -585,15 +604,14 @@ def test_work_grows_as_the_tree_does(make):
 # ----------------------------------------------------------------------------- any tree
 
 scalars = st.one_of(st.integers(-1000, 1000), st.text(max_size=2))
-plain = st.recursive(
-    scalars,
-    lambda inner: st.one_of(
-        st.lists(inner),
-        st.lists(inner).map(tuple),
-        st.dictionaries(scalars, inner, max_size=4),
-    ),
-    max_leaves=40,
-)
+
+
+def _nodes(inner):
+    lists = st.lists(inner, max_size=6)
+    return lists | lists.map(tuple) | st.dictionaries(scalars, inner, max_size=4)
+
+
+plain = st.recursive(scalars, _nodes, max_leaves=40)
 values = st.one_of(scalars, st.builds(Raising), st.builds(Lines), st.builds(Lying))
 
 
@@ -622,7 +640,7 @@ def test_any_tree_has_a_text(tree, width, depth, most, arrays):
     assert "..." not in whole
 
 
-@given(st.recursive(values, lambda inner: st.lists(inner), max_leaves=20))
+@given(st.recursive(values, st.lists, max_leaves=20))
 def test_any_value_has_a_text(tree):
     """Also the odd ones; the layout changes nothing but white space."""
     told = lw.pformat(tree, width=20)

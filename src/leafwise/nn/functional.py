@@ -115,11 +115,7 @@ def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
         ...         self.calls = nn.BatchStat(0)
         >>> graphdef, params, rest = nn.split(Model(), nn.Param, ...)
         >>> rest
-        State({
-          'calls': BatchStat( # 1
-            value=0
-          )
-        })
+        State({'calls': BatchStat(value=0)})
         >>> nn.merge(graphdef, params, rest).weight.value
         0.5
 
@@ -172,11 +168,7 @@ def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
         >>> import leafwise as lw
         >>> from leafwise import nn
         >>> nn.state(lw.List([nn.Param(1.0), lw.data(2)]), nn.Param)
-        State({
-          0: Param( # 1
-            value=1.0
-          )
-        })
+        State({0: Param(value=1.0)})
 
     The idea is that of `flax.nnx.state`.
     """
@@ -821,10 +813,7 @@ def select_kind(tree: T, *kinds: Kind) -> T:
         ...         self.register_parameter("weight", 0.5)
         ...         self.register_state("calls", 3)
         >>> nn.select_kind([Layer(), Layer()], nn.Kind.PARAMETER)[0]
-        Layer(
-          weight=0.5,
-          calls=None
-        )
+        Layer(weight=0.5, calls=None)
 
     The idea is that of `select_parameters` and `select_states` in PAX.
     """

@@ -135,9 +135,7 @@ def recursive_map(function: Callable[[Path, Any], Any], tree: T) -> T:
         >>> model = lw.List([nn.Param(1.0)])
         >>> nn.recursive_map(
         ...     lambda path, x: x.value if isinstance(x, nn.Param) else x, model)
-        List([
-          1.0
-        ])
+        List([1.0])
 
     The idea is that of `flax.nnx.recursive_map`.
     """

@@ -143,10 +143,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
         >>> lw.tree_structure(layer)
         PyTreeDef(CustomNode(Linear[size=2], [weight=[*, *]]))
         >>> lw.tree_map(lambda x: x + 1, layer)
-        Linear(
-          size=2,
-          weight=[1.5, 1.5]
-        )
+        Linear(size=2, weight=[1.5, 1.5])
 
     The idea is that of `flax.nnx.Pytree`.
     """

@@ -97,14 +97,7 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
         >>> state = nn.State({"layers": {0: {"w": 1.0}}, "step": 3})
         >>> state.layers[0].w = 2.0
         >>> state
-        State({
-          'layers': {
-            0: {
-              'w': 2.0
-            }
-          },
-          'step': 3
-        })
+        State({'layers': {0: {'w': 2.0}}, 'step': 3})
         >>> lw.tree_leaves(state)
         [2.0, 3]
         >>> state.to_flat_state().paths
@@ -575,9 +568,7 @@ def from_flat_state(
     Example:
         >>> from leafwise import nn
         >>> nn.from_flat_state({("a", 0): 1.0})["a"]
-        State({
-          0: 1.0
-        })
+        State({0: 1.0})
     """
     return State.from_flat_state(flat)
 
@@ -605,9 +596,7 @@ def as_pure(tree: T) -> T:
     Example:
         >>> from leafwise import nn
         >>> nn.as_pure(nn.State({"a": nn.Param(1.0)}))
-        State({
-          'a': 1.0
-        })
+        State({'a': 1.0})
 
     The idea is that of `flax.nnx.as_pure`.
     """
@@ -685,9 +674,7 @@ def filter_state(state: Mapping[Any, Any], *filters: Filter) -> Any:
     Example:
         >>> from leafwise import nn
         >>> nn.filter_state({"a": 1, "b": 2.0}, float)
-        State({
-          'b': 2.0
-        })
+        State({'b': 2.0})
     """
     return as_state(state).filter(*filters)
 
@@ -736,9 +723,7 @@ def diff_state(state: Mapping[Any, Any], other: Mapping[Any, Any]) -> State:
     Example:
         >>> from leafwise import nn
         >>> nn.diff_state({"a": 1, "b": 2}, {"a": 0})
-        State({
-          'b': 2
-        })
+        State({'b': 2})
     """
     return as_state(state).diff(other)
 

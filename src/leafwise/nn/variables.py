@@ -99,10 +99,7 @@ class Variable(DataNode, Generic[T]):
         (6.0, 'm', [2.0])
         >>> scale.value = 5.0
         >>> scale
-        Param( # 1
-          value=5.0,
-          unit='m'
-        )
+        Param(value=5.0, unit='m')
 
     The idea is that of `flax.nnx.Variable`.
     """

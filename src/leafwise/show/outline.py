@@ -246,7 +246,7 @@ class _Reader:
             if sketch is None:
                 item.opening = leaf_text(item.value, self.arrays)
                 continue
-            item.opening, item.closing = sketch.opening, sketch.closing
+            item.opening, item.closing = printable(sketch.opening), sketch.closing
             item.comment = comment_of(sketch, nested=item.above is not None)
             if item.role == "leaf":
                 item.role = "node"
@@ -388,10 +388,8 @@ def _can_be_shared(value: Any, sketch: Sketch | None) -> bool:
 def comment_of(sketch: Sketch, *, nested: bool) -> str:
     """Return what an object says beside itself; briefly, if it is nested in another."""
     comment = sketch.comment
-    if isinstance(comment, str):
-        return comment
     try:
-        return comment(nested)
+        return printable(comment if isinstance(comment, str) else comment(nested))
     except Exception:  # something inside cannot be looked through
         return ""
 
@@ -506,7 +504,7 @@ def full_label(child: Child) -> str:
         >>> full_label(Child("", lw.DictKey("lr"), 0.1))
         "'lr': "
     """
-    return child.label or label_of(child.key)
+    return printable(child.label) or label_of(child.key)
 
 
 # -------------------------------------------------------------------------- leaves

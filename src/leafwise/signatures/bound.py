@@ -25,6 +25,7 @@ from ..selection import merge as _merge
 from ..selection import names as _names
 from ..selection import partition as _partition
 from ..selection import pattern as _pattern
+from ..show import pretty as _pretty
 
 
 __all__ = ["Bound"]
@@ -77,6 +78,8 @@ class Bound:
     override = staticmethod(_names.override)
     partition = tree_partition = _partition.tree_partition
     paths = tree_paths = staticmethod(_map.tree_paths)
+    pformat = staticmethod(_pretty.pformat)
+    pprint = staticmethod(_pretty.pprint)
     prefix_errors = staticmethod(_reshape.prefix_errors)
     reduce = tree_reduce = _traversal.tree_reduce
     reduce_associative = tree_reduce_associative = _traversal.tree_reduce_associative

@@ -140,6 +140,8 @@ CALLS = {
     "at, mask": of_one(lambda a, **how: lw.at(a, missing_ok=True, **how)["*"].mask()),
     "tree_map_outer": of_all(lw.selection.tree_map_outer, row),
     "tree_zip_outer": of_all(lw.selection.tree_zip_outer),
+    "to_dot": of_one(lw.to_dot),
+    "to_mermaid": of_one(lw.to_mermaid),
     "to_flat": of_one(lw.selection.to_flat, strict=False),
     "from_flat": of_two(
         lambda a, b, **how: lw.selection.from_flat(

@@ -90,6 +90,8 @@ class Scale(lw.Pytree):
 seen((Scale(2.0), Scale(2.0).by, Scale(2.0).unit))
 seen(lw.pformat(point, width=40, depth=2, max_leaves=9, arrays="values"))
 lw.pprint(Scale(2.0))
+seen(lw.to_dot(point, depth=2, max_leaves=9, collapse=0, direction="TB"))
+seen(lw.to_mermaid(point, select="x", is_leaf=tuple))
 
 # ------------------------------------------------------------------------ registration
 

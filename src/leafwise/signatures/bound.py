@@ -25,7 +25,11 @@ from ..selection import merge as _merge
 from ..selection import names as _names
 from ..selection import partition as _partition
 from ..selection import pattern as _pattern
+<<<<<<< HEAD
 from ..show import pretty as _pretty
+=======
+from ..show import diagram as _diagram
+>>>>>>> showdiagram
 
 
 __all__ = ["Bound"]
@@ -95,7 +99,9 @@ class Bound:
     selector = staticmethod(_pattern.selector)
     structure = tree_structure = _map.tree_structure
     sum = tree_sum = _traversal.tree_sum
+    to_dot = staticmethod(_diagram.to_dot)
     to_flat = _names.to_flat
+    to_mermaid = staticmethod(_diagram.to_mermaid)
     transpose = tree_transpose = _reshape.tree_transpose
     transpose_map = tree_transpose_map = _reshape.tree_transpose_map
     transpose_map_with_path = tree_transpose_map_with_path = (

@@ -1,6 +1,5 @@
 """Laws of object graphs: sharing and cycles survive, and nothing is lost or written."""
 
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

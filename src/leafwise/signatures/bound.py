@@ -25,6 +25,7 @@ from ..selection import merge as _merge
 from ..selection import names as _names
 from ..selection import partition as _partition
 from ..selection import pattern as _pattern
+from ..show import summary as _summary
 
 
 __all__ = ["Bound"]
@@ -92,6 +93,7 @@ class Bound:
     selector = staticmethod(_pattern.selector)
     structure = tree_structure = _map.tree_structure
     sum = tree_sum = _traversal.tree_sum
+    summary = tree_summary = staticmethod(_summary.tree_summary)
     to_flat = _names.to_flat
     transpose = tree_transpose = _reshape.tree_transpose
     transpose_map = tree_transpose_map = _reshape.tree_transpose_map

@@ -310,8 +310,6 @@ def _drawn(name: str, tree: Any, options: argparse.Namespace) -> Report:
     """
     if options.selectors:
         tree = _picked(options, tree)
-        if name == "tree_summary":
-            tree = {str(path): value for path, value in tree.items()}
     more: dict[str, Any] = {}
     if name == "draw":
         color = "always" if Paint(options.color).is_on else "never"

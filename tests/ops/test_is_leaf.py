@@ -74,6 +74,7 @@ CALLS = {
     "tree_all": of_one(lw.tree_all),
     "tree_any": of_one(lw.tree_any),
     "tree_sum": of_one(lw.tree_sum),
+    "tree_summary": of_one(lambda a, **how: lw.tree_summary(a, **how).rows),
     "tree_max": of_one(lw.tree_max, key=repr),
     "tree_min": of_one(lw.tree_min, key=repr),
     "tree_map": of_all(lw.tree_map, row),

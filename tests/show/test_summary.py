@@ -337,6 +337,17 @@ def test_states_and_frozen_parameters():
     assert [row.type for row in lw.tree_summary(graphdef).rows] == ["GraphDef"]
 
 
+def test_selections():
+    """What they pick, by its paths."""
+    tree = {"a": {"w": np.zeros(3), "b": 1}, "c": [{"w": np.zeros(4)}]}
+    rows = lw.tree_summary(lw.at(tree)["**.w"]).rows
+    assert [(row.path, row.count) for row in rows] == [
+        ("", 7),
+        ("[\"['a']['w']\"]", 3),
+        ("[\"['c'][0]['w']\"]", 4),
+    ]
+
+
 class Free(nn.Object):
     """An object that is no tree, whose attributes nobody marks."""
 

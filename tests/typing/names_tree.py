@@ -229,6 +229,7 @@ seen((lw.tree_walk(layers), lw.tree.walk(layers)))  # Any: nodes as well as leav
 # ------------------------------------------------------------------------------ folds
 
 seen((lw.tree_sum(layers), lw.tree.sum(rates, 0.0), lw.tree_sum(trees)))
+seen((lw.tree_summary(layers).rows, lw.tree.summary(rates).count))
 seen((lw.tree_max(layers), lw.tree.max(rates), lw.tree_max(rates, default=None)))
 seen((lw.tree_min(layers), lw.tree.min(trees)))
 seen((lw.tree_reduce(plus, layers), lw.tree.reduce(plus, rates)))

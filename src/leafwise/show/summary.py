@@ -15,6 +15,7 @@ from ..core.registry import GLOBAL
 from ..equality.difference import form_of
 from ..ops.context import context_of
 from ..safely import class_name, clip, printable, type_name
+from ..selection.edit import Selection
 from .table import FIELDS, ROOT, Role, SummaryRow, TreeSummary, kinds_text
 from .tally import Again, Amount, AnyLeaf, Node, Spot, Tally, shape_of, total
 
@@ -52,7 +53,7 @@ def tree_summary(
 
     Args:
         tree: A tree, a treedef, an object, or a tree of what only has a shape and a
-            dtype, such as `jax.ShapeDtypeStruct`.
+            dtype, such as `jax.ShapeDtypeStruct`. Of a selection, what it picks.
         depth: How many levels to show below the root; None for all, up to 100.
         sort: The order of what stands in one node: by `"count"` or `"bytes"`, the
             largest first; None for that of the tree.
@@ -96,6 +97,8 @@ def tree_summary(
     for name, number in (("depth", depth), ("max_rows", max_rows)):
         if number is not None and number < 0:
             raise ValueError(f"{name} must not be negative, got {number}")
+    if issubclass(type(tree), Selection):
+        tree = {str(path): value for path, value in tree.items()}
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     tally = Tally(tree, context)
     if by is not None:

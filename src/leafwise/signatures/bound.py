@@ -25,11 +25,9 @@ from ..selection import merge as _merge
 from ..selection import names as _names
 from ..selection import partition as _partition
 from ..selection import pattern as _pattern
-<<<<<<< HEAD
-from ..show import pretty as _pretty
-=======
 from ..show import diagram as _diagram
->>>>>>> showdiagram
+from ..show import pretty as _pretty
+from ..show import summary as _summary
 
 
 __all__ = ["Bound"]
@@ -99,6 +97,7 @@ class Bound:
     selector = staticmethod(_pattern.selector)
     structure = tree_structure = _map.tree_structure
     sum = tree_sum = _traversal.tree_sum
+    summary = tree_summary = staticmethod(_summary.tree_summary)
     to_dot = staticmethod(_diagram.to_dot)
     to_flat = _names.to_flat
     to_mermaid = staticmethod(_diagram.to_mermaid)

@@ -74,7 +74,7 @@ def flatten(one: Round, tree: Any) -> None:
     one.same("leaves of what is built", jtu.tree_leaves(theirs), lw.tree_leaves(again))
     one.same("its structure", spec, jtu.tree_structure(again))
     children = [*map(repr, spec.children())]
-    one.same("children", children, [*map(repr, treedef.children())])
+    one.same("children", children, [*map(in_a_line, treedef.children())])
 
 
 def paths(one: Round, tree: Any) -> None:

@@ -213,7 +213,7 @@ class _Writer:
         self.pieces += part.label, part.opening, _remark(part)
         column, last = self.width, len(part.parts) - 1
         for place, inner in enumerate(part.parts):
-            text = f"{inner.opening}{',' * (place < last)}"
+            text = f"{inner.opening}{inner.closing}{',' * (place < last)}"
             if not place or column + 1 + len(text) > self.width:
                 self.pieces.append(start)
                 column = left

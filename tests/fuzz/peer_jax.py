@@ -74,7 +74,7 @@ def flatten(one: Round, tree: Any) -> None:
     one.same("leaves of what is built", jtu.tree_leaves(theirs), lw.tree_leaves(again))
     one.same("its structure", spec, jtu.tree_structure(again))
     children = [*map(repr, spec.children())]
-    one.same("children", children, [*map(repr, treedef.children())])
+    one.same("children", children, [*map(in_a_line, treedef.children())])
 
 
 def paths(one: Round, tree: Any) -> None:
@@ -162,7 +162,7 @@ def compositions(one: Round, tree: Any, other: Any) -> None:
     specs = [*map(jtu.tree_structure, (tree, other))]
     treedefs = [*map(lw.tree_structure, (tree, other))]
     composed, ours = specs[0].compose(specs[1]), treedefs[0].compose(treedefs[1])
-    one.same("compose", repr(composed), repr(ours))
+    one.same("compose", repr(composed), in_a_line(ours))
     pair = repr(jtu.treedef_tuple(specs))
     one.same("treedef_tuple", pair, in_a_line(lw.treedef_tuple(treedefs)))
     if all(treedef.num_leaves for treedef in treedefs):

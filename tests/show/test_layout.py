@@ -32,6 +32,8 @@ def test_bare_texts_fill_lines():
     assert lay_out(parts("1" * 10, *"2345"), 10) == (
         "[\n  1111111111,\n  2, 3, 4,\n  5\n]"
     )
+    empty = Part("[", [*parts(*"12345").parts, Part("[", (), "]")], "]")
+    assert lay_out(empty, 10) == "[\n  1, 2, 3,\n  4, 5, []\n]"
     assert lay_out(parts(*"1234"), 8) == "[\n  1,\n  2,\n  3,\n  4\n]"
 
 

@@ -1,17 +1,15 @@
 """Nested text laid out over lines of a given width.
 
-Owns the words in which objects say what they are made of (`Sketch`), the door by which
-notebooks and others come to their pictures (`Shown`), and the layout: a `Part` is a
-text, or an opening, parts and a closing; it stands in one line if it fits, else each of
-its parts has a line of its own. Knows nothing of what the text is about.
+Owns the words in which objects say what they are made of (`Sketch`), and the layout: a
+`Part` is a text, or an opening, parts and a closing; it stands in one line if it fits,
+else each of its parts has a line of its own. Knows nothing of what the text is about.
 
 The idea of a document that is flat where it fits is Wadler's ("A prettier printer").
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from importlib import import_module
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 
@@ -28,7 +26,8 @@ class Child(NamedTuple):
     """A value inside another one, as it is shown.
 
     Attributes:
-        label: What stands before it in Python text, such as `'lr': ` or `x=`.
+        label: What stands before it in Python text, such as `'lr': ` or `x=`; if it is
+            "", what the key has there.
         key: Its key; None if it is no child of the tree.
         value: The value.
         kind: What sort of data it is, if the object around says so; or what tells that
@@ -58,53 +57,6 @@ class Sketch(NamedTuple):
     closing: str
     comment: str | Callable[[bool], str] = ""
     hidden: int = 0
-
-
-class _Html:
-    """A method of instances that their classes do not show.
-
-    If the class has it, treescope appends the HTML of an object to what it draws itself
-    of the object.
-    """
-
-    __slots__ = ()
-
-    def __get__(self, value: object, cls: type) -> Any:
-        return self if value is None else _protocol("html_of", value)
-
-
-class Shown:
-    """Base of our classes that notebooks, rich and treescope show as pictures.
-
-    What they ask for is made by `leafwise.show`, which is loaded then. A class that
-    says itself how it looks, by a method of these names, is shown so.
-    """
-
-    __slots__ = ()
-
-    _repr_html_ = _Html()
-
-    def _repr_mimebundle_(
-        self, include: Iterable[str] | None = None, exclude: Iterable[str] | None = None
-    ) -> dict[str, str]:
-        """Return text and HTML by their types, for IPython."""
-        bundle: dict[str, str] = _protocol("bundle_of", self)(include, exclude)
-        return bundle
-
-    def __rich_console__(self, console: Any, options: Any) -> Iterable[Any]:
-        """Return the text, as wide as rich wants it."""
-        lines: Iterable[Any] = _protocol("rich_of", self)(options)
-        return lines
-
-    def __treescope_repr__(self, path: str | None, subtree_renderer: Any) -> Any:
-        """Return what treescope draws."""
-        return _protocol("treescope_of", self)(path, subtree_renderer)
-
-
-def _protocol(name: str, value: Any) -> Callable[..., Any]:
-    """Return what answers for a value; that module stands above this one."""
-    function = getattr(import_module(".show.protocols", __package__), name)
-    return lambda *args: function(value, *args)
 
 
 class Part:
@@ -245,7 +197,7 @@ class _Writer:
     def leaf(self, part: Part, depth: int, comma: str) -> None:
         """Write what has no parts, with its comment."""
         text = f"{part.label}{part.opening}{part.closing}{comma}"
-        start = "\n" + " " * self.indent(depth)
+        start = "\n" + " " * (self.indent(depth) + len(part.label))
         self.pieces.append(text.replace("\n", start) + _remark(part))
 
     def fill(self, part: Part, depth: int, comma: str) -> None:
@@ -298,6 +250,6 @@ def flat(root: Part) -> str:
 
 def _is_row(part: Part) -> bool:
     """Return whether the parts are bare texts of one line, and several of them."""
-    return len(part.parts) > 4 and not any(
-        [p.parts or p.label or p.comment or "\n" in p.opening for p in part.parts]
+    return len(part.parts) > 4 and all(
+        not (p.parts or p.label or p.comment or "\n" in p.opening) for p in part.parts
     )

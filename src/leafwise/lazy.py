@@ -3,13 +3,14 @@
 Owns the look-up; which name stands where is said by the module that has the names, once
 for it in a table, and once for type checkers, as imports under `TYPE_CHECKING`. Owns
 also what is to be seen of the modules of others: whether one is loaded, whole, and not
-a stand-in.
+a stand-in; and the door by which notebooks and others come to the pictures of our
+objects (`Shown`), since these are made by modules that stand above them.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Final
@@ -110,3 +111,53 @@ def unchanged(function: Any) -> Any:
     which are not loaded when the library runs.
     """
     return function
+
+
+# ------------------------------------------------------------ the door to `show`
+
+
+class _Html:
+    """A method of instances that their classes do not show.
+
+    If the class has it, treescope appends the HTML of an object to what it draws itself
+    of the object.
+    """
+
+    __slots__ = ()
+
+    def __get__(self, value: object, cls: type) -> Any:
+        return self if value is None else _protocol("html_of", value)
+
+
+class Shown:
+    """Base of our classes that notebooks, rich and treescope show as pictures.
+
+    What they ask for is made by `leafwise.show`, which is loaded then. A class that
+    says itself how it looks, by a method of these names, is shown so.
+    """
+
+    __slots__ = ()
+
+    _repr_html_ = _Html()
+
+    def _repr_mimebundle_(
+        self, include: Iterable[str] | None = None, exclude: Iterable[str] | None = None
+    ) -> dict[str, str]:
+        """Return text and HTML by their types, for IPython."""
+        bundle: dict[str, str] = _protocol("bundle_of", self)(include, exclude)
+        return bundle
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterable[Any]:
+        """Return the text, as wide as rich wants it."""
+        lines: Iterable[Any] = _protocol("rich_of", self)(options)
+        return lines
+
+    def __treescope_repr__(self, path: str | None, subtree_renderer: Any) -> Any:
+        """Return what treescope draws."""
+        return _protocol("treescope_of", self)(path, subtree_renderer)
+
+
+def _protocol(name: str, value: Any) -> Callable[..., Any]:
+    """Return what answers for a value; that module stands above this one."""
+    function = getattr(import_module(".show.protocols", __package__), name)
+    return lambda *args: function(value, *args)

@@ -1,4 +1,4 @@
-"""Colours in the texts of a terminal.
+"""Colours in the texts of a terminal, and how wide it is.
 
 Owns when they are wanted, and which there are. Knows nothing of what is painted.
 """
@@ -10,7 +10,7 @@ import sys
 from typing import Any, Final
 
 
-__all__ = ["WHEN", "Paint"]
+__all__ = ["WHEN", "Paint", "terminal_width"]
 
 WHEN: Final = ("auto", "always", "never")
 
@@ -54,3 +54,21 @@ def _is_wanted(out: Any) -> bool:
         return out is not None and out.isatty() and os.environ.get("TERM") != "dumb"
     except (AttributeError, ValueError):  # it only has `write`, or is closed
         return False
+
+
+def terminal_width(out: Any) -> int | None:
+    """Return how many columns a terminal has, None if the text does not go to one.
+
+    Args:
+        out: Where the text goes.
+
+    Example:
+        >>> import io
+        >>> from leafwise.paint import terminal_width
+        >>> terminal_width(io.StringIO()) is None
+        True
+    """
+    try:
+        return (out.isatty() and os.get_terminal_size(out.fileno()).columns) or None
+    except (AttributeError, OSError, ValueError):  # it only has `write`, or is closed
+        return None

@@ -48,7 +48,7 @@ WITH_ARGPARSE = COLOURS if sys.version_info >= (3, 14) else set()
     [
         (["--help"], set()),
         (["--version"], set()),
-        (["show"], {*TEXT}),
+        (["show"], {*TEXT, "leafwise.layout"}),
         (["paths"], {*TEXT}),
         (["flat"], {*TEXT, "leafwise.selection.names"}),
         (

@@ -76,8 +76,10 @@ def test_it_is_flattened_and_rebuilt():
     assert treedef.node_data() == (MappingProxyType, ("b", "a"))
     assert lw.tree_children(TREE) == [1, [2, proxy(c=3)]]
     assert str(treedef) == (
-        "PyTreeDef(CustomNode(mappingproxy[('b', 'a')], "
-        "[*, [*, CustomNode(mappingproxy[('c',)], [*])]]))"
+        "PyTreeDef(CustomNode(mappingproxy[('b', 'a')], [\n"
+        "  *,\n"
+        "  [*, CustomNode(mappingproxy[('c',)], [*])]\n"
+        "]))"
     )
 
 

@@ -246,9 +246,9 @@ def test_copies(duplicate, container):
 
 
 def test_texts():
-    """One item a line."""
-    assert repr(lw.List([1, lw.List()])) == "List([\n  1,\n  List([])\n])"
-    assert repr(lw.Dict(a=1, b=[2])) == "Dict({\n  'a': 1,\n  'b': [2]\n})"
+    """In one line, if it is short."""
+    assert repr(lw.List([1, lw.List()])) == "List([1, List([])])"
+    assert repr(lw.Dict(a=1, b=[2])) == "Dict({'a': 1, 'b': [2]})"
 
 
 def test_checks_reach_items():

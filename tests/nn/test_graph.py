@@ -371,9 +371,13 @@ def test_n18_6_graphdefs():
     graphdef = nn.graphdef(tree)
     assert pickle.loads(pickle.dumps(graphdef)) == graphdef
     assert repr(graphdef) == (
-        "GraphDef(Node(a=Node(name='inner', w=Param(*)), b=#1, c=list([0]=#2, "
-        "[1]=dict(['k']=#1)), more=tuple([0]=*, [1]=NoneType(), "
-        "[2]=OrderedDict(['a']=*)), n=*))"
+        "GraphDef(Node(\n"
+        "  a=Node(name='inner', w=Param(*)),\n"
+        "  b=#1,\n"
+        "  c=list([0]=#2, [1]=dict(['k']=#1)),\n"
+        "  more=tuple([0]=*, [1]=NoneType(), [2]=OrderedDict(['a']=*)),\n"
+        "  n=*\n"
+        "))"
     )
 
 
@@ -616,7 +620,7 @@ def test_struct_sequences_go_by_their_names():
     """As named tuples do."""
     model = lw.Dict(when=lw.data(time.gmtime(0)))
     assert nn.state(model).when.tm_year == 1970
-    assert "struct_time(tm_year=*" in repr(nn.graphdef(model))
+    assert "struct_time(\n    tm_year=*,\n" in repr(nn.graphdef(model))
 
 
 def test_a_variable_of_another_class_of_the_same_name_is_told_apart():

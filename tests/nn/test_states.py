@@ -163,19 +163,21 @@ def test_n18_2_pure_dicts_and_back():
 
 
 def test_texts():
-    """Nested by braces, integers without quotes; nothing at all on one line."""
-    assert repr(make()) == (
+    """Nested by braces, integers without quotes; sizes beside the variables."""
+    assert repr(make()) == "State({'a': {0: Param(value=1.0), 'x': 2}, 'b': 3})"
+    state = nn.State({"a": {0: nn.Param(np.zeros((2, 3)))}, "b": 3})
+    assert repr(state) == (
         "State({\n"
         "  'a': {\n"
-        "    0: Param( # 1\n"
-        "      value=1.0\n"
-        "    ),\n"
-        "    'x': 2\n"
+        "    0: Param(value=f64[2,3])  # 6 (48 B)\n"
         "  },\n"
         "  'b': 3\n"
         "})"
     )
-    assert repr(nn.State()) == "State({})"
+    assert repr(state.to_flat_state()) == (
+        "FlatState({\n  ('a', 0): Param(value=f64[2,3]),  # 6 (48 B)\n  ('b',): 3\n})"
+    )
+    assert repr(nn.State()) == "State()"
 
 
 def test_methods_of_states_are_the_functions():

@@ -198,21 +198,16 @@ def test_kinds_of_variables():
 
 
 def test_n15_text():
-    """Numbers and bytes beside the name; large arrays whole in `str` only."""
+    """Numbers and bytes beside it; large arrays whole in `str` only."""
     box = nn.Param(np.zeros((2, 3), np.float32), meta="x")
-    assert repr(box) == (
-        "Param( # 6 (24 B)\n"
-        "  value=Array(shape=(2, 3), dtype=dtype('float32')),\n"
-        "  meta='x'\n"
-        ")"
-    )
+    assert repr(box) == "Param(value=f32[2,3], meta='x')  # 6 (24 B)"
     assert str(box).splitlines()[1:3] == [
         "  value=array([[0., 0., 0.],",
-        "         [0., 0., 0.]], dtype=float32),",
+        "               [0., 0., 0.]], dtype=float32),",
     ]
     module = nn.Module()
     module.w = nn.Param(np.zeros(1500, np.float32))
     module.c = nn.Cache(np.zeros(10, np.int8))
     assert repr(module).splitlines()[0] == (
-        "Module( # Cache: 10 (10 B), Param: 1,500 (6.0 KB), Total: 1,510 (6.0 KB)"
+        "Module(  # Cache: 10 (10 B), Param: 1,500 (6.0 kB), Total: 1,510 (6.0 kB)"
     )

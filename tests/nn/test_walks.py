@@ -159,7 +159,7 @@ def nameless():
 def test_classes_without_a_name_are_named():
     """In texts of objects, structures and errors."""
     one = nameless()
-    assert repr(one) == "Nameless(\n  size=3\n)"
+    assert repr(one) == "Nameless(size=3)"
     assert repr(nn.graphdef(lw.List([one]))) == "GraphDef(List([0]=Nameless(size=3)))"
     assert "Nameless[size=3]" in repr(lw.tree_structure(one))
     assert lw.tree_summary(one).rows[0].type == "Nameless"

@@ -169,7 +169,11 @@ def test_treedefs_and_objects():
         def __init__(self):
             self.w = nn.Param(0.5)
 
-    assert draw(Dense()).splitlines()[:2] == ["Dense", "└── w: Param"]
+    assert draw(Dense()) == text("""
+        Dense  # Param: 1
+        └── w: Param  # parameter
+            └── value: 0.5  # parameter
+        """)
 
 
 def test_lines_are_cut_at_the_width():

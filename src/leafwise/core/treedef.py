@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
 from ..errors import NamespaceError, TreeDefError
-from ..layout import Shown
+from ..lazy import Shown
 from ..safely import clip, described
 from .builtins import TUPLE
 from .keypath import KeyPath

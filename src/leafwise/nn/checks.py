@@ -34,8 +34,7 @@ from ..core.walk import unlink
 from ..equality.exact import is_array_like
 from ..errors import KindError, TraceError
 from ..kinds import Marked
-from ..layout import Shown
-from ..lazy import is_loading
+from ..lazy import Shown, is_loading
 from ..safely import Guard, add_lasting, class_name, clip, printed, shown, type_name
 
 

@@ -35,7 +35,6 @@ from ..equality.leaves import alike
 from ..layout import Child, Sketch
 from ..ops.map import tree_map
 from ..safely import clip, is_near, printed, shown, type_name
-from ..show.outline import label_of
 from ..show.pretty import pformat
 from .checks import DataNode
 from .filters import Filter, predicates
@@ -462,9 +461,9 @@ class FlatState(Mapping[Path, V], Generic[V]):
         return pformat(self, arrays="values")
 
     def _leafwise_sketch(self) -> Sketch:
-        keys = [*map(DictKey, self._items)]
-        pairs = zip(keys, self._items.values(), strict=True)
-        children = [Child(label_of(key), key, value) for key, value in pairs]
+        children = [
+            Child("", DictKey(key), value) for key, value in self._items.items()
+        ]
         return Sketch(children, "FlatState({", "})")
 
     def split(self, *filters: Filter) -> tuple[FlatState[V], ...]:

@@ -458,7 +458,7 @@ class Variable(DataNode, Generic[T]):
     def _leafwise_sketch(self) -> Sketch:
         metadata = self._leafwise_metadata
         children = [
-            Child("value=", _KEYS[0], self._leafwise_value, self._leafwise_kind_at),
+            Child("", _KEYS[0], self._leafwise_value, self._leafwise_kind_at),
             *[
                 Child(f"{printable(name)}=", None, value, Kind.STATIC.value)
                 for name, value in metadata.items()

@@ -41,7 +41,7 @@ from ..equality.leaves import (
     equal_at_sight,
 )
 from ..errors import EditError
-from ..layout import Shown
+from ..lazy import Shown
 from ..ops.context import Context, context_of
 from ..paint import Paint
 from ..safely import MISSING, Frozen, clip, shown

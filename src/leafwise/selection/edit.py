@@ -16,7 +16,7 @@ from ..core.keypath import KeyPath
 from ..core.keys import SequenceKey
 from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
-from ..layout import Shown
+from ..lazy import Shown
 from ..ops.context import Context, context_of
 from ..safely import MISSING, type_name
 from .find import DEEP, Place, call_at, find, parse

@@ -33,6 +33,8 @@ Arrays: TypeAlias = Literal["short", "values"]
 DEPTH: Final = 100
 """How deep a tree is read, if nobody says."""
 _FEWEST: Final = 2
+_COUNTABLE: Final = 1 << 21  # nodes; some flatten functions make new ones for ever
+_ENDLESS: Final = 10**15  # leaves that are no longer counted
 
 
 class Item:
@@ -130,8 +132,8 @@ def outline(
     """
     levels = DEPTH if depth is None else min(depth, DEPTH)
     wanted = None if only is None else _as_trie(only)
-    reader = _Reader(context, arrays)
-    reader.plan(tree, wanted, levels, max(most, _FEWEST))
+    reader = _Reader(context, arrays, max(most, _FEWEST))
+    reader.plan(tree, wanted, levels)
     return reader.build(tree, wanted)
 
 
@@ -153,8 +155,8 @@ def _as_trie(paths: Iterable[KeyPath]) -> _Trie:
     return root
 
 
-_Named: TypeAlias = tuple[int, int]
-"""A value, and what is wanted of it, by identity."""
+_Named: TypeAlias = tuple[int, int, KeyPath | None]
+"""A value, and what is wanted of it, by identity; its path, if a predicate is asked."""
 
 
 class _Reader:
@@ -164,26 +166,30 @@ class _Reader:
     anew each time.
     """
 
-    def __init__(self, context: Context, arrays: Arrays) -> None:
+    def __init__(self, context: Context, arrays: Arrays, most: int) -> None:
         self.context = context
         self.arrays: Arrays = arrays
+        self.most = most
+        self.shown = 0
+        self.asks_paths = isinstance(context.stop, PathPredicate)
         self.sketches: dict[_Named, tuple[Any, Sketch | None, list[_Trie]]] = {}
         self.shares: dict[_Named, int] = {}
-        self.seen: dict[_Named, Item] = {}
-        self.numbers = 0
+        self.seen: dict[tuple[int, int], Item] = {}
+        self.again: list[tuple[Item, Item]] = []
+        self.counts: dict[int, tuple[Any, int | None]] = {}
 
     # ------------------------------------------------------------------- planning
 
-    def plan(self, tree: Any, wanted: _Trie, levels: int, most: int) -> None:
+    def plan(self, tree: Any, wanted: _Trie, levels: int) -> None:
         """Find out how many children of each node are shown, level by level."""
-        spare = most - 1
-        level = [(tree, wanted)]
+        spare = self.most - 1
+        level = [(tree, wanted, KeyPath() if self.asks_paths else None)]
         while level and levels > 0 and spare >= 0:
             levels -= 1
             nodes = {}
-            for value, trie in level:
-                name = id(value), id(trie)
-                sketch, _ = self.sketch(value, trie)
+            for value, trie, path in level:
+                name = id(value), id(trie), path
+                sketch, _ = self.sketch(value, trie, path)
                 if sketch is not None and sketch.children and name not in self.shares:
                     self.shares[name] = 0
                     nodes[name] = len(sketch.children)
@@ -195,20 +201,24 @@ class _Reader:
                     spare -= share - 1
             level = [child for name in nodes for child in self.opened(name)]
 
-    def opened(self, name: _Named) -> list[tuple[Any, _Trie]]:
+    def opened(self, name: _Named) -> list[tuple[Any, _Trie, KeyPath | None]]:
         """Return the children of a node that are shown."""
         _, sketch, tries = self.sketches[name]
         assert sketch is not None
-        share = self.shares[name]
-        values = [child.value for child in sketch.children[:share]]
-        return [*zip(values, tries, strict=False)]
+        children = sketch.children[: self.shares[name]]
+        return [
+            (child.value, trie, _below(name[2], child.key))
+            for child, trie in zip(children, tries, strict=False)
+        ]
 
-    def sketch(self, value: Any, wanted: _Trie) -> tuple[Sketch | None, list[_Trie]]:
+    def sketch(
+        self, value: Any, wanted: _Trie, path: KeyPath | None
+    ) -> tuple[Sketch | None, list[_Trie]]:
         """Return what a value is made of, as far as it is wanted."""
-        name = id(value), id(wanted)
+        name = id(value), id(wanted), path
         known = self.sketches.get(name)
         if known is None:
-            sketch = sketch_of(value, self.context)
+            sketch = sketch_of(value, self.context, path)
             tries: list[_Trie] = []
             if sketch is not None:
                 tries = [None] * len(sketch.children)
@@ -229,47 +239,60 @@ class _Reader:
         stack = [(root, wanted)]
         while stack:
             item, trie = stack.pop()
-            sketch, tries = self.sketch(item.value, trie)
-            if self.is_again(item, trie, sketch):
+            path = item.path if self.asks_paths else None
+            sketch, tries = self.sketch(item.value, trie, path)
+            if self.is_again(item, sketch, trie):
                 continue
             if sketch is None:
                 item.opening = leaf_text(item.value, self.arrays)
                 continue
-            item.opening, item.closing = sketch.opening, sketch.closing
-            item.comment = _comment(sketch, item)
+            item.opening, item.closing = printable(sketch.opening), sketch.closing
+            item.comment = comment_of(sketch, nested=item.above is not None)
             if item.role == "leaf":
                 item.role = "node"
-            share = self.shares.get((id(item.value), id(trie)), 0)
+            share = self.shares.get((id(item.value), id(trie), path), 0)
             item.items = [self.item(child, item) for child in sketch.children[:share]]
+            self.shown += share
             stack += reversed([*zip(item.items, tries, strict=False)])
             self.leave_out(item, sketch, share)
+        self.count_off()
         return root
 
     def item(self, child: Child, above: Item | None) -> Item:
         """Return the item of a value, without its text, as if it were a leaf."""
         is_static = above is not None and (child.key is None or above.role == "static")
         item = Item("static" if is_static else "leaf", child.value, above, child.key)
-        item.label = child.label
+        item.label = full_label(child)
         around = "" if above is None else above.kind
         item.kind = _kind(child, around)
         return item
 
-    def is_again(self, item: Item, wanted: _Trie, sketch: Sketch | None) -> bool:
+    def is_again(self, item: Item, sketch: Sketch | None, wanted: _Trie) -> bool:
         """Return whether an object was met before, and make a reference of its item.
 
-        An object of which something else is wanted than before is drawn again.
+        An object of which something else is wanted than before is shown again. So are
+        bare tuples: often they are one object and nobody can tell. But not for ever.
         """
         value = item.value
         if not _can_be_shared(value, sketch):
             return False
         first = self.seen.setdefault((id(value), id(wanted)), item)
-        if first is item:
+        if first is item or (type(value) is tuple and self.shown < self.most):
             return False
-        if not first.number:
-            self.numbers += 1
-            first.number = self.numbers
-        item.role, item.number = "again", first.number
+        first.number = 1
+        item.role = "again"
+        self.again.append((item, first))
         return True
+
+    def count_off(self) -> None:
+        """Number what occurs again, in the order in which it is written."""
+        numbered = [item for item in self.seen.values() if item.number]
+        for number, item in enumerate(numbered, 1):
+            item.number = number
+        for item, first in self.again:
+            item.number = first.number
+
+    # ------------------------------------------------------------------- counting
 
     def leave_out(self, item: Item, sketch: Sketch, share: int) -> None:
         """Count what is left out of a node, and add an item that says so."""
@@ -277,24 +300,64 @@ class _Reader:
         left_out = len(rest) + sketch.hidden
         if not left_out:
             return
+        item.closing = item.closing.lstrip(",")  # of a tuple of one child
         more = Item("more", None, item, None)
         more.nodes = left_out
-        inside = [child.value for child in rest if child.key is not None]
-        more.leaves = None if sketch.hidden else self.count(inside)
+        inside = [child for child in rest if child.key is not None]
+        more.leaves = None if sketch.hidden else self.count(inside, item)
         more.opening = _more_text(more, is_all=not share)
         item.items.append(more)
 
-    def count(self, values: list[Any]) -> int | None:
-        """Return how many leaves values have, None if they cannot be counted."""
-        context = self.context
+    def count(self, children: list[Child], item: Item) -> int | None:
+        """Return how many leaves children of a node have, None if nobody can tell."""
         try:
-            if values and isinstance(values[0], PyTreeDef):
-                return sum([int(treedef.num_leaves) for treedef in values])
-            if context.stop is None:
-                return len(context.flatten(values)[0])
-            return sum(len(context.flatten(value)[0]) for value in values)
-        except Exception:  # a part contains itself, or a flatten function fails
+            if type(item.value) is PyTreeDef:
+                return sum([int(child.value.num_leaves) for child in children])
+            if self.asks_paths:
+                context, path = self.context, item.path
+                parts = [
+                    (context.below(KeyPath((*path, c.key))), c.value) for c in children
+                ]
+                return sum([len(part.flatten(value)[0]) for part, value in parts])
+            return self.count_shared([child.value for child in children])
+        except Exception:  # a flatten function fails
             return None
+
+    def count_shared(self, values: Sequence[Any]) -> int | None:
+        """Return how many leaves values have, None if nobody can tell.
+
+        Each object is gone through once, and counts wherever it stands: what is shared
+        on many levels has more leaves than anybody could go through.
+        """
+        counts, rule_of = self.counts, self.context.rule_of
+        nodes, rests, sums = [values], [iter(values)], [0]
+        while len(counts) < _COUNTABLE:
+            for child in rests[-1]:
+                rule = rule_of(child)
+                if rule is None:
+                    sums[-1] += 1
+                elif id(child) not in counts:
+                    counts[id(child)] = child, None
+                    nodes.append(child)
+                    rests.append(iter(rule.flatten(child)[0]))
+                    sums.append(0)
+                    break
+                elif (known := counts[id(child)][1]) is None:
+                    return None  # it contains itself, or what cannot be counted
+                else:
+                    sums[-1] = min(sums[-1] + known, _ENDLESS)
+            else:
+                node, _, total = nodes.pop(), rests.pop(), sums.pop()
+                if not nodes:
+                    return total if total < _ENDLESS else None
+                counts[id(node)] = node, total
+                sums[-1] = min(sums[-1] + total, _ENDLESS)
+        return None
+
+
+def _below(path: KeyPath | None, key: Any) -> KeyPath | None:
+    """Return the path of a child, None where paths are not asked for."""
+    return None if path is None else KeyPath((*path, key))
 
 
 def _fair_share(sizes: Iterable[int], spare: int) -> int:
@@ -308,28 +371,24 @@ def _fair_share(sizes: Iterable[int], spare: int) -> int:
         if left[-1] > share:
             return share
         spare -= left.pop() - 1
-    return spare + 1
+    return _ENDLESS
 
 
 def _can_be_shared(value: Any, sketch: Sketch | None) -> bool:
     """Return whether it means something that an object occurs twice.
 
     It does of objects with something inside, and of arrays: weights are tied so.
-    Bare tuples are often one and the same object, and nobody can tell.
     """
     if sketch is None:
-        return is_array(value) and not _is_small(value)
-    is_fixed = isinstance(value, PyTreeDef) or type(value) in (tuple, frozenset)
-    return not is_fixed and bool(sketch.children or sketch.hidden)
+        return _is_array(value) and not _is_small(value)
+    return type(value) is not PyTreeDef and bool(sketch.children or sketch.hidden)
 
 
-def _comment(sketch: Sketch, item: Item) -> str:
-    """Return what an object says beside itself."""
+def comment_of(sketch: Sketch, *, nested: bool) -> str:
+    """Return what an object says beside itself; briefly, if it is nested in another."""
     comment = sketch.comment
-    if isinstance(comment, str):
-        return comment
     try:
-        return comment(item.above is not None)
+        return printable(comment if isinstance(comment, str) else comment(nested))
     except Exception:  # something inside cannot be looked through
         return ""
 
@@ -353,12 +412,20 @@ def _more_text(more: Item, *, is_all: bool) -> str:
 # ----------------------------------------------------------- what values are made of
 
 
-def sketch_of(value: Any, context: Context) -> Sketch | None:
-    """Return what a value is made of, None for a leaf."""
+def sketch_of(
+    value: Any, context: Context, path: KeyPath | None = None
+) -> Sketch | None:
+    """Return what a value is made of, None for a leaf.
+
+    Args:
+        value: The value.
+        context: Which values are nodes.
+        path: Where the value stands, for a predicate that asks this.
+    """
     try:
-        if isinstance(value, PyTreeDef):
+        if type(value) is PyTreeDef:
             return _of_treedef(value)
-        rule = _rule_of(value, context)
+        rule = context.rule_of(value, KeyPath() if path is None else path)
         describe = getattr(type(value), "_leafwise_sketch", None)
         if describe is not None:
             found: Sketch = describe(value)
@@ -368,19 +435,10 @@ def sketch_of(value: Any, context: Context) -> Sketch | None:
         return None
 
 
-def _rule_of(value: Any, context: Context) -> Rule | None:
-    if isinstance(context.stop, PathPredicate):
-        return context.view.resolve(type(value))
-    return context.rule_of(value)
-
-
 def _of_node(value: Any, rule: Rule) -> Sketch:
     children, aux = rule.flatten(value)
     keys = rule.keys(aux, len(children))
-    found = [
-        Child(label_of(key), key, child)
-        for key, child in zip(keys, children, strict=True)
-    ]
+    found = [Child("", key, child) for key, child in zip(keys, children, strict=True)]
     static = [
         Child(f"{name}=", None, getattr(value, name), "static")
         for name in static_names(value, rule)
@@ -392,10 +450,8 @@ def _of_treedef(treedef: PyTreeDef) -> Sketch | None:
     if treedef.is_leaf():
         return None
     keys, cls = treedef.entries(), treedef.type
-    parts = [
-        Child(label_of(key), key, child)
-        for key, child in zip(keys, treedef.children(), strict=True)
-    ]
+    pairs = zip(keys, treedef.children(), strict=True)
+    parts = [Child("", key, child) for key, child in pairs]
     return Sketch(parts, *_brackets(type(None) if cls is None else cls, keys))
 
 
@@ -437,15 +493,29 @@ def label_of(key: Any) -> str:
     return ""
 
 
+def full_label(child: Child) -> str:
+    """Return what stands before a child in Python text: its label, or that of its key.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise.layout import Child
+        >>> from leafwise.show.outline import full_label
+        >>> full_label(Child("", lw.DictKey("lr"), 0.1))
+        "'lr': "
+    """
+    return printable(child.label) or label_of(child.key)
+
+
 # -------------------------------------------------------------------------- leaves
 
 _LONGEST: Final = 200
 _SMALL: Final = 4
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
+_NEW_LINE: Final = re.compile(r"\s*\n\s*")
 
 
 def leaf_text(value: Any, arrays: Arrays = "short") -> str:
-    """Return a leaf as text of one line, safe to print.
+    """Return a leaf as text of one line, safe to print. Never raises.
 
     An array is written as its dtype and shape; with its values if they are few.
 
@@ -462,15 +532,22 @@ def leaf_text(value: Any, arrays: Arrays = "short") -> str:
         return "*"
     if hasattr(type(value), "_leafwise_sketch"):  # which failed, and so would its repr
         return f"<{type_name(value)} that cannot be printed>"
-    if not is_array(value):
+    if not _is_array(value):
         return _short(value)
     if arrays == "values":
         return "\n".join(map(printable, shown(value).splitlines()))
     try:
-        form = str(form_of(value))
-        return f"{form}({_values(value)})" if _is_small(value) else form
+        form = printable(str(form_of(value)))
     except Exception:
         return f"<{type_name(value)}>"
+    return f"{form}{_values(value)}" if _is_small(value) else form
+
+
+def _is_array(value: Any) -> bool:
+    try:
+        return is_array(value)
+    except Exception:  # what it says of its own class
+        return False
 
 
 def _is_small(array: Any) -> bool:
@@ -485,10 +562,14 @@ def _is_small(array: Any) -> bool:
 
 
 def _values(array: Any) -> str:
-    values = array.tolist()
+    """Return the values of an array in brackets, nothing if it has none to give."""
+    try:
+        values = array.tolist()
+    except Exception:  # it only says what it would be, or where no one can read it
+        return ""
     if isinstance(values, list):
-        return f"[{', '.join(map(_number, values))}]"
-    return _number(values)
+        return f"([{', '.join(map(_number, values))}])"
+    return f"({_number(values)})"
 
 
 def _number(value: Any) -> str:
@@ -497,9 +578,17 @@ def _number(value: Any) -> str:
 
 def _short(value: Any) -> str:
     """Return the `repr` of a value in one line, cut if it is long."""
-    if issubclass(type(value), str | bytes) and len(value) > _LONGEST:
-        what = "characters" if isinstance(value, str) else "bytes"
-        text = shown(value[: _LONGEST // 2])
-        return printable(f"{text[:-1]}...{text[-1]} ({len(value):,} {what})")
-    text = _ADDRESS.sub("", printable(" ".join(shown(value).split())))
+    if type(value) in (str, bytes):
+        return _short_text(value)
+    text = _NEW_LINE.sub(" ", shown(value)[: 2 * _LONGEST])
+    text = printable(_ADDRESS.sub("", text))
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def _short_text(value: str | bytes) -> str:
+    """Return the `repr` of a text, or of its beginning and how long it is."""
+    if len(value) <= _LONGEST:
+        return printable(repr(value))
+    what = "characters" if isinstance(value, str) else "bytes"
+    text = repr(value[: _LONGEST // 2])
+    return printable(f"{text[:-1]}...{text[-1]} ({len(value):,} {what})")

@@ -11,6 +11,8 @@ from typing import IO, TYPE_CHECKING, Any
 from ..core.registry import GLOBAL
 from ..layout import WIDTH, Part, lay_out
 from ..ops.context import context_of
+from ..paint import terminal_width
+from ..safely import clip
 from .outline import Arrays, Item, outline
 
 
@@ -45,9 +47,13 @@ def pformat(
         depth: How many levels to open below the root; None for all, up to 100.
         max_leaves: How many values to write at most, about; what is near the root comes
             first.
-        arrays: `"values"` to write the values of arrays, too.
+        arrays: `"short"` to write what arrays are, or `"values"`, to write them by
+            their `repr`.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
+
+    Raises:
+        ValueError: `arrays` is another word.
 
     Example:
         >>> import leafwise as lw
@@ -68,18 +74,41 @@ def pformat(
         >>> print(lw.pformat(config, depth=1))
         {'layers': [... 3 with 5 leaves], 'name': 'mlp'}
     """
+    if arrays not in ("short", "values"):
+        raise ValueError(f"arrays must be 'short' or 'values', not {clip(arrays)}")
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     root = outline(tree, context, depth=depth, most=max_leaves, arrays=arrays)
     return lay_out(as_part(root), width)
 
 
-def pprint(tree: Any, *, file: IO[str] | None = None, **options: Any) -> None:
+def pprint(
+    tree: Any,
+    *,
+    file: IO[str] | None = None,
+    width: int | None = None,
+    depth: int | None = None,
+    max_leaves: int = 1000,
+    arrays: Arrays = "short",
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> None:
     """Print a tree, as `pformat` writes it.
+
+    Characters that the output cannot represent are escaped.
 
     Args:
         tree: A tree, a treedef, an object.
         file: Where to print it; the standard output, if it is left out.
-        **options: Those of `pformat`. The width is that of the terminal, if it is one.
+        width: How many columns the text may have; those of the terminal, if it is left
+            out, or 80 if there is none.
+        depth, max_leaves, arrays: See `pformat`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        ValueError: `arrays` is another word.
 
     Example:
         >>> import leafwise as lw
@@ -87,11 +116,19 @@ def pprint(tree: Any, *, file: IO[str] | None = None, **options: Any) -> None:
         {'a': (None,), 'b': [1, 2]}
     """
     out = sys.stdout if file is None else file
-    if "width" not in options and out is not None and out.isatty():
-        from shutil import get_terminal_size
-
-        options["width"] = max(get_terminal_size().columns, 20)
-    print(pformat(tree, **options), file=file)
+    text = pformat(
+        tree,
+        width=terminal_width(out) or WIDTH if width is None else width,
+        depth=depth,
+        max_leaves=max_leaves,
+        arrays=arrays,
+        is_leaf=is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    )
+    charset = getattr(out, "encoding", None) or "utf-8"
+    print(text.encode(charset, "backslashreplace").decode(charset), file=file)
 
 
 def as_part(root: Item) -> Part:

@@ -1,6 +1,6 @@
 """What notebooks, rich and treescope ask objects for.
 
-Owns the answers that `layout.Shown` gives in the name of our classes. None of these
+Owns the answers that `lazy.Shown` gives in the name of our classes. None of these
 libraries is imported before it asks.
 """
 
@@ -14,11 +14,12 @@ from typing import Any, Final
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
 from ..errors import PathError
-from ..layout import Child, Shown, Sketch
+from ..layout import Child, Sketch
+from ..lazy import Shown
 from ..ops.context import context_of
 from ..safely import printable, printed, shown
 from .html import to_html
-from .outline import sketch_of
+from .outline import comment_of, full_label, sketch_of
 from .pretty import pformat
 
 
@@ -105,7 +106,8 @@ def treescope_of(value: Any, path: str | None, render: Any) -> Any:
     sketch = _sketch(value)
     if sketch is None:
         return NotImplemented
-    comment = f"  # {printable(sketch.comment)}" if sketch.comment else ""
+    said = comment_of(sketch, nested=bool(path))
+    comment = f"  # {printable(said)}" if said else ""
     return parts.build_foldable_tree_node_from_children(
         prefix=printable(sketch.opening),
         children=_children(sketch, path, render, parts),
@@ -123,7 +125,7 @@ def _sketch(value: Any) -> Sketch | None:
 def _children(sketch: Sketch, path: str | None, render: Any, parts: Any) -> list[Any]:
     found = [
         parts.siblings_with_annotations(
-            printable(child.label), render(child.value, path=_code(path, child))
+            printable(full_label(child)), render(child.value, path=_code(path, child))
         )
         for child in sketch.children
     ]

@@ -1,0 +1,668 @@
+"""Trees as text for people: what is written, what is left out, and for any tree."""
+
+import ast
+import io
+import os
+import re
+import textwrap
+from collections import OrderedDict, defaultdict, deque
+from decimal import Decimal
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import leafwise as lw
+from leafwise import nn
+from leafwise.ops.context import context_of
+from leafwise.show.outline import outline
+from strategies import Box, Layer, every_tree
+
+
+def text(shown):
+    """Return a text that is indented in the source."""
+    return textwrap.dedent(shown).strip("\n ")
+
+
+class Point(NamedTuple):
+    x: object
+    y: object
+
+
+# -------------------------------------------------------------------------------- whole
+
+
+def test_nodes_are_written_as_they_are_made():
+    """By name, with the brackets of the built-in class that they are like."""
+    tree = {
+        "empty": [{}, [], (), None, OrderedDict(), deque(), int],
+        "one": (1,),
+        "named": Point(1, y="two"),
+        "ordered": OrderedDict(b=1, a=2),
+        "default": defaultdict(int, a=2),
+        "deque": deque([1, 2]),
+        "own": Box(1, [2], tag="t"),
+        "dataclass": Layer(1.5, 0),
+        3: Decimal("1.5"),
+        (4, "x"): ...,
+    }
+    assert lw.pformat(tree) == text("""
+    {
+      3: Decimal('1.5'),
+      'dataclass': Layer(weight=1.5, bias=0, name='layer'),
+      'default': defaultdict({'a': 2}),
+      'deque': deque([1, 2]),
+      'empty': [{}, [], (), None, OrderedDict(), deque(), <class 'int'>],
+      'named': Point(x=1, y='two'),
+      'one': (1,),
+      'ordered': OrderedDict({'b': 1, 'a': 2}),
+      'own': Box(item_0=1, item_1=[2]),
+      (4, 'x'): Ellipsis
+    }
+    """)
+
+
+def test_long_lists_fill_lines():
+    """And nested ones have a line each."""
+    assert lw.pformat({"a": [*range(30)], "b": [[1, 2], [3, 4]]}, width=40) == text("""
+    {
+      'a': [
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
+        11, 12, 13, 14, 15, 16, 17, 18, 19,
+        20, 21, 22, 23, 24, 25, 26, 27, 28,
+        29
+      ],
+      'b': [[1, 2], [3, 4]]
+    }
+    """)
+
+
+def test_treedefs():
+    """Over lines if they are long, as their `repr` is; that says which mode it is."""
+    treedef = lw.tree_structure({f"layer{i}": Layer(1, 2) for i in range(3)})
+    assert repr(treedef) == text("""
+    PyTreeDef({
+      'layer0': CustomNode(Layer[('layer',)], [*, *]),
+      'layer1': CustomNode(Layer[('layer',)], [*, *]),
+      'layer2': CustomNode(Layer[('layer',)], [*, *])
+    })
+    """)
+    assert lw.pformat(treedef) == text("""
+    {
+      'layer0': Layer(weight=*, bias=*),
+      'layer1': Layer(weight=*, bias=*),
+      'layer2': Layer(weight=*, bias=*)
+    }
+    """)
+    assert lw.pformat(treedef, depth=1, width=40) == text("""
+    {
+      'layer0': Layer(... 2),
+      'layer1': Layer(... 2),
+      'layer2': Layer(... 2)
+    }
+    """)
+    long = lw.tree_structure([None, *range(40)], none_is_leaf=True)
+    assert repr(long).endswith("*, *, *\n], none_is_leaf=True)")
+    assert max(map(len, repr(long).splitlines())) <= 80
+    assert repr(lw.tree_structure(3)) == "PyTreeDef(*)"
+
+
+def test_treedefs_of_stand_ins_are_one_line():
+    """Programs read them."""
+    jax = pytest.importorskip("leafwise.compat.jax_tree_util")
+    optree = pytest.importorskip("leafwise.compat.optree")
+    tree = {f"layer{i}": [1, 2, 3] for i in range(9)}
+    for shown in (jax.tree_structure(tree), optree.tree_structure(tree)):
+        assert "\n" not in repr(shown)
+        assert len(repr(shown)) > 150
+
+
+class Linear(nn.Module):
+    def __init__(self, numpy, inputs, outputs):
+        self.weight = nn.Param(numpy.ones((inputs, outputs), "float32"))
+        self.bias = nn.Param(numpy.zeros(outputs, "float32"), frozen=True)
+        self.calls = nn.Cache(0)
+        self.shape = (inputs, outputs)
+
+
+def test_models():
+    """Sizes beside what has variables in it; a tied weight once."""
+    np = pytest.importorskip("numpy")
+    model = lw.Dict(first=Linear(np, 64, 32), rest=lw.List([Linear(np, 2, 2)]))
+    model["tied"] = model["first"].weight
+    model["rest"].note = "x"
+    assert repr(model) == text("""
+    Dict({
+      'first': Linear(  # Cache: 1, Param: 2,080 (8.3 kB), Total: 2,081 (8.3 kB)
+        weight=#1 Param(value=f32[64,32]),  # 2,048 (8.2 kB)
+        bias=Param(value=f32[32], frozen=True),  # 32 (128 B)
+        calls=Cache(value=0),
+        shape=(64, 32)
+      ),
+      'rest': List([
+        Linear(  # Cache: 1, Param: 6 (24 B), Total: 7 (24 B)
+          weight=Param(value=f32[2,2]),  # 4 (16 B)
+          bias=Param(value=f32[2]([0, 0]), frozen=True),  # 2 (8 B)
+          calls=Cache(value=0),
+          shape=(2, 2)
+        ),
+        note='x'
+      ]),
+      'tied': → #1
+    })
+    """)
+    assert repr(nn.state(model)) == text("""
+    State({
+      'first': {
+        'bias': Param(value=f32[32], frozen=True),  # 32 (128 B)
+        'calls': Cache(value=0),
+        'weight': Param(value=f32[64,32])  # 2,048 (8.2 kB)
+      },
+      'rest': {
+        0: {
+          'bias': Param(value=f32[2]([0, 0]), frozen=True),  # 2 (8 B)
+          'calls': Cache(value=0),
+          'weight': Param(value=f32[2,2])  # 4 (16 B)
+        }
+      }
+    })
+    """)
+    assert repr(nn.graphdef(model)) == text("""
+    GraphDef(Dict(
+      ['first']=Linear(
+        shape=(64, 32),
+        weight=Param(*),
+        bias=Param(*, frozen=True),
+        calls=Cache(*)
+      ),
+      ['rest']=List(
+        [0]=Linear(
+          shape=(2, 2),
+          weight=Param(*),
+          bias=Param(*, frozen=True),
+          calls=Cache(*)
+        )
+      ),
+      ['tied']=#2
+    ))
+    """)
+
+
+# ----------------------------------------------------------------------- what is shared
+
+
+def test_what_occurs_again():
+    """Objects with something inside are numbered as they come; constants are not."""
+    inner, constant = [1, 2], (1, (2, 3))
+    tree = {"a": [inner], "b": inner, "c": [constant, constant], "d": [[], []]}
+    tree["e"] = tree["a"]
+    assert lw.pformat(tree) == text("""
+    {
+      'a': #1 [#2 [1, 2]],
+      'b': → #2,
+      'c': [(1, (2, 3)), (1, (2, 3))],
+      'd': [[], []],
+      'e': → #1
+    }
+    """)
+
+
+def test_cycles_end():
+    """Through nodes of any sort, and objects."""
+    tree = {"a": [1]}
+    tree["a"].append(tree)
+    assert lw.pformat(tree) == "#1 {'a': [1, → #1]}"
+    model = lw.List([lw.Dict()])
+    model[0].up = lw.data(Point(model, 1))
+    assert repr(model) == "#1 List([Dict({'up': Point(x=→ #1, y=1)})])"
+    assert lw.pformat(tree, depth=0) == "{... 1}"  # of leaves nobody can tell
+
+
+def test_what_is_shared_on_many_levels():
+    """More leaves than anybody could count or write."""
+    for empty, link in ((["x"], lambda x: [x, x]), ((), lambda x: (x, x))):
+        tree = empty
+        for _ in range(90):
+            tree = link(tree)
+        assert len(lw.pformat(tree)) < 50_000
+        assert len(lw.pformat(tree, depth=3)) < 300
+    few = [["x", "y"]]
+    for _ in range(10):
+        few = [few, few]
+    assert lw.pformat(few, depth=1) == "[#1 [... 2 with 1,024 leaves], → #1]"
+
+
+# --------------------------------------------------------------------- what is left out
+
+
+def test_depth():
+    """What is below is counted."""
+    tree = {"a": {"b": {"c": [1, 2]}, "d": 3}, "e": 4}
+    assert lw.pformat(tree, depth=3) == "{'a': {'b': {'c': [... 2]}, 'd': 3}, 'e': 4}"
+    assert lw.pformat(tree, depth=2) == (
+        "{'a': {'b': {... 1 with 2 leaves}, 'd': 3}, 'e': 4}"
+    )
+    assert lw.pformat(tree, depth=1) == "{'a': {... 2 with 3 leaves}, 'e': 4}"
+    assert lw.pformat(tree, depth=0) == lw.pformat(tree, depth=-1)
+    assert lw.pformat(tree, depth=0) == "{... 2 with 4 leaves}"
+    assert lw.pformat(4, depth=0) == "4"
+    chain = [[]]
+    for _ in range(5_000):
+        chain = [chain]
+    told = lw.pformat(chain)
+    assert "[... 1 with 0 leaves]" in told
+    assert max(map(len, told.splitlines())) <= 80
+
+
+def test_max_leaves():
+    """A level is shown as a whole if it can be; no list hides what is beside it."""
+    assert lw.pformat([*range(1234)], max_leaves=5) == "[0, 1, 2, 3, 4, ... 1,229 more]"
+    tree = {"long": [*range(100)], "deep": [[[3], 4], 5]}
+    assert lw.pformat(tree, max_leaves=8) == (
+        "{'deep': [[... 2], 5], 'long': [0, 1, 2, 3, 4, 5, ... 94 more]}"
+    )
+    for most in (-1, 0, 1, 2):
+        assert lw.pformat([1, 2, 3], max_leaves=most) == "[1, 2, ... 1 more]"
+    assert lw.pformat([[1, [2]], 3, [4]], max_leaves=2) == ("[[... 2], 3, ... 1 more]")
+    whole = lw.pformat([*range(3_000)], max_leaves=3_000)
+    assert ast.literal_eval(whole) == [*range(3_000)]
+
+
+class Spaced:
+    """A node in one namespace only."""
+
+    def __repr__(self):
+        return "Spaced"
+
+
+def test_what_is_a_leaf():
+    """The common arguments say."""
+    tree = {"a": [1, None], "b": (2,)}
+    assert lw.pformat(tree, is_leaf=list, depth=1) == "{'a': [1, None], 'b': (... 1)}"
+    assert (
+        lw.pformat(
+            tree,
+            is_leaf=lambda path, _: str(path) == "['b']",
+            is_leaf_takes_path=True,
+            depth=1,
+        )
+        == "{'a': [... 2 with 1 leaf], 'b': (2,)}"
+    )
+    assert lw.pformat(tree, depth=1, none_is_leaf=True) == (
+        "{'a': [... 2], 'b': (... 1)}"
+    )
+    shapes = lw.namespace("of texts")
+    shapes.register_pytree_node(
+        Spaced, lambda node: ([[1]], None), lambda _, children: Spaced(), exist_ok=True
+    )
+    assert lw.pformat([Spaced()]) == "[Spaced]"
+    assert lw.pformat([Spaced()], namespace="of texts") == "[Spaced([1])]"
+
+
+def test_options_that_mean_nothing():
+    """Are refused."""
+    with pytest.raises(ValueError, match="arrays must be 'short' or 'values', not 'x'"):
+        lw.pformat([], arrays="x")
+    with pytest.raises(ValueError, match="arrays must be"):
+        lw.pprint([], arrays=["short"])
+    with pytest.raises(TypeError):
+        lw.pformat([], 40)
+
+
+# ------------------------------------------------------------------------------- arrays
+
+
+def test_arrays_of_numpy():
+    """By dtype and shape; with values if they are four at most, in a row."""
+    np = pytest.importorskip("numpy")
+    whole = np.ones((2, 3), np.float32)
+    tree = {
+        "again": whole,
+        "few": np.array([1, 2]),
+        "masked": np.ma.ones(9),
+        "none": np.zeros(0, bool),
+        "nothing": np.zeros((0, 3)),
+        "objects": np.array(["a", None], object),
+        "one": np.float64(1 / 3),
+        "text": np.array("\x1b"),
+        "whole": whole,
+        "wild": np.array([np.nan, 1e-30, 123456789.0]),
+    }
+    assert lw.pformat(tree) == text(r"""
+    {
+      'again': #1 f32[2,3],
+      'few': i64[2]([1, 2]),
+      'masked': f64[9],
+      'none': bool[0]([]),
+      'nothing': f64[0,3],
+      'objects': object[2](['a', None]),
+      'one': f64[](0.333333),
+      'text': <U1[]('\x1b'),
+      'whole': → #1,
+      'wild': f64[3]([nan, 1e-30, 1.23457e+08])
+    }
+    """)
+    assert lw.pformat({"x": whole, "y": [1]}, arrays="values") == text("""
+    {
+      'x': array([[1., 1., 1.],
+                  [1., 1., 1.]], dtype=float32),
+      'y': [1]
+    }
+    """)
+
+
+def test_arrays_of_jax():
+    """Also while a function is traced, and what has no values."""
+    jax = pytest.importorskip("jax")
+    array = jax.numpy.ones((2, 3))
+    told = []
+    jax.jit(lambda x: told.append(lw.pformat({"x": x, "n": x[0, 0]})))(array)
+    assert told == ["{'n': f32[], 'x': f32[2,3]}"]
+    tree = [array, jax.ShapeDtypeStruct((2,), "int8"), jax.numpy.ones(2, "bfloat16")]
+    assert lw.pformat(tree) == "[f32[2,3], i8[2], bf16[2]([1, 1])]"
+    assert lw.pformat(jax.random.key(0)) == "key<fry>[]"
+
+
+def test_arrays_of_torch():
+    """On any device, with a gradient or not."""
+    torch = pytest.importorskip("torch")
+    shared = torch.nn.Parameter(torch.ones(3, 4))
+    tree = [shared, torch.tensor([1, 2]), torch.ones(2, device="meta"), shared]
+    assert lw.pformat(tree) == "[#1 f32[3,4], i64[2]([1, 2]), f32[2], → #1]"
+
+
+# ----------------------------------------------------------------------- hostile values
+
+
+class Raising:
+    def __repr__(self):
+        raise ValueError("no")
+
+
+class Endless:
+    def __repr__(self):
+        return "x" * 10_000_000
+
+
+class Lines:
+    def __repr__(self):
+        return "Lines(\n    1\n)\r\x1b[31m\u202e"
+
+
+class Lying:
+    @property
+    def __class__(self):
+        raise ZeroDivisionError
+
+
+class Text(str):
+    __slots__ = ()
+
+    def __len__(self):
+        raise ValueError("no")
+
+    def __repr__(self):
+        return self
+
+
+class Mute(lw.Pytree):
+    def _leafwise_sketch(self):
+        raise ValueError("no")
+
+
+class Fails:
+    """A node that cannot be flattened."""
+
+    def __repr__(self):
+        return "Fails"
+
+
+lw.register_pytree_node(Fails, lambda node: 1 / 0, lambda _, children: Fails())
+
+
+def test_values_that_misbehave():
+    """Each has a line; none can make it fail, or act upon a terminal."""
+    tree = [
+        Raising(), Endless(), Lines(), Lying(), Text("text"), Mute(), Fails(),
+        "\x1b[31m\u202e</script>\n", "  two  spaces  ", "<f at 0x1f>", "x" * 10**7,
+        b"\x00" * 1000, 10**5000, object(), test_cycles_end, {Raising(): Raising()},
+        {"\u202e": 1}, {"k" * 10**6: 1},
+    ]  # fmt: skip
+    zeros = r"\x00" * 100
+    expected = text(rf"""
+    [
+      <Raising that cannot be printed>,
+      {"x" * 197}...,
+      Lines( 1 )\r\x1b[31m\u202e,
+      <{__name__}.Lying object>,
+      text,
+      <Mute that cannot be printed>,
+      Fails,
+      '\x1b[31m\u202e</script>\n',
+      '  two  spaces  ',
+      '<f at 0x1f>',
+      '{"x" * 100}...' (10,000,000 characters),
+      b'{zeros}...' (1,000 bytes),
+      {hex(10**5000)[:197]}...,
+      <object object>,
+      <function test_cycles_end>,
+      {{<Raising that cannot be printed>: <Raising that cannot be printed>}},
+      {{'\u202e': 1}},
+      {{
+        '{"k" * 100}...' (1,000,000 characters): 1
+      }}
+    ]
+    """)
+    assert lw.pformat(tree) == expected
+    assert lw.pformat(tree, depth=0) == "[... 18]"
+
+
+def test_names_that_misbehave():
+    """Of classes, attributes and types of variables."""
+    odd = type("\x1b[31m", (lw.Pytree,), {})()
+    setattr(odd, "a\nb", nn.static(1))
+    odd.x = type("\u202e", (nn.Param,), {})(1.0)
+    odd.y = nn.Param(2.0, **{"c\n": 2})
+    setattr(odd, "z\n", lw.data(3))
+    told = repr(odd)
+    assert told.replace("\n", "").isprintable()
+    assert told == text(r"""
+    \x1b[31m(  # Param: 1, \u202e: 1, Total: 2
+      a\nb=1,
+      x=\u202e(value=1.0),
+      y=Param(value=2.0, c\n=2),
+      z\n=3
+    )
+    """)
+
+
+def test_an_object_in_the_making():
+    """Has a text before its `__init__` is done."""
+    texts = []
+
+    class Early(lw.Pytree):
+        def __init__(self):
+            texts.append(repr(self))
+            self.x = 1
+            texts.append(repr(self))
+
+    Early()
+    assert texts == ["Early()", "Early(x=1)"]
+
+
+def test_an_interrupt_is_no_failure():
+    """Who wants to stop is let."""
+
+    class Stop:
+        def __repr__(self):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        lw.pformat([Stop()])
+
+
+# ------------------------------------------------------------------------------- pprint
+
+
+class Terminal(io.StringIO):
+    encoding = "ascii"
+
+
+def test_pprint(capsys):
+    """To the standard output or a file; what that cannot represent is escaped."""
+    shared = [1]
+    lw.pprint([shared, shared])
+    assert capsys.readouterr().out == "[#1 [1], → #1]\n"
+    out = Terminal()
+    lw.pprint([shared, shared, "é"], file=out, width=16)
+    assert out.getvalue() == "[\n  #1 [1],\n  \\u2192 #1,\n  '\\xe9'\n]\n"
+
+
+@pytest.mark.needs("processes")
+def test_pprint_is_as_wide_as_the_terminal():
+    """If it is one, and nobody says how wide."""
+    pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (30, 24))
+    with open(theirs, "w", encoding="utf-8") as out:
+        lw.pprint({"first": 1, "second": 2}, file=out)
+        lw.pprint({"first": 1, "second": 2}, file=out, width=80)
+        out.flush()
+        told = ""
+        while told.count("}") < 2:
+            told += os.read(ours, 1000).decode().replace("\r", "")
+    assert told.startswith(
+        "{\n  'first': 1,\n  'second': 2\n}\n{'first': 1, 'second': 2}"
+    )
+    os.close(ours)
+
+
+# ----------------------------------------------------------------------- linear in size
+
+
+class Counted:
+    """A node that counts how often it is taken apart, and a leaf how often printed."""
+
+    flattened = 0
+    printed = 0
+
+    def __init__(self, *children):
+        self.children = children
+
+    def __repr__(self):
+        type(self).printed += 1
+        return "counted"
+
+
+class CountedLeaf(Counted):
+    pass
+
+
+def _flatten(node):
+    Counted.flattened += 1
+    return node.children, None
+
+
+lw.register_pytree_node(Counted, _flatten, lambda _, children: Counted(*children))
+
+
+def chain(size):
+    """Return nodes inside one another, a leaf beside each."""
+    tree = Counted(CountedLeaf())
+    for _ in range(size):
+        tree = Counted(tree, CountedLeaf())
+    return tree
+
+
+def wide(size):
+    return Counted(*[Counted(CountedLeaf()) for _ in range(size)])
+
+
+def ladder(size):
+    """Return nodes of which each holds the one before twice."""
+    tree = Counted(CountedLeaf())
+    for _ in range(size):
+        tree = Counted(tree, tree)
+    return tree
+
+
+@pytest.mark.parametrize("make", [chain, wide, ladder])
+def test_work_grows_as_the_tree_does(make):
+    """Each node is taken apart twice at most; only what is shown is printed."""
+    for size in (50, 500, 5_000):
+        tree = make(size)
+        Counted.flattened = CountedLeaf.printed = 0
+        told = lw.pformat(tree, max_leaves=100)
+        assert Counted.flattened <= 2 * (size + 1)
+        assert CountedLeaf.printed <= 101
+        assert len(told) < 20_000
+        while make is not wide and tree.children:  # or freeing it needs a deep stack
+            tree, tree.children = tree.children[0], ()
+
+
+# ----------------------------------------------------------------------------- any tree
+
+scalars = st.one_of(st.integers(-1000, 1000), st.text(max_size=2))
+plain = st.recursive(
+    scalars,
+    lambda inner: st.one_of(
+        st.lists(inner),
+        st.lists(inner).map(tuple),
+        st.dictionaries(scalars, inner, max_size=4),
+    ),
+    max_leaves=40,
+)
+values = st.one_of(scalars, st.builds(Raising), st.builds(Lines), st.builds(Lying))
+
+
+@given(plain, st.integers(100, 150))
+def test_plain_trees_are_read_back(tree, width):
+    """If nothing is left out, the text is Python's; and it is as wide as it may be."""
+    told = lw.pformat(tree, width=width)
+    assert ast.literal_eval(told) == tree
+    assert max(map(len, told.splitlines())) <= width
+    if len(repr(tree)) <= width - 2:
+        assert "\n" not in told
+
+
+@given(
+    every_tree(),
+    st.integers(-1, 200),
+    st.none() | st.integers(-1, 5),
+    st.integers(0, 20),
+    st.sampled_from(["short", "values"]),
+)
+def test_any_tree_has_a_text(tree, width, depth, most, arrays):
+    """One that can be printed, whatever is in it, with as many values as were asked."""
+    told = lw.pformat(tree, width=width, depth=depth, max_leaves=most, arrays=arrays)
+    assert told.replace("\n", "").isprintable()
+    whole = lw.pformat(lw.tree_structure(tree), width=width, max_leaves=10**6)
+    assert "..." not in whole
+
+
+@given(st.recursive(values, lambda inner: st.lists(inner), max_leaves=20))
+def test_any_value_has_a_text(tree):
+    """Also the odd ones; the layout changes nothing but white space."""
+    told = lw.pformat(tree, width=20)
+    assert told.replace("\n", "").isprintable()
+    one_line = lw.pformat(tree, width=10**6)
+    assert "\n" not in one_line
+    assert re.sub(r"\s", "", told) == re.sub(r"\s", "", one_line)
+
+
+@given(plain, st.integers(0, 10))
+def test_what_is_shown_and_what_is_left_out_make_up_the_tree(tree, most):
+    """The leaves of an outline and those it leaves out are those of the tree."""
+    root = outline(tree, context_of(), most=most)
+    shown = left_out = 0
+    stack = [root]
+    while stack:
+        item = stack.pop()
+        stack += item.items
+        shown += item.role == "leaf"
+        left_out += item.leaves
+        if item.role in ("leaf", "node"):
+            assert item.path(tree) is item.value
+    assert shown + left_out == len(lw.tree_leaves(tree))
+    assert shown <= max(most, 2)

@@ -54,7 +54,7 @@ def test_a_model():
     assert summary.to_text(100) == text("""
         path                 type       shape    dtype    kind                      count   bytes   share
         ─────────────────────────────────────────────────────────────────────────────────────────────────
-        (root)               Model                        parameter: 472, state: 4    476  1.1 KB  100.0%
+        (root)               Model                        parameter: 472, state: 4    476  1.1 kB  100.0%
         ├── .embed           Param      (50, 8)  float16  parameter                   400   800 B   71.4%
         ├── .layers          List                         parameter                    72   288 B   25.7%
         │   └── [0]          Dense                        parameter                    72   288 B   25.7%
@@ -63,7 +63,7 @@ def test_a_model():
         ├── .mean            BatchStat  (4,)     float64  state                         4    32 B    2.9%
         └── .head → .embed   Param      (50, 8)  float16
         ─────────────────────────────────────────────────────────────────────────────────────────────────
-        4 leaves, 476 numbers, 1.1 KB
+        4 leaves, 476 numbers, 1.1 kB
         parameter: 472, state: 4
         → 1 shared place, counted once
         """)  # noqa: E501  # as wide as it is

@@ -75,14 +75,14 @@ def tree_summary(
         >>> lw.tree_summary({"embed": table, "layer": layer, "head": table})
         path                      type     shape    dtype    count   bytes   share
         ──────────────────────────────────────────────────────────────────────────
-        (root)                    dict                         472  1.9 KB  100.0%
-        ├── ['embed']             ndarray  (50, 8)  float32    400  1.6 KB   84.7%
+        (root)                    dict                         472  1.9 kB  100.0%
+        ├── ['embed']             ndarray  (50, 8)  float32    400  1.6 kB   84.7%
         ├── ['head'] → ['embed']  ndarray  (50, 8)  float32
         └── ['layer']             dict                          72   288 B   15.3%
             ├── ['b']             ndarray  (8,)     float32      8    32 B    1.7%
             └── ['w']             ndarray  (8, 8)   float32     64   256 B   13.6%
         ──────────────────────────────────────────────────────────────────────────
-        3 leaves, 472 numbers, 1.9 KB
+        3 leaves, 472 numbers, 1.9 kB
         → 1 shared place, counted once
         >>> lw.tree_summary({"rate": 0.1, "sizes": [64, 32]}, by="type")
         type   leaves  count  share

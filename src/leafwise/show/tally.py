@@ -27,7 +27,7 @@ from ..ops.context import Context
 
 DATA: Final = Kind.DATA.value
 _LARGEST: Final = 1 << 62
-_UNITS: Final = ("KB", "MB", "GB", "TB", "PB")
+_UNITS: Final = ("kB", "MB", "GB", "TB", "PB")
 _MOST: Final = 64  # dimensions; numpy has no more
 
 
@@ -461,7 +461,7 @@ def bytes_text(size: int) -> str:
     Example:
         >>> from leafwise.show.tally import bytes_text
         >>> bytes_text(512), bytes_text(262144), bytes_text(7_000_000_000)
-        ('512 B', '262.1 KB', '7.0 GB')
+        ('512 B', '262.1 kB', '7.0 GB')
     """
     if size < 1000:
         return f"{size} B"

@@ -198,13 +198,10 @@ def test_kinds_of_variables():
 
 
 def test_n15_text():
-    """Numbers and bytes beside it; large arrays whole in `str` only."""
+    """Numbers and bytes beside it; large arrays are not written whole."""
     box = nn.Param(np.zeros((2, 3), np.float32), meta="x")
     assert repr(box) == "Param(value=f32[2,3], meta='x')  # 6 (24 B)"
-    assert str(box).splitlines()[1:3] == [
-        "  value=array([[0., 0., 0.],",
-        "               [0., 0., 0.]], dtype=float32),",
-    ]
+    assert str(box) == repr(box)
     module = nn.Module()
     module.w = nn.Param(np.zeros(1500, np.float32))
     module.c = nn.Cache(np.zeros(10, np.int8))

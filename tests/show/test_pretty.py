@@ -142,7 +142,7 @@ def test_models():
       ),
       'rest': List([
         Linear(  # Cache: 1, Param: 6 (24 B), Total: 7 (24 B)
-          weight=Param(value=f32[2,2]),  # 4 (16 B)
+          weight=Param(value=f32[2,2]([[1, 1], [1, 1]])),  # 4 (16 B)
           bias=Param(value=f32[2]([0, 0]), frozen=True),  # 2 (8 B)
           calls=Cache(value=0),
           shape=(2, 2)
@@ -163,7 +163,7 @@ def test_models():
         0: {
           'bias': Param(value=f32[2]([0, 0]), frozen=True),  # 2 (8 B)
           'calls': Cache(value=0),
-          'weight': Param(value=f32[2,2])  # 4 (16 B)
+          'weight': Param(value=f32[2,2]([[1, 1], [1, 1]]))  # 4 (16 B)
         }
       }
     })
@@ -335,7 +335,7 @@ def test_arrays_of_numpy():
       'few': i64[2]([1, 2]),
       'masked': f64[9],
       'none': bool[0]([]),
-      'nothing': f64[0,3],
+      'nothing': f64[0,3]([]),
       'objects': object[2](['a', None]),
       'one': f64[](0.333333),
       'text': <U1[]('\x1b'),

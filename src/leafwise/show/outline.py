@@ -557,7 +557,7 @@ def _is_small(array: Any) -> bool:
         size = 1
         for length in array.shape:
             size *= length
-        return size <= _SMALL and len(array.shape) < 2 and not is_traced(array)
+        return size <= _SMALL and len(array.shape) <= _SMALL and not is_traced(array)
     except Exception:
         return False
 
@@ -568,13 +568,13 @@ def _values(array: Any) -> str:
         values = array.tolist()
     except Exception:  # it only says what it would be, or where no one can read it
         return ""
+    return f"({_numbers(values)})"
+
+
+def _numbers(values: Any) -> str:
     if isinstance(values, list):
-        return f"([{', '.join(map(_number, values))}])"
-    return f"({_number(values)})"
-
-
-def _number(value: Any) -> str:
-    return f"{value:.6g}" if type(value) is float else _short(value)
+        return f"[{', '.join(map(_numbers, values))}]"
+    return f"{values:.6g}" if type(values) is float else _short(values)
 
 
 def _short(value: Any) -> str:

@@ -327,7 +327,8 @@ class Tally:
             if type(value) is Part:
                 sort, children, aux = _sort_of(value.rule), value.children, value.aux
             node = Node(above, place, value, sort, [*children], aux, len(self.values))
-            if not sort.is_object and (above.only_arrays or above.sort.is_open):
+            is_marked = sort.is_object or sort.is_cell
+            if not is_marked and (above.only_arrays or above.sort.is_open):
                 self._keep_arrays(node)
             given = None if sort.kinds is None else sort.kinds(aux, Kind(kind))
         except Exception:  # it fails: then it is a leaf

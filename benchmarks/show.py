@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from timing import seconds, write
 
 import leafwise as lw
@@ -64,6 +65,9 @@ def trees(leaves: int) -> dict[str, Tree]:
         ],
         "lists in lists": _halves(leaves),
         "at random": random_tree(leaves, random.Random(0)),
+        "layers of arrays": [
+            {name: np.zeros(3) for name in "wbsm"} for _ in range(leaves // 4)
+        ],
         "modules": lw.List([Cell(i / 7) for i in range(leaves // 2)]),
     }
 

@@ -249,7 +249,7 @@ class Tally:
         self.kinds: list[str] = []
         self.counts: list[int] = []
         self.sizes: list[int] = []
-        self._first: dict[int, tuple[Node, int]] = {}  # all is held: no id twice
+        self._first: dict[int, Node | Again] = {}  # all is held: no id twice
         self._sorts: dict[Any, Sort] = {}
         root = _as_parts(tree) if issubclass(type(tree), PyTreeDef) else tree
         self.top = Node(None, 0, None, Sort(None, size_of), [root], None, 0)
@@ -294,7 +294,9 @@ class Tally:
                 if not sort.is_plain:
                     where = first.get(id(value))
                     if where is not None:
-                        node.children[place] = Again(*where)
+                        if type(where) is Node:
+                            where = first[id(value)] = _place_of(value, where)
+                        node.children[place] = where
                         self.again += 1
                         continue
                     if sort.rule is not None:
@@ -304,7 +306,7 @@ class Tally:
                             node, rest = inner
                             break
                     if sort.is_array:
-                        first[id(value)] = node, place
+                        first[id(value)] = node
                     numbers, size = sort.size(value)
                 add_value(value)
                 add_kind(kind)
@@ -335,7 +337,7 @@ class Tally:
             return None
         kinds = repeat(kind) if given is None else [each._value_ for each in given]
         if children and type(value) is not tuple:  # equal constants are one tuple
-            self._first[id(value)] = above, place
+            self._first[id(value)] = above
         above.children[place] = node
         if sort.is_cell:
             self.cells.append(node)
@@ -371,6 +373,14 @@ class Tally:
             sort = Sort(None, size, cls in _PLAIN, _has_memory(value))
         self._sorts[cls] = sort
         return sort
+
+
+def _place_of(value: Any, above: Node) -> Again:
+    """Return where in a node a value stands first."""
+    for place, child in enumerate(above.children):
+        if child is value or (type(child) is Node and child.value is value):
+            return Again(above, place)
+    raise AssertionError(value)
 
 
 def _as_parts(treedef: PyTreeDef) -> Any:

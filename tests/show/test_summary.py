@@ -582,8 +582,14 @@ class Reader(html.parser.HTMLParser):
         self.texts = []
 
     def handle_starttag(self, tag, attrs):
-        assert tag in {"div", "style", "table", "thead", "tbody", "tr", "th", "td", "p"}
-        assert {name for name, _ in attrs} <= {"class", "style", "scope", "title"}
+        assert tag in {"div", "style", "table", "thead", "tbody", "tr", "th", "td"}
+        assert {name for name, _ in attrs} <= {
+            "class",
+            "dir",
+            "style",
+            "scope",
+            "title",
+        }
         self.open.append(tag)
 
     def handle_endtag(self, tag):

@@ -217,6 +217,7 @@ STYLE: Final = "".join(
   width: 100%;
   margin: 4px 0;
   font: inherit;
+  color: inherit;
   border: 0;
   table-layout: auto;
 }
@@ -249,6 +250,33 @@ STYLE: Final = "".join(
 .leafwise.leafwise .lw-diff td:first-child {
   width: 1%;
   white-space: nowrap;
+}
+.leafwise.leafwise .lw-summary {
+  width: auto;
+}
+.leafwise.leafwise .lw-summary th, .leafwise.leafwise .lw-summary td {
+  max-width: 40em;
+  padding: 1px 12px 1px 0;
+  overflow: hidden;
+  text-overflow: ellipsis;
+  white-space: pre;
+}
+.leafwise.leafwise .lw-summary tbody th {
+  padding-left: calc(var(--depth, 0) * 1.5em);
+}
+.leafwise.leafwise .lw-summary .lw-row-node th {
+  font-weight: 600;
+}
+.leafwise.leafwise .lw-summary .lw-row-again,
+.leafwise.leafwise .lw-summary .lw-row-more {
+  color: var(--lw-dim);
+}
+.leafwise.leafwise .lw-summary .lw-right {
+  text-align: right;
+}
+.leafwise.leafwise .lw-summary td:last-child {
+  background: linear-gradient(90deg,
+    light-dark(#0969da33, #388bfd55) var(--share, 0), transparent 0);
 }
 .leafwise.leafwise .lw-old {
   background: var(--lw-old);

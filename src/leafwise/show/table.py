@@ -12,6 +12,7 @@ from shutil import get_terminal_size
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ..kinds import Kind
+from .page import caption, framed
 from .scene import clipped
 from .scene import columns as taken
 from .tally import DATA, Amount, bytes_text, total
@@ -137,19 +138,13 @@ class TreeSummary:
             for column in columns
         ]
         rows = [
-            f'<tr class="{row.role}" style="--depth:{row.depth};'
+            f'<tr class="lw-row-{row.role}" style="--depth:{row.depth};'
             f'--share:{row.share:.1%}">{_head(row.path, name)}{"".join(texts)}</tr>'
             for row, name, *texts in zip(self.rows, names.texts, *cells, strict=True)
         ]
-        notes = [f"<p>{escape(note)}</p>" for note in self._notes()]
-        return "\n".join(
-            [
-                f'<div class="leafwise-table"><style>{_STYLE}</style>',
-                f"<table><thead><tr>{''.join(heads)}</tr></thead><tbody>",
-                *rows,
-                f"</tbody></table>{''.join(notes)}</div>",
-            ]
-        )
+        top = f"<thead><tr>{''.join(heads)}</tr></thead>"
+        table = f'<table class="lw-summary">{top}<tbody>{"".join(rows)}</tbody></table>'
+        return framed(f"{table}{''.join(map(caption, self._notes()))}")
 
     def __str__(self) -> str:
         return self.to_text()
@@ -314,7 +309,7 @@ def _head(path: str, name: str) -> str:
 
 
 def _side(column: _Column) -> str:
-    return ' class="number"' if column.is_right else ""
+    return ' class="lw-right"' if column.is_right else ""
 
 
 def branches_of(depths: Sequence[int]) -> list[str]:
@@ -334,20 +329,3 @@ def branches_of(depths: Sequence[int]) -> list[str]:
         branches.append("".join([*bars, tip]))
         later.add(depth)
     return branches[::-1]
-
-
-_STYLE: Final = """
-.leafwise-table{overflow-x:auto;font:13px/1.5 ui-monospace,monospace}
-.leafwise-table table{border-collapse:collapse;font:inherit;color:inherit}
-.leafwise-table th,.leafwise-table td{text-align:left;white-space:pre;
-padding:.1em .8em .1em 0;font-weight:normal;max-width:40em;overflow:hidden;
-text-overflow:ellipsis}
-.leafwise-table thead th{border-bottom:1px solid;opacity:.7}
-.leafwise-table tbody th{padding-left:calc(var(--depth,0)*1.5em)}
-.leafwise-table .number{text-align:right}
-.leafwise-table .node th{font-weight:bold}
-.leafwise-table .again,.leafwise-table .more{opacity:.6}
-.leafwise-table td:last-child{background:linear-gradient(90deg,
-rgba(90,140,220,.35) var(--share,0),transparent 0)}
-.leafwise-table p{margin:.4em 0;opacity:.8}
-"""

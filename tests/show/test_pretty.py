@@ -598,7 +598,7 @@ def test_work_grows_as_the_tree_does(make):
         assert CountedLeaf.printed <= 101
         assert len(told) < 20_000
         while make is not wide and tree.children:  # or freeing it needs a deep stack
-            tree, tree.children = tree.children[0], ()
+            tree.children, tree = (), tree.children[0]
 
 
 # ----------------------------------------------------------------------------- any tree

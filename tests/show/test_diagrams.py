@@ -388,6 +388,7 @@ def test_pictures_are_equal_if_trees_are():
     assert names[0] != names[1]
 
 
+@pytest.mark.slow
 @pytest.mark.needs("stack")
 @pytest.mark.parametrize("write", [draw, to_dot, to_mermaid, to_svg])
 def test_large_and_deep_trees(write):

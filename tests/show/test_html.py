@@ -277,6 +277,7 @@ def test_no_page_is_larger_than_it_may_be(read, tree):
     assert len(text.encode()) <= 50_000
 
 
+@pytest.mark.slow
 def test_a_page_has_two_megabytes_at_most():
     page = to_html(wide(30_000, "&" * 1000), max_leaves=10**6)
     assert 1_500_000 < len(page) <= 2_000_000

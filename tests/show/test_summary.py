@@ -629,6 +629,7 @@ def test_nothing_in_a_tree_makes_it_fail(tree, by, width):
     assert sum(row.count for row in summary.rows) >= 0
 
 
+@pytest.mark.slow
 def test_long_names_and_many_levels():
     """Are cut; and the time is that of one look at all leaves."""
     deep = 1

@@ -69,7 +69,8 @@ def tree_summary(
 
     Example:
         >>> import leafwise as lw
-        >>> import numpy as np
+        >>> import pytest
+        >>> np = pytest.importorskip("numpy")
         >>> table = np.zeros((50, 8), "f4")
         >>> layer = {"w": np.zeros((8, 8), "f4"), "b": np.zeros(8, "f4")}
         >>> lw.tree_summary({"embed": table, "layer": layer, "head": table})

@@ -436,7 +436,8 @@ def size_of(leaf: Any) -> tuple[int, int]:
     """Return how many numbers a leaf has, and how many bytes they take, if known.
 
     Example:
-        >>> import numpy as np
+        >>> import pytest
+        >>> np = pytest.importorskip("numpy")
         >>> from leafwise.show.tally import size_of
         >>> size_of(np.zeros((2, 3))), size_of("text")
         ((6, 48), (1, 0))

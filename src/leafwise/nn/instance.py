@@ -30,7 +30,7 @@ from ..core.walk import hooks
 from ..equality.exact import is_array_like
 from ..kinds import Kind, Marked
 from ..safely import class_name
-from ..show.tally import bytes_text
+from ..show.outline import bytes_text
 from .checks import (
     DataNode,
     Found,

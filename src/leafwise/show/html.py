@@ -23,7 +23,7 @@ from ..safely import class_name, module_name, printable, printed, shown, type_na
 from ..selection.diff import Change, TreeDiff
 from ..selection.difftext import SIGNS, counted, sides_of
 from ..selection.edit import Selection
-from .outline import Arrays, Item, outline
+from .outline import Arrays, Item, leaves_text, outline
 from .page import STYLE, caption, framed, safe, span
 
 
@@ -160,7 +160,7 @@ def _about(tree: Any) -> str:
     """Return what is said above a tree, of a treedef."""
     if type(tree) is not PyTreeDef:
         return ""
-    leaves = f"{tree.num_leaves:,} {'leaf' if tree.num_leaves == 1 else 'leaves'}"
+    leaves = leaves_text(tree.num_leaves)
     mode = ", None is a leaf" if tree.none_is_leaf else ""
     return f"PyTreeDef: {leaves}, {tree.num_nodes:,} in all{mode}"
 

@@ -381,7 +381,7 @@ def _can_be_shared(value: Any, sketch: Sketch | None) -> bool:
     It does of objects with something inside, and of arrays: weights are tied so.
     """
     if sketch is None:
-        return _is_array(value) and not _is_small(value)
+        return is_array(value) and not _is_small(value)
     return type(value) is not PyTreeDef and bool(sketch.children or sketch.hidden)
 
 
@@ -406,7 +406,7 @@ def _more_text(more: Item, *, is_all: bool) -> str:
     leaves = more.leaves
     told = f"{more.nodes:,}" if is_all else f"{more.nodes:,} more"
     if leaves is not None and leaves != more.nodes:
-        told += f" with {leaves:,} {'leaf' if leaves == 1 else 'leaves'}"
+        told += f" with {leaves_text(leaves)}"
     return f"... {told}"
 
 
@@ -533,7 +533,7 @@ def leaf_text(value: Any, arrays: Arrays = "short") -> str:
         return "*"
     if hasattr(type(value), "_leafwise_sketch"):  # which failed, and so would its repr
         return f"<{type_name(value)} that cannot be printed>"
-    if not _is_array(value):
+    if not is_array(value):
         return _short(value)
     if arrays == "values":
         return "\n".join(map(printable, shown(value).splitlines()))
@@ -542,13 +542,6 @@ def leaf_text(value: Any, arrays: Arrays = "short") -> str:
     except Exception:
         return f"<{type_name(value)}>"
     return f"{form}{_values(value)}" if _is_small(value) else form
-
-
-def _is_array(value: Any) -> bool:
-    try:
-        return is_array(value)
-    except Exception:  # what it says of its own class
-        return False
 
 
 def _is_small(array: Any) -> bool:
@@ -593,3 +586,28 @@ def _short_text(value: str | bytes) -> str:
     what = "characters" if isinstance(value, str) else "bytes"
     text = repr(value[: _LONGEST // 2])
     return printable(f"{text[:-1]}...{text[-1]} ({len(value):,} {what})")
+
+
+# ------------------------------------------------------------------------- numbers
+
+_UNITS: Final = ("kB", "MB", "GB", "TB", "PB")
+
+
+def leaves_text(number: int) -> str:
+    """Return how many leaves there are: `1 leaf`, `2,000 leaves`."""
+    return f"{number:,} {'leaf' if number == 1 else 'leaves'}"
+
+
+def bytes_text(size: int) -> str:
+    """Return a number of bytes in a unit that suits it.
+
+    Example:
+        >>> from leafwise.show.outline import bytes_text
+        >>> bytes_text(512), bytes_text(262144), bytes_text(7_000_000_000)
+        ('512 B', '262.1 kB', '7.0 GB')
+    """
+    if size < 1000:
+        return f"{size} B"
+    place = min((len(str(size)) - 1) // 3, len(_UNITS))
+    tenths = (size * 10 + 1000**place // 2) // 1000**place  # it may be past all floats
+    return f"{tenths // 10:,}.{tenths % 10} {_UNITS[place - 1]}"

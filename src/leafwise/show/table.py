@@ -12,10 +12,11 @@ from shutil import get_terminal_size
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ..kinds import Kind
+from .outline import bytes_text, leaves_text
 from .page import caption, framed
 from .scene import clipped
 from .scene import columns as taken
-from .tally import DATA, Amount, bytes_text, total
+from .tally import DATA, Amount, total
 
 
 Role: TypeAlias = Literal["node", "leaf", "again", "more", "group"]
@@ -198,10 +199,9 @@ class TreeSummary:
 
     def _notes(self) -> list[str]:
         """Return what is said below the table."""
-        leaves = f"{self.leaves:,} {'leaf' if self.leaves == 1 else 'leaves'}"
         numbers = f"{self.count:,} {'number' if self.count == 1 else 'numbers'}"
         size = f", {bytes_text(self.bytes)}" if self.bytes else ""
-        notes = [f"{leaves}, {numbers}{size}"]
+        notes = [f"{leaves_text(self.leaves)}, {numbers}{size}"]
         if len(self.kinds) > 1:
             notes.append(kinds_text(self.kinds))
         if self.shared:

@@ -27,7 +27,6 @@ from ..ops.context import Context
 
 DATA: Final = Kind.DATA.value
 _LARGEST: Final = 1 << 62
-_UNITS: Final = ("kB", "MB", "GB", "TB", "PB")
 _MOST: Final = 64  # dimensions; numpy has no more
 
 
@@ -465,18 +464,3 @@ def shape_of(leaf: Any) -> tuple[int, ...] | None:
     if len(shape) > _MOST or min(shape, default=0) < 0 or prod(shape) > _LARGEST:
         return None
     return shape
-
-
-def bytes_text(size: int) -> str:
-    """Return a number of bytes in a unit that suits it.
-
-    Example:
-        >>> from leafwise.show.tally import bytes_text
-        >>> bytes_text(512), bytes_text(262144), bytes_text(7_000_000_000)
-        ('512 B', '262.1 kB', '7.0 GB')
-    """
-    if size < 1000:
-        return f"{size} B"
-    place = min((len(str(size)) - 1) // 3, len(_UNITS))
-    tenths = (size * 10 + 1000**place // 2) // 1000**place  # it may be past all floats
-    return f"{tenths // 10:,}.{tenths % 10} {_UNITS[place - 1]}"

@@ -332,14 +332,13 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         """
         if not self._code:
             return [tree]
+        found = self._runner.flatten_up_to(self, tree)
+        if found is not None:
+            return found
         if by_key or wider:
-            known = self._runner.flatten_up_to(self, tree)
-            if known is None:
-                return flatten_by_key(self._code, tree, self._view(), wider)
-            return known
-        up_to = self._runner.flatten_up_to
-        found = up_to(self, tree)
-        if found is None and (found := reference.flatten_up_to(self, tree)) is None:
+            return flatten_by_key(self._code, tree, self._view(), wider)
+        found = reference.flatten_up_to(self, tree)
+        if found is None:
             raise mismatch_error(
                 differences(self._code, tree, self._view()),
                 subject="the tree does not have the structure of the treedef",

@@ -457,12 +457,11 @@ def test_keys_alone_decide_whatever_the_classes():
     """Names of fields, positions and dict keys; further children only if wider."""
     treedef = lw.tree_structure({"p": Point(1, [2, 3]), "d": Pair(4, 5)})
     loaded = {"d": {"y": 5, "x": 4}, "p": [1, (2, 3)]}
-    assert treedef.flatten_up_to(loaded, by_key=True) == [4, 5, 1, 2, 3]
+    assert treedef.flatten_by_key(loaded) == [4, 5, 1, 2, 3]
     more = {**loaded, "p": [1, (2, 3, "more"), "more"], "more": 0}
-    assert treedef.flatten_up_to(more, wider=True) == [4, 5, 1, 2, 3]
-    assert treedef.flatten_up_to(more, by_key=True, wider=True) == [4, 5, 1, 2, 3]
+    assert treedef.flatten_by_key(more, wider=True) == [4, 5, 1, 2, 3]
     with pytest.raises(lw.StructureError) as caught:
-        treedef.flatten_up_to(more, by_key=True)
+        treedef.flatten_by_key(more)
     assert [str(one) for one in caught.value.differences] == [
         "at the root: expected dict with keys 'd', 'p', got dict with keys 'd', "
         "'more', 'p' (extra 'more')"
@@ -487,7 +486,7 @@ def test_keys_alone_decide_whatever_the_classes():
 def test_what_is_missing_is_told(tree, said):
     treedef = lw.tree_structure((1, {"a": 2}))
     with pytest.raises(lw.StructureError, match="not have the keys") as caught:
-        treedef.flatten_up_to(tree, wider=True)
+        treedef.flatten_by_key(tree, wider=True)
     assert str(caught.value.differences[0]) == said
 
 
@@ -498,7 +497,7 @@ def test_keys_that_cannot_be_hashed_pair_with_none():
     lw.register_pytree_node(Odd, lambda _: ((1,), None, ([],)), lambda *_: Odd())
     for one, other in ((Odd(), [1]), ([1], Odd())):
         with pytest.raises(lw.StructureError):
-            lw.tree_structure(one).flatten_up_to(other, by_key=True)
+            lw.tree_structure(one).flatten_by_key(other)
     lw.unregister_pytree_node(Odd)
 
 
@@ -508,6 +507,6 @@ def test_keys_of_deep_trees():
     for _ in range(20_000):
         one, other = (one,), [other]
     treedef = lw.tree_structure(one)
-    assert treedef.flatten_up_to(other, by_key=True) == [2]
+    assert treedef.flatten_by_key(other) == [2]
     with pytest.raises(lw.StructureError):
-        treedef.flatten_up_to([[]], by_key=True)
+        treedef.flatten_by_key([[]])

@@ -25,8 +25,9 @@ NEEDS = {
         for page in PAGES
     ],
 )
-def test_examples(page):
+def test_examples(page, monkeypatch):
     """The page's examples, run in order, print what the page shows."""
+    monkeypatch.delenv("COLUMNS", raising=False)
     if page.name == "performance.md":
         pytest.importorskip("leafwise.engine")
     if IMPORTS_NUMPY.search(page.read_text(encoding="utf-8")):

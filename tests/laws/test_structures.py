@@ -269,13 +269,12 @@ def test_what_has_the_same_keys_fits_by_key(data, a, b, wider):
         other = {"more": 0, **other} if type(other) is dict else [other, 1]
         treedef = treedef if type(a) is dict else lw.treedef_tuple([treedef])
     first = opened(treedef.unflatten(lw.tree_leaves(a)))
-    options = {"wider": True} if wider else {"by_key": True}
     try:
         expected = picked(first, opened(other), wider)
     except LookupError:
         expected = ABSENT
     try:
-        found = treedef.flatten_up_to(other, **options)
+        found = treedef.flatten_by_key(other, wider=wider)
     except lw.StructureError:
         assert expected is ABSENT
         return

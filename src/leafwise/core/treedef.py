@@ -44,8 +44,10 @@ from .walk import (
     iter_steps,
     leaf,
     map_leaves,
+    node_told,
     pack,
     reference,
+    tree_told,
 )
 
 
@@ -292,8 +294,8 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             {'a': 'x', 'b': ['y']}
         """
         if type(leaves) is list and len(leaves) == self._count:
-            # runners know no types
-            return self._runner.unflatten(self, leaves)  # type: ignore[no-any-return]
+            build = self._runner.unflatten  # a call of the attribute is slower
+            return build(self, leaves)  # type: ignore[no-any-return]  # untyped
         built: Tree_co = self._runner.unflatten(self, self._checked(leaves))
         return built
 
@@ -303,9 +305,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             raise leaf_count_error(self._count, given, leaves, self._text(None))
         return given
 
-    def flatten_up_to(
-        self, tree: Any, *, by_key: bool = False, wider: bool = False
-    ) -> list[Any]:
+    def flatten_up_to(self, tree: Any) -> list[Any]:
         """Return what a tree has at the place of each leaf of this structure.
 
         The tree may go deeper there; whole subtrees are returned then. Dicts,
@@ -313,11 +313,6 @@ class PyTreeDef(Shown, Generic[Tree_co]):
 
         Args:
             tree: The tree.
-            by_key: Whether a node fits by the keys of its children alone, whatever
-                its class: a list where there was a tuple of that length, a dict where
-                there was an object with these attributes.
-            wider: Whether its nodes may have further children, which are left out;
-                then they fit `by_key`, too.
 
         Raises:
             StructureError: The tree does not have this structure.
@@ -327,22 +322,43 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             >>> treedef = lw.tree_structure([1, {"a": 2}])
             >>> treedef.flatten_up_to([(1, 2), {"a": [3]}])
             [(1, 2), [3]]
-            >>> treedef.flatten_up_to((1, {"a": 2, "b": 3}), wider=True)
+        """
+        up_to = self._runner.flatten_up_to  # a call of the attribute is slower
+        found = up_to(self, tree)
+        if found is None:
+            found = reference.flatten_up_to(self, tree)
+            if found is None:
+                raise mismatch_error(
+                    differences(self._code, tree, self._view()),
+                    subject="the tree does not have the structure of the treedef",
+                )
+        return found
+
+    def flatten_by_key(self, tree: Any, *, wider: bool = False) -> list[Any]:
+        """Return what a tree of other classes has at the place of each leaf.
+
+        As `flatten_up_to`, but a node fits by the keys of its children alone: a list
+        where there was a tuple of that length, a dict where there was an object with
+        these attributes.
+
+        Args:
+            tree: The tree.
+            wider: Whether its nodes may have further children, which are left out.
+
+        Raises:
+            StructureError: The tree has other keys.
+
+        Example:
+            >>> import leafwise as lw
+            >>> treedef = lw.tree_structure([1, {"a": 2}])
+            >>> treedef.flatten_by_key((1, {"a": [3]}))
+            [1, [3]]
+            >>> treedef.flatten_by_key((1, {"a": 2, "b": 3}), wider=True)
             [1, 2]
         """
-        if not self._code:
-            return [tree]
-        found = self._runner.flatten_up_to(self, tree)
-        if found is not None:
-            return found
-        if by_key or wider:
-            return flatten_by_key(self._code, tree, self._view(), wider)
-        found = reference.flatten_up_to(self, tree)
+        found = self._match(tree)
         if found is None:
-            raise mismatch_error(
-                differences(self._code, tree, self._view()),
-                subject="the tree does not have the structure of the treedef",
-            )
+            return flatten_by_key(self._code, tree, self._view(), wider)
         return found
 
     def _match(self, tree: Any) -> list[Any] | None:
@@ -438,7 +454,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             >>> lw.tree_structure([1, (2, [3])]).walk("abc", depth, lambda leaf: 0)
             3
         """
-        return self._fold(leaves, f_leaf, _walker(f_node))
+        return self._fold(leaves, f_leaf, node_told(f_node))
 
     def traverse(
         self,
@@ -462,7 +478,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             ...     [1, 2, 3], lambda n: sum(n) if isinstance(n, tuple) else n)
             [1, 5]
         """
-        return self._fold(leaves, f_leaf, _traverser(f_node))
+        return self._fold(leaves, f_leaf, tree_told(f_node))
 
     def _fold(
         self,
@@ -810,22 +826,6 @@ def _load(state: Any) -> PyTreeDef:
     from .serial import load  # and with it json
 
     return PyTreeDef._make(*load(state))
-
-
-def _walker(f_node: Any) -> Callable[[Any, Any, list[Any]], Any]:
-    """Return what `walk` does with a node: the function's answer, or the node."""
-    if f_node is None:
-        return lambda rule, aux, children: rule.unflatten(aux, children)
-    return lambda rule, aux, children: f_node(
-        rule.class_of(aux), rule.node_data(aux), tuple(children)
-    )
-
-
-def _traverser(f_node: Any) -> Callable[[Any, Any, list[Any]], Any]:
-    """Return what `traverse` does with a node: build it, then ask the function."""
-    if f_node is None:
-        return _walker(None)
-    return lambda rule, aux, children: f_node(rule.unflatten(aux, children))
 
 
 def check_treedefs(who: str, parts: tuple[Any, ...], *, same_mode: bool = True) -> None:

@@ -137,7 +137,7 @@ LATER = {
     "layout": "leafwise.layout",
     "shutil": "shutil",
     "selection.merge": "leafwise.selection",
-    "selection.names": "leafwise.selection",
+    "selection.values": "leafwise.selection",
 }
 """What is imported where it is needed first, since it brings much with it."""
 

@@ -59,6 +59,7 @@ class Merging(TypedDict, total=False):
     lists: str
     conflict: str
     rules: Mapping[Any, Any] | None
+    validate: bool
     namespace: str
 
 

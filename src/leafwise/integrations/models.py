@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable, Iterable, Mapping, Set
-from typing import Any
+from typing import Any, Final
 
 from ..core.keys import GetAttrKey
 from ..core.node import Rule
@@ -35,10 +35,24 @@ def attrs_rule(cls: Any, **given: Any) -> Rule | None:
         cls,
         tuple(data),
         tuple(static),
+        dropped=_without_hash if _caches_hash(cls) else None,
         edited=_edited_attrs,
         declared=_types_of_attrs,
         **given,
     )
+
+
+_HASH: Final = "_attrs_cached_hash"
+"""Where a class with `cache_hash=True` keeps the hash, None at first."""
+
+
+def _caches_hash(cls: Any) -> bool:
+    code = getattr(cls.__hash__, "__code__", None)
+    return _HASH in getattr(code, "co_names", ())
+
+
+def _without_hash(node: Any) -> None:
+    object.__setattr__(node, _HASH, None)
 
 
 def _edited_attrs(_node: Any, made: Any, names: Set[str], validate: bool) -> None:
@@ -74,7 +88,7 @@ def model_rule(cls: Any, **given: Any) -> Rule:
     def flatten(node: Any) -> tuple[Any, Any, Any]:
         state = node.__getstate__()
         table = {n: x for n, x in state["__dict__"].items() if n in fields}
-        table.update(state["__pydantic_extra__"] or {})
+        table.update(state.get("__pydantic_extra__") or {})
         return tuple(table.values()), _Model(state, table), map(GetAttrKey, table)
 
     def unflatten(aux: _Model, children: Any) -> Any:
@@ -106,10 +120,10 @@ class _Model:
 
     def __init__(self, state: Mapping[str, Any], names: Iterable[str]) -> None:
         self.names = tuple(names)
-        extra = state["__pydantic_extra__"]
+        extra = state.get("__pydantic_extra__")  # a model of one value has none
         self.extra = None if extra is None else tuple(extra)
         self.given = frozenset(state["__pydantic_fields_set__"])
-        self.private = state["__pydantic_private__"]
+        self.private = state.get("__pydantic_private__")
 
     def state_with(self, values: Iterable[Any]) -> dict[str, Any]:
         """Return the state of a model with these values."""

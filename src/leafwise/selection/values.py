@@ -571,7 +571,21 @@ def _closed(closing: str, items: list[Any]) -> Any:
     return _dict_of(items) if closing == "}" else items
 
 
+_CONSTANTS: Final = {
+    "true",
+    "false",
+    "null",
+    "NaN",
+    "Infinity",
+    "True",
+    "False",
+    "None",
+}
+
+
 def _scalar(word: str) -> Any:
+    if word.isidentifier() and word not in _CONSTANTS:
+        return word  # as most are
     for read in (_json, _python_literal):
         try:
             return read(word)

@@ -59,9 +59,10 @@ def support(*names: str, namespace: str = GLOBAL) -> None:
     - `"omegaconf"`: `DictConfig` and `ListConfig`, with interpolations and missing
       values as they are written, flags, and the type of a structured config.
     - `"ml_collections"`: `ConfigDict` and `FrozenConfigDict`; references are read.
-    - `"pydantic"`: every `BaseModel`; a rebuilt one is not validated.
+    - `"pydantic"`: every `BaseModel`; a rebuilt one is not validated, an edited one is,
+      if it has `validate_assignment`.
     - `"attrs"`: every class of attrs; a field with `metadata={"static": True}` is aux
-      data. Neither `__init__` nor validators run.
+      data. `__init__` does not run; converters and validators do after edits.
     - `"mappings"` and `"sequences"`: any other subclass of `Mapping`, or of `Sequence`
       except text and numbers, that has no rule of its own. A class whose constructor
       does not take the items needs `register_mapping` or `register_sequence`.
@@ -175,7 +176,8 @@ def register_attrs(
     """Make instances of a class of attrs nodes with their fields as children.
 
     A field with `metadata={"static": True}` is aux data. Rebuilding sets the attributes
-    of an empty instance: neither `__init__` nor validators run.
+    of an empty instance: neither `__init__` nor validators run. Edits run converters
+    and validators; see :ref:`objects that validate <validated>`.
 
     Args:
         cls: The class.
@@ -206,7 +208,9 @@ def register_model(
     """Make instances of a pydantic model nodes with their fields as children.
 
     Extra values are children, too; private attributes and the set of given fields are
-    kept. A rebuilt model is not validated, so that anything may stand in it.
+    kept. A rebuilt model is not validated, so that anything may stand in it. An edited
+    one is, if it has `validate_assignment`; see :ref:`objects that validate
+    <validated>`.
 
     Args:
         cls: The class.

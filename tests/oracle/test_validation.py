@@ -577,7 +577,9 @@ def test_attrs_without_init_and_with_hooks(attrs):
         total: Any = attrs.field(
             default=0,
             converter=attrs.Converter(
-                lambda value, this: value + this.size, takes_self=True
+                lambda value, this, field: value + this.size + len(field.name),
+                takes_self=True,
+                takes_field=True,
             ),
         )
 
@@ -586,7 +588,7 @@ def test_attrs_without_init_and_with_hooks(attrs):
 
     node = Hooked("2", 1)
     made = APP.tree_update(node, {"size": "3", "total": 1})
-    assert (made.size, made.area, made.total) == (3, 5, 4)
+    assert (made.size, made.area, made.total) == (3, 5, 9)
     assert APP.at(node)["area"].set(7).area == 7
     with pytest.raises(ValueError, match="'area' must be >= 0"):
         APP.at(node)["area"].set(-1)

@@ -62,9 +62,18 @@ def _edited_attrs(_node: Any, made: Any, names: Set[str], validate: bool) -> Non
     attr = sys.modules["attr"]
     for field in type(made).__attrs_attrs__:
         if field.name in names and field.converter is not None:
-            value = attr.setters.convert(made, field, getattr(made, field.name))
+            value = _converted(made, field, getattr(made, field.name))
             object.__setattr__(made, field.name, value)
     attr.validate(made)
+
+
+def _converted(node: Any, field: Any, value: Any) -> Any:
+    """Return what the converter of a field makes of a value."""
+    convert = field.converter
+    if not hasattr(convert, "takes_self"):
+        return convert(value)
+    more = [node] * convert.takes_self + [field] * convert.takes_field
+    return convert.converter(value, *more)
 
 
 def _types_of_attrs(cls: Any) -> dict[str, tuple[Any, bool]]:

@@ -7,7 +7,6 @@ tree has by the annotations above it. How an object is made of values is defined
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -27,7 +26,7 @@ from .rebuild import (
     with_children,
     with_extras,
 )
-from .values import child_hint
+from .values import child_hint, hints_of
 
 
 __all__ = ["Laid", "declared_at", "fields_of", "laid_over"]
@@ -175,18 +174,7 @@ def declared_at(tree: Any, path: KeyPath, context: Context) -> tuple[Any, bool]:
 
 def _declared(cls: Any, rule: Rule) -> dict[str, tuple[Any, bool]]:
     """Return the annotations of a class, as far as they can be read."""
-    try:
-        hints = typing.get_type_hints(cls)
-    except Exception:  # of a name that is not there at run time, say
-        import inspect
-
-        hints = {
-            name: hint
-            for base in reversed(cls.__mro__)
-            for name, hint in inspect.get_annotations(base).items()
-            if not isinstance(hint, str)
-        }
-    found = {name: (hint, False) for name, hint in hints.items()}
+    found = {name: (hint, False) for name, hint in hints_of(cls).items()}
     if rule.declared is not None:
         found.update(rule.declared(cls))
     return found

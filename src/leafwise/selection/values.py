@@ -7,6 +7,7 @@ it replaces, or to a declared one. Which value and which declaration, it is told
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import json
 import re
@@ -30,7 +31,7 @@ from .rebuild import (
 )
 
 
-__all__ = ["as_declared", "as_replaced", "child_hint", "described", "guess"]
+__all__ = ["as_declared", "as_replaced", "child_hint", "described", "guess", "hints_of"]
 
 
 # ------------------------------------------------------- the value that is replaced
@@ -375,6 +376,22 @@ def _read_as(text: str, members: list[Any]) -> Any:
     raise ValueError(text)
 
 
+def hints_of(cls: Any) -> dict[str, Any]:
+    """Return the annotations of a class, as far as they can be read.
+
+    Args:
+        cls: The class; some of its annotations may have names that are not there.
+    """
+    try:
+        return typing.get_type_hints(cls)
+    except Exception:  # whatever reading them as code raises
+        found: dict[str, Any] = {}
+        for base in reversed(cls.__mro__):
+            with contextlib.suppress(Exception):  # since 3.14 they are code
+                found.update(base.__annotations__)
+        return {name: hint for name, hint in found.items() if type(hint) is not str}
+
+
 def child_hint(hint: Any, key: Any) -> Any:
     """Return what the annotation of a container says about an item.
 
@@ -385,7 +402,7 @@ def child_hint(hint: Any, key: Any) -> Any:
     for member in _members(hint):
         cls, arguments = typing.get_origin(member) or member, typing.get_args(member)
         if typing.is_typeddict(cls):
-            found = typing.get_type_hints(cls).get(key, Any)
+            found = hints_of(cls).get(key, Any)
         elif not arguments or not isinstance(cls, type):
             continue
         elif issubclass(cls, Mapping) and len(arguments) == 2:

@@ -358,6 +358,49 @@ class Plainly:
     """A class that says nothing about texts."""
 
 
+class Tagged(str):
+    """A string of its own."""
+
+    __slots__ = ()
+
+
+def test_a_value_of_a_finer_type_stays_of_it():
+    """Scalars of numpy, members of enums, subclasses of the declared type."""
+    member = enum.StrEnum("Word", ["ON", "OFF"])
+    typed = Typed(
+        f=np.float32(1), number=np.float64(1), s=Tagged("a"), either=member.ON
+    )
+    made = override(typed, ["f=0.5", "number=2", "s=b", "either=OFF"])
+    assert (made.f, made.number, made.s) == (0.5, 2.0, "b")
+    assert [type(x) for x in (made.f, made.number, made.s)] == [
+        np.float32, np.float64, Tagged,
+    ]  # fmt: skip
+    assert made.either is member.OFF
+
+
+def test_what_a_constructor_refuses_says_where():
+    """Where rebuilding calls it."""
+
+    @dataclasses.dataclass
+    class Strict:
+        size: int
+
+        def __post_init__(self):
+            if self.size < 0:
+                raise ValueError("too small")
+
+    lw.register_dataclass(Strict, init=True)
+    for edit in (
+        lambda: lw.at([Strict(1)])["[0].size"].set(-1),
+        lambda: merge([Strict(1)], [{"size": -1}], lists="index"),
+        lambda: override([Strict(1)], "[0].size=-1"),
+    ):
+        with pytest.raises(ValueError, match="too small") as error:
+            edit()
+        assert error.value.__notes__ == ["at key path [0]"]
+    lw.unregister_pytree_node(Strict)
+
+
 def test_a_dtype_is_a_declared_type():
     """A scalar of numpy stays what it is."""
     assert override({"a": np.int64(1)}, "a=2")["a"].dtype == np.int64

@@ -217,11 +217,11 @@ def as_declared(text: str, hint: Any, old: Any, rule: Rule | None) -> Any:
         Exception: The text is not of that type.
     """
     members = _members(hint)
-    if not all(map(_is_known, members)):
+    if not all(map(_is_known, members)) or _is_finer(old, members):
         return MISSING
     if old is None:
         members.append(NoneType)
-    if {*members} <= {str, NoneType}:
+    if all(member in (str, NoneType) for member in members):
         is_null = NoneType in members and text in _NULL
         return None if is_null else _text(text)
     value = _fitted(guess(text), [m for m in members if m is not str], MISSING)
@@ -234,6 +234,17 @@ def as_declared(text: str, hint: Any, old: Any, rule: Rule | None) -> Any:
         return _node_like(old, rule, value, is_typed=True)
     except ValueError:  # a list where there was a dict
         return value
+
+
+def _is_finer(old: Any, members: list[Any]) -> bool:
+    """Return whether a value is of a type of its own among those of an annotation.
+
+    Such as a scalar of numpy, or a member of an enum, where a float or str is declared.
+    """
+    if hasattr(old, "dtype"):
+        return True
+    scalars = tuple(filter(_is_scalar, members))
+    return isinstance(old, scalars) and type(old) not in scalars
 
 
 def described(hint: Any) -> str:
@@ -276,6 +287,10 @@ _TEXTUAL: Final = frozenset(
     {"datetime", "decimal", "fractions", "ipaddress", "pathlib", "uuid"}
 )
 """Modules whose classes have values that are written as text."""
+
+
+def _is_scalar(member: Any) -> bool:
+    return isinstance(member, type) and member in _CASTS  # others may have no hash
 
 
 def _is_known(member: Any) -> bool:
@@ -363,7 +378,7 @@ def _read_as(text: str, members: list[Any]) -> Any:
     """
     for member in sorted(members, key=lambda member: member is str):
         try:
-            if member in _CASTS:
+            if _is_scalar(member):
                 return _CASTS[member](text)
             if isinstance(member, type) and issubclass(member, enum.Enum):
                 return _member(member, text)

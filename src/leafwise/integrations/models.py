@@ -275,6 +275,8 @@ def _of_all(schema: Any) -> tuple[Any]:
 def _thawed(schema: Any) -> Any:
     """Return a schema all of whose fields can be assigned to."""
     made = {name: x for name, x in schema.items() if name not in ("ref", "frozen")}
+    if made["type"] == "model":  # of the class itself it would take what is built
+        made["cls"] = type(made["cls"].__name__, (), {})
     if made["type"] != "model-fields":
         return {**made, "schema": _thawed(made["schema"])}
     fields = made["fields"].items()

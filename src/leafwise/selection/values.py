@@ -293,6 +293,11 @@ def _is_scalar(member: Any) -> bool:
     return isinstance(member, type) and member in _CASTS  # others may have no hash
 
 
+def _is_table(cls: Any) -> bool:
+    """Return whether a class is a typed dict, of `typing` or of `typing_extensions`."""
+    return isinstance(cls, type) and issubclass(cls, dict) and hasattr(cls, "__total__")
+
+
 def _is_known(member: Any) -> bool:
     """Return whether an annotation says how to read a text."""
     if typing.get_origin(member) is typing.Literal or member is NoneType:
@@ -300,7 +305,7 @@ def _is_known(member: Any) -> bool:
     cls = typing.get_origin(member) or member
     if not isinstance(cls, type):
         return False
-    if cls in _CASTS or issubclass(cls, enum.Enum) or typing.is_typeddict(cls):
+    if cls in _CASTS or issubclass(cls, enum.Enum) or _is_table(cls):
         return True
     return cls.__module__.partition(".")[0] in _TEXTUAL or _container(cls) is not None
 
@@ -344,7 +349,7 @@ def _fit(value: Any, member: Any, *, is_exact: bool) -> Any:
     wider = (int,) if cls is float else (int, float) if cls is complex else ()
     if not is_exact and type(value) in wider:
         return cls(value)
-    made = dict if typing.is_typeddict(cls) else _container(cls)
+    made = dict if _is_table(cls) else _container(cls)
     if made is dict and isinstance(value, dict):
         return {key: _item(x, child_hint(member, key)) for key, x in value.items()}
     if made in (None, dict) or not isinstance(value, list | tuple | set):
@@ -416,7 +421,7 @@ def child_hint(hint: Any, key: Any) -> Any:
     """
     for member in _members(hint):
         cls, arguments = typing.get_origin(member) or member, typing.get_args(member)
-        if typing.is_typeddict(cls):
+        if _is_table(cls):
             found = hints_of(cls).get(key, Any)
         elif not arguments or not isinstance(cls, type):
             continue

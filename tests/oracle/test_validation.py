@@ -330,6 +330,8 @@ def test_extra_values_come_and_go(pydantic):
     assert APP.tree_merge(model, {"c": "3", "a": lw.DELETE}) == Open(b=2, c=3)
     assert APP.tree_merge(model, Open(size=5, d=4)) == Open(a=1, b=2, d=4, size=5)
     assert APP.tree_merge(model, {"c": 3, "a": 5}, join="left") == Open(a=5, b=2)
+    assert APP.override(model, ["a=5", "~a"]) == Open(b=2)
+    assert APP.override(model, ["a=5", "~a", "b=3", "+c=4"]) == Open(b=3, c=4)
     with pytest.raises(pydantic.ValidationError, match="unable to parse"):
         APP.at(model)["c"].insert("x")
     for make in (

@@ -275,6 +275,8 @@ class Typed:
     deep: Mapping[str, list[float]] = dataclasses.field(default_factory=dict)
     count: Count = Count(1)
     noted: Annotated[float, "of some unit"] = 1.0
+    mixed: list[float] | dict = dataclasses.field(default_factory=list)
+    plain: list = dataclasses.field(default_factory=list)
     null: int = None
     anything: Any = 1
     unknown: T = 1
@@ -302,6 +304,7 @@ class Typed:
         ("typed.size=2", {"size": 2.0}), ("names=[a, b]", {"a", "b"}),
         ("wide=[1]", [1.0]), ("wide=null", None), ("deep={a: [1]}", {"a": [1.0]}),
         ("count=2", 2), ("noted=2", 2.0), ("null=null", None), ("null=1", 1),
+        ("mixed={a: 1}", {"a": 1}), ("mixed=[1]", [1.0]), ("plain=[1, a]", [1, "a"]),
         ("anything=0.5", 0.5), ("unknown=0.5", 0.5), ("static=2", 2.0),
     ],
 )  # fmt: skip

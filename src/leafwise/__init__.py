@@ -62,6 +62,8 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .core.serial import register_codec as register_codec
     from .dataclasses import dataclass as dataclass
     from .dataclasses import register_dataclass as register_dataclass
+    from .io.files import load as load
+    from .io.files import save as save
     from .kinds import data as data
     from .kinds import field as field
     from .kinds import static as static
@@ -112,6 +114,7 @@ _HOMES: Final = {
     "binding": "namespace",
     "core.serial": "register_codec",
     "dataclasses": "dataclass register_dataclass",
+    "io.files": "load save",
     "kinds": "data field static",
     "nn.containers": "Dict List",
     "nn.pytree": "Pytree",
@@ -169,6 +172,7 @@ __all__ = [
     "field",
     "is_registered",
     "keystr",
+    "load",
     "lookup",
     "namespace",
     "namespaces",
@@ -184,6 +188,7 @@ __all__ = [
     "register_pytree_with_keys",
     "register_pytree_with_keys_class",
     "register_static",
+    "save",
     "static",
     "to_dot",
     "to_mermaid",

@@ -20,9 +20,9 @@ NO_TREES = {"cli", "layout", "paint"}
 
 MAX_LINES = 900
 MAX_FUNCTION = 40
-MAX_MODULES = 105
+MAX_MODULES = 114
 MAX_SIGNATURES = 9
-MAX_SIGNATURE_LINES = 2_405
+MAX_SIGNATURE_LINES = 2_408
 """Of code, without the module that a test makes from another one."""
 MAX_STANDINS = 40
 MAX_TREES = 9_381

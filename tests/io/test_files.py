@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from leafwise import nn
-from leafwise.errors import FileError
+from leafwise.errors import CycleError, FileError, TreeDefError
 from strategies import Box, Color, Layer, Net, Point, every_tree
 
 
@@ -174,7 +174,7 @@ def test_random_trees_come_back_or_are_refused_by_their_place(
     assert refused.path is not None
     assert not path.exists()
     if suffix == ".npz":  # it refuses only what treedefs in JSON refuse
-        with pytest.raises(lw.errors.TreeDefError):
+        with pytest.raises(TreeDefError):
             lw.tree_structure(tree).to_json()
 
 
@@ -245,11 +245,11 @@ def test_structures_that_cannot_be_saved(tmp_path, of_arrays):
 def test_trees_that_contain_themselves(tmp_path):
     knot = [1]
     knot.append(knot)
-    with pytest.raises(lw.CycleError):
+    with pytest.raises(CycleError):
         lw.save(tmp_path / "x.json", knot)
     net = Net(1, None, "a")
     net.weight = lw.List([net])
-    with pytest.raises(lw.CycleError):
+    with pytest.raises(CycleError):
         lw.save(tmp_path / "x.npz", [net, net])
 
 

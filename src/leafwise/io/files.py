@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import struct
-import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -102,11 +101,12 @@ def save(
         ...     lw.save(name, config)
         ...     lw.load(name) == config
         True
-        >>> lw.save("config.json", {"model": {"cache": iter([])}})
+        >>> lw.save("config.json", {"model": {"init": lambda: 0}})
+        ... # doctest: +ELLIPSIS
         Traceback (most recent call last):
         ...
-        leafwise.errors.FileError: config.json: the leaf at ['model']['cache'] cannot \
-be saved: <list_iterator that cannot be printed>
+        leafwise.errors.FileError: config.json: the leaf at ['model']['init'] cannot \
+be saved: <function <lambda> at ...> (function) cannot be written as text
     """
     given, form = _format_of(path)
     plain = text.plain_text(tree) if form is text else None
@@ -264,10 +264,11 @@ _DAMAGE: Final = (
     UserWarning,
     ValueError,
     struct.error,
-    zipfile.BadZipFile,
     zlib.error,
 )
 """What the modules that read files raise if these are damaged."""
+_DAMAGE_OF_OTHERS: Final = ("BadZipFile", "SafetensorError")
+"""The same, of modules that may not be loaded."""
 
 
 @contextmanager
@@ -285,7 +286,7 @@ def _reading(path: str) -> Iterator[None]:
     except (FileError, ImportError):
         raise
     except Exception as error:
-        is_ours = isinstance(error, _DAMAGE) or type_name(error) == "SafetensorError"
+        is_ours = isinstance(error, _DAMAGE) or type_name(error) in _DAMAGE_OF_OTHERS
         if isinstance(error, OSError):
             is_ours = error.errno in (None, errno.EINVAL)
         if not is_ours:

@@ -86,10 +86,10 @@ def _fits(like: Any, found: Any, is_foreign: bool) -> bool:
         if _is_plain_array(like):
             return form_of(like) == found.form
         return is_foreign and found.shape == () and _can_be(like, found.dtype)
+    if _is_scalar(like):
+        return type(like) is type(found) and form_of(like) == form_of(found)
     if is_foreign and type(like) is float and type(found) is int:
         return True
-    if _is_scalar(like):
-        return type(like) is type(found) and like.dtype == found.dtype
     return type(like) is type(found) and not _is_plain_array(like)
 
 

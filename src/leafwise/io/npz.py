@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 import os
-import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from typing import IO, Any, Final
 
 from ..equality.content import dtype_name
@@ -27,6 +27,8 @@ _HEADER: Final = "leafwise.json"
 _COMMENT: Final = b"leafwise"
 """A second sign that the file is ours, should the name of the header be damaged."""
 _END: Final = ".npy"
+_STORED: Final = 0
+"""The number of what is not compressed."""
 _DEFLATED: Final = 1040
 """How much larger what is compressed can be, with something to spare."""
 _MOST_OF_NPY: Final = 1 << 20
@@ -40,6 +42,7 @@ def why_not(_name: str, _array: Any) -> str:
 def write(file: IO[bytes], header: str, arrays: Mapping[str, Any]) -> None:
     """Write arrays and header into a file."""
     numpy = need("numpy", "saving .npz files", "arrays")
+    zipfile = import_module("zipfile")  # it loads what there may not be: threads
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         archive.comment = _COMMENT
         archive.writestr(zipfile.ZipInfo(_HEADER), header)
@@ -60,7 +63,7 @@ class _Archive:
         names: The names of its arrays.
     """
 
-    def __init__(self, archive: zipfile.ZipFile, size: int) -> None:
+    def __init__(self, archive: Any, size: int) -> None:
         self._archive = archive
         self._size = size
         self._numpy = need("numpy", "loading .npz files", "arrays")
@@ -76,10 +79,10 @@ class _Archive:
         self._infos = {name.removesuffix(_END): info for name, info in infos.items()}
         self.names = self._infos.keys()
 
-    def _check(self, info: zipfile.ZipInfo) -> None:
+    def _check(self, info: Any) -> None:
         """Refuse a file in the archive that cannot be as large as it says."""
         most = _DEFLATED * info.compress_size + _DEFLATED
-        if info.compress_type == zipfile.ZIP_STORED:
+        if info.compress_type == _STORED:
             most = info.compress_size
         if info.compress_size > self._size or info.file_size > most:
             raise ValueError(f"{info.filename!r} is larger than the file")
@@ -116,5 +119,5 @@ def opened(path: str) -> Iterator[_Archive]:
     """Open a file for reading."""
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
-        with zipfile.ZipFile(file) as archive:
+        with import_module("zipfile").ZipFile(file) as archive:
             yield _Archive(archive, size)

@@ -105,7 +105,7 @@ class _Opened:
     def form(self, name: str) -> Form:
         """Return the form of an array."""
         part = self._mapped.get_slice(name)
-        code = part.get_dtype()
+        code: str = part.get_dtype()
         return Form(_NAMES.get(code, code), tuple(part.get_shape()))
 
     def read(self, name: str) -> Any:

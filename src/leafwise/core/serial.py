@@ -352,6 +352,10 @@ def write_value(value: Any, depth: int = 0) -> Any:
     if isinstance(value, type):
         return ["class", _object_name(value)]
     try:
+        return ["object", _object_name(value)]
+    except Exception:  # it has no name, or fails when it is asked for it
+        pass
+    try:
         return ["literal", _write_key(value)]
     except TreeDefError:
         raise TreeDefError(
@@ -450,7 +454,7 @@ def read_value(value: Any) -> Any:
         return DictKey(parse_literal(item))
     if kind == "key":
         return _read_key_object(item)
-    if kind == "class":
+    if kind in ("class", "object"):
         return _find_named(item)
     raise TreeDefError(f"malformed text of a treedef: a value of kind {clip(kind)}")
 

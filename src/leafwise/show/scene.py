@@ -99,7 +99,8 @@ def _of_change(item: Item, change: Change) -> Item:
     line = lines_of(change, Paint("never"))[0]
     where = printable(change.path.where())
     item.value, item.kind = change, line[0]
-    item.opening = line.removeprefix(f"{line[0]} {where}: ")
+    told = line.removeprefix(f"{line[0]} {where}").removeprefix(": ")
+    item.opening = told.removeprefix(" ")  # where something moved, an arrow
     return item
 
 

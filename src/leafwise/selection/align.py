@@ -1,0 +1,938 @@
+"""Items of two lists that belong together: found in bounded time, however long they are.
+
+Owns the numbers that stand for values, equal ones for the same values (`Classes`); the
+search for items that both lists have in the same order, and for those that moved
+(`aligned`); and where the items of a list are before and after changes (`Shifts`). What
+is a change, and how it is recorded, is not known here.
+
+Where two lists have few equal pairs of items, the longest common subsequence is found
+with the method of Hunt and Szymanski (A fast algorithm for computing longest common
+subsequences, 1977); where they have many, with the greedy one of Myers (An O(ND)
+difference algorithm and its variations, 1986), which begins anew where it got to when
+it takes too long.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections import Counter, defaultdict
+from collections.abc import (
+    Callable,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+
+from ..core.builtins import DictRule
+from ..core.keypath import KeyPath
+from ..core.keys import DictKey, SequenceKey
+from ..core.node import Rule
+from ..core.walk import unlink
+from ..equality import exact
+from ..equality.content import as_numpy, is_array, is_table, is_traced
+from ..equality.leaves import Values, equal_at_sight
+from ..errors import EditError
+from ..ops.context import Context
+from ..safely import clip
+from .find import DEPTH_IN_DOUBT, keys_of
+from .pattern import Selector, read_selector, selector
+
+
+__all__ = ["Classes", "Row", "Shifted", "Shifts", "aligned", "fitted", "rows_of"]
+
+Pairs: TypeAlias = list[tuple[int, int]]
+"""Positions in one list, and in the other."""
+
+
+class Shifted(NamedTuple):
+    """Stands for the key of an item that is at two positions of two lists."""
+
+    before: int
+    after: int
+
+
+class Row(NamedTuple):
+    """Where an item is in two lists, None where it is not, and whether it moved."""
+
+    before: int | None
+    after: int | None
+    has_moved: bool
+
+    def beyond(self, start: int) -> Row:
+        """Return the row of lists that have as many items more in front."""
+        before, after, has_moved = self
+        return Row(
+            None if before is None else before + start,
+            None if after is None else after + start,
+            has_moved,
+        )
+
+
+# ------------------------------------------------------------------- common items
+
+
+def aligned(mine: Sequence[int], theirs: Sequence[int]) -> tuple[Pairs, Pairs]:
+    """Return which items of two lists are the same.
+
+    Args:
+        mine, theirs: Numbers that stand for the items.
+
+    Returns:
+        Those that are in the same order in both, as many as possible, unless that took
+        too long; and the others.
+
+    Example:
+        >>> from leafwise.selection.align import aligned
+        >>> aligned([1, 2, 3, 4], [4, 1, 3])
+        ([(0, 1), (2, 2)], [(3, 0)])
+    """
+    kept = _in_order(mine, theirs)
+    mine_kept, theirs_kept = {i for i, _ in kept}, {j for _, j in kept}
+    left: defaultdict[int, list[int]] = defaultdict(list)
+    for j in range(len(theirs) - 1, -1, -1):
+        if j not in theirs_kept:
+            left[theirs[j]].append(j)
+    moved = []
+    for i, number in enumerate(mine):
+        if i not in mine_kept and left.get(number):
+            moved.append((i, left[number].pop()))
+    return kept, moved
+
+
+def _in_order(mine: Sequence[int], theirs: Sequence[int]) -> Pairs:
+    """Return pairs of equal items in the order of both lists.
+
+    Those at the same position, if there are not more of others.
+    """
+    found = _in_sequence(mine, theirs)
+    pairs = enumerate(zip(mine, theirs, strict=False))
+    fixed = [(i, i) for i, (x, y) in pairs if x == y]
+    return fixed if len(fixed) >= len(found) else found
+
+
+def _in_sequence(mine: Sequence[int], theirs: Sequence[int]) -> Pairs:
+    start, end, other_end = 0, len(mine), len(theirs)
+    least = min(end, other_end)
+    while start < least and mine[start] == theirs[start]:
+        start += 1
+    while min(end, other_end) > start and mine[end - 1] == theirs[other_end - 1]:
+        end, other_end = end - 1, other_end - 1
+    one, other = {*mine[start:end]}, {*theirs[start:other_end]}
+    rows = [i for i in range(start, end) if mine[i] in other]
+    columns = [j for j in range(start, other_end) if theirs[j] in one]
+    found = _common([mine[i] for i in rows], [theirs[j] for j in columns])
+    return [
+        *((i, i) for i in range(start)),
+        *((rows[i], columns[j]) for i, j in found),
+        *zip(range(end, len(mine)), range(other_end, len(theirs)), strict=True),
+    ]
+
+
+_MOST_PAIRS: Final = 1_000_000
+_FIRST_LEG: Final = 500
+_LEG: Final = 32
+
+
+def _common(x: Sequence[int], y: Sequence[int]) -> Pairs:
+    counts, others = Counter(x), Counter(y)
+    if sum(n * others[number] for number, n in counts.items()) <= _MOST_PAIRS:
+        return _by_pairs(x, y)
+    found: Pairs = []
+    i = j = 0
+    most = _FIRST_LEG
+    while i < len(x) and j < len(y):
+        i, j = _leg(x, y, i, j, most, found)
+        most = _LEG
+    return found
+
+
+def _by_pairs(x: Sequence[int], y: Sequence[int]) -> Pairs:
+    """Return a longest common subsequence: `ends[k]` ends the best of length k + 1."""
+    places: defaultdict[int, list[int]] = defaultdict(list)
+    for j in range(len(y) - 1, -1, -1):
+        places[y[j]].append(j)
+    ends: list[int] = []
+    tips: list[int] = []
+    steps: list[tuple[int, int, int]] = []
+    for i, number in enumerate(x):
+        for j in places[number]:
+            k = bisect_left(ends, j)
+            if k == len(ends):
+                ends.append(j)
+                tips.append(0)
+            elif ends[k] == j:
+                continue
+            ends[k] = j
+            tips[k] = len(steps)
+            steps.append((i, j, tips[k - 1] if k else -1))
+    found = []
+    tip = tips[-1] if tips else -1
+    while tip >= 0:
+        i, j, tip = steps[tip]
+        found.append((i, j))
+    return found[::-1]
+
+
+def _leg(
+    x: Sequence[int], y: Sequence[int], i: int, j: int, most: int, found: Pairs
+) -> tuple[int, int]:
+    """Go from a point towards the end with few edits, and return how far that is.
+
+    Args:
+        x, y: Two lists.
+        i, j: Where to begin.
+        most: How many edits to go.
+        found: Where to add the pairs of equal items on the way.
+    """
+    width, height = len(x) - i, len(y) - j
+    rounds: list[dict[int, int]] = []
+    reached: dict[int, int] = {}
+    budget = most * most + 2 * (width + height if most > _LEG else 0)
+    edits = best = 0
+    while edits <= most and budget > 0:
+        made: dict[int, int] = {}
+        least = -edits if edits <= height else -height + (edits - height) % 2
+        for k in range(least, min(edits, width) + 1, 2):
+            at = start = _entry(reached, k, width, height) if edits else 0
+            if start < 0:
+                continue
+            while at < width and at - k < height and x[i + at] == y[j + at - k]:
+                at += 1
+            made[k] = at
+            budget -= 1 + at - start
+        rounds.append(made)
+        reached = made
+        best = max(made, key=lambda k: 2 * made[k] - k)
+        if made[best] == width and made[best] - best == height:
+            break
+        edits += 1
+    return _retraced(rounds, best, (width, height), (i, j), found)
+
+
+def _entry(reached: dict[int, int], k: int, width: int, height: int) -> int:
+    """Return where a diagonal is entered from its neighbours, -1 for nowhere."""
+    right = reached.get(k - 1, width) + 1
+    down = reached.get(k + 1, height + k + 1)
+    right = right if right <= width else -1
+    return max(right, down if down - k <= height else -1)
+
+
+def _retraced(
+    rounds: list[dict[int, int]],
+    k: int,
+    size: tuple[int, int],
+    start: tuple[int, int],
+    found: Pairs,
+) -> tuple[int, int]:
+    """Add the pairs on the way back from the end of a diagonal; return that end."""
+    i, j = start
+    last = rounds[-1][k]
+    end = i + last, j + last - k
+    way: Pairs = []
+    for number in range(len(rounds) - 1, -1, -1):
+        at = rounds[number][k]
+        before = rounds[number - 1] if number else {}
+        entry = _entry(before, k, *size) if number else 0
+        way += [(i + p, j + p - k) for p in range(at - 1, entry - 1, -1)]
+        k = k - 1 if before.get(k - 1, size[0]) + 1 == entry else k + 1
+    found += reversed(way)
+    return end
+
+
+_MOST_FITTED: Final = 4_096
+
+
+def fitted(
+    mine: Sequence[int], theirs: Sequence[int], parts: Callable[[int, int], Counter[Any]]
+) -> Pairs:
+    """Return pairs of items that replace each other, in the order of both lists.
+
+    As many as there can be: position by position, unless one list is longer and the
+    items have parts, of which most are to be shared.
+
+    Args:
+        mine, theirs: Positions in two lists.
+        parts: Takes 0 or 1 for the list, and a position.
+    """
+    if len(mine) > len(theirs):
+        turned = fitted(theirs, mine, lambda side, place: parts(1 - side, place))
+        return [(i, j) for j, i in turned]
+    size = len(theirs)
+    if not 0 < len(mine) < size or len(mine) * size > _MOST_FITTED:
+        return [*zip(mine, theirs, strict=False)]
+    others = [parts(1, j) for j in theirs]
+    table = [[0] * (size + 1)]
+    for row, i in enumerate(mine):
+        known = parts(0, i)
+        line = [-1] * (size + 1)
+        for column in range(row, size):
+            shared = table[row][column] + (known & others[column]).total()
+            line[column + 1] = max(line[column], shared)
+        table.append(line)
+    found = []
+    column = size
+    for row in range(len(mine), 0, -1):
+        while column > row and table[row][column] == table[row][column - 1]:
+            column -= 1
+        column -= 1
+        found.append((mine[row - 1], theirs[column]))
+    return found[::-1]
+
+
+# ------------------------------------------------------------------ numbers of values
+
+
+class Classes:
+    """Gives a number to each value: values that are the same have the same number.
+
+    The converse holds for those whose number is not in `loose`. It takes time and
+    memory by the size of the values, each of which is looked at once.
+
+    Args:
+        rule_of: Takes a node, the linked list of its keys, and 0 or 1 for the tree;
+            returns its rule, None for a leaf.
+        values: Which leaves are the same.
+        numbers: Returns all numbers of the trees.
+        is_ignored: Takes a linked list of keys and the number of the tree.
+        by_path: Whether what a value is depends on where it is.
+        leaf_types: Types of which nobody has to be asked whether they are leaves.
+        check_cycles: Called where trees are deep.
+
+    Attributes:
+        loose: The numbers that values may share which are not the same.
+        in_doubt: Whether there are values whose class says alone what equals them.
+    """
+
+    def __init__(
+        self,
+        rule_of: Callable[[Any, Any, int], Rule | None],
+        values: Values,
+        numbers: Callable[[], Iterable[Any]],
+        is_ignored: Callable[[Any, int], bool] | None,
+        by_path: bool,
+        leaf_types: Iterable[type],
+        check_cycles: Callable[[], None],
+    ) -> None:
+        self.rule_of = rule_of
+        self.asked = values.asked
+        self.numbers = numbers
+        self.is_ignored = is_ignored
+        self.by_path = by_path
+        self.check_cycles = check_cycles
+        self.loose: set[int] = set()
+        self.in_doubt = is_ignored is not None
+        self.table: dict[Any, int] = {}
+        self.known: dict[Any, tuple[int, Any]] = {}
+        self.starts: list[float] | None = None
+        themselves = {str} if self.asked.tolerant else {str, int}
+        self.quick = themselves.intersection(() if self.asked.typematch else leaf_types)
+
+    def of(self, root: Any, link: Any = (), side: int = 0) -> int:
+        """Return the number of a value.
+
+        Args:
+            root: The value.
+            link: The linked list of its keys.
+            side: In which tree it is.
+
+        Raises:
+            CycleError: It contains itself.
+        """
+        if type(root) in self.quick:
+            return self.table.setdefault(root, len(self.table))
+        todo = [(root, link)]
+        while todo:
+            node, link = todo[-1]
+            name = self._name(node, link, side)
+            number = None if name in self.known else self._made(node, link, side, todo)
+            if number is not None:
+                self.known[name] = number, node  # which keeps its id
+            if name in self.known:
+                todo.pop()
+            elif len(todo) > DEPTH_IN_DOUBT:
+                self.check_cycles()
+        return self.known[name][0]
+
+    def parts(self, node: Any, link: Any, side: int) -> Counter[Any]:
+        """Return the parts of a node, keys with numbers; none for a leaf."""
+        rule = self.rule_of(node, link, side)
+        if rule is None:
+            return Counter()
+        keys, children = self._children(node, rule, link, side)
+        numbers = (
+            self.of(child, (link, key), side)
+            for key, child in zip(keys, children, strict=True)
+        )
+        pairs = zip(keys, numbers, strict=True)
+        return Counter(pairs if not rule.is_sequence else (n for _, n in pairs))
+
+    def _name(self, node: Any, link: Any, side: int) -> Hashable:
+        return (side, KeyPath(unlink(link))) if self.by_path else id(node)
+
+    def _put(self, key: Hashable, *, loose: bool) -> int:
+        number = self.table.setdefault(key, len(self.table))
+        if loose:
+            self.loose.add(number)
+        return number
+
+    def _made(
+        self, node: Any, link: Any, side: int, todo: list[tuple[Any, Any]]
+    ) -> int | None:
+        """Return the number of a value; None if nodes below it have to be done first."""
+        rule = self.rule_of(node, link, side)
+        if rule is None:
+            return self._leaf(node)
+        keys, children = self._children(node, rule, link, side)
+        quick, table, known, by_path = self.quick, self.table, self.known, self.by_path
+        numbers: list[int] = []
+        missing: list[tuple[Any, Any]] = []
+        for key, child in zip(keys, children, strict=True):
+            if type(child) in quick:
+                numbers.append(table.setdefault(child, len(table)))
+                continue
+            below = (link, key) if by_path else ()
+            found = known.get(self._name(child, below, side))
+            if found is None:
+                missing.append((child, below))
+            else:
+                numbers.append(found[0])
+        if missing:
+            todo += missing
+            return None
+        return self._node(node, rule, keys, numbers)
+
+    def _children(
+        self, node: Any, rule: Rule, link: Any, side: int
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        """Return the keys and the children of a node, without what is ignored."""
+        keys: Sequence[Any]
+        if rule.is_mapping:
+            items = rule.items(node)
+            keys = [*map(DictKey, items)] if self.by_path else [*items]
+            children = [*items.values()]
+        elif rule.is_sequence:
+            children = rule.items(node)
+            keys = range(len(children))
+            keys = [*map(SequenceKey, keys)] if self.by_path else keys
+        else:
+            keys, children = keys_of(node, rule), rule.flatten(node)[0]
+        ignored = self.is_ignored
+        if ignored is None:
+            return keys, children
+        rows = zip(keys, children, strict=True)
+        kept = [(k, child) for k, child in rows if not ignored((link, k), side)]
+        return [k for k, _ in kept], [child for _, child in kept]
+
+    def _node(
+        self, node: Any, rule: Rule, keys: Sequence[Any], numbers: list[int]
+    ) -> int:
+        loose = not self.loose.isdisjoint(numbers) if self.loose else False
+        if rule.is_mapping:
+            rest = rule.rest(node)
+            is_plain = type(rule) is DictRule and _STR.issuperset(map(type, node))
+            content: Hashable = frozenset(zip(keys, numbers, strict=True))
+            loose = loose or not is_plain
+            return self._put((rule, exact.digest(rest), content), loose=loose)
+        if rule.is_sequence:
+            rest = rule.rest(node)
+            digest = None if rest is None else exact.digest(rest)
+            is_plain = digest is None
+        else:
+            aux = rule.flatten(node)[1]
+            digest = None if aux is None else rule.hash_aux(aux)
+            is_plain = node is None
+        loose = loose or not is_plain
+        return self._put((rule, digest, tuple(numbers)), loose=loose)
+
+    # ----------------------------------------------------------------------- leaves
+
+    def _leaf(self, leaf: Any) -> int:
+        cls = type(leaf)
+        key: Any
+        loose = False
+        if cls is str or leaf is None:
+            key = leaf
+        elif cls is bool or cls is bytes:
+            key = cls, leaf
+        elif cls is int or cls is float:
+            key, loose = self._number(leaf)
+        else:
+            try:
+                return self._put(self._odd(leaf), loose=True)
+            except Exception:  # its class does not like to be looked at
+                self.in_doubt = True
+                return self._put(_OTHER, loose=True)
+        return self._put((cls, key) if self.asked.typematch else key, loose=loose)
+
+    def _number(self, number: Any) -> tuple[Hashable, bool]:
+        """Return the key of a number, and whether others have it, too."""
+        if number != number:
+            return _NAN, not self.asked.equal_nan
+        if not self.asked.tolerant:
+            return number, False
+        if self.starts is None:
+            self.starts = _starts(self.numbers(), self.asked)
+        return ("about", bisect_right(self.starts, _as_float(number))), True
+
+    def _odd(self, leaf: Any) -> Hashable:
+        """Return the key of a leaf that is of no plain type."""
+        if is_traced(leaf) or is_table(leaf):
+            return _OTHER
+        if is_array(leaf):
+            if tuple(leaf.shape):
+                return self._array(leaf)
+            leaf = as_numpy(leaf).item()
+            if type(leaf) is bool:
+                return bool, leaf
+        elif not isinstance(leaf, str | bytes | int | float):
+            self.in_doubt = True
+        if isinstance(leaf, str):
+            return str.__str__(leaf)
+        if isinstance(leaf, bytes):
+            return bytes, bytes(leaf)
+        if isinstance(leaf, complex) or hasattr(type(leaf), "as_integer_ratio"):
+            if isinstance(leaf, complex) and self.asked.tolerant:
+                return _OTHER
+            return self._number(leaf)[0]
+        if isinstance(leaf, set | frozenset):
+            return frozenset, hash(frozenset(leaf))
+        return "hash", hash(leaf)
+
+    def _array(self, array: Any) -> Hashable:
+        shape = tuple(array.shape)
+        if self.asked.tolerant:
+            return "array", shape
+        held = as_numpy(array).reshape(-1)
+        if held.dtype.kind not in "biufcSUmM":
+            return "array", shape
+        few = held[:: max(1, held.size // _MOST_SEEN)]
+        if held.dtype.kind in "fc":
+            few = few + 0  # no negative zeros
+            few[few != few] = 0
+        return "array", shape, str(held.dtype), few.tobytes()
+
+
+_STR: Final = frozenset({str})
+_NAN: Final = ("nan",)
+_OTHER: Final = ("other",)
+_MOST_SEEN: Final = 1_000
+
+
+def _as_float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")
+
+
+def _starts(numbers: Iterable[Any], asked: Any) -> list[float]:
+    """Return where groups of numbers start that are farther apart than allowed.
+
+    Numbers that are the same are in one group, since those between them are, too.
+    """
+    values = sorted({_as_float(x) for x in numbers if x == x})
+    if asked.rtol >= 1 or not values:
+        return []
+    starts = [values[0]]
+    for x, y in zip(values, values[1:], strict=False):
+        if y - x > asked.allowed(max(abs(x), abs(y))) * (1 + 1e-9):
+            starts.append(y)
+    return starts
+
+
+# ----------------------------------------------------------------- lists in two trees
+
+
+class Picked:
+    """What a comparison of two trees was told about places in them.
+
+    Args:
+        ignore: A selector, or None.
+        lists: How lists are compared, see `tree_diff`.
+        context: What is a leaf.
+        trees: The trees.
+
+    Attributes:
+        ignored: The paths in one tree and in the other that are not compared; empty if
+            there are none.
+        keys: The lists whose items are paired by a key, in one tree and in the other;
+            empty if there are none.
+        aligns: Whether other lists are compared after equal items are found.
+
+    Raises:
+        ValueError: `lists` is another word.
+    """
+
+    __slots__ = ("aligns", "context", "ignored", "keys")
+
+    def __init__(
+        self, ignore: Any, lists: Any, context: Context | None, trees: Sequence[Any]
+    ) -> None:
+        if not isinstance(lists, Mapping) and lists not in LISTS:
+            raise ValueError(
+                f"lists must be one of {', '.join(map(repr, LISTS))}, or a mapping "
+                f"from selectors to keys; got {clip(lists)}"
+            )
+        self.context: Any = context
+        self.aligns = lists != "position"
+        self.ignored: Sequence[set[KeyPath]] = ()
+        self.keys: Sequence[dict[KeyPath, Selector]] = ()
+        if ignore is not None:
+            chosen = read_selector(ignore, self.context.view)
+            places = [chosen.targets(tree, context) for tree in trees]
+            sets = [{place.path for place in found} for found in places]
+            self.ignored = sets if any(sets) else ()
+        if isinstance(lists, Mapping):
+            tables = [keyed_lists(lists, tree, self.context) for tree in trees]
+            self.keys = tables if any(tables) else ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no such places."""
+        return not (self.ignored or self.keys)
+
+    def by_position(self) -> Picked:
+        """Return the same for a comparison position by position."""
+        made = Picked(None, "position", self.context, ())
+        made.ignored = self.ignored
+        return made
+
+
+LISTS: Final = ("align", "position")
+BY_POSITION: Final = Picked(None, "position", None, ())
+"""Compares position by position, and ignores nothing."""
+
+
+def keyed_lists(
+    lists: Mapping[Any, str], tree: Any, context: Context
+) -> dict[KeyPath, Selector]:
+    """Return the places that selectors pick, each with the selector of its key."""
+    found: dict[KeyPath, Selector] = {}
+    for what, key in lists.items():
+        chosen, named = read_selector(what, context.view), selector(key)
+        found |= {place.path: named for place in chosen.targets(tree, context)}
+    return found
+
+
+def numbers_by_key(
+    items: Sequence[Any],
+    key: Selector,
+    context: Context,
+    number_of: Callable[[Any, int], int],
+    path: KeyPath,
+) -> list[int]:
+    """Return numbers that stand for what items have at a key.
+
+    Args:
+        items: The items of a list.
+        key: Where to look in each.
+        context: What is a leaf.
+        number_of: Takes what is there and the position of the item.
+        path: The path of the list.
+
+    Raises:
+        EditError: One has nothing there, or several things; or two have the same.
+    """
+    known: dict[int, int] = {}
+    for place, item in enumerate(items):
+        found = key.targets(item, context)
+        where = path + (SequenceKey(place),)
+        if len(found) != 1:
+            has = f"{len(found)} values at" if found else "no"
+            raise EditError(
+                f"the item at {where.where()} has {has} {key.text!r}, the key that is "
+                "to pair it",
+                path=where,
+            )
+        number = number_of(found[0].value, place)
+        if known.setdefault(number, place) != place:
+            first = path + (SequenceKey(known[number]),)
+            raise EditError(
+                f"the items at {first.where()} and {where.where()} have the same "
+                f"{key.text!r}, {clip(found[0].value)}, the key that is to pair them",
+                path=where,
+            )
+    return [*known]
+
+
+class Comparing(Protocol):
+    """What is asked of a comparison of two trees."""
+
+    context: Context
+    values: Values
+    trees: tuple[Any, Any]
+    asks: bool
+    asks_paths: bool
+    skips: bool
+
+    def path(self, link: Any, side: int = 0) -> KeyPath:
+        """Return a path from the root down, in one of the trees."""
+
+    def rule_of(self, node: Any, link: Any, side: int) -> Rule | None:
+        """Return the rule of a node, None for a leaf."""
+
+    def differ(self, one: Any, two: Any, link: Any) -> bool:
+        """Return whether two values differ."""
+
+
+class Lists:
+    """Finds the items of lists that belong together, for a comparison of two trees."""
+
+    def __init__(
+        self, picked: Picked, comparing: Comparing, check_cycles: Callable[[], None]
+    ) -> None:
+        self.picked = picked
+        self.comparing = comparing
+        context = comparing.context
+        is_ignored = self.is_ignored if picked.ignored else None
+        plain = not comparing.asks and context.stop is None
+        self.classes = Classes(
+            comparing.rule_of,
+            comparing.values,
+            lambda: (x for tree in comparing.trees for x in _numbers(tree, context)),
+            is_ignored,
+            by_path=comparing.asks_paths or is_ignored is not None,
+            leaf_types=context.view.leaf_types if plain else (),
+            check_cycles=check_cycles,
+        )
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether items may be the same that were not seen to be."""
+        return self.classes.in_doubt
+
+    def is_ignored(self, link: Any, side: int) -> bool:
+        """Return whether a place in one of the trees is not compared."""
+        return self.comparing.path(link, side) in self.picked.ignored[side]
+
+    def rows(self, ours: Sequence[Any], others: Sequence[Any], link: Any) -> Any:
+        """Return the items of two lists that differ, and with what.
+
+        Args:
+            ours, others: The items.
+            link: The path to the lists.
+
+        Returns:
+            Rows, in leaf order; None if items are ignored: then positions count.
+
+        Raises:
+            EditError: Items that are to be paired by a key cannot be.
+        """
+        key = self._key(link)
+        if key is not None:
+            return self._by_key(ours, others, link, key)
+        if self.picked.ignored and self._has_ignored(ours, others, link):
+            return None
+        start, end, other_end = self._trimmed(ours, others)
+        sizes = end - start, other_end - start
+        kept: Pairs = []
+        moved: Pairs = []
+        if sizes == (1, 1):
+            kept = [(0, 0)]
+        elif 0 not in sizes:
+            kept, moved = self._aligned(
+                ours[start:end], others[start:other_end], start, link
+            )
+        rows = rows_of(sizes, kept, moved)
+        return [row.beyond(start) for row in rows]
+
+    def _key(self, link: Any) -> Selector | None:
+        for side, table in enumerate(self.picked.keys):
+            found = table.get(self.comparing.path(link, side))
+            if found is not None:
+                return found
+        return None
+
+    def _by_key(
+        self, ours: Sequence[Any], others: Sequence[Any], link: Any, key: Selector
+    ) -> Iterator[Row]:
+        numbers = []
+        for side, items in enumerate((ours, others)):
+            below = lambda place: (link, SequenceKey(place))  # noqa: E731
+            number_of = lambda x, n, s=side: self.classes.of(x, below(n), s)  # noqa: E731
+            path = self.comparing.path(link, side)
+            context = self.comparing.context
+            numbers.append(numbers_by_key(items, key, context, number_of, path))
+        return rows_of((len(ours), len(others)), *aligned(*numbers))
+
+    def _has_ignored(
+        self, ours: Sequence[Any], others: Sequence[Any], link: Any
+    ) -> bool:
+        return any(
+            self.is_ignored((link, SequenceKey(place)), side)
+            for side, items in enumerate((ours, others))
+            for place in range(len(items))
+        )
+
+    def _trimmed(
+        self, ours: Sequence[Any], others: Sequence[Any]
+    ) -> tuple[int, int, int]:
+        """Return where items are no longer the same at sight, from both ends."""
+        skips, asks = self.comparing.skips, self.comparing.asks
+
+        def same(x: Any, y: Any) -> bool:
+            return (x is y and skips) or (not asks and equal_at_sight(x, y))
+
+        start, end, other_end = 0, len(ours), len(others)
+        least = min(end, other_end)
+        while start < least and same(ours[start], others[start]):
+            start += 1
+        while min(end, other_end) > start and same(
+            ours[end - 1], others[other_end - 1]
+        ):
+            end, other_end = end - 1, other_end - 1
+        return start, end, other_end
+
+    def _aligned(
+        self, ours: Sequence[Any], others: Sequence[Any], start: int, link: Any
+    ) -> tuple[Pairs, Pairs]:
+        """Return the items to compare with each other, and those that moved."""
+        classes, loose = self.classes, self.classes.loose
+        mine, theirs = (
+            [classes.of(x, (link, SequenceKey(n)), side) for n, x in enumerate(xs, start)]
+            for side, xs in enumerate((ours, others))
+        )
+        kept, moved = aligned(mine, theirs)
+        comparing = self.comparing
+        moved = [
+            (i, j)
+            for i, j in moved
+            if mine[i] not in loose
+            or not comparing.differ(ours[i], others[j], (link, SequenceKey(start + i)))
+        ]
+
+        def parts(side: int, place: int) -> Counter[Any]:
+            item = (ours, others)[side][place]
+            return classes.parts(item, (link, SequenceKey(start + place)), side)
+
+        found: Pairs = []
+        gone, new = {i for i, _ in moved}, {j for _, j in moved}
+        i = j = 0
+        for stop, other in [*kept, (len(mine), len(theirs))]:
+            rest = [n for n in range(i, stop) if n not in gone]
+            found += fitted(rest, [n for n in range(j, other) if n not in new], parts)
+            if stop < len(mine):
+                found.append((stop, other))
+            i, j = stop + 1, other + 1
+        return found, moved
+
+
+def _numbers(tree: Any, context: Context) -> Iterator[Any]:
+    """Yield the numbers among the leaves of a tree."""
+    for leaf in context.flatten(tree)[0]:
+        held = leaf
+        if is_array(leaf) and not is_traced(leaf) and tuple(leaf.shape) == ():
+            held = as_numpy(leaf).item()
+        if isinstance(held, int | float) or hasattr(type(held), "as_integer_ratio"):
+            yield held
+
+
+def plain_keys(keys: Iterable[Any], side: int) -> Iterator[Any]:
+    """Yield the keys of a path in the first tree or in the second."""
+    for key in keys:
+        yield SequenceKey(key[side]) if type(key) is Shifted else key
+
+
+# ------------------------------------------------------------------- before and after
+
+
+class Shifts:
+    """Where what is in a tree is after items of its lists were changed.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise.selection.align import Shifts
+        >>> shifts = Shifts()
+        >>> shifts.remove(lw.KeyPath.parse("['a'][0]"))
+        >>> shifts.put(lw.KeyPath.parse("['a'][3]"))
+        >>> print(shifts.after(lw.KeyPath.parse("['a'][2].x")))
+        ['a'][1].x
+    """
+
+    def __init__(self) -> None:
+        self._root = _Shift()
+
+    def remove(self, path: KeyPath) -> None:
+        """Note that an item is removed from its list."""
+        insort(self._at(path.parent).gone, path[-1].idx)
+
+    def put(self, path: KeyPath) -> None:
+        """Note that an item is put into a list; the last key is where it is after."""
+        insort(self._at(path.parent).new, path[-1].idx)
+
+    def move(self, path: KeyPath, index: int) -> None:
+        """Note that an item is moved in its list."""
+        shift = self._at(path.parent)
+        shift.moved[path[-1].idx] = index
+        insort(shift.gone, path[-1].idx)
+        insort(shift.new, index)
+
+    def after(self, path: KeyPath) -> KeyPath:
+        """Return the path after the changes of what is at a path before them."""
+        keys: list[Any] = []
+        shift: _Shift | None = self._root
+        for key in path:
+            keys.append(key)
+            if shift is not None:
+                if shift.new or shift.gone:
+                    keys[-1] = SequenceKey(shift.after(key.idx))
+                shift = shift.below.get(key)
+        return KeyPath(keys)
+
+    def _at(self, path: KeyPath) -> _Shift:
+        shift = self._root
+        for key in path:
+            shift = shift.below.setdefault(key, _Shift())
+        return shift
+
+
+class _Shift:
+    """What happens to the items of a list, and below it.
+
+    Attributes:
+        gone: The positions before that are left.
+        new: The positions after that are taken anew.
+        moved: From which of them to which.
+        below: The lists below, by key.
+    """
+
+    __slots__ = ("below", "gone", "moved", "new")
+
+    def __init__(self) -> None:
+        self.gone: list[int] = []
+        self.new: list[int] = []
+        self.moved: dict[int, int] = {}
+        self.below: dict[Any, _Shift] = {}
+
+    def after(self, place: int) -> int:
+        """Return where an item is afterwards."""
+        if place in self.moved:
+            return self.moved[place]
+        rank = place - bisect_left(self.gone, place)
+        new = self.new
+        return rank + bisect_right(range(len(new)), rank, key=lambda n: new[n] - n)
+
+
+def rows_of(sizes: tuple[int, int], kept: Pairs, moved: Pairs) -> Iterator[Row]:
+    """Yield the items of two lists in leaf order, those of the first one first.
+
+    Args:
+        sizes: The lengths of the lists.
+        kept: Which items are paired, in the order of both lists.
+        moved: Which are paired besides.
+    """
+    targets = dict(moved)
+    taken = {*targets.values()}
+    i = j = 0
+    for stop, other in [*kept, sizes]:
+        for place in range(i, stop):
+            yield Row(place, targets.get(place), place in targets)
+        for place in range(j, other):
+            if place not in taken:
+                yield Row(None, place, False)
+        if stop < sizes[0]:
+            yield Row(stop, other, False)
+        i, j = stop + 1, other + 1

@@ -1,7 +1,7 @@
 """Differences between two trees: found, shown, applied, inverted.
 
-Owns `tree_diff` and its records. Containers are compared key by key; where two nodes
-are of different types, the record holds both as a whole. Which items of two lists
+Owns `tree_diff` and what it returns. Containers are compared key by key; where two
+nodes are of different types, the record holds both as a whole. Which items of two lists
 belong together is decided in `align`; what there is to say of two values is looked for
 when somebody asks (`equality.difference`); how a diff is printed is the affair of
 `difftext`, and that of JSON Patches of `patch`.
@@ -21,16 +21,12 @@ from ..core.node import Rule
 from ..core.registry import GLOBAL, View
 from ..core.walk import ROOT, PathPredicate, unlink
 from ..equality import exact
-from ..equality.content import Asked
 from ..equality.difference import (
-    FEW,
     ArrayDifference,
-    Detail,
     Form,
     Place,
     SetDifference,
     TextDifference,
-    difference,
 )
 from ..equality.leaves import (
     PLAIN,
@@ -44,11 +40,13 @@ from ..errors import CompareError, EditError
 from ..lazy import Shown
 from ..ops.context import Context, context_of
 from ..paint import Paint
-from ..safely import MISSING, Frozen, clip, shown
+from ..safely import MISSING, clip
 from . import difftext
 from .align import BY_POSITION, Lists, Picked, Shifted, Shifts, plain_keys
+from .change import Change, as_json, edit_of, inverse, note, of_values
 from .find import DEPTH_IN_DOUBT, CycleCheck, keys_of, static_names
-from .rebuild import Delete, Edit, Insert, Move, Set, at_places, rebuild
+from .patch import operations, patched
+from .rebuild import at_places, rebuild
 
 
 __all__ = [
@@ -62,102 +60,6 @@ __all__ = [
     "assert_trees_equal",
     "tree_diff",
 ]
-
-_OPPOSITE: Final = {"added": "removed", "removed": "added"}
-
-
-class Change(Frozen):
-    """One difference.
-
-    Attributes:
-        kind: `added`, `removed`, `moved` (an item to another position of its list),
-            `type` (another type of node, or a leaf where there was a node), `aux`
-            (another static value or other aux data), or `value`.
-        path: The key path in the first tree. Of what was added to a list, the last key
-            is the position in the list of the second tree.
-        before: What was there; MISSING if it was added.
-        after: What is there now; MISSING if it was removed.
-        index: The position of the key in the mapping that has it, if it was added to
-            or removed from one; if it was moved, the position in the list of the second
-            tree; else None.
-
-    Example:
-        >>> import leafwise as lw
-        >>> print(lw.tree_diff({"a": 1}, {"a": 2})[0])
-        ~ ['a']: 1 -> 2
-    """
-
-    __slots__ = ("_asked", "after", "before", "index", "kind", "path")
-    __match_args__ = ("kind", "path", "before", "after", "index")
-
-    kind: str
-    path: KeyPath
-    before: Any
-    after: Any
-    index: int | None
-
-    def __init__(
-        self,
-        kind: str,
-        path: KeyPath,
-        before: Any,
-        after: Any,
-        index: int | None = None,
-    ) -> None:
-        self._set(kind, path, before, after, index)
-
-    def detail(self, places: int = FEW) -> Detail | None:
-        """Return how the two values differ: arrays, texts and sets.
-
-        It is worked out anew by each call, and says what differs in the sense of the
-        `tree_diff` that found it, with its tolerances.
-
-        Args:
-            places: How many places of an array to tell.
-
-        Returns:
-            An `ArrayDifference`, `TextDifference` or `SetDifference`; None if there
-            is nothing to say but what the values are.
-
-        Example:
-            >>> import leafwise as lw
-            >>> lw.tree_diff({"s": {1, 2}}, {"s": {2, 3}})[0].detail()
-            SetDifference(before=2, after=2, removed=(1,), added=(3,))
-        """
-        if self.kind not in ("value", "aux"):
-            return None
-        return difference(self.before, self.after, _asked_of(self), places)
-
-    def __str__(self) -> str:
-        return "\n".join(difftext.lines_of(self, Paint("never")))
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not Change:
-            return NotImplemented
-        if (self.kind, self.path) != (other.kind, other.path) or (
-            self.kind == "moved" and self.index != other.index
-        ):
-            return False
-        return alike((self.before, self.after), (other.before, other.after))
-
-    def __hash__(self) -> int:
-        return hash((self.kind, self.path))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _of_values, (self._values(), _asked_of(self))
-
-
-def _of_values(values: tuple[Any, ...], asked: Asked) -> Change:
-    """Return a change that knows what counted when it was found."""
-    change = Change(*values)
-    object.__setattr__(change, "_asked", asked)
-    return change
-
-
-def _asked_of(change: Change) -> Asked:
-    """Return what counted when a change was found, most often nothing special."""
-    return getattr(change, "_asked", PLAIN)
-
 
 Tree = TypeVar("Tree")
 
@@ -263,8 +165,8 @@ class TreeDiff(Shown, Sequence[Change]):
         """
         shifts = Shifts()
         for change in self._changes:
-            _note(change, shifts)
-        turned = (_inverse(change, shifts) for change in self._changes)
+            note(change, shifts)
+        turned = (inverse(change, shifts) for change in self._changes)
         return TreeDiff(turned, self._context, self._values)
 
     def apply(self, tree: Tree) -> Tree:
@@ -290,7 +192,7 @@ class TreeDiff(Shown, Sequence[Change]):
         for change in self._changes:
             if change.kind != "added":
                 _expect(change, tree, self._context, self._values)
-        return rebuild(tree, map(_edit_of, self._changes), self._context)
+        return rebuild(tree, map(edit_of, self._changes), self._context)
 
     def to_json(self, *, indent: int | None = None) -> str:
         r"""Return the changes as JSON text: a list of objects.
@@ -306,57 +208,56 @@ class TreeDiff(Shown, Sequence[Change]):
             >>> lw.tree_diff({"a": 1}, {"a": 2}).to_json()
             '[{"kind": "value", "path": "[\'a\']", "before": 1, "after": 2}]'
         """
-        return json.dumps([*map(_as_json, self._changes)], indent=indent)
+        return json.dumps([*map(as_json, self._changes)], indent=indent)
 
+    def to_json_patch(self, *, indent: int | None = None) -> str:
+        r"""Return the changes as a JSON Patch (RFC 6902), which other programs apply.
 
-def _is_in_list(change: Change) -> bool:
-    """Return whether a change is that of a list: an item more, less or elsewhere."""
-    return (
-        change.kind in ("added", "removed", "moved")
-        and type(change.path[-1]) is SequenceKey
-    )
+        Args:
+            indent: As for `json.dumps`.
 
+        Raises:
+            EditError: JSON cannot hold a key or a value.
 
-def _note(change: Change, shifts: Shifts) -> None:
-    """Take note of what happens to the items of a list."""
-    if not _is_in_list(change):
-        return
-    if change.kind == "added":
-        shifts.put(change.path)
-    elif change.kind == "removed":
-        shifts.remove(change.path)
-    else:
-        shifts.move(change.path, change.index or 0)
+        Example:
+            >>> import leafwise as lw
+            >>> lw.tree_diff({"a": [1]}, {"a": [1, 2]}).to_json_patch()
+            '[{"op": "add", "path": "/a/1", "value": 2}]'
+        """
+        made = operations(self._changes)
+        return json.dumps(made, indent=indent, allow_nan=False)
 
+    @classmethod
+    def from_json_patch(
+        cls, patch: str | bytes | Sequence[Mapping[str, Any]], tree: Any
+    ) -> TreeDiff:
+        """Return what a JSON Patch (RFC 6902) changes in a tree.
 
-def _inverse(change: Change, shifts: Shifts) -> Change:
-    """Return a change in the other direction: its path is where things are after."""
-    kind, path, index = change.kind, change.path, change.index
-    if _is_in_list(change) and kind != "moved":  # that position is of one side only
-        path = shifts.after(path.parent) + path[-1:]
-    else:
-        path = shifts.after(path)
-    if kind == "moved":
-        index = change.path[-1].idx
-    values = _OPPOSITE.get(kind, kind), path, change.after, change.before, index
-    return _of_values(values, _asked_of(change))
+        Args:
+            patch: The patch as a text, or as a list of operations.
+            tree: The tree that it is for.
 
+        Raises:
+            EditError: An operation is not one, or cannot be made; or a `test` fails.
+            ValueError: The text is not JSON.
 
-def _as_json(change: Change) -> dict[str, Any]:
-    sides = {"before": change.before, "after": change.after}
-    shown = {name: _plain(x) for name, x in sides.items() if x is not MISSING}
-    if change.kind == "moved":
-        shown = {"index": change.index, **shown}
-    return {"kind": change.kind, "path": str(change.path), **shown}
+        Example:
+            >>> import leafwise as lw
+            >>> tree = {"a": [1, 2]}
+            >>> patch = '[{"op": "move", "from": "/a/0", "path": "/a/1"}]'
+            >>> diff = lw.selection.TreeDiff.from_json_patch(patch, tree)
+            >>> print(diff)
+            > ['a'][0] -> [1]: 1
+            >>> diff.apply(tree)
+            {'a': [2, 1]}
+        """
+        context, values = context_of(none_is_leaf=True), Values()
 
+        def same(x: Any, y: Any) -> bool:
+            return not differ(x, y, context, values, ROOT)
 
-def _plain(value: Any) -> Any:
-    """Return a value if JSON can represent it, else its `repr`."""
-    try:
-        json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        return shown(value)
-    return value
+        made = patched(tree, patch, context, same)
+        return tree_diff(tree, made, none_is_leaf=True)
 
 
 def _expect(change: Change, tree: Any, context: Context, values: Values) -> None:
@@ -376,18 +277,6 @@ def _expect(change: Change, tree: Any, context: Context, values: Values) -> None
             f"found {clip(found)}",
             path=change.path,
         )
-
-
-def _edit_of(change: Change) -> tuple[KeyPath, Edit]:
-    path, is_in_list = change.path, _is_in_list(change)
-    if change.kind == "moved":
-        return path, Move(change.index)
-    if change.kind == "removed":
-        return path, Move(None) if is_in_list else Delete()
-    if change.kind == "added":
-        index = path[-1].idx if is_in_list else change.index
-        return path, Insert(change.after, index)
-    return path, Set(change.after)
 
 
 # ------------------------------------------------------------------------- comparing
@@ -458,7 +347,7 @@ def tree_diff(
     if found is None:
         found = _found(a, b, context, values, picked)
     if values.asked is not PLAIN:
-        found = [_of_values(change._values(), values.asked) for change in found]
+        found = [of_values(change._values(), values.asked) for change in found]
     if not equal_nan:  # a tree matches where it has the NaN that was found in it
         values = Values(typematch=typematch, rtol=rtol, atol=atol)
     return TreeDiff(found, context, values)
@@ -470,7 +359,8 @@ def _found(
     """Return the changes that a walk finds."""
     comparing = _Comparing(context, values, picked)
     found = [*comparing.run(a, b)]
-    if found and comparing.lists is not None and comparing.lists.in_doubt:  # the same where `==` alone tells that
+    lists = comparing.lists
+    if found and lists is not None and lists.in_doubt:  # `==` may say otherwise
         by_place = _Comparing(context, values, picked.by_position())
         found = found if any(by_place.run(a, b)) else []
     return found
@@ -540,7 +430,7 @@ class _Comparing:
         self.ignored = bool(picked.ignored)
         self.above = above
         self.lists: Lists | None = None
-        self.trees: tuple[Any, Any] = ()  # type: ignore[assignment]  # of `run`
+        self.trees: tuple[Any, Any] = None, None  # those of `run`
         self.skips = values.equal_nan  # an identical object may still hold a NaN
         stop = context.stop
         self.asks_paths = isinstance(stop, PathPredicate)
@@ -550,9 +440,9 @@ class _Comparing:
     def path(self, link: Any, side: int = 0) -> KeyPath:
         """Return a path from the root down, in the first tree or in the second."""
         keys = unlink(link)
-        if self.lists is not None:  # items may be at two positions
-            keys = plain_keys(keys, side)
-        return KeyPath((*self.above, *keys))
+        if self.lists is None:
+            return KeyPath((*self.above, *keys))
+        return KeyPath((*self.above, *plain_keys(keys, side)))
 
     def run(self, a: Any, b: Any) -> Iterator[Change]:
         """Yield the changes.
@@ -575,7 +465,7 @@ class _Comparing:
                 continue
             if type(one) is _Moved:
                 path = self.path(link)
-                yield Change("moved", path, one.value, two.value, two.index)
+                yield Change("moved", path, one.value, two.value, two.place)
                 one, two = one.value, two.value
             try:
                 kind, pairs = self.compare(one, two, link)
@@ -703,8 +593,9 @@ class _Comparing:
     def aligned(
         self, ours: list[Any], others: list[Any], link: Any
     ) -> list[tuple[Any, Any, Any]] | None:
-        """Return the items of two lists that belong together, but for those that are
-        the same; None if they are to be compared by position.
+        """Return the items of two lists that differ, and with what.
+
+        None if they are to be compared by position.
         """
         if not self.picked.keys and len(ours) == len(others):
             rows = self.differing(range(len(ours)), ours, others)
@@ -790,7 +681,7 @@ class _Moved(NamedTuple):
     """An item that is at another position of its list, and at which one."""
 
     value: Any
-    index: int
+    place: int
 
 
 class _Aux(NamedTuple):

@@ -27,7 +27,8 @@ from ..safely import clip, printable, printed, shown, type_name
 
 
 if TYPE_CHECKING:
-    from .diff import Change, TreeDiff
+    from .change import Change
+    from .diff import TreeDiff
 
 __all__ = [
     "SIGNS",

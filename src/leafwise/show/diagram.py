@@ -13,7 +13,7 @@ from ..core.registry import GLOBAL
 from ..layout import WIDTH
 from ..ops.context import context_of
 from ..paint import Paint
-from ..selection.diff import Change
+from ..selection.change import Change
 from .outline import Item
 from .scene import (
     Box,

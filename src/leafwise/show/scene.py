@@ -20,7 +20,8 @@ from ..equality.difference import form_of
 from ..ops.context import Context
 from ..paint import Paint
 from ..safely import class_name, printable, printed
-from ..selection.diff import Change, TreeDiff
+from ..selection.change import Change
+from ..selection.diff import TreeDiff
 from ..selection.difftext import counted, lines_of
 from ..selection.edit import Selection
 from ..selection.pattern import read_selector

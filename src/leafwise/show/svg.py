@@ -15,7 +15,7 @@ from zlib import crc32
 
 from ..core.registry import GLOBAL
 from ..ops.context import context_of
-from ..selection.diff import Change
+from ..selection.change import Change
 from .scene import Box, arrows_of, clipped, columns, scene
 
 

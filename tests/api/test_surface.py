@@ -136,7 +136,8 @@ LATER = {
     "json": "json",
     "layout": "leafwise.layout",
     "shutil": "shutil",
-    "selection.merge": "leafwise.selection",
+    "selection.align": "leafwise.selection",
+    "selection.policy": "leafwise.selection",
     "selection.names": "leafwise.selection",
 }
 """What is imported where it is needed first, since it brings much with it."""

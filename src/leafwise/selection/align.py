@@ -32,7 +32,6 @@ from .pattern import Selector, read_selector, selector
 
 
 __all__ = [
-    "BY_POSITION",
     "LISTS",
     "Lists",
     "Picked",
@@ -58,20 +57,25 @@ class Shifted(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Where an item is in two lists, None where it is not, and whether it moved."""
+    """Where an item is in two lists, -1 where it is not, and whether it moved."""
 
-    before: int | None
-    after: int | None
+    before: int
+    after: int
     has_moved: bool
+
+    @property
+    def key(self) -> Any:
+        """The key of the item in a linked list of keys."""
+        before, after, _ = self
+        if before < 0 or before == after:
+            return SequenceKey(after)
+        return SequenceKey(before) if after < 0 else Shifted(before, after)
 
     def beyond(self, start: int) -> Row:
         """Return the row of lists that have as many items more in front."""
         before, after, has_moved = self
-        return Row(
-            None if before is None else before + start,
-            None if after is None else after + start,
-            has_moved,
-        )
+        before = before if before < 0 else before + start
+        return Row(before, after if after < 0 else after + start, has_moved)
 
 
 # ------------------------------------------------------------------- common items
@@ -313,14 +317,14 @@ class Picked:
     __slots__ = ("aligns", "context", "ignored", "keys")
 
     def __init__(
-        self, ignore: Any, lists: Any, context: Any, trees: Sequence[Any]
+        self, ignore: Any, lists: Any, context: Context, trees: Sequence[Any] = ()
     ) -> None:
         if not isinstance(lists, Mapping) and lists not in LISTS:
             raise ValueError(
                 f"lists must be one of {', '.join(map(repr, LISTS))}, or a mapping "
                 f"from selectors to keys; got {clip(lists)}"
             )
-        self.context: Context = context  # None where there is nothing to select
+        self.context = context
         self.aligns = lists != "position"
         self.ignored: Sequence[set[KeyPath]] = ()
         self.keys: Sequence[dict[KeyPath, Selector]] = ()
@@ -340,14 +344,12 @@ class Picked:
 
     def by_position(self) -> Picked:
         """Return the same for a comparison position by position."""
-        made = Picked(None, "position", self.context, ())
+        made = Picked(None, "position", self.context)
         made.ignored = self.ignored
         return made
 
 
 LISTS: Final = ("align", "position")
-BY_POSITION: Final = Picked(None, "position", None, ())
-"""Compares position by position, and ignores nothing."""
 
 
 def keyed_lists(
@@ -414,12 +416,15 @@ class Comparing(Protocol):
 
     def path(self, link: Any, side: int = 0) -> KeyPath:
         """Return a path from the root down, in one of the trees."""
+        raise NotImplementedError
 
     def rule_of(self, node: Any, link: Any, side: int) -> Rule | None:
         """Return the rule of a node, None for a leaf."""
+        raise NotImplementedError
 
     def differ(self, one: Any, two: Any, link: Any) -> bool:
         """Return whether two values differ."""
+        raise NotImplementedError
 
 
 class Lists:
@@ -453,7 +458,9 @@ class Lists:
         """Return whether a place in one of the trees is not compared."""
         return self.comparing.path(link, side) in self.picked.ignored[side]
 
-    def rows(self, ours: Sequence[Any], others: Sequence[Any], link: Any) -> Any:
+    def rows(
+        self, ours: Sequence[Any], others: Sequence[Any], link: Any
+    ) -> Iterable[Row] | None:
         """Return the items of two lists that differ, and with what.
 
         Args:
@@ -475,7 +482,7 @@ class Lists:
         sizes = end - start, other_end - start
         kept: Pairs = []
         moved: Pairs = []
-        same: set[int | None] = set()
+        same: set[int] = set()
         if sizes == (1, 1):
             kept = [(0, 0)]
         elif 0 not in sizes:
@@ -534,7 +541,7 @@ class Lists:
 
     def _aligned(
         self, ours: Sequence[Any], others: Sequence[Any], start: int, link: Any
-    ) -> tuple[Pairs, Pairs, set[int | None]]:
+    ) -> tuple[Pairs, Pairs, set[int]]:
         """Return the items that belong together, and those that moved.
 
         And the positions of those of the former that are the same for sure.
@@ -560,7 +567,7 @@ class Lists:
             item = (ours, others)[side][place]
             return classes.parts(item, (link, SequenceKey(start + place)), side)
 
-        same: set[int | None] = {i for i, _ in kept if mine[i] not in loose}
+        same: set[int] = {i for i, _ in kept if mine[i] not in loose}
         found: Pairs = []
         gone, new = {i for i, _ in moved}, {j for _, j in moved}
         i = j = 0
@@ -682,10 +689,10 @@ def rows_of(sizes: tuple[int, int], kept: Pairs, moved: Pairs) -> Iterator[Row]:
     i = j = 0
     for stop, other in [*kept, sizes]:
         for place in range(i, stop):
-            yield Row(place, targets.get(place), place in targets)
+            yield Row(place, targets.get(place, -1), place in targets)
         for place in range(j, other):
             if place not in taken:
-                yield Row(None, place, False)
+                yield Row(-1, place, False)
         if stop < sizes[0]:
             yield Row(stop, other, False)
         i, j = stop + 1, other + 1

@@ -86,18 +86,18 @@ class Classes:
         """
         if type(root) in self.quick:
             return self.table.setdefault(root, len(self.table))
-        todo = [(root, link)]
+        known, todo = self.known, [(root, link)]
         while todo:
-            node, link = todo[-1]
-            name = self._name(node, link, side)
-            number = None if name in self.known else self._made(node, link, side, todo)
+            node, at = todo[-1]
+            name = self._name(node, at, side)
+            number = None if name in known else self._made(node, at, side, todo)
             if number is not None:
-                self.known[name] = number, node  # which keeps its id
-            if name in self.known:
+                known[name] = number, node  # which keeps its id
+            if name in known:
                 todo.pop()
             elif len(todo) > DEPTH_IN_DOUBT:
                 self.check_cycles()
-        return self.known[name][0]
+        return known[self._name(root, link, side)][0]
 
     def parts(self, node: Any, link: Any, side: int) -> Counter[Any]:
         """Return the parts of a node, keys with numbers; none for a leaf."""

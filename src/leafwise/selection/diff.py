@@ -42,7 +42,7 @@ from ..ops.context import Context, context_of
 from ..paint import Paint
 from ..safely import MISSING, clip
 from . import difftext
-from .align import BY_POSITION, Lists, Picked, Shifted, Shifts, plain_keys
+from .align import Lists, Picked, Shifts, plain_keys
 from .change import Change, as_json, edit_of, inverse, note, of_values
 from .find import DEPTH_IN_DOUBT, CycleCheck, keys_of, static_names
 from .patch import operations, patched
@@ -378,7 +378,8 @@ def differ(a: Any, b: Any, context: Context, values: Values, above: KeyPath) -> 
     Raises:
         CompareError: Two leaves cannot be compared.
     """
-    return any(_Comparing(context, values, BY_POSITION, above).run(a, b))
+    picked = Picked(None, "position", context)
+    return any(_Comparing(context, values, picked, above).run(a, b))
 
 
 _FEW: Final = 64
@@ -608,16 +609,13 @@ class _Comparing:
             return None
         pairs: list[tuple[Any, Any, Any]] = []
         nothing = _Absent(None)
-        for i, j, has_moved in found:
-            if i is None or j is None:
-                x, y = (nothing, others[j]) if i is None else (ours[i], nothing)
-                pairs.append((SequenceKey(j if i is None else i), x, y))
-            else:
-                key = SequenceKey(i) if i == j else Shifted(i, j)
-                x, y = ours[i], others[j]
-                if has_moved:
-                    x, y = _Moved(x, j), _Moved(y, j)
-                pairs.append((key, x, y))
+        for row in found:
+            i, j, has_moved = row
+            x = nothing if i < 0 else ours[i]
+            y = nothing if j < 0 else others[j]
+            if has_moved:
+                x, y = _Moved(x, j), _Moved(y, j)
+            pairs.append((row.key, x, y))
         return pairs
 
     def nodes(self, a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:

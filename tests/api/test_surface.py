@@ -138,7 +138,7 @@ LATER = {
     "shutil": "shutil",
     "selection.align": "leafwise.selection",
     "selection.policy": "leafwise.selection",
-    "selection.names": "leafwise.selection",
+    "selection.values": "leafwise.selection",
 }
 """What is imported where it is needed first, since it brings much with it."""
 

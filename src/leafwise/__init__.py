@@ -67,6 +67,11 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .nn.containers import Dict as Dict
     from .nn.containers import List as List
     from .nn.pytree import Pytree as Pytree
+    from .ops.arrays import tree_concatenate as tree_concatenate
+    from .ops.arrays import tree_nbytes as tree_nbytes
+    from .ops.arrays import tree_size as tree_size
+    from .ops.arrays import tree_stack as tree_stack
+    from .ops.arrays import tree_unstack as tree_unstack
     from .ops.parallel import parallel as parallel
     from .ops.parallel import tree_gather as tree_gather
     from .selection.diff import tree_diff as tree_diff
@@ -114,6 +119,7 @@ _HOMES: Final = {
     "kinds": "data field static",
     "nn.containers": "Dict List",
     "nn.pytree": "Pytree",
+    "ops.arrays": "tree_concatenate tree_nbytes tree_size tree_stack tree_unstack",
     "ops.parallel": "parallel tree_gather",
     "selection.diff": "tree_diff",
     "selection.edit": "at",
@@ -194,6 +200,7 @@ __all__ = [
     "tree_broadcast_prefix",
     "tree_children",
     "tree_combine",
+    "tree_concatenate",
     "tree_diff",
     "tree_equal",
     "tree_flatten",
@@ -213,11 +220,14 @@ __all__ = [
     "tree_max",
     "tree_merge",
     "tree_min",
+    "tree_nbytes",
     "tree_partition",
     "tree_paths",
     "tree_reduce",
     "tree_reduce_associative",
     "tree_replace_nones",
+    "tree_size",
+    "tree_stack",
     "tree_structure",
     "tree_sum",
     "tree_summary",
@@ -225,9 +235,11 @@ __all__ = [
     "tree_transpose_map",
     "tree_transpose_map_with_path",
     "tree_unflatten",
+    "tree_unstack",
     "tree_unzip",
     "tree_visit",
     "tree_walk",
+    "tree_zip",
     "treedef_children",
     "treedef_is_leaf",
     "treedef_tuple",

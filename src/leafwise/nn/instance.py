@@ -27,8 +27,8 @@ from ..core.node import BoundRule, Brackets, Check, Child, Reading, Rule, Shaped
 from ..core.registry import current
 from ..core.serial import read_value, write_value
 from ..core.walk import hooks
-from ..equality.exact import is_array_like
 from ..kinds import Kind, Marked
+from ..ops.arrays import size_of
 from ..safely import class_name
 from ..show.outline import bytes_text
 from .checks import (
@@ -91,7 +91,6 @@ __all__ = [
     "set_building",
     "set_layout",
     "settle",
-    "size_of",
     "size_text",
     "start",
     "static_checks",
@@ -776,16 +775,6 @@ def rule_of(cls: Any) -> Rule | None:
     return rule
 
 
-def size_of(leaf: Any) -> tuple[int, int]:
-    """Return how many numbers a leaf has, and how many bytes each takes, if known."""
-    if not is_array_like(leaf):
-        return 1, 0
-    size = 1
-    for length in leaf.shape:
-        size *= length
-    return size, getattr(leaf.dtype, "itemsize", 0)
-
-
 def size_text(count: int, size: int) -> str:
     """Return how many numbers there are, and in brackets how many bytes, if any."""
     return f"{count:,} ({bytes_text(size)})" if size else f"{count:,}"
@@ -829,9 +818,9 @@ def tally(root: Any, limit: int = sys.maxsize) -> dict[str, tuple[int, int]]:
                 names[cls] = class_name(cls, qualified=False) if is_counted else ""
             name = names[cls] or name
         elif event is LEAF and name:
-            count, width = size_of(value)
+            count, size = size_of(value)
             known = counts.get(name, _NOTHING)
-            counts[name] = known[0] + count, known[1] + count * width
+            counts[name] = known[0] + count, known[1] + size
     return counts
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
+from . import errors as errors
 from . import tree as tree
 from .core.builtins import Partial as Partial
 from .core.keypath import KeyPath, keystr
@@ -29,19 +30,13 @@ from .core.register import (
 from .core.register import register_static as register_static
 from .core.registry import announced as _announced
 from .core.registry import is_registered, lookup, namespaces, unregister_pytree_node
-from .core.treedef import PyTreeDef, treedef_tuple
+from .core.treedef import PyTreeDef as PyTreeDef
 from .core.walk import hooks as _hooks
-from .errors import CompareError as CompareError
-from .errors import CycleError as CycleError
 from .errors import EditError as EditError
-from .errors import FlattenError as FlattenError
-from .errors import KindError as KindError
 from .errors import LeafwiseError as LeafwiseError
-from .errors import NamespaceError as NamespaceError
 from .errors import PathError as PathError
 from .errors import RegistryError as RegistryError
 from .errors import StructureError as StructureError
-from .errors import TreeDefError as TreeDefError
 from .lazy import later
 from .ops.inspect import *
 from .ops.map import *
@@ -53,14 +48,15 @@ from .safely import MISSING as MISSING
 if TYPE_CHECKING:  # what is loaded when it is first asked for
     from . import compat as compat
     from . import integrations as integrations
+    from . import io as io
     from . import nn as nn
     from . import selection as selection
     from . import show as show
     from . import typing as typing
     from .binding import namespace as namespace
-    from .core.serial import register_codec as register_codec
     from .dataclasses import dataclass as dataclass
     from .dataclasses import register_dataclass as register_dataclass
+    from .io.fingerprint import fingerprint as fingerprint
     from .kinds import data as data
     from .kinds import field as field
     from .kinds import static as static
@@ -114,8 +110,8 @@ if "torch" in sys.modules:
 
 _HOMES: Final = {
     "binding": "namespace",
-    "core.serial": "register_codec",
     "dataclasses": "dataclass register_dataclass",
+    "io.fingerprint": "fingerprint",
     "kinds": "data field static",
     "nn.containers": "Dict List",
     "nn.pytree": "Pytree",
@@ -133,7 +129,7 @@ _HOMES: Final = {
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(
-        __name__, _HOMES, "compat integrations nn selection show typing"
+        __name__, _HOMES, "compat integrations io nn selection show typing"
     )
 
 
@@ -142,19 +138,14 @@ __all__ = [
     "MISSING",
     "SKIP",
     "STOP",
-    "CompareError",
-    "CycleError",
     "Dict",
     "DictKey",
     "EditError",
-    "FlattenError",
     "FlattenedIndexKey",
     "GetAttrKey",
     "KeyPath",
-    "KindError",
     "LeafwiseError",
     "List",
-    "NamespaceError",
     "Partial",
     "PathError",
     "PyTreeDef",
@@ -162,7 +153,6 @@ __all__ = [
     "RegistryError",
     "SequenceKey",
     "StructureError",
-    "TreeDefError",
     "all_leaves",
     "at",
     "broadcast_common",
@@ -172,6 +162,7 @@ __all__ = [
     "equality_errors",
     "explain_leaf",
     "field",
+    "fingerprint",
     "is_registered",
     "keystr",
     "lookup",
@@ -181,7 +172,6 @@ __all__ = [
     "pformat",
     "pprint",
     "prefix_errors",
-    "register_codec",
     "register_dataclass",
     "register_leaf",
     "register_pytree_node",
@@ -240,8 +230,6 @@ __all__ = [
     "tree_visit",
     "tree_walk",
     "tree_zip",
-    "treedef_children",
-    "treedef_is_leaf",
     "treedef_tuple",
     "unregister_pytree_node",
 ]

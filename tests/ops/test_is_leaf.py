@@ -95,6 +95,7 @@ CALLS = {
     "tree_stack": lambda a, b, c, how: lw.tree_stack([a, b], None, **how),
     "tree_concatenate": lambda a, b, c, how: lw.tree_concatenate([a, b], None, **how),
     "tree_unstack": of_one(lw.tree_unstack),
+    "fingerprint": of_one(lw.fingerprint),
     "tree_size": of_one(lw.tree_size),
     "tree_nbytes": of_one(lw.tree_nbytes),
     "tree_broadcast_prefix": of_two(lw.tree_broadcast_prefix),

@@ -545,6 +545,10 @@ class _AdoptedRule(AuxKeyedRule):
     def same_aux(self, a: _Foreign, b: _Foreign) -> bool:
         return _same(a, b)
 
+    def compared_aux(self, aux: _Foreign) -> Any:
+        own = getattr(aux.aux, "node_data", None)  # a treedef of jax
+        return aux.keys, own()[1] if callable(own) else aux.aux
+
     def node_data(self, aux: _Foreign) -> Any:
         return aux.aux
 

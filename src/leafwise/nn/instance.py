@@ -564,6 +564,9 @@ class _ObjectRule(BoundRule):
     def hash_aux(self, aux: StaticMetadata) -> int:
         return hash(aux)
 
+    def compared_aux(self, aux: StaticMetadata) -> Any:
+        return compared_statics(aux)
+
     def brackets(self, aux: StaticMetadata, _arity: int) -> Brackets:
         labels = [f"{child}=" for child in aux.field_layout.data]
         return (
@@ -642,6 +645,13 @@ def attributes_slot(cls: type) -> Any:
 def statics_of(layout: Any, values: tuple[Any, ...]) -> StaticMetadata:
     """Return aux data for static values in the order of the layout's fields."""
     return StaticMetadata(layout.field_layout, values)
+
+
+def compared_statics(aux: StaticMetadata) -> Any:
+    """Return what two pieces of aux data are compared by, without the class."""
+    return [
+        part for part in aux.field_layout.mark if not isinstance(part, type)
+    ], aux.seen
 
 
 def write_statics(aux: StaticMetadata) -> Any:

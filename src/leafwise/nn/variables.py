@@ -679,6 +679,9 @@ class _VariableRule(BoundRule):
     def hash_aux(self, aux: Metadata) -> int:
         return hash(aux)
 
+    def compared_aux(self, aux: Metadata) -> Any:
+        return aux.seen
+
     def brackets(self, aux: Metadata, _arity: int) -> Brackets:
         return (
             f"CustomNode({class_name(self.cls, qualified=False)}[{aux}], [",

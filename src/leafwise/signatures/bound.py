@@ -13,6 +13,7 @@ from .. import dataclasses as _dataclasses
 from ..core import register as _register
 from ..core import registry as _registry
 from ..core import serial as _serial
+from ..io import fingerprint as _fingerprint
 from ..kinds import data, field, parameter, state_value, static
 from ..ops import arrays as _arrays
 from ..ops import inspect as _inspect
@@ -57,6 +58,7 @@ class Bound:
     equal = tree_equal = staticmethod(_inspect.tree_equal)
     equality_errors = staticmethod(_reshape.equality_errors)
     explain_leaf = staticmethod(_inspect.explain_leaf)
+    fingerprint = staticmethod(_fingerprint.fingerprint)
     flatten = tree_flatten = _map.tree_flatten
     flatten_one_level = tree_flatten_one_level = staticmethod(
         _inspect.tree_flatten_one_level

@@ -514,6 +514,11 @@ def _write_record(writer: Writer, value: Any, depth: int) -> None:
     writer.sequence("record", value._values(), depth)
 
 
+def _write_compared(writer: Writer, value: Any, depth: int) -> None:
+    writer.put_class(type(value))
+    writer.value(value._leafwise_compared(), depth + 1)
+
+
 def _write_fields(writer: Writer, value: Any, depth: int) -> None:
     names = field_names(type(value)) or []
     writer.put_class(type(value))
@@ -563,6 +568,7 @@ _CASES: Final[tuple[tuple[Callable[[Any], Any], Write], ...]] = (
     (is_partial, _write_partial),
     (_is_named, _write_name),
     (lambda v: isinstance(v, Frozen), _write_record),
+    (lambda v: hasattr(type(v), "_leafwise_compared"), _write_compared),
 )
 """Who knows a sort of values, and what is written of it."""
 

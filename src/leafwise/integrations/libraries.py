@@ -546,8 +546,8 @@ class _AdoptedRule(AuxKeyedRule):
         return _same(a, b)
 
     def compared_aux(self, aux: _Foreign) -> Any:
-        own = getattr(aux.aux, "node_data", None)  # a treedef of jax
-        return aux.keys, own()[1] if callable(own) else aux.aux
+        own: Any = getattr(aux.aux, "node_data", None)  # of a treedef of jax
+        return aux.keys, aux.aux if own is None else own()[1]
 
     def node_data(self, aux: _Foreign) -> Any:
         return aux.aux

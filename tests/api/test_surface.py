@@ -128,6 +128,7 @@ LATER = {
     "literals": "ast",
     "core.literals": "ast",
     "serial": "json",
+    "fingerprint": "hashlib",
     "linecache": "tokenize",
     "dataclasses": "dataclasses",
     "inspect": "inspect",

@@ -487,6 +487,10 @@ class _AdoptedRule(AuxKeyedRule):
     def same_aux(self, a: _Foreign, b: _Foreign) -> bool:
         return _same(a, b)
 
+    def compared_aux(self, aux: _Foreign) -> Any:
+        own: Any = getattr(aux.aux, "node_data", None)  # of a treedef of jax
+        return aux.keys, aux.aux if own is None else own()[1]
+
     def node_data(self, aux: _Foreign) -> Any:
         return aux.aux
 

@@ -265,9 +265,19 @@ seen((lw.broadcast_common(rates, [1, [2, 3]]), lw.tree.broadcast_common(table, t
 seen(lw.tree_broadcast_common(rates, rates))
 seen((lw.prefix_errors([1], [[2]]), lw.equality_errors(rates, layers)))
 seen((lw.tree_unzip(pairs, 2), lw.tree.unzip([(1, "x")], 2)))
+seen((lw.tree_zip([rates, rates]), lw.tree.zip([[1], [2]])))
+seen((lw.tree_stack([point, point], None), lw.tree.stack([point], axis=None)))
+seen((lw.tree_concatenate([point], None), lw.tree.concatenate([point], None)))
+seen((lw.fingerprint(layers), lw.tree_structure(layers).fingerprint()))
+seen((lw.tree_size(layers), lw.tree.size(1), lw.tree_nbytes(layers), lw.tree.nbytes(1)))
 outer, inner = lw.tree_structure(rates), lw.tree_structure(point)
 seen(lw.tree_transpose(outer, inner, [point, point]))
 seen(lw.tree.transpose(outer, inner, [point, point]))
+
+
+def taken_apart(ensemble: Point) -> None:
+    seen((lw.tree_unstack(ensemble), lw.tree.unstack(ensemble, axis=1)))
+
 
 # ---------------------------------------------------------------------- visits
 

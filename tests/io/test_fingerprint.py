@@ -98,7 +98,7 @@ def test_what_does_not_count():
         {"static": {"q": {"r", 2}, "p": 1}},
     )
     assert same(left, right)
-    for seed in range(200):
+    for seed in range(50):
         tree = fingerprints.plain_tree(seed)
         again = lw.tree_map(lambda leaf: leaf, tree)
         assert lw.fingerprint(again) == lw.fingerprint(tree)
@@ -144,20 +144,17 @@ def test_what_may_not_be_mixed_up():
     assert not nested & found
 
 
-@pytest.mark.parametrize("seed", range(0, 100, 10))
-def test_each_change_in_one_place_is_seen(seed):
+@pytest.mark.parametrize(
+    "seeds", [range(40), pytest.param(range(40, 5000), marks=pytest.mark.slow)]
+)
+def test_each_change_in_one_place_is_seen(seeds):
     """Of leaves, keys, static values and nodes."""
-    for number in range(seed, seed + 10):
-        whole = fingerprints.Maker(number)
-        found = {lw.fingerprint(whole.tree())}
+    for seed in seeds:
+        whole = fingerprints.Maker(seed)
+        text = lw.fingerprint(whole.tree())
         for place in range(whole.places):
-            found.add(lw.fingerprint(fingerprints.Maker(number, place).tree()))
-        made = {lw.fingerprint(fingerprints.Maker(number).tree())}
-        assert made <= found
-        assert len(found) > whole.places / 2
-        for place in range(whole.places):
-            changed = lw.fingerprint(fingerprints.Maker(number, place).tree())
-            assert changed not in made
+            changed = fingerprints.Maker(seed, place).tree()
+            assert lw.fingerprint(changed) != text, (seed, place)
 
 
 @given(trees(), trees())
@@ -169,6 +166,10 @@ def test_equal_trees_and_no_others(one, other):
     assert found or not equal or repr(one) != repr(other)
     assert lw.fingerprint(lw.tree_map(lambda x: x, one)) == lw.fingerprint(one)
     assert lw.fingerprint(pickle.loads(pickle.dumps(one))) == lw.fingerprint(one)
+    first, second = lw.tree_structure(one), lw.tree_structure(other)
+    assert first.fingerprint() != second.fingerprint() or first == second
+    again = lw.tree_structure(lw.tree_map(lambda _: object(), one))
+    assert again.fingerprint() == first.fingerprint()
 
 
 scalars = (
@@ -446,7 +447,7 @@ def test_hostile_leaves():
 def test_deep_trees():
     """Nodes nest as deep as they like."""
     tree = 1
-    for _ in range(20_000):
+    for _ in range(5_000):
         tree = [tree]
     assert lw.fingerprint(tree) != lw.fingerprint([tree])
 
@@ -511,16 +512,6 @@ def test_common_arguments():
     assert bound.fingerprint([1]) == lw.fingerprint([1])
     treedefs = [lw.tree_structure(None, none_is_leaf=flag) for flag in (False, True)]
     assert treedefs[0].fingerprint() != treedefs[1].fingerprint()
-
-
-@given(trees(), trees())
-def test_structures(one, other):
-    """Leaves do not count."""
-    first, second = lw.tree_structure(one), lw.tree_structure(other)
-    if first.fingerprint() == second.fingerprint():
-        assert first == second
-    again = lw.tree_structure(lw.tree_map(lambda _: object(), one))
-    assert again.fingerprint() == first.fingerprint()
 
 
 # ------------------------------------------------------------------------------- arrays

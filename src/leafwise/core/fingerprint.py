@@ -29,7 +29,7 @@ from .builtins import BY_NAME
 from .node import Rule
 from .register import StaticRule
 from .registry import Mode, View, view_of
-from .serial import written_by_codec
+from .serial import has_codec, written_by_codec
 from .walk import Code, locate, node_path
 
 
@@ -81,7 +81,10 @@ class Writer:
 
     def put_class(self, cls: type) -> None:
         """Take a class by its name, also of one that is not found under it."""
-        self.put_text("class", f"{_public(module_name(cls), cls)}:{class_name(cls)}")
+        name = _CLASSES.get(cls)
+        if name is None:
+            name = f"{_public(module_name(cls), cls)}:{class_name(cls)}"
+        self.put_text("class", name)
 
     def sequence(self, kind: str, values: Iterable[Any], depth: int) -> None:
         """Take values in their order."""
@@ -126,21 +129,21 @@ class Writer:
         Raises:
             Undecided: Its aux data has no text.
         """
+        is_built_in = BY_NAME.get(rule.name) is rule
         self.put(rule.name, b"%d %d" % (run, arity))
-        if BY_NAME.get(rule.name) is not rule:
+        if not is_built_in:
             self.put_text("namespace", rule.namespace)
         cls = rule.class_of(aux)
-        if cls is not rule.cls or BY_NAME.get(rule.name) is not rule:
+        if not is_built_in or cls is not rule.cls:  # one of a family
             self.put_class(cls)
-        before = self._hash.copy()
+        before = self._hash.copy() if has_codec(rule) else None
         try:
             self.value(rule.compared_aux(aux), depth)
         except Undecided:
-            written = written_by_codec(rule, aux)
-            if written is None:
+            if before is None:
                 raise
             self._hash = before
-            self.put_text("codec", written)
+            self.put_text("codec", written_by_codec(rule, aux))
 
     # ---------------------------------------------------------------- values
 
@@ -158,11 +161,9 @@ class Writer:
             raise Undecided("it is nested too deeply, or contains itself")
         try:
             self._other(value, depth)
-        except Undecided:
+        except (Undecided, FromHook):
             raise
-        except Exception as error:
-            if isinstance(error, FromHook):
-                raise
+        except Exception as error:  # of the class of the value, or of its library
             raise Undecided(f"{type_name(error)}: {printed(error)}") from error
 
     def _other(self, value: Any, depth: int) -> None:
@@ -296,6 +297,9 @@ def _of_class(write: Write) -> Write:
 
     return write_both
 
+
+_CLASSES: Final = {cls: f"{cls.__module__}:{cls.__qualname__}" for cls in _FAMILIES}
+"""The names of these."""
 
 _KNOWN: Final[dict[type, Write]] = {
     cls: _of_class(write) for cls, write in _FAMILIES.items()

@@ -236,6 +236,13 @@ def test_dates():
     assert same(noon, noon.replace(fold=1))
     assert not same(noon, noon.replace(tzinfo=datetime.UTC))
     assert not same(noon, noon.date())
+    times = [datetime.time(12, tzinfo=datetime.UTC), datetime.time(14, tzinfo=east)]
+    assert times[0] == times[1]
+    assert same(*times)
+    assert not same(datetime.time(12), times[0])
+    for edge in (datetime.datetime.min, datetime.datetime.max):
+        for zone in (datetime.UTC, east, datetime.timezone(-east.utcoffset(None))):
+            assert same(edge.replace(tzinfo=zone), edge.replace(tzinfo=zone))
     zoneinfo = pytest.importorskip("zoneinfo")
     try:
         zones = [zoneinfo.ZoneInfo(name) for name in ("UTC", "Europe/Berlin")]
@@ -350,6 +357,13 @@ def test_a_type_that_is_not_known():
     first, second = (as_leaf(value, leaf_bytes=by_content) for value in inside)
     assert first != second
     assert lw.fingerprint([1], leaf_bytes=by_content) == lw.fingerprint([1])
+    local = lambda: 1  # noqa: E731
+    with pytest.raises(CompareError):
+        lw.fingerprint([[Opaque(1)], local])
+    named = lambda value: b"%d" % getattr(value, "content", 7)  # noqa: E731
+    assert lw.fingerprint([local], leaf_bytes=named) != lw.fingerprint([7])
+    with pytest.raises(TreeDefError, match="the aux data of Box has no fingerprint"):
+        lw.fingerprint(fingerprints.Box((), Opaque(1)), leaf_bytes=named)
 
 
 def test_what_leaf_bytes_does_wrong():
@@ -709,8 +723,14 @@ def test_tables():
 def test_arrays_that_are_not_known():
     """Are refused with their path, as sparse ones are."""
     sparse = pytest.importorskip("scipy.sparse")
+    array = sparse.csr_array([[1.0, 0.0]])
     with pytest.raises(CompareError, match="a library that is not known here"):
-        fp(sparse.csr_array([[1.0, 0.0]]))
+        fp(array)
+    found = [
+        lw.fingerprint([matrix], leaf_bytes=lambda x: x.toarray().tobytes())
+        for matrix in (array, array.copy(), array * 2)
+    ]
+    assert found[0] == found[1] != found[2]
 
 
 class Shade(enum.StrEnum):

@@ -56,6 +56,8 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .binding import namespace as namespace
     from .dataclasses import dataclass as dataclass
     from .dataclasses import register_dataclass as register_dataclass
+    from .io.files import load as load
+    from .io.files import save as save
     from .io.fingerprint import fingerprint as fingerprint
     from .kinds import data as data
     from .kinds import field as field
@@ -111,6 +113,7 @@ if "torch" in sys.modules:
 _HOMES: Final = {
     "binding": "namespace",
     "dataclasses": "dataclass register_dataclass",
+    "io.files": "load save",
     "io.fingerprint": "fingerprint",
     "kinds": "data field static",
     "nn.containers": "Dict List",
@@ -165,6 +168,7 @@ __all__ = [
     "fingerprint",
     "is_registered",
     "keystr",
+    "load",
     "lookup",
     "namespace",
     "namespaces",
@@ -179,6 +183,7 @@ __all__ = [
     "register_pytree_with_keys",
     "register_pytree_with_keys_class",
     "register_static",
+    "save",
     "static",
     "to_dot",
     "to_mermaid",

@@ -184,6 +184,15 @@ seen(lw.register_leaf(Lonely, namespace=WHERE))
 lw.io.register_codec(Ring, lambda _aux: None, lambda _data: None)
 seen((lw.is_registered(Interval, namespace=WHERE), lw.lookup(Interval)))
 seen((here, here.name, lw.namespaces()))
+
+
+def save_and_load(path: str) -> int:
+    lw.save(path, [1])
+    with lw.io.replace_file(f"{path}.txt", text=True) as file:
+        file.write(lw.load(path))
+    return lw.load(path, [0], rename=str.lower)[0] + 1
+
+
 lw.unregister_pytree_node(Lonely, namespace=WHERE)
 
 # ----------------------------------------------------------------------- maps

@@ -20,6 +20,7 @@ from ..core.registry import GLOBAL, view_of
 from ..core.treedef import PyTreeDef
 from ..core.walk import locate
 from ..equality.content import (
+    dtype_name,
     has_memory,
     is_array,
     is_masked,
@@ -258,7 +259,7 @@ def _form(value: Any, axis: int | None = None, more: int = 1) -> str:
     lengths = [*map(str, value.shape)]
     if axis is not None and not more and _has_axis(value, axis, 0):
         lengths[axis] = "*"
-    return f"{str(value.dtype).removeprefix('torch.')}[{','.join(lengths)}]"
+    return f"{dtype_name(value.dtype)}[{','.join(lengths)}]"
 
 
 def _has_axis(value: Any, axis: int, more: int = 0) -> bool:

@@ -13,6 +13,7 @@ from .. import dataclasses as _dataclasses
 from ..core import register as _register
 from ..core import registry as _registry
 from ..core import serial as _serial
+from ..io import files as _files
 from ..io import fingerprint as _fingerprint
 from ..kinds import data, field, parameter, state_value, static
 from ..ops import arrays as _arrays
@@ -71,6 +72,7 @@ class Bound:
     iter = tree_iter = _map.tree_iter
     leaves = tree_leaves = _map.tree_leaves
     leaves_with_path = tree_leaves_with_path = _map.tree_leaves_with_path
+    load = staticmethod(_files.load)
     lookup = staticmethod(_registry.lookup)
     map = tree_map = _map.tree_map
     map_ = tree_map_ = _map.tree_map_
@@ -99,6 +101,7 @@ class Bound:
     register_pytree_with_keys_class = _register.register_pytree_with_keys_class
     register_static = staticmethod(_register.register_static)
     replace_nones = tree_replace_nones = _map.tree_replace_nones
+    save = staticmethod(_files.save)
     selector = staticmethod(_pattern.selector)
     size = tree_size = staticmethod(_arrays.tree_size)
     stack = tree_stack = _arrays.tree_stack

@@ -197,7 +197,7 @@ def _leg(
     width, height = len(x) - i, len(y) - j
     rounds: list[dict[int, int]] = []
     reached: dict[int, int] = {}
-    budget = most * most + 2 * (width + height if most > _LEG else 0)
+    budget = 2 * most * most + 2 * (width + height if most > _LEG else 0)
     edits = best = 0
     while edits <= most and budget > 0:
         made: dict[int, int] = {}

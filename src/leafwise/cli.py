@@ -450,7 +450,7 @@ def merge(options: argparse.Namespace) -> Report:
     base, *overlays = read_all(options.files, options.format)
     trees = [document.tree for document in overlays]
     if options.delete is not None:
-        from .selection.names import guess
+        from .selection.values import guess
 
         trees = [_with_marks(tree, guess(options.delete)) for tree in trees]
     rules = dict(_rule(text) for text in options.rule)

@@ -22,16 +22,19 @@ from ..equality.leaves import Values, type_names
 from ..errors import EditError
 from ..lazy import unchanged
 from ..ops.context import Context, context_of
+from ..ops.inspect import how_to_register
 from ..ops.traversal import DELETE
 from ..safely import MISSING, class_name, clip, printed, type_name
 from .align import numbers_by_key
 from .classes import Classes, plain_classes
 from .diff import differ
+from .fields import fields_of, laid_over
 from .find import DEEP, DEPTH_IN_DOUBT, CycleCheck, call_at, find, has_kinds, keys_of
 from .pattern import Selector, with_article
 from .policy import CONFLICTS, JOINS, LISTS, Policy, Rules, placed
 from .rebuild import (
     Delete,
+    Edited,
     extended,
     is_items,
     is_mapping,
@@ -474,6 +477,7 @@ def tree_merge(
     lists: str | Mapping[Any, str] = "replace",
     conflict: str = "overlay",
     rules: Mapping[Any, Any] | None = None,
+    validate: bool = True,
     namespace: str = GLOBAL,
 ) -> Any:
     """Merge trees deeply into a tree; later ones win.
@@ -481,7 +485,9 @@ def tree_merge(
     `DELETE` as a value in an overlay deletes what is there. None is a value like any
     other. A leaf and a container, or containers of different types, cannot be merged:
     that is an error, unless one of them is None, or a rule for the place says which one
-    wins.
+    wins. A dict is merged onto an object field by field: onto a dataclass, a named
+    tuple, a `Pytree`, a model of pydantic or an instance of attrs, which stays what it
+    is, with all its fields.
 
     Args:
         base: The tree to merge into. It is not changed.
@@ -499,12 +505,16 @@ def tree_merge(
             overlay, and below; it also decides whether a place that only one of them
             has remains. Or a function from both values to the new one. The last
             selector that picks a place counts. The selector `""` picks the root.
+        validate: Whether changed models of pydantic and instances of attrs run
+            :ref:`the validation of their class <validated>`, once, with what all
+            overlays brought.
         namespace: The namespace to look up classes in.
 
     Raises:
         EditError: Two values cannot be merged, or differ where that is an error; a
-            child is deleted that its node must have; or an item lacks the key that
-            pairs it, or two items have the same.
+            child is deleted that its node must have; an item lacks the key that pairs
+            it, or two items have the same; or a dict has names that are no fields of
+            the object that it is merged onto.
         CycleError: A tree contains itself.
         ValueError: A word is unknown.
 
@@ -537,13 +547,15 @@ rule for this path, "overlay" or "base", decides which one wins
         policy.changed(rule)
     context = context_of(none_is_leaf=True, namespace=namespace)
     merged = base
+    record = Edited(validate)
     for overlay in overlays:
         there = None
         if rules or keyed:
             there = placed(rules or {}, keyed, (merged, overlay), context)
-        merged = _Merging(context, merged, overlay).run(policy, there)
+        merged = _Merging(context, merged, overlay, record).run(policy, there)
         if merged is MISSING:
             raise EditError("the root cannot be deleted", path=KeyPath())
+    record.complete_in(merged, context)
     return merged
 
 
@@ -553,8 +565,11 @@ _MARKS: Final = frozenset({type(DELETE), type(MISSING)})
 class _Merging:
     """The merge of one overlay into a tree."""
 
-    def __init__(self, context: Context, base: Any, overlay: Any) -> None:
+    def __init__(
+        self, context: Context, base: Any, overlay: Any, record: Edited
+    ) -> None:
         self.context = context
+        self.record = record
         self.resolve = context.view.resolve
         self.leaf_types = context.view.leaf_types
         self.trees = base, overlay
@@ -639,8 +654,35 @@ class _Merging:
         if rule is other:
             parts = by_shape((below, above), rule, _picker(spot, rule, policy))
             if parts is not None:
-                return parts
+                return self.noted(below, rule, parts)
+        table = table_of(above, other) if is_mapping(above, other) else None
+        if rule is other and rule.extras is not None:
+            table = fields_of(above, other)
+        if table is not None:
+            join, decided = policy.join, policy.decides
+            laid = laid_over(spot, below, rule, table, join=join, is_decided=decided)
+            if laid is not None:
+                parts = Parts(laid.keys, _same, laid.columns, laid.made)
+                parts.is_fixed = laid.is_fixed
+                return self.noted(below, rule, parts)
         return self.chosen(spot, below, above, policy, fits=False)
+
+    def noted(self, node: Any, rule: Rule, parts: Parts) -> Parts:
+        """Return parts whose object is noted as edited, if its class cares."""
+        if rule.edited is None:
+            return parts
+        make, old = parts.make, dict(zip(parts.keys, parts.columns[0], strict=True))
+
+        def make_noted(keys: Sequence[Any], values: Sequence[Any]) -> Any:
+            made = make(keys, values)
+            if made is not node:
+                pairs = zip(keys, values, strict=True)
+                names = [key.name for key, value in pairs if value is not old[key]]
+                self.record.add((), node, made, rule, names)
+            return made
+
+        parts.make = make_noted
+        return parts
 
     def items(
         self,
@@ -739,8 +781,10 @@ def _misfit(spot: Spot, below: Any, above: Any, context: Context) -> EditError:
         over, under = f"{over} ({names[0]})", f"{under} ({names[1]})"
     other = " with other children" if type(below) is type(above) else ""
     path = spot.path
+    hint = how_to_register(type(below)) if context.rule_of(below) is None else ""
     return EditError(
-        f"cannot merge {over} onto {under}{other} at {path.where()}; a rule for this "
-        'path, "overlay" or "base", decides which one wins',
+        f"cannot merge {over} onto {under}{other} at {path.where()}; "
+        f"{hint and f'{hint}; '}a rule for this path, "
+        '"overlay" or "base", decides which one wins',
         path=path,
     )

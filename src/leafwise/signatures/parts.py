@@ -59,6 +59,7 @@ class Merging(TypedDict, total=False):
     lists: str | Mapping[Any, str]
     conflict: str
     rules: Mapping[Any, Any] | None
+    validate: bool
     namespace: str
 
 

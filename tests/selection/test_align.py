@@ -275,6 +275,16 @@ def test_what_a_change_of_a_list_looks_like(case):
     assert lw.tree_equal(diff.invert().apply(b), a)
 
 
+def test_a_changed_item_that_moved():
+    """It is told by what it still has: half of its parts at least."""
+    a = [{"n": 1, "x": 1}, {"n": 2, "x": 2}, {"n": 3, "x": 3}]
+    b = [a[1], a[2], {"n": 1, "x": 9}]
+    diff = lw.tree_diff(a, b)
+    assert str(diff) == "> [0] -> [2]: {'n': 1, 'x': 9}\n~ [0]['x']: 1 -> 9"
+    assert diff.apply(a) == b
+    assert diff.invert().apply(b) == a
+
+
 def test_position_by_position():
     """The other way to compare lists, under which tuples have a fixed size."""
     a, b = [1, 2, 3], [0, 1, 2, 3]

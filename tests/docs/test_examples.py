@@ -10,19 +10,22 @@ from sybil.parsers.myst import PythonCodeBlockParser
 
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 IMPORTS_NUMPY = re.compile(r"^>>> import .*\bnumpy\b", re.MULTILINE)
 NEEDS = {
-    "parallel.md": [pytest.mark.needs("a loop"), pytest.mark.needs("threads")],
-    "threads.md": [pytest.mark.needs("threads")],
+    "docs/guide/parallel.md": [
+        pytest.mark.needs("a loop"),
+        pytest.mark.needs("threads"),
+    ],
+    "docs/explanation/threads.md": [pytest.mark.needs("threads")],
 }
 
 
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, id=page.name, marks=NEEDS.get(page.name, []))
-        for page in PAGES
+        pytest.param(ROOT / page, id=page, marks=NEEDS.get(page, []))
+        for page in (path.relative_to(ROOT).as_posix() for path in PAGES)
     ],
 )
 def test_examples(page, monkeypatch):

@@ -1,5 +1,6 @@
 """Sphinx configuration."""
 
+import os
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -21,19 +22,57 @@ copyright = "2026, the leafwise authors"
 version = release
 extensions = [
     "myst_nb",
+    "publish",
     "reference",
     "sphinx.ext.autodoc",
     "sphinx.ext.linkcode",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "sphinx_design",
+    "tree_pictures",
 ]
 default_role = "name"
 toc_object_entries = False
 html_theme = "furo"
+pygments_dark_style = "github-dark"
+html_theme_options = {
+    "source_repository": "https://github.com/leafwise/leafwise/",
+    "source_branch": "main",
+    "source_directory": "docs/",
+    "top_of_page_buttons": [],
+}
 html_title = f"leafwise {release}"
-exclude_patterns = ["_build"]
+html_baseurl = os.environ.get(
+    "DOCS_URL", ""
+)  # where the site is served, for its sitemap
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+exclude_patterns = ["_build", "_ext"]
+moved_pages = {  # old addresses, and where they lead
+    "api": "reference/index",
+    "quickstart": "start/quickstart",
+    "migrating": "start/migrating",
+    **{
+        page: f"guide/{page}"
+        for page in (
+            *("bridges", "common", "compat", "configs", "kinds", "namespaces"),
+            *("objects", "own-rules", "parallel", "registering", "selecting"),
+            *("show", "state", "treedefs", "trees", "typing"),
+        )
+    },
+    **{
+        page: f"explanation/{page}"
+        for page in ("differences", "errors", "side-by-side", "threads")
+    },
+}
+description = (
+    "leafwise flattens nested Python data into a list of leaves and a structure, maps "
+    "over it, compares it, and puts it together again, in pure Python."
+)
 myst_heading_anchors = 3
+myst_enable_extensions = ["colon_fence", "deflist", "attrs_block"]
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120

@@ -2,13 +2,14 @@
 
 Usage: python tests/docs/check_pages.py SITE PYODIDE [SCREENSHOTS]
 
-Serves the folder SITE from this machine, and Pyodide from the folder PYODIDE (of its npm
-package), and looks at the main pages in Chromium: wide and narrow, light and dark. Then
-runs an example in the page. Nothing else is asked of the network.
+Serves the folder SITE from this machine, and Pyodide from the folder PYODIDE (of its
+npm package), and looks at the main pages in Chromium: wide and narrow, light and dark.
+Then runs examples in the page. Nothing else is asked of the network.
 """
 
 import functools
 import http.server
+import io
 import os
 import re
 import shutil
@@ -40,45 +41,7 @@ PAGES = [
 WIDTHS = (1300, 400)
 SCHEMES = ("light", "dark")
 
-LOOK = r"""() => {
-  const wrong = [];
-  const name = (e) => e.tagName.toLowerCase() + (e.id ? "#" + e.id : "")
-    + (typeof e.className === "string" && e.className ? "." + e.className.split(" ").join(".") : "")
-    + ": " + (e.textContent || "").trim().slice(0, 40);
-  const root = document.documentElement;
-  if (root.scrollWidth > root.clientWidth) {
-    wrong.push(`the page scrolls sideways: ${root.scrollWidth} > ${root.clientWidth}`);
-    const wide = [...document.querySelectorAll("article *")]
-      .filter((e) => e.getBoundingClientRect().right > root.clientWidth + 1 && !scrolls(e));
-    if (wide.length) wrong.push("  because of " + name(wide[0]));
-  }
-  function scrolls(e) {
-    for (let up = e; up && up !== document.body; up = up.parentElement) {
-      const look = getComputedStyle(up);
-      if (["auto", "scroll"].includes(look.overflowX)) return true;
-      if (look.position === "fixed") return true;
-    }
-    return false;
-  }
-  for (const e of document.querySelectorAll("article *")) {
-    if (!e.checkVisibility || !e.checkVisibility()) continue;
-    const box = e.getBoundingClientRect();
-    if (!box.width || !box.height || e.closest("svg, .visually-hidden, .sr-only")) continue;
-    const look = getComputedStyle(e);
-    if (look.overflowX === "hidden" && e.scrollWidth > e.clientWidth + 1 && look.position !== "absolute")
-      wrong.push("clipped: " + name(e));
-    if (box.right > root.clientWidth + 1 && !scrolls(e)) wrong.push("beyond the edge: " + name(e));
-  }
-  for (const e of document.querySelectorAll("article img")) {
-    if (!e.checkVisibility()) continue;
-    if (!e.complete || !e.naturalWidth) wrong.push("not shown: " + e.src);
-  }
-  for (const e of document.querySelectorAll("article .tree-picture svg, article svg.leafwise-diagram")) {
-    const box = e.getBoundingClientRect();
-    if (box.width < 20 || box.height < 10) wrong.push("not drawn: " + name(e));
-  }
-  return [...new Set(wrong)];
-}"""
+LOOK = Path(__file__).with_name("look.js").read_text(encoding="utf-8")
 CONTRAST = r"""() => {
   const light = (c) => { const m = c.match(/[\d.]+/g).map(Number);
     return (0.2126 * m[0] + 0.7152 * m[1] + 0.0722 * m[2]) / 255; };
@@ -112,8 +75,6 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
-        import io
-
         return io.BytesIO(data)
 
     def log_message(self, *args):

@@ -10,8 +10,10 @@ from sybil.parsers.myst import PythonCodeBlockParser
 
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 IMPORTS_NUMPY = re.compile(r"^>>> import .*\bnumpy\b", re.MULTILINE)
+LIBRARIES = re.compile(r"^<!-- needs: (.*) -->$", re.MULTILINE)
+"""What a page says at its top if it uses libraries that not every machine has."""
 NEEDS = {
     "parallel.md": [pytest.mark.needs("a loop"), pytest.mark.needs("threads")],
     "threads.md": [pytest.mark.needs("threads")],
@@ -21,7 +23,9 @@ NEEDS = {
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, id=page.name, marks=NEEDS.get(page.name, []))
+        pytest.param(
+            page, id=str(page.relative_to(ROOT)), marks=NEEDS.get(page.name, [])
+        )
         for page in PAGES
     ],
 )
@@ -30,8 +34,12 @@ def test_examples(page, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
     if page.name == "performance.md":
         pytest.importorskip("leafwise.engine")
-    if IMPORTS_NUMPY.search(page.read_text(encoding="utf-8")):
+    text = page.read_text(encoding="utf-8")
+    if IMPORTS_NUMPY.search(text):
         pytest.importorskip("numpy")
+    for names in LIBRARIES.findall(text):
+        for name in names.split(", "):
+            pytest.importorskip(name)
     parser = PythonCodeBlockParser(doctest_optionflags=doctest.ELLIPSIS)
     document = Sybil(parsers=[parser]).parse(page)
     document.namespace["docs"] = ROOT / "docs"

@@ -18,7 +18,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 def test_a_page(page, number, monkeypatch):
     """Its commands run beside the files that it uses."""
     monkeypatch.chdir(DOCS / "examples" / "configs")
-    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    text = (DOCS / "guide" / f"{page}.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```console\n(.*?)```", text, re.DOTALL)
     shown = [pair for block in blocks for pair in commands(block)]
     assert len(shown) >= number

@@ -15,18 +15,20 @@ IMPORTS_NUMPY = re.compile(r"^>>> import .*\bnumpy\b", re.MULTILINE)
 LIBRARIES = re.compile(r"^<!-- needs: (.*) -->$", re.MULTILINE)
 """What a page says at its top if it uses libraries that not every machine has."""
 NEEDS = {
-    "parallel.md": [pytest.mark.needs("a loop"), pytest.mark.needs("threads")],
-    "threads.md": [pytest.mark.needs("threads")],
+    "docs/guide/parallel.md": [
+        pytest.mark.needs("a loop"),
+        pytest.mark.needs("threads"),
+    ],
+    "docs/explanation/threads.md": [pytest.mark.needs("threads")],
+    "docs/how-to/scale.md": [pytest.mark.needs("threads")],
 }
 
 
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(
-            page, id=str(page.relative_to(ROOT)), marks=NEEDS.get(page.name, [])
-        )
-        for page in PAGES
+        pytest.param(ROOT / page, id=page, marks=NEEDS.get(page, []))
+        for page in (path.relative_to(ROOT).as_posix() for path in PAGES)
     ],
 )
 def test_examples(page, monkeypatch):

@@ -1,4 +1,4 @@
-"""Every row of `docs/differences.md` is true: what leafwise does, and what others do.
+"""Every row of `docs/explanation/differences.md` is true of leafwise and of the others.
 
 A case is named after the first column of its row; a test holds both lists together.
 """
@@ -23,7 +23,7 @@ import pytest
 import leafwise as lw
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "differences.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "differences.md"
 CASES = {}
 SPACE = "tests.differences"  # of optree, which has no global registry for users
 Pair = namedtuple("Pair", "x y")

@@ -69,7 +69,7 @@ class ConsoleParser:
 def test_the_page_on_bridges(jax, equinox, need):
     """Its examples print what the page shows."""
     need("beartype"), need("jaxtyping")
-    document = Sybil(parsers=[ConsoleParser()]).parse(DOCS / "bridges.md")
+    document = Sybil(parsers=[ConsoleParser()]).parse(DOCS / "guide" / "bridges.md")
     examples = [*document.examples()]
     assert len(examples) > 20
     for example in examples:

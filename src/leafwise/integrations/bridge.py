@@ -336,6 +336,11 @@ class Status(NamedTuple):
         registered: The classes that were registered in it.
         refused: The classes that are nodes everywhere here and were not registered
             there, and why.
+
+    Example:
+        >>> from leafwise.integrations import Status
+        >>> Status(loaded=False, registered=(), refused={}).loaded
+        False
     """
 
     loaded: bool

@@ -46,6 +46,14 @@ class Parallel:
         progress: A function, or whether to show a bar.
         chunk: How many calls are submitted as one, or None.
         errors: `"raise"` or `"collect"`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> slow = lw.parallel(errors="collect")
+        >>> slow.errors, slow.executor
+        ('collect', None)
+        >>> slow.tree_map(lambda x: x + 1, {"a": 1})
+        {'a': 2}
     """
 
     __slots__ = ("chunk", "errors", "executor", "progress")

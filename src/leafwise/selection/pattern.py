@@ -353,7 +353,7 @@ def selector(what: Any, *, namespace: str = GLOBAL) -> Selector:
     """Turn a value into a selector.
 
     Args:
-        what: A pattern, see :doc:`the page on selectors <selecting>`; a `KeyPath`; a
+        what: A pattern, see :doc:`selectors </guide/selecting>`; a `KeyPath`; a
             position; a compiled regular expression, which is searched in the text of
             the path of each leaf; a type or a tuple of types, for the outermost values
             of these types; a predicate on the leaf, or on path and leaf if it takes two

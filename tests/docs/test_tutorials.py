@@ -3,7 +3,7 @@
 A page is followed to the letter: files are written as it shows them, and its commands
 are run. In the fast test they are run by this Python on the source; in the slow one, by
 a fresh virtual environment, in which leafwise is the built wheel and everything else is
-what the page says to install.
+what the page says to install. The slow one is for CI, which sets LEAFWISE_TUTORIALS.
 """
 
 import os
@@ -124,6 +124,10 @@ def wheel(tmp_path_factory):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(
+    "LEAFWISE_TUTORIALS" not in os.environ,
+    reason="installs what the tutorials need, for minutes; LEAFWISE_TUTORIALS=1 does it",
+)
 @each_page
 def test_from_nothing(page, wheel, tmp_path, monkeypatch):
     """Its commands print what it shows, with the wheel in a fresh environment."""

@@ -54,11 +54,12 @@ moved_pages = {  # old addresses, and where they lead
     "api": "reference/index",
     "quickstart": "start/quickstart",
     "migrating": "start/migrating",
+    "own-rules": "tutorials/library",
     **{
         page: f"guide/{page}"
         for page in (
             *("bridges", "common", "compat", "configs", "kinds", "namespaces"),
-            *("objects", "own-rules", "parallel", "registering", "selecting"),
+            *("objects", "parallel", "registering", "selecting"),
             *("show", "state", "treedefs", "trees", "typing"),
         )
     },

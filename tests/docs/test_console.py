@@ -11,11 +11,19 @@ from transcripts import commands, output_of
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize(("page", "number"), [("configs", 10), ("show", 2)])
+@pytest.mark.parametrize(
+    ("page", "number"),
+    [
+        ("guide/configs", 10),
+        ("guide/show", 2),
+        ("how-to/configs", 2),
+        ("start/from-jq", 5),
+    ],
+)
 def test_a_page(page, number, monkeypatch):
     """Its commands run beside the files that it uses."""
     monkeypatch.chdir(DOCS / "examples" / "configs")
-    text = (DOCS / "guide" / f"{page}.md").read_text(encoding="utf-8")
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```console\n(.*?)```", text, re.DOTALL)
     shown = [pair for block in blocks for pair in commands(block)]
     assert len(shown) >= number

@@ -96,7 +96,7 @@ def scoped(scope: str, rules: str) -> str:
 def style_once(
     app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Drop the styles of pictures that the page has already, or that follow the system."""
+    """Drop the styles that the page has already, or that follow the system."""
     seen: set[str] = set()
 
     def first(found: re.Match[str]) -> str:

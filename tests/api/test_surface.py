@@ -37,7 +37,16 @@ def test_a_star_import_hides_no_builtin():
     assert not {*lw.__all__} & {*vars(builtins)}
 
 
-LAZY = [lw, lw.nn, lw.selection, lw.integrations, lw.compat, lw.typing, lw.tree]
+LAZY = [
+    lw,
+    lw.nn,
+    lw.selection,
+    lw.integrations,
+    lw.io,
+    lw.compat,
+    lw.typing,
+    lw.tree,
+]
 
 
 @pytest.mark.parametrize("module", LAZY, ids=lambda module: module.__name__)
@@ -99,7 +108,7 @@ def test_what_is_not_asked_for_is_not_loaded():
     ("module", "name"),
     [
         (module, name)
-        for module in (lw, lw.nn, lw.selection)
+        for module in (lw, lw.io, lw.nn, lw.selection)
         for name in module.__all__
         if name not in ("Data", "MISSING", "Static")
     ],
@@ -126,6 +135,7 @@ LATER = {
     "literals": "ast",
     "core.literals": "ast",
     "serial": "json",
+    "fingerprint": "hashlib",
     "linecache": "tokenize",
     "dataclasses": "dataclasses",
     "inspect": "inspect",
@@ -134,8 +144,9 @@ LATER = {
     "json": "json",
     "layout": "leafwise.layout",
     "shutil": "shutil",
-    "selection.merge": "leafwise.selection",
-    "selection.names": "leafwise.selection",
+    "selection.align": "leafwise.selection",
+    "selection.policy": "leafwise.selection",
+    "selection.values": "leafwise.selection",
 }
 """What is imported where it is needed first, since it brings much with it."""
 

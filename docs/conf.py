@@ -24,6 +24,7 @@ extensions = [
     "myst_nb",
     "publish",
     "reference",
+    "runnable",
     "sphinx.ext.autodoc",
     "sphinx.ext.linkcode",
     "sphinx.ext.napoleon",
@@ -42,9 +43,8 @@ html_theme_options = {
     "top_of_page_buttons": [],
 }
 html_title = f"leafwise {release}"
-html_baseurl = os.environ.get(
-    "DOCS_URL", ""
-)  # where the site is served, for its sitemap
+html_baseurl = os.environ.get("DOCS_URL", "")  # where it is served, for the sitemap
+pyodide_url = "https://cdn.jsdelivr.net/pyodide/v314.0.7/full/"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False

@@ -1,7 +1,7 @@
 """Pictures of trees in the pages, drawn by `leafwise.show` when the site is built.
 
-Owns the directive `pictures`. Its content is Python, in which `draw(tree, caption)` puts
-a picture on the page; the pictures of one block stand beside one another:
+Owns the directive `pictures`. Its content is Python, in which `draw(tree, caption)`
+puts a picture on the page; the pictures of one block stand beside one another:
 
     ```{pictures} What a reader who cannot see them should know
     draw({"a": 1, "b": [2, 3]}, "the tree")

@@ -136,7 +136,7 @@ def _(m):
     return m.SequenceKey(1) == m.DictKey(1)
 
 
-@case("`treedef_tuple` of what is no treedef")
+@case("`treedef_tuple` of what is not a treedef")
 def _(m):
     return tried(m.treedef_tuple, [1])
 
@@ -205,7 +205,7 @@ EXPECTED = {
     "children given as text, a dict or a set": (["a", "b"], lw.errors.FlattenError),
     "both ways to flatten a class, with and without keys": (["plain"], ["keyed"]),
     "`SequenceKey(1) == DictKey(1)`": (False, True),
-    "`treedef_tuple` of what is no treedef": (RuntimeError, TypeError),
+    "`treedef_tuple` of what is not a treedef": (RuntimeError, TypeError),
     "`PyTreeDef.walk`": (["a", "b", 1, "c", 3], ["a", "b", "c", 1, 3]),
     "children from `flatten_one_level` of a registered class": (
         type(iter([])),

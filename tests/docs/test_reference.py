@@ -1,6 +1,5 @@
 """Each public name has a page in the reference, with an example, or stands on one."""
 
-import importlib.util
 import re
 import sys
 from pathlib import Path
@@ -9,22 +8,13 @@ import pytest
 
 import leafwise
 from leafwise import compat, errors, integrations, io, nn, selection, show, typing
+from scripts import module_at
 
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def load(name):
-    """Return a module of the site's machinery."""
-    path = DOCS / "_ext" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"docs_{name}", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look there
-    spec.loader.exec_module(module)
-    return module
-
-
-listing = load("listing")
+listing = module_at("docs/_ext/listing.py")
 ENTRIES = {entry.name: entry for entry in listing.entries()}
 if not hasattr(leafwise, "engine"):
     ENTRIES = {k: v for k, v in ENTRIES.items() if v.module != "leafwise.engine"}

@@ -300,7 +300,7 @@ def enable(name: str) -> None:
         name: `"jax"`, `"optree"` or `"torch"`.
 
     Raises:
-        ValueError: The name is none of these.
+        ValueError: The name is not one of these.
 
     Example:
         >>> from leafwise.integrations import bridge

@@ -365,7 +365,7 @@ def selector(what: Any, *, namespace: str = GLOBAL) -> Selector:
 
     Raises:
         PathError: The text is not a pattern.
-        TypeError: The value is none of these.
+        TypeError: The value is not one of these.
 
     Example:
         >>> import leafwise as lw

@@ -55,6 +55,7 @@ moved_pages = {  # old addresses, and where they lead
     "quickstart": "start/quickstart",
     "migrating": "start/migrating",
     "own-rules": "tutorials/library",
+    "own-rules": "tutorials/library",
     **{
         page: f"guide/{page}"
         for page in (

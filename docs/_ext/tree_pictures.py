@@ -93,6 +93,22 @@ def scoped(scope: str, rules: str) -> str:
     return "\n".join(made)
 
 
+def style_once(
+    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Drop the styles of pictures that the page has already, or that follow the system."""
+    seen: set[str] = set()
+
+    def first(found: re.Match[str]) -> str:
+        repeated = found[0] in seen or "leafwise-diagram" in found[0]
+        seen.add(found[0])
+        return "" if repeated else found[0]
+
+    if "body" in context:
+        styles = r"<style>\.leafwise.*?</style>\n?"
+        context["body"] = re.sub(styles, first, context["body"], flags=re.DOTALL)
+
+
 def finish(app: Sphinx, exception: Exception | None) -> None:
     """Write the style after the theme's files."""
     if exception is None and app.builder.format == "html":
@@ -103,5 +119,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register all of it."""
     app.add_directive("pictures", Pictures)
     app.add_css_file("diagrams.css")
+    app.connect("html-page-context", style_once)
     app.connect("build-finished", finish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -126,7 +126,7 @@ def wheel(tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.skipif(
     "LEAFWISE_TUTORIALS" not in os.environ,
-    reason="installs what the tutorials need, for minutes; LEAFWISE_TUTORIALS=1 does it",
+    reason="takes minutes to install things; LEAFWISE_TUTORIALS=1 asks for it",
 )
 @each_page
 def test_from_nothing(page, wheel, tmp_path, monkeypatch):

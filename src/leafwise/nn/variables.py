@@ -90,7 +90,7 @@ class Variable(DataNode, Generic[T]):
         tag: A name for filters; that of the class in the registry of names, or None.
 
     Raises:
-        AttributeError: An attribute is assigned that is no metadata.
+        AttributeError: An attribute is assigned that is not metadata.
 
     Example:
         >>> import leafwise as lw
@@ -299,7 +299,7 @@ class Variable(DataNode, Generic[T]):
         """Set pieces of metadata: a name and a value, keywords, or a dict of all.
 
         Raises:
-            TypeError: The arguments are none of these.
+            TypeError: The arguments are not of these forms.
         """
         check_level(self, ".set_metadata")
         known = self._leafwise_metadata

@@ -73,23 +73,23 @@ def tree_stack(
 
     Arrays stay arrays of their library, with their dtype: numpy, jax (traced ones and
     PRNG keys, too), torch, and others that follow the Python array API. Numpy arrays
-    stand beside those of jax. Python numbers become a numpy array.
+    may be mixed with those of jax. Python numbers become a numpy array.
 
     Args:
         trees: Trees of one structure, at least one.
-        axis: Where the new axis stands in the result; or a prefix of the trees that
+        axis: The position of the new axis in the result; or a prefix of the trees that
             says so for each leaf. None leaves a leaf as it is: it must be the same in
             all trees, and may be anything.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Returns:
-        One tree; `tree_unstack` takes it apart.
+        One tree; `tree_unstack` splits it.
 
     Raises:
         StructureError: The trees differ in structure, or the arrays at a leaf in shape
-            or dtype; or `axis` is no prefix of them.
-        TypeError: What stands at a leaf is no array and no number.
+            or dtype; or `axis` is not a prefix of them.
+        TypeError: A leaf is neither an array nor a number.
         ValueError: There are no trees.
         ModuleNotFoundError: Numbers are to be stacked, and numpy is not installed.
 
@@ -136,8 +136,8 @@ def tree_concatenate(
 
     Raises:
         StructureError: The trees differ in structure, or the arrays at a leaf in dtype
-            or in their shape beside that axis; or `axis` is no prefix of them.
-        TypeError: What stands at a leaf is no array.
+            or in their shape beside that axis; or `axis` is not a prefix of them.
+        TypeError: A leaf is not an array.
         ValueError: There are no trees.
 
     Example:
@@ -295,7 +295,7 @@ def tree_unstack(
     Raises:
         StructureError: The lengths differ, or an array has no such axis; or `axis` is
             no prefix of the tree.
-        TypeError: What stands at a leaf is no array.
+        TypeError: A leaf is not an array.
         ValueError: No leaf has an axis, so that nothing says how many trees there are.
 
     Example:
@@ -486,7 +486,7 @@ def tree_size(
 ) -> int:
     """Return how many numbers a tree has: those in its arrays, and each other leaf.
 
-    An array that stands at several leaves counts once, as in `tree_summary`.
+    An array that is at several leaves counts once, as in `tree_summary`.
 
     Args:
         tree: The tree; shapes alone, as `jax.ShapeDtypeStruct`, are counted as well.
@@ -514,9 +514,9 @@ def tree_nbytes(
 ) -> int:
     """Return how many bytes the elements of the arrays in a tree have.
 
-    An array that stands at several leaves counts once, as in `tree_summary`; two arrays
+    An array that is at several leaves counts once, as in `tree_summary`; two arrays
     that share memory count both, and a broadcast one as if it were written out. Leaves
-    that are no arrays do not count.
+    that are not arrays do not count.
 
     Args:
         tree: The tree; shapes alone, as `jax.ShapeDtypeStruct`, are counted as well.

@@ -177,6 +177,13 @@ class Rule:
         """Return a hash that agrees with `same_aux`. Never raises."""
         return exact.digest(aux)
 
+    def compared_aux(self, aux: Any, /) -> Any:
+        """Return what `same_aux` compares, or more, in an order that equal ones share.
+
+        A fingerprint is made of it, beside the class and the number of children.
+        """
+        return aux
+
     # ------------------------------------------------------------------------ items
 
     def items(self, node: Any, /) -> Any:

@@ -198,14 +198,19 @@ def write_json(code: Code, count: int, mode: Mode) -> str:
     return f'{_json_of(head)[:-1]},"nodes":[{",".join(nodes)}]}}'
 
 
-def _json_of(value: Any) -> str:
+def _json_of(value: Any, *, in_order: bool = False) -> str:
     """Return the text of what a codec, or this module, made.
+
+    Args:
+        value: What it made.
+        in_order: Whether the keys of objects are sorted.
 
     Raises:
         TreeDefError: It is not made of JSON values.
     """
     try:
-        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+        how: Any = {"separators": (",", ":"), "sort_keys": in_order}
+        return json.dumps(value, allow_nan=False, **how)
     except (TypeError, ValueError, RecursionError) as error:
         raise TreeDefError(f"a node cannot be written as JSON: {error}") from None
 
@@ -306,6 +311,20 @@ def codec_of(rule: Rule) -> Codec | None:
     return _codecs.get((rule.cls, rule.namespace), rule.codec)
 
 
+def has_codec(rule: Rule) -> bool:
+    """Return whether somebody registered a codec for a class."""
+    return (rule.cls, rule.namespace) in _codecs
+
+
+def written_by_codec(rule: Rule, aux: Any) -> str:
+    """Return the text of aux data by the codec of its class.
+
+    Raises:
+        TreeDefError: The codec does not give what JSON can hold.
+    """
+    return _json_of(rule.aux_to_json(rule.dump_aux(aux), _WRITE), in_order=True)
+
+
 def _write_custom(rule: Rule, aux: Any) -> Any:
     try:
         return rule.aux_to_json(aux, _WRITE)
@@ -351,6 +370,10 @@ def write_value(value: Any, depth: int = 0) -> Any:
         return ["key", _exact_text(value, str, _read_key_object, "key")]
     if isinstance(value, type):
         return ["class", _object_name(value)]
+    try:
+        return ["object", _object_name(value)]
+    except Exception:  # it has no name, or fails when it is asked for it
+        pass
     try:
         return ["literal", _write_key(value)]
     except TreeDefError:
@@ -450,7 +473,7 @@ def read_value(value: Any) -> Any:
         return DictKey(parse_literal(item))
     if kind == "key":
         return _read_key_object(item)
-    if kind == "class":
+    if kind in ("class", "object"):
         return _find_named(item)
     raise TreeDefError(f"malformed text of a treedef: a value of kind {clip(kind)}")
 

@@ -29,6 +29,7 @@ from .checks import check_level, learned, levels
 from .instance import (
     Attribute,
     checks_of,
+    compared_statics,
     decide,
     is_unchecked,
     read_statics,
@@ -116,6 +117,9 @@ class _ContainerRule(BoundRule):
 
     def hash_aux(self, aux: Any) -> int:
         return hash(aux)
+
+    def compared_aux(self, aux: Any) -> Any:
+        return [*map(compared_statics, aux)]
 
     def brackets(self, aux: Any, _arity: int) -> Brackets:
         inside = ", ".join(filter(None, map(repr, aux)))
@@ -263,7 +267,7 @@ class List(Container, MutableSequence[T], Generic[T]):
     Raises:
         KindError: An item holds data and would be static.
         IndexError: A position is out of bounds.
-        TypeError: A position is no integer.
+        TypeError: A position is not an integer.
         ValueError: A slice is assigned another number of items than it has.
 
     Example:
@@ -533,7 +537,7 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
     Raises:
         KindError: An item holds data and would be static.
         KeyError: There is no item of this key.
-        TypeError: A key is no string.
+        TypeError: A key is not a string.
         AttributeError: An attribute is assigned that is a method.
 
     Example:

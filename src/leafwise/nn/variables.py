@@ -28,13 +28,14 @@ from ..core.node import BoundRule, Brackets, Check, Reading, Rule
 from ..core.registry import announced, install
 from ..core.serial import read_value, write_value
 from ..equality import exact
+from ..equality.content import size_of
 from ..kinds import Kind
 from ..layout import Child, Sketch
 from ..safely import MISSING, class_name, printable, shown, type_name
 from ..show.pretty import pformat
 from .checks import DataNode, check_level, levels
 from .filters import FROZEN
-from .instance import checks_of_value, rule_of, size_of, size_text, tally_text
+from .instance import checks_of_value, rule_of, size_text, tally_text
 from .spec import snapshots
 
 
@@ -89,7 +90,7 @@ class Variable(DataNode, Generic[T]):
         tag: A name for filters; that of the class in the registry of names, or None.
 
     Raises:
-        AttributeError: An attribute is assigned that is no metadata.
+        AttributeError: An attribute is assigned that is not metadata.
 
     Example:
         >>> import leafwise as lw
@@ -298,7 +299,7 @@ class Variable(DataNode, Generic[T]):
         """Set pieces of metadata: a name and a value, keywords, or a dict of all.
 
         Raises:
-            TypeError: The arguments are none of these.
+            TypeError: The arguments are not of these forms.
         """
         check_level(self, ".set_metadata")
         known = self._leafwise_metadata
@@ -474,8 +475,8 @@ class Variable(DataNode, Generic[T]):
         value = self._leafwise_value
         if rule_of(type(value)) is not None:
             return tally_text(self, nested, named=False)
-        count, width = size_of(value)
-        return "" if count == 1 else size_text(count, count * width)
+        count, size = size_of(value)
+        return "" if count == 1 else size_text(count, size)
 
     def __repr__(self) -> str:
         return pformat(self)
@@ -677,6 +678,9 @@ class _VariableRule(BoundRule):
 
     def hash_aux(self, aux: Metadata) -> int:
         return hash(aux)
+
+    def compared_aux(self, aux: Metadata) -> Any:
+        return aux.seen
 
     def brackets(self, aux: Metadata, _arity: int) -> Brackets:
         return (

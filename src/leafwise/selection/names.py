@@ -8,7 +8,9 @@ parsed. How its value is read and cast is defined in `values`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, overload
 
 from ..core.keypath import KeyPath, end_of_quote, parse_literal
@@ -36,7 +38,9 @@ else:
 __all__ = [
     "FlatReport",
     "from_flat",
+    "name_of",
     "override",
+    "renaming",
     "to_flat",
 ]
 
@@ -194,8 +198,12 @@ def _rows(tree: Any, sep: str, context: Context, *, strict: bool) -> Iterator[_R
             stack += [((link, key), x, depth + 1) for key, x in reversed(pairs)]
             continue
         path = KeyPath(unlink(link))
-        name = "".join([_part(key, sep) for key in path]).removeprefix(sep)
-        yield _Row(name, path, node)
+        yield _Row(name_of(path, sep), path, node)
+
+
+def name_of(path: Iterable[Any], sep: str = ".") -> str:
+    """Return the name that flat tables have for a path."""
+    return "".join([_part(key, sep) for key in path]).removeprefix(sep)
 
 
 _MADE: Final = (dict, list)
@@ -330,7 +338,8 @@ def from_flat(
             and lists are made.
         sep: The separator between names.
         rename: A table from names, or prefixes of names, to those in `like`; or a
-            function. None drops a value. The longest prefix counts.
+            function. None drops a value. The longest prefix counts. Each `*` stands for
+            one key, and for the same key on the other side.
         partial: Whether names may be missing or extra, or values may not match those of
             `like`: what matches is used, and a report is returned with the tree.
         is_leaf, is_leaf_takes_path, namespace: See
@@ -352,13 +361,16 @@ def from_flat(
         >>> lw.selection.from_flat({"enc.w": 1, "step": 7}, like,
         ...     rename={"enc": "encoder"})
         {'encoder': {'w': 1}, 'step': 7}
+        >>> lw.selection.from_flat({"h.0.w": 1, "h.1.w": 2}, {"layers": [{"w": 0}] * 2},
+        ...     rename={"h.*": "layers[*]"})
+        {'layers': [{'w': 1}, {'w': 2}]}
         >>> lw.selection.from_flat({"a.w": 1, "a.c": 2}, {"a": {"w": 0, "b": 0}})
         Traceback (most recent call last):
         ...
         leafwise.errors.EditError: the items do not match the tree: missing: 'a.b'; \
 extra: 'a.c'; partial=True takes what matches
     """
-    table = _table(items, _renaming(rename, _checked(sep)))
+    table = _table(items, renaming(rename, _checked(sep)))
     if like is _NO_TREE:
         if partial:
             raise TypeError("partial=True needs a tree to compare with: give `like`")
@@ -390,23 +402,54 @@ def _table(items: Items, renamed: Callable[[str], str | None]) -> dict[str, Any]
     return table
 
 
-def _renaming(rename: Renaming | None, sep: str) -> Callable[[str], str | None]:
+def renaming(rename: Renaming | None, sep: str = ".") -> Callable[[str], str | None]:
+    """Return the function from old names to new ones that `rename` stands for.
+
+    See `from_flat`.
+    """
     if rename is None:
         return lambda name: name
     if callable(rename):
         return rename
     table = dict(rename)
-    lengths = sorted({*map(len, table)}, reverse=True)
+    plain = {len(old) for old in table if "*" not in old}
+    steps: list[tuple[int, Any]] = [(length, None) for length in plain]
+    steps += [(len(old), old) for old in table if "*" in old]
+    order = [
+        (length, old and (old, _beginning(old, sep)))
+        for length, old in sorted(steps, key=itemgetter(0), reverse=True)
+    ]
 
     def renamed(name: str) -> str | None:
-        for length in lengths:
+        for length, pattern in order:
             begin, rest = name[:length], name[length:]
-            if begin in table and (not rest or rest.startswith((sep, "["))):
-                new = table[begin]
-                return None if new is None else (new + rest).removeprefix(sep)
+            words: tuple[str | Any, ...] = ()
+            if pattern is not None:
+                begin, found = pattern[0], pattern[1].match(name)
+                if found is None:
+                    continue
+                rest, words = name[found.end() :], found.groups()
+            elif begin not in table or (rest and not rest.startswith((sep, "["))):
+                continue
+            new = table[begin]
+            return None if new is None else (_put(new, words) + rest).removeprefix(sep)
         return name
 
     return renamed
+
+
+def _beginning(old: str, sep: str) -> re.Pattern[str]:
+    """Return an expression for names that begin with one that has `*` in it."""
+    end = rf"(?=\Z|{re.escape(sep)}|\[)"
+    word = rf"((?:(?!{re.escape(sep)})[^\[\]])+)"
+    return re.compile(word.join(map(re.escape, old.split("*"))) + end, re.DOTALL)
+
+
+def _put(name: str, words: Iterable[str]) -> str:
+    """Return a name with words for its `*`; those beyond the words stay."""
+    first, *rest = name.split("*")
+    filled = zip([*words, *"*" * len(rest)], rest, strict=False)
+    return first + "".join(word + piece for word, piece in filled)
 
 
 class _Branch(dict[Any, Any]):

@@ -39,6 +39,7 @@ __all__ = [
     "Edit",
     "Edited",
     "Insert",
+    "Move",
     "Rename",
     "Set",
     "check_apart",
@@ -82,7 +83,7 @@ class Insert(Set):
 
     Attributes:
         index: Its position among the keys of a mapping, counted from 0; None for the
-            end.
+            end. In a list, its position when all edits of the list are made.
     """
 
     __slots__ = ("index",)
@@ -98,6 +99,22 @@ class Delete(Edit):
     """Delete what is there."""
 
     __slots__ = ()
+
+
+class Move(Edit):
+    """Move an item of a list, or a tuple.
+
+    Attributes:
+        index: Its position when all edits of the list are made; None takes it out.
+    """
+
+    __slots__ = ("index",)
+    __match_args__ = ("index",)
+
+    index: int | None
+
+    def __init__(self, index: int | None) -> None:
+        self._set(index)
 
 
 class Rename(Edit):
@@ -341,16 +358,21 @@ def _trie_of(edits: Iterable[tuple[KeyPath, Edit]]) -> _Trie:
             trie = trie.below.setdefault(key, _Trie())
         key = path[-1]
         known = trie.edits.setdefault(key, [])
-        if type(edit) is not Insert and _replaces(known):
+        if not _leaves(edit) and _replaces(known):
             raise EditError(f"cannot edit {path.where()} twice", path=path)
-        if type(edit) is not Insert and key in trie.below:
+        if not _leaves(edit) and key in trie.below:
             raise _overlap(path, path)
         known.append(edit)
     return root
 
 
+def _leaves(edit: Edit) -> bool:
+    """Return whether an edit leaves what is at its key as it is."""
+    return type(edit) is Insert or (type(edit) is Move and edit.index is not None)
+
+
 def _replaces(edits: list[Edit] | None) -> bool:
-    return edits is not None and any(type(edit) is not Insert for edit in edits)
+    return edits is not None and not all(map(_leaves, edits))
 
 
 def _overlap(outer: KeyPath, inner: KeyPath) -> EditError:
@@ -433,6 +455,8 @@ def _changed_node(
     if rule.is_mapping:
         items = _changed_mapping(link, rule.items(node), flat)
         return rule.from_items(rule.rest(node), items)
+    if rule.is_sequence and any(map(_places_item, flat)):
+        return _made_of(link, node, rule, _realigned(rule.items(node), flat))
     if rule.is_sequence and not rule.is_fixed:
         return _changed_sequence(link, node, rule, flat)
     if all(type(edit) is Set for _, edit in flat):
@@ -512,6 +536,36 @@ def _changed_sequence(
                 del items[key.idx]
             case _:
                 raise _refusal(link, "positions at {where} cannot be renamed")
+    return _made_of(link, node, rule, items)
+
+
+def _places_item(one: tuple[Any, Edit]) -> bool:
+    """Return whether an edit says at which position an item is in the end."""
+    edit = one[1]
+    return type(edit) is Move or (type(edit) is Insert and edit.index is not None)
+
+
+def _realigned(items: list[Any], edits: list[tuple[Any, Edit]]) -> list[Any]:
+    """Return the items of a sequence when each placed one is where it is to be."""
+    gone: set[int] = set()
+    placed: list[tuple[int, Any]] = []
+    moved: list[tuple[int, int]] = []
+    for key, edit in edits:
+        match edit:
+            case Insert(value, index):
+                placed.append((key.idx if index is None else index, value))
+            case Set(value):
+                items[key.idx] = value
+            case Move(index):
+                gone.add(key.idx)
+                if index is not None:
+                    moved.append((index, key.idx))
+    placed += [(index, items[place]) for index, place in moved]
+    return at_places((x for n, x in enumerate(items) if n not in gone), placed)
+
+
+def _made_of(link: Any, node: Any, rule: Rule, items: list[Any]) -> Any:
+    """Return a sequence of the type of a node with other items."""
     size = len(items)
     made = rule.from_items(rule.rest(node), items)
     if len(made) != size:

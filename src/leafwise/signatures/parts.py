@@ -56,7 +56,7 @@ class Merging(TypedDict, total=False):
     """The options of a merge."""
 
     join: str
-    lists: str
+    lists: str | Mapping[Any, str]
     conflict: str
     rules: Mapping[Any, Any] | None
     validate: bool

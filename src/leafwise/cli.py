@@ -589,7 +589,7 @@ def _parser(chosen: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m leafwise" if _is_module() else "leafwise",
         description="Show, query, edit, compare and merge nested config files: JSON, "
-        "TOML, and YAML if PyYAML is installed. - is the standard input. FILE without "
+        "TOML, and YAML if ruamel.yaml is installed. - is the standard input. FILE without "
         "a command is shown.",
     )
     parser.add_argument("--version", action="version", version=__version__)

@@ -29,7 +29,7 @@ HOSTILE = {
     "dicts.json": '{"a":' * DEEP + "1" + "}" * DEEP,
     "lists.yaml": "[" * DEEP + "]" * DEEP,
     "dicts.yaml": "{a: " * 5000 + "1" + "}" * 5000,
-    "block.yaml": "\n".join(" " * n + "a:" for n in range(2000)),
+    "block.yaml": "\n".join(" " * n + "a:" for n in range(700)),
     "lists.toml": "a = " + "[" * DEEP + "]" * DEEP,
     "tables.toml": "[" + ".".join(["a"] * 1000) + "]\nx = 1\n",
 }

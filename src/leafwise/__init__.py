@@ -53,6 +53,7 @@ from .safely import MISSING as MISSING
 if TYPE_CHECKING:  # what is loaded when it is first asked for
     from . import compat as compat
     from . import integrations as integrations
+    from . import io as io
     from . import nn as nn
     from . import selection as selection
     from . import show as show
@@ -127,7 +128,7 @@ _HOMES: Final = {
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(
-        __name__, _HOMES, "compat integrations nn selection show typing"
+        __name__, _HOMES, "compat integrations io nn selection show typing"
     )
 
 

@@ -39,7 +39,16 @@ def test_a_star_import_hides_no_builtin():
     assert not {*lw.__all__} & {*vars(builtins)}
 
 
-LAZY = [lw, lw.nn, lw.selection, lw.integrations, lw.compat, lw.typing, lw.tree]
+LAZY = [
+    lw,
+    lw.nn,
+    lw.selection,
+    lw.integrations,
+    lw.io,
+    lw.compat,
+    lw.typing,
+    lw.tree,
+]
 
 
 @pytest.mark.parametrize("module", LAZY, ids=lambda module: module.__name__)
@@ -101,7 +110,7 @@ def test_what_is_not_asked_for_is_not_loaded():
     ("module", "name"),
     [
         (module, name)
-        for module in (lw, lw.nn, lw.selection)
+        for module in (lw, lw.io, lw.nn, lw.selection)
         for name in module.__all__
         if name not in ("Data", "MISSING", "Static")
     ],

@@ -1,0 +1,29 @@
+"""Trees in files.
+
+Owns how a file is replaced as a whole, and how trees are saved and loaded. The names
+here are loaded when they are first asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ..lazy import later
+
+
+if TYPE_CHECKING:
+    from ..core.serial import register_codec as register_codec
+    from .atomic import replace_file as replace_file
+
+
+_HOMES: Final = {
+    ".core.serial": "register_codec",
+    "atomic": "replace_file",
+}
+"""The modules that are loaded when one of their names is first asked for."""
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__, _HOMES)
+
+
+__all__ = ["register_codec", "replace_file"]

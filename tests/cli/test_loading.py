@@ -29,7 +29,10 @@ def loaded_by(arguments):
 
 PARSER = {
     "leafwise.cli",
+    "leafwise.cli.commands",
+    "leafwise.cli.files",
     "leafwise.integrations",
+    "leafwise.io",
     "leafwise.paint",
     "leafwise.selection",
     "leafwise.show",

@@ -83,7 +83,7 @@ def test_diff_says_by_its_status(write):
 def test_formats_are_kept_or_chosen(write):
     """What comes in as YAML goes out as YAML, unless `--to` says otherwise."""
     write(a_yaml="a: 1\nb: [x, 'on']\n", b_toml="a = 2\n")
-    assert output_of("set a.yaml a=5") == "a: 5\nb:\n- x\n- 'on'"
+    assert output_of("set a.yaml a=5") == "a: 5\nb: [x, 'on']"
     assert output_of("set a.yaml a=5 --to toml") == ('a = 5\nb = ["x", "on"]')
     assert output_of("merge b.toml a.yaml --to yaml") == "a: 1\nb:\n- x\n- 'on'"
     assert output_of("merge a.yaml b.toml --to json") == (

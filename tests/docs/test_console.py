@@ -11,7 +11,7 @@ from transcripts import commands, output_of
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize(("page", "number"), [("configs", 10), ("show", 2)])
+@pytest.mark.parametrize(("page", "number"), [("configs", 14), ("show", 2)])
 def test_a_page(page, number, monkeypatch):
     """Its commands run beside the files that it uses."""
     monkeypatch.chdir(DOCS / "examples" / "configs")

@@ -22,7 +22,15 @@ from ..core.walk import unlink
 from ..safely import clip, type_name
 
 
-__all__ = ["SUFFIXES", "Document", "FormatError", "dump", "json_default", "load"]
+__all__ = [
+    "SUFFIXES",
+    "Document",
+    "FormatError",
+    "dump",
+    "fits",
+    "json_default",
+    "load",
+]
 
 SUFFIXES: Final = {".json": "json", ".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
 """The formats by file extension."""
@@ -218,7 +226,13 @@ def _a(value: Any) -> str:
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}, {clip(value)}"
 
 
-def _fits(text: str, encoding: str) -> bool:
+def fits(text: str, encoding: str) -> bool:
+    """Return whether an encoding can represent a text.
+
+    Args:
+        text: The text.
+        encoding: The name of the encoding.
+    """
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
@@ -234,9 +248,9 @@ def _escaped(text: str, encoding: str, escape: Callable[[str], str]) -> str:
     """
 
     def shown(match: re.Match[str]) -> str:
-        return match[0] if _fits(match[0], encoding) else escape(match[0])
+        return match[0] if fits(match[0], encoding) else escape(match[0])
 
-    return text if _fits(text, encoding) else re.sub(r"[^\x00-\x7f]", shown, text)
+    return text if fits(text, encoding) else re.sub(r"[^\x00-\x7f]", shown, text)
 
 
 # -------------------------------------------------------------------- duplicate keys
@@ -467,7 +481,7 @@ def _told(error: Any, text: str) -> str:
 
 
 def yaml_loader() -> Any:
-    """Return a loader with the plain scalars of YAML 1.2 that refuses doubles and depth.
+    """Return a loader of YAML 1.2, as for plain scalars, without doubles and depth.
 
     Raises:
         FormatError: The package is missing.
@@ -567,7 +581,7 @@ _CONSTRUCTORS: Final = {"int": _construct_int, "float": _construct_float}
 
 def _write_yaml(document: Document, how: _How) -> str:
     text = _dumped(yaml_dumper(), document)
-    if _fits(text, how.encoding):
+    if fits(text, how.encoding):
         return text
     return _dumped(yaml_dumper(is_ascii=True), document)
 

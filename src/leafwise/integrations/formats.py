@@ -418,13 +418,22 @@ def _read_toml(text: str) -> Document:
 
 
 def _write_toml(document: Document, how: _How) -> str:
-    tomlkit = _need("tomlkit", "tomlkit", "writing TOML")
+    tomlkit = toml_writer()
     if not isinstance(document.tree, dict):
         root = _a(document.tree)
         raise FormatError(f"cannot be written as TOML: the root is {root}, not a dict")
     text = str(tomlkit.dumps(document.tree))
     text.encode("utf-8")  # no TOML file has a lone surrogate, not even as an escape
     return _escaped(text, how.encoding, _toml_escape)
+
+
+def toml_writer() -> Any:
+    """Return the package that writes TOML.
+
+    Raises:
+        FormatError: It is missing.
+    """
+    return _need("tomlkit", "tomlkit", "writing TOML")
 
 
 def _toml_escape(char: str) -> str:

@@ -13,7 +13,7 @@ from .. import formats
 from ..formats import Document, FormatError
 from .of_json import JsonStyle
 from .of_json import scan as scan_json
-from .of_toml import rewrite
+from .of_toml import Rewrite
 from .of_yaml import YamlStyle
 from .of_yaml import scan as scan_yaml
 from .parts import Part, Unkept, same
@@ -106,6 +106,8 @@ def _of_json(text: str, document: Document, tree: Any, reuse: bool) -> _Made:
 def _of_yaml(text: str, document: Document, tree: Any, reuse: bool) -> _Made:
     lines = text if text.endswith("\n") else f"{text}\n"
     roots = scan_yaml(lines)
+    if not roots:
+        return text + formats.dump(document._replace(tree=tree)), tree, True
     old, new = document.tree, tree
     if not document.is_stream:
         old, new = [old], [new]
@@ -135,7 +137,9 @@ def _rendered(
 
 
 def _of_toml(text: str, document: Document, tree: Any, reuse: bool) -> _Made:
-    return rewrite(text, document.tree, tree), tree, True
+    formats.toml_writer()
+    rewrite = Rewrite(text, reuse=reuse)
+    return rewrite.run(document.tree, tree), tree, rewrite.is_kept
 
 
 _WAYS = {"json": _of_json, "toml": _of_toml, "yaml": _of_yaml}

@@ -58,6 +58,7 @@ class JsonStyle:
     """How values are written into a JSON text."""
 
     comment: Final = ""
+    sign: Final = ":"
 
     def __init__(self, text: str) -> None:
         """Look at a text for what it does."""

@@ -45,6 +45,8 @@ def scan(text: str) -> list[Part]:
     loader.Composer = type("Composer", (base,), {"compose_node": compose_node})
     del loader._composer  # the one of the class before
     loader.composer.warn_double_anchors = False
+    info = importlib.import_module("ruamel.yaml.docinfo").DocInfo()
+    loader.tags, loader.doc_infos = {}, [info]  # for directives
     loader.get_constructor_parser(text)
     roots = []
     while loader.composer.check_node():
@@ -235,6 +237,7 @@ class YamlStyle:
     """How values are written into a YAML text."""
 
     comment: Final = "#"
+    sign: Final = ":"
     colon: Final = ": "
     comma: Final = ", "
     has_lines: Final = True
@@ -262,7 +265,7 @@ class YamlStyle:
         self, value: Any, indent: str, *, has_lines: bool, like: str = ""
     ) -> str:
         """Return the text of a value in one piece; see `JsonStyle.inline`."""
-        if isinstance(value, str) and not has_lines:
+        if isinstance(value, str) and "\n" not in value:
             quoted = _quoted(value, like[:1])
             if quoted and _reads(quoted, value):
                 return quoted

@@ -128,6 +128,8 @@ def _of_dicts(part: Part, old: Any, new: Any) -> list[Step]:
     renamed = _renamed(known, old, new, added)
     after: dict[Any, list[Any]] = {}
     before, fresh = GONE, {*added} - {*renamed.values()}
+    late = [key for key in added if key in old]  # over what is merged into it
+    fresh -= {*late}
     for key in new:
         if key in fresh:
             after.setdefault(before, []).append(key)
@@ -143,12 +145,12 @@ def _of_dicts(part: Part, old: Any, new: Any) -> list[Step]:
             continue
         found.append((index, name if name in new else renamed.get(name, GONE)))
         found += [(None, key) for key in after.get(name, ())]
-    return found
+    return [*found, *((None, key) for key in late)]
 
 
 def _renamed(known: list[Any], old: Any, new: Any, added: list[Any]) -> dict[Any, Any]:
     """Return new names by old ones: the same value, between the same neighbours."""
-    gone = [key for key in known if key not in new]
+    gone = {key for key in known if key not in new}
     if not gone or not added:
         return {}
     stays = {key for key in known if key in new}

@@ -15,6 +15,7 @@ from .parts import (
     BLOCK,
     FLOW,
     GONE,
+    LEAF,
     Entry,
     Part,
     Step,
@@ -65,6 +66,8 @@ class Render:
         """The new values of parts that stay, by where they begin."""
         self.results: dict[int, Any] = {}
         """What they will be read as."""
+        self.elsewhere: list[tuple[Any, str]] = []
+        """Values that were removed from around this text, and theirs."""
         self.homeless: set[int] = set()
         """Where parts began that aliases stand for, and that do not stay."""
 
@@ -88,7 +91,15 @@ class Render:
     def _survey(self, part: Part, old: Any, new: Any) -> None:
         """Note the steps of each part, what is removed, and what aliases stand for."""
         self.news[part.start] = new
-        if not fits(part, new) or type(old) is not type(new):
+        if type(old) is not type(new):
+            return
+        if part.kind is BLOCK and not new:
+            for index, entry in enumerate(part.entries):
+                if not entry.is_merge:
+                    name = index if part.is_list else entry.key
+                    self.gone.append(_Source(old[name], entry, part))
+            return
+        if not fits(part, new):
             return
         if old is new and not self.has_aliases:
             return
@@ -163,13 +174,13 @@ class Render:
 
     def _taken(self, value: Any) -> _Source | None:
         """Return what was removed and comes back with this value."""
-        if not self.reuse or len(self.gone) > _MANY:
-            return None
         is_one = len(self.gone) == 1
-        for source in self.gone:
+        for source in self.gone[:_MANY]:
             if (is_one or isinstance(value, dict | list)) and same(source.value, value):
-                self.gone.remove(source)
-                return source
+                if self.reuse:
+                    self.gone.remove(source)
+                    return source
+                self._lose(self.text[source.entry.start : source.entry.end])
         return None
 
     # ------------------------------------------------------------------------- values
@@ -233,8 +244,10 @@ class Render:
         inner, lines = self._indent_in(part, pieces, indent)
         has_lines = lines and not self.style.comment
         made: list[_Piece] = []
+        detached = ""
         for place, key in plan:
             if key is GONE:
+                detached += _detached(pieces[place or 0].lead)
                 continue
             if place is None:
                 body = self._fresh_item(part, key, new[key], inner, has_lines=has_lines)
@@ -248,7 +261,10 @@ class Render:
                 body = self._head(part, entry, key) + self._value(
                     entry.value, old[name], new[key], indent=inner, has_lines=has_lines
                 )
-            made.append(pieces[place]._replace(body=body))
+            lead = detached + pieces[place].lead
+            made.append(pieces[place]._replace(lead=lead, body=body))
+            detached = ""
+        tail = detached + tail
         if not made:
             return f"{text[part.start : begin]}{text[part.end - 1]}"
         if [place for place, _ in plan] != [*range(len(pieces))] or len(made) < len(
@@ -316,7 +332,7 @@ class Render:
     def _from_colon(self, entry: Entry) -> str:
         """Return the text from behind a key to its value."""
         between = self.text[entry.head : entry.value.start]
-        colon = self.text.rindex(":", entry.head, entry.after)
+        colon = self.text.rindex(self.style.sign, entry.head, entry.after)
         blank = len(self.text[entry.head : colon].rstrip())
         return between[blank:]
 
@@ -326,6 +342,10 @@ class Render:
         """Return the text of a new item."""
         made = None
         source = self._taken(value)
+        for text in (text for old, text in self.elsewhere if same(old, value)):
+            self._lose(text)
+        if source is not None:
+            self._lose(self._around(source))
         if source is not None and source.entry.value.kind is not BLOCK:
             made = self.text[source.entry.value.start : source.entry.value.end]
             if "\n" in made:
@@ -341,6 +361,14 @@ class Render:
             colon = self._from_colon(part.entries[0])
             colon = self.style.colon if "\n" in colon or "&" in colon else colon
         return f"{self.style.key(key)}{colon}{made}"
+
+    def _around(self, source: _Source) -> str:
+        """Return the lines of what was removed, but for what comes back in brackets."""
+        entry, text = source.entry, self.text
+        end = max(entry.end, text.find("\n", entry.end - 1))
+        if entry.value.kind is BLOCK:
+            return text[entry.start : end]
+        return text[entry.start : entry.value.start] + text[entry.value.end : end]
 
     def _indent_at(self, place: int) -> str:
         """Return the indentation of a line."""
@@ -417,13 +445,15 @@ class Render:
             if new or type(new) is not type(old):
                 self._lose(text[value.start : value.end])
             first = text[entry.after : value.start].split("\n", 1)
-            rest = re.search(r"\s#.*", first[0]) if len(first) > 1 else None
+            rest = re.search(r"[ \t]+#.*", first[0]) if len(first) > 1 else None
             between, behind = " ", f"{rest[0] if rest else ''}\n"
         else:
             between = text[entry.after : value.start] or " "
             behind = text[value.end : entry.end]
         is_flow = value.kind is FLOW or self._stays(value, old, new)
         if isinstance(new, dict | list) and new and not is_flow:
+            if value.kind is LEAF and isinstance(old, dict | list):
+                self._lose(text[value.start : value.end])
             return self._below(part, new, behind)
         if value.kind is BLOCK:
             made = self.style.inline(new, indent, has_lines=True)
@@ -482,7 +512,7 @@ class Render:
             behind = _moved(text[entry.after : entry.end], was, indent, is_inside=True)
             return f"{_moved(lead, was, indent)}{indent}{marker}{behind}"
         header = text[entry.after : entry.value.start].split("\n", 1)
-        rest = re.search(r"\s#.*", header[0]) if len(header) > 1 else None
+        rest = re.search(r"[ \t]+#.*", header[0]) if len(header) > 1 else None
         column = part.column + 2 if part.is_list else part.column + self.style.step
         if not part.is_list and entry.value.is_list:
             column = part.column + self.style.offset
@@ -503,6 +533,15 @@ def _moved(lines: str, was: str, indent: str, *, is_inside: bool = False) -> str
         else indent + line[len(was) :]
         for n, line in enumerate(lines.split("\n"))
     )
+
+
+def _detached(lead: str) -> str:
+    """Return those of the lines before an item that are not directly above it."""
+    lines = lead.split("\n")[:-1]
+    while lines and lines[-1].lstrip().startswith("#"):
+        lines.pop()
+    text = "\n".join(lines)
+    return text if "#" in text else ""
 
 
 def _aliased(part: Part) -> Iterator[int]:

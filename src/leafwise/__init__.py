@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
+from . import errors as errors
 from . import tree as tree
 from .core.builtins import Partial as Partial
 from .core.keypath import KeyPath, keystr
@@ -29,19 +30,13 @@ from .core.register import (
 from .core.register import register_static as register_static
 from .core.registry import announced as _announced
 from .core.registry import is_registered, lookup, namespaces, unregister_pytree_node
-from .core.treedef import PyTreeDef, treedef_tuple
+from .core.treedef import PyTreeDef as PyTreeDef
 from .core.walk import hooks as _hooks
-from .errors import CompareError as CompareError
-from .errors import CycleError as CycleError
 from .errors import EditError as EditError
-from .errors import FlattenError as FlattenError
-from .errors import KindError as KindError
 from .errors import LeafwiseError as LeafwiseError
-from .errors import NamespaceError as NamespaceError
 from .errors import PathError as PathError
 from .errors import RegistryError as RegistryError
 from .errors import StructureError as StructureError
-from .errors import TreeDefError as TreeDefError
 from .lazy import later
 from .ops.inspect import *
 from .ops.map import *
@@ -59,15 +54,22 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from . import show as show
     from . import typing as typing
     from .binding import namespace as namespace
-    from .core.serial import register_codec as register_codec
     from .dataclasses import dataclass as dataclass
     from .dataclasses import register_dataclass as register_dataclass
+    from .io.files import load as load
+    from .io.files import save as save
+    from .io.fingerprint import fingerprint as fingerprint
     from .kinds import data as data
     from .kinds import field as field
     from .kinds import static as static
     from .nn.containers import Dict as Dict
     from .nn.containers import List as List
     from .nn.pytree import Pytree as Pytree
+    from .ops.arrays import tree_concatenate as tree_concatenate
+    from .ops.arrays import tree_nbytes as tree_nbytes
+    from .ops.arrays import tree_size as tree_size
+    from .ops.arrays import tree_stack as tree_stack
+    from .ops.arrays import tree_unstack as tree_unstack
     from .ops.parallel import parallel as parallel
     from .ops.parallel import tree_gather as tree_gather
     from .selection.diff import tree_diff as tree_diff
@@ -110,11 +112,13 @@ if "torch" in sys.modules:
 
 _HOMES: Final = {
     "binding": "namespace",
-    "core.serial": "register_codec",
     "dataclasses": "dataclass register_dataclass",
+    "io.files": "load save",
+    "io.fingerprint": "fingerprint",
     "kinds": "data field static",
     "nn.containers": "Dict List",
     "nn.pytree": "Pytree",
+    "ops.arrays": "tree_concatenate tree_nbytes tree_size tree_stack tree_unstack",
     "ops.parallel": "parallel tree_gather",
     "selection.diff": "tree_diff",
     "selection.edit": "at",
@@ -137,19 +141,14 @@ __all__ = [
     "MISSING",
     "SKIP",
     "STOP",
-    "CompareError",
-    "CycleError",
     "Dict",
     "DictKey",
     "EditError",
-    "FlattenError",
     "FlattenedIndexKey",
     "GetAttrKey",
     "KeyPath",
-    "KindError",
     "LeafwiseError",
     "List",
-    "NamespaceError",
     "Partial",
     "PathError",
     "PyTreeDef",
@@ -157,7 +156,6 @@ __all__ = [
     "RegistryError",
     "SequenceKey",
     "StructureError",
-    "TreeDefError",
     "all_leaves",
     "at",
     "broadcast_common",
@@ -167,8 +165,10 @@ __all__ = [
     "equality_errors",
     "explain_leaf",
     "field",
+    "fingerprint",
     "is_registered",
     "keystr",
+    "load",
     "lookup",
     "namespace",
     "namespaces",
@@ -176,7 +176,6 @@ __all__ = [
     "pformat",
     "pprint",
     "prefix_errors",
-    "register_codec",
     "register_dataclass",
     "register_leaf",
     "register_pytree_node",
@@ -184,6 +183,7 @@ __all__ = [
     "register_pytree_with_keys",
     "register_pytree_with_keys_class",
     "register_static",
+    "save",
     "static",
     "to_dot",
     "to_mermaid",
@@ -195,6 +195,7 @@ __all__ = [
     "tree_broadcast_prefix",
     "tree_children",
     "tree_combine",
+    "tree_concatenate",
     "tree_diff",
     "tree_equal",
     "tree_flatten",
@@ -214,11 +215,14 @@ __all__ = [
     "tree_max",
     "tree_merge",
     "tree_min",
+    "tree_nbytes",
     "tree_partition",
     "tree_paths",
     "tree_reduce",
     "tree_reduce_associative",
     "tree_replace_nones",
+    "tree_size",
+    "tree_stack",
     "tree_structure",
     "tree_sum",
     "tree_summary",
@@ -226,11 +230,11 @@ __all__ = [
     "tree_transpose_map",
     "tree_transpose_map_with_path",
     "tree_unflatten",
+    "tree_unstack",
     "tree_unzip",
     "tree_visit",
     "tree_walk",
-    "treedef_children",
-    "treedef_is_leaf",
+    "tree_zip",
     "treedef_tuple",
     "unregister_pytree_node",
 ]

@@ -137,6 +137,7 @@ LATER = {
     "literals": "ast",
     "core.literals": "ast",
     "serial": "json",
+    "fingerprint": "hashlib",
     "linecache": "tokenize",
     "dataclasses": "dataclasses",
     "inspect": "inspect",
@@ -145,8 +146,9 @@ LATER = {
     "json": "json",
     "layout": "leafwise.layout",
     "shutil": "shutil",
-    "selection.merge": "leafwise.selection",
-    "selection.names": "leafwise.selection",
+    "selection.align": "leafwise.selection",
+    "selection.policy": "leafwise.selection",
+    "selection.values": "leafwise.selection",
 }
 """What is imported where it is needed first, since it brings much with it."""
 

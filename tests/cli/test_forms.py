@@ -74,7 +74,7 @@ def random_edit(rng, tree, is_shared):
     chosen = lw.selection.at(tree, none_is_leaf=True)
     edit = rng.choice(["set", "add", "delete", "move", "rename", "insert", "drop"])
     if edit == "set":
-        path, old = rng.choice(leaves)
+        path, _ = rng.choice(leaves)
         text = rng.choice(["true", "17", "1e3", "other", "it is: 'so' # really"])
         change = f"{text_of(path)}={text}"
         try:

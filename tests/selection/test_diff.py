@@ -95,7 +95,11 @@ RECORDS = {
     "longer": ([1], [1, 2, [3]], "+ [1]: 2\n+ [2]: [3]"),
     "shorter": ([1, 2, 3], [1], "- [1]: 2\n- [2]: 3"),
     "type": ({"a": [1]}, {"a": (1,)}, "! ['a']: [1] (list) -> (1,) (tuple)"),
-    "tuples": ((1, 2), (1,), "! the root: (1, 2) -> (1,)"),
+    "tuples": ((1, 2), (1,), "- [1]: 2"),
+    "front": ([1, 2], [0, 1, 2], "+ [0]: 0"),
+    "moved": ([1, 2, 3], [3, 1, 2], "> [2] -> [0]: 3"),
+    "swapped": ([1, 2, 3], [3, 2, 1], "> [0] -> [2]: 1\n> [2] -> [0]: 3"),
+    "replaced": ([1, 2, 3], [1, 9, 3, 4], "~ [1]: 2 -> 9\n+ [3]: 4"),
     "leaf and node": ({"a": 1}, {"a": [1]}, "! ['a']: 1 (int) -> [1] (list)"),
     "None": ({"a": None}, {"a": 1}, "! ['a']: None (NoneType) -> 1 (int)"),
     "static": (Layer(1, "a"), Layer(2, "b"), "~ .weight: 1 -> 2\n~ .name: 'a' -> 'b'"),
@@ -298,7 +302,7 @@ def test_depth_and_cycles():
         knot = {"a": [1]}
         knot["a"].append(knot)
         knots.append(knot)
-    with pytest.raises(lw.CycleError):
+    with pytest.raises(lw.errors.CycleError):
         lw.tree_diff(*knots)
 
 

@@ -67,9 +67,22 @@ holes: list[float | None] = [1.0, None]
 
 seen((lw.MISSING, lw.SKIP, lw.STOP, lw.DELETE))
 seen((lw.LeafwiseError("e"), lw.StructureError("e"), lw.RegistryError("e")))
-seen((lw.CompareError("e"), lw.CycleError("e"), lw.EditError("e"), lw.PathError("e")))
-seen((lw.FlattenError("e"), lw.NamespaceError("e"), lw.TreeDefError("e")))
-seen(lw.KindError("e"))
+seen(
+    (
+        lw.errors.CompareError("e"),
+        lw.errors.CycleError("e"),
+        lw.EditError("e"),
+        lw.PathError("e"),
+    )
+)
+seen(
+    (
+        lw.errors.FlattenError("e"),
+        lw.errors.NamespaceError("e"),
+        lw.errors.TreeDefError("e"),
+    )
+)
+seen(lw.errors.KindError("e"))
 seen((lw.DictKey("a"), lw.SequenceKey(0), lw.GetAttrKey("x"), lw.FlattenedIndexKey(0)))
 seen((lw.SequenceKey(0).idx, lw.GetAttrKey("x").name, lw.SequenceKey(0).entry))
 seen(lw.DictKey("a").key)  # Any: a key of any type
@@ -168,9 +181,18 @@ of_keys = lw.register_pytree_with_keys(
 seen((of_node, of_keys))
 seen(lw.register_dataclass(Plain, data_fields=["x"], meta_fields=[], namespace=WHERE))
 seen(lw.register_leaf(Lonely, namespace=WHERE))
-lw.register_codec(Ring, lambda _aux: None, lambda _data: None)
+lw.io.register_codec(Ring, lambda _aux: None, lambda _data: None)
 seen((lw.is_registered(Interval, namespace=WHERE), lw.lookup(Interval)))
 seen((here, here.name, lw.namespaces()))
+
+
+def save_and_load(path: str) -> int:
+    lw.save(path, [1])
+    with lw.io.replace_file(f"{path}.txt", text=True) as file:
+        file.write(lw.load(path))
+    return lw.load(path, [0], rename=str.lower)[0] + 1
+
+
 lw.unregister_pytree_node(Lonely, namespace=WHERE)
 
 # ----------------------------------------------------------------------- maps
@@ -215,8 +237,6 @@ seen(
 treedef: lw.PyTreeDef[Point] = lw.tree_structure(point)
 seen((treedef.num_leaves, treedef.num_nodes, treedef.num_children, treedef.paths()))
 seen(treedef.type)
-seen(lw.treedef_children(treedef))  # Any: children are of any type
-seen(lw.treedef_is_leaf(treedef))
 seen(lw.treedef_tuple([treedef, treedef]))  # Any: children are of any type
 seen((lw.tree_children(rates), lw.tree.children(layers)))
 seen(lw.tree_children(pairs))
@@ -245,9 +265,19 @@ seen((lw.broadcast_common(rates, [1, [2, 3]]), lw.tree.broadcast_common(table, t
 seen(lw.tree_broadcast_common(rates, rates))
 seen((lw.prefix_errors([1], [[2]]), lw.equality_errors(rates, layers)))
 seen((lw.tree_unzip(pairs, 2), lw.tree.unzip([(1, "x")], 2)))
+seen((lw.tree_zip([rates, rates]), lw.tree.zip([[1], [2]])))
+seen((lw.tree_stack([point, point], None), lw.tree.stack([point], axis=None)))
+seen((lw.tree_concatenate([point], None), lw.tree.concatenate([point], None)))
+seen((lw.fingerprint(layers), lw.tree_structure(layers).fingerprint()))
+seen((lw.tree_size(layers), lw.tree.size(1), lw.tree_nbytes(layers), lw.tree.nbytes(1)))
 outer, inner = lw.tree_structure(rates), lw.tree_structure(point)
 seen(lw.tree_transpose(outer, inner, [point, point]))
 seen(lw.tree.transpose(outer, inner, [point, point]))
+
+
+def taken_apart(ensemble: Point) -> None:
+    seen((lw.tree_unstack(ensemble), lw.tree.unstack(ensemble, axis=1)))
+
 
 # ---------------------------------------------------------------------- visits
 

@@ -241,8 +241,19 @@ def _of_rename(parser: argparse.ArgumentParser) -> None:
     _of_output(parser)
 
 
+def _add_lists(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    parser.add_argument(
+        "--lists", action="append", default=[], metavar="HOW",
+        help=f"{', '.join(words)}, or SELECTOR=KEY: items are paired by what they have "
+        "at this key, as by '**.containers=name'",
+    )  # fmt: skip
+
+
 def _of_diff(parser: argparse.ArgumentParser) -> None:
+    from ..selection.align import LISTS
+
     parser.add_argument("files", nargs=2, metavar="FILE")
+    _add_lists(parser, LISTS)
     parser.add_argument("--rtol", type=float, default=0.0, help="relative tolerance")
     parser.add_argument("--atol", type=float, default=0.0, help="absolute tolerance")
     parser.add_argument(
@@ -251,11 +262,11 @@ def _of_diff(parser: argparse.ArgumentParser) -> None:
 
 
 def _of_merge(parser: argparse.ArgumentParser) -> None:
-    from ..selection.merge import CONFLICTS, JOINS, LISTS
+    from ..selection.policy import CONFLICTS, JOINS, LISTS
 
     parser.add_argument("files", nargs="+", metavar="FILE")
     parser.add_argument("--join", choices=JOINS, default="outer")
-    parser.add_argument("--lists", choices=LISTS, default="replace")
+    _add_lists(parser, LISTS)
     parser.add_argument("--conflict", choices=CONFLICTS, default="overlay")
     parser.add_argument("--delete", metavar="VALUE", help="what deletes, such as null")
     parser.add_argument(

@@ -344,7 +344,7 @@ def merge(options: argparse.Namespace) -> Report:
     base, *overlays = read_all(options.files, options.format)
     trees = [source.document.tree for source in overlays]
     if options.delete is not None:
-        from ..selection.names import guess
+        from ..selection.values import guess
 
         trees = [_with_marks(tree, guess(options.delete)) for tree in trees]
     rules = dict(_rule(text) for text in options.rule)
@@ -352,7 +352,7 @@ def merge(options: argparse.Namespace) -> Report:
         base.document.tree,
         *trees,
         join=options.join,
-        lists=options.lists,
+        lists=_lists(options.lists, "replace"),
         conflict=options.conflict,
         rules=rules,
     )
@@ -375,6 +375,16 @@ def _rule(text: str) -> tuple[str, str]:
     return what, word
 
 
+def _lists(given: list[str], default: str) -> str | dict[str, str]:
+    """Return how lists are paired: by a word, or some of them by keys."""
+    parts = [text.rpartition("=") for text in given]
+    if all(what for what, _, _ in parts) and parts:
+        return {what: key for what, _, key in parts}
+    if len(parts) > 1:
+        raise Unreadable("--lists takes one word, or nothing but SELECTOR=KEY")
+    return given[0] if given else default
+
+
 # --------------------------------------------------------------------------- comparing
 
 
@@ -384,6 +394,7 @@ def diff(options: argparse.Namespace) -> Report:
     found = selection.tree_diff(
         first.document.tree,
         second.document.tree,
+        lists=_lists(options.lists, "align"),
         rtol=options.rtol,
         atol=options.atol,
         ignore=options.ignore or None,

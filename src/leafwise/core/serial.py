@@ -156,7 +156,7 @@ def register_codec(
         ...     def __init__(self, x, tags): self.x, self.tags = x, tags
         >>> _ = lw.register_pytree_node(
         ...     Tagged, lambda t: ((t.x,), t.tags), lambda tags, xs: Tagged(*xs, tags))
-        >>> lw.register_codec(Tagged, sorted, frozenset)
+        >>> lw.io.register_codec(Tagged, sorted, frozenset)
         >>> treedef = lw.tree_structure(Tagged(1, frozenset({"b", "a"})))
         >>> lw.PyTreeDef.from_json(treedef.to_json()) == treedef
         True
@@ -198,14 +198,19 @@ def write_json(code: Code, count: int, mode: Mode) -> str:
     return f'{_json_of(head)[:-1]},"nodes":[{",".join(nodes)}]}}'
 
 
-def _json_of(value: Any) -> str:
+def _json_of(value: Any, *, in_order: bool = False) -> str:
     """Return the text of what a codec, or this module, made.
+
+    Args:
+        value: What it made.
+        in_order: Whether the keys of objects are sorted.
 
     Raises:
         TreeDefError: It is not made of JSON values.
     """
     try:
-        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+        how: Any = {"separators": (",", ":"), "sort_keys": in_order}
+        return json.dumps(value, allow_nan=False, **how)
     except (TypeError, ValueError, RecursionError) as error:
         raise TreeDefError(f"a node cannot be written as JSON: {error}") from None
 
@@ -306,13 +311,24 @@ def codec_of(rule: Rule) -> Codec | None:
     return _codecs.get((rule.cls, rule.namespace), rule.codec)
 
 
+def written_by_codec(rule: Rule, aux: Any) -> str | None:
+    """Return the text of aux data by the codec that was registered, None if none was.
+
+    Raises:
+        TreeDefError: The codec does not give what JSON can hold.
+    """
+    if (rule.cls, rule.namespace) not in _codecs:
+        return None
+    return _json_of(rule.aux_to_json(rule.dump_aux(aux), _WRITE), in_order=True)
+
+
 def _write_custom(rule: Rule, aux: Any) -> Any:
     try:
         return rule.aux_to_json(aux, _WRITE)
     except TreeDefError as error:
         raise TreeDefError(
             f"the aux data of {class_name(rule.cls)} cannot be written as JSON: "
-            f"{error}; register a codec for the class with leafwise.register_codec"
+            f"{error}; register a codec for the class with leafwise.io.register_codec"
         ) from None
 
 

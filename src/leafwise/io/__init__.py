@@ -2,6 +2,10 @@
 
 Owns how a file is replaced as a whole, and how trees are saved and loaded. The names
 here are loaded when they are first asked for.
+
+    >>> import leafwise as lw
+    >>> lw.io.register_codec.__module__
+    'leafwise.core.serial'
 """
 
 from __future__ import annotations
@@ -14,11 +18,14 @@ from ..lazy import later
 if TYPE_CHECKING:
     from ..core.serial import register_codec as register_codec
     from .atomic import replace_file as replace_file
+    from .files import load as load
+    from .files import save as save
 
 
 _HOMES: Final = {
     ".core.serial": "register_codec",
     "atomic": "replace_file",
+    "files": "load save",
 }
 """The modules that are loaded when one of their names is first asked for."""
 
@@ -26,4 +33,4 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = later(__name__, _HOMES)
 
 
-__all__ = ["register_codec", "replace_file"]
+__all__ = ["load", "register_codec", "replace_file", "save"]

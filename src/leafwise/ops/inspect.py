@@ -7,7 +7,7 @@ that most functions share see `map`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.builtins import BUILTINS
 from ..core.registry import GLOBAL, View, namespaces, view_of
@@ -21,7 +21,7 @@ from ..equality.leaves import (
 )
 from ..errors import StructureError
 from ..lazy import unchanged
-from ..safely import class_name, clip, shown, type_name
+from ..safely import class_name, clip, shown
 from .context import context_of
 
 
@@ -38,8 +38,6 @@ __all__ = [
     "tree_equal",
     "tree_flatten_one_level",
     "tree_is_leaf",
-    "treedef_children",
-    "treedef_is_leaf",
 ]
 
 
@@ -272,46 +270,6 @@ def _all_same(
     return values.outcome() if equal else False
 
 
-# --------------------------------------------------------------------- treedefs
-
-
-def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
-    """Return the treedefs of the root's children.
-
-    Args:
-        treedef: The structure.
-
-    Example:
-        >>> import leafwise as lw
-        >>> lw.treedef_children(lw.tree_structure([1, (2, 3)]))
-        [PyTreeDef(*), PyTreeDef((*, *))]
-    """
-    return _checked(treedef).children()
-
-
-def treedef_is_leaf(treedef: PyTreeDef, *, strict: bool = True) -> bool:
-    """Return whether a treedef is that of a bare leaf.
-
-    Args:
-        treedef: The structure.
-        strict: If False, a node without children counts as well.
-
-    Example:
-        >>> import leafwise as lw
-        >>> lw.treedef_is_leaf(lw.tree_structure(1))
-        True
-        >>> lw.treedef_is_leaf(lw.tree_structure([]))
-        False
-    """
-    return _checked(treedef).is_leaf(strict=strict)
-
-
-def _checked(treedef: Any) -> PyTreeDef:
-    if not isinstance(treedef, PyTreeDef):
-        raise TypeError(f"expected a treedef, got {type_name(treedef)}")
-    return treedef
-
-
 # ---------------------------------------------------------------------- reasons
 
 
@@ -379,12 +337,31 @@ def _why_leaf(cls: type, view: View, none_is_leaf: bool) -> str:
                 f"{name} is a subclass of {_other(base, cls)}, and subclasses are "
                 "leaves unless they are registered"
             )
-    if hasattr(cls, "__dataclass_fields__"):
-        return (
-            f"{name} is a dataclass that is not registered; use leafwise.dataclass "
-            "or leafwise.register_dataclass"
-        )
-    return f"{name} is not registered"
+    return how_to_register(cls) or f"{name} is not registered"
+
+
+_FAMILIES: Final = {
+    "__dataclass_fields__": "a dataclass that is not registered; use "
+    "leafwise.dataclass or leafwise.register_dataclass",
+    "__attrs_attrs__": "a class of attrs; use leafwise.integrations.support('attrs')",
+    "__pydantic_validator__": "a model of pydantic; use "
+    "leafwise.integrations.support('pydantic')",
+}
+"""What to do about classes with fields that are leaves, by what they have."""
+
+
+def how_to_register(cls: type) -> str:
+    """Return how a class with fields could become a node; "" for any other class.
+
+    Example:
+        >>> from leafwise.ops.inspect import how_to_register
+        >>> how_to_register(int)
+        ''
+    """
+    for mark, what in _FAMILIES.items():
+        if hasattr(cls, mark):
+            return f"{class_name(cls)} is {what}"
+    return ""
 
 
 def _other(base: type, cls: type) -> str:

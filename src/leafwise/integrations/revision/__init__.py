@@ -7,24 +7,15 @@ lines, order, quotes, anchors, indentation and line ends stay.
 
 from __future__ import annotations
 
+import importlib
 from typing import Any, NamedTuple
 
 from .. import formats
 from ..formats import Document, FormatError
-from .of_json import JsonStyle
-from .of_json import scan as scan_json
-from .of_toml import Rewrite
-from .of_yaml import YamlStyle
-from .of_yaml import scan as scan_yaml
-from .parts import Part, Unkept, same
-from .render import Render
+from .parts import Unkept, same
 
 
 __all__ = ["Revised", "revise"]
-
-
-_Made = tuple[str, Any, bool]
-"""A text, what it should read as, and whether the form is kept."""
 
 
 class Revised(NamedTuple):
@@ -77,7 +68,9 @@ def revise(
     plain = text.replace("\r\n", "\n") if is_windows else text
     for reuse in (True, False):
         try:
-            made, expected, is_kept = _WAYS[document.kind](plain, document, tree, reuse)
+            made, expected, is_kept = _way(document.kind).remade(
+                plain, document, tree, reuse=reuse
+            )
         except (Unkept, RecursionError, FormatError, ValueError, TypeError):
             continue
         for result in (made, f"{made}\n"):
@@ -95,51 +88,6 @@ def _reads_as(text: str, document: Document, tree: Any) -> bool:
         return False
 
 
-def _of_json(text: str, document: Document, tree: Any, reuse: bool) -> _Made:
-    root = scan_json(text)
-    made, (expected,), is_kept = _rendered(
-        text, JsonStyle(text), [(root, document.tree, tree)], reuse
-    )
-    return made, expected, is_kept
-
-
-def _of_yaml(text: str, document: Document, tree: Any, reuse: bool) -> _Made:
-    lines = text if text.endswith("\n") else f"{text}\n"
-    roots = scan_yaml(lines)
-    if not roots:
-        return text + formats.dump(document._replace(tree=tree)), tree, True
-    old, new = document.tree, tree
-    if not document.is_stream:
-        old, new = [old], [new]
-    if type(new) is not list or len({len(roots), len(old), len(new)}) > 1:
-        raise Unkept
-    style = YamlStyle(roots)
-    made, expected, is_kept = _rendered(
-        lines, style, [*zip(roots, old, new, strict=True)], reuse
-    )
-    made = made if text.endswith("\n") else made.removesuffix("\n")
-    return made, expected if document.is_stream else expected[0], is_kept
-
-
-def _rendered(
-    text: str, style: Any, roots: list[tuple[Part, Any, Any]], reuse: bool
-) -> _Made:
-    parts: list[str] = []
-    results = []
-    place, is_kept = 0, True
-    for root, old, new in roots:
-        render = Render(text, style, reuse=reuse)
-        made, result = render.run(root, old, new)
-        parts += [text[place : root.start], made]
-        results.append(result)
-        place, is_kept = root.end, is_kept and render.is_kept
-    return "".join([*parts, text[place:]]), results, is_kept
-
-
-def _of_toml(text: str, document: Document, tree: Any, reuse: bool) -> _Made:
-    formats.toml_writer()
-    rewrite = Rewrite(text, reuse=reuse)
-    return rewrite.run(document.tree, tree), tree, rewrite.is_kept
-
-
-_WAYS = {"json": _of_json, "toml": _of_toml, "yaml": _of_yaml}
+def _way(kind: str) -> Any:
+    """Return the module of a format; that of another one would load what it needs."""
+    return importlib.import_module(f".of_{kind}", __name__)

@@ -11,10 +11,12 @@ import re
 from typing import Any, Final
 
 from .. import formats
-from .parts import FLOW, LEAF, Entry, Part
+from ..formats import Document
+from .parts import FLOW, LEAF, Entry, Made, Part
+from .render import rendered
 
 
-__all__ = ["JsonStyle", "scan"]
+__all__ = ["remade"]
 
 _TOKEN: Final = re.compile(
     r"[ \t\r\n,]*((?P<open>[{\[])|(?P<close>[}\]])"
@@ -23,7 +25,14 @@ _TOKEN: Final = re.compile(
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 
 
-def scan(text: str) -> Part:
+def remade(text: str, document: Document, tree: Any, *, reuse: bool) -> Made:
+    """Return a JSON text with another tree; see `revise` and `rendered`."""
+    roots = [(_scan(text), document.tree, tree)]
+    made, (result,), is_kept = rendered(text, _Style(text), roots, reuse=reuse)
+    return made, result, is_kept
+
+
+def _scan(text: str) -> Part:
     """Return the root of a JSON text.
 
     Args:
@@ -54,7 +63,7 @@ def scan(text: str) -> Part:
     return open_[0][1][0].value
 
 
-class JsonStyle:
+class _Style:
     """How values are written into a JSON text."""
 
     comment: Final = ""
@@ -96,8 +105,3 @@ class JsonStyle:
             default=formats.json_default,
         )
         return text.replace("\n", f"\n{indent}")
-
-    @staticmethod
-    def read(text: str) -> Any:
-        """Return the tree of a text."""
-        return formats.load(text, "json").tree

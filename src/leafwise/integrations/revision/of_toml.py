@@ -7,17 +7,18 @@ new values is tomlkit's.
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 import tomllib
 from typing import Any, Final, NamedTuple
 
-from .parts import FLOW, GONE, LEAF, Entry, Part, Unkept, fits, same, steps
+from .. import formats
+from ..formats import Document
+from .parts import FLOW, GONE, LEAF, Entry, Made, Part, Unkept, fits, same, steps
 from .render import Render
 
 
-__all__ = ["Rewrite"]
+__all__ = ["remade"]
 
 _Path = tuple[Any, ...]
 
@@ -32,6 +33,12 @@ _LEAF: Final = re.compile(
     r"""'[^'\n]*'|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|[^\s,\]}#][^,\]}#\n]*"""
 )
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+\Z")
+
+
+def remade(text: str, document: Document, tree: Any, *, reuse: bool) -> Made:
+    """Return a TOML text with another tree; see `revise` and `rendered`."""
+    rewrite = _Rewrite(text, reuse=reuse)
+    return rewrite.run(document.tree, tree), tree, rewrite.is_kept
 
 
 class _Statement(NamedTuple):
@@ -54,7 +61,7 @@ class _Statement(NamedTuple):
     end: int
 
 
-class TomlStyle:
+class _Style:
     """How values are written into a TOML text."""
 
     comment: Final = "#"
@@ -66,7 +73,7 @@ class TomlStyle:
 
     def __init__(self) -> None:
         """Load tomlkit."""
-        self.tomlkit = importlib.import_module("tomlkit")
+        self.tomlkit = formats.toml_writer()
 
     @staticmethod
     def key(key: Any) -> str:
@@ -78,7 +85,7 @@ class TomlStyle:
     def inline(
         self, value: Any, indent: str, *, has_lines: bool, like: str = ""
     ) -> str:
-        """Return the text of a value in one line; see `JsonStyle.inline`."""
+        """Return the text of a value in one line; see `_Style.inline` of JSON."""
         if isinstance(value, dict):
             pairs = (
                 f"{self.key(key)} = {self.inline(item, indent, has_lines=False)}"
@@ -95,13 +102,13 @@ class TomlStyle:
         return str(self.tomlkit.item(value).as_string())
 
 
-class Rewrite:
+class _Rewrite:
     """Writes a text again."""
 
     def __init__(self, text: str, *, reuse: bool) -> None:
         """Read the statements of a text."""
         self.text, self.reuse = text, reuse
-        self.style = TomlStyle()
+        self.style = _Style()
         self.statements = [*_Scanner(text).run()]
         self.held = {one.path: one for one in self.statements if one.value}
         self.cuts: list[tuple[int, int, str]] = []

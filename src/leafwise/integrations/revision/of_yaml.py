@@ -13,10 +13,12 @@ from io import StringIO
 from typing import Any, Final
 
 from .. import formats
-from .parts import ALIAS, BLOCK, FLOW, LEAF, Entry, Part, Unkept
+from ..formats import Document
+from .parts import ALIAS, BLOCK, FLOW, LEAF, Entry, Made, Part, Unkept
+from .render import rendered
 
 
-__all__ = ["YamlStyle", "scan"]
+__all__ = ["remade"]
 
 _PLAIN: Final = {f"tag:yaml.org,2002:{name}" for name in ("map", "seq")}
 _MERGE: Final = "tag:yaml.org,2002:merge"
@@ -27,7 +29,24 @@ _SPACE: Final = re.compile(r"(?:\s|#[^\n]*+)*+")
 _COMMENT: Final = re.compile(r"( *)#")
 
 
-def scan(text: str) -> list[Part]:
+def remade(text: str, document: Document, tree: Any, *, reuse: bool) -> Made:
+    """Return a YAML text with another tree; see `revise` and `rendered`."""
+    lines = text if text.endswith("\n") else f"{text}\n"
+    roots = _scan(lines)
+    if not roots:
+        return text + formats.dump(document._replace(tree=tree)), tree, True
+    old, new = document.tree, tree
+    if not document.is_stream:
+        old, new = [old], [new]
+    if type(new) is not list or len({len(roots), len(old), len(new)}) > 1:
+        raise Unkept
+    values = [*zip(roots, old, new, strict=True)]
+    made, results, is_kept = rendered(lines, _Style(roots), values, reuse=reuse)
+    made = made if text.endswith("\n") else made.removesuffix("\n")
+    return made, results if document.is_stream else results[0], is_kept
+
+
+def _scan(text: str) -> list[Part]:
     """Return the roots of the documents of a YAML text.
 
     Args:
@@ -233,7 +252,7 @@ class _Scanner:
         return found + 1 if found >= 0 else len(self.text)
 
 
-class YamlStyle:
+class _Style:
     """How values are written into a YAML text."""
 
     comment: Final = "#"
@@ -264,7 +283,7 @@ class YamlStyle:
     def inline(
         self, value: Any, indent: str, *, has_lines: bool, like: str = ""
     ) -> str:
-        """Return the text of a value in one piece; see `JsonStyle.inline`."""
+        """Return the text of a value in one piece; see `_Style.inline` of JSON."""
         if isinstance(value, str) and "\n" not in value:
             quoted = _quoted(value, like[:1])
             if quoted and _reads(quoted, value):
@@ -291,11 +310,6 @@ class YamlStyle:
         except yaml.error.YAMLError as error:
             raise Unkept from error
         return out.getvalue().removesuffix("...\n").removesuffix("\n").split("\n")
-
-    @staticmethod
-    def read(text: str) -> Any:
-        """Return the tree of a text."""
-        return formats.load(text, "yaml").tree
 
 
 def _quoted(text: str, quote: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 
 __all__ = ["ALIAS", "BLOCK", "FLOW", "LEAF", "Entry", "Part", "Step", "Unkept"]
-__all__ += ["fits", "same", "steps"]
+__all__ += ["Made", "fits", "same", "steps"]
 
 LEAF: Final = "leaf"
 """A scalar, or what is replaced as a whole."""
@@ -24,6 +24,10 @@ ALIAS: Final = "alias"
 """The name of a value that stands elsewhere."""
 
 _MOST: Final = 1_000_000
+
+
+Made = tuple[str, Any, bool]
+"""A text, what it should read as, and whether the form is kept."""
 
 
 class Unkept(Exception):

@@ -17,6 +17,7 @@ from .parts import (
     GONE,
     LEAF,
     Entry,
+    Made,
     Part,
     Step,
     Unkept,
@@ -26,7 +27,7 @@ from .parts import (
 )
 
 
-__all__ = ["Render"]
+__all__ = ["Render", "rendered"]
 
 _BEFORE_COMMA: Final = re.compile(r"(?:\s|#[^\n]*+)*+(?=,)")
 _REST: Final = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?=\r?\n)")
@@ -238,38 +239,17 @@ class Render:
     # -------------------------------------------------------------------- in brackets
 
     def _flow(self, part: Part, old: Any, new: Any, indent: str) -> str:
+        """Return a collection in brackets."""
         text, plan = self.text, self.plans[part.start]
         begin = text.index("[" if part.is_list else "{", max(part.bare, part.start)) + 1
         pieces, tail, has_comma = self._pieces(part, begin)
         inner, lines = self._indent_in(part, pieces, indent)
-        has_lines = lines and not self.style.comment
-        made: list[_Piece] = []
-        detached = ""
-        for place, key in plan:
-            if key is GONE:
-                detached += _detached(pieces[place or 0].lead)
-                continue
-            if place is None:
-                body = self._fresh_item(part, key, new[key], inner, has_lines=has_lines)
-                lead = self._lead(pieces, len(made), inner, lines)
-                made.append(_Piece(lead, body, "", ""))
-                continue
-            entry = part.entries[place]
-            body = self.text[entry.start : entry.end]
-            if not entry.is_merge:
-                name = place if part.is_list else entry.key
-                body = self._head(part, entry, key) + self._value(
-                    entry.value, old[name], new[key], indent=inner, has_lines=has_lines
-                )
-            lead = detached + pieces[place].lead
-            made.append(pieces[place]._replace(lead=lead, body=body))
-            detached = ""
+        made, detached = self._items(part, old, new, pieces, inner, lines)
         tail = detached + tail
         if not made:
+            self._lose(detached)
             return f"{text[part.start : begin]}{text[part.end - 1]}"
-        if [place for place, _ in plan] != [*range(len(pieces))] or len(made) < len(
-            plan
-        ):
+        if plan != [(n, key) for n, (_, key) in enumerate(plan) if key is not GONE]:
             made = self._spaced(made, pieces)
         if not pieces and lines:
             tail = f"\n{indent}"
@@ -278,6 +258,41 @@ class Render:
             comma = "," if has_comma or n < len(made) - 1 else ""
             parts += [piece.lead, piece.body, piece.gap, comma, piece.trail]
         return "".join([*parts, tail, text[part.end - 1]])
+
+    def _items(
+        self,
+        part: Part,
+        old: Any,
+        new: Any,
+        pieces: list[_Piece],
+        indent: str,
+        lines: bool,
+    ) -> tuple[list[_Piece], str]:
+        """Return the new items, and comments behind them that are about none."""
+        has_lines = lines and not self.style.comment
+        made: list[_Piece] = []
+        detached = ""
+        for place, key in self.plans[part.start]:
+            if place is None:
+                body = self._fresh_item(
+                    part, key, new[key], indent, has_lines=has_lines
+                )
+                lead = self._lead(pieces, len(made), indent, lines)
+                made.append(_Piece(lead, body, "", ""))
+                continue
+            piece, entry = pieces[place], part.entries[place]
+            if key is GONE:
+                detached += _detached(piece.lead)
+                continue
+            body = piece.body
+            if not entry.is_merge:
+                name = place if part.is_list else entry.key
+                body = self._head(part, entry, key) + self._value(
+                    entry.value, old[name], new[key], indent=indent, has_lines=has_lines
+                )
+            made.append(piece._replace(lead=detached + piece.lead, body=body))
+            detached = ""
+        return made, detached
 
     def _pieces(self, part: Part, begin: int) -> tuple[list[_Piece], str, bool]:
         """Return the items of a flow, what follows, and whether a comma does first."""
@@ -523,6 +538,32 @@ class Render:
         if part.is_list and not rest and not lines.lstrip(" ").startswith("#"):
             return f"{head} {lines.lstrip(' ')}"
         return f"{head}{rest[0] if rest else ''}\n{lines}"
+
+
+def rendered(
+    text: str, style: Any, roots: Sequence[tuple[Part, Any, Any]], *, reuse: bool
+) -> Made:
+    """Return a text with new values.
+
+    Args:
+        text: The text.
+        style: How its format writes values.
+        roots: Its roots, with their old and their new values.
+        reuse: Whether what is removed in one place and added in another moves.
+
+    Returns:
+        The text, what its roots will be read as, and whether the form is kept.
+    """
+    parts: list[str] = []
+    results = []
+    place, is_kept = 0, True
+    for root, old, new in roots:
+        render = Render(text, style, reuse=reuse)
+        made, result = render.run(root, old, new)
+        parts += [text[place : root.start], made]
+        results.append(result)
+        place, is_kept = root.end, is_kept and render.is_kept
+    return "".join([*parts, text[place:]]), results, is_kept
 
 
 def _moved(lines: str, was: str, indent: str, *, is_inside: bool = False) -> str:

@@ -311,14 +311,17 @@ def codec_of(rule: Rule) -> Codec | None:
     return _codecs.get((rule.cls, rule.namespace), rule.codec)
 
 
-def written_by_codec(rule: Rule, aux: Any) -> str | None:
-    """Return the text of aux data by the codec that was registered, None if none was.
+def has_codec(rule: Rule) -> bool:
+    """Return whether somebody registered a codec for a class."""
+    return (rule.cls, rule.namespace) in _codecs
+
+
+def written_by_codec(rule: Rule, aux: Any) -> str:
+    """Return the text of aux data by the codec of its class.
 
     Raises:
         TreeDefError: The codec does not give what JSON can hold.
     """
-    if (rule.cls, rule.namespace) not in _codecs:
-        return None
     return _json_of(rule.aux_to_json(rule.dump_aux(aux), _WRITE), in_order=True)
 
 

@@ -56,6 +56,7 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from . import nn as nn
     from . import selection as selection
     from . import show as show
+    from . import testing as testing
     from . import typing as typing
     from .binding import namespace as namespace
     from .core.serial import register_codec as register_codec
@@ -127,7 +128,7 @@ _HOMES: Final = {
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(
-        __name__, _HOMES, "compat integrations nn selection show typing"
+        __name__, _HOMES, "compat integrations nn selection show testing typing"
     )
 
 

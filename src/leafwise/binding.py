@@ -21,7 +21,7 @@ else:
 
 __all__ = ["Namespace", "namespace"]
 
-_ROOMS: Final = ("leafwise", "leafwise.selection")
+_ROOMS: Final = ("leafwise", "leafwise.selection", "leafwise.testing")
 """The modules whose public functions are bound, if they take a namespace."""
 
 

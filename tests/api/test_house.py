@@ -20,12 +20,12 @@ NO_TREES = {"cli", "layout", "paint"}
 
 MAX_LINES = 900
 MAX_FUNCTION = 40
-MAX_MODULES = 103
+MAX_MODULES = 108
 MAX_SIGNATURES = 9
-MAX_SIGNATURE_LINES = 2_405
+MAX_SIGNATURE_LINES = 2_414
 """Of code, without the module that a test makes from another one."""
 MAX_STANDINS = 40
-MAX_TREES = 9_380
+MAX_TREES = 9_381
 
 
 def package_of(path):

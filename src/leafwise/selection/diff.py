@@ -59,7 +59,7 @@ __all__ = [
     "SetDifference",
     "TextDifference",
     "TreeDiff",
-    "assert_trees_equal",
+    "changes_between",
     "tree_diff",
 ]
 
@@ -400,6 +400,26 @@ def tree_diff(
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     values = Values(typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    found = changes_between(a, b, context, values, ignore)
+    if not equal_nan:  # a tree matches where it has the NaN that was found in it
+        values = Values(typematch=typematch, rtol=rtol, atol=atol)
+    return TreeDiff(found, context, values)
+
+
+def changes_between(
+    a: Any, b: Any, context: Context, values: Values, ignore: Any = None
+) -> list[Change]:
+    """Return the changes that lead from one tree to another.
+
+    Args:
+        a, b: The trees.
+        context: What is a leaf.
+        values: Which leaves are the same.
+        ignore: A selector of what is not compared, or None.
+
+    Raises:
+        CompareError: Two leaves cannot be compared.
+    """
     ignored: set[KeyPath] = set()
     if ignore is not None:
         chosen = read_selector(ignore, context.view)
@@ -408,11 +428,9 @@ def tree_diff(
     found = None if ignored else _of_one_structure(a, b, context, values)
     if found is None:
         found = [*_Comparing(context, values, ignored).run(a, b)]
-    if values.asked is not PLAIN:
-        found = [_of_values(change._values(), values.asked) for change in found]
-    if not equal_nan:  # a tree matches where it has the NaN that was found in it
-        values = Values(typematch=typematch, rtol=rtol, atol=atol)
-    return TreeDiff(found, context, values)
+    if values.asked is PLAIN:
+        return found
+    return [_of_values(c._values(), values.asked_of(c.before, c.after)) for c in found]
 
 
 def differ(a: Any, b: Any, context: Context, values: Values, above: KeyPath) -> bool:
@@ -695,63 +713,5 @@ def _same_static(a: Any, b: Any) -> bool:
     return a is b or (type(a) is type(b) and alike(a, b, typematch=True))
 
 
-# ------------------------------------------------------------------------ for tests
-
-
-def assert_trees_equal(
-    actual: Any,
-    expected: Any,
-    *,
-    typematch: bool = False,
-    rtol: float = 0.0,
-    atol: float = 0.0,
-    equal_nan: bool = True,
-    ignore: Any = None,
-    is_leaf: Any = None,
-    is_leaf_takes_path: bool = False,
-    none_is_leaf: bool = False,
-    namespace: str = GLOBAL,
-) -> None:
-    """Raise an error that shows all differences, if two trees differ.
-
-    Args:
-        actual: The tree to test.
-        expected: What it should be.
-        typematch, rtol, atol, equal_nan, ignore: As for `tree_diff`.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
-
-    Raises:
-        AssertionError: The trees differ.
-        CompareError: Two leaves cannot be compared.
-
-    Example:
-        >>> import leafwise as lw
-        >>> lw.selection.assert_trees_equal({"a": [1, 2]}, {"a": [1, 3]})
-        Traceback (most recent call last):
-        ...
-        AssertionError: the trees differ in 1 place (actual -> expected):
-          ~ ['a'][1]: 2 -> 3
-    """
-    __tracebackhide__ = True  # pytest leaves this frame out
-    found = tree_diff(
-        actual,
-        expected,
-        typematch=typematch,
-        rtol=rtol,
-        atol=atol,
-        equal_nan=equal_nan,
-        ignore=ignore,
-        is_leaf=is_leaf,
-        is_leaf_takes_path=is_leaf_takes_path,
-        none_is_leaf=none_is_leaf,
-        namespace=namespace,
-    )
-    if found:
-        lines = "\n  ".join([difftext.headline(found), *found.lines(most=_IN_ERROR)])
-        raise AssertionError(lines)
-
-
-_IN_ERROR: Final = 20
 _IN_REPR: Final = 10
 """How many changes are shown there."""

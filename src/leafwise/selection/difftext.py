@@ -27,7 +27,7 @@ from ..safely import clip, printable, printed, shown, type_name
 
 
 if TYPE_CHECKING:
-    from .diff import Change, TreeDiff
+    from .diff import Change
 
 __all__ = [
     "SIGNS",
@@ -57,15 +57,13 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
-def headline(diff: TreeDiff) -> str:
+def headline(diff: Sequence[Change], sides: str = "actual -> expected") -> str:
     """Return what an error about two trees says before the differences."""
     sorts = [_WORDS.get(change.kind, "changed") for change in diff]
     counts = {word: sorts.count(word) for word in ("changed", "added", "removed")}
     told = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
     which = "" if len(diff) in counts.values() else f": {told}"
-    return f"the trees differ in {counted(len(diff), 'place')}{which} " + (
-        "(actual -> expected):"
-    )
+    return f"the trees differ in {counted(len(diff), 'place')}{which} ({sides}):"
 
 
 def lines_of_all(
@@ -232,7 +230,9 @@ def _summary(found: ArrayDifference) -> str:
     if found.absolute is not None:
         absolute, relative = found.absolute, found.relative
         size = str(absolute) if isinstance(absolute, int) else f"{absolute:.6g}"
-        errors += [f"largest error {size}", f"relative {relative:.3g}"]
+        is_shown = found.at in [None, *(place.at for place in found.places)]
+        where = "" if is_shown else f" at {[*(found.at or ())]}"
+        errors += [f"largest error {size}{where}", f"relative {relative:.3g}"]
     if found.not_finite:
         errors.append(f"{found.not_finite} with NaN or infinity")
     return f"{told}: {', '.join(errors)}" if errors else told

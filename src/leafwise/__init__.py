@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final
 
+from . import errors as errors
 from . import tree as tree
 from .core.builtins import Partial as Partial
 from .core.keypath import KeyPath, keystr
@@ -31,17 +32,11 @@ from .core.registry import announced as _announced
 from .core.registry import is_registered, lookup, namespaces, unregister_pytree_node
 from .core.treedef import PyTreeDef, treedef_tuple
 from .core.walk import hooks as _hooks
-from .errors import CompareError as CompareError
-from .errors import CycleError as CycleError
 from .errors import EditError as EditError
-from .errors import FlattenError as FlattenError
-from .errors import KindError as KindError
 from .errors import LeafwiseError as LeafwiseError
-from .errors import NamespaceError as NamespaceError
 from .errors import PathError as PathError
 from .errors import RegistryError as RegistryError
 from .errors import StructureError as StructureError
-from .errors import TreeDefError as TreeDefError
 from .lazy import later
 from .ops.inspect import *
 from .ops.map import *
@@ -53,13 +48,13 @@ from .safely import MISSING as MISSING
 if TYPE_CHECKING:  # what is loaded when it is first asked for
     from . import compat as compat
     from . import integrations as integrations
+    from . import io as io
     from . import nn as nn
     from . import selection as selection
     from . import show as show
     from . import testing as testing
     from . import typing as typing
     from .binding import namespace as namespace
-    from .core.serial import register_codec as register_codec
     from .dataclasses import dataclass as dataclass
     from .dataclasses import register_dataclass as register_dataclass
     from .kinds import data as data
@@ -110,7 +105,6 @@ if "torch" in sys.modules:
 
 _HOMES: Final = {
     "binding": "namespace",
-    "core.serial": "register_codec",
     "dataclasses": "dataclass register_dataclass",
     "kinds": "data field static",
     "nn.containers": "Dict List",
@@ -128,7 +122,7 @@ _HOMES: Final = {
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(
-        __name__, _HOMES, "compat integrations nn selection show testing typing"
+        __name__, _HOMES, "compat integrations io nn selection show testing typing"
     )
 
 
@@ -137,19 +131,14 @@ __all__ = [
     "MISSING",
     "SKIP",
     "STOP",
-    "CompareError",
-    "CycleError",
     "Dict",
     "DictKey",
     "EditError",
-    "FlattenError",
     "FlattenedIndexKey",
     "GetAttrKey",
     "KeyPath",
-    "KindError",
     "LeafwiseError",
     "List",
-    "NamespaceError",
     "Partial",
     "PathError",
     "PyTreeDef",
@@ -157,7 +146,6 @@ __all__ = [
     "RegistryError",
     "SequenceKey",
     "StructureError",
-    "TreeDefError",
     "all_leaves",
     "at",
     "broadcast_common",
@@ -176,7 +164,6 @@ __all__ = [
     "pformat",
     "pprint",
     "prefix_errors",
-    "register_codec",
     "register_dataclass",
     "register_leaf",
     "register_pytree_node",
@@ -229,8 +216,6 @@ __all__ = [
     "tree_unzip",
     "tree_visit",
     "tree_walk",
-    "treedef_children",
-    "treedef_is_leaf",
     "treedef_tuple",
     "unregister_pytree_node",
 ]

@@ -169,7 +169,7 @@ class FlattenError(_AtPath, TypeError, ValueError):
         >>> _ = lw.register_pytree_node(Bad, lambda b: 3, lambda aux, kids: Bad())
         >>> try:
         ...     lw.tree_leaves([Bad()])
-        ... except lw.FlattenError as error:
+        ... except lw.errors.FlattenError as error:
         ...     print(error, *error.__notes__)
         the flatten function of Bad must return a tuple (children, aux_data) or \
 (children, aux_data, keys), got int: 3 at key path [0]
@@ -226,7 +226,7 @@ class KindError(LeafwiseError, ValueError):
         ...         self.layers = lw.static(layers)
         >>> try:
         ...     Model({"out": lw.List([])})
-        ... except lw.KindError as error:
+        ... except lw.errors.KindError as error:
         ...     print(error.attribute, error.path)
         layers .layers['out']
     """

@@ -20,7 +20,7 @@ NO_TREES = {"cli", "layout", "paint"}
 
 MAX_LINES = 900
 MAX_FUNCTION = 40
-MAX_MODULES = 108
+MAX_MODULES = 109
 MAX_SIGNATURES = 9
 MAX_SIGNATURE_LINES = 2_414
 """Of code, without the module that a test makes from another one."""

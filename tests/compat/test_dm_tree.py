@@ -395,7 +395,7 @@ def test_deep_trees_and_cycles():
     node = []
     node.append({"a": node})
     for call in (ours.flatten, lambda x: ours.traverse(lambda _: None, x)):
-        with pytest.raises(lw.CycleError):
+        with pytest.raises(lw.errors.CycleError):
             call(node)
 
 

@@ -202,7 +202,7 @@ EXPECTED = {
         ["'x'", "2"],
         ["GetAttrKey(name='x')", "SequenceKey(idx=2)"],
     ),
-    "children given as text, a dict or a set": (["a", "b"], lw.FlattenError),
+    "children given as text, a dict or a set": (["a", "b"], lw.errors.FlattenError),
     "both ways to flatten a class, with and without keys": (["plain"], ["keyed"]),
     "`SequenceKey(1) == DictKey(1)`": (False, True),
     "`treedef_tuple` of what is no treedef": (RuntimeError, TypeError),
@@ -213,7 +213,7 @@ EXPECTED = {
     ),
     "iterators and views of dicts as leaves": ([DeprecationWarning], []),
     "`serialize_using_proto`": (False, True),
-    "deep trees and cycles": ("may crash", lw.CycleError),
+    "deep trees and cycles": ("may crash", lw.errors.CycleError),
     "texts of errors": (True, False),
 }
 """What jax does, and what the stand-in does."""

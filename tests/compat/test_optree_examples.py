@@ -151,7 +151,7 @@ def test_a_namespace_does_not_become_known_by_being_asked_for():
     before = lw.namespaces()
     assert ours.tree_leaves([1], namespace="compat-never-declared") == [1]
     assert lw.namespaces() == before
-    with pytest.raises(lw.NamespaceError):
+    with pytest.raises(lw.errors.NamespaceError):
         lw.tree_leaves([1], namespace="compat-never-declared")
 
 
@@ -196,7 +196,7 @@ def test_a_pickle_of_an_unknown_class_is_refused(pairs):
     try:
         with pytest.raises(RuntimeError, match="is not registered") as caught:
             pickle.loads(data)
-        assert isinstance(caught.value, lw.TreeDefError)
+        assert isinstance(caught.value, lw.errors.TreeDefError)
         with pytest.raises(ValueError, match="missing"):
             ours.tree_map(max, {"a": 1}, {"b": 1})
     finally:

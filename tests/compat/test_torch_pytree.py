@@ -676,7 +676,7 @@ def test_deep_trees_and_cycles():
     node = {}
     node["a"] = [node]
     for call in (ours.tree_leaves, ours.tree_flatten_with_path):
-        with pytest.raises(lw.CycleError):
+        with pytest.raises(lw.errors.CycleError):
             call(node)
 
 
@@ -721,7 +721,7 @@ def test_keys_with_functions_find_cycles():
         flatten_with_keys_fn=lambda x: ([(ours.GetAttrKey("own"), x.own)], None),
     )
     try:
-        with pytest.raises(lw.CycleError, match=r"\.own"):
+        with pytest.raises(lw.errors.CycleError, match=r"\.own"):
             ours.tree_flatten_with_path(Loop())
     finally:
         ours._deregister_pytree_node(Loop)

@@ -438,7 +438,7 @@ def test_treedefs_of_named_tuples_with_attributes_as_text():
     assert again.unflatten([0]).unit == ("m", 2)
     held = GrownMore(1)
     held.unit = object()
-    with pytest.raises(lw.TreeDefError, match="cannot be written as text"):
+    with pytest.raises(lw.errors.TreeDefError, match="cannot be written as text"):
         lw.tree_structure([held]).to_json()
 
 

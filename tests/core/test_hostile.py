@@ -480,7 +480,7 @@ def test_no_message_fails_on_the_way(value, group):
                 assert type(str(said)) is str
             chain = [error, error.__context__, error.__cause__]
             assert not [e for e in chain if isinstance(e, ReprError)]
-            if not isinstance(error, lw.TreeDefError):  # JSON has no other ints
+            if not isinstance(error, lw.errors.TreeDefError):  # JSON has no other ints
                 assert "Exceeds the limit" not in "".join(map(str, chain))
     assert failed > 3
 
@@ -551,7 +551,7 @@ def test_a_cycle_of_nodes_without_a_name():
     )
     knot = cls()
     knot.me = [knot]
-    said = outcome(lambda: NS.tree_leaves(knot), lw.CycleError)
+    said = outcome(lambda: NS.tree_leaves(knot), lw.errors.CycleError)
     assert "the Knot at the root occurs again" in said
 
 

@@ -125,7 +125,7 @@ def test_a_namespace_is_a_string():
             register_box(namespace=namespace)
         with pytest.raises(lw.RegistryError, match="a namespace is a string"):
             lw.namespace(namespace)
-        with pytest.raises(lw.NamespaceError, match="a namespace is a string"):
+        with pytest.raises(lw.errors.NamespaceError, match="a namespace is a string"):
             lw.tree_leaves([1], namespace=namespace)
 
 
@@ -178,7 +178,7 @@ def test_a_wrong_result_names_class_and_path(result, text):
     lw.register_pytree_node(cls, lambda _: result, lambda _, kids: cls(*kids))
     expected = f"the flatten function of {cls.__qualname__} {text}"
     for walk in (lw.tree_leaves, lambda tree: lw.tree_map(repr, tree)):
-        with pytest.raises(lw.FlattenError) as error:
+        with pytest.raises(lw.errors.FlattenError) as error:
             walk({"a": [0, cls(1)]})
         assert message(error) == expected
         assert str(error.value.path) == "['a'][1]"
@@ -200,7 +200,7 @@ def test_wrong_pairs_are_refused(result):
     """A flatten_with_keys function must give pairs."""
     cls = box_class()
     lw.register_pytree_with_keys(cls, lambda _: result, lambda _, kids: cls(*kids))
-    with pytest.raises(lw.FlattenError, match=r"of .*Box must"):
+    with pytest.raises(lw.errors.FlattenError, match=r"of .*Box must"):
         lw.tree_leaves(cls(1))
 
 
@@ -431,7 +431,7 @@ def test_global_classes_are_nodes_in_every_namespace():
 def test_an_undeclared_namespace_is_an_error():
     """A namespace that nobody declared is most likely misspelt."""
     lw.namespace("declared")
-    with pytest.raises(lw.NamespaceError) as error:
+    with pytest.raises(lw.errors.NamespaceError) as error:
         lw.tree_leaves([1], namespace="decalred")
     assert message(error).startswith(
         "no namespace 'decalred' was declared; register a class in it or call "

@@ -84,7 +84,7 @@ def test_what_can_be_written_comes_back(tree):
     leaves, treedef = lw.tree_flatten(tree)
     try:
         text = treedef.to_json()
-    except lw.TreeDefError:
+    except lw.errors.TreeDefError:
         assume(False)
     again = lw.PyTreeDef.from_json(text)
     assert again == treedef
@@ -124,7 +124,7 @@ def test_depth_is_no_problem():
             Layer(1, 2, np.ones(2)),
             "the aux data of Layer cannot be written as JSON: array([1., 1.]) "
             "(ndarray) cannot be written as text; register a codec for the class with "
-            "leafwise.register_codec",
+            "leafwise.io.register_codec",
         ),
         ({math.nan: 1}, "the dict key nan cannot be written as JSON text"),
         (
@@ -145,31 +145,31 @@ def test_depth_is_no_problem():
             Layer(1, 2, math.nan),
             "the aux data of Layer cannot be written as JSON: nan (float) cannot be "
             "written as text; "
-            "register a codec for the class with leafwise.register_codec",
+            "register a codec for the class with leafwise.io.register_codec",
         ),
         (
             Layer(1, 2, lw.DictKey(frozenset({1}))),
             "the aux data of Layer cannot be written as JSON: the dict key "
             "frozenset({1}) cannot be written as JSON text; register a codec for the "
-            "class with leafwise.register_codec",
+            "class with leafwise.io.register_codec",
         ),
         (
             Layer(1, 2, lw.SequenceKey(math.nan)),
             "the aux data of Layer cannot be written as JSON: the key "
             "SequenceKey(idx=nan) cannot be written as JSON text; register a codec for "
-            "the class with leafwise.register_codec",
+            "the class with leafwise.io.register_codec",
         ),
         (
             Box(1, tag=frozenset()),
             "the aux data of Box cannot be written as JSON: frozenset() (frozenset) "
             "cannot be written as text; register a codec for the class with "
-            "leafwise.register_codec",
+            "leafwise.io.register_codec",
         ),
     ],
 )
 def test_what_has_no_text_is_refused(tree, text):
     """The error names what it is, before anything is written."""
-    with pytest.raises(lw.TreeDefError) as error:
+    with pytest.raises(lw.errors.TreeDefError) as error:
         lw.tree_structure(tree).to_json()
     assert str(error.value) == text
 
@@ -177,10 +177,12 @@ def test_what_has_no_text_is_refused(tree, text):
 def test_functions_without_a_name_are_refused():
     """A lambda cannot be found again."""
     with pytest.raises(
-        lw.TreeDefError, match="only module-level functions and classes"
+        lw.errors.TreeDefError, match="only module-level functions and classes"
     ):
         lw.tree_structure(lw.Partial(lambda: 0)).to_json()
-    with pytest.raises(lw.TreeDefError, match="has no name by which it could be found"):
+    with pytest.raises(
+        lw.errors.TreeDefError, match="has no name by which it could be found"
+    ):
         lw.tree_structure(defaultdict(lambda: 0)).to_json()
 
 
@@ -192,7 +194,7 @@ class Tagged:
 lw.register_pytree_node(
     Tagged, lambda t: ((t.x,), t.tags, ("x",)), lambda tags, xs: Tagged(*xs, tags)
 )
-lw.register_codec(Tagged, sorted, frozenset)
+lw.io.register_codec(Tagged, sorted, frozenset)
 
 
 @lw.dataclass
@@ -201,7 +203,7 @@ class Gridded:
     axis: object = lw.static()
 
 
-lw.register_codec(
+lw.io.register_codec(
     Gridded, lambda aux: aux[0].tolist(), lambda written: (np.array(written),)
 )
 
@@ -265,11 +267,11 @@ lw.register_dataclass(Holder, ["x"], ["aux"])
 def test_what_could_not_be_read_is_not_written(node, reason):
     """The error says why, and where."""
     treedef = lw.tree_structure({"a": [0, node]})
-    with pytest.raises(lw.TreeDefError) as error:
+    with pytest.raises(lw.errors.TreeDefError) as error:
         treedef.to_json()
     assert reason in str(error.value)
     assert error.value.__notes__ == ["at key path ['a'][1]"]
-    with pytest.raises(lw.TreeDefError) as error:
+    with pytest.raises(lw.errors.TreeDefError) as error:
         lw.tree_structure(node).to_json()
     assert error.value.__notes__ == ["at the root of the tree"]
 
@@ -293,7 +295,7 @@ def test_classes_that_share_a_name_are_not_written():
     other = lw.tree_structure(
         [registered(namespace="json.shared")], namespace="json.shared"
     )
-    with pytest.raises(lw.TreeDefError) as error:
+    with pytest.raises(lw.errors.TreeDefError) as error:
         other.to_json()
     assert str(error.value) == (
         f"more than one class 'registered.<locals>.Made' of module {__name__!r} is "
@@ -307,7 +309,7 @@ def test_the_class_that_the_module_has_is_the_one_that_is_read(monkeypatch):
     nodes = [registered(namespace="json.rerun") for _ in range(2)]
     for cls in map(type, nodes):
         cls.__qualname__ = "Rerun"
-    with pytest.raises(lw.TreeDefError, match="more than one class 'Rerun'"):
+    with pytest.raises(lw.errors.TreeDefError, match="more than one class 'Rerun'"):
         lw.tree_structure(nodes[1], namespace="json.rerun").to_json()
     monkeypatch.setitem(globals(), "Rerun", type(nodes[1]))
     treedef = lw.tree_structure(nodes[1], namespace="json.rerun")
@@ -319,10 +321,10 @@ def test_a_class_that_is_registered_no_longer_or_anew_is_not_written():
     node = registered(namespace="json.anew")
     treedef = lw.tree_structure(node, namespace="json.anew")
     lw.register_dataclass(type(node), ["x"], [], namespace="json.anew", exist_ok=True)
-    with pytest.raises(lw.TreeDefError, match="was registered again since this"):
+    with pytest.raises(lw.errors.TreeDefError, match="was registered again since this"):
         treedef.to_json()
     lw.unregister_pytree_node(type(node), namespace="json.anew")
-    with pytest.raises(lw.TreeDefError) as error:
+    with pytest.raises(lw.errors.TreeDefError) as error:
         treedef.to_json()
     assert str(error.value) == (
         f"no class 'registered.<locals>.Made' of module {__name__!r} is registered in "
@@ -333,8 +335,8 @@ def test_a_class_that_is_registered_no_longer_or_anew_is_not_written():
 def test_a_codec_that_gives_no_json_is_refused():
     """What `json` says of it is told, with the path."""
     node = registered(namespace="json.codec")
-    lw.register_codec(type(node), lambda _: {1, 2}, set, namespace="json.codec")
-    with pytest.raises(lw.TreeDefError) as error:
+    lw.io.register_codec(type(node), lambda _: {1, 2}, set, namespace="json.codec")
+    with pytest.raises(lw.errors.TreeDefError) as error:
         lw.tree_structure([node], namespace="json.codec").to_json()
     assert str(error.value) == (
         "a node cannot be written as JSON: Object of type set is not JSON serializable"
@@ -350,13 +352,15 @@ def test_codecs():
     gridded = lw.tree_structure(Gridded(1, np.arange(3)))
     assert round_trip(gridded) == gridded
     text = tagged.to_json().replace("Tagged", "Layer")
-    with pytest.raises(lw.TreeDefError, match="is registered in this process"):
+    with pytest.raises(lw.errors.TreeDefError, match="is registered in this process"):
         lw.PyTreeDef.from_json(text)
     text = gridded.to_json().replace("[0,1,2]", "[[1],[2,3]]")
-    with pytest.raises(lw.TreeDefError, match="the codec of Gridded cannot read"):
+    with pytest.raises(
+        lw.errors.TreeDefError, match="the codec of Gridded cannot read"
+    ):
         lw.PyTreeDef.from_json(text)
     with pytest.raises(lw.RegistryError, match="the to_json function of Layer must be"):
-        lw.register_codec(Layer, 3, max)
+        lw.io.register_codec(Layer, 3, max)
 
 
 def text_of(**changes):
@@ -396,7 +400,7 @@ def text_of(**changes):
 )  # fmt: skip
 def test_malformed_texts(text, reason):
     """Whatever is wrong with a text is said, and no treedef comes of it."""
-    with pytest.raises(lw.TreeDefError) as error:
+    with pytest.raises(lw.errors.TreeDefError) as error:
         lw.PyTreeDef.from_json(text)
     if reason is not None:
         assert str(error.value) == reason
@@ -406,7 +410,7 @@ def test_the_limit():
     """A text that is too long is not even parsed."""
     text = lw.tree_structure([0] * 10).to_json()
     assert lw.PyTreeDef.from_json(text, limit=len(text)).num_leaves == 10
-    with pytest.raises(lw.TreeDefError, match=r"characters, the limit is 20$"):
+    with pytest.raises(lw.errors.TreeDefError, match=r"characters, the limit is 20$"):
         lw.PyTreeDef.from_json(text, limit=20)
 
 
@@ -473,7 +477,7 @@ def outcomes(make, count):
     for _ in range(count):
         try:
             treedef = make()
-        except lw.TreeDefError:
+        except lw.errors.TreeDefError:
             refused += 1
         else:
             read += 1

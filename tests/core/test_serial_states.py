@@ -62,7 +62,7 @@ def test_a_class_that_is_not_registered_here():
     state = state_of([Layer(1, 2)])
     lw.unregister_pytree_node(Layer)
     try:
-        with pytest.raises(lw.TreeDefError) as error:
+        with pytest.raises(lw.errors.TreeDefError) as error:
             load(state)
     finally:
         lw.register_dataclass(Layer)
@@ -171,7 +171,7 @@ def whole(*entries, count=None, mode=("", False)):
 )
 def test_malformed_states_are_refused(state, why):
     """Whatever is wrong with a state is said, and no treedef comes of it."""
-    with pytest.raises(lw.TreeDefError) as error:
+    with pytest.raises(lw.errors.TreeDefError) as error:
         load(state)
     assert str(error.value) == f"malformed state of a treedef: {why}"
 

@@ -220,11 +220,15 @@ def test_flatten_up_to_says_where_it_does_not_fit():
 def test_compose_and_treedef_tuple_take_treedefs_of_one_mode():
     """Anything else is refused with both sides named."""
     leaf = structure(1)
-    with pytest.raises(lw.TreeDefError, match="compose takes treedefs, got int: 3"):
+    with pytest.raises(
+        lw.errors.TreeDefError, match="compose takes treedefs, got int: 3"
+    ):
         leaf.compose(3)
-    with pytest.raises(lw.TreeDefError, match="of one None mode"):
+    with pytest.raises(lw.errors.TreeDefError, match="of one None mode"):
         leaf.compose(structure(1, none_is_leaf=True))
-    with pytest.raises(lw.TreeDefError, match="treedef_tuple takes treedefs, got int"):
+    with pytest.raises(
+        lw.errors.TreeDefError, match="treedef_tuple takes treedefs, got int"
+    ):
         lw.treedef_tuple([leaf, 3])
     assert lw.treedef_tuple([]) == structure(())
     none = structure(None, none_is_leaf=True)
@@ -290,7 +294,7 @@ def test_two_namespaces_cannot_be_joined(name, join):
     """What they say of one class may differ; the error names both."""
     one, other = in_namespace("treedef.named"), in_namespace("treedef.other")
     name = "common_suffix" if name == "broadcast_to_common_suffix" else name
-    with pytest.raises(lw.TreeDefError) as error:
+    with pytest.raises(lw.errors.TreeDefError) as error:
         join(one, other)
     assert str(error.value) == (
         f"{name} takes treedefs of one namespace: PyTreeDef((*, *)) is of "
@@ -302,7 +306,9 @@ def test_nodes_can_be_changed_within_one_namespace_only():
     """`f_node` is held to the same rule."""
     plain, named = in_namespace(""), in_namespace("treedef.named")
     assert plain.transform(lambda _: named).namespace == "treedef.named"
-    with pytest.raises(lw.TreeDefError, match=r"^transform takes treedefs of one name"):
+    with pytest.raises(
+        lw.errors.TreeDefError, match=r"^transform takes treedefs of one name"
+    ):
         named.transform(lambda _: in_namespace("treedef.other"))
 
 
@@ -410,11 +416,11 @@ class TestOfNodeData:
 
     def test_what_does_not_fit_is_refused(self):
         leaf = lw.PyTreeDef.leaf()
-        with pytest.raises(lw.TreeDefError, match="int'> is no class of nodes"):
+        with pytest.raises(lw.errors.TreeDefError, match="int'> is no class of nodes"):
             lw.PyTreeDef.from_node_data((int, None), [leaf])
         with pytest.raises(ValueError, match="zip"):
             lw.PyTreeDef.from_node_data((dict, ["a"]), [leaf, leaf])
-        with pytest.raises(lw.TreeDefError, match="takes treedefs"):
+        with pytest.raises(lw.errors.TreeDefError, match="takes treedefs"):
             lw.PyTreeDef.from_node_data((list, None), [1])
 
 

@@ -205,7 +205,7 @@ def test_a_cycle_is_an_error_with_both_paths(make, text, first, again):
         lambda tree: lw.tree_leaves(tree, is_leaf=str),
         lw.tree_paths,
     ):
-        with pytest.raises(lw.CycleError) as error:
+        with pytest.raises(lw.errors.CycleError) as error:
             walk(make())
         assert str(error.value) == text
         assert str(error.value.first) == first
@@ -216,7 +216,9 @@ def test_a_cycle_of_registered_objects():
     """A registered object that holds itself is a cycle too."""
     box = Box(None)
     box.x = [box]
-    with pytest.raises(lw.CycleError, match="the Box at the root occurs again at"):
+    with pytest.raises(
+        lw.errors.CycleError, match="the Box at the root occurs again at"
+    ):
         lw.tree_leaves(box)
 
 
@@ -224,7 +226,7 @@ def test_a_wide_cycle_does_not_explode():
     """A list that holds itself many times is found out at once."""
     tree = []
     tree += [tree] * 50
-    with pytest.raises(lw.CycleError):
+    with pytest.raises(lw.errors.CycleError):
         lw.tree_leaves(tree)
 
 
@@ -553,7 +555,7 @@ def test_one_walk_says_where_it_failed():
     assert caught.value.__notes__ == ["at key path ['a'][1][0]"]
     tree = {"a": [1]}
     tree["a"].append(tree)
-    with pytest.raises(lw.CycleError) as cycle:
+    with pytest.raises(lw.errors.CycleError) as cycle:
         lw.tree_flatten_with_path(tree)
     assert (str(cycle.value.first), str(cycle.value.again)) == ("", "['a'][1]")
 

@@ -97,7 +97,7 @@ def fail(error):
 AT_ONE_CALL = {
     "fail": lambda tree: fail(ValueError("mine")),
     "end a generator": lambda tree: fail(StopIteration("mine")),
-    "fail without a path": lambda tree: fail(lw.FlattenError("mine")),
+    "fail without a path": lambda tree: fail(lw.errors.FlattenError("mine")),
     "fail to say": lambda tree: Truth(False, KeyError("mine")),
     "shrink": lambda tree: shrink(tree) if isinstance(tree, list | tuple | dict) else 0,
     "grow": lambda tree: grow(tree) if isinstance(tree, list | dict) else 0,
@@ -453,7 +453,7 @@ def test_a_tree_that_contains_itself(engine_on):
     with lw.engine.disabled():
         expected = played()
     assert played() == expected
-    assert expected[0][0] is lw.CycleError
+    assert expected[0][0] is lw.errors.CycleError
 
 
 def test_an_engine_that_is_switched_off_while_a_predicate_is_asked(engine_on):

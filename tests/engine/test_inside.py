@@ -358,5 +358,7 @@ def test_a_debugger_steps_through_the_lines(eager):
 
 def test_source_takes_a_treedef_only():
     """The error says what was given."""
-    with pytest.raises(lw.TreeDefError, match="source takes a treedef, got list: "):
+    with pytest.raises(
+        lw.errors.TreeDefError, match="source takes a treedef, got list: "
+    ):
         lw.engine.source([1])

@@ -430,7 +430,7 @@ def test_a_tolerance_is_a_number_that_is_not_negative():
 def test_what_cannot_be_decided_is_an_error_with_the_path(a, b, why):
     """It is the same one for all functions."""
     for compare in (lw.tree_equal, lw.tree_diff, lw.testing.assert_trees_equal):
-        with pytest.raises(lw.CompareError) as caught:
+        with pytest.raises(lw.errors.CompareError) as caught:
             compare({"x": [0, a]}, {"x": [0, b]}, is_leaf=tuple)
         assert str(caught.value).startswith(
             "at ['x'][1] it cannot be determined whether two leaves are the same " + why
@@ -439,13 +439,13 @@ def test_what_cannot_be_decided_is_an_error_with_the_path(a, b, why):
         assert isinstance(caught.value, TypeError)
         compare({"x": [0, a]}, {"x": [0, a]})
     merged = {"x": [0, b]}
-    with pytest.raises(lw.CompareError, match=r"^at \['x'\]") as caught:
+    with pytest.raises(lw.errors.CompareError, match=r"^at \['x'\]") as caught:
         lw.tree_merge({"x": [0, a]}, merged, conflict="error", lists="index")
 
 
 def test_the_cause_of_an_undecided_comparison_is_kept():
     """So that the traceback shows where the comparison failed."""
-    with pytest.raises(lw.CompareError) as caught:
+    with pytest.raises(lw.errors.CompareError) as caught:
         lw.tree_equal(Raising(), 1)
     assert type(caught.value.__cause__) is RuntimeError
 

@@ -194,7 +194,7 @@ def treedef_texts(one: Round) -> None:
     """What has a JSON text comes back from it; a mutated one may be refused."""
     treedef = _treedef(one)
     one.step(f"treedef {treedef}")
-    text = allowed(one, "to_json", treedef.to_json, lw.TreeDefError)
+    text = allowed(one, "to_json", treedef.to_json, lw.errors.TreeDefError)
     if text is None:
         return
     again = lw.PyTreeDef.from_json(text)
@@ -207,7 +207,7 @@ def treedef_texts(one: Round) -> None:
             one,
             f"from_json {candidate!r}",
             lambda text=candidate: lw.PyTreeDef.from_json(text),
-            lw.TreeDefError,
+            lw.errors.TreeDefError,
         )
         works(one, made)
 
@@ -225,7 +225,9 @@ def treedef_states(one: Round) -> None:
     one.same("a deep copy", told(treedef), told(copy.deepcopy(treedef)))
     function, (state,) = treedef.__reduce__()
     state = altered(one.random, state)
-    made = allowed(one, "an altered state", lambda: function(state), lw.TreeDefError)
+    made = allowed(
+        one, "an altered state", lambda: function(state), lw.errors.TreeDefError
+    )
     works(one, made)
 
 

@@ -74,7 +74,7 @@ class Objects(RuleBasedStateMachine):
         before = (dict(vars(self.obj)), dict(nn.name_to_kind(self.obj)))
         try:
             setattr(self.obj, name, value)
-        except lw.KindError:
+        except lw.errors.KindError:
             assert (dict(vars(self.obj)), dict(nn.name_to_kind(self.obj))) == before
         else:
             raise AssertionError("data was taken for a static attribute")

@@ -97,5 +97,5 @@ def test_dataclasses_with_text():
 
     layer = Layer(1)
     assert lw.tree_leaves(layer) == [1]
-    with pytest.raises(lw.KindError):
+    with pytest.raises(lw.errors.KindError):
         layer.x = np.ones(1)

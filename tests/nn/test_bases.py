@@ -84,7 +84,7 @@ def test_checks_run_with_a_protocol_as_base():
             self.items = []
             self.items.append(np.ones(1))
 
-    with pytest.raises(lw.KindError, match=r"Found data in .*Filled\.items"):
+    with pytest.raises(lw.errors.KindError, match=r"Found data in .*Filled\.items"):
         Filled()
 
 

@@ -66,7 +66,7 @@ def test_n16_1_leaves_come_in_numeric_order():
 def test_n16_1_a_list_of_arrays_is_no_item():
     """A plain list with data inside is refused, with its place."""
     items = lw.List([1])
-    with pytest.raises(lw.KindError) as caught:
+    with pytest.raises(lw.errors.KindError) as caught:
         items.append([ARRAY])
     assert str(caught.value) == (
         "Found data in List[1], a list that would be static: List[1][0] is ndarray of "
@@ -77,9 +77,9 @@ def test_n16_1_a_list_of_arrays_is_no_item():
         "  3. keep what is data out of it:         obj[1] = static(...)"
     )
     assert [*items] == [1]
-    with pytest.raises(lw.KindError, match="which is static"):
+    with pytest.raises(lw.errors.KindError, match="which is static"):
         items[0] = ARRAY
-    with pytest.raises(lw.KindError, match="inside the value of List"):
+    with pytest.raises(lw.errors.KindError, match="inside the value of List"):
         lw.List([[lw.data(1)]])
 
 
@@ -118,7 +118,7 @@ def test_f4_kinds_move_along(change, found):
 def test_a_slice_is_assigned_whole_or_not_at_all():
     """A refused item in the middle changes nothing."""
     items = lw.List([lw.data(1), "a", lw.data(3)])
-    with pytest.raises(lw.KindError):
+    with pytest.raises(lw.errors.KindError):
         items[:] = [10, ARRAY, 30]
     assert [*items] == [1, "a", 3]
 
@@ -213,7 +213,9 @@ def test_a_dict_keeps_its_kinds():
     del items["a"]
     items["a"] = "text"
     assert lw.tree_leaves(items) == []
-    with pytest.raises(lw.KindError, match=r"assign data to Dict\['a'\], which is"):
+    with pytest.raises(
+        lw.errors.KindError, match=r"assign data to Dict\['a'\], which is"
+    ):
         items["a"] = ARRAY
 
 
@@ -258,7 +260,7 @@ def test_checks_reach_items():
     items[0].append(ARRAY)
     table["a"].append(ARRAY)
     for container, path in ((items, "[0][1]"), (table, "['a'][1]")):
-        with pytest.raises(lw.KindError) as caught:
+        with pytest.raises(lw.errors.KindError) as caught:
             nn.check_pytree(container)
         assert str(caught.value.path) == path
 

@@ -85,7 +85,7 @@ def test_during_init(value, state, outcome):
     """Assigned in `__init__`, a value has the outcome that the table says."""
     Foo = make(state, VALUES[value]())
     if outcome.startswith("E"):
-        with pytest.raises(lw.KindError) as caught:
+        with pytest.raises(lw.errors.KindError) as caught:
             Foo()
         assert str(caught.value).startswith(TEXTS[outcome])
         assert caught.value.owner is Foo
@@ -103,7 +103,7 @@ def test_after_init(value, state, outcome):
         obj.x = lw.data("d") if state == "data" else "s"
     before = (dict(vars(obj)), dict(nn.name_to_kind(obj)))
     if outcome.startswith("E"):
-        with pytest.raises(lw.KindError) as caught:
+        with pytest.raises(lw.errors.KindError) as caught:
             obj.x = VALUES[value]()
         if outcome == "E4":  # nobody will look again: refused at once
             assert "which is static, declared so: " in str(caught.value)
@@ -127,7 +127,7 @@ def test_after_init(value, state, outcome):
 )
 def test_marks_inside(state, value, mark, path):
     """E5: a mark inside another value is refused in every state."""
-    with pytest.raises(lw.KindError) as caught:
+    with pytest.raises(lw.errors.KindError) as caught:
         make(state, value())()
     assert str(caught.value) == (
         f"Found {mark}(...) inside the value of Foo.x, at Foo{path}. Marks say what an "
@@ -146,7 +146,7 @@ def test_whole_texts():
             self.grown = []
 
     foo = Foo()
-    with pytest.raises(lw.KindError) as caught:
+    with pytest.raises(lw.errors.KindError) as caught:
         foo.name = lw.static(ARRAY)
     assert str(caught.value).replace(Foo.__qualname__, "Foo") == (
         "Foo.name was assigned static(...) around data: Foo.name is ndarray of shape "
@@ -155,7 +155,7 @@ def test_whole_texts():
         "  1. let it be data:               obj.name = data(...)\n"
         "  2. keep what is data out of it:  obj.name = static(value.shape)"
     )
-    with pytest.raises(lw.KindError) as caught:
+    with pytest.raises(lw.errors.KindError) as caught:
         foo.cfg = ARRAY
     assert str(caught.value).replace(Foo.__qualname__, "Foo") == (
         "Cannot assign data to Foo.cfg, which is static, since it was first set: "
@@ -165,7 +165,7 @@ def test_whole_texts():
         "  2. make it data from the start, also as None:  self.cfg = data(None)\n"
         "  3. declare it in the class:                    cfg: Data[...]"
     )
-    with pytest.raises(lw.KindError) as caught:
+    with pytest.raises(lw.errors.KindError) as caught:
         foo.cfg = {"a": [1, ARRAY, ARRAY[0]]}
     assert str(caught.value).replace(Foo.__qualname__, "Foo") == (
         "Found data in Foo.cfg, a dict that would be static: Foo.cfg['a'][1] is "
@@ -179,7 +179,7 @@ def test_whole_texts():
         "  6. keep what is data out of it:         obj.cfg = static(...)"
     )
     foo.grown.append(ARRAY)
-    with pytest.raises(lw.KindError, match="a list that is static") as caught:
+    with pytest.raises(lw.errors.KindError, match="a list that is static") as caught:
         nn.check_pytree(foo)
     assert str(caught.value.path) == ".grown[0]"
 
@@ -216,7 +216,7 @@ def test_no_array_is_lost_in_what_is_no_tree(make, path):
         pass
 
     model = Model()
-    with pytest.raises(lw.KindError) as caught:
+    with pytest.raises(lw.errors.KindError) as caught:
         model.x = make(ARRAY)
     assert str(caught.value.path) == path
 
@@ -231,6 +231,6 @@ def test_attrs_classes_are_looked_into():
 
     model = Model()
     model.x = record(1, "b")
-    with pytest.raises(lw.KindError, match=r"Model\.x\.b is ndarray"):
+    with pytest.raises(lw.errors.KindError, match=r"Model\.x\.b is ndarray"):
         model.x = record(1, ARRAY)
     assert model.x == record(1, "b")

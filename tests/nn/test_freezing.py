@@ -348,7 +348,7 @@ def test_cycles():
     assert frozen.me is frozen
     assert names(frozen, nn.Param) == []
     assert names(nn.freeze(layer, nn.filters.PathContains("w")), nn.Param) == []
-    with pytest.raises(lw.CycleError):
+    with pytest.raises(lw.errors.CycleError):
         nn.freeze(layer, "**.w")
 
 

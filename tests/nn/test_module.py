@@ -127,7 +127,7 @@ def test_a_flag_of_ones_own_goes_first():
 def test_a_failure_changes_no_mode():
     """An attribute that cannot have its value is found before anything is set."""
     model = Layer(1)
-    with pytest.raises(lw.KindError):
+    with pytest.raises(lw.errors.KindError):
         model.eval(size=lw.static(np.ones(1)))
     assert model.is_training
     assert model.size == 1
@@ -151,7 +151,7 @@ def test_what_cannot_be_unflattened():
     children, aux = Layer(2).tree_flatten()
     other = type("Other", (nn.Module,), {})()
     for rest, kids in ((aux, children[:1]), (other.tree_flatten()[1], []), (3, [])):
-        with pytest.raises(lw.TreeDefError, match="Layer cannot be made of"):
+        with pytest.raises(lw.errors.TreeDefError, match="Layer cannot be made of"):
             Layer.tree_unflatten(rest, kids)
 
 
@@ -454,9 +454,11 @@ def test_what_was_said_to_be_static_stays_so(copied):
     model.late = lw.static(model.late)
     made = copied(model)
     for name in ("said", "late"):
-        with pytest.raises(lw.KindError, match=f"Cannot assign data to Marked.{name}"):
+        with pytest.raises(
+            lw.errors.KindError, match=f"Cannot assign data to Marked.{name}"
+        ):
             setattr(made, name, np.ones(1))
-        with pytest.raises(lw.KindError):
+        with pytest.raises(lw.errors.KindError):
             nn.set_attributes(made, **{name: np.ones(1)})
     made.open = np.ones(1)
     assert made.name_to_kind["open"] is nn.Kind.DATA
@@ -495,7 +497,7 @@ def test_what_is_declared_stays_so():
         size: int = lw.static(default=3)
 
     for model in (Annotated(), Field()):
-        with pytest.raises(lw.KindError, match="static, declared so"):
+        with pytest.raises(lw.errors.KindError, match="static, declared so"):
             model.size = np.ones(1)
         assert model.size == 3
 
@@ -503,12 +505,14 @@ def test_what_is_declared_stays_so():
 def test_containers_and_pytrees_are_strict():
     """A list with data in it is refused; a plain `Pytree` keeps what is static."""
     model = Lazy()
-    with pytest.raises(lw.KindError, match=r"Found data in Lazy\.layer, a list that"):
+    with pytest.raises(
+        lw.errors.KindError, match=r"Found data in Lazy\.layer, a list that"
+    ):
         model.layer = [Layer(1)]
     assert model.layer is None
     pytree = type("Plain", (lw.Pytree,), {})()
     pytree.weight = 0
-    with pytest.raises(lw.KindError, match="Cannot assign data"):
+    with pytest.raises(lw.errors.KindError, match="Cannot assign data"):
         pytree.weight = np.ones(1)
 
 
@@ -518,11 +522,11 @@ def test_what_becomes_data_in_many_attributes():
     for i in range(300):
         setattr(model, f"a{i}", lw.static(i) if i % 2 else i)
     model.a0 = np.ones(1)
-    with pytest.raises(lw.KindError):
+    with pytest.raises(lw.errors.KindError):
         model.a1 = np.ones(1)
     again = lw.tree_map(lambda x: x, model)
     again.a2 = np.ones(1)
-    with pytest.raises(lw.KindError):
+    with pytest.raises(lw.errors.KindError):
         again.a3 = np.ones(1)
     assert len(lw.tree_leaves(again)) == 2
 
@@ -530,7 +534,7 @@ def test_what_becomes_data_in_many_attributes():
 def test_edits_that_fail_take_it_back():
     """`nn.update` writes all or nothing, kinds included."""
     model = Lazy()
-    with pytest.raises((lw.StructureError, lw.KindError)):
+    with pytest.raises((lw.StructureError, lw.errors.KindError)):
         nn.update(model, {"weight": np.ones(1), "layer": [Layer(1)]})
     assert model.name_to_kind["weight"] is nn.Kind.STATIC
     nn.update(model, {"weight": np.ones(1)})

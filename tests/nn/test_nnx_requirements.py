@@ -184,7 +184,7 @@ def test_n6_1_data_none_waits_for_data():
 def test_n6_2_none_alone_is_static():
     """Without it, None is static and stays so."""
     point = Point(f=None)
-    with pytest.raises(lw.KindError, match="Cannot assign data"):
+    with pytest.raises(lw.errors.KindError, match="Cannot assign data"):
         point.f = np.array(0.0)
     assert point.f is None
 
@@ -415,7 +415,7 @@ def test_n9_4_is_raised_after_the_outermost_init():
             self.ls = lw.data(self.ls)
 
     assert len(lw.tree_leaves(Mended())) == 1
-    with pytest.raises(lw.KindError):
+    with pytest.raises(lw.errors.KindError):
         Base()
 
 
@@ -431,7 +431,7 @@ def test_n9_5_declared_static_and_mended_in_init():
                 self.x = "fine"
 
     assert Foo(mend=True).x == "fine"
-    with pytest.raises(lw.KindError, match="x, which is static"):
+    with pytest.raises(lw.errors.KindError, match="x, which is static"):
         Foo(mend=False)
 
 
@@ -446,14 +446,14 @@ def test_n9_7_check_pytree():
     outer = Point(inside=lw.data({"k": [foo]}))
     nn.check_pytree(outer)
     foo.ls.append(np.ones(1))
-    with pytest.raises(lw.KindError, match="a list that is static") as caught:
+    with pytest.raises(lw.errors.KindError, match="a list that is static") as caught:
         nn.check_pytree(outer)
     assert caught.value.__notes__ == ["the object stands at .inside['k'][0]"]
     nn.check_pytree(outer, recursive=False)
     with pytest.raises(TypeError, match="takes an instance of a Pytree class, got"):
         nn.check_pytree([foo])
     foo.ls[:] = [lw.data(1)]
-    with pytest.raises(lw.KindError, match="inside the value of"):
+    with pytest.raises(lw.errors.KindError, match="inside the value of"):
         nn.check_pytree(outer)
 
 
@@ -478,7 +478,7 @@ class MyList(list):
 )
 def test_n9_8_blind_spots_are_seen(value, path):
     """Arrays in unregistered dataclasses, partials and subclasses are found."""
-    with pytest.raises(lw.KindError, match=r"Found data in Point\.x") as caught:
+    with pytest.raises(lw.errors.KindError, match=r"Found data in Point\.x") as caught:
         Point(x=value)
     assert str(caught.value.path) == path
 
@@ -491,7 +491,7 @@ def test_n9_cycles_and_width():
     many += many
     assert lw.tree_leaves(Point(knot=knot, many=many)) == []
     knot.append(np.ones(1))
-    with pytest.raises(lw.KindError):
+    with pytest.raises(lw.errors.KindError):
         Point(knot=knot)
 
 
@@ -544,9 +544,9 @@ def test_containers_may_be_data_in_a_class_that_is_not_strict():
     assert paths(loose) == [".grown[0]", ".layers[0]"]
     loose.maybe = np.ones(1)
     assert paths(loose) == [".grown[0]", ".layers[0]", ".maybe"]
-    with pytest.raises(lw.KindError):
+    with pytest.raises(lw.errors.KindError):
         loose.fixed = [np.ones(1)]
-    with pytest.raises(lw.KindError):
+    with pytest.raises(lw.errors.KindError):
         loose.name = lw.static(np.ones(1))
 
 
@@ -612,7 +612,7 @@ def test_n15_text():
         b=np.ones((2, 3), np.float32), _hidden=1, a=lw.data(0), _seen=lw.data(2)
     )
     text = "Point(b=f32[2,3], a=[Point(), (1,)], _seen=2)"
-    with pytest.raises(lw.KindError):
+    with pytest.raises(lw.errors.KindError):
         point.c = [Point()]
     point.a = [Point(), (1,)]
     assert repr(point) == text
@@ -679,7 +679,7 @@ def test_replace():
     assert (other.size, other.x, point.size, point.x) == (4, 2, 3, 1)
     with pytest.raises(AttributeError, match=r"did you mean .size."):
         nn.replace(point, sise=4)
-    with pytest.raises(lw.KindError):
+    with pytest.raises(lw.errors.KindError):
         nn.replace(point, size=np.ones(1))
     with pytest.raises(TypeError):
         nn.replace([], x=1)

@@ -154,7 +154,7 @@ def test_malformed_json(change):
     """What does not fit is refused, never half read."""
     data = json.loads(treedef(1).to_json())
     change(data["nodes"][0][3])
-    with pytest.raises(lw.TreeDefError):
+    with pytest.raises(lw.errors.TreeDefError):
         lw.PyTreeDef.from_json(json.dumps(data))
 
 

@@ -85,7 +85,7 @@ def add(draw, holder, part):
             holder.append(part)
         else:
             setattr(holder, draw.choice("abcd"), part)
-    except (lw.KindError, TypeError):
+    except (lw.errors.KindError, TypeError):
         pass
 
 

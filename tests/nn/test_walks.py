@@ -105,7 +105,7 @@ def test_check_pytree_reports_what_comes_first():
     inner.names.append(lw.List([1]))
     root.b.late.append(lw.List([1]))
     nn.check_pytree(root, recursive=False)
-    with pytest.raises(lw.KindError) as caught:
+    with pytest.raises(lw.errors.KindError) as caught:
         nn.check_pytree(root)
     assert caught.value.attribute == "names"
     assert caught.value.__notes__ == ["the object stands at .a[0]['x']"]

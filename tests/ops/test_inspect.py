@@ -289,7 +289,7 @@ def test_equality_of_leaves_that_cannot_be_compared_is_an_error_with_the_path():
         leaf = kind()
         assert lw.tree_equal([leaf], [leaf]) is True
         assert lw.tree_equal([1, leaf], [2, kind()]) is False
-        with pytest.raises(lw.CompareError, match=why) as caught:
+        with pytest.raises(lw.errors.CompareError, match=why) as caught:
             lw.tree_equal([1, {"a": leaf, "b": 1}], [1, {"a": kind(), "b": 2}])
         assert str(caught.value.path) == "[1]['a']"
         assert str(caught.value).startswith("at [1]['a'] it cannot be determined ")
@@ -308,7 +308,7 @@ def test_equality_of_a_cycle():
     """A tree that contains itself is refused."""
     knot = [1]
     knot.append(knot)
-    with pytest.raises(lw.CycleError) as caught:
+    with pytest.raises(lw.errors.CycleError) as caught:
         lw.tree_equal([1], knot)
     assert str(caught.value) == (
         "the tree contains itself: the list at the root occurs again at [1]"
@@ -321,11 +321,11 @@ def test_equality_of_a_cycle():
 def test_children_of_a_treedef():
     """Children are treedefs; a leaf and an empty node have none."""
     treedef = lw.tree_structure({"b": (1, None), "a": 2})
-    leaf, pair = lw.treedef_children(treedef)
+    leaf, pair = treedef.children()
     assert repr(leaf) == "PyTreeDef(*)"
     assert repr(pair) == "PyTreeDef((*, None))"
-    assert lw.treedef_children(leaf) == []
-    assert lw.treedef_children(lw.tree_structure([])) == []
+    assert leaf.children() == []
+    assert lw.tree_structure([]).children() == []
 
 
 @pytest.mark.parametrize(
@@ -336,9 +336,9 @@ def test_children_of_a_treedef():
 def test_the_treedef_of_a_leaf(tree, strict, lenient):
     """A node without children counts only if `strict` is off."""
     treedef = lw.tree_structure(tree)
-    assert lw.treedef_is_leaf(treedef) is strict
-    assert lw.treedef_is_leaf(treedef, strict=True) is strict
-    assert lw.treedef_is_leaf(treedef, strict=False) is lenient
+    assert treedef.is_leaf() is strict
+    assert treedef.is_leaf(strict=True) is strict
+    assert treedef.is_leaf(strict=False) is lenient
 
 
 # --------------------------------------------------------------------- reasons

@@ -153,7 +153,7 @@ def test_a_wrong_is_leaf_is_refused_before_iteration():
     """`tree_iter` checks its arguments when it is called."""
     with pytest.raises(TypeError, match=r"^is_leaf must be a predicate"):
         lw.tree_iter([1], 3)
-    with pytest.raises(lw.NamespaceError):
+    with pytest.raises(lw.errors.NamespaceError):
         lw.tree_iter([1], namespace="ops-basic-nobody-declared-this")
 
 
@@ -164,7 +164,7 @@ def test_an_undeclared_namespace(function):
     args = (abs, [1]) if function in MAPS else ([1],)
     known = [repr(each) for each in lw.namespaces() if each][:5]
     assert failure(function, *args, namespace=name) == (
-        lw.NamespaceError,
+        lw.errors.NamespaceError,
         f"no namespace {name!r} was declared; register a class in it or call "
         f"leafwise.namespace({name!r}) first"
         + (f" (declared: {', '.join(known)})" if known else ""),
@@ -175,7 +175,7 @@ def test_an_undeclared_namespace(function):
 def test_a_namespace_that_is_no_string():
     """None is no namespace."""
     assert failure(lw.tree_leaves, [1], namespace=None) == (
-        lw.NamespaceError,
+        lw.errors.NamespaceError,
         "a namespace is a string, got NoneType: None",
         [],
     )
@@ -215,7 +215,7 @@ def test_a_cycle_is_named_by_both_paths(function):
     knot = [1]
     knot.append({"k": knot})
     assert failure(function, knot) == (
-        lw.CycleError,
+        lw.errors.CycleError,
         "the tree contains itself: the list at the root occurs again at [1]['k']",
         [],
     )
@@ -590,7 +590,10 @@ def test_a_cycle_in_the_first_tree():
     knot.append(knot)
     text = "the tree contains itself: the list at the root occurs again at [1]"
     for function in MAPS:
-        assert failure(function, lambda *args: 0, knot)[:2] == (lw.CycleError, text)
+        assert failure(function, lambda *args: 0, knot)[:2] == (
+            lw.errors.CycleError,
+            text,
+        )
     assert lw.tree_map(lambda x, y: y is knot, [1, 2], knot) == [False, True]
 
 

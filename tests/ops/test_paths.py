@@ -131,7 +131,7 @@ def test_errors_of_the_arguments_and_of_the_tree(function):
     )
     knot = {"k": []}
     knot["k"].append(knot)
-    with pytest.raises(lw.CycleError) as caught:
+    with pytest.raises(lw.errors.CycleError) as caught:
         function(knot)
     assert str(caught.value) == (
         "the tree contains itself: the dict at the root occurs again at ['k'][0]"

@@ -256,11 +256,11 @@ def test_structures_of_two_modes_are_not_turned():
     called = []
     for outer, inner in ((PAIR, other), (other, PAIR), (one, two)):
         with pytest.raises(
-            lw.TreeDefError, match=r"^tree_transpose takes treedefs of one"
+            lw.errors.TreeDefError, match=r"^tree_transpose takes treedefs of one"
         ):
             lw.tree_transpose(outer, inner, ((1, 2), (3, 4)))
         options = {"none_is_leaf": outer.none_is_leaf, "namespace": outer.namespace}
-        with pytest.raises(lw.TreeDefError, match=r"^tree_transpose_map takes"):
+        with pytest.raises(lw.errors.TreeDefError, match=r"^tree_transpose_map takes"):
             lw.tree_transpose_map(called.append, (1, 2), inner_treedef=inner, **options)
     with pytest.raises(
         TypeError, match=r"^tree_transpose_map takes treedefs .* got int"

@@ -64,7 +64,7 @@ def test_common_arguments(function):
     assert str(caught.value) == (
         "is_leaf must be a predicate, a type or a tuple of types, got str: 'no'"
     )
-    with pytest.raises(lw.NamespaceError):
+    with pytest.raises(lw.errors.NamespaceError):
         function([1], namespace="ops-fold-nobody-declared-this")
 
 
@@ -87,7 +87,7 @@ def test_a_cycle(function):
     """A tree that contains itself has no result, unless that is clear before."""
     knot = [] if function is lw.tree_any else [1]
     knot.append(knot)
-    with pytest.raises(lw.CycleError, match=r"^the tree contains itself: "):
+    with pytest.raises(lw.errors.CycleError, match=r"^the tree contains itself: "):
         function(knot)
 
 
@@ -446,11 +446,11 @@ def test_deep_trees_and_cycles():
     assert sum(1 for _ in lw.tree_walk(tree)) == 2001
     knot = [1]
     knot.append(knot)
-    with pytest.raises(lw.CycleError, match=r"\[1\] is its own ancestor"):
+    with pytest.raises(lw.errors.CycleError, match=r"\[1\] is its own ancestor"):
         lw.tree_visit(knot)
-    with pytest.raises(lw.CycleError):
+    with pytest.raises(lw.errors.CycleError):
         [*lw.tree_walk(knot)]
-    with pytest.raises(lw.CycleError):
+    with pytest.raises(lw.errors.CycleError):
         lw.tree_visit([[1]], lambda n, p, q: q if len(p) == 2 else n)
 
 
@@ -501,7 +501,7 @@ def test_is_leaf_may_take_the_path():
 )
 def test_a_visitor_that_always_goes_deeper_is_an_error(enter):
     """What `enter` returns is visited as well; the error says what to do instead."""
-    with pytest.raises(lw.CycleError) as caught:
+    with pytest.raises(lw.errors.CycleError) as caught:
         lw.tree_visit([1], enter)
     text = str(caught.value)
     assert text.startswith("the visit would never end: below [")
@@ -586,7 +586,9 @@ def test_a_cycle_that_a_visitor_copies_is_an_error():
     """Each copy is another object, and the tree contains itself all the same."""
     knot = [1]
     knot.append(knot)
-    with pytest.raises(lw.CycleError, match="the list at the root occurs again at"):
+    with pytest.raises(
+        lw.errors.CycleError, match="the list at the root occurs again at"
+    ):
         lw.tree_visit(knot, lambda n, p, q: [*n] if isinstance(n, list) else n)
 
 

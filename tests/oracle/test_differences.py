@@ -414,7 +414,7 @@ def _(p):
         p, type("Node", (Holder,), {}), lambda x: (x.value, None), lambda a, c: None
     )
     for value, items in (("ab", ["a", "b"]), ({"k": 1}, ["k"]), ({1}, [1])):
-        with pytest.raises(lw.FlattenError):
+        with pytest.raises(lw.errors.FlattenError):
             lw.tree_leaves(cls(value))
         assert p.jax.tree_leaves(cls(value)) == items
         assert p.op.tree_leaves(cls(value), namespace=SPACE) == items
@@ -490,11 +490,11 @@ def _(p):
     assert not [name for name in names if "treedef" in name or "spec" in name]
 
 
-@case("`treedef_is_leaf` of `()`")
+@case("`treedef.is_leaf()` of `()`")
 def _(p):
     ours, jaxs, optrees, torchs = structures(p, ())
-    assert lw.treedef_is_leaf(ours) is False
-    assert lw.treedef_is_leaf(ours, strict=False) is True
+    assert ours.is_leaf() is False
+    assert ours.is_leaf(strict=False) is True
     assert p.jax.treedef_is_leaf(jaxs) is True
     assert p.op.treespec_is_leaf(optrees) is torchs.is_leaf() is False
 
@@ -609,8 +609,8 @@ def _(p):
     ours, jaxs, optrees, torchs = structures(p, 0)
     made = lw.PyTreeDef.from_children(cls(ours))
     assert made == lw.tree_structure(cls(0))
-    assert outcome(lw.PyTreeDef.from_children, [ours, 5]) is lw.TreeDefError
-    assert outcome(lw.PyTreeDef.from_children, 5) is lw.TreeDefError
+    assert outcome(lw.PyTreeDef.from_children, [ours, 5]) is lw.errors.TreeDefError
+    assert outcome(lw.PyTreeDef.from_children, 5) is lw.errors.TreeDefError
     make = p.op.treespec_from_collection
     assert make({"a": optrees}) == p.op.tree_structure({"a": 0})
     assert make(cls(optrees), namespace=SPACE) == structures(p, cls(0))[2]
@@ -629,7 +629,7 @@ def _(p):
     torchs = p.torch.tree_structure(spec)
     assert p.torch.treespec_loads(p.torch.treespec_dumps(torchs)) != torchs
     text = p.torch.treespec_dumps(p.torch.tree_structure([0]))
-    assert outcome(lw.PyTreeDef.from_json, text) is lw.TreeDefError
+    assert outcome(lw.PyTreeDef.from_json, text) is lw.errors.TreeDefError
     jaxs = p.jax.tree_structure(Pair(1, 2))
     assert type(p.jax.tree_structure([0]).serialize_using_proto()) is bytes
     assert outcome(jaxs.serialize_using_proto) is ValueError
@@ -644,7 +644,7 @@ def _(p):
     texts = [*map(pickle.dumps, structures(p, cls())[::2])]
     lw.unregister_pytree_node(cls)
     p.op.unregister_pytree_node(cls, namespace=SPACE)
-    with pytest.raises(lw.TreeDefError, match="Gone"):
+    with pytest.raises(lw.errors.TreeDefError, match="Gone"):
         pickle.loads(texts[0])
     with pytest.raises(RuntimeError, match="Gone"):
         pickle.loads(texts[1])
@@ -695,9 +695,11 @@ def _(p):
 @case("a flatten function that returns no tuple")
 def _(p):
     cls = register(p, type("Node", (), {}), lambda x: 5, lambda a, c: None)
-    with pytest.raises(lw.FlattenError, match="flatten function of Node must return"):
+    with pytest.raises(
+        lw.errors.FlattenError, match="flatten function of Node must return"
+    ):
         lw.tree_leaves(cls())
-    assert issubclass(lw.FlattenError, TypeError)
+    assert issubclass(lw.errors.FlattenError, TypeError)
     assert outcome(p.jax.tree_leaves, cls()) is ValueError
     assert outcome(p.op.tree_leaves, cls(), namespace=SPACE) is TypeError
     assert outcome(p.torch.tree_leaves, cls()) is TypeError
@@ -758,8 +760,8 @@ def _(p):
         for f in (lw.tree_leaves, p.jax.tree_leaves, p.op.tree_leaves,
                   p.torch.tree_leaves, p.dm.flatten)
     ]  # fmt: skip
-    assert found == [lw.CycleError, SystemError] + [RecursionError] * 3
-    with pytest.raises(lw.CycleError, match=r"the root.*\[0\]"):
+    assert found == [lw.errors.CycleError, SystemError] + [RecursionError] * 3
+    with pytest.raises(lw.errors.CycleError, match=r"the root.*\[0\]"):
         lw.tree_leaves(knot)
 
 
@@ -1039,7 +1041,7 @@ class Formula:
 @case("what cannot be compared")
 def _(p):
     a, b = {"f": Formula()}, {"f": Formula()}
-    with pytest.raises(lw.CompareError, match=r"at \['f'\]"):
+    with pytest.raises(lw.errors.CompareError, match=r"at \['f'\]"):
         lw.tree_equal(a, b)
     with pytest.raises(LookupError):
         p.eqx.tree_equal(a, b)
@@ -1070,7 +1072,10 @@ def _(p):
 
 @case("a namespace that nobody declared")
 def _(p):
-    assert outcome(lw.tree_leaves, [1], namespace="tests.nobody") is lw.NamespaceError
+    assert (
+        outcome(lw.tree_leaves, [1], namespace="tests.nobody")
+        is lw.errors.NamespaceError
+    )
     assert p.op.tree_leaves([1], namespace="tests.nobody") == [1]
 
 

@@ -63,10 +63,10 @@ def test_an_array_in_it_is_never_static_silently(box):
         cls(cls(np.ones(2))),
         cls(nn.Param(1.0)),
     ):
-        with pytest.raises(lw.KindError, match=r"Found data in Model\.box"):
+        with pytest.raises(lw.errors.KindError, match=r"Found data in Model\.box"):
             model.box = value
         assert "box" not in vars(model)
-    with pytest.raises(lw.KindError) as caught:
+    with pytest.raises(lw.errors.KindError) as caught:
         model.box = cls(np.ones(2))
     assert [" ".join(line.split()) for line in str(caught.value).splitlines()] == [
         "Found data in Model.box, a Box that would be static: "
@@ -112,12 +112,12 @@ def test_what_is_filled_later_is_found(box):
             self.boxes = []
             self.boxes.append(cls(np.ones(2)))
 
-    with pytest.raises(lw.KindError, match=r"Found data in .*Filled\.boxes"):
+    with pytest.raises(lw.errors.KindError, match=r"Found data in .*Filled\.boxes"):
         Filled()
     model = Model()
     model.boxes = []
     model.boxes.append(cls(np.ones(2)))
-    with pytest.raises(lw.KindError, match=r"Found data in Model\.boxes"):
+    with pytest.raises(lw.errors.KindError, match=r"Found data in Model\.boxes"):
         nn.check_pytree(model)
 
 
@@ -199,7 +199,7 @@ class Model(lw.Pytree):
         self.other = Box()
 try:
     Model()
-except lw.KindError as error:
+except lw.errors.KindError as error:
     print(str(error).partition(":")[0])
 """
 
@@ -222,7 +222,7 @@ def test_the_bridge_need_not_be_there_for_it(jax, bridge, when):
         "lambda _, parts: Box())\n"
     )
     code = (ours + theirs) if when == "before" else (theirs + ours)
-    code += "try: Model().box = Box()\nexcept lw.KindError: print('refused')\n"
+    code += "try: Model().box = Box()\nexcept lw.errors.KindError: print('refused')\n"
     command = [sys.executable, "-c", code]
     environment = {**os.environ, "LEAFWISE_BRIDGE": bridge}
     assert subprocess.check_output(command, text=True, env=environment) == "refused\n"
@@ -237,9 +237,13 @@ def test_a_class_that_a_framework_learns_of_later(jax):
     jax.tree_util.register_pytree_node(
         cls, lambda box: ((box.content,), None), lambda _, parts: cls(*parts)
     )
-    with pytest.raises(lw.KindError, match=r"Found data in Model\.box, a Late that is"):
+    with pytest.raises(
+        lw.errors.KindError, match=r"Found data in Model\.box, a Late that is"
+    ):
         nn.check_pytree(model)
-    with pytest.raises(lw.KindError, match=r"Found data in Model\.box, a Late that wo"):
+    with pytest.raises(
+        lw.errors.KindError, match=r"Found data in Model\.box, a Late that wo"
+    ):
         model.box = cls(ones)
 
 
@@ -284,7 +288,7 @@ def test_states_of_libraries(need, base):
             lambda v, to=table: to.update(x=v),
             lambda v, to=table: to.setdefault("x", v),
         ):
-            with pytest.raises(lw.KindError):
+            with pytest.raises(lw.errors.KindError):
                 assign(holding)
         assert not vars(holder), name
         assert not len(items), name

@@ -56,7 +56,7 @@ def test_tracers_are_data(jax):
         assert nn.is_data(x)
         assert nn.name_to_kind(model) == {"x": nn.Kind.DATA}
         assert lw.tree_leaves(model)[0] is x
-        with pytest.raises(lw.KindError, match="dtype float32"):
+        with pytest.raises(lw.errors.KindError, match="dtype float32"):
             Model([x])
         seen.append(type(x).__name__)
         return (x * 2.0).sum()

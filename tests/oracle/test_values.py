@@ -82,7 +82,7 @@ def test_tensors_of_torch(need):
     assert lw.tree_equal([nowhere], [nowhere])
     assert not lw.tree_equal([nowhere], [torch.ones(2, device="meta")])
     with pytest.raises(
-        lw.CompareError, match=r"^at \[1\] it cannot be .* \(two Tensor"
+        lw.errors.CompareError, match=r"^at \[1\] it cannot be .* \(two Tensor"
     ):
         lw.tree_equal([1, nowhere], [1, torch.ones(3, device="meta")])
 
@@ -119,7 +119,7 @@ def test_a_traced_comparison_is_a_traced_bool(jax):
 def test_a_diff_of_traced_values_is_an_error_with_the_path(jax):
     """It has to know them; so has an assertion."""
     for compare in (lw.tree_diff, lw.testing.assert_trees_equal):
-        with pytest.raises(lw.CompareError) as caught:
+        with pytest.raises(lw.errors.CompareError) as caught:
             jax.jit(lambda x, compare=compare: compare({"a": x}, {"a": 1.0}))(1.0)
         assert str(caught.value) == (
             "at ['a'] it cannot be determined whether two leaves are the same "
@@ -238,7 +238,7 @@ def test_frames_of_polars():
     assert not agreed(frame, frame.head(1))
     assert agreed(pl.DataFrame({"a": [1.0]}), pl.DataFrame({"a": [1.01]}), atol=0.1)
     assert not agreed(pl.Series("a", [1]), pl.Series("b", [1]))
-    with pytest.raises(lw.CompareError, match="== returned"):
+    with pytest.raises(lw.errors.CompareError, match="== returned"):
         lw.tree_equal([pl.col("a")], [pl.col("a")])
 
 

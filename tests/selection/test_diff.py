@@ -298,7 +298,7 @@ def test_depth_and_cycles():
         knot = {"a": [1]}
         knot["a"].append(knot)
         knots.append(knot)
-    with pytest.raises(lw.CycleError):
+    with pytest.raises(lw.errors.CycleError):
         lw.tree_diff(*knots)
 
 

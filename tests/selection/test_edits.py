@@ -173,7 +173,7 @@ def test_objects():
     assert vars(lw.at(model)["out.size"].delete()["out"]) == {"w": [1, 2]}
     with pytest.raises(lw.EditError, match=r"\['out'\].size already exists"):
         lw.at(model)["out.size"].insert(1)
-    with pytest.raises(lw.KindError, match="size"):
+    with pytest.raises(lw.errors.KindError, match="size"):
         lw.at(model)["out.size"].set(lw.List([]))
     assert vars(model["out"]) == {"w": [1, 2], "size": 3}
 

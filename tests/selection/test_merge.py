@@ -380,7 +380,7 @@ def test_deep_and_cyclic_trees():
     two: Any = {}
     two["self"] = two
     for function in (lw.tree_merge, lw.selection.tree_zip_outer):
-        with pytest.raises(lw.CycleError):
+        with pytest.raises(lw.errors.CycleError):
             function(one, two)
 
 

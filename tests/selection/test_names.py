@@ -274,7 +274,7 @@ def test_deep_and_cyclic_trees():
     )
     cyclic: Any = {}
     cyclic["self"] = cyclic
-    with pytest.raises(lw.CycleError):
+    with pytest.raises(lw.errors.CycleError):
         lw.selection.to_flat(cyclic)
 
 

@@ -309,7 +309,9 @@ def test_cycles_and_depth():
     """A cycle below `**` is an error with both paths; depth is none."""
     knot = {"a": [1]}
     knot["a"].append(knot)
-    with pytest.raises(lw.CycleError, match=r"the root occurs again at \['a'\]\[1\]"):
+    with pytest.raises(
+        lw.errors.CycleError, match=r"the root occurs again at \['a'\]\[1\]"
+    ):
         lw.at(knot)["**.a"].get()
     assert lw.at(knot)["a[1].a[0]"].get() == 1
     deep = 1

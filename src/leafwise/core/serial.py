@@ -156,7 +156,7 @@ def register_codec(
         ...     def __init__(self, x, tags): self.x, self.tags = x, tags
         >>> _ = lw.register_pytree_node(
         ...     Tagged, lambda t: ((t.x,), t.tags), lambda tags, xs: Tagged(*xs, tags))
-        >>> lw.register_codec(Tagged, sorted, frozenset)
+        >>> lw.io.register_codec(Tagged, sorted, frozenset)
         >>> treedef = lw.tree_structure(Tagged(1, frozenset({"b", "a"})))
         >>> lw.PyTreeDef.from_json(treedef.to_json()) == treedef
         True
@@ -312,7 +312,7 @@ def _write_custom(rule: Rule, aux: Any) -> Any:
     except TreeDefError as error:
         raise TreeDefError(
             f"the aux data of {class_name(rule.cls)} cannot be written as JSON: "
-            f"{error}; register a codec for the class with leafwise.register_codec"
+            f"{error}; register a codec for the class with leafwise.io.register_codec"
         ) from None
 
 

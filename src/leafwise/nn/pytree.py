@@ -415,7 +415,7 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
         >>> model.layers.append(Model())
         >>> try:
         ...     nn.check_pytree(model)
-        ... except lw.KindError as error:
+        ... except lw.errors.KindError as error:
         ...     print(error.path)
         .layers[0]
 

@@ -21,7 +21,7 @@ from ..equality.leaves import (
 )
 from ..errors import StructureError
 from ..lazy import unchanged
-from ..safely import class_name, clip, shown, type_name
+from ..safely import class_name, clip, shown
 from .context import context_of
 
 
@@ -38,8 +38,6 @@ __all__ = [
     "tree_equal",
     "tree_flatten_one_level",
     "tree_is_leaf",
-    "treedef_children",
-    "treedef_is_leaf",
 ]
 
 
@@ -270,46 +268,6 @@ def _all_same(
         pair = leaves[number], others[number]
         raise cannot_compare(treedef.paths()[number], *pair, why) from why.__cause__
     return values.outcome() if equal else False
-
-
-# --------------------------------------------------------------------- treedefs
-
-
-def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
-    """Return the treedefs of the root's children.
-
-    Args:
-        treedef: The structure.
-
-    Example:
-        >>> import leafwise as lw
-        >>> lw.treedef_children(lw.tree_structure([1, (2, 3)]))
-        [PyTreeDef(*), PyTreeDef((*, *))]
-    """
-    return _checked(treedef).children()
-
-
-def treedef_is_leaf(treedef: PyTreeDef, *, strict: bool = True) -> bool:
-    """Return whether a treedef is that of a bare leaf.
-
-    Args:
-        treedef: The structure.
-        strict: If False, a node without children counts as well.
-
-    Example:
-        >>> import leafwise as lw
-        >>> lw.treedef_is_leaf(lw.tree_structure(1))
-        True
-        >>> lw.treedef_is_leaf(lw.tree_structure([]))
-        False
-    """
-    return _checked(treedef).is_leaf(strict=strict)
-
-
-def _checked(treedef: Any) -> PyTreeDef:
-    if not isinstance(treedef, PyTreeDef):
-        raise TypeError(f"expected a treedef, got {type_name(treedef)}")
-    return treedef
 
 
 # ---------------------------------------------------------------------- reasons

@@ -94,12 +94,21 @@ object.__new__(cls) does
         raise AssertionError(
             f"{class_name(cls)} is no node: an instance is {why}; register it"
         )
-    faults = dict.fromkeys(_faults(rule, given, view))
+    found = dict.fromkeys(_faults(rule, given, view))
+    faults = [fault for fault in found if not isinstance(fault, _Doubt)]
+    for doubt in found.keys() - {*faults}:
+        warnings.warn(str(doubt), stacklevel=2)
     if faults:
         number = f"{len(faults)} fault{'s' * (len(faults) > 1)}"
         origin = f", {rule.origin()}," if rule.where else ""
         first = f"the registration of {class_name(cls)}{origin} has {number}:"
         raise AssertionError("\n  - ".join([first, *faults]))
+
+
+class _Doubt(str):
+    """What may be meant so, and is only a warning."""
+
+    __slots__ = ()
 
 
 class _Fault(Exception):
@@ -124,8 +133,8 @@ def _faults_of(case: _Case) -> Iterator[str]:
         yield from _found(check, case)
     for check in _IN_TURN:
         found = [*_found(check, case)]
-        if found:
-            yield from found
+        yield from found
+        if any(not isinstance(fault, _Doubt) for fault in found):
             return
     for check in _AT_LAST:
         yield from _found(check, case)
@@ -295,11 +304,10 @@ def _has_sound_children(case: _Case) -> Iterator[str]:
             "with the leaves: leave it out of aux data"
         )
     elif _holds(case.data, is_array):
-        warnings.warn(
+        yield _Doubt(
             f"aux data of {class_name(type(case.node))} holds an array; leafwise "
             "compares it by its contents, but jax and torch cannot: make it a child, "
-            "or a tuple of numbers",
-            stacklevel=2,
+            "or a tuple of numbers"
         )
 
 
@@ -675,37 +683,44 @@ def _is_copied(case: _Case) -> Iterator[str]:
 
 
 def _has_one_order(case: _Case) -> Iterator[str]:
-    """Make sets anew that the node has: the order of the children must not change."""
+    """Turn sets round that the node has: the order of the children must not change."""
     for name, value in case.before.items():
-        if type(value) is not set or len(value) < 2:
+        turned = _TURNED.get(type(value))
+        if turned is None or len(value) < 2:
             continue
-        for size in _SIZES:
-            try:
-                node = copy.copy(case.node)
-                object.__setattr__(node, name, _in_other_order(value, size))
-                children, aux = case.rule.flatten(node)
-            except Exception:
-                break
-            if not _same(children, case.children) or not exact.same(
-                (aux, [*case.rule.keys(aux, len(children))]), (case.aux, [*case.keys])
-            ):
-                yield (
-                    f"flatten goes through the set .{name} in its own order, which is "
-                    "another one in each process; sort it"
-                )
-                break
+        try:
+            node = copy.copy(case.node)
+            object.__setattr__(node, name, turned(value))
+            children, aux = case.rule.flatten(node)
+            keys = [*case.rule.keys(aux, len(children))]
+        except Exception:  # it asks for the very class, or cannot be copied
+            continue
+        found = (*children, *keys), aux
+        if not (exact.same(found, ((*case.children, *case.keys), case.aux))):
+            yield (
+                f"flatten goes through the set .{name} in its own order, which is "
+                "another one in each process; sort it"
+            )
 
 
-_SIZES: Final = (1 << 7, 1 << 9, 1 << 11, 1 << 13, 1 << 15)
+class _TurnedSet(set[Any]):
+    """A set in another order."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return reversed([*super().__iter__()])
 
 
-def _in_other_order(items: set[Any], size: int) -> set[Any]:
-    """Return an equal set, in a table that is larger and so in another order."""
-    others = [object() for _ in range(size)]
-    made: set[Any] = {*others, *items}
-    for other in others:
-        made.discard(other)  # `difference_update` would shrink the table
-    return made
+class _TurnedFrozenSet(frozenset[Any]):
+    """A frozen set in another order."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return reversed([*super().__iter__()])
+
+
+_TURNED: Final[dict[type, Callable[[Any], Any]]] = {
+    set: _TurnedSet,
+    frozenset: _TurnedFrozenSet,
+}
 
 
 def _is_equal_by_order(case: _Case) -> Iterator[str]:

@@ -173,7 +173,7 @@ def _leaves(st: Any) -> Any:
 
 
 def _keys(st: Any) -> Any:
-    names = st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=4)
+    names = st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=4)
     small = st.integers(-3, 3)
     return st.one_of(
         names,

@@ -137,6 +137,38 @@ def test_numbers_are_compared_as_arrays_are(a, b, rtol, atol):
     assert close(np.float64(a), b, **how) is expected
 
 
+@given(st.data(), st.sampled_from([0.0, 1e-6, 0.1]), st.sampled_from([0.0, 0.5]))
+def test_arrays_are_close_where_numpy_says_so_of_either(data, rtol, atol):
+    """Its tolerance is relative to the second array, ours to the larger number."""
+    size = st.integers(0, 3)
+    numbers = st.floats(-2, 2) | st.sampled_from([math.nan, math.inf, -math.inf, 0.0])
+    a = np.array(data.draw(st.lists(numbers, min_size=3, max_size=3)))
+    b = a + data.draw(st.sampled_from([0.0, 1e-7, 0.05, 0.3]))
+    b[data.draw(size) :] = a[::-1][data.draw(size) :].sum()
+    how = {"rtol": rtol, "atol": atol, "equal_nan": True}
+    expected = np.isclose(a, b, **how) | np.isclose(b, a, **how)
+    assert close({"x": a}, {"x": b}, **how) is bool(expected.all())
+
+
+@pytest.mark.slow
+def test_chex_finds_the_same_arrays_close():
+    """But for integers, which it rounds, bools and texts."""
+    chex = pytest.importorskip("chex")
+    others = {"texts", "leaves in a set"}
+    for case in CLOSE.keys() - others:
+        a, b = CLOSE[case]
+        chex.assert_trees_all_close({"x": [a]}, {"x": [b]})
+    for case in ("floats", "shapes", "infinity", "opposite infinities", "NaN"):
+        a, b = APART[case]
+        with pytest.raises(AssertionError):
+            chex.assert_trees_all_close({"x": [a]}, {"x": [b]})
+    for a, b in (([1, 2], (1, 2)), ({"a": 1}, {"b": 1}), ([1], [1, 2])):
+        with pytest.raises(AssertionError):
+            chex.assert_trees_all_equal_structs(a, b)
+        with pytest.raises(AssertionError):
+            assert_same_structure(a, b)
+
+
 def test_the_error_tells_how_far_apart_and_where():
     """Path by path; of an array, the largest error with its place."""
     w = np.zeros((4, 4))

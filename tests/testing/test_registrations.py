@@ -383,12 +383,144 @@ def static_field_is_a_dict():
     return Broken, [Broken(1, {"a": 1})]
 
 
+def flattened_node_is_kept():
+    """As a cache from aux data to nodes would."""
+    nodes = {}
+
+    def flatten(p):
+        nodes[p.tag] = p
+        return (p.x, p.y), p.tag
+
+    return one(pair(flatten, lambda tag, kids: nodes[tag]))
+
+
+def last_node_is_changed():
+    """By the next one that is made."""
+    last = []
+
+    def unflatten(tag, kids):
+        for node in last:
+            node.x, node.y = kids
+        last[:] = [made(cls, *kids, tag)]
+        return last[0]
+
+    cls = pair(unflatten=unflatten)
+    return one(cls)
+
+
+def aux_is_changed():
+    def unflatten(tag, kids):
+        return made(cls, *kids, tag.used())
+
+    cls = pair(unflatten=unflatten)
+    return cls, [cls(1, 2, Counted())]
+
+
+class Counted:
+    """Has a state that its users change."""
+
+    def __init__(self):
+        self.uses = 0
+
+    def __eq__(self, other):
+        return isinstance(other, Counted) and self.uses == other.uses
+
+    def __hash__(self):
+        return 1
+
+    def used(self):
+        self.uses += 1
+        return Counted()
+
+
+def attribute_is_gone():
+    cls = pair(
+        lambda p: ((p.x, p.y), None),
+        lambda _, kids: Broken.of(cls, *kids),
+    )
+    return one(cls)
+
+
+class Broken:
+    @staticmethod
+    def of(cls, x, y):
+        node = object.__new__(cls)
+        node.x, node.y = x, y
+        return node
+
+
+def more_children_come_back():
+    cls = pair(
+        lambda p: ((*p.y,), p.tag), lambda tag, kids: made(cls, None, [*kids, 0], tag)
+    )
+    return one(cls)
+
+
+def flattens_with_other_aux():
+    @lw.register_pytree_with_keys_class
+    class Broken(Pair):
+        def tree_flatten(self):
+            return (self.x, self.y), (self.tag,)
+
+        def tree_flatten_with_keys(self):
+            return (("x", self.x), ("y", self.y)), self.tag
+
+        @classmethod
+        def tree_unflatten(cls, tag, kids):
+            return made(cls, *kids, tag)
+
+    return one(Broken)
+
+
+def copy_loses_children():
+    cls = pair(__copy__=lambda p: made(cls, None, None, p.tag))
+    return one(cls)
+
+
+class Lopsided:
+    """Equal to what is larger."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __eq__(self, other):
+        return self.number <= other.number
+
+    def __hash__(self):
+        return 1
+
+
+def aux_is_lopsided():
+    cls = pair()
+    return cls, [cls(1, 2, Lopsided(1)), cls(1, 2, Lopsided(2))]
+
+
+def property_fails():
+    """An attribute that cannot even be looked at."""
+    return one(pair(__getattribute__=refuse))
+
+
+def refuse(node, name):
+    if name == "__dict__":
+        raise RuntimeError("private")
+    return object.__getattribute__(node, name)
+
+
 def named_tuple_checks():
     """Copies of a named tuple are made by its `__new__`."""
     return Positive, [Positive(1, [2])]
 
 
 BROKEN = {
+    flattened_node_is_kept: "unflatten returns the node that was flattened",
+    last_node_is_changed: "unflatten changes a node that it made before",
+    aux_is_changed: "unflatten changes aux data, which other trees have as well",
+    attribute_is_gone: "a round trip loses .tag",
+    more_children_come_back: "1 child came back as 2 from a round trip",
+    flattens_with_other_aux: "tree_flatten and tree_flatten_with_keys give other aux",
+    copy_loses_children: "copy.copy gives a node with other children",
+    aux_is_lopsided: "the == of aux data depends on which of the two is asked",
+    property_fails: "an example cannot be looked at: RuntimeError: private",
     named_tuple_checks: "copy.copy fails: ValueError: x must be positive",
     children_and_aux_swapped: "unflatten takes the children first and aux data second",
     base_class_is_made: "unflatten returns a Pair where a Broken was flattened",

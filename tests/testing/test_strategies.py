@@ -2,6 +2,9 @@
 
 import dataclasses
 import enum
+import os
+import subprocess
+import sys
 from collections import OrderedDict, defaultdict, deque
 from typing import Any, NamedTuple
 
@@ -225,6 +228,30 @@ def test_scalars_and_odd_arrays():
     jax = pytest.importorskip("jax")
     key = jax.random.key(0)
     assert some(trees_like(key), lambda _: True) is key
+
+
+@pytest.mark.needs("processes")
+def test_hypothesis_is_loaded_by_the_first_strategy():
+    """Neither by the library nor by what else there is for tests."""
+    code = (
+        "import sys, leafwise as lw\n"
+        "assert 'leafwise.testing' not in sys.modules\n"
+        "lw.testing.check_node(list, [[1]])\n"
+        "lw.testing.assert_trees_close(1, 1)\n"
+        "lw.testing.trees\n"
+        "print('hypothesis' in sys.modules)"
+    )
+    plain = {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE")}
+    text = subprocess.check_output([sys.executable, "-c", code], text=True, env=plain)
+    assert text == "False\n"
+
+
+def test_without_hypothesis_an_error_says_what_to_install(monkeypatch):
+    """When a strategy is asked for."""
+    monkeypatch.setitem(sys.modules, "hypothesis.strategies", None)
+    for make in (trees, treedefs, lambda: trees_like(1)):
+        with pytest.raises(ImportError, match="pip install hypothesis"):
+            make()
 
 
 # ---------------------------------------------------------------- a change in one place

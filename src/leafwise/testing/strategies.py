@@ -20,7 +20,7 @@ from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Fields, Rule
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef
-from ..equality.content import is_array, library_of
+from ..equality.content import is_array, is_number_dtype, library_of
 from ..equality.difference import form_of
 from ..equality.leaves import alike
 from ..ops.context import Context, context_of
@@ -412,10 +412,10 @@ def changed_in_one_place(
 ) -> SearchStrategy[Changed]:
     """Return a strategy for trees that differ from a tree in exactly one place.
 
-    There a leaf has another value, an item was added to a dict or list or removed,
-    there is another type of node or a leaf instead, or another static value, order of
-    an `OrderedDict`, factory of a `defaultdict`, or length limit of a `deque`. It is a
-    difference for `tree_diff`, which finds that one and no other.
+    There a leaf has another value, or shape or dtype; an item was added to a dict or
+    list, or removed; there is another type of node, or a leaf instead; or another
+    static value, order of an `OrderedDict`, factory of a `defaultdict`, or length limit
+    of a `deque`. It is a difference for `tree_diff`, which finds that one and no other.
 
     Args:
         tree: The tree, which stays as it is; what is not changed is shared with it.
@@ -494,14 +494,26 @@ def _at_leaf(
 
 def _other_leaves(leaf: Any, leaves: Any, context: Context, path: KeyPath) -> Any:
     """Return a strategy for leaves that are not the same as one."""
+    st = _strategies()
     is_only = is_array(leaf) and 0 in leaf.shape
     is_only |= isinstance(leaf, enum.Enum) and len(type(leaf)) == 1
-    like = leaves if leaves is not None or is_only else _like(leaf)
-    if like is None:
-        like = _strategies().integers()
-    return like.filter(
+    like = None if is_only else _like(leaf)
+    others = [st.integers() if like is None else like, *map(st.just, _forms_of(leaf))]
+    return (st.one_of(others) if leaves is None else leaves).filter(
         lambda new: not alike(leaf, new) and context.rule_of(new, path) is None
     )
+
+
+def _forms_of(leaf: Any) -> Iterator[Any]:
+    """Yield an array in another shape, and as one of another dtype."""
+    library = library_of(leaf)
+    if library < 0:
+        return
+    yield leaf[None]
+    if is_number_dtype(leaf.dtype):
+        is_torch = hasattr(leaf, "numel")
+        wide = import_module("torch").complex64 if is_torch else "complex64"
+        yield leaf.to(wide) if is_torch else leaf.astype(wide if library else "c16")
 
 
 def _at_node(
@@ -512,6 +524,8 @@ def _at_node(
     items = st.integers() if leaves is None else leaves
     items = items.filter(lambda new: context.rule_of(new, path) is None)
     yield _Option(path, "type", items.map(Set))
+    if type(node) is tuple:
+        yield _Option(path, "type", items.map(lambda item: Set((*node, item))))
     other = _OTHER_CLASS.get(type(node))
     if other is not None and context.rule_of(other(node), path) not in (None, rule):
         yield _Option(path, "type", st.just(Set(other(node))))

@@ -301,11 +301,11 @@ def trees_like(
     st = _strategies()
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     found, treedef = context.flatten(tree)
-    if leaves is None or not hasattr(leaves, "example"):
+    if isinstance(leaves, st.SearchStrategy):
+        drawn = st.tuples(*[leaves] * len(found))
+    else:
         of: Any = _kept_or_like if leaves is None else leaves
         drawn = st.tuples(*map(of, found))
-    else:
-        drawn = st.tuples(*[leaves] * len(found))
     made: SearchStrategy[Any] = drawn.map(treedef.unflatten)
     return made
 

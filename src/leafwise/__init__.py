@@ -30,7 +30,7 @@ from .core.register import (
 from .core.register import register_static as register_static
 from .core.registry import announced as _announced
 from .core.registry import is_registered, lookup, namespaces, unregister_pytree_node
-from .core.treedef import PyTreeDef, treedef_tuple
+from .core.treedef import PyTreeDef as PyTreeDef
 from .core.walk import hooks as _hooks
 from .errors import EditError as EditError
 from .errors import LeafwiseError as LeafwiseError
@@ -57,12 +57,20 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .binding import namespace as namespace
     from .dataclasses import dataclass as dataclass
     from .dataclasses import register_dataclass as register_dataclass
+    from .io.files import load as load
+    from .io.files import save as save
+    from .io.fingerprint import fingerprint as fingerprint
     from .kinds import data as data
     from .kinds import field as field
     from .kinds import static as static
     from .nn.containers import Dict as Dict
     from .nn.containers import List as List
     from .nn.pytree import Pytree as Pytree
+    from .ops.arrays import tree_concatenate as tree_concatenate
+    from .ops.arrays import tree_nbytes as tree_nbytes
+    from .ops.arrays import tree_size as tree_size
+    from .ops.arrays import tree_stack as tree_stack
+    from .ops.arrays import tree_unstack as tree_unstack
     from .ops.parallel import parallel as parallel
     from .ops.parallel import tree_gather as tree_gather
     from .selection.diff import tree_diff as tree_diff
@@ -106,9 +114,12 @@ if "torch" in sys.modules:
 _HOMES: Final = {
     "binding": "namespace",
     "dataclasses": "dataclass register_dataclass",
+    "io.files": "load save",
+    "io.fingerprint": "fingerprint",
     "kinds": "data field static",
     "nn.containers": "Dict List",
     "nn.pytree": "Pytree",
+    "ops.arrays": "tree_concatenate tree_nbytes tree_size tree_stack tree_unstack",
     "ops.parallel": "parallel tree_gather",
     "selection.diff": "tree_diff",
     "selection.edit": "at",
@@ -155,8 +166,10 @@ __all__ = [
     "equality_errors",
     "explain_leaf",
     "field",
+    "fingerprint",
     "is_registered",
     "keystr",
+    "load",
     "lookup",
     "namespace",
     "namespaces",
@@ -171,6 +184,7 @@ __all__ = [
     "register_pytree_with_keys",
     "register_pytree_with_keys_class",
     "register_static",
+    "save",
     "static",
     "to_dot",
     "to_mermaid",
@@ -182,6 +196,7 @@ __all__ = [
     "tree_broadcast_prefix",
     "tree_children",
     "tree_combine",
+    "tree_concatenate",
     "tree_diff",
     "tree_equal",
     "tree_flatten",
@@ -201,11 +216,14 @@ __all__ = [
     "tree_max",
     "tree_merge",
     "tree_min",
+    "tree_nbytes",
     "tree_partition",
     "tree_paths",
     "tree_reduce",
     "tree_reduce_associative",
     "tree_replace_nones",
+    "tree_size",
+    "tree_stack",
     "tree_structure",
     "tree_sum",
     "tree_summary",
@@ -213,9 +231,11 @@ __all__ = [
     "tree_transpose_map",
     "tree_transpose_map_with_path",
     "tree_unflatten",
+    "tree_unstack",
     "tree_unzip",
     "tree_visit",
     "tree_walk",
+    "tree_zip",
     "treedef_tuple",
     "unregister_pytree_node",
 ]

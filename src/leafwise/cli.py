@@ -450,7 +450,7 @@ def merge(options: argparse.Namespace) -> Report:
     base, *overlays = read_all(options.files, options.format)
     trees = [document.tree for document in overlays]
     if options.delete is not None:
-        from .selection.names import guess
+        from .selection.values import guess
 
         trees = [_with_marks(tree, guess(options.delete)) for tree in trees]
     rules = dict(_rule(text) for text in options.rule)
@@ -458,7 +458,7 @@ def merge(options: argparse.Namespace) -> Report:
         base.tree,
         *trees,
         join=options.join,
-        lists=options.lists,
+        lists=_lists(options.lists, "replace"),
         conflict=options.conflict,
         rules=rules,
     )
@@ -481,6 +481,16 @@ def _rule(text: str) -> tuple[str, str]:
     return what, word
 
 
+def _lists(given: list[str], default: str) -> str | dict[str, str]:
+    """Return how lists are paired: by a word, or some of them by keys."""
+    parts = [text.rpartition("=") for text in given]
+    if all(what for what, _, _ in parts) and parts:
+        return {what: key for what, _, key in parts}
+    if len(parts) > 1:
+        raise Unreadable("--lists takes one word, or nothing but SELECTOR=KEY")
+    return given[0] if given else default
+
+
 # --------------------------------------------------------------------------- comparing
 
 
@@ -490,6 +500,7 @@ def diff(options: argparse.Namespace) -> Report:
     found = selection.tree_diff(
         first.tree,
         second.tree,
+        lists=_lists(options.lists, "align"),
         rtol=options.rtol,
         atol=options.atol,
         ignore=options.ignore or None,
@@ -660,8 +671,19 @@ def _of_set(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", choices=_KINDS, help="the format of the output")
 
 
+def _add_lists(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    parser.add_argument(
+        "--lists", action="append", default=[], metavar="HOW",
+        help=f"{', '.join(words)}, or SELECTOR=KEY: items are paired by what they have "
+        "at this key, as by '**.containers=name'",
+    )  # fmt: skip
+
+
 def _of_diff(parser: argparse.ArgumentParser) -> None:
+    from .selection.align import LISTS
+
     parser.add_argument("files", nargs=2, metavar="FILE")
+    _add_lists(parser, LISTS)
     parser.add_argument("--rtol", type=float, default=0.0, help="relative tolerance")
     parser.add_argument("--atol", type=float, default=0.0, help="absolute tolerance")
     parser.add_argument(
@@ -670,11 +692,11 @@ def _of_diff(parser: argparse.ArgumentParser) -> None:
 
 
 def _of_merge(parser: argparse.ArgumentParser) -> None:
-    from .selection.merge import CONFLICTS, JOINS, LISTS
+    from .selection.policy import CONFLICTS, JOINS, LISTS
 
     parser.add_argument("files", nargs="+", metavar="FILE")
     parser.add_argument("--join", choices=JOINS, default="outer")
-    parser.add_argument("--lists", choices=LISTS, default="replace")
+    _add_lists(parser, LISTS)
     parser.add_argument("--conflict", choices=CONFLICTS, default="overlay")
     parser.add_argument("--delete", metavar="VALUE", help="what deletes, such as null")
     parser.add_argument(

@@ -12,6 +12,7 @@ trees: a path is here just a tuple of keys.
     ├── TreeDefError(ValueError)      a treedef cannot be made from this state
     ├── PathError(LookupError)        nothing is at a path, or a text is not a path
     ├── EditError(ValueError)         an impossible edit of a tree
+    ├── FileError(ValueError)         a tree cannot be saved, or a file not be loaded
     ├── SharedError(ValueError)       an object is in two places
     ├── TraceError(RuntimeError)      an object is changed inside a transform
     ├── KindError(ValueError)         an attribute cannot be of this kind
@@ -31,6 +32,7 @@ __all__ = [
     "CompareError",
     "CycleError",
     "EditError",
+    "FileError",
     "FlattenError",
     "KindError",
     "LeafwiseError",
@@ -298,6 +300,25 @@ class EditError(_AtPath, ValueError):
         ...
         leafwise.errors.EditError: the tuple at ['size'] has a fixed number of \
 children: they can be set, but not deleted, inserted or renamed
+    """
+
+
+class FileError(_AtPath, ValueError):
+    """A tree cannot be saved, or the content of a file cannot be loaded.
+
+    What the system says, that there is no such file or no space, stays an `OSError`.
+
+    Attributes:
+        path: Key path of the leaf or node that cannot be saved, a tuple of keys; None
+            if it is about the file as a whole.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.load("model.pickle")
+        Traceback (most recent call last):
+        ...
+        leafwise.errors.FileError: model.pickle: the name of the file has to end in \
+.json, .npz or .safetensors
     """
 
 

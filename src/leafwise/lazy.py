@@ -42,6 +42,29 @@ def real(name: str) -> Any:
     return sys.modules.get(name)
 
 
+def need(module: str, what: str, extra: str) -> Any:
+    """Import a module that is installed only by those who want it.
+
+    Args:
+        module: Its name.
+        what: What needs it, in words.
+        extra: The extra of this package that brings it.
+
+    Raises:
+        ModuleNotFoundError: It is not installed; the message says how to do that.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise
+        raise ModuleNotFoundError(
+            f"{what} needs {error.name}, which is not installed: "
+            f"pip install 'leafwise[{extra}]'",
+            name=error.name,
+        ) from None
+
+
 def is_traced() -> bool:
     """Return whether torch's compiler is tracing this call.
 

@@ -14,7 +14,15 @@ __all__ = ["WHEN", "Paint", "terminal_width"]
 
 WHEN: Final = ("auto", "always", "never")
 
-_CODES: Final = {"path": "36", "+": "32", "-": "31", "~": "33", "!": "35", "dim": "2"}
+_CODES: Final = {
+    "path": "36",
+    "+": "32",
+    "-": "31",
+    "~": "33",
+    "!": "35",
+    ">": "34",
+    "dim": "2",
+}
 
 
 class Paint:

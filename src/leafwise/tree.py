@@ -41,6 +41,7 @@ from .ops.reshape import tree_transpose as transpose
 from .ops.reshape import tree_transpose_map as transpose_map
 from .ops.reshape import tree_transpose_map_with_path as transpose_map_with_path
 from .ops.reshape import tree_unzip as unzip
+from .ops.reshape import tree_zip as zip
 from .ops.traversal import tree_all as all
 from .ops.traversal import tree_any as any
 from .ops.traversal import tree_max as max
@@ -53,6 +54,11 @@ from .ops.traversal import tree_walk as walk
 
 
 if TYPE_CHECKING:
+    from .ops.arrays import tree_concatenate as concatenate
+    from .ops.arrays import tree_nbytes as nbytes
+    from .ops.arrays import tree_size as size
+    from .ops.arrays import tree_stack as stack
+    from .ops.arrays import tree_unstack as unstack
     from .ops.parallel import tree_gather as gather
     from .selection.diff import tree_diff as diff
     from .selection.merge import tree_merge as merge
@@ -61,6 +67,10 @@ if TYPE_CHECKING:
     from .show.summary import tree_summary as summary
 
 _HOMES: Final = {
+    "ops.arrays": (
+        "concatenate=tree_concatenate nbytes=tree_nbytes size=tree_size "
+        "stack=tree_stack unstack=tree_unstack"
+    ),
     "ops.parallel": "gather=tree_gather",
     "selection.diff": "diff=tree_diff",
     "selection.merge": "merge=tree_merge",
@@ -82,6 +92,7 @@ __all__ = [
     "broadcast_prefix",
     "children",
     "combine",
+    "concatenate",
     "diff",
     "equal",
     "flatten",
@@ -101,11 +112,14 @@ __all__ = [
     "max",
     "merge",
     "min",
+    "nbytes",
     "partition",
     "paths",
     "reduce",
     "reduce_associative",
     "replace_nones",
+    "size",
+    "stack",
     "structure",
     "sum",
     "summary",
@@ -113,7 +127,9 @@ __all__ = [
     "transpose_map",
     "transpose_map_with_path",
     "unflatten",
+    "unstack",
     "unzip",
     "visit",
     "walk",
+    "zip",
 ]

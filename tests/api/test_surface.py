@@ -39,7 +39,7 @@ def test_a_star_import_hides_no_builtin():
     assert not {*lw.__all__} & {*vars(builtins)}
 
 
-ROOMS = [lw, lw.nn, lw.selection, lw.testing]
+ROOMS = [lw, lw.io, lw.nn, lw.selection, lw.testing]
 LAZY = [*ROOMS, lw.integrations, lw.compat, lw.typing, lw.tree]
 
 
@@ -129,6 +129,7 @@ LATER = {
     "literals": "ast",
     "core.literals": "ast",
     "serial": "json",
+    "fingerprint": "hashlib",
     "linecache": "tokenize",
     "dataclasses": "dataclasses",
     "inspect": "inspect",
@@ -137,8 +138,9 @@ LATER = {
     "json": "json",
     "layout": "leafwise.layout",
     "shutil": "shutil",
-    "selection.merge": "leafwise.selection",
-    "selection.names": "leafwise.selection",
+    "selection.align": "leafwise.selection",
+    "selection.policy": "leafwise.selection",
+    "selection.values": "leafwise.selection",
 }
 """What is imported where it is needed first, since it brings much with it."""
 

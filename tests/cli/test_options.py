@@ -38,6 +38,18 @@ def test_a_file_alone_is_shown(write):
     assert output_of("get a.json ''").startswith('{\n  "x": {')
 
 
+def test_values_need_no_quotes(write):
+    """Lists and dicts as in YAML; a number replaces a number."""
+    write(a_json='{"lr": 1, "tags": ["x"], "a": null}')
+    found = output_of("set a.json lr=0.5 'tags=[a, b c]' 'a={x: 2}' '+n=[{k: v}]'")
+    assert json.loads(found) == {
+        "lr": 0.5,
+        "tags": ["a", "b c"],
+        "a": {"x": 2},
+        "n": [{"k": "v"}],
+    }
+
+
 def test_the_version(capsys):
     """As the package has it."""
     with pytest.raises(SystemExit) as done:

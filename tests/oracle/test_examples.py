@@ -66,11 +66,22 @@ class ConsoleParser:
                 yield region
 
 
+def check(name, least):
+    """Evaluate the examples of a page, so many at least."""
+    document = Sybil(parsers=[ConsoleParser()]).parse(DOCS / name)
+    examples = [*document.examples()]
+    assert len(examples) >= least
+    for example in examples:
+        example.evaluate()
+
+
 def test_the_page_on_bridges(jax, equinox, need):
     """Its examples print what the page shows."""
     need("beartype"), need("jaxtyping")
-    document = Sybil(parsers=[ConsoleParser()]).parse(DOCS / "bridges.md")
-    examples = [*document.examples()]
-    assert len(examples) > 20
-    for example in examples:
-        example.evaluate()
+    check("bridges.md", 20)
+
+
+def test_the_page_on_selecting(need):
+    """As do those with models of pydantic."""
+    need("pydantic")
+    check("selecting.md", 8)

@@ -329,7 +329,8 @@ CONFIG = {
         ("day=2026-11-21", datetime.date(2026, 11, 21)),
         ("half=0.25", np.float16(0.25)), ("yes=no", np.bool_(False)),
         ("widths=[1, 2, 3]", [1, 2, 3]), ("mixed=[true]", [True]),
-        ("widths=null", None),
+        ("widths=null", None), ("widths=[1.5]", [1.5]),
+        ("int=1.5", 1.5), ("int=1e3", 1000.0),
         ("pair=[1, 0.5]", (1.0, 0.5)), ("pair=(1, 2)", (1.0, 2.0)),
         ('table={"a": 2, "c": []}', {"a": 2, "c": []}),
     ],
@@ -344,11 +345,11 @@ def test_values_are_cast_to_what_they_replace(text, value):
 
 WRONG = """
 flag=maybe | is not a bool; the value at ['flag'] is True
-int=1.5 | is not an int; the value at ['int'] is 3
-int=1e3 | is not an int; the value at ['int'] is 3
+int=inf | is not an int; the value at ['int'] is 3
+int=nan | is not an int; the value at ['int'] is 3
 float=true | is not a float; the value at ['float'] is 0.5
 mode=SLOW | is not a Mode; the value at ['mode'] is <Mode.FAST: 'fast'>
-widths=[1.5] | cannot replace the list at ['widths'], [64, 32]
+widths=[a] | cannot replace the list at ['widths'], [64, 32]
 widths=64 | cannot replace the list at ['widths'], [64, 32]
 widths=wide | cannot replace the list at ['widths'], [64, 32]
 table={"a": "x"} | cannot replace the dict at ['table'], {'a': 1, 'b': 'x'}

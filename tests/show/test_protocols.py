@@ -164,10 +164,10 @@ def test_treescope_knows_the_paths_of_what_is_inside(treescope):
 
 
 def test_treescope_prints_all_lines_of_differences(treescope):
-    diff = lw.tree_diff([1, 2, 3], [3, 2, 1])
+    diff = lw.tree_diff([1, 2, 3], [4, 2, 5])
     text = treescope.render_to_text(diff)
-    assert "~ [0]: 1 -> 3" in text
-    assert "~ [2]: 3 -> 1" in text
+    assert "~ [0]: 1 -> 4" in text
+    assert "~ [2]: 3 -> 5" in text
     assert "no differences" in treescope.render_to_text(lw.tree_diff(1, 1))
 
 

@@ -184,6 +184,15 @@ seen(lw.register_leaf(Lonely, namespace=WHERE))
 lw.io.register_codec(Ring, lambda _aux: None, lambda _data: None)
 seen((lw.is_registered(Interval, namespace=WHERE), lw.lookup(Interval)))
 seen((here, here.name, lw.namespaces()))
+
+
+def save_and_load(path: str) -> int:
+    lw.save(path, [1])
+    with lw.io.replace_file(f"{path}.txt", text=True) as file:
+        file.write(lw.load(path))
+    return lw.load(path, [0], rename=str.lower)[0] + 1
+
+
 lw.unregister_pytree_node(Lonely, namespace=WHERE)
 
 # ----------------------------------------------------------------------- maps
@@ -256,9 +265,19 @@ seen((lw.broadcast_common(rates, [1, [2, 3]]), lw.tree.broadcast_common(table, t
 seen(lw.tree_broadcast_common(rates, rates))
 seen((lw.prefix_errors([1], [[2]]), lw.equality_errors(rates, layers)))
 seen((lw.tree_unzip(pairs, 2), lw.tree.unzip([(1, "x")], 2)))
+seen((lw.tree_zip([rates, rates]), lw.tree.zip([[1], [2]])))
+seen((lw.tree_stack([point, point], None), lw.tree.stack([point], axis=None)))
+seen((lw.tree_concatenate([point], None), lw.tree.concatenate([point], None)))
+seen((lw.fingerprint(layers), lw.tree_structure(layers).fingerprint()))
+seen((lw.tree_size(layers), lw.tree.size(1), lw.tree_nbytes(layers), lw.tree.nbytes(1)))
 outer, inner = lw.tree_structure(rates), lw.tree_structure(point)
 seen(lw.tree_transpose(outer, inner, [point, point]))
 seen(lw.tree.transpose(outer, inner, [point, point]))
+
+
+def taken_apart(ensemble: Point) -> None:
+    seen((lw.tree_unstack(ensemble), lw.tree.unstack(ensemble, axis=1)))
+
 
 # ---------------------------------------------------------------------- visits
 

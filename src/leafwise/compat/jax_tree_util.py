@@ -227,7 +227,7 @@ class PyTreeDef:
 
 
 _new: Final = object.__new__
-_tuple_of: Final = treedefs.treedef_tuple
+_tuple_of: Final = mapping.treedef_tuple
 
 
 def _own(treedef: treedefs.PyTreeDef) -> PyTreeDef:

@@ -128,6 +128,9 @@ class DictRule(MappingRule):
     def hash_aux(self, aux: Any) -> int:
         return hash(frozenset(map(exact.digest, aux[0])))
 
+    def compared_aux(self, aux: Any) -> Any:
+        return self.bare_keys(aux), _is_ordered(aux[1])
+
     def items(self, node: Any) -> Any:
         return dict.copy(node)
 
@@ -203,6 +206,9 @@ class DefaultDictRule(MappingRule):
 
     def hash_aux(self, aux: Any) -> int:
         return hash((self.plain.hash_aux(aux), exact.digest(aux[2])))
+
+    def compared_aux(self, aux: Any) -> Any:
+        return *self.plain.compared_aux(aux), aux[2]
 
     def rest(self, node: Any) -> Any:
         return node.default_factory
@@ -666,6 +672,9 @@ class _FamilyRule(Rule):
 
     def hash_aux(self, aux: Any) -> int:
         return hash(self.class_of(aux))
+
+    def compared_aux(self, aux: Any) -> Any:
+        return getattr(self.class_of(aux), "_fields", None)
 
     def node_data(self, aux: Any) -> Any:
         return self.class_of(aux)

@@ -73,6 +73,15 @@ class Rule:
             make its instances leaves.
         unflatten_into: Where a node can be made before its children: takes an empty
             instance, aux data and children, fills it in and returns it.
+        edited: Completes a node after an edit, as its class would: takes the node
+            before, the new one, which nobody else has yet, the names of the attributes
+            that have new values, and whether to run the validation of the class. It
+            changes the new node in place. None if there is nothing to do.
+        extras: Takes a node, returns the dict of its attributes that may come and go,
+            None if it can have no others.
+        declared: Takes the class, returns for attributes by name their type, and
+            whether the class converts what it is given; None if its annotations say
+            all.
         codec: How aux data is written as JSON: a function to what `json.dumps`
             takes and one back, if nobody registers others; None for plain values.
         form: What `flatten` and `unflatten` are made of, where that is simple:
@@ -97,6 +106,9 @@ class Rule:
     pairs_by_key: bool = False
     adapt: Callable[[type], Rule | None] | None = None
     unflatten_into: Any = None
+    edited: Callable[[Any, Any, Set[str], bool], None] | None = None
+    extras: Callable[[Any], dict[str, Any] | None] | None = None
+    declared: Callable[[Any], dict[str, tuple[Any, bool]]] | None = None
     codec: tuple[Callable[[Any], Any], Callable[[Any], Any]] | None = None
     form: Any = None
     derived: WeakValueDictionary[type, Rule]
@@ -164,6 +176,13 @@ class Rule:
     def hash_aux(self, aux: Any, /) -> int:
         """Return a hash that agrees with `same_aux`. Never raises."""
         return exact.digest(aux)
+
+    def compared_aux(self, aux: Any, /) -> Any:
+        """Return what `same_aux` compares, or more, in an order that equal ones share.
+
+        A fingerprint is made of it, beside the class and the number of children.
+        """
+        return aux
 
     # ------------------------------------------------------------------------ items
 

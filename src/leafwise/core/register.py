@@ -105,6 +105,9 @@ class FunctionRule(BoundRule):
     def hash_aux(self, aux: Any) -> int:
         return exact.digest(aux[0])
 
+    def compared_aux(self, aux: Any) -> Any:
+        return aux[0]
+
     def node_data(self, aux: Any) -> Any:
         return aux[0]
 
@@ -301,6 +304,9 @@ class DataclassRule(BoundRule):
     def keys(self, _aux: Any, _arity: int) -> Sequence[Any]:
         return self._keys
 
+    def compared_aux(self, aux: Any) -> Any:
+        return tuple(key.name for key in self._keys), aux
+
     def validate(self, arity: int, aux: Any) -> bool:
         return type(aux) is tuple and (arity, len(aux)) == self._counts
 
@@ -437,6 +443,9 @@ class ItemsRule(AuxKeyedRule):
 
     def same_aux(self, a: Any, b: Any) -> bool:
         return bool(a.keys == b.keys)
+
+    def compared_aux(self, aux: Any) -> Any:
+        return aux.keys
 
     def same_rest(self, _a: Any, _b: Any) -> bool:
         return True

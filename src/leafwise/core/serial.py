@@ -198,14 +198,19 @@ def write_json(code: Code, count: int, mode: Mode) -> str:
     return f'{_json_of(head)[:-1]},"nodes":[{",".join(nodes)}]}}'
 
 
-def _json_of(value: Any) -> str:
+def _json_of(value: Any, *, in_order: bool = False) -> str:
     """Return the text of what a codec, or this module, made.
+
+    Args:
+        value: What it made.
+        in_order: Whether the keys of objects are sorted.
 
     Raises:
         TreeDefError: It is not made of JSON values.
     """
     try:
-        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+        how: Any = {"separators": (",", ":"), "sort_keys": in_order}
+        return json.dumps(value, allow_nan=False, **how)
     except (TypeError, ValueError, RecursionError) as error:
         raise TreeDefError(f"a node cannot be written as JSON: {error}") from None
 
@@ -304,6 +309,17 @@ def _object_name(value: Any) -> str | None:
 def codec_of(rule: Rule) -> Codec | None:
     """Return the two functions that a class was registered with, or its own."""
     return _codecs.get((rule.cls, rule.namespace), rule.codec)
+
+
+def written_by_codec(rule: Rule, aux: Any) -> str | None:
+    """Return the text of aux data by the codec that was registered, None if none was.
+
+    Raises:
+        TreeDefError: The codec does not give what JSON can hold.
+    """
+    if (rule.cls, rule.namespace) not in _codecs:
+        return None
+    return _json_of(rule.aux_to_json(rule.dump_aux(aux), _WRITE), in_order=True)
 
 
 def _write_custom(rule: Rule, aux: Any) -> Any:

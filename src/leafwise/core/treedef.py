@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 from ..errors import NamespaceError, TreeDefError
 from ..lazy import Shown
 from ..safely import clip, described
-from .builtins import TUPLE
 from .keypath import KeyPath
 from .matching import (
     Difference,
@@ -719,6 +718,24 @@ class PyTreeDef(Shown, Generic[Tree_co]):
 
         return cls._make(*read_json(text, limit))
 
+    def fingerprint(self) -> str:
+        """Return a text that equal structures share, on any machine.
+
+        See `leafwise.fingerprint`; the leaves do not count.
+
+        Raises:
+            TreeDefError: Aux data has no text that is the same everywhere; with a note
+                of its key path.
+
+        Example:
+            >>> import leafwise as lw
+            >>> lw.tree_structure({"a": [1, 2]}).fingerprint()[:16]
+            'lw1-ece6c2aa2e1b'
+        """
+        from .fingerprint import of_treedef  # and with it hashlib
+
+        return of_treedef(self._code, self._mode)
+
     @classmethod
     def leaf(cls, *, none_is_leaf: bool = False, namespace: str = GLOBAL) -> PyTreeDef:
         """Return the treedef of a bare leaf.
@@ -870,26 +887,3 @@ def joined_mode(who: str, parts: tuple[Any, ...], mode: Mode | None = None) -> M
         if name:
             joined = part._mode
     return joined
-
-
-def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
-    """Return the treedef of a tuple whose children have these treedefs.
-
-    Args:
-        treedefs: The treedefs of the children.
-
-    Raises:
-        TreeDefError: Not all are treedefs, or their None modes or namespaces differ.
-
-    Example:
-        >>> import leafwise as lw
-        >>> lw.treedef_tuple([lw.tree_structure(1), lw.tree_structure([2, 3])])
-        PyTreeDef((*, [*, *]))
-    """
-    parts = tuple(treedefs)
-    mode = joined_mode("treedef_tuple", parts) if parts else Mode(GLOBAL, False)
-    steps: list[Step] = []
-    for part in parts:
-        steps += iter_steps(part._code)
-    steps.append((TUPLE, len(parts), None))
-    return PyTreeDef._of(steps, mode)

@@ -28,6 +28,7 @@ __all__ = [
     "compare_arrays",
     "compare_scalar",
     "distances",
+    "dtype_name",
     "instance_of",
     "is_array",
     "is_jax_array",
@@ -139,18 +140,19 @@ def library_of(value: Any) -> int:
     return next(found, -1)
 
 
-def _dtype_name(dtype: Any) -> str:
+def dtype_name(dtype: Any) -> str:
+    """Return the name of a dtype, which is the same in all libraries."""
     return str(dtype).removeprefix("torch.")
 
 
 def is_number_dtype(dtype: Any) -> bool:
     """Return whether the elements of a dtype are numbers; a bool is none."""
     kind = getattr(dtype, "kind", "V")
-    return kind in "iufc" or (kind == "V" and _dtype_name(dtype).startswith(_NUMBERS))
+    return kind in "iufc" or (kind == "V" and dtype_name(dtype).startswith(_NUMBERS))
 
 
 def _is_bool(dtype: Any) -> bool:
-    return _dtype_name(dtype) == "bool"
+    return dtype_name(dtype) == "bool"
 
 
 def _same_form(a: Any, b: Any, libraries: tuple[int, int]) -> bool:
@@ -158,7 +160,7 @@ def _same_form(a: Any, b: Any, libraries: tuple[int, int]) -> bool:
         return False
     if libraries[0] == libraries[1]:
         return bool(a.dtype == b.dtype)
-    return _dtype_name(a.dtype) == _dtype_name(b.dtype)
+    return dtype_name(a.dtype) == dtype_name(b.dtype)
 
 
 # ------------------------------------------------------------------ comparing arrays
@@ -286,7 +288,7 @@ def _agreement(a: Any, b: Any, *, equal_nan: bool) -> Any:
 def _is_complex(value: Any) -> bool:
     if isinstance(value, complex):
         return True
-    return _dtype_name(getattr(value, "dtype", "")).startswith("complex")
+    return dtype_name(getattr(value, "dtype", "")).startswith("complex")
 
 
 def _close(a: Any, b: Any, asked: Asked) -> Any:
@@ -433,7 +435,7 @@ def traced_agreement(a: Any, b: Any, asked: Asked) -> Any:
         return False
     same = _agreement(a, b, equal_nan=asked.equal_nan)
     if asked.tolerant and is_number_dtype(a.dtype):
-        if _dtype_name(a.dtype).startswith(("int", "uint")):
+        if dtype_name(a.dtype).startswith(("int", "uint")):
             a, b = a.astype(float), b.astype(float) if is_array(b) else float(b)
         apart = abs(a - b)
         near = (apart <= asked.allowed(abs(a))) | (apart <= asked.allowed(abs(b)))

@@ -59,6 +59,7 @@ __all__ = [
     "contrast",
     "contrast_classes",
     "equal_at_sight",
+    "field_names",
     "same_at_sight",
     "type_names",
 ]
@@ -389,7 +390,7 @@ def _by_parts(a: Any, b: Any) -> bool | Pairs | None:
         return known[1](a, b)
     if type(a) is not type(b):
         return None
-    names = _field_names(type(a))
+    names = field_names(type(a))
     if names is not None:
         return [(getattr(a, name), getattr(b, name)) for name in names]
     if is_partial(a):
@@ -445,7 +446,7 @@ _CONTAINERS: Final[dict[Any, tuple[type, Callable[[Any, Any], bool | Pairs]]]] =
 """The families of containers whose `==` compares what is in them, and how to do so."""
 
 
-def _field_names(cls: type) -> list[str] | None:
+def field_names(cls: type) -> list[str] | None:
     """Return the fields that the `==` of a class compares, if a decorator wrote it."""
     code = getattr(cls.__eq__, "__code__", None)
     if code is None or not code.co_filename.startswith("<"):

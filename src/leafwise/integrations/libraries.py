@@ -14,7 +14,6 @@ import functools
 import sys
 from collections.abc import (
     Callable,
-    Iterable,
     Mapping,
     MutableMapping,
     MutableSequence,
@@ -24,7 +23,7 @@ from typing import Any, Final, TypeVar
 
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
-from ..core.register import AuxKeyedRule, DataclassRule, FunctionRule, ItemsRule
+from ..core.register import AuxKeyedRule, ItemsRule
 from ..core.registry import GLOBAL, add_adopter, check_class, install
 from ..core.treedef import PyTreeDef
 from ..errors import RegistryError
@@ -32,6 +31,7 @@ from ..lazy import real
 from ..nn.checks import foreign
 from ..ops.map import tree_structure
 from ..safely import add_note, class_name, clip, printed, type_name
+from .models import attrs_rule, model_rule
 from .optree import NAMESPACE
 
 
@@ -59,9 +59,10 @@ def support(*names: str, namespace: str = GLOBAL) -> None:
     - `"omegaconf"`: `DictConfig` and `ListConfig`, with interpolations and missing
       values as they are written, flags, and the type of a structured config.
     - `"ml_collections"`: `ConfigDict` and `FrozenConfigDict`; references are read.
-    - `"pydantic"`: every `BaseModel`; a rebuilt one is not validated.
+    - `"pydantic"`: every `BaseModel`; a rebuilt one is not validated, an edited one is,
+      if it has `validate_assignment`.
     - `"attrs"`: every class of attrs; a field with `metadata={"static": True}` is aux
-      data. Neither `__init__` nor validators run.
+      data. `__init__` does not run; converters and validators do after edits.
     - `"mappings"` and `"sequences"`: any other subclass of `Mapping`, or of `Sequence`
       except text and numbers, that has no rule of its own. A class whose constructor
       does not take the items needs `register_mapping` or `register_sequence`.
@@ -175,7 +176,8 @@ def register_attrs(
     """Make instances of a class of attrs nodes with their fields as children.
 
     A field with `metadata={"static": True}` is aux data. Rebuilding sets the attributes
-    of an empty instance: neither `__init__` nor validators run.
+    of an empty instance: neither `__init__` nor validators run. Edits run converters
+    and validators; see :ref:`objects that validate <validated>`.
 
     Args:
         cls: The class.
@@ -195,9 +197,9 @@ def register_attrs(
         int is not an attrs class
     """
     check_class(cls)
-    if _attrs_rule(cls) is None:
+    if attrs_rule(cls) is None:
         raise RegistryError(f"{class_name(cls)} is not an attrs class")
-    return install(cls, _attrs_rule, namespace, inherit, exist_ok)
+    return install(cls, attrs_rule, namespace, inherit, exist_ok)
 
 
 def register_model(
@@ -206,7 +208,9 @@ def register_model(
     """Make instances of a pydantic model nodes with their fields as children.
 
     Extra values are children, too; private attributes and the set of given fields are
-    kept. A rebuilt model is not validated, so that anything may stand in it.
+    kept. A rebuilt model is not validated, so that anything may stand in it. An edited
+    one is, if it has `validate_assignment`; see :ref:`objects that validate
+    <validated>`.
 
     Args:
         cls: The class.
@@ -228,7 +232,7 @@ def register_model(
     check_class(cls)
     if not hasattr(cls, "model_fields") or not hasattr(cls, "__pydantic_validator__"):
         raise RegistryError(f"{class_name(cls)} is not a pydantic model")
-    return install(cls, _model_rule, namespace, inherit, exist_ok)
+    return install(cls, model_rule, namespace, inherit, exist_ok)
 
 
 # --------------------------------------------------------- any mapping, any sequence
@@ -304,72 +308,10 @@ def _sequence_rule(cls: type) -> Rule | None:
 # ------------------------------------------------------------------ attrs and pydantic
 
 
-def _attrs_rule(cls: Any, **given: Any) -> Rule | None:
-    fields = getattr(cls, "__attrs_attrs__", None)
-    if fields is None:
-        return None
-    static = [f.name for f in fields if f.metadata.get("static", False)]
-    data = [f.name for f in fields if f.name not in static]
-    return DataclassRule(cls, tuple(data), tuple(static), **given)
-
-
 def _pydantic_rule(cls: type) -> Rule | None:
     pydantic = sys.modules.get("pydantic")
     base = getattr(pydantic, "BaseModel", None)
-    return _model_rule(cls) if base is not None and issubclass(cls, base) else None
-
-
-def _model_rule(cls: Any, **given: Any) -> Rule:
-    """Return the rule of a pydantic model, which works by its `__getstate__`."""
-
-    def flatten(node: Any) -> tuple[Any, Any, Any]:
-        state = node.__getstate__()
-        table = {**state["__dict__"], **(state["__pydantic_extra__"] or {})}
-        return tuple(table.values()), _Model(state, table), map(GetAttrKey, table)
-
-    def unflatten(aux: _Model, children: Any) -> Any:
-        node = cls.__new__(cls)
-        node.__setstate__(aux.state_with(children))
-        return node
-
-    return FunctionRule(cls, flatten, unflatten, **given)
-
-
-class _Model:
-    """What a model is beside its values; equal for equal names and private values."""
-
-    __slots__ = ("extra", "given", "names", "private")
-
-    def __init__(self, state: Mapping[str, Any], names: Iterable[str]) -> None:
-        self.names = tuple(names)
-        extra = state["__pydantic_extra__"]
-        self.extra = None if extra is None else tuple(extra)
-        self.given = frozenset(state["__pydantic_fields_set__"])
-        self.private = state["__pydantic_private__"]
-
-    def state_with(self, values: Iterable[Any]) -> dict[str, Any]:
-        """Return the state of a model with these values."""
-        table = dict(zip(self.names, values, strict=True))
-        extra = None
-        if self.extra is not None:
-            extra = {name: table.pop(name) for name in self.extra}
-        return {
-            "__dict__": table,
-            "__pydantic_extra__": extra,
-            "__pydantic_fields_set__": {*self.given},
-            "__pydantic_private__": copy.copy(self.private),
-        }
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not _Model:
-            return NotImplemented
-        return (self.names, self.private) == (other.names, other.private)
-
-    def __hash__(self) -> int:
-        return hash(self.names)
-
-    def __repr__(self) -> str:
-        return ", ".join(self.names)
+    return model_rule(cls) if base is not None and issubclass(cls, base) else None
 
 
 # --------------------------------------------------------------- libraries of configs
@@ -464,7 +406,7 @@ _FAMILIES: Final[dict[str, Callable[[type], Rule | None]]] = {
     "omegaconf": _omegaconf_rule,
     "ml_collections": _ml_collections_rule,
     "pydantic": _pydantic_rule,
-    "attrs": _attrs_rule,
+    "attrs": attrs_rule,
     "mappings": _mapping_rule,
     "sequences": _sequence_rule,
 }
@@ -544,6 +486,10 @@ class _AdoptedRule(AuxKeyedRule):
 
     def same_aux(self, a: _Foreign, b: _Foreign) -> bool:
         return _same(a, b)
+
+    def compared_aux(self, aux: _Foreign) -> Any:
+        own: Any = getattr(aux.aux, "node_data", None)  # of a treedef of jax
+        return aux.keys, aux.aux if own is None else own()[1]
 
     def node_data(self, aux: _Foreign) -> Any:
         return aux.aux

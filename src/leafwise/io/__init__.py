@@ -1,6 +1,7 @@
 """Trees in files.
 
-The names here are loaded when they are first asked for.
+Owns how a file is replaced as a whole, and how trees are saved and loaded. The names
+here are loaded when they are first asked for.
 
     >>> import leafwise as lw
     >>> lw.io.register_codec.__module__
@@ -9,7 +10,27 @@ The names here are loaded when they are first asked for.
 
 from __future__ import annotations
 
-from ..core.serial import register_codec
+from typing import TYPE_CHECKING, Final
+
+from ..lazy import later
 
 
-__all__ = ["register_codec"]
+if TYPE_CHECKING:
+    from ..core.serial import register_codec as register_codec
+    from .atomic import replace_file as replace_file
+    from .files import load as load
+    from .files import save as save
+
+
+_HOMES: Final = {
+    ".core.serial": "register_codec",
+    "atomic": "replace_file",
+    "files": "load save",
+}
+"""The modules that are loaded when one of their names is first asked for."""
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__, _HOMES)
+
+
+__all__ = ["load", "register_codec", "replace_file", "save"]

@@ -29,6 +29,7 @@ from .checks import check_level, learned, levels
 from .instance import (
     Attribute,
     checks_of,
+    compared_statics,
     decide,
     is_unchecked,
     read_statics,
@@ -116,6 +117,9 @@ class _ContainerRule(BoundRule):
 
     def hash_aux(self, aux: Any) -> int:
         return hash(aux)
+
+    def compared_aux(self, aux: Any) -> Any:
+        return [*map(compared_statics, aux)]
 
     def brackets(self, aux: Any, _arity: int) -> Brackets:
         inside = ", ".join(filter(None, map(repr, aux)))

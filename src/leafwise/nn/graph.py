@@ -33,7 +33,7 @@ from ..errors import CycleError, SharedError
 from ..kinds import Kind
 from ..layout import Part, Sketch, lay_out, take_apart
 from ..lazy import Shown
-from ..safely import class_name, clip, shown, type_name
+from ..safely import class_name, clip, module_name, shown, type_name
 from .checks import DataNode, holds_data, is_data, looks_like_array
 from .filters import Filter, predicate
 from .instance import (
@@ -140,6 +140,10 @@ class GraphDef(Shown, Generic[M]):
     def _leafwise_sketch(self) -> Sketch:
         return _whole(self._code)._leafwise_sketch()
 
+    def _leafwise_compared(self) -> Any:
+        """Return what `==` compares, for a fingerprint."""
+        return [*map(_compared, self._code)]
+
 
 def same_entry(a: Entry, b: Entry) -> bool:
     """Return whether two entries of codes are equal."""
@@ -158,6 +162,19 @@ def _digest(entry: Entry) -> int:
     if tag == FIXED:
         return hash((tag, aux))
     return hash((tag, number, rule.hash_aux(aux) if rule is not None else 0))
+
+
+def _compared(entry: Entry) -> Any:
+    """Return what `same_entry` compares, with a class by its name."""
+    tag, rule, number, aux = entry
+    if tag == FIXED:
+        return tag, number, aux.seen
+    if rule is None:
+        return tag, number
+    is_variable = tag == VARIABLE  # then the rule is the class
+    cls = rule if is_variable else rule.class_of(aux)
+    compared = aux.seen if is_variable else rule.compared_aux(aux)
+    return tag, number, module_name(cls), class_name(cls), compared
 
 
 def _write_entry(entry: Entry) -> Entry:

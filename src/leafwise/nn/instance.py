@@ -27,8 +27,8 @@ from ..core.node import BoundRule, Brackets, Check, Child, Reading, Rule, Shaped
 from ..core.registry import current
 from ..core.serial import read_value, write_value
 from ..core.walk import hooks
-from ..equality.exact import is_array_like
 from ..kinds import Kind, Marked
+from ..ops.arrays import size_of
 from ..safely import class_name
 from ..show.outline import bytes_text
 from .checks import (
@@ -91,7 +91,6 @@ __all__ = [
     "set_building",
     "set_layout",
     "settle",
-    "size_of",
     "size_text",
     "start",
     "static_checks",
@@ -565,6 +564,9 @@ class _ObjectRule(BoundRule):
     def hash_aux(self, aux: StaticMetadata) -> int:
         return hash(aux)
 
+    def compared_aux(self, aux: StaticMetadata) -> Any:
+        return compared_statics(aux)
+
     def brackets(self, aux: StaticMetadata, _arity: int) -> Brackets:
         labels = [f"{child}=" for child in aux.field_layout.data]
         return (
@@ -643,6 +645,13 @@ def attributes_slot(cls: type) -> Any:
 def statics_of(layout: Any, values: tuple[Any, ...]) -> StaticMetadata:
     """Return aux data for static values in the order of the layout's fields."""
     return StaticMetadata(layout.field_layout, values)
+
+
+def compared_statics(aux: StaticMetadata) -> Any:
+    """Return what two pieces of aux data are compared by, without the class."""
+    return [
+        part for part in aux.field_layout.mark if not isinstance(part, type)
+    ], aux.seen
 
 
 def write_statics(aux: StaticMetadata) -> Any:
@@ -776,16 +785,6 @@ def rule_of(cls: Any) -> Rule | None:
     return rule
 
 
-def size_of(leaf: Any) -> tuple[int, int]:
-    """Return how many numbers a leaf has, and how many bytes each takes, if known."""
-    if not is_array_like(leaf):
-        return 1, 0
-    size = 1
-    for length in leaf.shape:
-        size *= length
-    return size, getattr(leaf.dtype, "itemsize", 0)
-
-
 def size_text(count: int, size: int) -> str:
     """Return how many numbers there are, and in brackets how many bytes, if any."""
     return f"{count:,} ({bytes_text(size)})" if size else f"{count:,}"
@@ -829,9 +828,9 @@ def tally(root: Any, limit: int = sys.maxsize) -> dict[str, tuple[int, int]]:
                 names[cls] = class_name(cls, qualified=False) if is_counted else ""
             name = names[cls] or name
         elif event is LEAF and name:
-            count, width = size_of(value)
+            count, size = size_of(value)
             known = counts.get(name, _NOTHING)
-            counts[name] = known[0] + count, known[1] + count * width
+            counts[name] = known[0] + count, known[1] + size
     return counts
 
 

@@ -758,6 +758,9 @@ class _StateRule(Rule):
     def hash_aux(self, aux: Any) -> int:
         return DICT.hash_aux(aux)
 
+    def compared_aux(self, aux: Any) -> Any:
+        return DICT.compared_aux(aux)
+
     def node_data(self, aux: Any) -> Any:
         return DICT.node_data(aux)
 

@@ -30,11 +30,12 @@ from ..core.serial import read_value, write_value
 from ..equality import exact
 from ..kinds import Kind
 from ..layout import Child, Sketch
+from ..ops.arrays import size_of
 from ..safely import MISSING, class_name, printable, shown, type_name
 from ..show.pretty import pformat
 from .checks import DataNode, check_level, levels
 from .filters import FROZEN
-from .instance import checks_of_value, rule_of, size_of, size_text, tally_text
+from .instance import checks_of_value, rule_of, size_text, tally_text
 from .spec import snapshots
 
 
@@ -474,8 +475,8 @@ class Variable(DataNode, Generic[T]):
         value = self._leafwise_value
         if rule_of(type(value)) is not None:
             return tally_text(self, nested, named=False)
-        count, width = size_of(value)
-        return "" if count == 1 else size_text(count, count * width)
+        count, size = size_of(value)
+        return "" if count == 1 else size_text(count, size)
 
     def __repr__(self) -> str:
         return pformat(self)
@@ -677,6 +678,9 @@ class _VariableRule(BoundRule):
 
     def hash_aux(self, aux: Metadata) -> int:
         return hash(aux)
+
+    def compared_aux(self, aux: Metadata) -> Any:
+        return aux.seen
 
     def brackets(self, aux: Metadata, _arity: int) -> Brackets:
         return (

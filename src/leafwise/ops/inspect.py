@@ -7,7 +7,7 @@ that most functions share see `map`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.builtins import BUILTINS
 from ..core.registry import GLOBAL, View, namespaces, view_of
@@ -337,12 +337,31 @@ def _why_leaf(cls: type, view: View, none_is_leaf: bool) -> str:
                 f"{name} is a subclass of {_other(base, cls)}, and subclasses are "
                 "leaves unless they are registered"
             )
-    if hasattr(cls, "__dataclass_fields__"):
-        return (
-            f"{name} is a dataclass that is not registered; use leafwise.dataclass "
-            "or leafwise.register_dataclass"
-        )
-    return f"{name} is not registered"
+    return how_to_register(cls) or f"{name} is not registered"
+
+
+_FAMILIES: Final = {
+    "__dataclass_fields__": "a dataclass that is not registered; use "
+    "leafwise.dataclass or leafwise.register_dataclass",
+    "__attrs_attrs__": "a class of attrs; use leafwise.integrations.support('attrs')",
+    "__pydantic_validator__": "a model of pydantic; use "
+    "leafwise.integrations.support('pydantic')",
+}
+"""What to do about classes with fields that are leaves, by what they have."""
+
+
+def how_to_register(cls: type) -> str:
+    """Return how a class with fields could become a node; "" for any other class.
+
+    Example:
+        >>> from leafwise.ops.inspect import how_to_register
+        >>> how_to_register(int)
+        ''
+    """
+    for mark, what in _FAMILIES.items():
+        if hasattr(cls, mark):
+            return f"{class_name(cls)} is {what}"
+    return ""
 
 
 def _other(base: type, cls: type) -> str:

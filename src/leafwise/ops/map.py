@@ -23,10 +23,11 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from ..core.builtins import TUPLE
 from ..core.keypath import KeyPath
-from ..core.registry import GLOBAL, current
-from ..core.treedef import PyTreeDef, make_treedef
-from ..core.walk import ROOT, iter_leaves, locate, map_leaves, unlink
+from ..core.registry import GLOBAL, Mode, current
+from ..core.treedef import PyTreeDef, joined_mode, make_treedef
+from ..core.walk import ROOT, Step, iter_leaves, iter_steps, locate, map_leaves, unlink
 from ..errors import CycleError
 from ..lazy import unchanged
 from ..safely import described
@@ -73,6 +74,7 @@ __all__ = [
     "tree_replace_nones",
     "tree_structure",
     "tree_unflatten",
+    "treedef_tuple",
 ]
 
 
@@ -255,6 +257,29 @@ def tree_unflatten(treedef: PyTreeDef[Tree], leaves: Iterable[Any]) -> Tree:
         build = treedef._runner.unflatten
         return build(treedef, leaves)  # type: ignore[no-any-return]  # knows no types
     return treedef.unflatten(leaves)
+
+
+def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
+    """Return the treedef of a tuple whose children have these treedefs.
+
+    Args:
+        treedefs: The treedefs of the children.
+
+    Raises:
+        TreeDefError: Not all are treedefs, or their None modes or namespaces differ.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.treedef_tuple([lw.tree_structure(1), lw.tree_structure([2, 3])])
+        PyTreeDef((*, [*, *]))
+    """
+    parts = tuple(treedefs)
+    mode = joined_mode("treedef_tuple", parts) if parts else Mode(GLOBAL, False)
+    steps: list[Step] = []
+    for part in parts:
+        steps += iter_steps(part._code)
+    steps.append((TUPLE, len(parts), None))
+    return PyTreeDef._of(steps, mode)
 
 
 # -------------------------------------------------------------------------- map

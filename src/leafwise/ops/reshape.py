@@ -9,7 +9,7 @@ broadcast over, `is_leaf` is asked of the prefix only.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -44,12 +44,13 @@ if TYPE_CHECKING:
         as_broadcast_trees,
         as_transpose,
         as_unzip,
+        as_zip,
     )
 else:
     as_broadcast_common = as_broadcast_map = as_broadcast_map_with_path = unchanged
     as_broadcast_prefix = as_broadcast_tree = as_broadcast_trees = unchanged
     as_transpose = unchanged
-    as_transpose_map = as_transpose_map_with_path = as_unzip = unchanged
+    as_transpose_map = as_transpose_map_with_path = as_unzip = as_zip = unchanged
 
 __all__ = [
     "broadcast_common",
@@ -64,6 +65,7 @@ __all__ = [
     "tree_transpose_map",
     "tree_transpose_map_with_path",
     "tree_unzip",
+    "tree_zip",
 ]
 
 
@@ -675,3 +677,47 @@ def tree_unzip(
         raise mismatch_error(found, subject=f"the tree does not end in {n}-tuples")
     columns = zip(*leaves, strict=True) if leaves else [()] * n
     return tuple(treedef.unflatten([*column]) for column in columns)
+
+
+@as_zip
+def tree_zip(
+    trees: Iterable[Any],
+    *,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Make one tree of several, with a tuple of their leaves at each leaf.
+
+    `tree_unzip(zipped, n)` takes it apart again, if the trees themselves have no tuples
+    of `n` items. The same as `tree_map(lambda *xs: xs, *trees, strict=True)`, which
+    with another function makes other containers than tuples.
+
+    Args:
+        trees: Trees of one structure, at least one.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Returns:
+        A tree of the structure of the first, with tuples for leaves.
+
+    Raises:
+        StructureError: The trees differ in structure.
+        ValueError: There are no trees.
+
+    Example:
+        >>> import leafwise as lw
+        >>> zipped = lw.tree_zip([{"a": 1, "b": [2]}, {"a": "x", "b": ["y"]}])
+        >>> zipped
+        {'a': (1, 'x'), 'b': [(2, 'y')]}
+        >>> lw.tree_unzip(zipped, 2)
+        ({'a': 1, 'b': [2]}, {'a': 'x', 'b': ['y']})
+    """
+    given = [*trees]
+    if not given:
+        raise ValueError("there are no trees to be zipped")
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    first, *rest = given
+    columns, treedef = context.columns(first, tuple(rest), strict=True)
+    return treedef.unflatten([*zip(*columns, strict=True)])

@@ -17,8 +17,8 @@ from ..lazy import later
 
 
 if TYPE_CHECKING:
+    from .change import Change as Change
     from .diff import ArrayDifference as ArrayDifference
-    from .diff import Change as Change
     from .diff import Form as Form
     from .diff import Place as Place
     from .diff import SetDifference as SetDifference
@@ -51,9 +51,9 @@ if TYPE_CHECKING:
 
 
 _HOMES: Final = {
+    "change": "Change",
     "diff": (
-        "ArrayDifference Change Form Place SetDifference TextDifference TreeDiff "
-        "tree_diff"
+        "ArrayDifference Form Place SetDifference TextDifference TreeDiff tree_diff"
     ),
     "edit": "Selection at tree_at tree_move tree_rename tree_update",
     "merge": "tree_map_outer tree_merge tree_zip_outer",

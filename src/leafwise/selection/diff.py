@@ -1,16 +1,16 @@
 """Differences between two trees: found, shown, applied, inverted.
 
-Owns `tree_diff` and its records. Containers are compared key by key; where two nodes
-are of different types, the record holds both as a whole. What there is to say of two
-values is looked for when somebody asks (`equality.difference`), and how a diff is
-printed is the affair of `difftext`.
+Owns `tree_diff` and what it returns. Containers are compared key by key; where two
+nodes are of different types, the record holds both as a whole. Which items of two lists
+belong together is decided in `align`; what there is to say of two values is looked for
+when somebody asks (`equality.difference`); how a diff is printed is the affair of
+`difftext`, and that of JSON Patches of `patch`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from itertools import compress, count, islice, repeat
 from operator import is_, not_
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, overload
@@ -21,16 +21,12 @@ from ..core.node import Rule
 from ..core.registry import GLOBAL, View
 from ..core.walk import ROOT, PathPredicate, unlink
 from ..equality import exact
-from ..equality.content import Asked
 from ..equality.difference import (
-    FEW,
     ArrayDifference,
-    Detail,
     Form,
     Place,
     SetDifference,
     TextDifference,
-    difference,
 )
 from ..equality.leaves import (
     PLAIN,
@@ -40,15 +36,17 @@ from ..equality.leaves import (
     cannot_compare,
     equal_at_sight,
 )
-from ..errors import EditError
+from ..errors import CompareError, EditError
 from ..lazy import Shown
 from ..ops.context import Context, context_of
 from ..paint import Paint
-from ..safely import MISSING, Frozen, clip, shown
+from ..safely import MISSING, clip
 from . import difftext
+from .align import Lists, Picked, Shifts, plain_keys
+from .change import Change, as_json, edit_of, inverse, note, of_values
 from .find import DEPTH_IN_DOUBT, CycleCheck, keys_of, static_names
-from .pattern import read_selector
-from .rebuild import Delete, Edit, Insert, Set, at_places, rebuild
+from .patch import operations, patched
+from .rebuild import at_places, rebuild
 
 
 __all__ = [
@@ -62,97 +60,6 @@ __all__ = [
     "changes_between",
     "tree_diff",
 ]
-
-_OPPOSITE: Final = {"added": "removed", "removed": "added"}
-
-
-class Change(Frozen):
-    """One difference.
-
-    Attributes:
-        kind: `added`, `removed`, `type` (another type of node, or a leaf where there
-            was a node), `aux` (another static value or other aux data), or `value`.
-        path: The key path.
-        before: What was there; MISSING if it was added.
-        after: What is there now; MISSING if it was removed.
-        index: The position of the key in the mapping that has it, if it was added to
-            or removed from one; else None.
-
-    Example:
-        >>> import leafwise as lw
-        >>> print(lw.tree_diff({"a": 1}, {"a": 2})[0])
-        ~ ['a']: 1 -> 2
-    """
-
-    __slots__ = ("_asked", "after", "before", "index", "kind", "path")
-    __match_args__ = ("kind", "path", "before", "after", "index")
-
-    kind: str
-    path: KeyPath
-    before: Any
-    after: Any
-    index: int | None
-
-    def __init__(
-        self,
-        kind: str,
-        path: KeyPath,
-        before: Any,
-        after: Any,
-        index: int | None = None,
-    ) -> None:
-        self._set(kind, path, before, after, index)
-
-    def detail(self, places: int = FEW) -> Detail | None:
-        """Return how the two values differ: arrays, texts and sets.
-
-        It is worked out anew by each call, and says what differs in the sense of the
-        `tree_diff` that found it, with its tolerances.
-
-        Args:
-            places: How many places of an array to tell.
-
-        Returns:
-            An `ArrayDifference`, `TextDifference` or `SetDifference`; None if there
-            is nothing to say but what the values are.
-
-        Example:
-            >>> import leafwise as lw
-            >>> lw.tree_diff({"s": {1, 2}}, {"s": {2, 3}})[0].detail()
-            SetDifference(before=2, after=2, removed=(1,), added=(3,))
-        """
-        if self.kind not in ("value", "aux"):
-            return None
-        return difference(self.before, self.after, _asked_of(self), places)
-
-    def __str__(self) -> str:
-        return "\n".join(difftext.lines_of(self, Paint("never")))
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not Change:
-            return NotImplemented
-        return (self.kind, self.path) == (other.kind, other.path) and alike(
-            (self.before, self.after), (other.before, other.after)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.kind, self.path))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _of_values, (self._values(), _asked_of(self))
-
-
-def _of_values(values: tuple[Any, ...], asked: Asked) -> Change:
-    """Return a change that knows what counted when it was found."""
-    change = Change(*values)
-    object.__setattr__(change, "_asked", asked)
-    return change
-
-
-def _asked_of(change: Change) -> Asked:
-    """Return what counted when a change was found, most often nothing special."""
-    return getattr(change, "_asked", PLAIN)
-
 
 Tree = TypeVar("Tree")
 
@@ -256,13 +163,10 @@ class TreeDiff(Shown, Sequence[Change]):
             >>> print(lw.tree_diff([1], [1, 2]).invert())
             - [1]: 2
         """
-        turned = (
-            _of_values(
-                (_OPPOSITE.get(c.kind, c.kind), c.path, c.after, c.before, c.index),
-                _asked_of(c),
-            )
-            for c in self._changes
-        )
+        shifts = Shifts()
+        for change in self._changes:
+            note(change, shifts)
+        turned = (inverse(change, shifts) for change in self._changes)
         return TreeDiff(turned, self._context, self._values)
 
     def apply(self, tree: Tree) -> Tree:
@@ -288,13 +192,13 @@ class TreeDiff(Shown, Sequence[Change]):
         for change in self._changes:
             if change.kind != "added":
                 _expect(change, tree, self._context, self._values)
-        return rebuild(tree, map(_edit_of, self._changes), self._context)
+        return rebuild(tree, map(edit_of, self._changes), self._context)
 
     def to_json(self, *, indent: int | None = None) -> str:
         r"""Return the changes as JSON text: a list of objects.
 
-        Each has `kind`, `path`, and `before` and `after` if they exist; values that
-        JSON cannot represent are written as their `repr`.
+        Each has `kind`, `path`, and `before` and `after` if they exist; `index` if it
+        was moved. Values that JSON cannot represent are written as their `repr`.
 
         Args:
             indent: As for `json.dumps`.
@@ -304,22 +208,56 @@ class TreeDiff(Shown, Sequence[Change]):
             >>> lw.tree_diff({"a": 1}, {"a": 2}).to_json()
             '[{"kind": "value", "path": "[\'a\']", "before": 1, "after": 2}]'
         """
-        return json.dumps([*map(_as_json, self._changes)], indent=indent)
+        return json.dumps([*map(as_json, self._changes)], indent=indent)
 
+    def to_json_patch(self, *, indent: int | None = None) -> str:
+        r"""Return the changes as a JSON Patch (RFC 6902), which other programs apply.
 
-def _as_json(change: Change) -> dict[str, Any]:
-    sides = {"before": change.before, "after": change.after}
-    shown = {name: _plain(x) for name, x in sides.items() if x is not MISSING}
-    return {"kind": change.kind, "path": str(change.path), **shown}
+        Args:
+            indent: As for `json.dumps`.
 
+        Raises:
+            EditError: JSON cannot hold a key or a value.
 
-def _plain(value: Any) -> Any:
-    """Return a value if JSON can represent it, else its `repr`."""
-    try:
-        json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        return shown(value)
-    return value
+        Example:
+            >>> import leafwise as lw
+            >>> lw.tree_diff({"a": [1]}, {"a": [1, 2]}).to_json_patch()
+            '[{"op": "add", "path": "/a/1", "value": 2}]'
+        """
+        made = operations(self._changes)
+        return json.dumps(made, indent=indent, allow_nan=False)
+
+    @classmethod
+    def from_json_patch(
+        cls, patch: str | bytes | Sequence[Mapping[str, Any]], tree: Any
+    ) -> TreeDiff:
+        """Return what a JSON Patch (RFC 6902) changes in a tree.
+
+        Args:
+            patch: The patch as a text, or as a list of operations.
+            tree: The tree that it is for.
+
+        Raises:
+            EditError: An operation is not one, or cannot be made; or a `test` fails.
+            ValueError: The text is not JSON.
+
+        Example:
+            >>> import leafwise as lw
+            >>> tree = {"a": [1, 2]}
+            >>> patch = '[{"op": "move", "from": "/a/0", "path": "/a/1"}]'
+            >>> diff = lw.selection.TreeDiff.from_json_patch(patch, tree)
+            >>> print(diff)
+            > ['a'][0] -> [1]: 1
+            >>> diff.apply(tree)
+            {'a': [2, 1]}
+        """
+        context, values = context_of(none_is_leaf=True), Values()
+
+        def same(x: Any, y: Any) -> bool:
+            return not differ(x, y, context, values, ROOT)
+
+        made = patched(tree, patch, context, same)
+        return tree_diff(tree, made, none_is_leaf=True)
 
 
 def _expect(change: Change, tree: Any, context: Context, values: Values) -> None:
@@ -341,14 +279,6 @@ def _expect(change: Change, tree: Any, context: Context, values: Values) -> None
         )
 
 
-def _edit_of(change: Change) -> tuple[KeyPath, Edit]:
-    if change.kind == "removed":
-        return change.path, Delete()
-    if change.kind == "added":
-        return change.path, Insert(change.after, change.index)
-    return change.path, Set(change.after)
-
-
 # ------------------------------------------------------------------------- comparing
 
 
@@ -356,6 +286,7 @@ def tree_diff(
     a: Any,
     b: Any,
     *,
+    lists: str | Mapping[Any, str] = "align",
     typematch: bool = False,
     rtol: float = 0.0,
     atol: float = 0.0,
@@ -368,14 +299,19 @@ def tree_diff(
 ) -> TreeDiff:
     """Find all differences between two trees.
 
-    Dicts are compared key by key, lists position by position, objects of one class
-    attribute by attribute; leaves as `tree_equal` compares them, so that two trees have
-    no differences exactly when they are equal. See :ref:`which leaves are the same
-    <same-value>`.
+    Dicts are compared key by key, objects of one class attribute by attribute, lists
+    and tuples after equal items are found; leaves as `tree_equal` compares them, so
+    that two trees have no differences exactly when they are equal. See :ref:`which
+    leaves are the same <same-value>`.
 
     Args:
         a: The first tree.
         b: The second tree.
+        lists: How two lists are compared. `"align"` finds the fewest items to add and
+            to remove; what is both is moved, and what is replaced is compared with what
+            stands there instead. `"position"` compares position by position. A mapping
+            of selectors to keys, `{"**.containers": "name"}`, pairs the items of these
+            lists by what they have at this key; other lists are aligned.
         typematch, rtol, atol, equal_nan: As for `tree_equal`.
         ignore: A selector; what it picks in either tree is not compared.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
@@ -387,7 +323,8 @@ def tree_diff(
     Raises:
         CompareError: Two leaves cannot be compared.
         CycleError: A tree contains itself.
-        ValueError: A tolerance is negative or not finite.
+        EditError: An item lacks the key that pairs it, or two items have the same.
+        ValueError: A tolerance is negative or not finite, or `lists` another word.
 
     Example:
         >>> import leafwise as lw
@@ -397,17 +334,25 @@ def tree_diff(
         + ['optim']['wd']: 0
         ~ ['sizes'][1]: 2 -> 3
         - ['old']: None
+        >>> print(lw.tree_diff(["a", "b", "c"], ["new", "c", "b"]))
+        ~ [0]: 'a' -> 'new'
+        > [1] -> [2]: 'b'
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     values = Values(typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan)
-    found = changes_between(a, b, context, values, ignore)
+    found = changes_between(a, b, context, values, ignore, lists)
     if not equal_nan:  # a tree matches where it has the NaN that was found in it
         values = Values(typematch=typematch, rtol=rtol, atol=atol)
     return TreeDiff(found, context, values)
 
 
 def changes_between(
-    a: Any, b: Any, context: Context, values: Values, ignore: Any = None
+    a: Any,
+    b: Any,
+    context: Context,
+    values: Values,
+    ignore: Any = None,
+    lists: str | Mapping[Any, str] = "align",
 ) -> list[Change]:
     """Return the changes that lead from one tree to another.
 
@@ -415,22 +360,35 @@ def changes_between(
         a, b: The trees.
         context: What is a leaf.
         values: Which leaves are the same.
-        ignore: A selector of what is not compared, or None.
+        ignore, lists: As for `tree_diff`.
 
     Raises:
         CompareError: Two leaves cannot be compared.
+        EditError: An item lacks the key that pairs it, or two items have the same.
+        ValueError: `lists` is another word.
     """
-    ignored: set[KeyPath] = set()
-    if ignore is not None:
-        chosen = read_selector(ignore, context.view)
-        for tree in (a, b):
-            ignored |= {place.path for place in chosen.targets(tree, context)}
-    found = None if ignored else _of_one_structure(a, b, context, values)
+    picked = Picked(ignore, lists, context, (a, b))
+    found = None
+    if picked.is_empty:
+        found = _of_one_structure(a, b, context, values)
     if found is None:
-        found = [*_Comparing(context, values, ignored).run(a, b)]
+        found = _found(a, b, context, values, picked)
     if values.asked is PLAIN:
         return found
-    return [_of_values(c._values(), values.asked_of(c.before, c.after)) for c in found]
+    return [of_values(c._values(), values.asked_of(c.before, c.after)) for c in found]
+
+
+def _found(
+    a: Any, b: Any, context: Context, values: Values, picked: Picked
+) -> list[Change]:
+    """Return the changes that a walk finds."""
+    comparing = _Comparing(context, values, picked)
+    found = [*comparing.run(a, b)]
+    lists = comparing.lists
+    if found and lists is not None and lists.in_doubt:  # `==` may say otherwise
+        by_place = _Comparing(context, values, picked.by_position())
+        found = found if any(by_place.run(a, b)) else []
+    return found
 
 
 def differ(a: Any, b: Any, context: Context, values: Values, above: KeyPath) -> bool:
@@ -445,7 +403,8 @@ def differ(a: Any, b: Any, context: Context, values: Values, above: KeyPath) -> 
     Raises:
         CompareError: Two leaves cannot be compared.
     """
-    return any(_Comparing(context, values, frozenset(), above).run(a, b))
+    picked = Picked(None, "position", context)
+    return any(_Comparing(context, values, picked, above).run(a, b))
 
 
 _FEW: Final = 64
@@ -488,22 +447,28 @@ class _Comparing:
         self,
         context: Context,
         values: Values,
-        ignored: AbstractSet[KeyPath],
+        picked: Picked,
         above: KeyPath = ROOT,
     ) -> None:
         self.context = context
         self.values = values
-        self.ignored = ignored
+        self.picked = picked
+        self.ignored = bool(picked.ignored)
         self.above = above
+        self.lists: Lists | None = None
+        self.trees: tuple[Any, Any] = None, None  # those of `run`
         self.skips = values.equal_nan  # an identical object may still hold a NaN
         stop = context.stop
         self.asks_paths = isinstance(stop, PathPredicate)
         self.asks = not (stop is None or isinstance(stop, View))
         self.resolve = (stop if isinstance(stop, View) else context.view).resolve
 
-    def path(self, link: Any) -> KeyPath:
-        """Return a path from the root down."""
-        return KeyPath((*self.above, *unlink(link)))
+    def path(self, link: Any, side: int = 0) -> KeyPath:
+        """Return a path from the root down, in the first tree or in the second."""
+        keys = unlink(link)
+        if self.lists is None:
+            return KeyPath((*self.above, *keys))
+        return KeyPath((*self.above, *plain_keys(keys, side)))
 
     def run(self, a: Any, b: Any) -> Iterator[Change]:
         """Yield the changes.
@@ -511,7 +476,8 @@ class _Comparing:
         Raises:
             CompareError: Two leaves cannot be compared.
         """
-        check_cycles = CycleCheck(self.context, a, b)
+        check_cycles = self.check_cycles = CycleCheck(self.context, a, b)
+        self.trees = a, b
         stack: list[Any] = [((), a, b, 0)]
         skips = self.skips
         while stack:
@@ -523,6 +489,10 @@ class _Comparing:
             if type(one) is _Aux:
                 yield Change("aux", self.path(link), one.value, two.value)
                 continue
+            if type(one) is _Moved:
+                path = self.path(link)
+                yield Change("moved", path, one.value, two.value, two.place)
+                one, two = one.value, two.value
             try:
                 kind, pairs = self.compare(one, two, link)
             except Undecided as why:
@@ -535,12 +505,13 @@ class _Comparing:
 
     def is_ignored(self, link: Any) -> bool:
         """Return whether a place is to be ignored."""
-        return KeyPath(unlink(link)) in self.ignored
+        ignored = self.picked.ignored
+        return any(self.path(link, side) in ignored[side] for side in (0, 1))
 
-    def rule_of(self, node: Any, link: Any) -> Rule | None:
-        """Return the rule of a node, None for a leaf."""
+    def rule_of(self, node: Any, link: Any, side: int) -> Rule | None:
+        """Return the rule of a node in one of the trees, None for a leaf."""
         if self.asks_paths:
-            stops = self.context.stops_at(node, self.path(link))
+            stops = self.context.stops_at(node, self.path(link, side))
             return None if stops else self.context.view.resolve(type(node))
         return self.context.rule_of(node)
 
@@ -549,7 +520,7 @@ class _Comparing:
         if type(a) is _Absent or type(b) is _Absent:
             return ("added" if type(a) is _Absent else "removed"), ()
         if self.asks:
-            rule, other = self.rule_of(a, link), self.rule_of(b, link)
+            rule, other = self.rule_of(a, link, 0), self.rule_of(b, link, 1)
         else:
             rule = self.resolve(type(a))
             other = rule if type(b) is type(a) else self.resolve(type(b))
@@ -559,8 +530,8 @@ class _Comparing:
             return "type", ()
         if rule.is_mapping:
             return self.mappings(a, b, rule, link)
-        if rule.is_sequence and not rule.is_fixed:
-            return self.sequences(a, b, rule)
+        if rule.is_sequence and (self.picked.aligns or not rule.is_fixed):
+            return self.sequences(a, b, rule, link)
         return self.nodes(a, b, rule)
 
     def differing(
@@ -621,16 +592,56 @@ class _Comparing:
             return "aux", ()
         return "", pairs + new
 
-    def sequences(self, a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:
-        """Compare two sequences position by position."""
+    def sequences(self, a: Any, b: Any, rule: Rule, link: Any) -> tuple[str, Pairs]:
+        """Compare two sequences: after equal items are found, or by position."""
         if not rule.same_rest(rule.rest(a), rule.rest(b)):
             return "aux", ()
         ours, others = rule.items(a), rule.items(b)
+        if self.picked.aligns:
+            pairs = self.aligned(ours, others, link)
+            if pairs is not None:
+                return "", pairs
+            if rule.is_fixed:
+                return self.nodes(a, b, rule)
         if len(ours) != len(others):
             absent = repeat(_Absent(None), abs(len(ours) - len(others)))
             (ours if len(ours) < len(others) else others).extend(absent)
         rows = self.differing(range(len(ours)), ours, others)
         return "", [(SequenceKey(index), x, y) for index, x, y in rows]
+
+    def differ(self, one: Any, two: Any, link: Any) -> bool:
+        """Return whether two values differ; what cannot be compared does."""
+        try:
+            return differ(one, two, self.context, self.values, self.path(link))
+        except CompareError:
+            return True
+
+    def aligned(
+        self, ours: list[Any], others: list[Any], link: Any
+    ) -> list[tuple[Any, Any, Any]] | None:
+        """Return the items of two lists that differ, and with what.
+
+        None if they are to be compared by position.
+        """
+        if not self.picked.keys and len(ours) == len(others):
+            rows = self.differing(range(len(ours)), ours, others)
+            if len(rows) < 2:
+                return [(SequenceKey(index), x, y) for index, x, y in rows]
+        if self.lists is None:
+            self.lists = Lists(self.picked, self, self.check_cycles)
+        found = self.lists.rows(ours, others, link)
+        if found is None:
+            return None
+        pairs: list[tuple[Any, Any, Any]] = []
+        nothing = _Absent(None)
+        for row in found:
+            i, j, has_moved = row
+            x = nothing if i < 0 else ours[i]
+            y = nothing if j < 0 else others[j]
+            if has_moved:
+                x, y = _Moved(x, j), _Moved(y, j)
+            pairs.append((row.key, x, y))
+        return pairs
 
     def nodes(self, a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:
         """Compare two nodes with a fixed number of children."""
@@ -687,6 +698,13 @@ def _change(kind: str, path: KeyPath, one: Any, two: Any) -> Change:
     if type(two) is _Absent:
         return Change(kind, path, one, MISSING, two.index)
     return Change(kind, path, one, two)
+
+
+class _Moved(NamedTuple):
+    """An item that is at another position of its list, and at which one."""
+
+    value: Any
+    place: int
 
 
 class _Aux(NamedTuple):

@@ -27,7 +27,7 @@ from ..safely import clip, printable, printed, shown, type_name
 
 
 if TYPE_CHECKING:
-    from .diff import Change
+    from .change import Change
 
 __all__ = [
     "SIGNS",
@@ -39,8 +39,15 @@ __all__ = [
     "sides_of",
 ]
 
-SIGNS: Final = {"added": "+", "removed": "-", "type": "!", "aux": "~", "value": "~"}
-_WORDS: Final = {"added": "added", "removed": "removed"}
+SIGNS: Final = {
+    "added": "+",
+    "removed": "-",
+    "moved": ">",
+    "type": "!",
+    "aux": "~",
+    "value": "~",
+}
+_WORDS: Final = {"added", "removed", "moved"}
 _INDENT: Final = "    "
 _SHORT: Final = 60
 _ITEMS: Final = 3
@@ -59,8 +66,9 @@ def counted(number: int, noun: str) -> str:
 
 def headline(diff: Sequence[Change], sides: str = "actual -> expected") -> str:
     """Return what an error about two trees says before the differences."""
-    sorts = [_WORDS.get(change.kind, "changed") for change in diff]
-    counts = {word: sorts.count(word) for word in ("changed", "added", "removed")}
+    sorts = [change.kind if change.kind in _WORDS else "changed" for change in diff]
+    words = "changed", "added", "removed", "moved"
+    counts = {word: sorts.count(word) for word in words}
     told = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
     which = "" if len(diff) in counts.values() else f": {told}"
     return f"the trees differ in {counted(len(diff), 'place')}{which} ({sides}):"
@@ -92,8 +100,10 @@ def lines_of(change: Change, paint: Paint) -> list[str]:
     kind, sign = change.kind, SIGNS[change.kind]
     where = printable(change.path.where())
     start = f"{paint(sign, sign)} {paint(where, 'path')}: "
+    if kind == "moved":
+        start = f"{start[:-2]} -> {paint(f'[{change.index}]', 'path')}: "
     if kind in _WORDS:
-        value = change.after if kind == "added" else change.before
+        value = change.before if kind == "removed" else change.after
         return [f"{start}{paint(_brief(value), sign)}"]
     try:
         first, *rest = _difference(change, paint)
@@ -349,6 +359,8 @@ def sides_of(change: Change) -> Sides:
         return Sides("", [("", None, _brief(after))])
     if change.kind == "removed":
         return Sides("", [("", _brief(before), None)])
+    if change.kind == "moved":
+        return Sides(f"to [{change.index}]", [("", _brief(before), _brief(after))])
     try:
         return _sides(change)
     except Exception:  # a class that only looks like one of those known here

@@ -33,10 +33,12 @@ from .pattern import (
 from .rebuild import (
     Delete,
     Edit,
+    Edited,
     Insert,
     Rename,
     Set,
     check_apart,
+    edited,
     key_for,
     rebuild,
 )
@@ -252,13 +254,18 @@ class Selection(Shown, Generic[Tree, Value]):
 
     # -------------------------------------------------------------------- editing
 
-    def _edited(self, make: Callable[[Place], Edit]) -> Tree:
+    def _edited(self, make: Callable[[Place], Edit], validate: bool) -> Tree:
         places = self.places()
         edits = [(place.path, call_at(make, (place,), place)) for place in places]
-        return rebuild(self.tree, edits, self._context)
+        return edited(self.tree, edits, self._context, validate=validate)
 
-    def set(self, value: Any) -> Tree:
+    def set(self, value: Any, *, validate: bool = True) -> Tree:
         """Return the tree with a value at each place.
+
+        Args:
+            value: The value.
+            validate: Whether changed models of pydantic and instances of attrs run
+                :ref:`the validation of their class <validated>`.
 
         Raises:
             EditError: A place is inside another one.
@@ -268,13 +275,14 @@ class Selection(Shown, Generic[Tree, Value]):
             >>> lw.at([1, [2, 3]])["[1]"].set("x")
             [1, 'x']
         """
-        return self._edited(lambda _place: Set(value))
+        return self._edited(lambda _place: Set(value), validate)
 
     def apply(
         self,
         f: Callable[[Value], Any],
         *,
         parallel: Parallel | Collecting | None = None,
+        validate: bool = True,
     ) -> Tree:
         """Return the tree with the results of a function at each place.
 
@@ -283,6 +291,7 @@ class Selection(Shown, Generic[Tree, Value]):
                 exceptions get a note of the path.
             parallel: What `leafwise.parallel` returns, to make the calls on an
                 executor, to show progress, or to collect exceptions.
+            validate: As for `set`.
 
         Raises:
             EditError: A place is inside another one.
@@ -301,11 +310,15 @@ class Selection(Shown, Generic[Tree, Value]):
             check_apart(paths)
             values = [place.value for place in places]
             results = map(Set, parallel._run(f, [values], lambda: paths))
-            return rebuild(self.tree, zip(paths, results, strict=True), self._context)
-        return self._edited(lambda place: Set(f(place.value)))
+            edits = zip(paths, results, strict=True)
+            return edited(self.tree, edits, self._context, validate=validate)
+        return self._edited(lambda place: Set(f(place.value)), validate)
 
-    def delete(self) -> Tree:
+    def delete(self, *, validate: bool = True) -> Tree:
         """Return the tree without what is at the places.
+
+        Args:
+            validate: As for `set`.
 
         Raises:
             EditError: A node has a fixed number of children, such as a dataclass.
@@ -315,13 +328,17 @@ class Selection(Shown, Generic[Tree, Value]):
             >>> lw.at({"a": [1, 2, 3], "b": 4})["a[0:2]"].delete()
             {'a': [3], 'b': 4}
         """
-        return self._edited(lambda _place: Delete())
+        return self._edited(lambda _place: Delete(), validate)
 
-    def insert(self, value: Any) -> Tree:
+    def insert(self, value: Any, *, validate: bool = True) -> Tree:
         """Return the tree with a value where there is nothing yet.
 
         The last step of the selector must be a name, or a position: the value goes
         before the item that is there now, or at the end of the list.
+
+        Args:
+            value: The value.
+            validate: As for `set`.
 
         Raises:
             EditError: Something is there already, or nothing can be inserted there.
@@ -334,16 +351,19 @@ class Selection(Shown, Generic[Tree, Value]):
             >>> lw.at({"a": [1, 3]})["b"].insert(2)
             {'a': [1, 3], 'b': 2}
         """
+        edits = self._insertions(value)
+        return edited(self.tree, edits, self._context, validate=validate)
+
+    def _insertions(self, value: Any) -> list[tuple[KeyPath, Edit]]:
         *outer, last = self._selectors
         above, key_in = last.split_last()
         holders = Selection(
             self.tree, (*outer, above), self._context, missing_ok=self._missing_ok
         )
-        edits = [
+        return [
             (KeyPath((*place.path, self._new_key(place, key_in))), Insert(value))
             for place in holders.places()
         ]
-        return rebuild(self.tree, edits, self._context)
 
     def _new_key(self, place: Place, wanted: Any) -> Any:
         node, rule = place.value, self._context.rule_of(place.value, place.path)
@@ -455,6 +475,7 @@ def tree_update(
     edits: Mapping[Any, Any],
     *,
     missing_ok: bool = False,
+    validate: bool = True,
     is_leaf: IsLeaf = None,
     is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
@@ -468,6 +489,8 @@ def tree_update(
             there. A node is a value, even if it is callable. All selectors apply to
             `tree` as it is before the edits.
         missing_ok: Whether a selector may have no match.
+        validate: Whether changed models of pydantic and instances of attrs run
+            :ref:`the validation of their class <validated>`.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
@@ -490,7 +513,7 @@ def tree_update(
             if is_function(change, context.view):
                 value = call_at(change, (place.value,), place)
             listed.append((place.path, Set(value)))
-    return rebuild(tree, listed, context)
+    return edited(tree, listed, context, validate=validate)
 
 
 def tree_move(
@@ -498,6 +521,7 @@ def tree_move(
     source: Any,
     target: Any,
     *,
+    validate: bool = True,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Tree:
@@ -507,6 +531,7 @@ def tree_move(
         tree: Any tree.
         source: A selector with one match.
         target: A path that does not exist yet, in the tree without the source.
+        validate: As for `tree_update`.
         none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Raises:
@@ -520,11 +545,15 @@ def tree_move(
         >>> lw.selection.tree_move(config, "lr", "optim.lr")
         {'optim': {'steps': 100, 'lr': 0.1}}
     """
-    options: Any = {"none_is_leaf": none_is_leaf, "namespace": namespace}
-    found = at(tree, **options)[source]
-    value = found.one()
-    without: Tree = found.delete()
-    moved: Tree = at(without, **options)[target].insert(value)
+    context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)
+    record = Edited(validate)
+    place = _At(tree, context, False)[source]
+    value = place.one()
+    removal = [(path, Delete()) for path in place.paths()]
+    without = rebuild(tree, removal, context, record)
+    insertions = _At(without, context, False)[target]._insertions(value)
+    moved = rebuild(without, insertions, context, record)
+    record.complete_in(moved, context)
     return moved
 
 
@@ -533,6 +562,7 @@ def tree_rename(
     what: Any,
     name: Any,
     *,
+    validate: bool = True,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Tree:
@@ -544,6 +574,7 @@ def tree_rename(
         tree: Any tree.
         what: A selector of what is to be renamed.
         name: The new key, or a function from the old key to the new one.
+        validate: As for `tree_update`.
         none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Raises:
@@ -567,9 +598,8 @@ def tree_rename(
         return Rename(name(old) if is_function(name, context.view) else name)
 
     places = require(read_selector(what, context.view), tree, context)
-    return rebuild(
-        tree, [(place.path, renamed(place.path)) for place in places], context
-    )
+    edits = [(place.path, renamed(place.path)) for place in places]
+    return edited(tree, edits, context, validate=validate)
 
 
 class _Mark:
@@ -603,6 +633,7 @@ def tree_at(
     replace: Any = MISSING,
     *,
     replace_fn: Callable[[Any], Any] | None = None,
+    validate: bool = True,
     is_leaf: IsLeaf = None,
     is_leaf_takes_path: bool = False,
     namespace: str = GLOBAL,
@@ -618,6 +649,7 @@ def tree_at(
             list of nodes or leaves.
         replace_fn: A function from what is there to the new value, instead of
             `replace`.
+        validate: As for `tree_update`.
         is_leaf, is_leaf_takes_path, namespace: See
             :ref:`common arguments <common>`. None counts as a leaf.
 
@@ -652,7 +684,7 @@ def tree_at(
             f"where returned {len(chosen)} places, but there are {len(new)} values"
         )
     edits = [*zip(chosen, map(Set, new), strict=True)]
-    return rebuild(tree, edits, context)
+    return edited(tree, edits, context, validate=validate)
 
 
 def _pointed_at(

@@ -22,13 +22,19 @@ from ..equality.leaves import Values, type_names
 from ..errors import EditError
 from ..lazy import unchanged
 from ..ops.context import Context, context_of
+from ..ops.inspect import how_to_register
 from ..ops.traversal import DELETE
 from ..safely import MISSING, class_name, clip, printed, type_name
+from .align import numbers_by_key
+from .classes import Classes, plain_classes
 from .diff import differ
+from .fields import fields_of, laid_over
 from .find import DEEP, DEPTH_IN_DOUBT, CycleCheck, call_at, find, has_kinds, keys_of
-from .pattern import read_selector, with_article
+from .pattern import Selector, with_article
+from .policy import CONFLICTS, JOINS, LISTS, Policy, Rules, placed
 from .rebuild import (
     Delete,
+    Edited,
     extended,
     is_items,
     is_mapping,
@@ -61,11 +67,13 @@ class Parts:
         keys: The keys of all children, bare.
         as_key: Makes a key object of one.
         columns: For each node, what it has at these keys; MISSING for nothing.
+        places: For each child, its key in each of two nodes, None for nothing; None
+            where all nodes have the same keys.
         make: Rebuilds the node from the bare keys and children that remain.
         is_fixed: Whether all children must remain.
     """
 
-    __slots__ = ("as_key", "columns", "is_fixed", "keys", "make")
+    __slots__ = ("as_key", "columns", "is_fixed", "keys", "make", "places")
 
     def __init__(
         self,
@@ -75,12 +83,14 @@ class Parts:
         make: Make,
         *,
         is_fixed: bool = False,
+        places: Sequence[tuple[Any, Any]] | None = None,
     ) -> None:
         self.keys = keys
         self.as_key = as_key
         self.columns = columns
         self.make = make
         self.is_fixed = is_fixed
+        self.places = places
 
 
 class Joint:
@@ -273,6 +283,33 @@ def by_place(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts:
     return Parts(range(size), SequenceKey, columns, make)
 
 
+def by_numbers(
+    nodes: Sequence[Any], rules: Sequence[Rule], numbers: Sequence[Sequence[int]]
+) -> Parts:
+    """Join two sequences by numbers that stand for their items."""
+    items = [*map(items_of, nodes, rules)]
+    tables = [{n: place for place, n in enumerate(row)} for row in numbers]
+    known = [*dict.fromkeys([*tables[0], *tables[1]])]
+    found = [[table.get(number) for number in known] for table in tables]
+    columns = [
+        [MISSING if place is None else row[place] for place in places]
+        for row, places in zip(items, found, strict=True)
+    ]
+    rows = [*zip(*found, strict=True)]
+    keys = [j if i is None else i for i, j in rows]
+    places = [(_at_position(i), _at_position(j)) for i, j in rows]
+    first, rule = nodes[0], rules[0]
+
+    def make(_: Sequence[Any], values: Sequence[Any]) -> Any:
+        return items_like(first, rule, values, nodes)
+
+    return Parts(keys, SequenceKey, columns, make, places=places)
+
+
+def _at_position(place: int | None) -> Any:
+    return None if place is None else SequenceKey(place)
+
+
 def by_shape(
     nodes: Sequence[Any], rule: Rule, pick: Callable[[Sequence[Any]], Any]
 ) -> Parts | None:
@@ -432,105 +469,15 @@ def tree_zip_outer(
 # -------------------------------------------------------------------------- deep merges
 
 
-JOINS: Final = ("outer", "left", "inner", "right")
-LISTS: Final = ("replace", "extend", "index")
-CONFLICTS: Final = ("overlay", "base", "error")
-
-
-class _Policy:
-    """How to merge at one place, and below it unless a rule says otherwise.
-
-    Attributes:
-        join: Which keys remain.
-        lists: How lists are merged.
-        conflict: Which value wins.
-        function: A function from two values to the new one, at this place only.
-        decides: Whether a rule said which value wins, even if their types differ.
-    """
-
-    __slots__ = ("conflict", "decides", "function", "join", "lists")
-
-    def __init__(self, join: str, lists: str, conflict: str) -> None:
-        self.join = join
-        self.lists = lists
-        self.conflict = conflict
-        self.function: Callable[[Any, Any], Any] | None = None
-        self.decides = False
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it keeps all keys, and the overlay wins."""
-        plain = self.join == "outer" and self.conflict == "overlay"
-        return plain and self.function is None
-
-    def below(self) -> _Policy:
-        """Return the policy for the children."""
-        return self if self.function is None else self.changed(None)
-
-    def changed(self, rule: Any) -> _Policy:
-        """Return the policy changed by a rule.
-
-        Raises:
-            ValueError: The rule is unknown.
-        """
-        made = _Policy(self.join, self.lists, self.conflict)
-        made.decides = self.decides
-        if rule is None or callable(rule):
-            made.function = rule
-        elif rule in JOINS:
-            made.join = rule
-        elif rule in LISTS:
-            made.lists = rule
-        elif rule in CONFLICTS:
-            made.conflict, made.decides = rule, True
-        else:
-            known = ", ".join(map(repr, (*JOINS, *LISTS, *CONFLICTS)))
-            raise ValueError(
-                f"a rule must be one of {known}, or a function; got {clip(rule)}"
-            )
-        return made
-
-
-class _Rules:
-    """The rules for a place, and below it.
-
-    Attributes:
-        here: The rules for the place itself.
-        below: The places below that have rules, by key.
-    """
-
-    __slots__ = ("below", "here")
-
-    def __init__(self) -> None:
-        self.here: list[Any] = []
-        self.below: dict[Any, _Rules] = {}
-
-    def add(self, path: KeyPath, rule: Any) -> None:
-        """Add a rule for a place."""
-        rules = self
-        for key in path:
-            rules = rules.below.setdefault(key, _Rules())
-        rules.here.append(rule)
-
-    def at(self, joint: Joint, slot: int) -> _Rules | None:
-        """Return the rules for a child of a joint, which these are for."""
-        return self.below.get(joint.key_of(slot))
-
-    def applied(self, policy: _Policy) -> _Policy:
-        """Return the policy for the place."""
-        for rule in self.here:
-            policy = policy.changed(rule)
-        return policy
-
-
 @as_merge
 def tree_merge(
     base: Any,
     *overlays: Any,
     join: str = "outer",
-    lists: str = "replace",
+    lists: str | Mapping[Any, str] = "replace",
     conflict: str = "overlay",
     rules: Mapping[Any, Any] | None = None,
+    validate: bool = True,
     namespace: str = GLOBAL,
 ) -> Any:
     """Merge trees deeply into a tree; later ones win.
@@ -538,7 +485,9 @@ def tree_merge(
     `DELETE` as a value in an overlay deletes what is there. None is a value like any
     other. A leaf and a container, or containers of different types, cannot be merged:
     that is an error, unless one of them is None, or a rule for the place says which one
-    wins.
+    wins. A dict is merged onto an object field by field: onto a dataclass, a named
+    tuple, a `Pytree`, a model of pydantic or an instance of attrs, which stays what it
+    is, with all its fields.
 
     Args:
         base: The tree to merge into. It is not changed.
@@ -547,18 +496,25 @@ def tree_merge(
         join: Which keys of two mappings remain: `"outer"` all, `"left"` those of the
             base, `"inner"` those of both, `"right"` those of the overlay.
         lists: How two lists or tuples are merged: `"replace"` takes that of the
-            overlay, `"extend"` concatenates them, `"index"` merges item by item.
+            overlay, `"extend"` concatenates them, `"index"` merges item by item. A
+            mapping of selectors to keys, `{"**.containers": "name"}`, pairs the items
+            of these lists by what they have at this key; other lists are replaced.
         conflict: Which of two leaves wins: that of the `"overlay"`, or of the `"base"`;
             or `"error"`, unless they are equal.
         rules: For each selector one of these words, for what it picks in the base or an
             overlay, and below; it also decides whether a place that only one of them
             has remains. Or a function from both values to the new one. The last
             selector that picks a place counts. The selector `""` picks the root.
+        validate: Whether changed models of pydantic and instances of attrs run
+            :ref:`the validation of their class <validated>`, once, with what all
+            overlays brought.
         namespace: The namespace to look up classes in.
 
     Raises:
-        EditError: Two values cannot be merged, or differ where that is an error; or a
-            child is deleted that its node must have.
+        EditError: Two values cannot be merged, or differ where that is an error; a
+            child is deleted that its node must have; an item lacks the key that pairs
+            it, or two items have the same; or a dict has names that are no fields of
+            the object that it is merged onto.
         CycleError: A tree contains itself.
         ValueError: A word is unknown.
 
@@ -575,36 +531,32 @@ def tree_merge(
 rule for this path, "overlay" or "base", decides which one wins
         >>> lw.tree_merge(base, {"optim": 3}, rules={"optim": "overlay"})
         {'optim': 3, 'tags': ['a']}
+        >>> base = {"users": [{"id": 1, "age": 30}, {"id": 2}]}
+        >>> lw.tree_merge(base, {"users": [{"id": 2, "age": 7}]}, lists={"users": "id"})
+        {'users': [{'id': 1, 'age': 30}, {'id': 2, 'age': 7}]}
     """
+    keyed = lists if isinstance(lists, Mapping) else {}
+    lists = lists if isinstance(lists, str) else LISTS[0]
     for word, known in ((join, JOINS), (lists, LISTS), (conflict, CONFLICTS)):
         if word not in known:
             raise ValueError(
                 f"{clip(word)} is not one of {', '.join(map(repr, known))}"
             )
-    policy = _Policy(join, lists, conflict)
+    policy = Policy(join, lists, conflict)
     for rule in (rules or {}).values():
         policy.changed(rule)
     context = context_of(none_is_leaf=True, namespace=namespace)
     merged = base
+    record = Edited(validate)
     for overlay in overlays:
-        placed = _placed(rules, (merged, overlay), context) if rules else None
-        merged = _Merging(context, merged, overlay).run(policy, placed)
+        there = None
+        if rules or keyed:
+            there = placed(rules or {}, keyed, (merged, overlay), context)
+        merged = _Merging(context, merged, overlay, record).run(policy, there)
         if merged is MISSING:
             raise EditError("the root cannot be deleted", path=KeyPath())
+    record.complete_in(merged, context)
     return merged
-
-
-def _placed(
-    rules: Mapping[Any, Any], trees: tuple[Any, Any], context: Context
-) -> _Rules:
-    """Return the rules by the places that they are for, in the order of the rules."""
-    root = _Rules()
-    for what, rule in rules.items():
-        chosen = read_selector(what, context.view)
-        places = [place for tree in trees for place in chosen.targets(tree, context)]
-        for path in dict.fromkeys(place.path for place in places):
-            root.add(path, rule)
-    return root
 
 
 _MARKS: Final = frozenset({type(DELETE), type(MISSING)})
@@ -613,18 +565,22 @@ _MARKS: Final = frozenset({type(DELETE), type(MISSING)})
 class _Merging:
     """The merge of one overlay into a tree."""
 
-    def __init__(self, context: Context, base: Any, overlay: Any) -> None:
+    def __init__(
+        self, context: Context, base: Any, overlay: Any, record: Edited
+    ) -> None:
         self.context = context
+        self.record = record
         self.resolve = context.view.resolve
         self.leaf_types = context.view.leaf_types
         self.trees = base, overlay
+        self.classes: Classes | None = None
 
-    def run(self, policy: _Policy, rules: _Rules | None) -> Any:
+    def run(self, policy: Policy, rules: Rules | None) -> Any:
         """Return the merged tree; MISSING if all of it was deleted."""
         return join(self.trees, self.context, self.settle, (policy, rules))
 
     def settle(
-        self, joint: Joint, state: tuple[_Policy, _Rules | None]
+        self, joint: Joint, state: tuple[Policy, Rules | None]
     ) -> Iterator[tuple[Joint, Any]]:
         """Settle the children of a joint, by a policy and the rules from there on."""
         policy, rules = state
@@ -674,7 +630,7 @@ class _Merging:
             return below
         return rule.from_items(rule.rest(below), merged)
 
-    def settled(self, spot: Spot, below: Any, above: Any, policy: _Policy) -> Any:
+    def settled(self, spot: Spot, below: Any, above: Any, policy: Policy) -> Any:
         """Return the value of a place, or the parts to merge."""
         if below is MISSING:
             keeps = policy.join in ("outer", "right")
@@ -698,25 +654,70 @@ class _Merging:
         if rule is other:
             parts = by_shape((below, above), rule, _picker(spot, rule, policy))
             if parts is not None:
-                return parts
+                return self.noted(below, rule, parts)
+        table = table_of(above, other) if is_mapping(above, other) else None
+        if rule is other and rule.extras is not None:
+            table = fields_of(above, other)
+        if table is not None:
+            join, decided = policy.join, policy.decides
+            laid = laid_over(spot, below, rule, table, join=join, is_decided=decided)
+            if laid is not None:
+                parts = Parts(laid.keys, _same, laid.columns, laid.made)
+                parts.is_fixed = laid.is_fixed
+                return self.noted(below, rule, parts)
         return self.chosen(spot, below, above, policy, fits=False)
+
+    def noted(self, node: Any, rule: Rule, parts: Parts) -> Parts:
+        """Return parts whose object is noted as edited, if its class cares."""
+        if rule.edited is None:
+            return parts
+        make, old = parts.make, dict(zip(parts.keys, parts.columns[0], strict=True))
+
+        def make_noted(keys: Sequence[Any], values: Sequence[Any]) -> Any:
+            made = make(keys, values)
+            if made is not node:
+                pairs = zip(keys, values, strict=True)
+                names = [key.name for key, value in pairs if value is not old[key]]
+                self.record.add((), node, made, rule, names)
+            return made
+
+        parts.make = make_noted
+        return parts
 
     def items(
         self,
         spot: Spot,
         nodes: tuple[Any, Any],
         rules: tuple[Rule, Rule],
-        policy: _Policy,
+        policy: Policy,
     ) -> Any:
         """Return the merge of two sequences, or the parts to merge."""
+        if policy.pairs is not None and rules[0].is_sequence and rules[1].is_sequence:
+            return by_numbers(
+                nodes, rules, self.numbers(spot, nodes, rules, policy.pairs)
+            )
         if policy.lists == "index":
             return by_place(nodes, rules)
         if policy.lists == "extend":
             return extended(nodes[0], rules[0], self.cleaned(spot, nodes[1]), rules[1])
         return self.chosen(spot, *nodes, policy, fits=True)
 
+    def numbers(
+        self,
+        spot: Spot,
+        nodes: tuple[Any, Any],
+        rules: tuple[Rule, Rule],
+        key: Selector,
+    ) -> list[list[int]]:
+        """Return numbers that stand for what pairs the items of two sequences."""
+        path, context = spot.path, self.context
+        if self.classes is None:
+            self.classes = plain_classes(context)
+        items, number_of = map(items_of, nodes, rules), self.classes.of
+        return [numbers_by_key(row, key, context, number_of, path) for row in items]
+
     def chosen(
-        self, spot: Spot, below: Any, above: Any, policy: _Policy, *, fits: bool
+        self, spot: Spot, below: Any, above: Any, policy: Policy, *, fits: bool
     ) -> Any:
         """Return one of two values.
 
@@ -754,7 +755,7 @@ class _Merging:
             raise EditError(f"in {path.where()}: {printed(error)}", path=path) from None
 
 
-def _picker(spot: Spot, rule: Rule, policy: _Policy) -> Callable[[Sequence[Any]], Any]:
+def _picker(spot: Spot, rule: Rule, policy: Policy) -> Callable[[Sequence[Any]], Any]:
     """Return a function that picks the aux data of the merged node."""
 
     def pick(auxes: Sequence[Any]) -> Any:
@@ -780,8 +781,10 @@ def _misfit(spot: Spot, below: Any, above: Any, context: Context) -> EditError:
         over, under = f"{over} ({names[0]})", f"{under} ({names[1]})"
     other = " with other children" if type(below) is type(above) else ""
     path = spot.path
+    hint = how_to_register(type(below)) if context.rule_of(below) is None else ""
     return EditError(
-        f"cannot merge {over} onto {under}{other} at {path.where()}; a rule for this "
-        'path, "overlay" or "base", decides which one wins',
+        f"cannot merge {over} onto {under}{other} at {path.where()}; "
+        f"{hint and f'{hint}; '}a rule for this path, "
+        '"overlay" or "base", decides which one wins',
         path=path,
     )

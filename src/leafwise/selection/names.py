@@ -3,39 +3,30 @@
 Owns the names of flat tables: keys joined by a separator, positions in brackets, every
 ambiguous key quoted (trees whose names would still be ambiguous are refused). And
 changes written as text, as on a command line, `optim.lr=3e-4`: how such a text is
-parsed, and how its value is cast to the type of the value that it replaces.
+parsed. How its value is read and cast is defined in `values`.
 """
 
 from __future__ import annotations
 
-import enum
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, overload
 
 from ..core.keypath import KeyPath, end_of_quote, parse_literal
 from ..core.keys import DictKey, GetAttrKey, SequenceKey, literal
-from ..core.node import Rule
 from ..core.registry import GLOBAL
 from ..core.walk import unlink
 from ..errors import EditError, PathError
 from ..lazy import unchanged
 from ..ops.context import Context, context_of
-from ..safely import clip, printed, shown, type_name
+from ..safely import MISSING, clip, printed, shown, type_name
 from .edit import Selection
+from .fields import declared_at
 from .find import DEPTH_IN_DOUBT, CycleCheck, Place, Step, find, keys_of, parse
 from .pattern import Selector, along, require, selector, with_article
-from .rebuild import (
-    Set,
-    is_items,
-    is_mapping,
-    items_like,
-    items_of,
-    mapping_like,
-    rebuild,
-    same_items,
-    table_of,
-)
+from .rebuild import Delete, Edited, Set, rebuild
+from .values import as_declared, as_replaced, described, guess
 
 
 if TYPE_CHECKING:
@@ -47,8 +38,9 @@ else:
 __all__ = [
     "FlatReport",
     "from_flat",
-    "guess",
+    "name_of",
     "override",
+    "renaming",
     "to_flat",
 ]
 
@@ -206,8 +198,12 @@ def _rows(tree: Any, sep: str, context: Context, *, strict: bool) -> Iterator[_R
             stack += [((link, key), x, depth + 1) for key, x in reversed(pairs)]
             continue
         path = KeyPath(unlink(link))
-        name = "".join([_part(key, sep) for key in path]).removeprefix(sep)
-        yield _Row(name, path, node)
+        yield _Row(name_of(path, sep), path, node)
+
+
+def name_of(path: Iterable[Any], sep: str = ".") -> str:
+    """Return the name that flat tables have for a path."""
+    return "".join([_part(key, sep) for key in path]).removeprefix(sep)
 
 
 _MADE: Final = (dict, list)
@@ -342,7 +338,8 @@ def from_flat(
             and lists are made.
         sep: The separator between names.
         rename: A table from names, or prefixes of names, to those in `like`; or a
-            function. None drops a value. The longest prefix counts.
+            function. None drops a value. The longest prefix counts. Each `*` stands for
+            one key, and for the same key on the other side.
         partial: Whether names may be missing or extra, or values may not match those of
             `like`: what matches is used, and a report is returned with the tree.
         is_leaf, is_leaf_takes_path, namespace: See
@@ -364,13 +361,16 @@ def from_flat(
         >>> lw.selection.from_flat({"enc.w": 1, "step": 7}, like,
         ...     rename={"enc": "encoder"})
         {'encoder': {'w': 1}, 'step': 7}
+        >>> lw.selection.from_flat({"h.0.w": 1, "h.1.w": 2}, {"layers": [{"w": 0}] * 2},
+        ...     rename={"h.*": "layers[*]"})
+        {'layers': [{'w': 1}, {'w': 2}]}
         >>> lw.selection.from_flat({"a.w": 1, "a.c": 2}, {"a": {"w": 0, "b": 0}})
         Traceback (most recent call last):
         ...
         leafwise.errors.EditError: the items do not match the tree: missing: 'a.b'; \
 extra: 'a.c'; partial=True takes what matches
     """
-    table = _table(items, _renaming(rename, _checked(sep)))
+    table = _table(items, renaming(rename, _checked(sep)))
     if like is _NO_TREE:
         if partial:
             raise TypeError("partial=True needs a tree to compare with: give `like`")
@@ -402,23 +402,54 @@ def _table(items: Items, renamed: Callable[[str], str | None]) -> dict[str, Any]
     return table
 
 
-def _renaming(rename: Renaming | None, sep: str) -> Callable[[str], str | None]:
+def renaming(rename: Renaming | None, sep: str = ".") -> Callable[[str], str | None]:
+    """Return the function from old names to new ones that `rename` stands for.
+
+    See `from_flat`.
+    """
     if rename is None:
         return lambda name: name
     if callable(rename):
         return rename
     table = dict(rename)
-    lengths = sorted({*map(len, table)}, reverse=True)
+    plain = {len(old) for old in table if "*" not in old}
+    steps: list[tuple[int, Any]] = [(length, None) for length in plain]
+    steps += [(len(old), old) for old in table if "*" in old]
+    order = [
+        (length, old and (old, _beginning(old, sep)))
+        for length, old in sorted(steps, key=itemgetter(0), reverse=True)
+    ]
 
     def renamed(name: str) -> str | None:
-        for length in lengths:
+        for length, pattern in order:
             begin, rest = name[:length], name[length:]
-            if begin in table and (not rest or rest.startswith((sep, "["))):
-                new = table[begin]
-                return None if new is None else (new + rest).removeprefix(sep)
+            words: tuple[str | Any, ...] = ()
+            if pattern is not None:
+                begin, found = pattern[0], pattern[1].match(name)
+                if found is None:
+                    continue
+                rest, words = name[found.end() :], found.groups()
+            elif begin not in table or (rest and not rest.startswith((sep, "["))):
+                continue
+            new = table[begin]
+            return None if new is None else (_put(new, words) + rest).removeprefix(sep)
         return name
 
     return renamed
+
+
+def _beginning(old: str, sep: str) -> re.Pattern[str]:
+    """Return an expression for names that begin with one that has `*` in it."""
+    end = rf"(?=\Z|{re.escape(sep)}|\[)"
+    word = rf"((?:(?!{re.escape(sep)})[^\[\]])+)"
+    return re.compile(word.join(map(re.escape, old.split("*"))) + end, re.DOTALL)
+
+
+def _put(name: str, words: Iterable[str]) -> str:
+    """Return a name with words for its `*`; those beyond the words stay."""
+    first, *rest = name.split("*")
+    filled = zip([*words, *"*" * len(rest)], rest, strict=False)
+    return first + "".join(word + piece for word, piece in filled)
 
 
 class _Branch(dict[Any, Any]):
@@ -519,7 +550,11 @@ def _described(report: FlatReport) -> str:
 
 
 def override(
-    tree: Tree, overrides: Iterable[str] | str, *, namespace: str = GLOBAL
+    tree: Tree,
+    overrides: Iterable[str] | str,
+    *,
+    validate: bool = True,
+    namespace: str = GLOBAL,
 ) -> Tree:
     """Return a tree with changes that are written as text.
 
@@ -528,13 +563,18 @@ def override(
     deletes it. Instead of a path there may be any pattern. Overrides apply one after
     another.
 
-    A new value for a string needs no quotes. `null` is None, whatever the old
-    value is. Lists and dicts are written as in JSON or Python. A value that is added is
-    read as JSON, then as a Python literal; anything else is a string.
+    Where the class of an object or the annotation of a container declares a type, that
+    decides; elsewhere a number replaces a number, whether it is an int or a float, and
+    `null` is None, whatever the old value is. A string needs no quotes. Lists and dicts
+    are written as in JSON or Python, or without quotes: `[a, b]`, `{x: 2}`. A value
+    that is added is read in these ways; anything else is a string.
 
     Args:
         tree: Any tree; None counts as a leaf.
         overrides: The texts, or a single one.
+        validate: Whether changed models of pydantic and instances of attrs run
+            :ref:`the validation of their class <validated>`, once, with what all
+            overrides brought.
         namespace: The namespace in which classes are looked up.
 
     Returns:
@@ -560,35 +600,38 @@ def override(
 the value at ['widths'][0] is 64
     """
     context = context_of(none_is_leaf=True, namespace=namespace)
+    record = Edited(validate)
     for text in [overrides] if isinstance(overrides, str) else overrides:
         try:
-            tree = _applied(tree, text, context)
+            tree = _applied(tree, text, context, record)
         except (EditError, PathError) as error:
             made = type(error)(f"override {clip(text)}: {error}")
             made.path = error.path
             raise made from None
+    record.complete_in(tree, context)
     return tree
 
 
-def _applied(tree: Any, text: str, context: Context) -> Any:
+def _applied(tree: Any, text: str, context: Context, record: Edited) -> Any:
     if text.startswith("~"):
-        return _selection(tree, selector(text[1:]), context).delete()
+        paths = _selection(tree, selector(text[1:]), context).paths()
+        return rebuild(tree, [(path, Delete()) for path in paths], context, record)
     where, value = _split(text)
     if where.startswith("++"):
         there = find(tree, parse(where[2:]), context)
         if not there:
-            return _added(tree, where[2:], value, context)
-        return _replaced(tree, there, value, context)
+            return _added(tree, where[2:], value, context, record)
+        return _replaced(tree, there, value, context, record)
     if where.startswith("+"):
-        return _added(tree, where[1:], value, context)
+        return _added(tree, where[1:], value, context, record)
     chosen = selector(where)
     try:
         there = require(chosen, tree, context)
     except PathError as error:
-        if not chosen.is_single:
+        if not (chosen.is_single and _can_add(tree, parse(where), context)):
             raise
         raise PathError(f"{error}; use +{text} to add it") from None
-    return _replaced(tree, there, value, context)
+    return _replaced(tree, there, value, context, record)
 
 
 def _selection(tree: Tree, what: Selector, context: Context) -> Selection[Tree]:
@@ -614,12 +657,19 @@ def _split(text: str) -> tuple[str, str]:
     raise EditError("expected path=value, +path=value, ++path=value or ~path")
 
 
-def _replaced(tree: Any, places: Iterable[Place], text: str, context: Context) -> Any:
-    edits = [(place.path, Set(_cast(place, text, context))) for place in places]
-    return rebuild(tree, edits, context)
+def _replaced(
+    tree: Any, places: Iterable[Place], text: str, context: Context, record: Edited
+) -> Any:
+    edits = []
+    for place in places:
+        hint, converts = declared_at(tree, place.path, context)
+        converts = converts and record.validate
+        value = _cast(place, text, context, hint, converts=converts)
+        edits.append((place.path, Set(value)))
+    return rebuild(tree, edits, context, record)
 
 
-def _added(tree: Any, where: str, text: str, context: Context) -> Any:
+def _added(tree: Any, where: str, text: str, context: Context, record: Edited) -> Any:
     """Insert a value, and dicts for the missing parents; None is an empty dict."""
     steps = parse(where)
     value = guess(text)
@@ -630,10 +680,22 @@ def _added(tree: Any, where: str, text: str, context: Context) -> Any:
                 value = {_name(step): value}
             if all(holder.value is None for holder in holders):
                 made = {_name(steps[count]): value}
-                return rebuild(tree, [(h.path, Set(made)) for h in holders], context)
-            there = along(steps[: count + 1])
-            return _selection(tree, there, context).insert(value)
+                edits = [(holder.path, Set(made)) for holder in holders]
+                return rebuild(tree, edits, context, record)
+            there = _selection(tree, along(steps[: count + 1]), context)
+            return rebuild(tree, there._insertions(value), context, record)
     raise EditError("the root already exists; name what to add: +name=value")
+
+
+def _can_add(tree: Any, steps: Sequence[Step], context: Context) -> bool:
+    """Return whether what is there of a path is a node, or None."""
+    for count in range(len(steps) - 1, -1, -1):
+        holders = find(tree, steps[:count], context)
+        if holders:
+            rules = [context.rule_of(holder.value) for holder in holders]
+            pairs = zip(holders, rules, strict=True)
+            return all(rule or holder.value is None for holder, rule in pairs)
+    return True
 
 
 def _name(step: Step) -> str:
@@ -644,196 +706,40 @@ def _name(step: Step) -> str:
     return step.name
 
 
-# ------------------------------------------------------------------------------ values
+def _cast(
+    place: Place, text: str, context: Context, hint: Any, *, converts: bool
+) -> Any:
+    """Return a text as a value of the declared type, or of that which it replaces.
 
-
-def _cast(place: Place, text: str, context: Context) -> Any:
-    """Return a text as a value of the type of the one that it replaces.
+    Args:
+        place: What is replaced.
+        text: The text.
+        context: What is a leaf.
+        hint: The declared type; `Any` if there is none.
+        converts: Whether an object is to decide about a text that is of another type.
 
     Raises:
         EditError: It cannot be cast.
     """
-    old, path = place.value, place.path
-    rule = context.rule_of(old)
+    old, rule = place.value, context.rule_of(place.value)
     try:
-        if rule is None:
-            return _leaf_like(old, text)
-        return _node_like(old, rule, _literal(text))
+        declared = as_declared(text, hint, old, rule)
+        return as_replaced(text, old, rule) if declared is MISSING else declared
     except EditError:
         raise
     except Exception as error:  # whatever the type of a leaf says of the text
-        where, name, shown = path.where(), type_name(old), clip(old)
-        raise EditError(
-            f"{clip(text)} is not {with_article(name)}; the value at {where} is {shown}"
-            if rule is None
-            else f"{clip(text)} cannot replace the {name} at {where}, {shown}",
-            path=path,
-        ) from error
+        if converts:
+            return guess(text)
+        raise _misfit(place, text, rule is None, hint) from error
 
 
-_NULL: Final = ("null", "None")
-_FLAGS: Final = {
-    **dict.fromkeys(("true", "yes", "on", "1"), True),
-    **dict.fromkeys(("false", "no", "off", "0"), False),
-}
-
-
-def _flag(text: str) -> bool:
-    if text.lower() not in _FLAGS:
-        raise ValueError(text)
-    return _FLAGS[text.lower()]
-
-
-def _integer(text: str) -> int:
-    return int(text) if text.strip("+-").isdigit() else int(text, 0)
-
-
-def _text(text: str) -> str:
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-        return str(parse_literal(text))
-    return text
-
-
-_CASTS: Final[dict[type, Callable[[str], Any]]] = {
-    bool: _flag,
-    int: _integer,
-    float: float,
-    complex: complex,
-    str: _text,
-}
-
-
-def _leaf_like(old: Any, text: str) -> Any:
-    """Return a text as a leaf of the type of another one.
-
-    Raises:
-        Exception: The text does not represent such a leaf, as its type says; or the
-            type has no values written as text.
-    """
-    cls = type(old)
-    if old is None:
-        return guess(text)
-    if text in _NULL:
-        return None
-    if cls in _CASTS:
-        return _CASTS[cls](text)
-    if isinstance(old, enum.Enum):
-        return _member(cls, text)
-    if cls in _SETS:
-        return cls(_items(_literal(text)))
-    if isinstance(old, type):  # of which one argument makes no other class
-        raise TypeError(text)
-    if hasattr(old, "dtype"):
-        if getattr(old, "shape", ()) != ():
-            raise TypeError(text)
-        return cls(_leaf_like(old.item(), text))
-    if hasattr(cls, "fromisoformat"):
-        return cls.fromisoformat(text)
-    return cls(text)
-
-
-_SETS: Final = (set, frozenset)
-
-
-def _items(value: Any) -> Any:
-    if not isinstance(value, list | tuple | set):
-        raise TypeError(value)
-    return value
-
-
-def _member(cls: Any, text: str) -> Any:
-    """Return the member of an enum with a name, or else a value."""
-    if text in cls.__members__:
-        return cls[text]
-    for member in cls:
-        if str(member.value) == text:
-            return member
-    raise ValueError(text)
-
-
-def _node_like(old: Any, rule: Rule, new: Any) -> Any:
-    """Return a value as a node of the type of another one.
-
-    Raises:
-        ValueError: The value is not such a container, or a child is of another type.
-    """
-    if new is None:
-        return None
-    if is_mapping(old, rule) and isinstance(new, Mapping):
-        table = table_of(old, rule)
-        items = new.items()
-        values = [_of_type(type(table[k]), x) if k in table else x for k, x in items]
-        if same_items([*new], values, table):
-            return old
-        return mapping_like(old, rule, [*new], values, [old])
-    if is_items(old, rule) and isinstance(new, list | tuple):
-        sorts = {type(item) for item in items_of(old, rule)}
-        sort = sorts.pop() if len(sorts) == 1 else None
-        return items_like(old, rule, [_of_type(sort, item) for item in new], [old])
-    raise ValueError(new)
-
-
-def _of_type(sort: type | None, value: Any) -> Any:
-    """Return a value if it is of a type, or an int as a float.
-
-    Raises:
-        ValueError: It is of another type.
-    """
-    if sort is None or sort is type(None) or value is None or type(value) is sort:
-        return value
-    if sort is float and type(value) is int:
-        return float(value)
-    raise ValueError(value)
-
-
-def _literal(text: str) -> Any:
-    """Read a value as JSON or a Python literal.
-
-    Raises:
-        ValueError: It is neither.
-        EditError: A dict in it has equal keys.
-    """
-    try:
-        return json.loads(text, object_pairs_hook=_dict_of)
-    except EditError:
-        raise
-    except (ValueError, RecursionError):
-        return _python_literal(text)
-
-
-def _python_literal(text: str) -> Any:
-    from ..core.literals import read_python  # and with it ast
-
-    try:
-        return read_python(text, _dict_of)
-    except (SyntaxError, TypeError, MemoryError, RecursionError) as error:
-        raise ValueError(text) from error
-
-
-def _dict_of(items: list[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Return items as a dict.
-
-    Raises:
-        EditError: Two keys are equal.
-    """
-    known: dict[Any, Any] = {}
-    for key, _ in items:
-        if key in known:
-            pair = f"{clip(known[key])} and {clip(key)}"
-            raise EditError(f"the value has a dict with equal keys, {pair}")
-        known[key] = key
-    return dict(items)
-
-
-def guess(text: str) -> Any:
-    """Read a value as JSON, as a Python literal, or else as a string.
-
-    Raises:
-        EditError: It is a literal in which a dict has equal keys.
-    """
-    try:
-        return _literal(text)
-    except EditError:
-        raise
-    except ValueError:
-        return text
+def _misfit(place: Place, text: str, is_leaf: bool, hint: Any) -> EditError:
+    where, name, shown = place.path.where(), type_name(place.value), clip(place.value)
+    if hint is not Any:
+        kind = described(hint)
+        what = f"is not of the declared type {kind}; the value at {where} is {shown}"
+    elif is_leaf:
+        what = f"is not {with_article(name)}; the value at {where} is {shown}"
+    else:
+        what = f"cannot replace the {name} at {where}, {shown}"
+    return EditError(f"{clip(text)} {what}", path=place.path)

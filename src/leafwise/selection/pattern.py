@@ -20,6 +20,7 @@ from ..core.treedef import PyTreeDef
 from ..equality.exact import is_array_like
 from ..errors import EditError, PathError, StructureError
 from ..ops.context import Context, plain_context, stopping_context
+from ..ops.inspect import how_to_register
 from ..safely import brief, class_name, clip, nearest, printed, type_name
 from .find import (
     DEEP,
@@ -576,7 +577,8 @@ def _nearest_keys(text: str, place: Place, context: Context) -> str:
     node, where = place.value, (context.root + place.path).where()
     rule = context.rule_of(node, place.path)
     if rule is None:
-        return f"{where} is a leaf: {clip(node)}"
+        hint = how_to_register(type(node))
+        return f"{where} is a leaf: {clip(node)}" + (hint and f"; {hint}")
     keys = [printed(key) for key in keys_of(node, rule)]
     keys += [f".{name}" for name in static_names(node, rule)]
     kind = type_name(node)

@@ -1,8 +1,9 @@
 """Edited trees: edits at many places, applied in one pass.
 
 Only the nodes above an edit are rebuilt; everything else is shared with the given
-tree, which stays as it is. Owns what can be done to each kind of node, and how a node
-like another one is made of given children.
+tree, which stays as it is. Owns what can be done to each kind of node, how a node like
+another one is made of given children, and when objects whose classes validate are
+validated: once, after all edits of a call.
 """
 
 from __future__ import annotations
@@ -23,21 +24,27 @@ from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule, Shaped
 from ..core.registry import lookup
-from ..core.walk import unlink
+from ..core.walk import locate, unlink
 from ..errors import EditError
 from ..kinds import Kind, Marked
 from ..ops.context import Context
 from ..safely import Frozen, type_name
-from .find import has_kinds, keys_of
+from .find import DEEP, find, has_kinds, keys_of, parse
 
+
+Tree = TypeVar("Tree")
 
 __all__ = [
     "Delete",
     "Edit",
+    "Edited",
     "Insert",
+    "Move",
     "Rename",
     "Set",
     "check_apart",
+    "children_by_key",
+    "edited",
     "extended",
     "is_items",
     "is_mapping",
@@ -48,6 +55,8 @@ __all__ = [
     "rebuild",
     "same_items",
     "table_of",
+    "with_children",
+    "with_extras",
 ]
 
 
@@ -74,7 +83,7 @@ class Insert(Set):
 
     Attributes:
         index: Its position among the keys of a mapping, counted from 0; None for the
-            end.
+            end. In a list, its position when all edits of the list are made.
     """
 
     __slots__ = ("index",)
@@ -92,6 +101,22 @@ class Delete(Edit):
     __slots__ = ()
 
 
+class Move(Edit):
+    """Move an item of a list, or a tuple.
+
+    Attributes:
+        index: Its position when all edits of the list are made; None takes it out.
+    """
+
+    __slots__ = ("index",)
+    __match_args__ = ("index",)
+
+    index: int | None
+
+    def __init__(self, index: int | None) -> None:
+        self._set(index)
+
+
 class Rename(Edit):
     """Move what is there to another key of the same node."""
 
@@ -102,6 +127,121 @@ class Rename(Edit):
 
     def __init__(self, name: Any) -> None:
         self._set(name)
+
+
+# ------------------------------------------------------------------ edited objects
+
+
+class _Made:
+    """An object that was made by edits.
+
+    Attributes:
+        node: The object before the first of them.
+        made: The object.
+        rule: The rule of both.
+        names: The attributes that have new values.
+        link: Where it is, as a linked list.
+    """
+
+    __slots__ = ("link", "made", "names", "node", "rule")
+
+    def __init__(
+        self, link: Any, node: Any, made: Any, rule: Rule, names: frozenset[str]
+    ) -> None:
+        self.link = link
+        self.node = node
+        self.made = made
+        self.rule = rule
+        self.names = names
+
+
+class Edited:
+    """The objects that edits made, to be completed when all edits are done.
+
+    Each is validated once, with all of its new values, and its children before it.
+
+    Attributes:
+        validate: Whether to run the validation of their classes.
+    """
+
+    __slots__ = ("_made", "validate")
+
+    def __init__(self, validate: bool) -> None:
+        self.validate = validate
+        self._made: dict[int, _Made] = {}
+
+    def add(
+        self, link: Any, node: Any, made: Any, rule: Rule, names: Iterable[str]
+    ) -> None:
+        """Note that an object was made of another one, after all that are in it."""
+        before = self._made.pop(id(node), None)
+        changed = frozenset(names)
+        if before is not None:
+            node, changed = before.node, before.names | changed
+        self._made[id(made)] = _Made(link, node, made, rule, changed)
+
+    def complete(self) -> None:
+        """Complete the objects that one pass of edits made.
+
+        Raises:
+            Exception: What the validation of a class raises, with a note of the path.
+        """
+        for one in self._made.values():
+            complete: Any = one.rule.edited
+            try:
+                complete(one.node, one.made, one.names, self.validate)
+            except Exception as error:
+                locate(error, [*unlink(one.link)][::-1])
+                raise
+
+    def complete_in(self, tree: Any, context: Context) -> None:
+        """Complete those objects of several passes that are in the last tree.
+
+        Raises:
+            Exception: As `complete`.
+        """
+        if not self._made:
+            return
+        paths = {id(tree): KeyPath()}
+        for place in find(tree, (DEEP, *parse("*")), context):
+            paths[id(place.value)] = place.path
+        self._made = {key: one for key, one in self._made.items() if key in paths}
+        for key, one in self._made.items():
+            one.link = _linked(paths[key])
+        self.complete()
+
+
+def _linked(path: KeyPath) -> Any:
+    """Return a path as a linked list."""
+    link: Any = ()
+    for key in path:
+        link = link, key
+    return link
+
+
+def edited(
+    tree: Tree,
+    edits: Iterable[tuple[KeyPath, Edit]],
+    context: Context,
+    *,
+    validate: bool,
+) -> Tree:
+    """Return a tree with edits applied, and the objects that they changed completed.
+
+    Args:
+        tree: The tree.
+        edits: Paths from the root, each with the edit to make there.
+        context: What is a leaf.
+        validate: Whether the objects run the validation of their classes.
+
+    Raises:
+        EditError: As `rebuild`.
+        Exception: What the validation of a class raises, with a note of the path.
+    """
+    record = Edited(validate)
+    made = rebuild(tree, edits, context, record)
+    record.complete()
+    return made
 
 
 # ---------------------------------------------------------------------- many edits
@@ -122,11 +262,11 @@ class _Trie:
         self.edits: dict[Any, list[Edit]] = {}
 
 
-Tree = TypeVar("Tree")
-
-
 def rebuild(
-    tree: Tree, edits: Iterable[tuple[KeyPath, Edit]], context: Context
+    tree: Tree,
+    edits: Iterable[tuple[KeyPath, Edit]],
+    context: Context,
+    record: Edited | None = None,
 ) -> Tree:
     """Return a tree with edits applied.
 
@@ -134,6 +274,7 @@ def rebuild(
         tree: The tree.
         edits: Paths from the root, each with the edit to make there.
         context: What is a leaf.
+        record: Is told of the objects that are made, which the caller then completes.
 
     Raises:
         EditError: Two edits are at one place, or one is inside another; or a node does
@@ -151,9 +292,9 @@ def rebuild(
     if not listed:
         return tree
     if len(listed) == 1:
-        one: Tree = _apply_one(tree, *listed[0], context)
+        one: Tree = _apply_one(tree, *listed[0], context, record)
         return one
-    several: Tree = _apply(tree, _trie_of(listed), context)
+    several: Tree = _apply(tree, _trie_of(listed), context, record)
     return several
 
 
@@ -171,7 +312,9 @@ def check_apart(paths: Sequence[KeyPath]) -> None:
     _trie_of((path, Set(None)) for path in paths)
 
 
-def _apply_one(tree: Any, path: KeyPath, edit: Edit, context: Context) -> Any:
+def _apply_one(
+    tree: Any, path: KeyPath, edit: Edit, context: Context, record: Edited | None
+) -> Any:
     """Return a tree with one edit: no trie to build."""
     resolve: Any = context.view.resolve
     above: list[tuple[Any, Any, Any, Rule]] = []
@@ -182,20 +325,21 @@ def _apply_one(tree: Any, path: KeyPath, edit: Edit, context: Context) -> Any:
         rule = resolve(type(node))
         above.append((link, node, key, rule))
         link = link, key
-        node = node[key.entry] if rule.reads_items else _children(node, context)(key)
+        reads = rule.reads_items
+        node = node[key.entry] if reads else children_by_key(node, context)(key)
     rule = resolve(type(node))
     if rule.reads_items and type(edit) is Set:
         above.append((link, node, last, rule))
         made = edit.value
     else:
-        made = _changed(link, node, {last: [edit]}, context)
+        made = _changed(link, node, {last: [edit]}, context, record)
     for link, node, key, rule in reversed(above):
         if rule.reads_items:
             items = rule.items(node)
             items[key.entry] = made
             made = rule.from_items(rule.rest(node), items)
         else:
-            made = _changed(link, node, {key: [Set(made)]}, context)
+            made = _changed(link, node, {key: [Set(made)]}, context, record)
     return made
 
 
@@ -214,16 +358,21 @@ def _trie_of(edits: Iterable[tuple[KeyPath, Edit]]) -> _Trie:
             trie = trie.below.setdefault(key, _Trie())
         key = path[-1]
         known = trie.edits.setdefault(key, [])
-        if type(edit) is not Insert and _replaces(known):
+        if not _leaves(edit) and _replaces(known):
             raise EditError(f"cannot edit {path.where()} twice", path=path)
-        if type(edit) is not Insert and key in trie.below:
+        if not _leaves(edit) and key in trie.below:
             raise _overlap(path, path)
         known.append(edit)
     return root
 
 
+def _leaves(edit: Edit) -> bool:
+    """Return whether an edit leaves what is at its key as it is."""
+    return type(edit) is Insert or (type(edit) is Move and edit.index is not None)
+
+
 def _replaces(edits: list[Edit] | None) -> bool:
-    return edits is not None and any(type(edit) is not Insert for edit in edits)
+    return edits is not None and not all(map(_leaves, edits))
 
 
 def _overlap(outer: KeyPath, inner: KeyPath) -> EditError:
@@ -243,25 +392,25 @@ def _refusal(link: Any, text: str) -> EditError:
     return EditError(text.replace("{where}", path.where()), path=path)
 
 
-def _apply(tree: Any, root: _Trie, context: Context) -> Any:
+def _apply(tree: Any, root: _Trie, context: Context, record: Edited | None) -> Any:
     """Rebuild the nodes above the edits, the deepest first."""
     order: list[tuple[Any, Any, Any, _Trie, int]] = [((), None, tree, root, -1)]
     for number, (link, _, node, trie, _) in enumerate(order):
         if trie.below:
-            children = _children(node, context)
+            children = children_by_key(node, context)
             for key, below in trie.below.items():
                 order.append(((link, key), key, children(key), below, number))
     changes: list[dict[Any, list[Edit]]] = [dict(trie.edits) for *_, trie, _ in order]
     made = tree
     for number in range(len(order) - 1, -1, -1):
         link, key, node, _, above = order[number]
-        made = _changed(link, node, changes[number], context)
+        made = _changed(link, node, changes[number], context, record)
         if above >= 0:
             changes[above].setdefault(key, []).append(Set(made))
     return made
 
 
-def _children(node: Any, context: Context) -> Any:
+def children_by_key(node: Any, context: Context) -> Any:
     """Return a function from a key to the child that has it."""
     rule: Any = context.view.resolve(type(node))
     if rule.reads_items:
@@ -274,18 +423,38 @@ def _children(node: Any, context: Context) -> Any:
 
 
 def _changed(
-    link: Any, node: Any, edits: Mapping[Any, list[Edit]], context: Context
+    link: Any,
+    node: Any,
+    edits: Mapping[Any, list[Edit]],
+    context: Context,
+    record: Edited | None,
 ) -> Any:
     """Return a node with edits applied at its keys."""
-    flat = [(key, edit) for key, listed in edits.items() for edit in listed]
     rule: Any = context.view.resolve(type(node))
+    flat = [(key, edit) for key, listed in edits.items() for edit in listed]
+    made = _changed_node(link, node, rule, flat)
+    if record is not None and rule.edited is not None:
+        names = [
+            edit.name if isinstance(edit, Rename) else key.name
+            for key, edit in flat
+            if isinstance(key, GetAttrKey) and not isinstance(edit, Delete)
+        ]
+        record.add(link, node, made, rule, names)
+    return made
+
+
+def _changed_node(
+    link: Any, node: Any, rule: Rule, flat: list[tuple[Any, Edit]]
+) -> Any:
     if rule.is_mapping:
         items = _changed_mapping(link, rule.items(node), flat)
         return rule.from_items(rule.rest(node), items)
+    if rule.is_sequence and any(map(_places_item, flat)):
+        return _made_of(link, node, rule, _realigned(rule.items(node), flat))
     if rule.is_sequence and not rule.is_fixed:
         return _changed_sequence(link, node, rule, flat)
     if all(type(edit) is Set for _, edit in flat):
-        return _with_children(node, rule, flat)
+        return with_children(node, rule, flat)
     return _reshaped(link, node, rule, flat)
 
 
@@ -361,6 +530,36 @@ def _changed_sequence(
                 del items[key.idx]
             case _:
                 raise _refusal(link, "positions at {where} cannot be renamed")
+    return _made_of(link, node, rule, items)
+
+
+def _places_item(one: tuple[Any, Edit]) -> bool:
+    """Return whether an edit says at which position an item is in the end."""
+    edit = one[1]
+    return type(edit) is Move or (type(edit) is Insert and edit.index is not None)
+
+
+def _realigned(items: list[Any], edits: list[tuple[Any, Edit]]) -> list[Any]:
+    """Return the items of a sequence when each placed one is where it is to be."""
+    gone: set[int] = set()
+    placed: list[tuple[int, Any]] = []
+    moved: list[tuple[int, int]] = []
+    for key, edit in edits:
+        match edit:
+            case Insert(value, index):
+                placed.append((key.idx if index is None else index, value))
+            case Set(value):
+                items[key.idx] = value
+            case Move(index):
+                gone.add(key.idx)
+                if index is not None:
+                    moved.append((index, key.idx))
+    placed += [(index, items[place]) for index, place in moved]
+    return at_places((x for n, x in enumerate(items) if n not in gone), placed)
+
+
+def _made_of(link: Any, node: Any, rule: Rule, items: list[Any]) -> Any:
+    """Return a sequence of the type of a node with other items."""
     size = len(items)
     made = rule.from_items(rule.rest(node), items)
     if len(made) != size:
@@ -381,7 +580,7 @@ def _in_turn(edits: list[tuple[Any, Edit]], size: int) -> list[tuple[Any, Edit]]
     return rest + sorted(appended, key=lambda e: e[0].idx)
 
 
-def _with_children(node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
+def with_children(node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
     """Return a node with other children or static values."""
     children, aux = rule.flatten(node)
     children = [*children]
@@ -407,10 +606,12 @@ def _with_children(node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
 def _reshaped(link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
     """Return a copy of an object with more, fewer or renamed children."""
     grows = isinstance(node, MutableMapping | MutableSequence)
+    if rule.extras is not None and rule.extras(node) is not None:
+        return with_extras(link, node, rule, edits)
     if isinstance(node, tuple) or not (grows or isinstance(rule.form, Shaped)):
         name = type_name(node)
         raise _refusal(link, f"the {name} {_REFUSED}")
-    made = _with_children(node, rule, [(k, e) for k, e in edits if type(e) is Set])
+    made = with_children(node, rule, [(k, e) for k, e in edits if type(e) is Set])
     rest = [(key, edit) for key, edit in edits if type(edit) is not Set]
     if all(type(key) is SequenceKey for key, _ in rest):
         rest = _in_turn(rest, len(made))
@@ -424,6 +625,28 @@ _REFUSED: Final = (
     "at {where} has a fixed number of children: they can be set, but not deleted, "
     "inserted or renamed"
 )
+
+
+def with_extras(link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
+    """Return a copy of an object some of whose attributes may come and go."""
+    made = with_children(node, rule, [(k, e) for k, e in edits if type(e) is Set])
+    extras: Any = rule.extras and rule.extras(made)
+    for key, edit in edits:
+        if type(edit) is Set:
+            continue
+        new = key
+        if isinstance(edit, Insert):
+            value = edit.value
+        elif extras is None or key.name not in extras:
+            raise _refusal(link, f"the {type_name(node)} {_REFUSED}")
+        else:
+            value = extras.pop(key.name)
+            new = GetAttrKey(edit.name) if isinstance(edit, Rename) else None
+        if new in keys_of(made, rule):
+            raise _exists(link, new)
+        if new is not None:
+            extras[new.name] = value
+    return made
 
 
 def _reshape(link: Any, made: Any, key: Any, edit: Edit, kind: Kind | None) -> None:

@@ -13,7 +13,7 @@ from ..core.registry import GLOBAL
 from ..layout import WIDTH
 from ..ops.context import context_of
 from ..paint import Paint
-from ..selection.diff import Change
+from ..selection.change import Change
 from .outline import Item
 from .scene import (
     Box,
@@ -234,6 +234,7 @@ _CLASSES: Final = {
     "-": "removed",
     "~": "changed",
     "!": "retyped",
+    ">": "moved",
 }
 _STYLES: Final = {
     "static": "stroke-dasharray: 4 3",
@@ -242,6 +243,7 @@ _STYLES: Final = {
     "-": "stroke: #cf222e",
     "~": "stroke: #bf8700",
     "!": "stroke: #8250df",
+    ">": "stroke: #0969da",
 }
 
 
@@ -358,6 +360,7 @@ _LOOKS: Final = {
     "-": ', color="#cf222e"',
     "~": ', color="#bf8700"',
     "!": ', color="#8250df"',
+    ">": ', color="#0969da"',
 }
 
 

@@ -20,7 +20,8 @@ from ..errors import PathError
 from ..layout import Part
 from ..ops.context import Context, context_of
 from ..safely import class_name, module_name, printable, printed, shown, type_name
-from ..selection.diff import Change, TreeDiff
+from ..selection.change import Change
+from ..selection.diff import TreeDiff
 from ..selection.difftext import SIGNS, counted, sides_of
 from ..selection.edit import Selection
 from .outline import Arrays, Item, leaves_text, outline

@@ -20,7 +20,8 @@ from ..equality.difference import form_of
 from ..ops.context import Context
 from ..paint import Paint
 from ..safely import class_name, printable, printed
-from ..selection.diff import Change, TreeDiff
+from ..selection.change import Change
+from ..selection.diff import TreeDiff
 from ..selection.difftext import counted, lines_of
 from ..selection.edit import Selection
 from ..selection.pattern import read_selector
@@ -99,7 +100,8 @@ def _of_change(item: Item, change: Change) -> Item:
     line = lines_of(change, Paint("never"))[0]
     where = printable(change.path.where())
     item.value, item.kind = change, line[0]
-    item.opening = line.removeprefix(f"{line[0]} {where}: ")
+    told = line.removeprefix(f"{line[0]} {where}").removeprefix(": ")
+    item.opening = told.removeprefix(" ")  # where something moved, an arrow
     return item
 
 

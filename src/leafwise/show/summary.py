@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
 from ..equality.difference import form_of
+from ..ops.arrays import shape_of
 from ..ops.context import context_of
 from ..safely import class_name, clip, printable, type_name
 from ..selection.edit import Selection
 from .table import FIELDS, ROOT, Role, SummaryRow, TreeSummary, kinds_text
-from .tally import Again, Amount, AnyLeaf, Node, Spot, Tally, shape_of, total
+from .tally import Again, Amount, AnyLeaf, Node, Spot, Tally, total
 
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from zlib import crc32
 
 from ..core.registry import GLOBAL
 from ..ops.context import context_of
-from ..selection.diff import Change
+from ..selection.change import Change
 from .scene import Box, arrows_of, clipped, columns, scene
 
 
@@ -225,7 +225,13 @@ class _Picture:
 
 
 _NAME: Final = "\0"  # in no text; stands for the name, which is made of the rest
-_SORTS: Final = {"+": "added", "-": "removed", "~": "changed", "!": "retyped"}
+_SORTS: Final = {
+    "+": "added",
+    "-": "removed",
+    "~": "changed",
+    "!": "retyped",
+    ">": "moved",
+}
 
 
 def _texts(box: Box) -> list[tuple[str, str]]:
@@ -281,6 +287,7 @@ _LIGHT: Final = {
     ".removed rect": "stroke:#cf222e;fill:#fdecea",
     ".changed rect": "stroke:#bf8700;fill:#fdf6e0",
     ".retyped rect": "stroke:#8250df;fill:#f4eefd",
+    ".moved rect": "stroke:#0969da;fill:#ddf4ff",
 }
 _DARK: Final = {
     "text": "fill:#e6edf3",
@@ -296,6 +303,7 @@ _DARK: Final = {
     ".removed rect": "stroke:#f85149;fill:#2c1618",
     ".changed rect": "stroke:#d29922;fill:#272115",
     ".retyped rect": "stroke:#a371f7;fill:#211a30",
+    ".moved rect": "stroke:#4493f8;fill:#121d2f",
 }
 
 

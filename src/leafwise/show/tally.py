@@ -2,8 +2,8 @@
 
 Owns the one pass over all leaves. It takes time linear in their number, goes as deep as
 the tree does, and never fails: what cannot be flattened is a leaf. An array, a variable
-or another object that stands in several places counts where it stands first. Owns also
-how sizes are written. Knows nothing of rows.
+or another object that stands in several places counts where it stands first. How large
+one is, `ops.arrays` says. Knows nothing of rows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate, count, repeat
-from math import prod
 from operator import attrgetter, mul
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -20,14 +19,12 @@ from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.treedef import PyTreeDef
 from ..core.walk import ROOT, PathPredicate, iter_steps
-from ..equality.content import instance_of, is_array
 from ..kinds import Kind
+from ..ops.arrays import has_memory, shape_of, size_of
 from ..ops.context import Context
 
 
 DATA: Final = Kind.DATA.value
-_LARGEST: Final = 1 << 62
-_MOST: Final = 64  # dimensions; numpy has no more
 
 
 class Amount(NamedTuple):
@@ -369,7 +366,7 @@ class Tally:
         else:
             is_numpy = cls is getattr(sys.modules.get("numpy"), "ndarray", None)
             size = attrgetter("size", "nbytes") if is_numpy else size_of
-            sort = Sort(None, size, cls in _PLAIN, _has_memory(value))
+            sort = Sort(None, size, cls in _PLAIN, has_memory(value))
         self._sorts[cls] = sort
         return sort
 
@@ -416,51 +413,3 @@ def path_of(node: Node, place: int) -> tuple[Any, ...]:
         keys.append(here.keys[place])
         here, place = here.above, here.place
     return tuple(reversed(keys))
-
-
-# ------------------------------------------------------------------------------ sizes
-
-
-def _has_memory(leaf: Any) -> bool:
-    """Return whether a leaf is an array, and not only the description of one."""
-    try:
-        if not is_array(leaf) or instance_of(leaf, "numpy", "generic"):
-            return False
-        return hasattr(type(leaf), "__array__") or hasattr(type(leaf), "__dlpack__")
-    except Exception:
-        return False
-
-
-def size_of(leaf: Any) -> tuple[int, int]:
-    """Return how many numbers a leaf has, and how many bytes they take, if known.
-
-    Example:
-        >>> import pytest
-        >>> np = pytest.importorskip("numpy")
-        >>> from leafwise.show.tally import size_of
-        >>> size_of(np.zeros((2, 3))), size_of("text")
-        ((6, 48), (1, 0))
-    """
-    found = shape_of(leaf)
-    if found is None:
-        return 1, 0
-    size = prod(found)
-    try:
-        width = leaf.dtype.itemsize
-    except Exception:
-        return size, 0
-    known = type(width) is int and 0 < width < _LARGEST
-    return size, size * width if known else 0
-
-
-def shape_of(leaf: Any) -> tuple[int, ...] | None:
-    """Return the shape of an array, None if it has none that can be read."""
-    try:
-        if not is_array(leaf):
-            return None
-        shape = tuple([int(length) for length in leaf.shape])
-    except Exception:
-        return None
-    if len(shape) > _MOST or min(shape, default=0) < 0 or prod(shape) > _LARGEST:
-        return None
-    return shape

@@ -13,7 +13,10 @@ from .. import dataclasses as _dataclasses
 from ..core import register as _register
 from ..core import registry as _registry
 from ..core import serial as _serial
+from ..io import files as _files
+from ..io import fingerprint as _fingerprint
 from ..kinds import data, field, parameter, state_value, static
+from ..ops import arrays as _arrays
 from ..ops import inspect as _inspect
 from ..ops import map as _map
 from ..ops import parallel as _parallel
@@ -58,10 +61,12 @@ class Bound:
     check_node = staticmethod(_registrations.check_node)
     children = tree_children = _inspect.tree_children
     combine = tree_combine = _partition.tree_combine
+    concatenate = tree_concatenate = _arrays.tree_concatenate
     diff = tree_diff = staticmethod(_diff.tree_diff)
     equal = tree_equal = staticmethod(_inspect.tree_equal)
     equality_errors = staticmethod(_reshape.equality_errors)
     explain_leaf = staticmethod(_inspect.explain_leaf)
+    fingerprint = staticmethod(_fingerprint.fingerprint)
     flatten = tree_flatten = _map.tree_flatten
     flatten_one_level = tree_flatten_one_level = staticmethod(
         _inspect.tree_flatten_one_level
@@ -74,6 +79,7 @@ class Bound:
     iter = tree_iter = _map.tree_iter
     leaves = tree_leaves = _map.tree_leaves
     leaves_with_path = tree_leaves_with_path = _map.tree_leaves_with_path
+    load = staticmethod(_files.load)
     lookup = staticmethod(_registry.lookup)
     map = tree_map = _map.tree_map
     map_ = tree_map_ = _map.tree_map_
@@ -84,6 +90,7 @@ class Bound:
     max = tree_max = _traversal.tree_max
     merge = tree_merge = _merge.tree_merge
     min = tree_min = _traversal.tree_min
+    nbytes = tree_nbytes = staticmethod(_arrays.tree_nbytes)
     override = staticmethod(_names.override)
     partition = tree_partition = _partition.tree_partition
     paths = tree_paths = staticmethod(_map.tree_paths)
@@ -101,7 +108,10 @@ class Bound:
     register_pytree_with_keys_class = _register.register_pytree_with_keys_class
     register_static = staticmethod(_register.register_static)
     replace_nones = tree_replace_nones = _map.tree_replace_nones
+    save = staticmethod(_files.save)
     selector = staticmethod(_pattern.selector)
+    size = tree_size = staticmethod(_arrays.tree_size)
+    stack = tree_stack = _arrays.tree_stack
     structure = tree_structure = _map.tree_structure
     sum = tree_sum = _traversal.tree_sum
     summary = tree_summary = staticmethod(_summary.tree_summary)
@@ -125,10 +135,12 @@ class Bound:
     tree_rename = staticmethod(_edit.tree_rename)
     tree_unflatten = unflatten = staticmethod(_map.tree_unflatten)
     tree_unmask = _partition.tree_unmask
+    tree_unstack = unstack = staticmethod(_arrays.tree_unstack)
     tree_unzip = unzip = _reshape.tree_unzip
     tree_update = staticmethod(_edit.tree_update)
     tree_visit = visit = staticmethod(_traversal.tree_visit)
     tree_walk = walk = staticmethod(_traversal.tree_walk)
+    tree_zip = zip = _reshape.tree_zip
     tree_zip_outer = _merge.tree_zip_outer
     treedefs = staticmethod(_strategies.treedefs)
     trees = staticmethod(_strategies.trees)

@@ -56,9 +56,10 @@ class Merging(TypedDict, total=False):
     """The options of a merge."""
 
     join: str
-    lists: str
+    lists: str | Mapping[Any, str]
     conflict: str
     rules: Mapping[Any, Any] | None
+    validate: bool
     namespace: str
 
 

@@ -6,13 +6,14 @@ class or of a plain container, it is that one; else it is a `PyTree`, or anythin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import (
     TYPE_CHECKING,
     Any,
     Literal,
     Never,
     Protocol,
+    TypeAlias,
     TypedDict,
     TypeVar,
     overload,
@@ -47,6 +48,7 @@ K = TypeVar("K")
 S = TypeVar("S")
 T = TypeVar("T")
 Tree = TypeVar("Tree")
+Numbers: TypeAlias = "complex | Level[complex] | Level[Level[complex]]"
 
 
 class BroadcastTree(Protocol):
@@ -250,5 +252,43 @@ class Unzip(Protocol):
 
 
 def as_unzip(function: Callable[..., Any]) -> Unzip:
+    """Give a function this type."""
+    return function
+
+
+class Zip(Protocol):
+    """Trees made into one of tuples."""
+
+    @overload
+    def __call__(
+        self, trees: Iterable[list[Scalar]], **how: Unpack[Plainly]
+    ) -> list[tuple[Scalar, ...]]: ...
+    @overload
+    def __call__(
+        self, trees: Iterable[dict[K, Scalar]], **how: Unpack[Plainly]
+    ) -> dict[K, tuple[Scalar, ...]]: ...
+    @overload
+    def __call__(self, trees: Iterable[Any], **how: Unpack[Anyhow]) -> Any: ...
+
+
+def as_zip(function: Callable[..., Any]) -> Zip:
+    """Give a function this type."""
+    return function
+
+
+class Join(Protocol):
+    """Trees of arrays made into one; numbers become arrays."""
+
+    @overload
+    def __call__(
+        self, trees: Iterable[Numbers], axis: object = ..., **how: Unpack[Anyhow]
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self, trees: Iterable[T], axis: object = ..., **how: Unpack[Anyhow]
+    ) -> T: ...
+
+
+def as_join(function: Callable[..., Any]) -> Join:
     """Give a function this type."""
     return function

@@ -8,7 +8,7 @@ difference is written by `selection.difftext`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ..core.registry import GLOBAL
@@ -27,7 +27,8 @@ from ..equality.difference import ArrayDifference, form_of
 from ..equality.leaves import Values
 from ..ops.context import context_of
 from ..paint import Paint
-from ..selection.diff import Change, changes_between, tree_diff
+from ..selection.change import Change
+from ..selection.diff import changes_between, tree_diff
 from ..selection.difftext import headline, lines_of, lines_of_all
 
 
@@ -41,6 +42,7 @@ def assert_trees_equal(
     actual: Any,
     expected: Any,
     *,
+    lists: str | Mapping[Any, str] = "align",
     typematch: bool = False,
     rtol: float = 0.0,
     atol: float = 0.0,
@@ -56,7 +58,7 @@ def assert_trees_equal(
     Args:
         actual: The tree to test.
         expected: What it should be.
-        typematch, rtol, atol, equal_nan, ignore: As for `tree_diff`.
+        lists, typematch, rtol, atol, equal_nan, ignore: As for `tree_diff`.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
@@ -76,6 +78,7 @@ def assert_trees_equal(
     found = tree_diff(
         actual,
         expected,
+        lists=lists,
         typematch=typematch,
         rtol=rtol,
         atol=atol,
@@ -111,9 +114,9 @@ def assert_trees_close(
     """Raise an error that shows all differences, if two trees are not close.
 
     They are close if their structures are equal, and so are the shapes of arrays, and
-    the leaves are the same within a tolerance. It is for floating-point and complex
-    numbers: an integer has to equal another integer, exactly. Beside numbers, leaves
-    have to be the same as for `assert_trees_equal`.
+    the leaves, position by position, are the same within a tolerance. It is for
+    floating-point and complex numbers: an integer has to equal another integer,
+    exactly. Beside numbers, leaves have to be the same as for `assert_trees_equal`.
 
     Args:
         actual: The tree to test.
@@ -147,7 +150,7 @@ atol=0):
     __tracebackhide__ = True
     values = _Close(rtol, atol, equal_nan, dtypes)
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    found = changes_between(actual, expected, context, values, ignore)
+    found = changes_between(actual, expected, context, values, ignore, "position")
     if found:
         first = headline(found, f"actual -> expected, {rtol=:g}, {atol=:g}")
         raise AssertionError("\n  ".join([first, *_lines_of_all(found)]))

@@ -1,0 +1,272 @@
+"""Models of pydantic and classes of attrs: how they are taken apart, and validated.
+
+Owns the rules of both. Rebuilding runs no validation, so that anything may stand at a
+leaf; an edit does what an assignment would do in a model with `validate_assignment`,
+and what `attrs.evolve` would do. Neither library is imported: who has an instance has
+loaded it.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable, Iterable, Mapping, Set
+from typing import Any, Final
+
+from ..core.keys import GetAttrKey
+from ..core.node import Rule
+from ..core.register import DataclassRule, FunctionRule
+
+
+__all__ = ["attrs_rule", "model_rule"]
+
+
+# ---------------------------------------------------------------------------- attrs
+
+
+def attrs_rule(cls: Any, **given: Any) -> Rule | None:
+    """Return the rule of a class of attrs, None for any other class."""
+    fields = getattr(cls, "__attrs_attrs__", None)
+    if fields is None:
+        return None
+    static = [f.name for f in fields if f.metadata.get("static", False)]
+    data = [f.name for f in fields if f.name not in static]
+    return DataclassRule(
+        cls,
+        tuple(data),
+        tuple(static),
+        dropped=_without_hash if _caches_hash(cls) else None,
+        edited=_edited_attrs,
+        declared=_types_of_attrs,
+        **given,
+    )
+
+
+_HASH: Final = "_attrs_cached_hash"
+"""Where a class with `cache_hash=True` keeps the hash, None at first."""
+
+
+def _caches_hash(cls: Any) -> bool:
+    code = getattr(cls.__hash__, "__code__", None)
+    return _HASH in getattr(code, "co_names", ())
+
+
+def _without_hash(node: Any) -> None:
+    object.__setattr__(node, _HASH, None)
+
+
+def _edited_attrs(_node: Any, made: Any, names: Set[str], validate: bool) -> None:
+    """Convert the new values, then run all validators, as `attrs.evolve` would."""
+    if not validate:
+        return
+    attr = sys.modules["attr"]
+    for field in type(made).__attrs_attrs__:
+        if field.name in names and field.converter is not None:
+            value = attr.setters.convert(made, field, getattr(made, field.name))
+            object.__setattr__(made, field.name, value)
+    attr.validate(made)
+
+
+def _types_of_attrs(cls: Any) -> dict[str, tuple[Any, bool]]:
+    return {
+        field.name: (field.type, field.converter is not None)
+        for field in cls.__attrs_attrs__
+        if field.type is not None and not isinstance(field.type, str)
+    }
+
+
+# ------------------------------------------------------------------------- pydantic
+
+
+def model_rule(cls: Any, **given: Any) -> Rule:
+    """Return the rule of a pydantic model, which works by its `__getstate__`.
+
+    What it has cached beside its fields is computed again.
+    """
+    fields = frozenset(cls.model_fields)
+
+    def flatten(node: Any) -> tuple[Any, Any, Any]:
+        state = node.__getstate__()
+        table = {n: x for n, x in state["__dict__"].items() if n in fields}
+        table.update(state.get("__pydantic_extra__") or {})
+        return tuple(table.values()), _Model(state, table), map(GetAttrKey, table)
+
+    def unflatten(aux: _Model, children: Any) -> Any:
+        node = cls.__new__(cls)
+        node.__setstate__(aux.state_with(children))
+        return node
+
+    return FunctionRule(
+        cls,
+        flatten,
+        unflatten,
+        edited=_Assignments(cls).make,
+        extras=lambda node: node.__pydantic_extra__,
+        declared=_types_of_model,
+        **given,
+    )
+
+
+def _types_of_model(cls: Any) -> dict[str, tuple[Any, bool]]:
+    converts = bool(cls.model_config.get("validate_assignment"))
+    fields = cls.model_fields.items()
+    return {name: (field.annotation, converts) for name, field in fields}
+
+
+class _Model:
+    """What a model is beside its values; equal for equal names and private values."""
+
+    __slots__ = ("extra", "given", "names", "private")
+
+    def __init__(self, state: Mapping[str, Any], names: Iterable[str]) -> None:
+        self.names = tuple(names)
+        extra = state.get("__pydantic_extra__")  # a model of one value has none
+        self.extra = None if extra is None else tuple(extra)
+        self.given = frozenset(state["__pydantic_fields_set__"])
+        self.private = state.get("__pydantic_private__")
+
+    def state_with(self, values: Iterable[Any]) -> dict[str, Any]:
+        """Return the state of a model with these values."""
+        table = dict(zip(self.names, values, strict=True))
+        extra = None
+        if self.extra is not None:
+            extra = {name: table.pop(name) for name in self.extra}
+        return {
+            "__dict__": table,
+            "__pydantic_extra__": extra,
+            "__pydantic_fields_set__": {*self.given},
+            "__pydantic_private__": copy.copy(self.private),
+        }
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not _Model:
+            return NotImplemented
+        return (self.names, self.private) == (other.names, other.private)
+
+    def __hash__(self) -> int:
+        return hash(self.names)
+
+    def __repr__(self) -> str:
+        return ", ".join(self.names)
+
+
+# ---------------------------------------------------------------------- assignments
+
+
+class _Assignments:
+    """Assignments to several attributes of a model at once.
+
+    One is what pydantic does. Of several, each goes through the validators of its
+    field, in the order of the fields; what validates the whole model runs once, with
+    the last. Fields that are frozen can be assigned to: it is a new model.
+
+    Args:
+        cls: The class.
+    """
+
+    __slots__ = ("_cls", "_fields", "_whole")
+
+    def __init__(self, cls: Any) -> None:
+        self._cls = cls
+        self._whole: Any = None
+        self._fields: Any = None
+
+    def make(self, node: Any, made: Any, names: Set[str], validate: bool) -> None:
+        """Assign the values that a new model has at some names."""
+        cls = self._cls
+        checks = validate and cls.model_config.get("validate_assignment")
+        if checks and names:
+            self._assign(made, names)
+        given = made.__pydantic_fields_set__
+        given.update(names)
+        given.intersection_update([*made.__dict__, *(made.__pydantic_extra__ or ())])
+
+    def _assign(self, made: Any, names: Set[str]) -> None:
+        values = {**made.__dict__, **(made.__pydantic_extra__ or {})}
+        order = [*values]
+        *first, last = (name for name in order if name in names)
+        whole = self._validator_of_all()
+        fields = self._validator_of_fields() if first else None
+        if fields is not None:
+            for name in first:
+                rest = {n: values[n] for n in order if n not in names}
+                values.update(_assigned(fields, rest, name, values[name]))
+                names = names - {name}
+            _put(made, values, order)
+        elif first:  # a schema of its own: one after another
+            for name in first:
+                whole.validate_assignment(made, name, values[name])
+        whole.validate_assignment(made, last, values[last])
+        found = {**made.__dict__, **(made.__pydantic_extra__ or {})}
+        _put(made, found, [*order, *(found.keys() - values.keys())])
+
+    def _validator_of_all(self) -> Any:
+        """Return what validates an assignment as pydantic does, also a frozen field."""
+        if not any(field.frozen for field in self._cls.model_fields.values()):
+            return self._cls.__pydantic_validator__
+        if self._whole is None:
+            self._whole = _validator(self._cls, _of_all)
+        return self._whole or self._cls.__pydantic_validator__
+
+    def _validator_of_fields(self) -> Any:
+        """Return what validates an assignment to a field; None if there is no such."""
+        if self._fields is None:
+            self._fields = _validator(self._cls, _of_fields)
+        return self._fields or None
+
+
+def _put(made: Any, values: Mapping[str, Any], order: Iterable[str]) -> None:
+    """Give a model its attributes, in an order, as they are."""
+    extra = made.__pydantic_extra__
+    fields = type(made).model_fields
+    table = {name: values[name] for name in order if name in values}
+    own = {n: x for n, x in table.items() if extra is None or n in fields}
+    object.__setattr__(made, "__dict__", own)
+    if extra is not None:
+        more = {n: x for n, x in table.items() if n not in own}
+        object.__setattr__(made, "__pydantic_extra__", more)
+
+
+def _assigned(fields: Any, rest: dict[str, Any], name: str, value: Any) -> Any:
+    """Return the validated values of fields, of which one is new."""
+    table, extra, _ = fields.validate_assignment(rest, name, value)
+    return {**table, **(extra or {})}
+
+
+def _validator(cls: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a validator by a changed schema of a class; False if it has no fields."""
+    core = sys.modules["pydantic_core"]
+    schema = cls.__pydantic_core_schema__
+    try:
+        if schema["type"] != "definitions":
+            return core.SchemaValidator(*change(schema))
+        known = {one["ref"]: one for one in schema["definitions"]}
+        inner = schema["schema"]
+        while inner["type"] == "definition-ref":
+            inner = known[inner["schema_ref"]]
+        made, *config = change(inner)
+        return core.SchemaValidator({**schema, "schema": made}, *config)
+    except KeyError:
+        return False
+
+
+def _of_fields(schema: Any) -> tuple[Any, Any]:
+    """Return the schema of the fields alone, and the config that holds for them."""
+    config = None
+    while schema["type"] != "model-fields":
+        config = schema.get("config", config)
+        schema = schema["schema"]
+    return _thawed(schema), config
+
+
+def _of_all(schema: Any) -> tuple[Any]:
+    return (_thawed(schema),)
+
+
+def _thawed(schema: Any) -> Any:
+    """Return a schema all of whose fields can be assigned to."""
+    made = {name: x for name, x in schema.items() if name not in ("ref", "frozen")}
+    if made["type"] != "model-fields":
+        return {**made, "schema": _thawed(made["schema"])}
+    fields = made["fields"].items()
+    return {**made, "fields": {name: {**x, "frozen": False} for name, x in fields}}

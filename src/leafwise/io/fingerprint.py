@@ -1,0 +1,107 @@
+"""Fingerprints of trees: names for what is in them.
+
+Owns the arguments, and errors about leaves. What is written of a structure and of a
+value is the affair of `core.fingerprint`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..core.fingerprint import FromHook, Writer
+from ..core.keypath import KeyPath
+from ..core.registry import GLOBAL
+from ..core.walk import locate
+from ..equality.content import Undecided
+from ..errors import CompareError
+from ..ops.context import context_of
+from ..safely import described
+
+
+if TYPE_CHECKING:
+    from ..core.node import IsLeaf
+
+__all__ = ["fingerprint"]
+
+
+def fingerprint(
+    tree: Any,
+    *,
+    leaf_bytes: Callable[[Any], bytes] | None = None,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> str:
+    """Return a short text that names what is in a tree.
+
+    The same for equal trees in every process, on every machine and version of Python,
+    whatever the order of their dicts; another one if anything differs: structure, keys,
+    aux data and static values, types, dtypes, shapes, elements. So it can name a file
+    or a result that was computed of the tree.
+
+    Equal are trees as for `tree_equal(a, b, typematch=True)`: 1, 1.0 and True differ;
+    0.0 and -0.0 do not, and all NaN are one. Classes and functions count by their
+    names, not by what they do. Elements of arrays are read where they are, not copied.
+
+    Args:
+        tree: A tree. Its leaves are numbers, strings, bytes, enums, dates, paths, and
+            containers and dataclasses of such; arrays of numpy, jax and torch; tables
+            of pandas and polars; classes and functions that a module has.
+        leaf_bytes: Called with each value at a leaf that is of an unknown type, returns
+            bytes that tell it from others.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Returns:
+        A version and 64 hexadecimal digits. The version changes if the same tree gets
+        another fingerprint.
+
+    Raises:
+        CompareError: A leaf has nothing that is the same everywhere, as an object of an
+            unknown type or a lambda.
+        TreeDefError: Aux data has not; with a note of the key path.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.fingerprint({"lr": 0.1, "layers": [64, 64]})[:16]
+        'lw1-6ec60129f7c0'
+        >>> name = lw.fingerprint({"layers": [64, 64], "lr": 0.1})
+        >>> name == lw.fingerprint({"lr": 0.1, "layers": [64, 64]})
+        True
+        >>> class Point:
+        ...     def __init__(self, x): self.x = x
+        >>> lw.fingerprint([Point(1)])
+        Traceback (most recent call last):
+        ...
+        leafwise.errors.CompareError: the leaf at [0] has no fingerprint \
+(Point: <...Point object at ...>): Point is not a type that has one; leaf_bytes can \
+give its bytes
+        >>> by_repr = lambda value: repr(vars(value)).encode()
+        >>> len(lw.fingerprint([Point(1)], leaf_bytes=by_repr))
+        68
+    """
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    leaves, treedef = context.flatten(tree)
+    writer = Writer(context.view, leaf_bytes)
+    writer.put("tree")  # that of a structure alone begins otherwise
+    writer.structure(treedef._code, treedef._mode)
+    for place, leaf in enumerate(leaves):
+        try:
+            writer.value(leaf)
+        except Undecided as why:
+            raise _no_fingerprint(treedef.paths()[place], leaf, why) from why
+        except FromHook as carrier:
+            error: Any = carrier.__cause__
+            locate(error, [*reversed(treedef.paths()[place])])
+            raise error from None
+    return writer.text()
+
+
+def _no_fingerprint(path: KeyPath, leaf: Any, why: Undecided) -> CompareError:
+    return CompareError(
+        f"the leaf at {path.where()} has no fingerprint ({described(leaf)}): {why}; "
+        "leaf_bytes can give its bytes",
+        path=path,
+    )

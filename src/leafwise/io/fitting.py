@@ -1,0 +1,181 @@
+"""What a file has, compared with a tree that says what it should have.
+
+Owns all differences between the two, found before anything is read or built, and what
+becomes of a value that fits. Knows nothing of formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from ..core.keypath import KeyPath
+from ..core.keys import DictKey
+from ..core.matching import Difference, Steps, mismatch_error
+from ..core.treedef import PyTreeDef
+from ..equality.content import instance_of, is_array
+from ..errors import StructureError
+from ..safely import class_name, clip, type_name
+from .arrays import Form, as_array_like, form_of
+from .header import Held
+
+
+__all__ = ["Wanted", "differences", "fill", "node_differences", "refusal"]
+
+
+class Wanted(NamedTuple):
+    """A leaf of the tree that says what a file should have.
+
+    Attributes:
+        path: Its path.
+        leaf: The leaf.
+    """
+
+    path: KeyPath
+    leaf: Any
+
+
+_HINT: Final = (
+    "strict=False leaves out what is not expected, and keeps the leaves of `like` for "
+    "what is missing"
+)
+
+
+def differences(
+    wanted: Mapping[str, Wanted],
+    found: Mapping[str, Any],
+    *,
+    strict: bool,
+    whole: bool,
+    is_foreign: bool,
+) -> list[Difference]:
+    """Return where the leaves of a file differ from those that are wanted.
+
+    Args:
+        wanted: By name, the leaves that are wanted.
+        found: By name, the leaves of the file: values, and arrays not yet read.
+        strict: Whether it matters which names there are.
+        whole: Whether the file should have nothing else.
+        is_foreign: Whether the file has no types of its own, so that an array of one
+            number may stand for the number.
+    """
+    told = []
+    for name, (path, like) in wanted.items():
+        if name in found:
+            expected, actual = _told(like), _told(found[name])
+            if not _fits(like, found[name], is_foreign):
+                told.append(Difference(path, expected, actual))
+        elif strict:
+            told.append(Difference(path, _told(like), "nothing", _HINT))
+    if strict and whole:
+        told += [
+            Difference(KeyPath((DictKey(name),)), "nothing", _told(leaf), _HINT)
+            for name, leaf in found.items()
+            if name not in wanted
+        ]
+    return told
+
+
+def refusal(path: str, found: Sequence[Difference]) -> StructureError:
+    """Return the error with all differences."""
+    return mismatch_error(found, subject=f"{path} does not fit `like`")
+
+
+def _fits(like: Any, found: Any, is_foreign: bool) -> bool:
+    if type(found) is Held:
+        if _is_plain_array(like):
+            return form_of(like) == found.form
+        return is_foreign and found.shape == () and _can_be(like, found.dtype)
+    if _is_scalar(like):
+        return type(like) is type(found) and form_of(like) == form_of(found)
+    if is_foreign and type(like) is float and type(found) is int:
+        return True
+    return type(like) is type(found) and not _is_plain_array(like)
+
+
+def _is_scalar(value: Any) -> bool:
+    return instance_of(value, "numpy", "generic")
+
+
+def _is_plain_array(value: Any) -> bool:
+    return is_array(value) and not _is_scalar(value)
+
+
+_KINDS: Final = {bool: ("bool",), int: ("int", "uint"), float: ("float", "bfloat")}
+
+
+def _can_be(like: Any, dtype: str) -> bool:
+    """Return whether one number of a dtype is read as a number like another one."""
+    if _is_scalar(like):
+        return form_of(like).dtype == dtype
+    return dtype.startswith(_KINDS.get(type(like), ()))
+
+
+def _told(value: Any) -> str:
+    """Return in words what a leaf is."""
+    if type(value) is Held:
+        return str(value.form)
+    if is_array(value):
+        form: Form = form_of(value)
+        return f"numpy.{form.dtype}" if _is_scalar(value) else str(form)
+    if isinstance(value, type):
+        return f"the class {class_name(value)}"
+    return type_name(value)
+
+
+def fill(found: Any, like: Any, read: Callable[[Held], Any]) -> Any:
+    """Return what takes the place of a leaf, of its type.
+
+    Args:
+        found: What the file has, which fits.
+        like: The leaf.
+        read: Reads an array.
+    """
+    if type(found) is not Held:
+        return type(like)(found) if type(like) is float else found
+    buffer = read(found)
+    if not _is_plain_array(like):
+        return type(like)(as_array_like(buffer, found.dtype, None).item())
+    return as_array_like(buffer, found.dtype, like)
+
+
+# ------------------------------------------------------------------------------- nodes
+
+
+def node_differences(
+    found: PyTreeDef, like: PyTreeDef, above: KeyPath
+) -> list[Difference]:
+    """Return where two structures have nodes of two classes.
+
+    Which leaves there are is not compared, nor what is static in a node: `like` says
+    that.
+    """
+    ours, theirs = Steps(like._code), Steps(found._code)
+    told: list[Difference] = []
+    stack = [(above, ours.root, theirs.root)]
+    while stack:
+        path, place, other = stack.pop()
+        step, other_step = ours.steps[place], theirs.steps[other]
+        if step is None or other_step is None:
+            continue
+        classes = [rule.class_of(aux) for rule, _, aux in (step, other_step)]
+        if classes[0] is not classes[1]:
+            told.append(Difference(path, *map(_name, classes)))
+            continue
+        below = [
+            dict(zip(rule.keys(aux, arity), steps.children(at), strict=True))
+            for (rule, arity, aux), steps, at in (
+                (step, ours, place),
+                (other_step, theirs, other),
+            )
+        ]
+        stack += [
+            (KeyPath((*path, key)), child, below[1][key])
+            for key, child in reversed(below[0].items())
+            if key in below[1]
+        ]
+    return told
+
+
+def _name(cls: type) -> str:
+    return clip(cls) if cls is None else class_name(cls)

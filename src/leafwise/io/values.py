@@ -1,0 +1,222 @@
+"""Leaves that are no arrays, as JSON: each comes back as what it was.
+
+Owns the form of numbers, texts, dtypes, sets, dates, and of what has a name in a
+module. A value that JSON has itself is written as it is; any other one as a list that
+begins with a word, never as an object, so that objects can stand for other things.
+Reading imports nothing, and calls nothing that the file names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import decimal
+import math
+import pathlib
+import uuid
+from collections.abc import Callable
+from typing import Any, Final
+
+from ..core.serial import read_value, write_value
+from ..equality.content import dtype_name, instance_of
+from ..errors import TreeDefError
+from ..lazy import need
+from ..safely import clip, named_object, printed
+
+
+__all__ = ["dtype_of", "read_leaf", "write_dtype", "write_leaf"]
+
+_TEXTS: Final[dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]]] = {
+    "date": (datetime.date, str, datetime.date.fromisoformat),
+    "datetime": (
+        datetime.datetime,
+        datetime.datetime.isoformat,
+        datetime.datetime.fromisoformat,
+    ),
+    "time": (datetime.time, str, datetime.time.fromisoformat),
+    "decimal": (decimal.Decimal, str, decimal.Decimal),
+    "path": (type(pathlib.Path()), str, pathlib.Path),
+    "pure path": (pathlib.PurePosixPath, str, pathlib.PurePosixPath),
+    "uuid": (uuid.UUID, str, uuid.UUID),
+}
+"""Classes whose values are read back from their text, by the word that names them."""
+_BY_CLASS: Final = {cls: word for word, (cls, _, _) in _TEXTS.items()}
+_FROM_ELSEWHERE: Final = 2
+"""What numpy says of dtypes that are not its own, as bfloat16."""
+_SETS: Final = {"set": set, "frozenset": frozenset}
+
+
+def write_leaf(value: Any) -> Any:
+    """Return what JSON has for a value: a list, or what is written as it is.
+
+    Raises:
+        TreeDefError: It has no form, or none that is read back as the same.
+    """
+    cls = type(value)
+    if cls is str:
+        return value if _is_unicode(value) else ["text", repr(value)]
+    if cls is float and not math.isfinite(value):
+        return ["float", repr(value)]
+    if cls is complex:
+        return ["complex", write_leaf(value.real), write_leaf(value.imag)]
+    if cls in _BY_CLASS:
+        return _written_text(value)
+    if cls in (set, frozenset):
+        return [cls.__name__, *sorted(map(write_leaf, value), key=repr)]
+    if instance_of(value, "numpy", "generic"):
+        return _written_scalar(value)
+    if instance_of(value, "numpy", "dtype"):
+        return ["dtype", write_dtype(value)]
+    if instance_of(value, "torch", "dtype"):
+        return ["object", f"torch:{dtype_name(value)}"]
+    name = _name_of(value)
+    return write_value(value) if name is None else ["object", name]
+
+
+def read_leaf(written: Any) -> Any:
+    """Return what `write_leaf` was given.
+
+    Raises:
+        TreeDefError: It is malformed, or names what is not here.
+        ValueError: A text is not one of its kind.
+    """
+    if type(written) is not list:
+        return read_value(written)
+    word, *items = written
+    if word in _SETS:
+        return _SETS[word](map(read_leaf, items))
+    if word == "complex":
+        real_part, imaginary = map(read_leaf, items)
+        return complex(real_part, imaginary)
+    if word == "dtype":
+        (form,) = items
+        return dtype_of(form)
+    if word in _TEXTS or word in ("text", "float", "object"):
+        (text,) = items
+        return _read_text(word, text)
+    if word == "numpy":
+        dtype, data = items
+        return _scalar(dtype_of(dtype), data)
+    return read_value(written)
+
+
+def _read_text(word: str, text: Any) -> Any:
+    if type(text) is not str:
+        raise TreeDefError(f"a {word} is not written as {clip(text)}")
+    if word == "text":
+        found = read_value(["literal", text])
+        if type(found) is str:
+            return found
+        raise TreeDefError(f"{clip(text)} is not a text")
+    if word == "float":
+        return float(text)
+    if word == "object":
+        found = _named(text)
+        if found is None:
+            raise TreeDefError(f"{clip(text)} is not in any module that is loaded")
+        return found
+    return _TEXTS[word][2](text)
+
+
+# ------------------------------------------------------------------------- texts, names
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a half of a pair: JSON would join two of them
+        return False
+    return True
+
+
+def _written_text(value: Any) -> list[Any]:
+    word = _BY_CLASS[type(value)]
+    _, write, read = _TEXTS[word]
+    text = write(value)
+    if _digest(read(text)) != _digest(value) or not _is_unicode(text):
+        raise TreeDefError(f"{clip(value)} has no text that is read back as the same")
+    return [word, text]
+
+
+def _digest(value: Any) -> tuple[Any, ...]:
+    """Return all that makes out a value; times in two zones may be equal."""
+    return repr(value), getattr(value, "fold", 0)
+
+
+def _name_of(value: Any) -> str | None:
+    """Return the name of a class or function, if it can be found by that."""
+    try:
+        name = f"{value.__module__}:{value.__qualname__}"
+        return name if _named(name) is value else None
+    except Exception:  # whatever it says when it is asked for its name
+        return None
+
+
+def _named(name: str) -> Any:
+    module, _, qualname = name.partition(":")
+    return named_object(module, qualname)
+
+
+# ------------------------------------------------------------------------------- numpy
+
+
+def write_dtype(dtype: Any) -> Any:
+    """Return the form of a dtype, from which `dtype_of` makes it.
+
+    Raises:
+        TreeDefError: There is none.
+    """
+    numpy = need("numpy", "a dtype", "arrays")
+    with contextlib.suppress(TreeDefError, TypeError, ValueError):
+        form = (
+            dtype.name
+            if dtype.isbuiltin == _FROM_ELSEWHERE
+            else write_value(numpy.lib.format.dtype_to_descr(dtype))
+        )
+        if dtype_of(form) == dtype:
+            return form
+    raise TreeDefError(f"the dtype {clip(dtype)} has no text that is read back")
+
+
+def dtype_of(form: Any) -> Any:
+    """Return the dtype of numpy that has a form; also those of the package ml_dtypes.
+
+    Raises:
+        TreeDefError: There is none.
+    """
+    numpy = need("numpy", "a dtype", "arrays")
+    try:
+        if type(form) is str and form.isidentifier():
+            return numpy.dtype(getattr(need("ml_dtypes", form, "arrays"), form))
+        return numpy.lib.format.descr_to_dtype(read_value(form))
+    except (AttributeError, TypeError, ValueError) as error:
+        raise TreeDefError(f"{clip(form)} is not a dtype: {printed(error)}") from None
+
+
+def _written_scalar(value: Any) -> list[Any]:
+    """Return the form of a scalar of numpy: a number where that is exact, or bytes."""
+    dtype = value.dtype
+    if dtype.hasobject:
+        raise TreeDefError(f"{clip(value)} holds objects of Python")
+    form = write_dtype(dtype)
+    if dtype.kind in "biuf" and dtype.isbuiltin == 1:
+        item = value.item()
+        if type(item) in (bool, int, float) and math.isfinite(item):
+            return ["numpy", form, item]
+    return ["numpy", form, ["bytes", value.tobytes()[: dtype.itemsize].hex()]]
+
+
+def _scalar(dtype: Any, data: Any) -> Any:
+    """Return the scalar that `_written_scalar` wrote.
+
+    Raises:
+        TreeDefError: There are too few or too many bytes.
+    """
+    if type(data) is not list:
+        return dtype.type(data)
+    _, text = data
+    raw = bytes.fromhex(text)
+    if len(raw) != dtype.itemsize or dtype.hasobject:
+        raise TreeDefError(f"{clip(text)} is not a value of {clip(dtype)}")
+    numpy = need("numpy", "a scalar", "arrays")
+    return numpy.frombuffer(raw, dtype)[0] if raw else dtype.type()

@@ -1,0 +1,593 @@
+"""Trees of arrays: stacked, joined and taken apart, leaf by leaf; how large they are.
+
+Owns which library joins the arrays at a place, what must agree for it, and the size of
+a leaf, which summaries and variables ask for as well. No array library is imported
+here but numpy, and that for Python numbers alone: whoever has an array has its library
+loaded. What a tree is without its arrays is the affair of `reshape`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum
+from importlib import import_module
+from itertools import repeat
+from math import prod
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+
+from ..core.keypath import KeyPath
+from ..core.matching import Difference, mismatch_error
+from ..core.registry import GLOBAL, view_of
+from ..core.treedef import PyTreeDef
+from ..core.walk import locate
+from ..equality.content import (
+    instance_of,
+    is_array,
+    is_masked,
+    is_table,
+    library_of,
+)
+from ..equality.leaves import alike
+from ..errors import StructureError
+from ..lazy import unchanged
+from ..safely import clip, described, type_name
+from .context import Context, context_of, plain_context
+
+
+if TYPE_CHECKING:
+    from ..core.node import IsLeaf
+    from ..signatures.shapes import as_join
+else:
+    as_join = unchanged
+
+__all__ = [
+    "tree_concatenate",
+    "tree_nbytes",
+    "tree_size",
+    "tree_stack",
+    "tree_unstack",
+]
+
+T = TypeVar("T")
+
+Axis: TypeAlias = "int | None"
+Join: TypeAlias = "Callable[[Sequence[Any], int], Any]"
+"""Takes the values of one place, and an axis."""
+
+
+# ------------------------------------------------------------------------------ joining
+
+
+@as_join
+def tree_stack(
+    trees: Iterable[Any],
+    axis: Any = 0,
+    *,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Stack the arrays of several trees along a new axis.
+
+    Arrays stay arrays of their library, with their dtype: numpy, jax (traced ones and
+    PRNG keys, too), torch, and others that follow the Python array API. Numpy arrays
+    stand beside those of jax. Python numbers become a numpy array.
+
+    Args:
+        trees: Trees of one structure, at least one.
+        axis: Where the new axis stands in the result; or a prefix of the trees that
+            says so for each leaf. None leaves a leaf as it is: it must be the same in
+            all trees, and may be anything.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Returns:
+        One tree; `tree_unstack` takes it apart.
+
+    Raises:
+        StructureError: The trees differ in structure, or the arrays at a leaf in shape
+            or dtype; or `axis` is no prefix of them.
+        TypeError: What stands at a leaf is no array and no number.
+        ValueError: There are no trees.
+        ModuleNotFoundError: Numbers are to be stacked, and numpy is not installed.
+
+    Example:
+        >>> import pytest
+        >>> np = pytest.importorskip("numpy")
+        >>> import leafwise as lw
+        >>> runs = [{"loss": 0.5, "w": np.zeros(3)}, {"loss": 0.25, "w": np.ones(3)}]
+        >>> both = lw.tree_stack(runs)
+        >>> both["loss"].tolist(), both["w"].shape
+        ([0.5, 0.25], (2, 3))
+        >>> named = [{"name": "a", "w": np.zeros(3)}, {"name": "a", "w": np.ones(3)}]
+        >>> both = lw.tree_stack(named, axis={"name": None, "w": -1})
+        >>> both["name"], both["w"].shape
+        ('a', (3, 2))
+    """
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return _joined("stacked", trees, axis, context, _stack, 1)
+
+
+@as_join
+def tree_concatenate(
+    trees: Iterable[Any],
+    axis: Any = 0,
+    *,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> Any:
+    """Join the arrays of several trees along an axis that they have.
+
+    As `tree_stack`, but that the arrays may differ in their length on that axis.
+
+    Args:
+        trees: Trees of one structure, at least one.
+        axis: The axis; or a prefix of the trees that has one for each leaf, or None,
+            see `tree_stack`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Returns:
+        One tree.
+
+    Raises:
+        StructureError: The trees differ in structure, or the arrays at a leaf in dtype
+            or in their shape beside that axis; or `axis` is no prefix of them.
+        TypeError: What stands at a leaf is no array.
+        ValueError: There are no trees.
+
+    Example:
+        >>> import pytest
+        >>> np = pytest.importorskip("numpy")
+        >>> import leafwise as lw
+        >>> batches = [{"x": np.zeros((32, 2))}, {"x": np.zeros((7, 2))}]
+        >>> lw.tree_concatenate(batches)["x"].shape
+        (39, 2)
+    """
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return _joined("concatenated", trees, axis, context, _concatenate, 0)
+
+
+def _joined(
+    done: str, trees: Iterable[Any], axis: Any, context: Context, join: Join, more: int
+) -> Any:
+    """Join the values of each place.
+
+    Args:
+        done: What is done to the trees, for messages.
+        trees: The trees.
+        axis: The axis, or a prefix of axes.
+        context: Which values are nodes.
+        join: Joins the values of one place.
+        more: How many axes the result has more than they.
+    """
+    given = [*trees]
+    if not given:
+        raise ValueError(f"there are no trees to be {done}")
+    first, *rest = given
+    columns, treedef = context.columns(first, tuple(rest), strict=True)
+    axes = _axes(axis, first, context, treedef)
+    rows = [*zip(*columns, strict=True)]
+    _check_rows(done, rows, axes, treedef, more)
+    joined = []
+    for place, (row, one) in enumerate(zip(rows, axes, strict=True)):
+        try:
+            joined.append(row[0] if one is None else join(row, one))
+        except Exception as error:  # of their library, or numpy is not there
+            locate(error, [*reversed(treedef.paths()[place])])
+            raise
+    return treedef.unflatten(joined)
+
+
+def _check_rows(
+    done: str,
+    rows: Sequence[tuple[Any, ...]],
+    axes: Sequence[Axis],
+    treedef: PyTreeDef,
+    more: int,
+) -> None:
+    """Refuse values that cannot be joined; see `_joined`.
+
+    Raises:
+        StructureError: Values of one place differ in what they must have in common.
+        TypeError: A value is no array and, if it is to be stacked, no number.
+    """
+    found: list[Difference] = []
+    first_index: int | None = None
+    for place, (row, axis) in enumerate(zip(rows, axes, strict=True)):
+        if axis is not None:
+            for index, value in enumerate(row):
+                if not _is_joined(value) and not (more and _is_number(value)):
+                    path = treedef.paths()[place]
+                    raise _no_array(done, value, path, f" of tree {index}")
+        for index, expected, actual in _misfits(row, axis, more):
+            there = f"{actual} in tree {index}"
+            found.append(Difference(treedef.paths()[place], expected, there))
+            first_index = index if first_index is None else first_index
+    if found:
+        subject = f"the trees cannot be {done}"
+        raise mismatch_error(found, subject=subject, tree_index=first_index)
+
+
+def _misfits(
+    row: Sequence[Any], axis: Axis, more: int
+) -> Iterator[tuple[int, str, str]]:
+    """Yield which values of a place do not fit, what was expected, and what is there.
+
+    Without an axis, all have to be the same.
+    """
+    first, *rest = row
+    if axis is None:
+        for index, value in enumerate(rest, 1):
+            if value is not first and not alike(value, first):
+                yield index, f"{clip(first)} as in tree 0 (axis None)", clip(value)
+        return
+    wanted = _form(first, axis, more)
+    if not _has_axis(first, axis, more):
+        yield 0, f"an array that can have axis {axis}", wanted
+        return
+    for index, value in enumerate(rest, 1):
+        actual = _form(value, axis, more)
+        if actual != wanted:
+            yield index, f"{wanted} as in tree 0", _form(value)
+
+
+def _is_joined(value: Any) -> bool:
+    """Return whether a value is an array; tables are joined by their own libraries."""
+    return is_array(value) and not is_table(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | complex) and not isinstance(value, Enum)
+
+
+def _no_array(done: str, value: Any, path: KeyPath, of: str = "") -> TypeError:
+    return TypeError(
+        f"the leaf at {path.where()}{of} cannot be {done}: it is no array but "
+        f"{described(value)}; with None for its axis it stays as it is"
+    )
+
+
+def _form(value: Any, axis: int | None = None, more: int = 1) -> str:
+    """Return dtype and shape of an array, but for an axis along which it is joined."""
+    if not is_array(value):
+        return "bool" if isinstance(value, bool) else "number"
+    lengths = [*map(str, value.shape)]
+    if axis is not None and not more and _has_axis(value, axis, 0):
+        lengths[axis] = "*"
+    return f"{str(value.dtype).removeprefix('torch.')}[{','.join(lengths)}]"
+
+
+def _has_axis(value: Any, axis: int, more: int = 0) -> bool:
+    rank = len(getattr(value, "shape", ())) + more
+    return -rank <= axis < rank
+
+
+# --------------------------------------------------------------------- taking apart
+
+
+def tree_unstack(
+    tree: T,
+    axis: Any = 0,
+    *,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> list[T]:
+    """Take a tree of arrays apart along an axis.
+
+    Args:
+        tree: A tree whose arrays have the same length on that axis.
+        axis: The axis, which the results do not have; or a prefix of the tree that has
+            one for each leaf. None gives the leaf as it is to each result.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Returns:
+        As many trees as the arrays are long; their arrays may share memory with those
+        of the tree.
+
+    Raises:
+        StructureError: The lengths differ, or an array has no such axis; or `axis` is
+            no prefix of the tree.
+        TypeError: What stands at a leaf is no array.
+        ValueError: No leaf has an axis, so that nothing says how many trees there are.
+
+    Example:
+        >>> import pytest
+        >>> np = pytest.importorskip("numpy")
+        >>> import leafwise as lw
+        >>> lw.tree_unstack({"w": np.arange(6).reshape(2, 3), "b": np.array([7, 8])})
+        [{'w': array([0, 1, 2]), 'b': ...7...}, {'w': array([3, 4, 5]), 'b': ...8...}]
+    """
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    leaves, treedef = context.flatten(tree)
+    axes = _axes(axis, tree, context, treedef)
+    length = _length(leaves, axes, treedef)
+    columns: list[Iterable[Any]] = [
+        repeat(leaf, length) if one is None else _unstack(leaf, one, length)
+        for leaf, one in zip(leaves, axes, strict=True)
+    ]
+    return [treedef.unflatten(row) for row in zip(*columns, strict=True)]
+
+
+def _length(leaves: Sequence[Any], axes: Sequence[Axis], treedef: PyTreeDef) -> int:
+    """Return the length that all arrays have on their axis.
+
+    Raises:
+        StructureError: There are two.
+        TypeError: A leaf that has an axis is no array.
+        ValueError: No leaf has an axis.
+    """
+    found: list[Difference] = []
+    wanted: tuple[int, str] | None = None
+    for place, (leaf, axis) in enumerate(zip(leaves, axes, strict=True)):
+        if axis is None:
+            continue
+        path = treedef.paths()[place]
+        if not _is_joined(leaf):
+            raise _no_array("taken apart", leaf, path)
+        if not _has_axis(leaf, axis):
+            found.append(Difference(path, f"an array with axis {axis}", _form(leaf)))
+            continue
+        length = leaf.shape[axis]
+        if wanted is None:
+            wanted = length, f"length {length} as at {path.where()}"
+        elif length != wanted[0]:
+            actual = f"length {length} on axis {axis}"
+            found.append(Difference(path, wanted[1], actual))
+    if found:
+        raise mismatch_error(found, subject="the tree cannot be taken apart")
+    if wanted is None:
+        raise ValueError(
+            "no leaf has an axis, so it is not known into how many trees to take apart"
+        )
+    return wanted[0]
+
+
+# ------------------------------------------------------------------------------- axes
+
+
+def _axes(axis: Any, tree: Any, context: Context, treedef: PyTreeDef) -> Sequence[Axis]:
+    """Return the axis of each leaf of a tree.
+
+    In a prefix of axes None stands for itself; `is_leaf` is not asked about it.
+
+    Raises:
+        StructureError: The axes are not a prefix of the tree.
+        TypeError: An axis is neither an int nor None.
+    """
+    if _is_axis(axis):
+        return [axis] * treedef.num_leaves
+    prefix = plain_context(view_of(treedef.namespace, True))
+    axes, around = prefix.flatten(axis)
+    try:
+        parts = around.flatten_up_to(tree)
+    except StructureError as error:
+        subject = "axis is not a prefix of the tree"
+        raise mismatch_error(error.differences, subject=subject) from None
+    found: list[Axis] = []
+    for path, one, part in zip(around.paths(), axes, parts, strict=True):
+        if not _is_axis(one):
+            where = f" at {path.where()}" if path else ""
+            raise TypeError(
+                f"an axis is an int or None, or a tree of these; got {described(one)}"
+                f"{where}"
+            )
+        found += repeat(one, context.below(path).flatten(part)[1].num_leaves)
+    return found
+
+
+def _is_axis(value: Any) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool))
+
+
+# -------------------------------------------------------------------------- libraries
+
+_NUMPY, _JAX, _TORCH = range(3)  # see `library_of`
+
+
+def _stack(row: Sequence[Any], axis: int) -> Any:
+    if not is_array(row[0]):
+        return _array_of_numbers(row)
+    return _library(row).stack([*row], axis=axis)
+
+
+def _concatenate(row: Sequence[Any], axis: int) -> Any:
+    library = _library(row)
+    join = getattr(library, "concatenate", None) or library.concat
+    return join([*row], axis=axis)
+
+
+def _array_of_numbers(row: Sequence[Any]) -> Any:
+    """Return a numpy array of Python numbers.
+
+    Raises:
+        OverflowError: Integers do not fit into a dtype of integers.
+        ModuleNotFoundError: Numpy is not installed.
+    """
+    try:
+        numpy: Any = import_module("numpy")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "Python numbers are stacked into a numpy array: install numpy, or give "
+            "the leaf None for its axis",
+            name="numpy",
+        ) from error
+    made = numpy.asarray([*row])
+    kinds = "iu" if all(isinstance(value, int) for value in row) else "fc"
+    if made.dtype.kind not in (*kinds, "b"):
+        raise OverflowError(f"no dtype of integers has all of {clip([*row])}")
+    return made
+
+
+def _library(row: Sequence[Any]) -> Any:
+    """Return the module that joins arrays; see `tree_stack`.
+
+    Raises:
+        TypeError: They are of libraries that do not go together.
+    """
+    libraries = {*map(library_of, row)}
+    if libraries <= {_NUMPY, _JAX}:
+        if _JAX in libraries:
+            return sys.modules["jax"].numpy
+        numpy = sys.modules["numpy"]
+        return numpy.ma if any(map(is_masked, row)) else numpy
+    if libraries == {_TORCH}:
+        return sys.modules["torch"]
+    spaces = {_array_namespace(value) for value in row}
+    if len(spaces) == 1 and None not in spaces:
+        return spaces.pop()
+    names = ", ".join(dict.fromkeys(map(type_name, row)))
+    raise TypeError(f"no library joins arrays of these types: {names}")
+
+
+def _array_namespace(value: Any) -> Any:
+    """Return the module that the Python array API says an array has, or None."""
+    ask = getattr(type(value), "__array_namespace__", None)
+    return None if ask is None else ask(value)
+
+
+def _unstack(array: Any, axis: int, length: int) -> list[Any]:
+    """Return the parts of an array, which may be views."""
+    library = library_of(array)
+    if library == _TORCH:
+        return [*sys.modules["torch"].unbind(array, axis)]
+    if library == _NUMPY:
+        numpy = sys.modules["numpy"]
+        moved = numpy.moveaxis(numpy.asanyarray(array), axis, 0)
+        is_plain = type(moved) is numpy.ndarray and moved.dtype.kind != "O"
+        if moved.ndim > 1 or is_plain:
+            return [*moved]
+        return [moved[place, ...] for place in range(length)]
+    space = sys.modules["jax"].numpy if library == _JAX else _array_namespace(array)
+    unstack = getattr(space, "unstack", None)
+    if unstack is not None:
+        return [*unstack(array, axis=axis)]
+    before = (slice(None),) * (axis % len(array.shape))
+    return [array[(*before, place, ...)] for place in range(length)]
+
+
+# -------------------------------------------------------------------------------- sizes
+
+_LARGEST: Final = 1 << 62
+_MOST: Final = 64  # dimensions; numpy has no more
+
+
+def tree_size(
+    tree: Any,
+    *,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> int:
+    """Return how many numbers a tree has: those in its arrays, and each other leaf.
+
+    An array that stands at several leaves counts once, as in `tree_summary`.
+
+    Args:
+        tree: The tree; shapes alone, as `jax.ShapeDtypeStruct`, are counted as well.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Example:
+        >>> import pytest
+        >>> np = pytest.importorskip("numpy")
+        >>> import leafwise as lw
+        >>> lw.tree_size({"w": np.zeros((2, 3)), "b": np.zeros(3), "step": 7})
+        10
+    """
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return sum(size_of(leaf)[0] for leaf in _once(context.flatten(tree)[0]))
+
+
+def tree_nbytes(
+    tree: Any,
+    *,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> int:
+    """Return how many bytes the elements of the arrays in a tree have.
+
+    An array that stands at several leaves counts once, as in `tree_summary`; two arrays
+    that share memory count both, and a broadcast one as if it were written out. Leaves
+    that are no arrays do not count.
+
+    Args:
+        tree: The tree; shapes alone, as `jax.ShapeDtypeStruct`, are counted as well.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Example:
+        >>> import pytest
+        >>> np = pytest.importorskip("numpy")
+        >>> import leafwise as lw
+        >>> weight = np.zeros((2, 3), np.float32)
+        >>> lw.tree_nbytes({"embed": weight, "decode": weight, "step": 7})
+        24
+    """
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return sum(size_of(leaf)[1] for leaf in _once(context.flatten(tree)[0]))
+
+
+def _once(leaves: Iterable[Any]) -> Iterator[Any]:
+    """Yield leaves, but each array only where it stands first."""
+    seen: set[int] = set()
+    for leaf in leaves:
+        if id(leaf) not in seen:
+            yield leaf
+            if has_memory(leaf):
+                seen.add(id(leaf))
+
+
+def has_memory(leaf: Any) -> bool:
+    """Return whether a leaf is an array, and not only the description of one."""
+    try:
+        if not is_array(leaf) or instance_of(leaf, "numpy", "generic"):
+            return False
+        return hasattr(type(leaf), "__array__") or hasattr(type(leaf), "__dlpack__")
+    except Exception:
+        return False
+
+
+def size_of(leaf: Any) -> tuple[int, int]:
+    """Return how many numbers a leaf has, and how many bytes they take, if known.
+
+    Example:
+        >>> import pytest
+        >>> np = pytest.importorskip("numpy")
+        >>> from leafwise.ops.arrays import size_of
+        >>> size_of(np.zeros((2, 3))), size_of("text")
+        ((6, 48), (1, 0))
+    """
+    found = shape_of(leaf)
+    if found is None:
+        return 1, 0
+    size = prod(found)
+    try:
+        width = leaf.dtype.itemsize
+    except Exception:
+        return size, 0
+    known = type(width) is int and 0 < width < _LARGEST
+    return size, size * width if known else 0
+
+
+def shape_of(leaf: Any) -> tuple[int, ...] | None:
+    """Return the shape of an array, None if it has none that can be read."""
+    try:
+        if not is_array(leaf):
+            return None
+        shape = tuple([int(length) for length in leaf.shape])
+    except Exception:
+        return None
+    if len(shape) > _MOST or min(shape, default=0) < 0 or prod(shape) > _LARGEST:
+        return None
+    return shape

@@ -1,0 +1,184 @@
+"""One difference between two trees: a record.
+
+Owns what a `Change` holds, what it is in the other direction, as an edit and as JSON.
+How changes are found is the affair of `diff`, and how they are printed that of
+`difftext`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from ..core.keypath import KeyPath
+from ..core.keys import SequenceKey
+from ..equality.content import Asked
+from ..equality.difference import FEW, Detail, difference
+from ..equality.leaves import PLAIN, alike
+from ..paint import Paint
+from ..safely import MISSING, Frozen, shown
+from . import difftext
+from .align import Shifts
+from .rebuild import Delete, Edit, Insert, Move, Set
+
+
+__all__ = ["Change", "as_json", "asked_of", "edit_of", "inverse", "note", "of_values"]
+
+_OPPOSITE: Final = {"added": "removed", "removed": "added"}
+
+
+class Change(Frozen):
+    """One difference.
+
+    Attributes:
+        kind: `added`, `removed`, `moved` (an item to another position of its list),
+            `type` (another type of node, or a leaf where there was a node), `aux`
+            (another static value or other aux data), or `value`.
+        path: The key path in the first tree. Of what was added to a list, the last key
+            is the position in the list of the second tree.
+        before: What was there; MISSING if it was added.
+        after: What is there now; MISSING if it was removed.
+        index: The position of the key in the mapping that has it, if it was added to
+            or removed from one; if it was moved, the position in the list of the second
+            tree; else None.
+
+    Example:
+        >>> import leafwise as lw
+        >>> print(lw.tree_diff({"a": 1}, {"a": 2})[0])
+        ~ ['a']: 1 -> 2
+    """
+
+    __slots__ = ("_asked", "after", "before", "index", "kind", "path")
+    __match_args__ = ("kind", "path", "before", "after", "index")
+
+    kind: str
+    path: KeyPath
+    before: Any
+    after: Any
+    index: int | None
+
+    def __init__(
+        self,
+        kind: str,
+        path: KeyPath,
+        before: Any,
+        after: Any,
+        index: int | None = None,
+    ) -> None:
+        self._set(kind, path, before, after, index)
+
+    def detail(self, places: int = FEW) -> Detail | None:
+        """Return how the two values differ: arrays, texts and sets.
+
+        It is worked out anew by each call, and says what differs in the sense of the
+        `tree_diff` that found it, with its tolerances.
+
+        Args:
+            places: How many places of an array to tell.
+
+        Returns:
+            An `ArrayDifference`, `TextDifference` or `SetDifference`; None if there
+            is nothing to say but what the values are.
+
+        Example:
+            >>> import leafwise as lw
+            >>> lw.tree_diff({"s": {1, 2}}, {"s": {2, 3}})[0].detail()
+            SetDifference(before=2, after=2, removed=(1,), added=(3,))
+        """
+        if self.kind not in ("value", "aux"):
+            return None
+        return difference(self.before, self.after, asked_of(self), places)
+
+    def __str__(self) -> str:
+        return "\n".join(difftext.lines_of(self, Paint("never")))
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Change:
+            return NotImplemented
+        if (self.kind, self.path) != (other.kind, other.path) or (
+            self.kind == "moved" and self.index != other.index
+        ):
+            return False
+        return alike((self.before, self.after), (other.before, other.after))
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.path))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return of_values, (self._values(), asked_of(self))
+
+
+def of_values(values: tuple[Any, ...], asked: Asked) -> Change:
+    """Return a change that knows what counted when it was found."""
+    change = Change(*values)
+    object.__setattr__(change, "_asked", asked)
+    return change
+
+
+def asked_of(change: Change) -> Asked:
+    """Return what counted when a change was found, most often nothing special."""
+    return getattr(change, "_asked", PLAIN)
+
+
+def _is_in_list(change: Change) -> bool:
+    """Return whether a change is that of a list: an item more, less or elsewhere."""
+    return (
+        change.kind in ("added", "removed", "moved")
+        and type(change.path[-1]) is SequenceKey
+    )
+
+
+def note(change: Change, shifts: Shifts) -> None:
+    """Take note of what happens to the items of a list."""
+    if not _is_in_list(change):
+        return
+    if change.kind == "added":
+        shifts.put(change.path)
+    elif change.kind == "removed":
+        shifts.remove(change.path)
+    else:
+        shifts.move(change.path, change.index or 0)
+
+
+def inverse(change: Change, shifts: Shifts) -> Change:
+    """Return a change in the other direction: its path is where things are after."""
+    kind, path, index = change.kind, change.path, change.index
+    if _is_in_list(change) and kind != "moved":  # that position is of one side only
+        path = shifts.after(path.parent) + path[-1:]
+    else:
+        path = shifts.after(path)
+    if kind == "moved":
+        index = change.path[-1].idx
+    values = _OPPOSITE.get(kind, kind), path, change.after, change.before, index
+    return of_values(values, asked_of(change))
+
+
+def as_json(change: Change) -> dict[str, Any]:
+    """Return a change as what `json.dumps` takes."""
+    sides = {"before": change.before, "after": change.after}
+    shown = {name: _plain(x) for name, x in sides.items() if x is not MISSING}
+    if change.kind == "moved":
+        shown = {"index": change.index, **shown}
+    return {"kind": change.kind, "path": str(change.path), **shown}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value if JSON can represent it, else its `repr`."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return shown(value)
+    return value
+
+
+def edit_of(change: Change) -> tuple[KeyPath, Edit]:
+    """Return a change as an edit, and where it is to be made."""
+    path, is_in_list = change.path, _is_in_list(change)
+    if change.kind == "moved":
+        return path, Move(change.index)
+    if change.kind == "removed":
+        return path, Move(None) if is_in_list else Delete()
+    if change.kind == "added":
+        index = path[-1].idx if is_in_list else change.index
+        return path, Insert(change.after, index)
+    return path, Set(change.after)

@@ -1,0 +1,330 @@
+"""JSON Patches: changes as operations of RFC 6902, and trees after such operations.
+
+Owns the operations and the pointers of RFC 6901 that they have. Operations come one
+after another, each for the tree that the last one left; changes are all those of one
+tree. How nodes are edited is known to `rebuild`.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from ..core.keypath import KeyPath, path_below
+from ..core.keys import DictKey, SequenceKey
+from ..core.walk import unlink
+from ..errors import EditError
+from ..ops.context import Context
+from ..safely import clip, type_name
+from .rebuild import Delete, Edit, Insert, Move, Set, rebuild
+
+
+if TYPE_CHECKING:
+    from .change import Change
+
+__all__ = ["operations", "patched"]
+
+
+# ------------------------------------------------------------------------ writing
+
+
+def operations(changes: Iterable[Change]) -> list[dict[str, Any]]:
+    """Return changes as operations, in an order in which they can be made.
+
+    First what no position hangs on; then the lists, the deepest ones first, so that
+    those above them are as they were.
+
+    Raises:
+        EditError: JSON has no such key or value.
+    """
+    made: list[dict[str, Any]] = []
+    lists: dict[KeyPath, list[Change]] = {}
+    for change in changes:
+        path, kind = change.path, change.kind
+        if kind in _OF_ITEMS and type(path[-1]) is SequenceKey:
+            lists.setdefault(path.parent, []).append(change)
+        elif kind == "removed":
+            made.append(_operation("remove", path))
+        else:
+            word = "add" if kind == "added" else "replace"
+            made.append(_operation(word, path, change.after))
+    for path in sorted(lists, key=len, reverse=True):
+        made += _of_list(path, lists[path])
+    return made
+
+
+_OF_ITEMS: Final = {"added", "removed", "moved"}
+
+
+def _operation(word: str, path: KeyPath, *value: Any) -> dict[str, Any]:
+    made = {"op": word, "path": _pointer(path)}
+    return {**made, "value": _checked(value[0], path)} if value else made
+
+
+def _of_list(path: KeyPath, changes: Sequence[Change]) -> Iterator[dict[str, Any]]:
+    """Yield the operations on one list: removals from the end, moves, additions."""
+
+    def at(place: int) -> KeyPath:
+        return path_below(path, SequenceKey(place))
+
+    gone = sorted(c.path[-1].idx for c in changes if c.kind == "removed")
+    for place in reversed(gone):
+        yield _operation("remove", at(place))
+    moves = {c.index or 0: c.path[-1].idx for c in changes if c.kind == "moved"}
+    new = {c.path[-1].idx: c.after for c in changes if c.kind == "added"}
+    for place, target in _in_turn(moves, gone, sorted(new)):
+        if place != target:
+            source = _pointer(at(place))
+            yield {"op": "move", "from": source, "path": _pointer(at(target))}
+    for place in sorted(new):
+        yield _operation("add", at(place), new[place])
+
+
+def _in_turn(
+    moves: dict[int, int], gone: list[int], new: list[int]
+) -> Iterator[tuple[int, int]]:
+    """Yield from where to where each item is moved, when the ones before it were.
+
+    An item goes right behind the one that it follows in the end; those that are still
+    to be moved stay among the items that are not.
+
+    Args:
+        moves: The final positions of what is moved, and the first ones.
+        gone: The first positions of what is removed before.
+        new: The final positions of what is added after.
+    """
+    waiting = sorted(moves.values())
+    sources, targets = [*waiting], sorted(moves)
+    kept = [place - n - bisect_left(gone, place) for n, place in enumerate(sources)]
+    held = dict(zip(sources, kept, strict=True))  # how many that stay are before it
+    ranks = sorted(kept)
+    placed: list[int] = []  # the same of those that were moved, by where they are
+    for number, target in enumerate(targets):
+        source = moves[target]
+        rank = held[source]
+        before = bisect_left(waiting, source)
+        del waiting[before]
+        ranks.pop(bisect_left(ranks, rank))
+        stay = target - number - bisect_left(new, target)
+        start = rank + before + bisect_right(placed, rank)
+        yield start, stay + number + bisect_left(ranks, stay)
+        insort(placed, stay)
+
+
+def _pointer(path: KeyPath) -> str:
+    """Return a path as a JSON Pointer.
+
+    Raises:
+        EditError: It has a key that JSON has not.
+    """
+    parts = [""]
+    for depth, key in enumerate(path):
+        if type(key) is SequenceKey:
+            parts.append(str(key.idx))
+        elif type(key) is DictKey and type(key.key) is str:
+            parts.append(key.key.replace("~", "~0").replace("/", "~1"))
+        else:
+            what = f"the key {clip(getattr(key, 'entry', key))}"
+            _refuse(what, path[: depth + 1])
+    return "/".join(parts)
+
+
+def _checked(value: Any, path: KeyPath) -> Any:
+    """Return a value that JSON can hold.
+
+    Raises:
+        EditError: JSON has no such value.
+    """
+    todo: list[tuple[Any, Any]] = [(value, ())]
+    while todo:
+        node, link = todo.pop()
+        if type(node) is dict:
+            for key, child in node.items():
+                if type(key) is not str:
+                    place = path + unlink((link, DictKey(key)))
+                    _refuse(f"the key {clip(key)}", place)
+                todo.append((child, (link, DictKey(key))))
+        elif type(node) is list:
+            todo += [(x, (link, SequenceKey(n))) for n, x in enumerate(node)]
+        elif type(node) not in _SCALARS or (
+            type(node) is float and not math.isfinite(node)
+        ):
+            _refuse(f"{clip(node)} ({type_name(node)})", path + unlink(link))
+    return value
+
+
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+
+
+def _refuse(what: str, path: KeyPath) -> NoReturn:
+    raise EditError(f"JSON cannot hold {what} at {path.where()}", path=path)
+
+
+# ------------------------------------------------------------------------ applying
+
+
+def patched(
+    tree: Any, patch: Any, context: Context, same: Callable[[Any, Any], bool]
+) -> Any:
+    """Return a tree to which a JSON Patch is applied.
+
+    Args:
+        tree: The tree.
+        patch: The patch: a text, or the list of operations.
+        context: What is a leaf.
+        same: Says whether two values are the same, for `test`.
+
+    Raises:
+        EditError: An operation is not one, or cannot be made.
+    """
+    listed = json.loads(patch) if isinstance(patch, str | bytes) else patch
+    if not isinstance(listed, Sequence):
+        raise EditError(f"a JSON Patch is a list of operations, got {clip(listed)}")
+    for number, operation in enumerate(listed):
+        try:
+            tree = _applied(tree, operation, context, same)
+        except EditError as error:
+            raise EditError(f"operation {number}: {error}", path=error.path) from None
+    return tree
+
+
+def _applied(
+    tree: Any, operation: Any, context: Context, same: Callable[[Any, Any], bool]
+) -> Any:
+    """Return a tree after one operation."""
+    if not isinstance(operation, dict):
+        raise EditError(f"it is not an object: {clip(operation)}")
+    word = operation.get("op")
+    pointer = _member(operation, "path")
+    match word:
+        case "add":
+            return _put(tree, pointer, _value(operation), context)
+        case "remove":
+            return _removed(tree, pointer, context)
+        case "replace":
+            path, _ = _found(tree, pointer, context)
+            return rebuild(tree, [(path, Set(_value(operation)))], context)
+        case "move":
+            source = _member(operation, "from")
+            if pointer.startswith(f"{source}/"):
+                raise EditError(f"{source!r} cannot be moved into itself")
+            _, value = _found(tree, source, context)
+            if pointer == source:
+                return tree
+            rest = _removed(tree, source, context)
+            return _put(rest, pointer, value, context)
+        case "copy":
+            _, value = _found(tree, _member(operation, "from"), context)
+            return _put(tree, pointer, copy.deepcopy(value), context)
+        case "test":
+            path, value = _found(tree, pointer, context)
+            if not same(value, _value(operation)):
+                wanted = clip(operation["value"])
+                raise EditError(
+                    f"expected {wanted} at {path.where()}, found {clip(value)}",
+                    path=path,
+                )
+            return tree
+    raise EditError(f"there is no operation {clip(word)}")
+
+
+def _member(operation: dict[str, Any], name: str) -> str:
+    found = operation.get(name)
+    if type(found) is not str:
+        raise EditError(f"its {name!r} is not a JSON Pointer: {clip(found)}")
+    return found
+
+
+def _value(operation: dict[str, Any]) -> Any:
+    if "value" not in operation:
+        raise EditError("it has no 'value'")
+    return copy.deepcopy(operation["value"])
+
+
+def _tokens(pointer: str) -> list[str]:
+    """Return the parts of a JSON Pointer.
+
+    Raises:
+        EditError: It is none.
+    """
+    first, *parts = pointer.split("/")
+    unescaped = pointer.replace("~0", "").replace("~1", "")
+    if first or "~" in unescaped:
+        raise EditError(f"not a JSON Pointer: {clip(pointer)}")
+    return [part.replace("~1", "/").replace("~0", "~") for part in parts]
+
+
+def _found(tree: Any, pointer: str, context: Context) -> tuple[KeyPath, Any]:
+    """Return the path that a pointer means in a tree, and what is there.
+
+    Raises:
+        EditError: Nothing is there.
+    """
+    path, node = KeyPath(), tree
+    for token in _tokens(pointer):
+        key, children = _step(node, token, path, context)
+        path = path_below(path, key)
+        if key.entry not in children:
+            raise EditError(f"nothing is at {path.where()}", path=path)
+        node = children[key.entry]
+    return path, node
+
+
+def _step(node: Any, token: str, path: KeyPath, context: Context) -> tuple[Any, Any]:
+    """Return the key that a token means in a node, and the children by such keys."""
+    rule = context.rule_of(node, path)
+    if rule is not None and rule.is_mapping:
+        return DictKey(token), rule.items(node)
+    if rule is None or not rule.is_sequence:
+        raise EditError(
+            f"{clip(token)} leads into {clip(node)} ({type_name(node)}), which has no "
+            f"members, at {path.where()}",
+            path=path,
+        )
+    items = rule.items(node)
+    is_index = token.isascii() and token.isdigit() and str(int(token)) == token
+    if not is_index and token != "-":
+        raise EditError(f"{token!r} is no position, at {path.where()}", path=path)
+    place = int(token) if is_index else len(items)
+    return SequenceKey(place), dict(enumerate(items))
+
+
+def _put(tree: Any, pointer: str, value: Any, context: Context) -> Any:
+    """Return a tree with a value added.
+
+    Raises:
+        EditError: Nothing can be added there.
+    """
+    if not pointer:
+        return value
+    above, _, last = pointer.rpartition("/")
+    path, node = _found(tree, above, context)
+    key, children = _step(node, _tokens(f"/{last}")[0], path, context)
+    edit: Edit = Insert(value)
+    if type(key) is SequenceKey:
+        edit = Insert(value, key.idx)
+        if key.idx > len(children):
+            raise EditError(
+                f"position {key.idx} is beyond the end of the list at {path.where()}",
+                path=path,
+            )
+    elif key.key in children:
+        edit = Set(value)
+    return rebuild(tree, [(path_below(path, key), edit)], context)
+
+
+def _removed(tree: Any, pointer: str, context: Context) -> Any:
+    """Return a tree without what is at a place.
+
+    Raises:
+        EditError: Nothing is there, or the tree itself.
+    """
+    path, _ = _found(tree, pointer, context)
+    if not path:
+        raise EditError("the root cannot be removed", path=path)
+    edit = Move(None) if type(path[-1]) is SequenceKey else Delete()
+    return rebuild(tree, [(path, edit)], context)

@@ -1,0 +1,501 @@
+"""Trees that are saved and loaded: what comes back, and what is refused."""
+
+import datetime
+import decimal
+import enum
+import json
+import math
+import os
+import pathlib
+import threading
+import uuid
+from collections import OrderedDict, defaultdict, deque
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import leafwise as lw
+from leafwise import nn
+from leafwise.errors import CycleError, FileError, TreeDefError
+from strategies import Box, Color, Layer, Net, Point, every_tree
+
+
+np = pytest.importorskip("numpy")
+ALL = [".npz", ".safetensors", ".json"]
+ARRAYS = ALL[:2]
+
+
+@pytest.fixture(params=ALL)
+def suffix(request):
+    """Each format; what reads it may not be installed."""
+    if request.param == ".safetensors":
+        pytest.importorskip("safetensors")
+    return request.param
+
+
+@pytest.fixture(params=ARRAYS)
+def of_arrays(request):
+    """Each format that has arrays."""
+    if request.param == ".safetensors":
+        pytest.importorskip("safetensors")
+    return request.param
+
+
+def same(a, b):
+    """Return whether two leaves are the same in type and value, NaN as well."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray | np.generic):
+        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    return a is b or a == b or repr(a) == repr(b)
+
+
+def assert_same(a, b):
+    leaves, treedef = lw.tree_flatten(a)
+    others, other = lw.tree_flatten(b)
+    assert treedef == other
+    assert [pair for pair in zip(leaves, others, strict=True) if not same(*pair)] == []
+
+
+class Mode(enum.Enum):
+    FAST = "fast"
+
+
+VALUES = [
+    0, -1, 2**53 + 1, 10**400, -(10**6000), True, False, 0.1, -0.0, 5e-324, math.inf,
+    -math.inf, math.nan, 1 + 2j, complex(-0.0, math.nan), "", "a\nb\0\u2028", "\ud800",
+    "\ud83d\ude00", "\U0001f600", b"", b"\0\xff", {1, "a"}, frozenset({(1, 2)}), set(),
+    Mode.FAST, Color.RED, int, Layer, len, lw.tree_map, ..., NotImplemented,
+    datetime.date(2024, 2, 29), datetime.time(1, 2, 3, 4),
+    datetime.datetime(2024, 1, 2, tzinfo=datetime.UTC), decimal.Decimal("1.10"),
+    pathlib.Path("a/b"), uuid.UUID(int=5), np.dtype("f4"), np.dtype(">i8"),
+    np.dtype([("a", "<f8"), ("b", "i4", (2,))]), np.float32(0.1), np.float64("nan"),
+    np.int8(-3), np.bool_(True), np.complex64(1 + 2j), np.str_("abc"), np.str_(""),
+    np.bytes_(b"ab"), np.datetime64("2024-01-02T03", "h"), np.timedelta64(5, "s"),
+    np.longdouble(1) / 3, np.float16("inf"),
+]  # fmt: skip
+KEPT = [v for v in VALUES if v is not ... and v is not NotImplemented]
+
+
+@pytest.mark.parametrize("value", KEPT, ids=lambda v: type(v).__name__)
+def test_values_come_back_as_they_were(again, value):
+    for tree in (value, {"a": [value, None]}):
+        assert_same(again(tree, ".json"), tree)
+
+
+def test_all_values_in_each_format(again, suffix):
+    assert_same(again(KEPT, suffix), KEPT)
+
+
+DTYPES = ["?", "i1", "u8", "<f2", "f4", "f8", "c8", "c16", ">f8", "M8[ns]", "m8[D]"]
+DTYPES += ["U3", "S2", "V5", "g", [("a", "f4"), ("b", "S2", (2,))]]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_arrays_of_all_dtypes_of_numpy(again, dtype):
+    values = [
+        np.zeros(shape, dtype)
+        for shape in [(), (0,), (3,), (2, 3), (2, 0, 4), (1,) * 6]
+    ]
+    values.append(np.zeros((6, 4), dtype)[::2, ::-1])
+    values.append(np.asfortranarray(np.zeros((3, 2), dtype)))
+    assert_same(again(values), values)
+
+
+def test_elements_and_order(again, of_arrays):
+    base = np.arange(24.0).reshape(4, 6)
+    tree = {"a": base.T, "b": base[::2, ::-1], "c": base[1:1], "d": np.float64(3)}
+    assert_same(again(tree, of_arrays), tree)
+
+
+def test_bfloat16(again, of_arrays):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    tree = [np.arange(3).astype(ml_dtypes.bfloat16), np.ones((), ml_dtypes.float8_e5m2)]
+    assert_same(again(tree, of_arrays), tree)
+    assert_same(again([ml_dtypes.bfloat16(1.5)]), [ml_dtypes.bfloat16(1.5)])
+    assert_same(again([np.ones(2, ml_dtypes.int4)]), [np.ones(2, ml_dtypes.int4)])
+
+
+SMALL = [value for value in KEPT if type(value) is not int]
+
+NODES = [
+    {"b": 1, "a": {}}, [], (), {"": 0, "a.b": 1, "['x']": 2, "a b\n": 3},
+    {1: 0, "1": 1}, OrderedDict(b=1, a=2), defaultdict(list, a=1),
+    deque([1, 2], maxlen=3), Point(1, 2),
+    Layer(1.5, None, name="x"), Box(1, [2], tag="t"), None, [None, [None]],
+    lw.Partial(len, 1, key=2), {(1, "a"): 1, None: 2, 1.5: 3, b"x": 4},
+    {Color.RED: 1}, 5, "bare",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("tree", NODES, ids=lambda tree: type(tree).__name__)
+def test_nodes_come_back_as_they_were(again, suffix, tree):
+    assert_same(again(tree, suffix), tree)
+
+
+def test_a_bare_array(again, of_arrays):
+    assert_same(again(np.arange(3), of_arrays), np.arange(3))
+
+
+def trees_with_arrays():
+    arrays = st.builds(
+        lambda dtype, shape: np.ones(shape, dtype),
+        st.sampled_from(["f4", "i8", "?", "u1"]),
+        st.lists(st.integers(0, 3), max_size=3).map(tuple),
+    )
+    return st.recursive(
+        st.one_of(every_tree(4), arrays, st.sampled_from(SMALL)),
+        lambda inner: st.one_of(
+            st.lists(inner, max_size=3),
+            st.dictionaries(st.text(max_size=3), inner, max_size=3),
+            st.builds(Layer, inner, inner),
+            st.builds(Net, inner, inner, st.text(max_size=2)),
+            st.builds(nn.Param, inner),
+        ),
+        max_leaves=6,
+    )
+
+
+@given(tree=trees_with_arrays(), suffix=st.sampled_from(ALL))
+def test_random_trees_come_back_or_are_refused_by_their_place(
+    tmp_path_factory, tree, suffix
+):
+    path = tmp_path_factory.getbasetemp() / f"{os.urandom(8).hex()}{suffix}"
+    refused = None
+    try:
+        lw.save(path, tree)
+    except FileError as error:
+        refused = error
+    if refused is None:
+        assert_same(lw.load(path), tree)
+        path.unlink()
+        return
+    assert refused.path is not None
+    assert not path.exists()
+    if suffix == ".npz":  # it refuses only what treedefs in JSON refuse
+        with pytest.raises(TreeDefError):
+            lw.tree_structure(tree).to_json()
+
+
+# --------------------------------------------------------------------------- refusals
+
+
+class Odd:
+    def __repr__(self):
+        return "an odd one"
+
+
+@pytest.mark.parametrize(
+    ("tree", "path", "text"),
+    [
+        ({"a": [1, Odd()]}, "['a'][1]", "an odd one"),
+        ({"a": lambda: 0}, "['a']", "lambda"),
+        ([datetime.time(1, fold=1)], "[0]", "fold=1"),
+        ({"a": np.array([None])}, "['a']", "an array of Python objects"),
+        ({"a": np.ma.masked_array([1])}, "['a']", "MaskedArray"),
+        ({"a": np.array(["x"], "O")}, "['a']", "object"),
+        ({"a": [Odd]}, None, ""),
+        ({"a": {1, Odd()}}, "['a']", "an odd one"),
+        (Odd(), "", "the leaf at the root"),
+        (iter([]), "", "iterator"),
+    ],
+)
+def test_leaves_that_cannot_be_saved(tmp_path, suffix, tree, path, text):
+    file = tmp_path / f"x{suffix}"
+    file.write_bytes(b"old")
+    if path is None:
+        lw.save(file, tree)
+        assert lw.load(file) == tree
+        return
+    with pytest.raises(FileError) as caught:
+        lw.save(file, tree)
+    assert str(caught.value.path) == path
+    if suffix != ".json":
+        assert text in str(caught.value)
+    assert file.read_bytes() == b"old"
+
+
+def test_arrays_that_a_format_does_not_have(tmp_path):
+    text = r"x.json: the leaf at \['a'\] cannot be saved: .json has no arrays"
+    with pytest.raises(FileError, match=text):
+        lw.save(tmp_path / "x.json", {"a": np.ones(2)})
+    for dtype in ("c16", ">f8", "U2"):
+        with pytest.raises(FileError, match=r"\['a'\].*safetensors has no arrays of"):
+            lw.save(tmp_path / "x.safetensors", {"a": np.ones(2, dtype)})
+    with pytest.raises(FileError, match="__metadata__"):
+        lw.save(tmp_path / "x.safetensors", {"__metadata__": np.ones(2)})
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_structures_that_cannot_be_saved(tmp_path, of_arrays):
+    path = tmp_path / f"x{of_arrays}"
+    tree = {"in": [Box(np.ones(2), tag=Odd())]}
+    text = r"structure of the tree.*odd one.*at key path \['in'\]\[0\].*treedef=False"
+    with pytest.raises(FileError, match=text):
+        lw.save(path, tree)
+    lw.save(path, tree, treedef=False)
+    assert [*lw.load(path)] == ["in[0].item_0"]
+    like = {"in": [Box(np.zeros(2), tag=Odd())]}
+    loaded = lw.load(path, like)
+    assert loaded["in"][0].items[0].tolist() == [1, 1]
+    assert loaded["in"][0].tag is like["in"][0].tag
+
+
+def test_trees_that_contain_themselves(tmp_path):
+    knot = [1]
+    knot.append(knot)
+    with pytest.raises(CycleError):
+        lw.save(tmp_path / "x.json", knot)
+    net = Net(1, None, "a")
+    net.weight = lw.List([net])
+    with pytest.raises(CycleError):
+        lw.save(tmp_path / "x.npz", [net, net])
+
+
+def test_two_leaves_of_one_name_are_refused(tmp_path):
+    class Twice:
+        pass
+
+    lw.register_pytree_with_keys(
+        Twice, lambda t: ([("a", 1), ("a", 2)], None), lambda aux, xs: Twice()
+    )
+    with pytest.raises(FileError, match="another one has its name, 'a', too"):
+        lw.save(tmp_path / "x.json", Twice(), treedef=False)
+
+
+@pytest.mark.parametrize("name", ["model", "model.pickle", "model.npz.bak", ".npz"])
+def test_other_ends_of_names(name):
+    text = "has to end in .json, .npz or .safetensors"
+    for act in (lambda: lw.save(name, {}), lambda: lw.load(name)):
+        with pytest.raises(FileError, match=text):
+            act()
+
+
+# ------------------------------------------------------------------------------ paths
+
+
+@pytest.mark.parametrize("kind", [str, os.fsencode, pathlib.Path])
+def test_paths_of_all_kinds(tmp_path, suffix, kind):
+    path = kind(str(tmp_path / f"\u00e9 [x]{suffix.upper()}"))
+    lw.save(path, {"a": 1})
+    assert lw.load(path) == {"a": 1}
+
+
+def test_files_that_are_not_there(tmp_path, suffix):
+    with pytest.raises(FileNotFoundError, match="none"):
+        lw.load(tmp_path / f"none{suffix}")
+    with pytest.raises(FileNotFoundError, match="none"):
+        lw.save(tmp_path / "none" / f"x{suffix}", {})
+    (tmp_path / f"folder{suffix}").mkdir()
+    with pytest.raises(OSError, match="folder"):
+        lw.load(tmp_path / f"folder{suffix}")
+    with pytest.raises(OSError, match="folder"):
+        lw.save(tmp_path / f"folder{suffix}", {})
+
+
+def test_the_same_tree_gives_the_same_bytes(tmp_path, suffix):
+    tree = {"a": [1, 2.5], "b": {"x": {"s", "t", "u"}}}
+    paths = [tmp_path / f"{name}{suffix}" for name in "ab"]
+    for path in paths:
+        lw.save(path, tree)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+# ------------------------------------------------------------------------------- JSON
+
+
+def test_plain_configurations_are_plain(tmp_path):
+    path = tmp_path / "x.json"
+    tree = {"optim": {"lr": 0.1, "name": "\u00e9"}, "sizes": [1, 2], "none": None}
+    lw.save(path, tree)
+    text = path.read_text(encoding="utf-8")
+    assert json.loads(text) == tree
+    assert text == json.dumps(tree, indent=2, ensure_ascii=False) + "\n"
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"leafwise": {"format": 1}},
+        {"leaves": {}, "treedef": None, "objects": []},
+        {"a": {1: 2}},
+        {"a": (1,)},
+        [math.nan],
+        ["\ud83d\ude00"],
+        [10**5000],
+        7,
+        {"leafwise": {"format": 1}, "leaves": {}, "treedef": None, "objects": []},
+    ],
+)
+def test_what_could_be_taken_for_something_else_has_a_header(again, tmp_path, tree):
+    assert_same(again(tree, ".json"), tree)
+    data = json.loads((tmp_path / "tree.json").read_text(encoding="utf-8"))
+    assert data.keys() == {"leafwise", "leaves", "treedef", "objects"}
+
+
+def test_each_leaf_has_a_line(tmp_path):
+    path = tmp_path / "x.json"
+    lw.save(path, {"betas": (0.9, 0.99), "mode": Mode.FAST})
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert '    "betas[0]": 0.9,' in lines
+    assert f'    "mode": ["literal", "{__name__}.Mode.FAST"]' in lines
+
+
+def test_a_leaf_may_be_edited_by_hand(tmp_path):
+    path = tmp_path / "x.json"
+    lw.save(path, {"betas": (0.9, 0.99)})
+    text = path.read_text(encoding="utf-8").replace("0.99", "0.95")
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(FileError, match='remove the entry "check"'):
+        lw.load(path)
+    start = text.index(', "check"')
+    path.write_text(text[:start] + text[text.index("}", start) :], encoding="utf-8")
+    assert lw.load(path) == {"betas": (0.9, 0.95)}
+
+
+def test_depth_is_no_problem(again, suffix):
+    tree = 1
+    for _ in range(3_000):
+        tree = [tree]
+    assert lw.tree_structure(again(tree, suffix)) == lw.tree_structure(tree)
+
+
+# ------------------------------------------------------------------------------- ties
+
+
+class Tied(lw.Pytree):
+    def __init__(self):
+        self.embed = nn.Param(np.ones((2, 3)), sharding=("a", None))
+        self.head = lw.Dict(w=self.embed)
+        self.calls = nn.BatchStat(0)
+        self.name = "tied"
+
+
+def test_variables_in_several_places_are_stored_once(tmp_path, of_arrays):
+    path = tmp_path / f"x{of_arrays}"
+    lw.save(path, {"model": Tied()})
+    model = lw.load(path)["model"]
+    assert model.embed is model.head.w
+    assert type(model.embed) is nn.Param
+    assert model.embed.sharding == ("a", None)
+    assert model.embed.value.tolist() == [[1, 1, 1]] * 2
+    assert (model.calls.value, model.name) == (0, "tied")
+    assert path.stat().st_size < 3_000
+    picked = lw.load(path, select="model.head.w")
+    assert picked.value.tolist() == [[1, 1, 1]] * 2
+
+
+def test_objects_inside_objects_in_several_places(again, suffix):
+    inner = lw.List([nn.Param(1.0)])
+    middle = Net(inner, inner, "m")
+    tree = [middle, {"again": middle, "inner": inner, "value": inner[0]}]
+    loaded = again(tree, suffix)
+    assert loaded[0] is loaded[1]["again"]
+    assert loaded[0].weight is loaded[0].width is loaded[1]["inner"]
+    assert loaded[1]["value"] is loaded[1]["inner"][0]
+    assert_same(loaded, tree)
+
+
+def test_arrays_in_several_places_are_stored_once(tmp_path, of_arrays):
+    path = tmp_path / f"x{of_arrays}"
+    array = np.ones(1000)
+    lw.save(path, {"a": array, "b": [array, array.view(), array[:500]]})
+    assert path.stat().st_size < 14_000
+    loaded = lw.load(path)
+    assert loaded["a"] is loaded["b"][0] is loaded["b"][1]
+    assert loaded["b"][2].tolist() == [1.0] * 500
+
+
+def test_lists_in_several_places_are_values(again, suffix):
+    part = [1]
+    loaded = again({"a": part, "b": part, "c": (1,)}, suffix)
+    assert loaded["a"] is not loaded["b"]
+
+
+# ------------------------------------------------------------------------------ select
+
+
+def state():
+    return {
+        "step": 3,
+        "params": [{"w": np.full(2, n), "b": np.zeros(())} for n in range(3)],
+    }
+
+
+def test_a_part_is_what_its_selector_gets(tmp_path, of_arrays):
+    path = tmp_path / f"x{of_arrays}"
+    lw.save(path, state())
+    for select in ("step", "params[1]", "**.w", "params[:2].b", int):
+        assert_same(lw.load(path, select=select), lw.at(state())[select].get())
+    assert len(lw.load(path, select=lambda x: getattr(x, "shape", None) == (2,))) == 3
+    with pytest.raises(lw.PathError, match="optim"):
+        lw.load(path, select="optim")
+
+
+def test_a_part_reads_no_other_arrays(tmp_path):
+    path = tmp_path / "x.npz"
+    lw.save(path, state())
+    data = bytearray(path.read_bytes())
+    place = data.index(np.full(2, 2).tobytes())
+    data[place] ^= 1
+    path.write_bytes(data)
+    assert lw.load(path, select="params[1].w").tolist() == [1, 1]
+    with pytest.raises(FileError, match="damaged"):
+        lw.load(path)
+    with pytest.raises(FileError, match="damaged"):
+        lw.load(path, select="params[2]")
+
+
+def test_an_error_of_a_predicate_is_its_own(tmp_path, suffix):
+    path = tmp_path / f"x{suffix}"
+    lw.save(path, {"a": (1, 2)})
+
+    def fail(leaf):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        lw.load(path, select=fail)
+
+
+# ------------------------------------------------------------------------- namespaces
+
+
+def test_namespaces(tmp_path):
+    space = lw.namespace("files")
+
+    class Own:
+        def __init__(self, a):
+            self.a = a
+
+    globals()["Own"] = Own
+    Own.__qualname__ = "Own"
+    space.register_pytree_node(Own, lambda o: ((o.a,), None), lambda _, xs: Own(*xs))
+    path = tmp_path / "x.json"
+    space.save(path, [Own(3)])
+    assert space.load(path)[0].a == 3
+    assert lw.load(path)[0].a == 3
+    with pytest.raises(FileError, match="Own"):
+        lw.save(path, [Own(3)])
+
+
+@pytest.mark.needs("threads")
+def test_threads(tmp_path):
+    path = tmp_path / "x.npz"
+    trees = [{"a": np.full(100, n), "b": n} for n in range(4)]
+    lw.save(path, trees[0])
+    wrong = []
+
+    def work(tree):
+        for _ in range(10):
+            lw.save(path, tree)
+            found = lw.load(path)
+            if found["a"].tolist() != [found["b"]] * 100:
+                wrong.append(found)
+
+    threads = [threading.Thread(target=work, args=(tree,)) for tree in trees]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []

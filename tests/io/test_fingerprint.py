@@ -1,0 +1,733 @@
+"""Fingerprints: the same wherever they are made, another one for each change."""
+
+import copy
+import dataclasses
+import datetime
+import decimal
+import enum
+import functools
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+import tracemalloc
+from collections import OrderedDict, namedtuple
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fingerprints
+import leafwise as lw
+from leafwise import nn
+from leafwise.errors import CompareError, TreeDefError
+from strategies import trees
+
+
+TABLE = Path(__file__).with_name("fingerprints.txt")
+COUNT = 5_000
+
+
+def known(sort):
+    """Return the digests in the table, of trees of one sort."""
+    lines = TABLE.read_text(encoding="utf-8").splitlines()
+    return [line.split()[1] for line in lines if line.startswith(f"{sort} ")]
+
+
+def as_leaf(value, **how):
+    """Return the fingerprint of a list with a value as its leaf, whatever it is."""
+    inside = lambda path, node: len(path) > 0  # noqa: E731
+    return lw.fingerprint([value], is_leaf=inside, is_leaf_takes_path=True, **how)
+
+
+def same(a, b):
+    """Return whether two values have one fingerprint, as leaves and static ones."""
+    leaves = as_leaf(a) == as_leaf(b)
+    static = [lw.fingerprint(fingerprints.Box((), [value])) for value in (a, b)]
+    assert leaves == (static[0] == static[1])
+    return leaves
+
+
+# ------------------------------------------------------------------ the same everywhere
+
+
+def test_the_same_on_each_python():
+    """What stands in the table; the trees have all kinds of nodes and leaves."""
+    assert fingerprints.digests(0, COUNT, fingerprints.plain_tree) == known("plain")
+
+
+AGAIN = """
+import fingerprints
+print(*fingerprints.digests(0, {count}, fingerprints.plain_tree))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.needs("processes")
+@pytest.mark.parametrize("seed", ["0", "1", "4294967295"])
+def test_the_same_for_each_seed_of_hashes(seed):
+    """The order of sets and of what hangs on hashes does not matter."""
+    code = AGAIN.format(count=COUNT)
+    folders = [str(Path(fingerprints.__file__).parent), *sys.path]
+    env = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(folders)}
+    told = subprocess.check_output([sys.executable, "-c", code], text=True, env=env)
+    assert told.split() == known("plain")
+
+
+def test_the_form():
+    """A version and a hash, good for the name of a file."""
+    assert lw.fingerprint(()) != lw.tree_structure(()).fingerprint()
+    for text in (lw.fingerprint(1), lw.tree_structure(1).fingerprint()):
+        version, digest = text.split("-")
+        assert version == "lw1"
+        assert (len(digest), int(digest, 16) >= 0) == (64, True)
+
+
+def test_what_does_not_count():
+    """The order of dicts, sharing, identity, the interning of strings, copies."""
+    one, other = ["x"], ["x"]
+    assert lw.fingerprint([one, one]) == lw.fingerprint([one, other])
+    assert lw.fingerprint(["aa", "aa"]) == lw.fingerprint(["aa", "aaZ"[:-1]])
+    assert lw.fingerprint([{"a": one}, one]) == lw.fingerprint([{"a": other}, one])
+    assert lw.fingerprint({"a": 1, "b": 2}) == lw.fingerprint({"b": 2, "a": 1})
+    assert lw.fingerprint({1: 0, "a": 1}) == lw.fingerprint({"a": 1, 1: 0})
+    left, right = (
+        {"static": {"p": 1, "q": {2, "r"}}},
+        {"static": {"q": {"r", 2}, "p": 1}},
+    )
+    assert same(left, right)
+    for seed in range(200):
+        tree = fingerprints.plain_tree(seed)
+        again = lw.tree_map(lambda leaf: leaf, tree)
+        assert lw.fingerprint(again) == lw.fingerprint(tree)
+
+
+def test_what_counts_as_order():
+    """Where it is structure: of ordered dicts, and of keys that have no order."""
+    pairs = [("a", 1), ("b", 2)]
+    assert lw.fingerprint(OrderedDict(pairs)) != lw.fingerprint(
+        OrderedDict(pairs[::-1])
+    )
+    keys = frozenset("a"), frozenset("b")
+    forward, backward = dict.fromkeys(keys, 0), dict.fromkeys(keys[::-1], 0)
+    same_structure = lw.tree_structure(forward) == lw.tree_structure(backward)
+    assert (lw.fingerprint(forward) == lw.fingerprint(backward)) == same_structure
+    as_given = lw.namespace("fingerprints in order", dict_order="insertion")
+    assert as_given.fingerprint({"a": 1, "b": 2}) != as_given.fingerprint(
+        {"b": 2, "a": 1}
+    )
+
+
+def test_what_may_not_be_mixed_up():
+    """Values of two types, and sequences whose parts run together."""
+    alike = [
+        *([1, 2], (1, 2), {1: 2}, {1, 2}, frozenset({1, 2}), range(1, 3), "[1, 2]"),
+        *(
+            [12],
+            ["12"],
+            ["1", "2"],
+            ["1", ["2"]],
+            [["1"], "2"],
+            ["1 2"],
+            ["1", "2", ""],
+        ),
+        *([b"1", b"2"], [[], []], [[[]]], [[], [], []], {}, OrderedDict(), set(), ()),
+        *([None], [], [()], [[None]], [False], [0], [0.0], [0j], [""], [b""], ["\0"]),
+        *({"a": {}}, {"a": []}, {"a": None}, {"b": None}, {"a": {"b": None}}),
+    ]
+    found = {lw.fingerprint(tree) for tree in alike}
+    assert len(found) == len(alike)
+    nested = {lw.fingerprint(fingerprints.Box((), tree)) for tree in alike}
+    assert len(nested) == len(alike)
+    assert not nested & found
+
+
+@pytest.mark.parametrize("seed", range(0, 100, 10))
+def test_each_change_in_one_place_is_seen(seed):
+    """Of leaves, keys, static values and nodes."""
+    for number in range(seed, seed + 10):
+        whole = fingerprints.Maker(number)
+        found = {lw.fingerprint(whole.tree())}
+        for place in range(whole.places):
+            found.add(lw.fingerprint(fingerprints.Maker(number, place).tree()))
+        made = {lw.fingerprint(fingerprints.Maker(number).tree())}
+        assert made <= found
+        assert len(found) > whole.places / 2
+        for place in range(whole.places):
+            changed = lw.fingerprint(fingerprints.Maker(number, place).tree())
+            assert changed not in made
+
+
+@given(trees(), trees())
+def test_equal_trees_and_no_others(one, other):
+    """As `tree_equal` has it, if types count."""
+    found = lw.fingerprint(one) == lw.fingerprint(other)
+    equal = lw.tree_equal(one, other, typematch=True)
+    assert not found or equal
+    assert found or not equal or repr(one) != repr(other)
+    assert lw.fingerprint(lw.tree_map(lambda x: x, one)) == lw.fingerprint(one)
+    assert lw.fingerprint(pickle.loads(pickle.dumps(one))) == lw.fingerprint(one)
+
+
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 2)
+    | st.floats()
+    | st.complex_numbers()
+    | st.text(max_size=3)
+    | st.binary(max_size=3)
+    | st.decimals()
+    | st.fractions(max_denominator=9)
+    | st.datetimes(timezones=st.none() | st.timezones())
+    | st.dates()
+    | st.timedeltas()
+    | st.sampled_from([*fingerprints.VALUES])
+)
+
+
+@given(scalars, scalars)
+def test_values_are_the_same_if_they_are_equal_and_of_one_type(one, other):
+    """Whatever the values are."""
+    equal = lw.tree_equal([one], [other], typematch=True, none_is_leaf=True)
+    assert (lw.fingerprint([one]) == lw.fingerprint([other])) == equal
+
+
+@given(scalars.filter(lambda x: not isinstance(x, datetime.datetime)))
+def test_a_pickle_is_the_same(value):
+    """In another process, that is."""
+    try:
+        again = pickle.loads(pickle.dumps(value))
+    except (pickle.PicklingError, TypeError, AttributeError):
+        return
+    assert lw.fingerprint([again]) == lw.fingerprint([value])
+
+
+# ---------------------------------------------------------------- numbers, dates, paths
+
+
+def test_numbers():
+    """Zeros and NaN are one each, as in `tree_equal`; types differ."""
+    nan = float("nan")
+    assert same(0.0, -0.0)
+    assert same(nan, -nan)
+    assert same(complex(0.0, -0.0), 0j)
+    assert same(complex(nan, 1), complex(-nan, 1))
+    assert same(decimal.Decimal("1.50"), decimal.Decimal("1.5"))
+    assert same(decimal.Decimal("-0E+3"), decimal.Decimal(0))
+    assert same(decimal.Decimal("100"), decimal.Decimal("1E2"))
+    for one, other in [(1, 1.0), (1, True), (0, False), (1.0, 1 + 0j), (0, None)]:
+        assert not same(one, other)
+    assert not same(decimal.Decimal("0.1"), decimal.Decimal("0.2"))
+    assert not same(decimal.Decimal("1"), decimal.Decimal("10"))
+    assert not same(decimal.Decimal("1"), decimal.Decimal("-1"))
+    assert not same(1 << 63, -(1 << 63))
+    assert not same(127, -129)
+
+
+def test_dates():
+    """An instant is one in all zones; what has no zone is another."""
+    noon = datetime.datetime(2026, 1, 1, 12)
+    east = datetime.timezone(datetime.timedelta(hours=2))
+    assert same(noon.replace(tzinfo=datetime.UTC), noon.replace(hour=14, tzinfo=east))
+    assert same(noon, noon.replace(fold=1))
+    assert not same(noon, noon.replace(tzinfo=datetime.UTC))
+    assert not same(noon, noon.date())
+    zoneinfo = pytest.importorskip("zoneinfo")
+    try:
+        zones = [zoneinfo.ZoneInfo(name) for name in ("UTC", "Europe/Berlin")]
+    except zoneinfo.ZoneInfoNotFoundError:
+        return
+    assert not same(*zones)
+    assert same(zones[0], zoneinfo.ZoneInfo.no_cache("UTC"))
+
+
+def test_paths_of_this_machine():
+    """A path has one fingerprint on all machines."""
+    assert same(Path("a/b"), pathlib.Path("a", "b"))
+    assert not same(Path("a/b"), pathlib.PurePosixPath("a/b"))
+    assert not same(Path("a/b"), "a/b")
+
+
+def test_ranges_and_slices():
+    """Ranges of the same numbers are equal."""
+    assert same(range(0, 3, 2), range(0, 4, 2))
+    assert same(range(0), range(5, 5))
+    assert same(range(1, 2), range(1, 9, 20))
+    assert not same(range(2), range(3))
+    assert not same(slice(1), slice(1, None, 1))
+
+
+class Size(int):
+    pass
+
+
+class Row(tuple):
+    __slots__ = ()
+
+
+class Marked(float):
+    def __eq__(self, other):
+        return False
+
+    __hash__ = float.__hash__
+
+
+def test_subclasses():
+    """With the `==` of a known class: by value and class; else unknown."""
+    assert same(Size(3), Size(3))
+    assert not same(Size(3), 3)
+    assert same(Row([1, 2]), Row([1, 2]))
+    assert not same(Row([1, 2]), (1, 2))
+    with pytest.raises(CompareError, match="Marked is not a type that has one"):
+        lw.fingerprint(Marked(1))
+
+
+def test_unregistered_dataclasses():
+    """By class and fields, if `==` is theirs."""
+    make = fingerprints.Plain
+    assert same(make(1, "a"), make(1, "a"))
+    assert not same(make(1, "a"), make(1, "b"))
+    attrs = pytest.importorskip("attrs")
+
+    @attrs.define
+    class Pair:
+        x: int
+        y: int = 0
+
+    assert same(Pair(1), Pair(1, 0))
+    assert not same(Pair(1), Pair(2))
+
+
+def test_classes_and_functions_by_name():
+    """Of a module; what functions make has none."""
+    assert same(len, len)
+    assert not same(len, max)
+    assert not same(int, float)
+    assert same(datetime.datetime.now, datetime.datetime.now)
+    assert not same(fingerprints.increment, fingerprints.digests)
+    assert same(int | str, str | int)
+    assert not same(list[int], list[str])
+    first = functools.partial(fingerprints.increment, 1)
+    assert same(first, functools.partial(fingerprints.increment, 1))
+    assert not same(first, functools.partial(fingerprints.increment, 2))
+    assert same(type(None), type(None))
+    local = lambda x: x  # noqa: E731
+    for value in (local, lambda x: x, test_numbers.__get__(1).__func__.__code__):
+        with pytest.raises(CompareError, match=r"leaf at \['f'\] has no fingerprint"):
+            lw.fingerprint({"f": value})
+    with pytest.raises(CompareError, match="no module has it under its name"):
+        lw.fingerprint([functools.partial(local, 1)])
+
+
+# ------------------------------------------------------------------------------- errors
+
+
+class Opaque:
+    """Says nothing of itself but where it is."""
+
+    def __init__(self, content=0):
+        self.content = content
+
+
+def test_a_type_that_is_not_known():
+    """Is an error with its path; a function may give bytes."""
+    tree = {"a": 1, "b": [Opaque(1)]}
+    with pytest.raises(CompareError) as caught:
+        lw.fingerprint(tree)
+    assert str(caught.value.path) == "['b'][0]"
+    assert "Opaque is not a type that has one; leaf_bytes can give" in str(caught.value)
+    by_content = lambda value: b"%d" % value.content  # noqa: E731
+    found = [
+        lw.fingerprint({"a": 1, "b": [Opaque(n)]}, leaf_bytes=by_content)
+        for n in (1, 2, 1)
+    ]
+    assert found[0] == found[2] != found[1]
+    inside = ({"a": {1: Opaque(n)}} for n in (1, 2))
+    first, second = (as_leaf(value, leaf_bytes=by_content) for value in inside)
+    assert first != second
+    assert lw.fingerprint([1], leaf_bytes=by_content) == lw.fingerprint([1])
+
+
+def test_what_leaf_bytes_does_wrong():
+    """Passes through, with the path; or is told."""
+
+    def fail(value):
+        raise KeyError(value.content)
+
+    with pytest.raises(KeyError) as caught:
+        lw.fingerprint({"a": [Opaque(7)]}, leaf_bytes=fail)
+    assert caught.value.__notes__ == ["at key path ['a'][0]"]
+    with pytest.raises(
+        TypeError, match="leaf_bytes must return bytes, got str"
+    ) as told:
+        lw.fingerprint({"a": [Opaque(7)]}, leaf_bytes=lambda _: "text")
+    assert told.value.__notes__ == ["at key path ['a'][0]"]
+
+
+def test_aux_data_without_a_fingerprint():
+    """Is an error with its path, for a tree and its structure."""
+    box = fingerprints.Box
+    tree = {"x": [box((1, 2), Opaque())]}
+    for make in (lw.fingerprint, lambda tree: lw.tree_structure(tree).fingerprint()):
+        with pytest.raises(TreeDefError, match="the aux data of Box has no") as caught:
+            make(tree)
+        assert caught.value.__notes__ == ["at key path ['x'][0]"]
+        with pytest.raises(TreeDefError, match="no module has it under its name"):
+            make(box((), lambda: 1))
+        loop = []
+        loop.append(loop)
+        with pytest.raises(TreeDefError, match="nested too deeply, or contains itself"):
+            make(box((), loop))
+
+
+class Coded:
+    def __init__(self, item, opaque):
+        self.item, self.opaque = item, opaque
+
+
+def test_codecs_are_asked():
+    """Where aux data has nothing else; the order of keys in JSON does not count."""
+    lw.register_pytree_node(
+        Coded, lambda c: ((c.item,), c.opaque), lambda aux, xs: Coded(*xs, aux)
+    )
+    with pytest.raises(TreeDefError, match="register_codec tells how aux data is"):
+        lw.fingerprint(Coded(1, Opaque(1)))
+    plain = lw.fingerprint(Coded(1, 2))
+    lw.io.register_codec(Coded, lambda o: o.content, lambda text: Opaque(text))
+    contents = {"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1, "b": 3}
+    found = [lw.fingerprint(Coded(1, Opaque(content))) for content in contents]
+    assert found[0] == found[1] != found[2]
+    assert lw.fingerprint(Coded(1, 2)) == plain
+
+
+@lw.register_static
+class Held:
+    def __init__(self, content):
+        self.content = content
+
+
+@lw.register_static
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    depth: int
+
+
+def test_static_instances():
+    """By their fields, if they have any that `==` compares."""
+    found = {lw.fingerprint([Settings(depth)]) for depth in (1, 2, 1)}
+    assert len(found) == 2
+    with pytest.raises(TreeDefError, match="Held is not a type that has one"):
+        lw.fingerprint([Held(1)])
+
+
+class Hostile:
+    """An unknown class whose attributes are traps."""
+
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+    def __repr__(self):
+        raise RuntimeError("repr")
+
+
+def test_hostile_leaves():
+    """Are refused, like any others."""
+    with pytest.raises(CompareError, match="Hostile that cannot be printed"):
+        lw.fingerprint([Hostile()])
+    with pytest.raises(CompareError):
+        lw.fingerprint([type("Meta", (type,), {})("Local", (), {})])
+    assert lw.fingerprint(["\ud800"]) != lw.fingerprint(["\ud801"])
+
+
+@pytest.mark.needs("stack")
+def test_deep_trees():
+    """Nodes nest as deep as they like."""
+    tree = 1
+    for _ in range(20_000):
+        tree = [tree]
+    assert lw.fingerprint(tree) != lw.fingerprint([tree])
+
+
+# ---------------------------------------------------------------------- objects of ours
+
+
+def model(width=2, *, rate=0.5, note="a"):
+    """Return an object with static values, variables and metadata."""
+
+    class Layer(nn.Module):
+        def __init__(self):
+            self.width = width
+            self.weight = nn.Param(1.0, note=note)
+            self.stats = nn.BatchStat(0)
+            self.rate = rate
+
+    return Layer()
+
+
+def test_modules():
+    """Static values and the metadata of variables count; so do their types."""
+    whole = lw.fingerprint(nn.split(model())[1])
+    assert whole == lw.fingerprint(nn.split(model())[1])
+    assert whole != lw.fingerprint(nn.split(model(note="b"))[1])
+    made = fingerprints.Model
+    found = {
+        lw.fingerprint(tree)
+        for tree in [
+            made(1, 2, "s"),
+            made(1, 2, "t"),
+            made(2, 2, "s"),
+            lw.List([1, 2]),
+            lw.List([1, 3]),
+            lw.Dict(a=1),
+            lw.Dict(b=1),
+            nn.Param(1),
+            nn.BatchStat(1),
+            nn.Param(1, note="x"),
+        ]
+    }
+    assert len(found) == 10
+
+
+def test_renamed_fields_count():
+    """A class that has other fields by now is another structure."""
+    found = []
+    for names in ("x y", "x z"):
+        cls = namedtuple("Local", names)
+        found.append(lw.fingerprint(cls(1, 2)))
+        fields = [(name, object) for name in names.split()]
+        made = lw.dataclass(dataclasses.make_dataclass("Made", fields))
+        found.append(lw.fingerprint(made(1, 2)))
+    assert len({*found}) == 4
+
+
+def test_common_arguments():
+    """They say what the leaves are; the None mode is one of the structure."""
+    assert lw.fingerprint([None]) != lw.fingerprint([None], none_is_leaf=True)
+    assert lw.fingerprint([(1,)]) != lw.fingerprint([(1,)], is_leaf=tuple)
+    bound = lw.namespace("fingerprints")
+    assert bound.fingerprint([1]) == lw.fingerprint([1])
+    treedefs = [lw.tree_structure(None, none_is_leaf=flag) for flag in (False, True)]
+    assert treedefs[0].fingerprint() != treedefs[1].fingerprint()
+
+
+@given(trees(), trees())
+def test_structures(one, other):
+    """Leaves do not count."""
+    first, second = lw.tree_structure(one), lw.tree_structure(other)
+    if first.fingerprint() == second.fingerprint():
+        assert first == second
+    again = lw.tree_structure(lw.tree_map(lambda _: object(), one))
+    assert again.fingerprint() == first.fingerprint()
+
+
+# ------------------------------------------------------------------------------- arrays
+
+
+def test_arrays_on_each_python():
+    """What stands in the table."""
+    pytest.importorskip("numpy")
+    assert fingerprints.digests(0, 500, fingerprints.array_tree) == known("arrays")
+
+
+def fp(array):
+    return lw.fingerprint([array])
+
+
+def test_elements_count_wherever_they_stand():
+    """Strides, the order of bytes, and the kind of memory do not."""
+    np = pytest.importorskip("numpy")
+    array = np.arange(24, dtype="f4").reshape(2, 3, 4)
+    wide = np.zeros((4, 3, 8), "f4")
+    wide[::2, :, ::2] = array
+    others = [
+        *(array.copy("F"), array.T.copy().T, wide[::2, :, ::2], array[::-1][::-1]),
+        *(
+            array.astype(">f4"),
+            array.astype(">f4").copy("F"),
+            array[:, :, ::-1][:, :, ::-1],
+        ),
+    ]
+    for other in others:
+        assert (other == array).all()
+        assert fp(other) == fp(array)
+    assert fp(np.broadcast_to(np.float64(3), (2, 2))) == fp(np.full((2, 2), 3.0))
+    readonly = array.copy()
+    readonly.flags.writeable = False
+    assert fp(readonly) == fp(array)
+    different = [
+        *(array + 1, array.reshape(3, 2, 4), array.astype("f8"), array.astype("i4")),
+        *(array.ravel(), array.tolist(), array.T, array[:, :, :3], array.view("i4")),
+    ]
+    assert len({fp(array), *map(fp, different)}) == len(different) + 1
+
+
+def test_large_arrays():
+    """Read in pieces: an element in each part counts, however they stand."""
+    np = pytest.importorskip("numpy")
+    array = np.arange(1_500_000, dtype="i4").reshape(3, 500, 1000)
+    whole = fp(array)
+    for other in (
+        array.copy("F"),
+        array.astype(">i4"),
+        np.stack([array, array], -1)[..., 0],
+    ):
+        assert fp(other) == whole
+    for place in (0, 262_143, 262_144, 777_777, 1_499_999):
+        changed = array.copy()
+        changed.flat[place] += 1
+        assert fp(changed) != whole
+
+
+def test_zeros_and_nan_in_arrays():
+    """As of numbers: one of each."""
+    np = pytest.importorskip("numpy")
+    for dtype in ("f2", "f4", "f8", "c8", "c16", "longdouble", "clongdouble", ">f8"):
+        array = np.array([1, 0, float("nan"), float("inf")], dtype)
+        other = np.copysign(array.real, -1) if array.dtype.kind == "f" else -array
+        other = other.astype(dtype)
+        other[0], other[3] = 1, float("inf")
+        assert lw.tree_equal(array, other, typematch=True)
+        assert fp(array) == fp(other)
+        other[1] = 2
+        assert fp(array) != fp(other)
+        bits = array.astype("f8" if array.dtype.kind == "f" else "c16").view("u8")
+        before = array.copy()
+        fp(array)
+        assert array.tobytes() == before.tobytes()
+        assert bits.size
+
+
+def test_wide_floats():
+    """Whose memory has gaps; all digits count."""
+    np = pytest.importorskip("numpy")
+    one = np.array([1, 3], "longdouble") / 3
+    other = one.copy()
+    other[0] = np.nextafter(one[0], 1, dtype="longdouble")
+    assert fp(one) == fp(one.copy())
+    assert fp(one) != fp(other)
+    huge = np.array([np.finfo("longdouble").max], "longdouble")
+    assert fp(huge) != fp(huge / 2)
+    assert fp(one + 1j * one) != fp(one + 1j * other)
+
+
+DTYPES = [
+    *("bool", "u1", "i8", "f2", "f4", "c8", "S3", "U3", "M8[s]", "M8[ns]", "m8[s]"),
+    *("V4", "O", [("a", "i4"), ("b", "f8")], [("b", "i4"), ("a", "f8")]),
+    *([("a", ">i4"), ("b", "f8", (2,))], [("a", "O"), ("b", "U2")]),
+    {"names": ["a"], "formats": ["i4"], "offsets": [4]},
+]
+
+
+def test_dtypes():
+    """All of them, and none for another."""
+    np = pytest.importorskip("numpy")
+    arrays = [np.zeros(3, dtype) for dtype in DTYPES]
+    arrays += [np.zeros(0, dtype) for dtype in DTYPES] + [
+        np.zeros((3, 0)),
+        np.zeros(()),
+    ]
+    found = {fp(array) for array in arrays}
+    assert len(found) == len(arrays)
+    assert {fp(array.copy()) for array in arrays} == found
+    again = [np.dtype(dtype) for dtype in DTYPES]
+    assert len({*map(fp, again)}) == len(DTYPES)
+    assert fp(np.dtype("f4")) != fp(np.dtype("f4").newbyteorder())
+    assert {fp(pickle.loads(pickle.dumps(dtype))) for dtype in again} == {
+        *map(fp, again)
+    }
+
+
+def test_strings_and_objects_in_arrays():
+    """Whose parts do not run together."""
+    np = pytest.importorskip("numpy")
+    groups = [["a", "bc"], ["ab", "c"], ["abc", ""], ["a-bc", "x"], ["a", "bc-x"]]
+    for dtype in ("U9", "S9", object):
+        assert len({fp(np.array(group, dtype)) for group in groups}) == len(groups)
+    mixed = np.array([1, "a", None, (2, [3])], object)
+    assert fp(mixed) == fp(copy.deepcopy(mixed))
+    assert fp(mixed) != fp(np.array([1, "a", None, (2, [4])], object))
+    with pytest.raises(CompareError, match="Opaque is not a type that has one"):
+        fp(np.array([Opaque()], object))
+    if hasattr(np.dtypes, "StringDType"):
+        texts = [np.array(group, np.dtypes.StringDType()) for group in groups]
+        assert len({*map(fp, texts)}) == len(groups)
+
+
+def test_scalars_and_subclasses_of_arrays():
+    """Are what they are; one that is not known may have more than elements."""
+    np = pytest.importorskip("numpy")
+    one = [
+        np.float64(1),
+        np.array(1.0),
+        np.array([1.0]),
+        1.0,
+        np.float32(1),
+        np.int64(1),
+    ]
+    one += [np.str_("1"), np.bytes_(b"1"), np.bool_(True), np.ma.array(1.0)]
+    assert len({*map(fp, one)}) == len(one)
+
+    class Quantity(np.ndarray):
+        pass
+
+    with pytest.raises(CompareError, match="a subclass of ndarray may be more than"):
+        fp(np.zeros(2).view(Quantity))
+    values = np.ma.array([1, 2, 3], mask=[0, 1, 0])
+    hidden = np.ma.array([1, 9, 3], mask=[0, 1, 0])
+    assert fp(values) == fp(hidden)
+    assert fp(values) != fp(np.ma.array([1, 2, 3], mask=[0, 0, 1]))
+
+
+def test_memory():
+    """Elements are read where they are: of 16 MB in any order a few are copied."""
+    np = pytest.importorskip("numpy")
+    array = np.ones((2048, 2048), "f4")
+    for view in (array, array.T, array[:, ::2], array.view(">i4"), array.view("c8")):
+        fp(view[:2])
+        tracemalloc.start()
+        try:
+            fp(view)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak < 6_000_000
+
+
+def test_tables():
+    """Those of pandas, polars and xarray, by their parts."""
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": [1, 2], "b": ["x", None]}, index=["p", "q"])
+    assert fp(frame) == fp(frame.copy())
+    series = [pd.Series(["a", "b"], dtype=dtype) for dtype in ("category", "string")]
+    series.append(pd.Series(pd.Categorical(["a", "b"], ["b", "a"])))
+    series.append(pd.Series([1, None], dtype="Int64"))
+    assert len({*map(fp, series)}) == len({fp(one.copy()) for one in series}) == 4
+    others = [frame.rename(columns={"a": "c"}), frame.set_index("a"), frame["a"]]
+    others += [frame.astype({"a": "f8"}), frame.iloc[::-1], frame.index]
+    assert len({fp(frame), *map(fp, others)}) == len(others) + 1
+    pl = pytest.importorskip("polars")
+    assert fp(pl.DataFrame({"a": [1]})) != fp(pl.DataFrame({"a": [2]}))
+    xr = pytest.importorskip("xarray")
+    array = xr.DataArray([1.0, 2.0], dims="x", coords={"x": [1, 2]})
+    assert fp(array) == fp(array.copy()) != fp(array.rename(x="y"))
+
+
+def test_arrays_that_are_not_known():
+    """Are refused with their path, as sparse ones are."""
+    sparse = pytest.importorskip("scipy.sparse")
+    with pytest.raises(CompareError, match="a library that is not known here"):
+        fp(sparse.csr_array([[1.0, 0.0]]))
+
+
+class Shade(enum.StrEnum):
+    DARK = "dark"
+
+
+def test_enums_are_not_their_values():
+    """Nor members of one name those of another."""
+    assert not same(Shade.DARK, "dark")
+    assert not same(fingerprints.Color.RED, fingerprints.Level.LOW)
+    assert not same(fingerprints.Mode(3), fingerprints.Mode(5))

@@ -1,0 +1,201 @@
+"""Fingerprints of trees of jax, flax, optax and torch; beside dask's `tokenize`."""
+
+import tracemalloc
+
+import pytest
+
+import leafwise as lw
+from leafwise import nn
+from leafwise.errors import CompareError
+
+
+np = pytest.importorskip("numpy")
+
+
+@pytest.fixture
+def jnp(jax):
+    return jax.numpy
+
+
+@pytest.fixture
+def torch(need):
+    return need("torch")
+
+
+def fp(value):
+    return lw.fingerprint([value])
+
+
+def test_arrays_of_jax(jax, jnp):
+    """By dtype, shape and elements; small floats included."""
+    names = ["bfloat16", "float16", "float32", "float8_e4m3fn", "float8_e5m2", "int8"]
+    names += ["bool", "complex64", "int4", "uint32", "float8_e4m3fnuz"]
+    arrays = [jnp.array([1, 0, 2, 3]).astype(name) for name in names]
+    arrays += [
+        jnp.arange(4),
+        jnp.arange(4).reshape(2, 2),
+        jnp.zeros((0,)),
+        jnp.zeros(()),
+    ]
+    assert len({*map(fp, arrays)}) == len(arrays)
+    for array in arrays:
+        assert fp(array + 0 if array.dtype != bool else array | False) == fp(array)
+        assert fp(np.asarray(array)) != fp(array)
+        if array.size > 1:
+            assert fp(array.at[0].set(array[1])) != fp(array)
+    view = jnp.arange(12.0).reshape(3, 4).T
+    assert fp(view) == fp(jnp.array(np.asarray(view)))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float8_e5m2"])
+def test_zeros_and_nan_of_jax(jax, jnp, dtype):
+    """One of each, as in `tree_equal`."""
+    one = jnp.array([1.0, 0.0, float("nan"), float("inf")], dtype)
+    other = jnp.array([1.0, -0.0, -float("nan"), float("inf")], dtype)
+    assert fp(one) == fp(other)
+    assert fp(one) != fp(-one)
+
+
+def test_keys_of_jax(jax):
+    """By their data and their algorithm."""
+    keys = [jax.random.key(0), jax.random.key(1), jax.random.key(0, impl="rbg")]
+    keys += [jax.random.key_data(keys[0]), jax.random.split(keys[0])]
+    assert len({*map(fp, keys)}) == 5
+    assert fp(jax.random.key(0)) == fp(keys[0])
+
+
+def test_what_is_traced_has_none(jax):
+    """Its elements are not known; nor are those of a shape."""
+    with pytest.raises(CompareError, match=r"leaf at \[0\] .* jax is tracing"):
+        jax.jit(fp)(1.0)
+    with pytest.raises(CompareError, match="a library that is not known"):
+        fp(jax.ShapeDtypeStruct((2,), "float32"))
+    deleted = jax.numpy.arange(3)
+    deleted.delete()
+    with pytest.raises(CompareError, match="RuntimeError: Array has been deleted"):
+        fp(deleted)
+
+
+def test_tensors(torch):
+    """By dtype, shape and elements, wherever they stand."""
+    kinds = ["bfloat16", "float16", "float32", "float64", "int8", "bool", "complex64"]
+    kinds += ["float8_e4m3fn", "float8_e5m2"]
+    tensors = [torch.tensor([1, 0, 2]).to(getattr(torch, kind)) for kind in kinds]
+    tensors += [torch.arange(3), torch.zeros(()), torch.zeros(0), torch.zeros(2, 2)]
+    tensors += [torch.nn.Parameter(torch.zeros(2))]
+    assert len({*map(fp, tensors)}) == len(tensors)
+    assert {fp(tensor.clone()) for tensor in tensors[:-1]} == {*map(fp, tensors[:-1])}
+    whole = torch.arange(24.0).reshape(2, 3, 4)
+    for other in (
+        whole.mT.contiguous().mT,
+        torch.stack([whole, whole], -1)[..., 0],
+        whole.clone().requires_grad_(),
+        whole.to(memory_format=torch.preserve_format),
+    ):
+        assert fp(other) == fp(whole)
+    turned = torch.tensor([1 + 2j]).conj()
+    assert fp(turned) == fp(turned.resolve_conj()) != fp(torch.tensor([1 + 2j]))
+    assert fp(torch.float32) != fp(torch.float64)
+    assert fp(torch.Size([1, 2])) != fp((1, 2))
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float16", "float64", "float8_e5m2"])
+def test_zeros_and_nan_of_torch(torch, kind):
+    """One of each."""
+    dtype = getattr(torch, kind)
+    one = torch.tensor([1.0, 0.0, float("nan"), float("inf")]).to(dtype)
+    other = torch.tensor([1.0, -0.0, -float("nan"), float("inf")]).to(dtype)
+    assert fp(one) == fp(other)
+    assert fp(one) != fp(torch.tensor([2.0, 0.0, 0.0, float("inf")]).to(dtype))
+
+
+def test_tensors_that_are_not_dense(torch):
+    """Are refused with the path."""
+    sparse = torch.eye(2).to_sparse()
+    with pytest.raises(CompareError, match=r"leaf at \[0\] .* not dense"):
+        fp(sparse)
+    with pytest.raises(CompareError, match="not dense"):
+        fp(torch.zeros(2, device="meta"))
+
+
+def test_memory_of_torch_and_jax(jax, jnp, torch):
+    """Elements are read where they are."""
+    made = [torch.ones(2048, 1024), torch.ones(2048, 1024).T, jnp.ones((2048, 1024))]
+    for array in made:
+        fp(array[:1])
+        tracemalloc.start()
+        try:
+            fp(array)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak < 5_000_000
+
+
+def test_states_and_models(jax, jnp, optax, need):
+    """Of optax, of flax classes that jax knows, and graphs of ours."""
+    optimizer = optax.adam(1e-3)
+    states = [optimizer.init({"w": jnp.ones(n)}) for n in (2, 2, 3)]
+    found = [lw.fingerprint(state) for state in states]
+    assert found[0] == found[1] != found[2]
+
+    class Layer(nn.Module):
+        def __init__(self, width, note="a"):
+            self.weight = nn.Param(jnp.ones(2), note=note)
+            self.width = width
+
+    made = [nn.split(Layer(2)), nn.split(Layer(2)), nn.split(Layer(3))]
+    made += [nn.split(Layer(2, "b")), Layer(2), Layer(2, "b")]
+    found = [lw.fingerprint(tree) for tree in made]
+    assert found[0] == found[1]
+    assert len({*found}) == 5
+    graphs = [lw.fingerprint(graph) for graph, _ in made[:4]]
+    assert graphs[0] == graphs[1]
+    assert len({*graphs}) == 3
+
+
+def test_classes_of_flax(jax, jnp, need):
+    """That jax knows, adopted: what is static counts."""
+    struct = need("flax").struct
+    lw.integrations.adopt("jax", namespace=lw.namespace("fingerprints of flax").name)
+
+    @struct.dataclass
+    class Params:
+        w: object
+        name: str = struct.field(pytree_node=False, default="a")
+
+    ns = lw.namespace("fingerprints of flax")
+    trees = [Params(jnp.ones(2)), Params(jnp.ones(2)), Params(jnp.ones(2), "b")]
+    found = [ns.fingerprint(tree) for tree in trees]
+    assert found[0] == found[1] != found[2]
+
+
+SAME = [
+    lambda: {"a": 1, "b": {2, "x", None}},
+    lambda: range(5),
+    lambda: np.arange(6).reshape(2, 3).T,
+    lambda: np.array(["a", "bc"], object),
+    lambda: [np.float64(0), np.zeros(2)],
+]
+DIFFERENT = [
+    ([1, 2], (1, 2), {1: 2}, {1, 2}),
+    (np.zeros(3), np.zeros((3, 1)), np.zeros(3, "f4"), np.ones(3)),
+    (np.array(["a", "bc"], object), np.array(["ab", "c"], object)),
+    (np.zeros((1000, 1000)), np.eye(1000)),
+]
+CONFUSED = [
+    (np.array(["a-", "bc"], object), np.array(["a", "-bc"], object)),
+    (np.dtype([("f1", "u8"), ("f2", "i4")]), np.dtype([("f2", "i4"), ("f1", "u8")])),
+]
+
+
+def test_what_dask_tells_apart(need):
+    """And what it does not: texts that run together, dtypes with fields in an order."""
+    tokenize = need("dask.tokenize").tokenize
+    for make in SAME:
+        assert tokenize(make()) == tokenize(make())
+        assert fp(make()) == fp(make())
+    for values in DIFFERENT:
+        assert len({*map(tokenize, values)}) == len(values)
+    for values in DIFFERENT + CONFUSED:
+        assert len({*map(fp, values)}) == len(values)

@@ -1,0 +1,624 @@
+"""Edits of pydantic models and attrs classes, as these validate assignments."""
+
+import functools
+from typing import Annotated, Any, Generic, Literal, Optional, TypeVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import leafwise as lw
+from leafwise.integrations import support
+
+
+APP = lw.namespace("validated")
+support("pydantic", "attrs", namespace="validated")
+EditError = lw.EditError
+
+
+@pytest.fixture(scope="module")
+def pydantic(need):
+    """Return pydantic, installed."""
+    return need("pydantic")
+
+
+@pytest.fixture(scope="module")
+def attrs(need):
+    """Return attrs, installed."""
+    return need("attrs")
+
+
+def outcome(make, errors):
+    """Return what a function returns, or the text of the error that it raises."""
+    try:
+        return make()
+    except errors as error:
+        listed = getattr(error, "errors", None)
+        found = listed() if listed else [{"msg": str(error)}]
+        return [(one.get("type"), one.get("loc"), one["msg"]) for one in found]
+
+
+# ------------------------------------------------------------------------ pydantic
+
+
+@functools.cache
+def models(pydantic):
+    """Return classes of models with the same fields and different configs."""
+    between = pydantic.Field
+
+    class Cat(pydantic.BaseModel):
+        kind: Literal["cat"] = "cat"
+        lives: int = 9
+
+    class Dog(pydantic.BaseModel):
+        kind: Literal["dog"] = "dog"
+        name: str = "Rex"
+
+    class Base(pydantic.BaseModel):
+        count: Annotated[int, between(ge=0, lt=10)] = 1
+        ratio: float = 0.5
+        label: Annotated[str, pydantic.StringConstraints(strip_whitespace=True)] = "a"
+        sizes: list[int] = [1]
+        maybe: Optional[int] = None  # noqa: UP045  # as many still write it
+        flag: bool = False
+        renamed: int = between(1, alias="re-named", ge=0)
+        pet: Annotated[Cat | Dog, between(discriminator="kind")] = Cat()
+        twice: int = 2
+        _hidden: int = pydantic.PrivateAttr(default=7)
+
+        @pydantic.field_validator("twice")
+        @classmethod
+        def doubled(cls, value):
+            return 2 * value
+
+        @pydantic.computed_field
+        @property
+        def area(self) -> float:
+            return self.count * self.ratio
+
+        @functools.cached_property
+        def slow(self):
+            return self.count + 1
+
+        def model_post_init(self, _context):
+            self._hidden += 1
+
+    made = []
+    for number, options in enumerate(
+        ({}, {"extra": "allow"}, {"extra": "forbid"}, {"strict": True})
+    ):
+        config = pydantic.ConfigDict(validate_assignment=True, **options)
+        made.append(type(f"Model{number}", (Base,), {"model_config": config}))
+    return made, Cat, Dog
+
+
+NAMES = [
+    "count", "ratio", "label", "sizes", "maybe", "flag", "renamed", "pet", "twice",
+    "more",
+]  # fmt: skip
+VALUES = st.sampled_from(
+    [
+        0, 3, -1, 12, "4", " x ", "no", 0.5, 2.0, True, None, [], [1, "2"], ["a"],
+        {"kind": "dog", "name": "Bo"}, {"kind": "bird"}, {"kind": "cat", "lives": "3"},
+    ]
+)  # fmt: skip
+
+
+@given(st.integers(0, 3), st.sampled_from(NAMES[:-1]), VALUES)
+def test_an_edit_is_an_assignment(pydantic, number, name, value):
+    """The same model, the same set of given fields, or the same errors."""
+    cls = models(pydantic)[0][number]
+    model = cls(count=2)
+    assert model.slow == 3
+
+    def assigned():
+        made = model.model_copy()
+        del made.__dict__["slow"]  # it would become an extra value
+        setattr(made, name, value)
+        return made
+
+    kind = pydantic.ValidationError
+    wanted = outcome(assigned, kind)
+    found = outcome(lambda: APP.at({"m": [model]})[f"m[0].{name}"].set(value), kind)
+    if isinstance(wanted, list):
+        assert found == wanted
+        unchecked = APP.at(model)[name].set(value, validate=False)
+        assert getattr(unchecked, name) is value
+    else:
+        made = found["m"][0]
+        assert made == wanted
+        assert repr(made) == repr(wanted)
+        assert made.model_fields_set == wanted.model_fields_set
+        assert (made._hidden, made.slow) == (8, made.count + 1)
+        assert APP.tree_structure(made).entries() == (
+            APP.tree_structure(model).entries()
+        )
+    assert (model, model.count) == (cls(count=2), 2)
+
+
+@given(
+    st.integers(0, 3),
+    st.dictionaries(st.sampled_from(NAMES), VALUES, min_size=2, max_size=4),
+)
+def test_many_edits_are_many_assignments(pydantic, number, changes):
+    """In whatever order and by whichever function, where no field asks for another."""
+    cls = models(pydantic)[0][number]
+    if cls.model_config.get("extra") != "allow":
+        changes.pop("more", None)
+    model = cls(count=2)
+
+    def assigned():
+        made = model.model_copy()
+        for name in NAMES:
+            if name in changes:
+                setattr(made, name, changes[name])
+        return made
+
+    kind = pydantic.ValidationError
+    wanted = outcome(assigned, kind)
+    rules = {"pet": "overlay", "more": "overlay", "sizes": "overlay"}
+    leaves = {"": "overlay"}
+    ways = [
+        lambda: APP.tree_merge(model, changes, rules={**leaves, **rules}),
+        lambda: functools.reduce(
+            lambda tree, pair: APP.at(tree)[pair[0]].set(pair[1]),
+            [(name, x) for name, x in changes.items() if name != "more"],
+            APP.tree_merge(model, {k: x for k, x in changes.items() if k == "more"}),
+        ),
+    ]
+    if "more" not in changes:
+        ways.append(lambda: APP.tree_update(model, changes))
+    for way in ways:
+        found = outcome(way, (kind, EditError))
+        if isinstance(wanted, list):
+            assert isinstance(found, list)
+        elif isinstance(changes.get("pet"), dict) and way is ways[0]:
+            assert isinstance(found, cls | list)  # merged into, field by field
+        else:
+            assert repr(found) == repr(wanted)
+            same = {
+                name for name in changes if changes[name] is getattr(model, name, 0)
+            }
+            assert found.model_fields_set >= wanted.model_fields_set - same
+
+
+@pytest.fixture(scope="module")
+def span(pydantic):
+    """Return a model whose fields are validated together."""
+
+    class Span(pydantic.BaseModel):
+        model_config = pydantic.ConfigDict(validate_assignment=True)
+        low: int = 0
+        high: int = 9
+        inner: "Span | None" = None
+        seen: list[Any] = pydantic.Field(default_factory=list, exclude=True)
+
+        @pydantic.model_validator(mode="after")
+        def ordered(self):
+            self.seen.append((self.low, self.high))
+            if self.low >= self.high:
+                raise ValueError("low must be below high")
+            return self
+
+    Span.model_rebuild(_types_namespace={"Span": Span})
+    return Span
+
+
+def test_all_new_values_are_validated_together(pydantic, span):
+    """Once per call; a node that is not changed is not asked."""
+    tree = {"a": span(inner=span(low=1)), "b": span()}
+    for make in (
+        lambda: APP.tree_update(tree, {"a.low": "20", "a.high": "30"}),
+        lambda: APP.tree_merge(tree, {"a": {"low": "20", "high": "30"}}),
+        lambda: APP.tree_merge(tree, {"a": {"low": "20"}}, {"a": {"high": 30}}),
+        lambda: APP.override(tree, ["a.low=20", "a.high=30"]),
+        lambda: APP.tree_at(lambda t: (t["a"].low, t["a"].high), tree, ("20", "30")),
+    ):
+        tree["a"].seen.clear()
+        made = make()
+        assert (made["a"].low, made["a"].high) == (20, 30)
+        assert tree["a"].seen == [(20, 30)]  # the list is shared
+        assert made["a"].inner is tree["a"].inner
+    for make in (
+        lambda: APP.tree_update(tree, {"a.inner.low": 20, "a.inner.high": 3}),
+        lambda: APP.tree_merge(tree, {"a": {"inner": {"low": 20, "high": 3}}}),
+        lambda: APP.override(tree, ["a.inner.low=20", "a.inner.high=3"]),
+        lambda: APP.tree_at(lambda t: t["a"].inner.high, tree, 0),
+        lambda: APP.at(tree)["a.inner.low"].apply(lambda x: x + 10),
+    ):
+        with pytest.raises(pydantic.ValidationError) as error:
+            make()
+        assert error.value.__notes__ == ["at key path ['a'].inner"]
+        assert (tree["a"].inner.low, tree["a"].inner.high) == (1, 9)
+
+
+def test_validation_can_be_left_out(pydantic, span):
+    """By the same word everywhere; the given fields are noted all the same."""
+    tree = [span()]
+    for made in (
+        APP.at(tree)["[0].low"].set("x", validate=False),
+        APP.at(tree)["[0].low"].apply(lambda _: "x", validate=False),
+        APP.tree_update(tree, {"[0].low": "x"}, validate=False),
+        APP.tree_at(lambda t: t[0].low, tree, "x", validate=False),
+        APP.tree_merge(tree, [{"low": "x"}], lists="index", validate=False),
+    ):
+        assert (made[0].low, made[0].model_fields_set) == ("x", {"low"})
+    made = APP.override(tree, "[0].low=99", validate=False)
+    assert (made[0].low, made[0].high) == (99, 9)
+    with pytest.raises(EditError, match="is not of the declared type int"):
+        APP.override(tree, "[0].low=x", validate=False)
+    with pytest.raises(pydantic.ValidationError):
+        APP.override(tree, "[0].low=x")
+
+
+def test_a_rebuilt_model_is_not_validated(span):
+    """Whatever stands at its leaves: maps and unflattening are no edits."""
+    marks = APP.tree_map(lambda _: object(), span())
+    assert type(marks.low) is object
+    leaves, treedef = APP.tree_flatten(span())
+    assert treedef.unflatten([None] * len(leaves)).low is None
+    before, after = span(), APP.at(span())["low"].set(50, validate=False)
+    assert APP.tree_diff(before, after, ignore="seen").apply(before).low == 50
+
+
+def test_without_validate_assignment_nothing_is_validated(pydantic):
+    """As pydantic does; the field counts as given, so that it is written."""
+
+    class Plain(pydantic.BaseModel):
+        size: int = 1
+        other: int = 2
+
+    made = APP.at(Plain())["size"].set("big")
+    assert (made.size, made.model_fields_set) == ("big", {"size"})
+    with pytest.warns(UserWarning, match="serialized value may not be as expected"):
+        assert made.model_dump(exclude_unset=True) == {"size": "big"}
+
+
+def test_frozen_models_and_fields_are_edited(pydantic):
+    """An edit makes another model; their validators run."""
+
+    class Frozen(pydantic.BaseModel):
+        model_config = pydantic.ConfigDict(frozen=True, validate_assignment=True)
+        low: int = pydantic.Field(0, frozen=True)
+        high: int = 9
+
+        @pydantic.model_validator(mode="wrap")
+        @classmethod
+        def ordered(cls, value, handler):
+            made = handler(value)
+            if made.low >= made.high:
+                raise ValueError("low must be below high")
+            return made
+
+    assert APP.at(Frozen())["low"].set("3") == Frozen(low=3)
+    assert APP.tree_merge(Frozen(), {"low": "30", "high": 40}) == Frozen(
+        low=30, high=40
+    )
+    with pytest.raises(pydantic.ValidationError, match="low must be below high"):
+        APP.at(Frozen())["low"].set(30)
+    with pytest.raises(pydantic.ValidationError, match="unable to parse"):
+        APP.tree_update(Frozen(), {"low": "x", "high": 40})
+
+
+def test_extra_values_come_and_go(pydantic):
+    """In models that allow them; they are validated as the model says."""
+
+    class Open(pydantic.BaseModel):
+        model_config = pydantic.ConfigDict(extra="allow", validate_assignment=True)
+        __pydantic_extra__: dict[str, int]
+        size: int = 1
+
+    model = Open(a=1, b=2)
+    assert APP.at(model)["c"].insert("3") == Open(a=1, b=2, c=3)
+    assert APP.at(model)["a"].delete().model_fields_set == {"b"}
+    assert APP.tree_rename(model, "a", "z") == Open(b=2, z=1)
+    assert APP.tree_merge(model, {"c": "3", "a": lw.DELETE}) == Open(b=2, c=3)
+    assert APP.tree_merge(model, Open(size=5, d=4)) == Open(a=1, b=2, d=4, size=5)
+    assert APP.tree_merge(model, {"c": 3, "a": 5}, join="left") == Open(a=5, b=2)
+    with pytest.raises(pydantic.ValidationError, match="unable to parse"):
+        APP.at(model)["c"].insert("x")
+    for make in (
+        lambda: APP.at(model)["size"].delete(),
+        lambda: APP.tree_rename(model, "a", "size"),
+        lambda: APP.at(model)["size"].insert(1),
+        lambda: APP.tree_merge(model, {"size": lw.DELETE}),
+    ):
+        with pytest.raises(EditError):
+            make()
+    assert model == Open(a=1, b=2)
+
+
+def test_models_in_models_are_made_of_dicts(pydantic):
+    """By pydantic, where there is none yet; elsewhere a dict is merged into them."""
+
+    class Leaf(pydantic.BaseModel):
+        model_config = pydantic.ConfigDict(validate_assignment=True)
+        x: int = 0
+        y: int = 0
+
+    class Root(pydantic.BaseModel):
+        model_config = pydantic.ConfigDict(validate_assignment=True)
+        one: Leaf = Leaf(y=5)
+        none: Leaf | None = None
+        table: dict[str, Leaf] = pydantic.Field(default_factory=dict)
+        many: list[Leaf] = pydantic.Field(default_factory=list)
+
+    root = Root(table={"a": Leaf(y=7)})
+    made = APP.tree_merge(
+        root,
+        {
+            "one": {"x": "1"},
+            "none": {"x": "2"},
+            "table": {"a": {"x": 3}, "b": {"x": "4"}},
+            "many": [{"x": 5}],
+        },
+    )
+    assert made == Root(
+        one=Leaf(x=1, y=5),
+        none=Leaf(x=2),
+        table={"a": Leaf(x=3, y=7), "b": Leaf(x=4)},
+        many=[Leaf(x=5)],
+    )
+    assert APP.override(root, ["one.x=1", "none={x: 2}", "many=[{y: 1}]"]) == Root(
+        one=Leaf(x=1, y=5), none=Leaf(x=2), many=[Leaf(y=1)], table=root.table
+    )
+    with pytest.raises(EditError, match=r"the Leaf at \.table\['a'\] has no field 'z'"):
+        APP.tree_merge(root, {"table": {"a": {"z": 1}}})
+    with pytest.raises(pydantic.ValidationError) as error:
+        APP.tree_merge([root], [{"one": {"x": "q"}}], lists="index")
+    assert error.value.__notes__ == ["at key path [0].one"]
+
+
+def test_what_pydantic_reads_is_left_to_it(pydantic):
+    """A text of another type goes to the validators of the field."""
+
+    class Model(pydantic.BaseModel):
+        model_config = pydantic.ConfigDict(validate_assignment=True)
+        size: int = 1
+        name: str = "a"
+        secret: pydantic.SecretStr = pydantic.SecretStr("a")
+
+        @pydantic.field_validator("size", mode="before")
+        @classmethod
+        def with_suffix(cls, value):
+            if isinstance(value, str) and value.endswith("k"):
+                return 1000 * int(value[:-1])
+            return value
+
+    made = APP.override(Model(), ["size=10k", "name=5", "secret=b"])
+    assert (made.size, made.name, made.secret.get_secret_value()) == (10_000, "5", "b")
+    with pytest.raises(pydantic.ValidationError):
+        APP.override(Model(), "size=0.5")
+
+
+T = TypeVar("T")
+
+
+def test_generic_recursive_and_root_models(pydantic):
+    """Types of parameters count, and models of one value have a field as well."""
+
+    class Box(pydantic.BaseModel, Generic[T]):
+        model_config = pydantic.ConfigDict(validate_assignment=True)
+        value: T
+        other: int = 0
+
+    made = APP.tree_update(Box[int](value=1), {"value": "2", "other": "3"})
+    assert made == Box[int](value=2, other=3)
+    with pytest.raises(pydantic.ValidationError):
+        APP.at(Box[int](value=1))["value"].set("x")
+    assert APP.at(Box(value=1))["value"].set("x").value == "x"
+    assert APP.override(Box[float](value=1.0), "value=2").value == 2.0
+
+    class Sizes(pydantic.RootModel[list[int]]):
+        model_config = pydantic.ConfigDict(validate_assignment=True)
+
+    assert APP.at(Sizes([1, 2]))["root"].set(["3"]).root == [3]
+    made = APP.at(Sizes([1, 2]))["root[0]"].set("3")
+    assert made.root == [3, 2]
+
+
+def test_validators_that_misbehave(pydantic):
+    """Their exceptions keep their types, and the tree is as it was."""
+
+    class Stop(BaseException):
+        pass
+
+    class Model(pydantic.BaseModel):
+        model_config = pydantic.ConfigDict(validate_assignment=True)
+        size: int = 0
+        seen: int = 0
+
+        @pydantic.model_validator(mode="after")
+        def odd(self):
+            self.__dict__["seen"] = self.seen + 1
+            if self.size == 13:
+                raise Stop
+            if self.size == 14:
+                raise KeyError("fourteen")
+            if self.size == 15:
+                return "another"
+            return self
+
+    model = Model()
+    with pytest.raises(Stop):
+        APP.at([model])["[0].size"].set(13)
+    with pytest.raises(KeyError) as error:
+        APP.at([model])["[0].size"].set(14)
+    assert error.value.__notes__ == ["at key path [0]"]
+    made = APP.at([model])["[0].size"].set(15)[0]
+    assert (type(made), made.size, made.seen) == (Model, 15, 2)
+    assert (model.size, model.seen) == (0, 1)
+
+
+def test_validation_follows_what_is_in_the_last_tree(pydantic, span):
+    """What an edit made and another one removed is not validated."""
+    tree = {"a": span(), "b": [span(), span()]}
+    made = APP.override(tree, ["a.low=50", "~a", "b[1].low=7", "~b[0]"])
+    assert [x.low for x in made["b"]] == [7]
+    with pytest.raises(pydantic.ValidationError) as error:
+        APP.override(tree, ["b[1].low=70", "~b[0]"])
+    assert error.value.__notes__ == ["at key path ['b'][0]"]
+    assert APP.tree_merge(tree, {"a": {"low": 50}}, {"a": lw.DELETE}).keys() == {"b"}
+
+
+def test_a_move_is_validated_at_both_ends(pydantic):
+    """When both are done."""
+
+    class Two(pydantic.BaseModel):
+        model_config = pydantic.ConfigDict(validate_assignment=True)
+        left: dict[str, int] = {"x": 1}
+        right: dict[str, int] = {}
+
+        @pydantic.model_validator(mode="after")
+        def one_in_all(self):
+            if len(self.left) + len(self.right) != 1:
+                raise ValueError("one in all")
+            return self
+
+    assert APP.tree_move(Two(), "left.x", "right.y").right == {"y": 1}
+    with pytest.raises(pydantic.ValidationError, match="one in all"):
+        APP.tree_move([Two(), {}], "[0].left.x", "[1].y")
+    made = APP.tree_move([Two(), {}], "[0].left.x", "[1].y", validate=False)
+    assert made[0].left == {}
+
+
+# --------------------------------------------------------------------------- attrs
+
+
+@functools.cache
+def classes(attrs):
+    """Return classes of attrs with the same fields, mutable and frozen."""
+
+    def fields(hook):
+        def ordered(self, _field, value):
+            if isinstance(self.low, int) and value <= self.low:
+                raise ValueError("high must be above low")
+
+        return {
+            "low": attrs.field(default=0, converter=int),
+            "high": attrs.field(default=9, validator=ordered),
+            "label": attrs.field(
+                default="a",
+                kw_only=True,
+                converter=attrs.converters.optional(str.strip),
+                validator=attrs.validators.optional(attrs.validators.max_len(3)),
+            ),
+            "_hidden": attrs.field(
+                default=1, validator=attrs.validators.instance_of(int)
+            ),
+            "shown": attrs.field(
+                default="s",
+                metadata={"static": True},
+                validator=attrs.validators.in_(["s", "t"]),
+                on_setattr=hook,
+            ),
+        }
+
+    return [
+        attrs.make_class(name, fields(hook), slots=slots, **options)
+        for name, hook, slots, options in (
+            ("Open", attrs.setters.frozen, True, {}),
+            ("Loose", attrs.setters.NO_OP, False, {"on_setattr": None}),
+            ("Frozen", None, True, {"frozen": True}),
+        )
+    ]
+
+
+ATTRS_VALUES = st.sampled_from([0, 3, 12, "4", "x", " ab ", "abcd", None, 2.0, "t"])
+ALIASES = {"_hidden": "hidden"}
+
+
+@given(
+    st.integers(0, 2),
+    st.dictionaries(
+        st.sampled_from(["low", "high", "label", "_hidden", "shown"]),
+        ATTRS_VALUES,
+        min_size=1,
+    ),
+)
+def test_edits_of_attrs_are_those_of_evolve(attrs, number, changes):
+    """Converters and validators, those of all fields; the names are the fields'."""
+    cls = classes(attrs)[number]
+    node = cls(low=1)
+    wanted = outcome(
+        lambda: attrs.evolve(
+            node, **{ALIASES.get(name, name): x for name, x in changes.items()}
+        ),
+        (ValueError, TypeError, AttributeError),
+    )
+    for way in (
+        lambda: APP.tree_update([node], {f"[0].{k}": x for k, x in changes.items()}),
+        lambda: APP.tree_merge([node], [changes], lists="index"),
+    ):
+        found = outcome(way, (ValueError, TypeError, AttributeError))
+        if isinstance(wanted, list):
+            assert found == wanted
+        else:
+            assert repr(found) == repr([wanted])
+    assert repr(node) == repr(cls(low=1))
+    if not isinstance(wanted, list):
+        return
+    with pytest.raises((ValueError, TypeError, AttributeError)) as error:
+        APP.tree_update([node], {f"[0].{k}": x for k, x in changes.items()})
+    assert error.value.__notes__ == ["at key path [0]"]
+    raw = APP.tree_update(
+        [node], {f"[0].{k}": x for k, x in changes.items()}, validate=False
+    )
+    assert all(getattr(raw[0], name) is x for name, x in changes.items())
+
+
+def test_attrs_without_init_and_with_hooks(attrs):
+    """Fields that the constructor does not take are edited, too; no hook runs."""
+
+    @attrs.define(on_setattr=attrs.setters.frozen)
+    class Hooked:
+        size: int = attrs.field(converter=int)
+        area: int = attrs.field(init=False, default=1, validator=attrs.validators.ge(0))
+        total: Any = attrs.field(
+            default=0,
+            converter=attrs.Converter(
+                lambda value, this: value + this.size, takes_self=True
+            ),
+        )
+
+        def __attrs_post_init__(self):
+            object.__setattr__(self, "area", 5)
+
+    node = Hooked("2", 1)
+    made = APP.tree_update(node, {"size": "3", "total": 1})
+    assert (made.size, made.area, made.total) == (3, 5, 4)
+    assert APP.at(node)["area"].set(7).area == 7
+    with pytest.raises(ValueError, match="'area' must be >= 0"):
+        APP.at(node)["area"].set(-1)
+    with attrs.validators.disabled():
+        assert APP.at(node)["area"].set(-1).area == -1
+
+
+def test_texts_for_attrs(attrs):
+    """A declared type decides, but for what a converter takes."""
+
+    @attrs.define
+    class Config:
+        size: int = 1
+        ratio: float = 0.5
+        when: Any = attrs.field(default=0, converter=str)
+        length: int = attrs.field(default="", converter=len)
+
+    made = APP.override(Config(), ["size=2", "ratio=1", "when=3", "length=[a, b]"])
+    assert (made.size, made.ratio, made.when, made.length) == (2, 1.0, "3", 2)
+    with pytest.raises(EditError, match=r"'0\.5' is not of the declared type int"):
+        APP.override(Config(), "size=0.5")
+
+
+@pytest.mark.parametrize("slots", [True, False])
+def test_a_kept_hash_is_forgotten(attrs, slots):
+    """A node that was made of another one has a hash of its own."""
+
+    @attrs.frozen(cache_hash=True, slots=slots)
+    class Kept:
+        x: int = 1
+
+    node = Kept()
+    assert hash(node) == hash(Kept())
+    assert hash(APP.at(node)["x"].set(2)) == hash(Kept(2))
+    assert hash(APP.tree_map(lambda x: x, node)) == hash(node)

@@ -129,7 +129,7 @@ def test_arrays_are_told_in_few_lines():
 
 def test_many_differences_are_counted():
     """Unless all are asked for."""
-    many = [[i] for i in range(50)], [[i + 1] for i in range(50)]
+    many = [[i] for i in range(50)], [[-1 - i] for i in range(50)]
     assert explained(*many).endswith("\n  and 30 more")
     assert len(explained(*many, most=None).splitlines()) == 51
 

@@ -30,7 +30,16 @@ _DEEPEST: Final = 500
 
 
 class FormatError(ValueError):
-    """A text is not of its format, or a tree cannot be written in one."""
+    """A text is not of its format, or a tree cannot be written in one.
+
+    Example:
+        >>> from leafwise.integrations.formats import FormatError, load
+        >>> try:
+        ...     load('{"a": 1, "a": 2}', "json")
+        ... except FormatError as error:
+        ...     print(error)
+        line 1, column 10: duplicate key 'a', first on line 1
+    """
 
 
 class Document(NamedTuple):
@@ -40,6 +49,11 @@ class Document(NamedTuple):
         tree: The data; for a YAML stream of several documents, a list of them.
         kind: The format, `"json"`, `"toml"` or `"yaml"`.
         is_stream: Whether it is a stream of several documents.
+
+    Example:
+        >>> from leafwise.integrations.formats import load
+        >>> load('{"lr": 0.1}', "json")
+        Document(tree={'lr': 0.1}, kind='json', is_stream=False)
     """
 
     tree: Any

@@ -524,8 +524,6 @@ def _at_node(
     items = st.integers() if leaves is None else leaves
     items = items.filter(lambda new: context.rule_of(new, path) is None)
     yield _Option(path, "type", items.map(Set))
-    if type(node) is tuple:
-        yield _Option(path, "type", items.map(lambda item: Set((*node, item))))
     other = _OTHER_CLASS.get(type(node))
     if other is not None and context.rule_of(other(node), path) not in (None, rule):
         yield _Option(path, "type", st.just(Set(other(node))))

@@ -37,8 +37,8 @@ def check_node(cls: type, examples: Iterable[Any], *, namespace: str = GLOBAL) -
     """Raise an error that says all that is wrong with how a class is registered.
 
     It is for classes registered with functions, by methods, or as dataclasses, and for
-    all other nodes. The examples, and nodes made of them with other children, are taken
-    apart and built again; nothing is returned if that is as it should be. What is
+    all other nodes. The examples, and nodes made of them with other children, are
+    flattened and unflattened; nothing is returned if that is as it should be. What is
     checked is listed in the page on testing.
 
     Args:

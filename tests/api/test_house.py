@@ -20,12 +20,12 @@ NO_TREES = {"cli", "layout", "paint"}
 
 MAX_LINES = 900
 MAX_FUNCTION = 40
-MAX_MODULES = 134
+MAX_MODULES = 139
 MAX_SIGNATURES = 9
-MAX_SIGNATURE_LINES = 2_444
+MAX_SIGNATURE_LINES = 2_453
 """Of code, without the module that a test makes from another one."""
 MAX_STANDINS = 40
-MAX_TREES = 10_142
+MAX_TREES = 10_143
 
 
 def package_of(path):

@@ -294,7 +294,7 @@ def tree_unstack(
 
     Raises:
         StructureError: The lengths differ, or an array has no such axis; or `axis` is
-            no prefix of the tree.
+            not a prefix of the tree.
         TypeError: A leaf is not an array.
         ValueError: No leaf has an axis, so that nothing says how many trees there are.
 

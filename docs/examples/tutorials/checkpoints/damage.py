@@ -1,7 +1,6 @@
 from pathlib import Path
 
 import leafwise as lw
-from training import Training
 
 
 content = Path("checkpoint.npz").read_bytes()

@@ -228,3 +228,26 @@ def test_yaml_that_is_none():
         load("a: [1\n", "yaml")
     with pytest.raises(FormatError, match=r"^not valid YAML: line 1, column 4: "):
         load("a: !custom 1", "yaml")
+
+
+def test_how_lists_are_paired(tmp_path, capsys):
+    """By a word, or by keys; of diffs and of merges."""
+    base = [{"name": "a", "v": 1}, {"name": "b", "v": 2}]
+    over = [{"name": "b", "v": 3}, {"name": "a", "v": 1}]
+    files = []
+    for name, tree in (("base", base), ("over", over)):
+        files.append(str(tmp_path / f"{name}.json"))
+        (tmp_path / f"{name}.json").write_text(json.dumps({"x": tree}))
+    by_key = ["--lists", "x=name"]
+    assert main(["diff", *files, *by_key]) == 1
+    assert "~ ['x'][1]['v']: 2 -> 3" in capsys.readouterr().out
+    assert main(["diff", *files, "--lists", "position"]) == 1
+    assert len(capsys.readouterr().out.splitlines()) == 4
+    assert main(["merge", *files, *by_key, "--json"]) == 0
+    merged = json.loads(capsys.readouterr().out)
+    assert merged == {"x": [{"name": "a", "v": 1}, {"name": "b", "v": 3}]}
+    for command, word in (("diff", "index"), ("merge", "position")):
+        assert main([command, *files, "--lists", word]) == 2
+        assert "one of" in capsys.readouterr().err
+    assert main(["diff", *files, "--lists", "align", *by_key]) == 2
+    assert "--lists takes one word, or nothing but" in capsys.readouterr().err

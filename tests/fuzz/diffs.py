@@ -40,17 +40,26 @@ def play(one: Round) -> None:
     c = trees.changed(b)
     for name, tree in (("a", a), ("b", b), ("c", c)):
         one.step(f"{name} = {told(tree)}")
-    diff = lw.tree_diff(a, b)
-    compare_changes(one, a, b, diff)
+    compare_changes(one, a, b, lw.tree_diff(a, b, lists="position"))
+    for lists in ("align", "position"):
+        there_and_back(one, (a, b, c), lists)
+
+
+def there_and_back(one: Round, trees: tuple[Any, Any, Any], lists: str) -> None:
+    """Apply what differs between trees, in both directions."""
+    a, b, c = trees
+    one.step(f"lists={lists!r}")
+    diff = lw.tree_diff(a, b, lists=lists)
+    one.same("differs", bool(changes(a, b)), bool(diff))
     one.same("apply", [], changes(b, diff.apply(a)))
     back = diff.invert()
     one.same("invert and apply", [], changes(a, back.apply(b)))
     one.holds("inverted twice", back.invert() == diff)
-    one.same(
-        "one after another", [], changes(c, lw.tree_diff(b, c).apply(diff.apply(a)))
-    )
-    one.holds("a tree and itself", not lw.tree_diff(a, a))
-    one.holds("a tree and its copy", not lw.tree_diff(a, lw.tree_map(copied, a)))
+    after = lw.tree_diff(b, c, lists=lists).apply(diff.apply(a))
+    one.same("one after another", [], changes(c, after))
+    one.holds("a tree and itself", not lw.tree_diff(a, a, lists=lists))
+    copy = lw.tree_map(copied, a)
+    one.holds("a tree and its copy", not lw.tree_diff(a, copy, lists=lists))
     lines = str(diff).splitlines()
     one.holds("a line for each change", len(lines) >= max(len(diff), 1))
 

@@ -28,9 +28,9 @@ from ..core.node import BoundRule, Brackets, Check, Reading, Rule
 from ..core.registry import announced, install
 from ..core.serial import read_value, write_value
 from ..equality import exact
+from ..equality.content import size_of
 from ..kinds import Kind
 from ..layout import Child, Sketch
-from ..ops.arrays import size_of
 from ..safely import MISSING, class_name, printable, shown, type_name
 from ..show.pretty import pformat
 from .checks import DataNode, check_level, levels

@@ -17,6 +17,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import compress, count, islice
+from operator import ne
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from ..core.keypath import KeyPath, path_below
@@ -41,6 +43,7 @@ __all__ = [
     "aligned",
     "fitted",
     "numbers_by_key",
+    "of_one_type",
     "plain_keys",
     "rows_of",
 ]
@@ -197,7 +200,7 @@ def _leg(
     width, height = len(x) - i, len(y) - j
     rounds: list[dict[int, int]] = []
     reached: dict[int, int] = {}
-    budget = most * most + 2 * (width + height if most > _LEG else 0)
+    budget = 2 * most * most + 2 * (width + height if most > _LEG else 0)
     edits = best = 0
     while edits <= most and budget > 0:
         made: dict[int, int] = {}
@@ -289,6 +292,37 @@ def fitted(
         column -= 1
         found.append((mine[row - 1], theirs[column]))
     return found[::-1]
+
+
+def akin(
+    mine: Sequence[int],
+    theirs: Sequence[int],
+    parts: Callable[[int, int], Counter[Any]],
+) -> Pairs:
+    """Return pairs of items that have at least half of their parts in common.
+
+    Args:
+        mine, theirs: Positions in two lists.
+        parts: As for `fitted`.
+    """
+    if not 0 < len(mine) * len(theirs) <= _MOST_FITTED:
+        return []
+    others = [(j, parts(1, j)) for j in theirs]
+    rows: list[tuple[int, int, int]] = []
+    for i in mine:
+        known = parts(0, i)
+        for j, other in others:
+            shared = (known & other).total()
+            if 2 * shared >= max(known.total(), other.total(), 1):
+                rows.append((-shared, i, j))
+    taken: tuple[set[int], set[int]] = set(), set()
+    found = []
+    for _, i, j in sorted(rows):
+        if i not in taken[0] and j not in taken[1]:
+            taken[0].add(i)
+            taken[1].add(j)
+            found.append((i, j))
+    return found
 
 
 # ----------------------------------------------------------------- lists in two trees
@@ -529,15 +563,15 @@ class Lists:
         def same(x: Any, y: Any) -> bool:
             return (x is y and skips) or (not asks and equal_at_sight(x, y))
 
-        start, end, other_end = 0, len(ours), len(others)
-        least = min(end, other_end)
-        while start < least and same(ours[start], others[start]):
-            start += 1
-        while min(end, other_end) > start and same(
-            ours[end - 1], others[other_end - 1]
-        ):
-            end, other_end = end - 1, other_end - 1
-        return start, end, other_end
+        least = min(len(ours), len(others))
+        if skips and not asks and of_one_type(ours, others):
+            differ: Callable[[Any, Any], object] = ne
+        else:
+            differ = lambda x, y: not same(x, y)  # noqa: E731
+        start = next(compress(count(), map(differ, ours, others)), least)
+        backwards = map(differ, reversed(ours), reversed(others))
+        size = next(compress(count(), islice(backwards, least - start)), least - start)
+        return start, len(ours) - size, len(others) - size
 
     def _aligned(
         self, ours: Sequence[Any], others: Sequence[Any], start: int, link: Any
@@ -577,7 +611,18 @@ class Lists:
             if stop < len(mine):
                 found.append((stop, other))
             i, j = stop + 1, other + 1
-        return found, moved, same
+        rest = {*range(len(mine))}.difference(gone, (i for i, _ in found))
+        news = {*range(len(theirs))}.difference(new, (j for _, j in found))
+        return found, moved + akin(sorted(rest), sorted(news), parts), same
+
+
+def of_one_type(ours: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Return whether all items of two lists are of one type that `==` compares."""
+    kinds = {*map(type, ours), *map(type, others)}
+    return len(kinds) == 1 and kinds <= _COMPARED
+
+
+_COMPARED: Final = frozenset({str, int, bytes, bool})
 
 
 def _numbers(tree: Any, context: Context) -> Iterator[Any]:

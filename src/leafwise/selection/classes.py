@@ -69,6 +69,7 @@ class Classes:
         self.in_doubt = is_ignored is not None
         self.table: dict[Any, int] = {}
         self.known: dict[Any, tuple[int, Any]] = {}
+        self.opened: dict[Any, tuple[Rule, Sequence[Any], Sequence[Any]]] = {}
         self.starts: list[float] | None = None
         themselves = {str} if self.asked.tolerant else {str, int}
         self.quick = themselves.intersection(() if self.asked.typematch else leaf_types)
@@ -90,7 +91,9 @@ class Classes:
         while todo:
             node, at = todo[-1]
             name = self._name(node, at, side)
-            number = None if name in known else self._made(node, at, side, todo)
+            number = None
+            if name not in known:
+                number = self._made(node, at, side, name, todo)
             if number is not None:
                 known[name] = number, node  # which keeps its id
             if name in known:
@@ -122,13 +125,22 @@ class Classes:
         return number
 
     def _made(
-        self, node: Any, link: Any, side: int, todo: list[tuple[Any, Any]]
+        self,
+        node: Any,
+        link: Any,
+        side: int,
+        name: Hashable,
+        todo: list[tuple[Any, Any]],
     ) -> int | None:
         """Return the number of a value; None if nodes below it have to be done."""
-        rule = self.rule_of(node, link, side)
-        if rule is None:
-            return self._leaf(node)
-        keys, children = self._children(node, rule, link, side)
+        if name in self.opened:
+            rule, keys, children = self.opened.pop(name)
+        else:
+            found = self.rule_of(node, link, side)
+            if found is None:
+                return self._leaf(node)
+            rule = found
+            keys, children = self._children(node, rule, link, side)
         quick, table, known, by_path = self.quick, self.table, self.known, self.by_path
         numbers: list[int] = []
         missing: list[tuple[Any, Any]] = []
@@ -137,12 +149,13 @@ class Classes:
                 numbers.append(table.setdefault(child, len(table)))
                 continue
             below = (link, key) if by_path else ()
-            found = known.get(self._name(child, below, side))
-            if found is None:
+            there = known.get(self._name(child, below, side))
+            if there is None:
                 missing.append((child, below))
             else:
-                numbers.append(found[0])
+                numbers.append(there[0])
         if missing:
+            self.opened[name] = rule, keys, children  # a class may make them anew
             todo += missing
             return None
         return self._node(node, rule, keys, numbers)

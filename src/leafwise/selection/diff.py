@@ -42,7 +42,7 @@ from ..ops.context import Context, context_of
 from ..paint import Paint
 from ..safely import MISSING, clip
 from . import difftext
-from .align import Lists, Picked, Shifts, plain_keys
+from .align import Lists, Picked, Shifts, of_one_type, plain_keys
 from .change import Change, as_json, edit_of, inverse, note, of_values
 from .find import DEPTH_IN_DOUBT, CycleCheck, keys_of, static_names
 from .patch import operations, patched
@@ -599,6 +599,9 @@ class _Comparing:
         None if they are to be compared by position.
         """
         if not self.picked.keys and len(ours) == len(others):
+            is_plain = self.skips and not self.asks and of_one_type(ours, others)
+            if is_plain and ours == others:
+                return []
             rows = self.differing(range(len(ours)), ours, others)
             if len(rows) < 2:
                 return [(SequenceKey(index), x, y) for index, x, y in rows]

@@ -67,6 +67,8 @@ class Policy:
         """
         made = Policy(self.join, self.lists, self.conflict)
         made.decides = self.decides
+        if rule in JOINS or rule in CONFLICTS:
+            made.pairs = self.pairs
         if rule is None or callable(rule):
             made.function = rule
         elif isinstance(rule, Selector):

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
+from ..equality.content import shape_of
 from ..equality.difference import form_of
-from ..ops.arrays import shape_of
 from ..ops.context import context_of
 from ..safely import class_name, clip, printable, type_name
 from ..selection.edit import Selection

@@ -1,11 +1,12 @@
 """The figures of `run.py` as pictures.
 
-No benchmark by itself; needs matplotlib. What is drawn is grey on nothing, so that it
-can be read on a light and on a dark page, and the same figures give the same file.
+No benchmark by itself; needs matplotlib. Each is written twice, for light and for dark
+pages, on a transparent ground. The same figures give the same files.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from matplotlib.ticker import FuncFormatter
 from tables import Cell, Row
 
 
-GREY = "#808080"
+GREY = "#808080"  # of texts and lines, until a picture is written
+INKS = {"": "#333333", "-dark": "#cccccc"}
 COLOURS = {
     "jax": "#4c8bf5",
     "optree": "#e8833a",
@@ -122,5 +124,9 @@ def _legend(figure: Any, peers: list[str]) -> None:
 def _save(figure: Any, target: Path) -> None:
     target.parent.mkdir(exist_ok=True)
     metadata = {"Date": None, "Creator": None}
-    figure.savefig(target, format="svg", transparent=True, metadata=metadata)
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg", transparent=True, metadata=metadata)
     pyplot.close(figure)
+    for ending, ink in INKS.items():
+        file = target.with_stem(target.stem + ending)
+        file.write_text(drawn.getvalue().replace(GREY, ink), encoding="utf-8")

@@ -1,6 +1,9 @@
 """Sphinx configuration."""
 
+import os
+import sys
 from importlib import metadata
+from pathlib import Path
 
 
 try:
@@ -8,15 +11,69 @@ try:
 except metadata.PackageNotFoundError:
     release = "0.1.0"
 
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+from reference import linkcode_resolve as linkcode_resolve
+
+
 project = "leafwise"
 author = "The leafwise authors"
 copyright = "2026, the leafwise authors"
 version = release
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = [
+    "myst_nb",
+    "publish",
+    "reference",
+    "runnable",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.linkcode",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "tree_pictures",
+]
+default_role = "name"
+toc_object_entries = False
 html_theme = "furo"
+pygments_dark_style = "github-dark"
+html_theme_options = {
+    "source_repository": "https://github.com/leafwise/leafwise/",
+    "source_branch": "main",
+    "source_directory": "docs/",
+    "top_of_page_buttons": [],
+}
 html_title = f"leafwise {release}"
-exclude_patterns = ["_build"]
+html_baseurl = os.environ.get("DOCS_URL", "")  # where it is served, for the sitemap
+pyodide_url = "https://cdn.jsdelivr.net/pyodide/v314.0.7/full/"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+exclude_patterns = ["_build", "_ext"]
+moved_pages = {  # old addresses, and where they lead
+    "api": "reference/index",
+    "quickstart": "start/quickstart",
+    "migrating": "start/migrating",
+    "own-rules": "tutorials/library",
+    **{
+        page: f"guide/{page}"
+        for page in (
+            *("bridges", "common", "compat", "configs", "kinds", "namespaces"),
+            *("objects", "parallel", "registering", "selecting"),
+            *("show", "state", "treedefs", "trees", "typing"),
+        )
+    },
+    **{
+        page: f"explanation/{page}"
+        for page in ("differences", "errors", "side-by-side", "threads")
+    },
+}
+description = (
+    "leafwise flattens nested Python data into a list of leaves and a structure, maps "
+    "over it, compares it, and puts it together again, in pure Python."
+)
 myst_heading_anchors = 3
+myst_enable_extensions = ["colon_fence", "deflist", "attrs_block"]
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
@@ -25,6 +82,9 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 autodoc_class_signature = "mixed"
 autodoc_default_options = {"members": True}
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_only_copy_prompt_lines = True
 napoleon_use_rtype = False
 napoleon_use_ivar = True
 napoleon_attr_annotations = False

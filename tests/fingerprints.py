@@ -183,7 +183,7 @@ class Maker:
         items = [*zip(keys, values, strict=True)]
         return dict(items[place:] + items[:place])
 
-    def tree(self, depth=4):
+    def tree(self, depth=3):
         if depth == 0 or not self.dice.roll(4):
             return self.value()
         kind = self.dice.roll(12)

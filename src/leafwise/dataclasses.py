@@ -122,7 +122,7 @@ def register_dataclass(
 ) -> C:
     """Make instances of a class nodes whose children are its fields.
 
-    Without field lists, a dataclass says itself what is what: a field with
+    Without field lists, a dataclass decides by its own fields: a field with
     `metadata["static"]` true or `metadata["pytree_node"]` false is aux data,
     every other field is a child. With lists, any class with attributes will do.
 
@@ -138,7 +138,7 @@ def register_dataclass(
         init: Rebuild by calling the class with all fields as keywords instead.
         namespace: Where to register; `""` is the global registry.
         inherit: Whether subclasses without a registration of their own follow,
-            with their own fields where the dataclass says itself what is what.
+            with their own fields where the dataclass decides by its own fields.
         exist_ok: Whether to replace an earlier registration.
         bridge: Whether jax, optree and torch are to know the class, once they are
             loaded.

@@ -138,7 +138,7 @@ def field(
         **options: Those of `dataclasses.field`: `default`, `default_factory`,
             `init`, `repr`, `hash`, `compare`, `kw_only`.
 
-    What is said stands in the metadata as other libraries read it: `pytree_node` for
+    The kind is in the metadata, as other libraries read it: `pytree_node` for
     flax and optree, `static` for jax, flax.nnx and equinox. So a class that is
     decorated by one of these has the same children there.
 

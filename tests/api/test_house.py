@@ -20,12 +20,12 @@ NO_TREES = {"cli", "layout", "paint"}
 
 MAX_LINES = 900
 MAX_FUNCTION = 40
-MAX_MODULES = 126
+MAX_MODULES = 134
 MAX_SIGNATURES = 9
 MAX_SIGNATURE_LINES = 2_444
 """Of code, without the module that a test makes from another one."""
 MAX_STANDINS = 40
-MAX_TREES = 10_138
+MAX_TREES = 10_142
 
 
 def package_of(path):

@@ -2,10 +2,8 @@
 
 import ast
 import builtins
-import importlib
 import inspect
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -234,22 +232,6 @@ def test_nothing_needs_threads_processes_or_sockets():
     code = WITHOUT.format(absent=ABSENT, names=names)
     plain = {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE")}
     subprocess.run([sys.executable, "-c", code], check=True, env=plain)
-
-
-API = (SOURCE.parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("name", re.findall(r"module:: (leafwise\S*)", API))
-def test_each_module_of_the_api_page_can_be_imported(name):
-    """And has the names that the page lists below it."""
-    if name == "leafwise.engine" and not hasattr(lw, "engine"):
-        pytest.skip("the engine is deleted")
-    module = importlib.import_module(name)
-    if name == "leafwise":
-        return
-    section = API.partition(f"module:: {name}\n")[2].partition("module:: ")[0]
-    names = re.findall(r"^\.\. auto(?:class|function):: (\w+)$", section, re.M)
-    assert [one for one in names if not hasattr(module, one)] == []
 
 
 def test_filters_are_imported_by_name():

@@ -1,4 +1,4 @@
-"""The table of what differs from jax in `docs/compat.md`: each row is true of both.
+"""The table of what differs from jax in `docs/guide/compat.md`, row by row.
 
 A case is named after the first column of its row; a test holds both lists together.
 """
@@ -30,7 +30,7 @@ def case(what):
 
 def rows():
     """Return the first column of the table, without quotes."""
-    page = (DOCS / "compat.md").read_text(encoding="utf-8")
+    page = (DOCS / "guide" / "compat.md").read_text(encoding="utf-8")
     section = page.partition("## jax.tree_util and jax.tree\n")[2].partition("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("| ")]
     return [line[2:].split(" | ")[0] for line in lines][1:]
@@ -136,7 +136,7 @@ def _(m):
     return m.SequenceKey(1) == m.DictKey(1)
 
 
-@case("`treedef_tuple` of what is no treedef")
+@case("`treedef_tuple` of what is not a treedef")
 def _(m):
     return tried(m.treedef_tuple, [1])
 
@@ -205,7 +205,7 @@ EXPECTED = {
     "children given as text, a dict or a set": (["a", "b"], lw.errors.FlattenError),
     "both ways to flatten a class, with and without keys": (["plain"], ["keyed"]),
     "`SequenceKey(1) == DictKey(1)`": (False, True),
-    "`treedef_tuple` of what is no treedef": (RuntimeError, TypeError),
+    "`treedef_tuple` of what is not a treedef": (RuntimeError, TypeError),
     "`PyTreeDef.walk`": (["a", "b", 1, "c", 3], ["a", "b", "c", 1, 3]),
     "children from `flatten_one_level` of a registered class": (
         type(iter([])),
@@ -227,7 +227,7 @@ def test_bytes_of_treedefs_go_both_ways():
 
 
 def test_the_table_of_names_is_that_of_the_modules():
-    """`docs/migrating.md` has a row for each name of both stand-ins, and no other."""
+    """The tables of peers have a row for each name of both stand-ins, and no other."""
     with (DOCS / "peers" / "jax.csv").open(encoding="utf-8", newline="") as file:
         told = {row["name"] for row in csv.DictReader(file)}
     names = {f"tree.{name}" for name in jax_tree.__all__}

@@ -11,7 +11,15 @@ from transcripts import commands, output_of
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize(("page", "number"), [("configs", 10), ("show", 2)])
+@pytest.mark.parametrize(
+    ("page", "number"),
+    [
+        ("guide/configs", 14),
+        ("guide/show", 2),
+        ("how-to/configs", 2),
+        ("start/from-jq", 5),
+    ],
+)
 def test_a_page(page, number, monkeypatch):
     """Its commands run beside the files that it uses."""
     monkeypatch.chdir(DOCS / "examples" / "configs")

@@ -10,19 +10,25 @@ from sybil.parsers.myst import PythonCodeBlockParser
 
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 IMPORTS_NUMPY = re.compile(r"^>>> import .*\bnumpy\b", re.MULTILINE)
+LIBRARIES = re.compile(r"^<!-- needs: (.*) -->$", re.MULTILINE)
+"""What a page says at its top if it uses libraries that not every machine has."""
 NEEDS = {
-    "parallel.md": [pytest.mark.needs("a loop"), pytest.mark.needs("threads")],
-    "threads.md": [pytest.mark.needs("threads")],
+    "docs/guide/parallel.md": [
+        pytest.mark.needs("a loop"),
+        pytest.mark.needs("threads"),
+    ],
+    "docs/explanation/threads.md": [pytest.mark.needs("threads")],
+    "docs/how-to/scale.md": [pytest.mark.needs("threads")],
 }
 
 
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, id=page.name, marks=NEEDS.get(page.name, []))
-        for page in PAGES
+        pytest.param(ROOT / page, id=page, marks=NEEDS.get(page, []))
+        for page in (path.relative_to(ROOT).as_posix() for path in PAGES)
     ],
 )
 def test_examples(page, monkeypatch):
@@ -30,8 +36,12 @@ def test_examples(page, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
     if page.name == "performance.md":
         pytest.importorskip("leafwise.engine")
-    if IMPORTS_NUMPY.search(page.read_text(encoding="utf-8")):
+    text = page.read_text(encoding="utf-8")
+    if IMPORTS_NUMPY.search(text):
         pytest.importorskip("numpy")
+    for names in LIBRARIES.findall(text):
+        for name in names.split(", "):
+            pytest.importorskip(name)
     parser = PythonCodeBlockParser(doctest_optionflags=doctest.ELLIPSIS)
     document = Sybil(parsers=[parser]).parse(page)
     document.namespace["docs"] = ROOT / "docs"

@@ -1,4 +1,4 @@
-"""The tables of `docs/migrating.md`: every answer exists, no name is without one."""
+"""The tables of `docs/peers`: every answer exists, no name is without one."""
 
 import csv
 import functools

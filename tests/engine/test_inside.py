@@ -15,7 +15,7 @@ from alike import Layer, Node, Slotted, Text, told, told_treedef
 from leafwise.core import walk
 from leafwise.core.registry import current
 from leafwise.core.treedef import PyTreeDef
-from leafwise.engine.plan import exact_key, exactly, fingerprint, make_plan
+from leafwise.engine.plan import exact_key, exactly, make_plan, structure_key
 
 
 def plan_of(tree):
@@ -50,17 +50,17 @@ def test_exact_keys_and_exact_comparison_agree(value):
     assert keys == [exactly(other, value) for other in others]
 
 
-def test_fingerprints_tell_structures_apart():
+def test_keys_tell_structures_apart():
     """What `==` of treedefs takes for the same may need another function."""
     first, second = lw.tree_structure({1: 0}), lw.tree_structure({True: 0})
     assert first == second
-    assert fingerprint(first._code) != fingerprint(second._code)
+    assert structure_key(first._code) != structure_key(second._code)
 
 
 def test_the_key_of_a_large_structure_is_small():
-    """Equal entries are one object, in the fingerprint and in a compiled treedef."""
+    """Equal entries are one object, in the structure_key and in a compiled treedef."""
     tree = [{"w": (1, 2), "b": [3, 4]} for _ in range(1000)]
-    assert len({*map(id, fingerprint(lw.tree_structure(tree)._code))}) == 4
+    assert len({*map(id, structure_key(lw.tree_structure(tree)._code))}) == 4
     with lw.engine.eager():
         treedef = [lw.tree_structure(tree) for _ in range(3)][-1]
         assert len({*map(id, treedef._code)}) == 4

@@ -98,7 +98,7 @@ def test_what_does_not_count():
         {"static": {"q": {"r", 2}, "p": 1}},
     )
     assert same(left, right)
-    for seed in range(200):
+    for seed in range(50):
         tree = fingerprints.plain_tree(seed)
         again = lw.tree_map(lambda leaf: leaf, tree)
         assert lw.fingerprint(again) == lw.fingerprint(tree)
@@ -144,20 +144,17 @@ def test_what_may_not_be_mixed_up():
     assert not nested & found
 
 
-@pytest.mark.parametrize("seed", range(0, 100, 10))
-def test_each_change_in_one_place_is_seen(seed):
+@pytest.mark.parametrize(
+    "seeds", [range(40), pytest.param(range(40, 5000), marks=pytest.mark.slow)]
+)
+def test_each_change_in_one_place_is_seen(seeds):
     """Of leaves, keys, static values and nodes."""
-    for number in range(seed, seed + 10):
-        whole = fingerprints.Maker(number)
-        found = {lw.fingerprint(whole.tree())}
+    for seed in seeds:
+        whole = fingerprints.Maker(seed)
+        text = lw.fingerprint(whole.tree())
         for place in range(whole.places):
-            found.add(lw.fingerprint(fingerprints.Maker(number, place).tree()))
-        made = {lw.fingerprint(fingerprints.Maker(number).tree())}
-        assert made <= found
-        assert len(found) > whole.places / 2
-        for place in range(whole.places):
-            changed = lw.fingerprint(fingerprints.Maker(number, place).tree())
-            assert changed not in made
+            changed = fingerprints.Maker(seed, place).tree()
+            assert lw.fingerprint(changed) != text, (seed, place)
 
 
 @given(trees(), trees())
@@ -169,6 +166,10 @@ def test_equal_trees_and_no_others(one, other):
     assert found or not equal or repr(one) != repr(other)
     assert lw.fingerprint(lw.tree_map(lambda x: x, one)) == lw.fingerprint(one)
     assert lw.fingerprint(pickle.loads(pickle.dumps(one))) == lw.fingerprint(one)
+    first, second = lw.tree_structure(one), lw.tree_structure(other)
+    assert first.fingerprint() != second.fingerprint() or first == second
+    again = lw.tree_structure(lw.tree_map(lambda _: object(), one))
+    assert again.fingerprint() == first.fingerprint()
 
 
 scalars = (
@@ -235,6 +236,13 @@ def test_dates():
     assert same(noon, noon.replace(fold=1))
     assert not same(noon, noon.replace(tzinfo=datetime.UTC))
     assert not same(noon, noon.date())
+    times = [datetime.time(12, tzinfo=datetime.UTC), datetime.time(14, tzinfo=east)]
+    assert times[0] == times[1]
+    assert same(*times)
+    assert not same(datetime.time(12), times[0])
+    for edge in (datetime.datetime.min, datetime.datetime.max):
+        for zone in (datetime.UTC, east, datetime.timezone(-east.utcoffset(None))):
+            assert same(edge.replace(tzinfo=zone), edge.replace(tzinfo=zone))
     zoneinfo = pytest.importorskip("zoneinfo")
     try:
         zones = [zoneinfo.ZoneInfo(name) for name in ("UTC", "Europe/Berlin")]
@@ -349,6 +357,13 @@ def test_a_type_that_is_not_known():
     first, second = (as_leaf(value, leaf_bytes=by_content) for value in inside)
     assert first != second
     assert lw.fingerprint([1], leaf_bytes=by_content) == lw.fingerprint([1])
+    local = lambda: 1  # noqa: E731
+    with pytest.raises(CompareError):
+        lw.fingerprint([[Opaque(1)], local])
+    named = lambda value: b"%d" % getattr(value, "content", 7)  # noqa: E731
+    assert lw.fingerprint([local], leaf_bytes=named) != lw.fingerprint([7])
+    with pytest.raises(TreeDefError, match="the aux data of Box has no fingerprint"):
+        lw.fingerprint(fingerprints.Box((), Opaque(1)), leaf_bytes=named)
 
 
 def test_what_leaf_bytes_does_wrong():
@@ -446,7 +461,7 @@ def test_hostile_leaves():
 def test_deep_trees():
     """Nodes nest as deep as they like."""
     tree = 1
-    for _ in range(20_000):
+    for _ in range(5_000):
         tree = [tree]
     assert lw.fingerprint(tree) != lw.fingerprint([tree])
 
@@ -511,16 +526,6 @@ def test_common_arguments():
     assert bound.fingerprint([1]) == lw.fingerprint([1])
     treedefs = [lw.tree_structure(None, none_is_leaf=flag) for flag in (False, True)]
     assert treedefs[0].fingerprint() != treedefs[1].fingerprint()
-
-
-@given(trees(), trees())
-def test_structures(one, other):
-    """Leaves do not count."""
-    first, second = lw.tree_structure(one), lw.tree_structure(other)
-    if first.fingerprint() == second.fingerprint():
-        assert first == second
-    again = lw.tree_structure(lw.tree_map(lambda _: object(), one))
-    assert again.fingerprint() == first.fingerprint()
 
 
 # ------------------------------------------------------------------------------- arrays
@@ -718,8 +723,14 @@ def test_tables():
 def test_arrays_that_are_not_known():
     """Are refused with their path, as sparse ones are."""
     sparse = pytest.importorskip("scipy.sparse")
+    array = sparse.csr_array([[1.0, 0.0]])
     with pytest.raises(CompareError, match="a library that is not known here"):
-        fp(sparse.csr_array([[1.0, 0.0]]))
+        fp(array)
+    found = [
+        lw.fingerprint([matrix], leaf_bytes=lambda x: x.toarray().tobytes())
+        for matrix in (array, array.copy(), array * 2)
+    ]
+    assert found[0] == found[1] != found[2]
 
 
 class Shade(enum.StrEnum):

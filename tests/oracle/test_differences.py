@@ -1,4 +1,4 @@
-"""Every row of `docs/differences.md` is true: what leafwise does, and what others do.
+"""Every row of `docs/explanation/differences.md` is true of leafwise and of the others.
 
 A case is named after the first column of its row; a test holds both lists together.
 """
@@ -23,7 +23,7 @@ import pytest
 import leafwise as lw
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "differences.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "differences.md"
 CASES = {}
 SPACE = "tests.differences"  # of optree, which has no global registry for users
 Pair = namedtuple("Pair", "x y")
@@ -683,7 +683,7 @@ def _(p):
         assert outcome(peer.tree_transpose, outer[index], inner[index], 5) is expected
 
 
-@case("an argument that is no treedef")
+@case("an argument that is not a treedef")
 def _(p):
     with pytest.raises(TypeError, match=r"treedef first .* got int: 5"):
         lw.tree_unflatten(5, [1])
@@ -1146,7 +1146,7 @@ class Shade(enum.Enum):
     RED = 1
 
 
-@case("names that are no identifiers")
+@case("names that are not identifiers")
 def _(p):
     assert str(lw.KeyPath((lw.GetAttrKey("a-b"),))) == ".'a-b'"
     assert str(p.jax.GetAttrKey("a-b")) == ".a-b"

@@ -78,10 +78,10 @@ def check(name, least):
 def test_the_page_on_bridges(jax, equinox, need):
     """Its examples print what the page shows."""
     need("beartype"), need("jaxtyping")
-    check("bridges.md", 20)
+    check("guide/bridges.md", 20)
 
 
 def test_the_page_on_selecting(need):
     """As do those with models of pydantic."""
     need("pydantic")
-    check("selecting.md", 8)
+    check("guide/selecting.md", 8)

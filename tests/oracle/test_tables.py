@@ -1,4 +1,4 @@
-"""The tables of `docs/migrating.md` have a row for each public name of the peers."""
+"""The tables of `docs/peers` have a row for each public name of the peers."""
 
 import csv
 import operator
@@ -67,7 +67,7 @@ def of_nnx(nnx):
 
 def test_nnx(nnx):
     """Each name has a row, or stands in the text; and no row is of another version."""
-    text = (FOLDER.parent / "migrating.md").read_text(encoding="utf-8")
+    text = (FOLDER.parent / "start" / "migrating.md").read_text(encoding="utf-8")
     without = text[text.index("Without a counterpart") :].partition("\n\n")[0]
     named = {*re.findall(r"`(\w+)`", without)}
     names = of_nnx(nnx)

@@ -47,7 +47,7 @@ _attributes: Final[set[str]] = set()
 
 
 def install(name: str, *, force: bool = False) -> ModuleType:
-    """Let `import name` give the module of ours that stands in for that library.
+    """Let `import name` give the module of leafwise that stands in for that library.
 
     Submodules that have stand-ins come with it. What imported the library before keeps
     what it has. A second call changes nothing.

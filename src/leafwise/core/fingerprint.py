@@ -29,7 +29,7 @@ from .builtins import BY_NAME
 from .node import Rule
 from .register import StaticRule
 from .registry import Mode, View, view_of
-from .serial import written_by_codec
+from .serial import has_codec, written_by_codec
 from .walk import Code, locate, node_path
 
 
@@ -55,15 +55,15 @@ class Writer:
 
     Args:
         view: Which values are nodes.
-        give_bytes: What is asked about values that are not known.
+        give_bytes: What is asked about values that have no text; may be set later.
     """
 
-    __slots__ = ("_give_bytes", "_hash", "_view")
+    __slots__ = ("_hash", "_view", "give_bytes")
 
     def __init__(self, view: View, give_bytes: GiveBytes = None) -> None:
+        self.give_bytes = give_bytes
         self._hash = hashlib.sha256(usedforsecurity=False)
         self._view = view
-        self._give_bytes = give_bytes
 
     def text(self) -> str:
         """Return the fingerprint of all that was taken."""
@@ -81,7 +81,10 @@ class Writer:
 
     def put_class(self, cls: type) -> None:
         """Take a class by its name, also of one that is not found under it."""
-        self.put_text("class", f"{_public(module_name(cls), cls)}:{class_name(cls)}")
+        name = _CLASSES.get(cls)
+        if name is None:
+            name = f"{_public(module_name(cls), cls)}:{class_name(cls)}"
+        self.put_text("class", name)
 
     def sequence(self, kind: str, values: Iterable[Any], depth: int) -> None:
         """Take values in their order."""
@@ -94,7 +97,7 @@ class Writer:
         """Take values that have no order."""
         apart = []
         for value in values:
-            writer = Writer(self._view, self._give_bytes)
+            writer = Writer(self._view, self.give_bytes)
             writer.value(value, depth + 1)
             apart.append(writer._hash.digest())
         self.put(kind, b"".join(sorted(apart)))
@@ -126,21 +129,21 @@ class Writer:
         Raises:
             Undecided: Its aux data has no text.
         """
+        is_built_in = BY_NAME.get(rule.name) is rule
         self.put(rule.name, b"%d %d" % (run, arity))
-        if BY_NAME.get(rule.name) is not rule:
+        if not is_built_in:
             self.put_text("namespace", rule.namespace)
         cls = rule.class_of(aux)
-        if cls is not rule.cls or BY_NAME.get(rule.name) is not rule:
+        if not is_built_in or cls is not rule.cls:  # one of a family
             self.put_class(cls)
-        before = self._hash.copy()
+        before = self._hash.copy() if has_codec(rule) else None
         try:
             self.value(rule.compared_aux(aux), depth)
         except Undecided:
-            written = written_by_codec(rule, aux)
-            if written is None:
+            if before is None:
                 raise
             self._hash = before
-            self.put_text("codec", written)
+            self.put_text("codec", written_by_codec(rule, aux))
 
     # ---------------------------------------------------------------- values
 
@@ -156,25 +159,24 @@ class Writer:
             return
         if depth > _DEPTH:
             raise Undecided("it is nested too deeply, or contains itself")
+        before = None if self.give_bytes is None else self._hash.copy()
         try:
-            self._other(value, depth)
+            self._known(value, depth)
         except Undecided:
-            raise
-        except Exception as error:
-            if isinstance(error, FromHook):
+            if self.give_bytes is None or before is None:
                 raise
-            raise Undecided(f"{type_name(error)}: {printed(error)}") from error
+            self._hash = before
+            self.put_class(type(value))
+            self.put("bytes", _given(self.give_bytes, value))
 
-    def _other(self, value: Any, depth: int) -> None:
-        cls = type(value)
-        write = _KNOWN.get(cls) or _find_writer(value, self._view)
-        if write is not None:
+    def _known(self, value: Any, depth: int) -> None:
+        try:
+            write = _KNOWN.get(type(value)) or _find_writer(value, self._view)
             write(self, value, depth)
-            return
-        if self._give_bytes is None:
-            raise Undecided(f"{class_name(cls)} is not a type that has one")
-        self.put_class(cls)
-        self.put("bytes", _given(self._give_bytes, value))
+        except (Undecided, FromHook):
+            raise
+        except Exception as error:  # of the class of the value, or of its library
+            raise Undecided(f"{type_name(error)}: {printed(error)}") from error
 
 
 class FromHook(Exception):
@@ -297,6 +299,9 @@ def _of_class(write: Write) -> Write:
     return write_both
 
 
+_CLASSES: Final = {cls: f"{cls.__module__}:{cls.__qualname__}" for cls in _FAMILIES}
+"""The names of these."""
+
 _KNOWN: Final[dict[type, Write]] = {
     cls: _of_class(write) for cls, write in _FAMILIES.items()
 }
@@ -326,18 +331,26 @@ def _parts(*names: str) -> Write:
     return write
 
 
-def _datetime(writer: Writer, value: Any, _depth: int) -> None:
+def _datetime(writer: Writer, value: Any, depth: int) -> None:
     """Write a date and time; two that are equal name one instant, in any zone."""
-    aware = value.utcoffset() is not None
-    if aware:
-        value = value.astimezone(sys.modules["datetime"].timezone.utc)
-    writer.put_text("instant" if aware else "local", value.replace(fold=0).isoformat())
+    since = value.replace(tzinfo=None) - type(value).min
+    _in_zone(writer, value, since, depth)
 
 
 def _time(writer: Writer, value: Any, depth: int) -> None:
+    noted = {name: getattr(value, name[:-1]) for name in _TIMES}
+    _in_zone(writer, value, sys.modules["datetime"].timedelta(**noted), depth)
+
+
+_TIMES: Final = ("hours", "minutes", "seconds", "microseconds")
+
+
+def _in_zone(writer: Writer, value: Any, since: Any, depth: int) -> None:
+    """Write how much time has passed, to whatever clock."""
     zone = value.utcoffset()
-    writer.put_text("time", value.replace(fold=0, tzinfo=None).isoformat())
-    writer.value(zone, depth + 1)
+    since = since if zone is None else since - zone
+    parts = zone is not None, since.days, since.seconds, since.microseconds
+    writer.sequence("time", parts, depth)
 
 
 def _isoformat(writer: Writer, value: Any, _depth: int) -> None:
@@ -573,8 +586,12 @@ _CASES: Final[tuple[tuple[Callable[[Any], Any], Write], ...]] = (
 """Who knows a sort of values, and what is written of it."""
 
 
-def _find_writer(value: Any, view: View) -> Write | None:
-    """Return what writes a value, None if nothing is known about its type."""
+def _find_writer(value: Any, view: View) -> Write:
+    """Return what writes a value.
+
+    Raises:
+        Undecided: Nothing is known about its type.
+    """
     cls = type(value)
     rule = view.resolve(cls)
     is_registered = rule is not None and BY_NAME.get(rule.name) is not rule
@@ -589,4 +606,6 @@ def _find_writer(value: Any, view: View) -> Write | None:
     for base, write in _BASES:
         if _is_written_by_base(value, base):
             return _of_class(write)
-    return _write_fields if field_names(cls) is not None else None
+    if field_names(cls) is not None:
+        return _write_fields
+    raise Undecided(f"{class_name(cls)} is not a type that has one")

@@ -136,7 +136,7 @@ class KeyPath(tuple[Any, ...]):
 
         The code is safe to run: it reads attributes and items, and calls nothing but
         `getattr`, `float`, `complex`, `frozenset` and `leafwise.tree_children`. Keys
-        stand in it as literals, Enum members by their qualified name, so that the
+        are in it as literals, Enum members by their qualified name, so that the
         module of their class has to be imported where the code runs.
 
         Args:

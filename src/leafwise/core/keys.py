@@ -63,7 +63,7 @@ class SequenceKey(Frozen):
         return hash((DictKey, self.idx))
 
     def get(self, node: Any) -> Any:
-        """Read the child that stands there in a node.
+        """Read the child at this key of a node.
 
         Raises:
             LookupError: There is no such child.
@@ -107,7 +107,7 @@ class DictKey(Frozen):
         return hash((DictKey, self.key))
 
     def get(self, node: Any) -> Any:
-        """Read the child that stands there in a node.
+        """Read the child at this key of a node.
 
         Raises:
             LookupError: There is no such child.
@@ -144,7 +144,7 @@ class GetAttrKey(Frozen):
         return f".{self.name}" if is_plain else f".{shown(self.name)}"
 
     def get(self, node: Any) -> Any:
-        """Read the child that stands there in a node.
+        """Read the child at this key of a node.
 
         Raises:
             AttributeError: There is no such child.

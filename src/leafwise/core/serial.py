@@ -311,14 +311,17 @@ def codec_of(rule: Rule) -> Codec | None:
     return _codecs.get((rule.cls, rule.namespace), rule.codec)
 
 
-def written_by_codec(rule: Rule, aux: Any) -> str | None:
-    """Return the text of aux data by the codec that was registered, None if none was.
+def has_codec(rule: Rule) -> bool:
+    """Return whether somebody registered a codec for a class."""
+    return (rule.cls, rule.namespace) in _codecs
+
+
+def written_by_codec(rule: Rule, aux: Any) -> str:
+    """Return the text of aux data by the codec of its class.
 
     Raises:
         TreeDefError: The codec does not give what JSON can hold.
     """
-    if (rule.cls, rule.namespace) not in _codecs:
-        return None
     return _json_of(rule.aux_to_json(rule.dump_aux(aux), _WRITE), in_order=True)
 
 
@@ -367,6 +370,10 @@ def write_value(value: Any, depth: int = 0) -> Any:
         return ["key", _exact_text(value, str, _read_key_object, "key")]
     if isinstance(value, type):
         return ["class", _object_name(value)]
+    try:
+        return ["object", _object_name(value)]
+    except Exception:  # it has no name, or fails when it is asked for it
+        pass
     try:
         return ["literal", _write_key(value)]
     except TreeDefError:
@@ -466,7 +473,7 @@ def read_value(value: Any) -> Any:
         return DictKey(parse_literal(item))
     if kind == "key":
         return _read_key_object(item)
-    if kind == "class":
+    if kind in ("class", "object"):
         return _find_named(item)
     raise TreeDefError(f"malformed text of a treedef: a value of kind {clip(kind)}")
 

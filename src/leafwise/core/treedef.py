@@ -465,7 +465,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
 
         Args:
             leaves: As many leaves as the structure has.
-            f_node: Takes each node once it is built, returns what stands there.
+            f_node: Takes each node once it is built, returns what takes its place.
             f_leaf: Called on each leaf first.
 
         Raises:
@@ -505,7 +505,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         """Return this structure with another one at each of its leaves.
 
         Args:
-            inner: What stands at each leaf.
+            inner: What is put at each leaf.
 
         Raises:
             TreeDefError: `inner` is not a treedef, has the other None mode, or both are
@@ -789,7 +789,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         none_is_leaf: bool = False,
         namespace: str = GLOBAL,
     ) -> PyTreeDef:
-        """Make a treedef of what `node_data` and `children` gave, or the like of it.
+        """Make a treedef of what `node_data` and `children` gave, or its equal.
 
         Args:
             node_data: The class of the root and its aux data, None for a leaf.
@@ -798,7 +798,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             namespace: Where to look the class up before the global registry.
 
         Raises:
-            TreeDefError: The class is no node there, or a child is not a treedef.
+            TreeDefError: The class is not a node there, or a child is not a treedef.
             ValueError: There are more or fewer children than the aux data has keys.
 
         Example:

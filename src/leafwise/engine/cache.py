@@ -22,7 +22,7 @@ from .asking import MAX_DEPTH
 from .collect import collector_after
 from .compiled import Compiled, Guesses, InlineCache
 from .emit import reader_after
-from .plan import Plan, fingerprint, make_plan
+from .plan import Plan, make_plan, structure_key
 
 
 _MAX_PLANS = 256
@@ -257,7 +257,7 @@ class Engine:
         self, memory: _Memory, cache: InlineCache, leaves: list[Any], treedef: Any
     ) -> bool:
         """Count a structure that was walked; return whether it was met before."""
-        key = fingerprint(treedef._code)
+        key = structure_key(treedef._code)
         compiled = memory.structures.get(key)
         seen = cache.counts.get(hash(key), 0) + 1
         if seen < 0:
@@ -388,7 +388,7 @@ class Engine:
 
     def _runner_of(self, treedef: Any) -> Runner:
         memory = self.memory
-        key = fingerprint(treedef._code)
+        key = structure_key(treedef._code)
         compiled = memory.structures.get(key)
         if compiled is None:
             plan = make_plan(treedef._code)

@@ -42,7 +42,7 @@ class Compiled(Runner):
     """The runner of a structure that was compiled.
 
     Attributes:
-        key: The fingerprint of the structure.
+        key: What structures are told apart by.
         plan: Its plan.
         files: The names of the generated files.
         size: How much it takes, in characters of text and entries of lists.

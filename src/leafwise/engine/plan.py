@@ -311,16 +311,16 @@ def _identify(rule: Rule, aux: Any) -> tuple[str, Hashable]:
         return known, _Varies((_READ_ANEW, rule.class_of(aux)))
 
 
-def fingerprint(code: Code) -> Hashable:
+def structure_key(code: Code) -> Hashable:
     """Return a key that structures share only if one plan serves all of them.
 
     Equal entries of it are one object, so that the key of a large structure is small.
 
     Example:
         >>> import leafwise as lw
-        >>> from leafwise.engine.plan import fingerprint
+        >>> from leafwise.engine.plan import structure_key
         >>> one, other = lw.tree_structure({1: 0}), lw.tree_structure({True: 0})
-        >>> one == other, fingerprint(one._code) == fingerprint(other._code)
+        >>> one == other, structure_key(one._code) == structure_key(other._code)
         (True, False)
     """
     marks = [

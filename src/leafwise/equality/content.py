@@ -1,7 +1,8 @@
 """The content of arrays and tables: the same, or not.
 
 Owns what is known about array libraries and about pandas, polars and xarray, none of
-which is imported here: whoever has an array has its library loaded. Two arrays of one
+which is imported here: whoever has an array has its library loaded. Owns how large an
+array is, which sums and summaries of trees ask for. Two arrays of one
 library are compared by their own operators, where they are; arrays of two libraries or
 devices as numpy arrays. Tables are the same if their parts are: labels, names, dtypes,
 and the values as numpy arrays or lists. (Their own `equals` leaves names or dtypes
@@ -14,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, Final, TypeAlias
 
 from ..safely import Frozen, class_name, printed, type_name
@@ -29,6 +31,7 @@ __all__ = [
     "compare_scalar",
     "distances",
     "dtype_name",
+    "has_memory",
     "instance_of",
     "is_array",
     "is_jax_array",
@@ -43,6 +46,8 @@ __all__ = [
     "same_arrays_at_sight",
     "same_places",
     "says_equal",
+    "shape_of",
+    "size_of",
     "traced_agreement",
 ]
 
@@ -161,6 +166,57 @@ def _same_form(a: Any, b: Any, libraries: tuple[int, int]) -> bool:
     if libraries[0] == libraries[1]:
         return bool(a.dtype == b.dtype)
     return dtype_name(a.dtype) == dtype_name(b.dtype)
+
+
+# -------------------------------------------------------------- how large an array is
+
+_LARGEST: Final = 1 << 62
+_MOST: Final = 64  # dimensions; numpy has no more
+
+
+def has_memory(leaf: Any) -> bool:
+    """Return whether a leaf is an array, and not only the description of one."""
+    try:
+        if not is_array(leaf) or instance_of(leaf, "numpy", "generic"):
+            return False
+        return hasattr(type(leaf), "__array__") or hasattr(type(leaf), "__dlpack__")
+    except Exception:
+        return False
+
+
+def size_of(leaf: Any) -> tuple[int, int]:
+    """Return how many numbers a leaf has, and how many bytes they take, if known.
+
+    Example:
+        >>> import pytest
+        >>> np = pytest.importorskip("numpy")
+        >>> from leafwise.equality.content import size_of
+        >>> size_of(np.zeros((2, 3))), size_of("text")
+        ((6, 48), (1, 0))
+    """
+    found = shape_of(leaf)
+    if found is None:
+        return 1, 0
+    size = prod(found)
+    try:
+        width = leaf.dtype.itemsize
+    except Exception:
+        return size, 0
+    known = type(width) is int and 0 < width < _LARGEST
+    return size, size * width if known else 0
+
+
+def shape_of(leaf: Any) -> tuple[int, ...] | None:
+    """Return the shape of an array, None if it has none that can be read."""
+    try:
+        if not is_array(leaf):
+            return None
+        shape = tuple([int(length) for length in leaf.shape])
+    except Exception:
+        return None
+    if len(shape) > _MOST or min(shape, default=0) < 0 or prod(shape) > _LARGEST:
+        return None
+    return shape
 
 
 # ------------------------------------------------------------------ comparing arrays

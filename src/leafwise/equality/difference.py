@@ -130,9 +130,9 @@ class ArrayDifference(NamedTuple):
         differing: At how many places they differ; None if that cannot be said, because
             the shapes differ or the elements cannot be compared.
         places: The first of these places.
-        absolute: The largest absolute error; None if there is none.
+        absolute: The largest absolute error; None without one.
         relative: The largest relative error, that is `|a - b| / max(|a|, |b|)`, as a
-            relative tolerance is meant; None if there is none.
+            relative tolerance is used; None without one.
         not_finite: At how many of these places a number is NaN or infinite.
         why: Why the elements cannot be compared, "" if that goes without saying.
 

@@ -454,8 +454,8 @@ def eval_shape(function: Call, /, *args: Any, **kwargs: Any) -> Any:
     Args:
         function: The function. What it changes in objects is not changed in the
             caller's.
-        *args: Its arguments; shapes and types (`jax.ShapeDtypeStruct`) may stand in
-            them for arrays.
+        *args: Its arguments; shapes and types (`jax.ShapeDtypeStruct`) may take the
+            place of arrays.
         **kwargs: Its keywords.
 
     Returns:

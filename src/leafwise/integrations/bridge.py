@@ -300,7 +300,7 @@ def enable(name: str) -> None:
         name: `"jax"`, `"optree"` or `"torch"`.
 
     Raises:
-        ValueError: The name is none of these.
+        ValueError: The name is not one of these.
 
     Example:
         >>> from leafwise.integrations import bridge
@@ -336,6 +336,11 @@ class Status(NamedTuple):
         registered: The classes that were registered in it.
         refused: The classes that are nodes everywhere here and were not registered
             there, and why.
+
+    Example:
+        >>> from leafwise.integrations import Status
+        >>> Status(loaded=False, registered=(), refused={}).loaded
+        False
     """
 
     loaded: bool

@@ -74,7 +74,7 @@ def support(*names: str, namespace: str = GLOBAL) -> None:
         namespace: Where they become nodes; `""` is everywhere.
 
     Raises:
-        ValueError: A name is none of these; nothing is changed then.
+        ValueError: A name is not one of these; nothing is changed then.
         NamespaceError: The namespace is not declared.
 
     Example:
@@ -208,7 +208,7 @@ def register_model(
     """Make instances of a pydantic model nodes with their fields as children.
 
     Extra values are children, too; private attributes and the set of given fields are
-    kept. A rebuilt model is not validated, so that anything may stand in it. An edited
+    kept. A rebuilt model is not validated, so it may hold anything. An edited
     one is, if it has `validate_assignment`; see :ref:`objects that validate
     <validated>`.
 
@@ -427,7 +427,7 @@ def adopt(name: str, *, namespace: str = GLOBAL) -> None:
         namespace: Where they become nodes; `""` is everywhere.
 
     Raises:
-        ValueError: The name is none of these, or the framework is not loaded.
+        ValueError: The name is not one of these, or the framework is not loaded.
 
     Example:
         >>> from leafwise.integrations import adopt
@@ -666,14 +666,14 @@ foreign.append(_known_elsewhere)
 
 
 def treedef_from(treedef: Any, *, namespace: str = GLOBAL) -> PyTreeDef:
-    """Return the treedef of ours that stands for one of a framework.
+    """Return the treedef of leafwise that stands for one of a framework.
 
     Args:
         treedef: A treedef of jax or of torch, or a treespec of optree.
         namespace: The namespace in which its classes are looked up.
 
     Raises:
-        TypeError: It is none of these.
+        TypeError: It is not one of these.
 
     Example:
         >>> import leafwise as lw
@@ -701,7 +701,7 @@ class _Leaf:
 
 
 def treedef_to(name: str, treedef: PyTreeDef) -> Any:
-    """Return the treedef of a framework that stands for one of ours.
+    """Return the treedef of a framework that stands for one of leafwise.
 
     Args:
         name: `"jax"`, `"optree"` or `"torch"`; it has to be loaded.
@@ -709,7 +709,7 @@ def treedef_to(name: str, treedef: PyTreeDef) -> Any:
 
     Raises:
         RegistryError: It has a node of a class that the framework does not know.
-        ValueError: The name is none of these, or the framework is not loaded.
+        ValueError: The name is not one of these, or the framework is not loaded.
 
     Example:
         >>> import leafwise as lw

@@ -493,16 +493,17 @@ def scan(
         A function of the same arguments that returns what the last step lets go on, and
         the rest of the results of all steps. Keywords are taken as arguments by
         position. What a step changes in an object is seen by the next one, unless the
-        object is scanned over, and then stands in its place on the axis. So it is with
+        object is scanned over, and is then at its place on the axis. So it is with
         an object that the function is bound to: the same in each step.
 
     Raises:
         StructureError: The axes do not fit, or a step changes the structure of what
             goes to the next: other objects, attributes or static values.
-        TypeError: A value has another shape or type after a step; an axis is none.
-        ValueError: An object stands in two places with different axes; `Carry` is in
+        TypeError: A value has another shape or type after a step, or an axis is not an
+            int.
+        ValueError: An object is in two places with different axes; `Carry` is in
             one option only, twice, or inside an argument; a result has no axis; the
-            axes have different sizes, or there are none.
+            axes have different sizes, or no axis is scanned.
 
     Example:
         >>> import leafwise as lw

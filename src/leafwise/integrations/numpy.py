@@ -136,8 +136,8 @@ def vmap(
         StructureError: The axes are not a prefix of the arguments or results.
         TypeError: `in_axes` is neither an int, None, nor a tuple; an axis is neither an
             int nor None.
-        ValueError: The mapped axes have different sizes, or there is none; an array has
-            too few axes; what should be the same each time is not.
+        ValueError: The mapped axes have different sizes, or no axis is mapped; an
+            array has too few axes; what should be the same each time is not.
 
     Example:
         >>> from leafwise.integrations.numpy import vmap

@@ -92,7 +92,7 @@ class Carry:
 class StateAxes(Frozen, Mapping[Filter, Any]):
     """Axes for the values in objects, by filter; the first that means a value counts.
 
-    It stands in the axes of `vmap` and `scan` where an object does, or a tree with
+    Put it in the axes of `vmap` and `scan` in place of an object, or of a tree with
     objects in it. Filters see paths from the outermost object on.
 
     Args:
@@ -103,7 +103,7 @@ class StateAxes(Frozen, Mapping[Filter, Any]):
         axes: For each, an int, None, or `Carry`.
 
     Raises:
-        TypeError: A filter is none, or an axis is none.
+        TypeError: A filter or an axis is not valid.
         ValueError: A filter comes after `...`.
 
     Example:

@@ -243,7 +243,7 @@ def vmap(
             over axis 0; what the function is bound to is not.
         out_axes: The axis of the results, a prefix tree of what the function returns;
             None for what is the same each time.
-        axis_name: A name of the axis, for `jax.lax.psum` and the like.
+        axis_name: A name of the axis, for `jax.lax.psum` and so on.
         axis_size: How long the axis is, needed if nothing is mapped.
         spmd_axis_name: See `jax.vmap`.
 
@@ -255,9 +255,9 @@ def vmap(
     Raises:
         StructureError: The axes are not a prefix of the arguments or results.
         TypeError: An axis is neither an int nor None.
-        ValueError: An object stands in two arguments with different axes; the mapped
-            axes have different sizes, or there are none; what has no axis is not the
-            same each time.
+        ValueError: An object is in two arguments with different axes; the mapped
+            axes have different sizes, or no axis is mapped; what has no
+            axis is not the same each time.
 
     Example:
         >>> import leafwise as lw
@@ -358,7 +358,7 @@ def mapped_lists(flat: FlatGraph, roots: Roots, groups: Groups) -> list[int]:
 
     Raises:
         StructureError: The axes do not fit the arguments.
-        ValueError: An object stands in two places with different axes.
+        ValueError: An object is in two places with different axes.
     """
     places = groups.of_call(roots)
     paths = [*map(unlink, flat.links)]

@@ -72,7 +72,7 @@ def save(
 
     The format is chosen by the end of the name: `.npz` for arrays of all dtypes of
     numpy, `.safetensors` for arrays that others are to read, too, and `.json` for
-    configurations, which have no arrays. Leaves stand there by the names of `to_flat`,
+    configurations, which have no arrays. Leaves are there by the names of `to_flat`,
     with the structure of the tree. No format is ever one that runs code.
 
     Numbers, texts, dtypes, dates, sets, members of enums, and functions and classes by

@@ -49,8 +49,8 @@ def fingerprint(
         tree: A tree. Its leaves are numbers, strings, bytes, enums, dates, paths, and
             containers and dataclasses of such; arrays of numpy, jax and torch; tables
             of pandas and polars; classes and functions that a module has.
-        leaf_bytes: Called with each value at a leaf that is of an unknown type, returns
-            bytes that tell it from others.
+        leaf_bytes: Called with each value at a leaf that has no fingerprint otherwise,
+            returns bytes that tell it from others of its class.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
@@ -84,9 +84,10 @@ give its bytes
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     leaves, treedef = context.flatten(tree)
-    writer = Writer(context.view, leaf_bytes)
+    writer = Writer(context.view)
     writer.put("tree")  # that of a structure alone begins otherwise
     writer.structure(treedef._code, treedef._mode)
+    writer.give_bytes = leaf_bytes
     for place, leaf in enumerate(leaves):
         try:
             writer.value(leaf)

@@ -24,8 +24,7 @@ __all__ = ["Held", "Table", "is_header", "loads", "read_header", "write_header"]
 
 VERSION: Final = 1
 _WHAT: Final = "leafwise"
-_KEYS: Final = {_WHAT, "leaves", "treedef", "objects"}
-_OURS: Final = {"leaves", "treedef", "objects"}
+_OURS: Final = ("leaves", "treedef", "objects")
 
 
 class Held(Frozen):
@@ -92,7 +91,7 @@ def write_header(tables: list[Table]) -> str:
     lines = [
         f'  "{_WHAT}": {_text(data[_WHAT])}',
         f'  "leaves": {leaves}',
-        *(f'  "{key}": {_text(data[key])}' for key in ("treedef", "objects")),
+        *(f'  "{key}": {_text(data[key])}' for key in _OURS[1:]),
     ]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -118,8 +117,8 @@ def _text(value: Any) -> str:
 
 def _check(data: Mapping[str, Any]) -> str:
     """Return the checksum of a header, however its text is laid out."""
-    rest = {key: data[key] for key in _OURS}
-    text = json.dumps([VERSION, rest], allow_nan=False, separators=(",", ":"))
+    rest = [VERSION, *(data[key] for key in _OURS)]
+    text = json.dumps(rest, allow_nan=False, separators=(",", ":"))
     return f"{zlib.crc32(text.encode()):08x}"
 
 
@@ -150,7 +149,7 @@ def is_header(data: Any) -> bool:
 
     By two signs, so that it is not taken for another one if one of them is damaged.
     """
-    return type(data) is dict and (_WHAT in data or data.keys() >= _OURS)
+    return type(data) is dict and (_WHAT in data or data.keys() >= {*_OURS})
 
 
 def read_header(data: Any) -> list[Table]:
@@ -162,7 +161,7 @@ def read_header(data: Any) -> list[Table]:
     Raises:
         TreeDefError: It is malformed, or was changed.
     """
-    if not is_header(data) or data.keys() != _KEYS:
+    if not is_header(data) or data.keys() != {_WHAT, *_OURS}:
         raise TreeDefError("its header is malformed")
     about = data[_WHAT]
     if type(about) is not dict or not about.keys() <= {"format", "check"}:

@@ -1,9 +1,10 @@
 """Leaves that are no arrays, as JSON: each comes back as what it was.
 
-Owns the form of numbers, texts, dtypes, sets, dates, and of what has a name in a
-module. A value that JSON has itself is written as it is; any other one as a list that
-begins with a word, never as an object, so that objects can stand for other things.
-Reading imports nothing, and calls nothing that the file names.
+Owns the form of numbers, texts, dtypes, sets and dates; see `core.serial` for what is
+written there, as what has a name in a module. A value that JSON has itself is written
+as it is; any other one as a list that begins with a word, never as an object, so that
+objects can stand for other things. Reading imports nothing, and calls nothing that the
+file names.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..core.serial import read_value, write_value
 from ..equality.content import dtype_name, instance_of
 from ..errors import TreeDefError
 from ..lazy import need
-from ..safely import clip, named_object, printed
+from ..safely import clip, printed
 
 
 __all__ = ["dtype_of", "read_leaf", "write_dtype", "write_leaf"]
@@ -68,9 +69,8 @@ def write_leaf(value: Any) -> Any:
     if instance_of(value, "numpy", "dtype"):
         return ["dtype", write_dtype(value)]
     if instance_of(value, "torch", "dtype"):
-        return ["object", f"torch:{dtype_name(value)}"]
-    name = _name_of(value)
-    return write_value(value) if name is None else ["object", name]
+        return ["object", f"torch:{dtype_name(value)}"]  # by which it is found
+    return write_value(value)
 
 
 def read_leaf(written: Any) -> Any:
@@ -91,7 +91,7 @@ def read_leaf(written: Any) -> Any:
     if word == "dtype":
         (form,) = items
         return dtype_of(form)
-    if word in _TEXTS or word in ("text", "float", "object"):
+    if word in _TEXTS or word in ("text", "float"):
         (text,) = items
         return _read_text(word, text)
     if word == "numpy":
@@ -110,11 +110,6 @@ def _read_text(word: str, text: Any) -> Any:
         raise TreeDefError(f"{clip(text)} is not a text")
     if word == "float":
         return float(text)
-    if word == "object":
-        found = _named(text)
-        if found is None:
-            raise TreeDefError(f"{clip(text)} is not in any module that is loaded")
-        return found
     return _TEXTS[word][2](text)
 
 
@@ -141,20 +136,6 @@ def _written_text(value: Any) -> list[Any]:
 def _digest(value: Any) -> tuple[Any, ...]:
     """Return all that makes out a value; times in two zones may be equal."""
     return repr(value), getattr(value, "fold", 0)
-
-
-def _name_of(value: Any) -> str | None:
-    """Return the name of a class or function, if it can be found by that."""
-    try:
-        name = f"{value.__module__}:{value.__qualname__}"
-        return name if _named(name) is value else None
-    except Exception:  # whatever it says when it is asked for its name
-        return None
-
-
-def _named(name: str) -> Any:
-    module, _, qualname = name.partition(":")
-    return named_object(module, qualname)
 
 
 # ------------------------------------------------------------------------------- numpy

@@ -101,8 +101,8 @@ def capture(
         function: A module, a method of one, or a function whose first argument is
             one, or a tree with modules in it. A type of variables makes a decorator
             for such functions.
-        *types: The types of variables to capture, or their names; `Intermediate` if
-            there is none. Their subclasses are types of their own: perturbations are
+        *types: The types of variables to capture, or their names; if none are given,
+            `Intermediate`. Their subclasses are types of their own: perturbations are
             captured as `Perturbation`.
         init: A state of values to begin with, such as perturbations: by the paths of
             the modules and the names that `sow` and `perturb` use. A bare value is a

@@ -267,7 +267,7 @@ class List(Container, MutableSequence[T], Generic[T]):
     Raises:
         KindError: An item holds data and would be static.
         IndexError: A position is out of bounds.
-        TypeError: A position is no integer.
+        TypeError: A position is not an integer.
         ValueError: A slice is assigned another number of items than it has.
 
     Example:
@@ -537,7 +537,7 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
     Raises:
         KindError: An item holds data and would be static.
         KeyError: There is no item of this key.
-        TypeError: A key is no string.
+        TypeError: A key is not a string.
         AttributeError: An attribute is assigned that is a method.
 
     Example:

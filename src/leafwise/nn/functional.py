@@ -445,7 +445,7 @@ def update(node: Any, *states: Mapping[Any, Any]) -> None:
         *states: The values, all of them or some; later ones win.
 
     Raises:
-        StructureError: A value stands where an object is, or the other way round, or
+        StructureError: A value stands where an object is, or the other way around, or
             there is no such place.
         KindError: An attribute cannot have a value.
 
@@ -643,7 +643,7 @@ def pop(node: Any, *filters: Filter) -> Any:
         A state, or a tuple of as many states as filters if there are several.
 
     Raises:
-        ValueError: No filter was given, or a value stands in a list or another place
+        ValueError: No filter was given, or a value is in a list or another place
             that cannot be taken away; nothing is changed then.
         TypeError: `node` is a bare value, or something is not a filter.
 

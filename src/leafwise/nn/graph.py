@@ -627,7 +627,7 @@ def is_node(value: Any) -> bool:
 def find_duplicates(
     tree: Any, *, only: Filter = ..., containers: bool = False
 ) -> list[list[Path]]:
-    """Return the paths of what stands in several places.
+    """Return the paths of what occurs in several places.
 
     Objects, variables and arrays count, by identity. What is below something that
     was met before is not reported again.

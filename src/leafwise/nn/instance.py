@@ -27,8 +27,8 @@ from ..core.node import BoundRule, Brackets, Check, Child, Reading, Rule, Shaped
 from ..core.registry import current
 from ..core.serial import read_value, write_value
 from ..core.walk import hooks
+from ..equality.content import size_of
 from ..kinds import Kind, Marked
-from ..ops.arrays import size_of
 from ..safely import class_name
 from ..show.outline import bytes_text
 from .checks import (

@@ -127,7 +127,7 @@ def recursive_map(function: Callable[[Path, Any], Any], tree: T) -> T:
         tree: An object, or nested lists and dicts; it is not changed.
 
     Raises:
-        TypeError: Something stands in a container that cannot be changed.
+        TypeError: Something is in a container that cannot be changed.
 
     Example:
         >>> import leafwise as lw
@@ -405,7 +405,7 @@ def pure(
     sees it only in what it returns. What is one object among all arguments stays one.
     A module that is called and the object that a method is bound to are copied as well,
     and so are the arguments of a `functools.partial`; other things, such as the
-    objects of classes that are no trees, are not.
+    objects of classes that are not trees, are not.
 
     Args:
         function: A function, a method, or a module that can be called.
@@ -478,7 +478,7 @@ def freeze(tree: T, selector: Any = MISSING, /) -> T:
     attributes, containers and states. Frozen ones are of kind `FROZEN`: `select_kind`
     has them with the state, the filter `Param` does not mean them, and
     `integrations.value_and_grad` does not differentiate for them. References within
-    the tree are kept, and what stands in several places is frozen in all.
+    the tree are kept, and what is in several places is frozen in all.
 
     Args:
         tree: An object, a variable, or a container with these in it.
@@ -488,7 +488,7 @@ def freeze(tree: T, selector: Any = MISSING, /) -> T:
 
     Raises:
         PathError: The selector means nothing.
-        TypeError: `tree` is a bare value, or it is no selector.
+        TypeError: `tree` is a bare value, or it is not a selector.
         ValueError: No parameter is selected, or only a part of one.
 
     Example:
@@ -640,7 +640,7 @@ def _reading(tree: Any, what: Any) -> tuple[bool, Meant]:
     """Return whether to look at the tree, and what tells if something is selected.
 
     A selector looks at the tree, and at each place where something stands; all else
-    looks at the graph, where each thing stands once, and at objects that are no trees.
+    looks at the graph, where each thing stands once, and at objects that are not trees.
     """
     if what is MISSING:
         return False, _always

@@ -569,7 +569,7 @@ def zeros_like(leaf: Any) -> Any:
 def iter_modules(tree: Any) -> Iterator[tuple[Path, Module]]:
     """Yield the modules in a tree with their paths, those inside others first.
 
-    A module that stands in several places comes once.
+    A module that is in several places comes once.
 
     Args:
         tree: A tree.

@@ -109,7 +109,7 @@ class PytreeMeta(_MetaOfProtocols):
 class Pytree(Shell, metaclass=PytreeMeta):
     """Base of classes whose instances are trees.
 
-    Each attribute has a kind. Arrays, other trees of this sort and what was
+    Each attribute has a kind. Arrays, other trees of this kind and what was
     registered with `register_data_type` become data, which is to say children, when
     they are assigned; everything else is static, a part of the structure. The first
     assignment decides, and `data(...)` or `static(...)` around a value, an annotation
@@ -366,7 +366,7 @@ def name_to_kind(obj: Pytree) -> Mapping[str, Kind]:
         obj: An instance of a `Pytree` class.
 
     Raises:
-        TypeError: `obj` is no instance of a `Pytree` class.
+        TypeError: `obj` is not an instance of a `Pytree` class.
 
     Example:
         >>> import leafwise as lw
@@ -403,7 +403,7 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
 
     Raises:
         KindError: Something was found; the first thing is reported.
-        TypeError: `obj` is no instance of a `Pytree` class.
+        TypeError: `obj` is not an instance of a `Pytree` class.
 
     Example:
         >>> import leafwise as lw
@@ -472,7 +472,7 @@ def replace(obj: P, /, **changes: Any) -> P:
     Raises:
         AttributeError: The object has no attribute of such a name.
         KindError: An attribute cannot have the new value.
-        TypeError: `obj` is no instance of a `Pytree` class.
+        TypeError: `obj` is not an instance of a `Pytree` class.
 
     Example:
         >>> import leafwise as lw

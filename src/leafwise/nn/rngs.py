@@ -306,7 +306,7 @@ class RngStream(_Drawing):
         tag: The name of the stream, also for filters.
 
     Raises:
-        ValueError: The key is none of these.
+        ValueError: The key is not one of these.
 
     Example:
         >>> import pytest
@@ -396,7 +396,7 @@ class Rngs(_Drawing):
 
     Raises:
         AttributeError: There is neither a stream of a name nor a default one.
-        ValueError: Something is no seed.
+        ValueError: Something is not a seed.
 
     Example:
         >>> import pytest
@@ -477,7 +477,7 @@ class Rngs(_Drawing):
         Args:
             k: How many parts there are, or along several axes; or a mapping that says
                 so by filters, of which the first that means a stream counts. None, and
-                a stream that no filter means, is no splitting: it begins anew.
+                a stream that no filter means, is not split: it begins anew.
 
         Example:
             >>> import pytest

@@ -247,7 +247,7 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
         return from_flat_state(merged)
 
     def diff(self, other: Mapping[Any, Any]) -> State[K, V]:
-        """Return what stands at paths that another state does not have."""
+        """Return what is at paths that another state does not have."""
         known = {_exact(path) for path, _ in walk_state(other)}
         pairs = walk_state(self)
         return from_flat_state(pair for pair in pairs if _exact(pair[0]) not in known)
@@ -398,8 +398,8 @@ def walk_state(state: Mapping[Any, Any]) -> Iterator[tuple[Path, Any]]:
 class FlatState(Mapping[Path, V], Generic[V]):
     """The values of a state by whole paths.
 
-    A mapping from paths to values, in the order of the state; a value that stands at
-    two paths of the state stands at both here, and of two values for one path the
+    A mapping from paths to values, in the order of the state; a value that is at
+    two paths of the state is at both here, and of two values for one path the
     later counts.
 
     Args:
@@ -488,7 +488,7 @@ def divide(
     Raises:
         ValueError: No filter was given, or, if they must be exhaustive, some values
             are left over.
-        TypeError: One is no filter.
+        TypeError: One is not a filter.
     """
     if not filters:
         raise ValueError("give at least one filter")
@@ -669,7 +669,7 @@ def filter_state(state: Mapping[Any, Any], *filters: Filter) -> Any:
 
     Raises:
         ValueError: No filter was given.
-        TypeError: One is no filter.
+        TypeError: One is not a filter.
 
     Example:
         >>> from leafwise import nn
@@ -688,7 +688,7 @@ def split_state(state: Mapping[Any, Any], *filters: Filter) -> tuple[State, ...]
 
     Raises:
         ValueError: Values are left over, or no filter was given.
-        TypeError: One is no filter.
+        TypeError: One is not a filter.
 
     Example:
         >>> from leafwise import nn

@@ -28,9 +28,9 @@ from ..core.node import BoundRule, Brackets, Check, Reading, Rule
 from ..core.registry import announced, install
 from ..core.serial import read_value, write_value
 from ..equality import exact
+from ..equality.content import size_of
 from ..kinds import Kind
 from ..layout import Child, Sketch
-from ..ops.arrays import size_of
 from ..safely import MISSING, class_name, printable, shown, type_name
 from ..show.pretty import pformat
 from .checks import DataNode, check_level, levels
@@ -90,7 +90,7 @@ class Variable(DataNode, Generic[T]):
         tag: A name for filters; that of the class in the registry of names, or None.
 
     Raises:
-        AttributeError: An attribute is assigned that is no metadata.
+        AttributeError: An attribute is assigned that is not metadata.
 
     Example:
         >>> import leafwise as lw
@@ -299,7 +299,7 @@ class Variable(DataNode, Generic[T]):
         """Set pieces of metadata: a name and a value, keywords, or a dict of all.
 
         Raises:
-            TypeError: The arguments are none of these.
+            TypeError: The arguments are not of these forms.
         """
         check_level(self, ".set_metadata")
         known = self._leafwise_metadata

@@ -1,9 +1,8 @@
 """Trees of arrays: stacked, joined and taken apart, leaf by leaf; how large they are.
 
-Owns which library joins the arrays at a place, what must agree for it, and the size of
-a leaf, which summaries and variables ask for as well. No array library is imported
-here but numpy, and that for Python numbers alone: whoever has an array has its library
-loaded. What a tree is without its arrays is the affair of `reshape`.
+Owns which library joins the arrays at a place, and what must agree for it. None is
+imported here but numpy, and that for Python numbers alone: whoever has an array has its
+library loaded. What a tree is without its arrays is the affair of `reshape`.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from importlib import import_module
 from itertools import repeat
-from math import prod
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ..core.keypath import KeyPath
 from ..core.matching import Difference, mismatch_error
@@ -22,11 +20,13 @@ from ..core.registry import GLOBAL, view_of
 from ..core.treedef import PyTreeDef
 from ..core.walk import locate
 from ..equality.content import (
-    instance_of,
+    dtype_name,
+    has_memory,
     is_array,
     is_masked,
     is_table,
     library_of,
+    size_of,
 )
 from ..equality.leaves import alike
 from ..errors import StructureError
@@ -73,23 +73,23 @@ def tree_stack(
 
     Arrays stay arrays of their library, with their dtype: numpy, jax (traced ones and
     PRNG keys, too), torch, and others that follow the Python array API. Numpy arrays
-    stand beside those of jax. Python numbers become a numpy array.
+    may be mixed with those of jax. Python numbers become a numpy array.
 
     Args:
         trees: Trees of one structure, at least one.
-        axis: Where the new axis stands in the result; or a prefix of the trees that
+        axis: The position of the new axis in the result; or a prefix of the trees that
             says so for each leaf. None leaves a leaf as it is: it must be the same in
             all trees, and may be anything.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Returns:
-        One tree; `tree_unstack` takes it apart.
+        One tree; `tree_unstack` splits it.
 
     Raises:
         StructureError: The trees differ in structure, or the arrays at a leaf in shape
-            or dtype; or `axis` is no prefix of them.
-        TypeError: What stands at a leaf is no array and no number.
+            or dtype; or `axis` is not a prefix of them.
+        TypeError: A leaf is neither an array nor a number.
         ValueError: There are no trees.
         ModuleNotFoundError: Numbers are to be stacked, and numpy is not installed.
 
@@ -136,8 +136,8 @@ def tree_concatenate(
 
     Raises:
         StructureError: The trees differ in structure, or the arrays at a leaf in dtype
-            or in their shape beside that axis; or `axis` is no prefix of them.
-        TypeError: What stands at a leaf is no array.
+            or in their shape beside that axis; or `axis` is not a prefix of them.
+        TypeError: A leaf is not an array.
         ValueError: There are no trees.
 
     Example:
@@ -259,7 +259,7 @@ def _form(value: Any, axis: int | None = None, more: int = 1) -> str:
     lengths = [*map(str, value.shape)]
     if axis is not None and not more and _has_axis(value, axis, 0):
         lengths[axis] = "*"
-    return f"{str(value.dtype).removeprefix('torch.')}[{','.join(lengths)}]"
+    return f"{dtype_name(value.dtype)}[{','.join(lengths)}]"
 
 
 def _has_axis(value: Any, axis: int, more: int = 0) -> bool:
@@ -294,8 +294,8 @@ def tree_unstack(
 
     Raises:
         StructureError: The lengths differ, or an array has no such axis; or `axis` is
-            no prefix of the tree.
-        TypeError: What stands at a leaf is no array.
+            not a prefix of the tree.
+        TypeError: A leaf is not an array.
         ValueError: No leaf has an axis, so that nothing says how many trees there are.
 
     Example:
@@ -475,9 +475,6 @@ def _unstack(array: Any, axis: int, length: int) -> list[Any]:
 
 # -------------------------------------------------------------------------------- sizes
 
-_LARGEST: Final = 1 << 62
-_MOST: Final = 64  # dimensions; numpy has no more
-
 
 def tree_size(
     tree: Any,
@@ -489,7 +486,7 @@ def tree_size(
 ) -> int:
     """Return how many numbers a tree has: those in its arrays, and each other leaf.
 
-    An array that stands at several leaves counts once, as in `tree_summary`.
+    An array that is at several leaves counts once, as in `tree_summary`.
 
     Args:
         tree: The tree; shapes alone, as `jax.ShapeDtypeStruct`, are counted as well.
@@ -517,9 +514,9 @@ def tree_nbytes(
 ) -> int:
     """Return how many bytes the elements of the arrays in a tree have.
 
-    An array that stands at several leaves counts once, as in `tree_summary`; two arrays
+    An array that is at several leaves counts once, as in `tree_summary`; two arrays
     that share memory count both, and a broadcast one as if it were written out. Leaves
-    that are no arrays do not count.
+    that are not arrays do not count.
 
     Args:
         tree: The tree; shapes alone, as `jax.ShapeDtypeStruct`, are counted as well.
@@ -546,48 +543,3 @@ def _once(leaves: Iterable[Any]) -> Iterator[Any]:
             yield leaf
             if has_memory(leaf):
                 seen.add(id(leaf))
-
-
-def has_memory(leaf: Any) -> bool:
-    """Return whether a leaf is an array, and not only the description of one."""
-    try:
-        if not is_array(leaf) or instance_of(leaf, "numpy", "generic"):
-            return False
-        return hasattr(type(leaf), "__array__") or hasattr(type(leaf), "__dlpack__")
-    except Exception:
-        return False
-
-
-def size_of(leaf: Any) -> tuple[int, int]:
-    """Return how many numbers a leaf has, and how many bytes they take, if known.
-
-    Example:
-        >>> import pytest
-        >>> np = pytest.importorskip("numpy")
-        >>> from leafwise.ops.arrays import size_of
-        >>> size_of(np.zeros((2, 3))), size_of("text")
-        ((6, 48), (1, 0))
-    """
-    found = shape_of(leaf)
-    if found is None:
-        return 1, 0
-    size = prod(found)
-    try:
-        width = leaf.dtype.itemsize
-    except Exception:
-        return size, 0
-    known = type(width) is int and 0 < width < _LARGEST
-    return size, size * width if known else 0
-
-
-def shape_of(leaf: Any) -> tuple[int, ...] | None:
-    """Return the shape of an array, None if it has none that can be read."""
-    try:
-        if not is_array(leaf):
-            return None
-        shape = tuple([int(length) for length in leaf.shape])
-    except Exception:
-        return None
-    if len(shape) > _MOST or min(shape, default=0) < 0 or prod(shape) > _LARGEST:
-        return None
-    return shape

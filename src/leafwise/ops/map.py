@@ -397,7 +397,7 @@ def tree_map_only(
             :ref:`common arguments <common>`.
 
     Raises:
-        TypeError: `type_or_types` is none of these.
+        TypeError: `type_or_types` is not one of these.
         CycleError: The tree contains itself.
 
     Example:

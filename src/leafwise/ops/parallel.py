@@ -46,6 +46,14 @@ class Parallel:
         progress: A function, or whether to show a bar.
         chunk: How many calls are submitted as one, or None.
         errors: `"raise"` or `"collect"`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> slow = lw.parallel(errors="collect")
+        >>> slow.errors, slow.executor
+        ('collect', None)
+        >>> slow.tree_map(lambda x: x + 1, {"a": 1})
+        {'a': 2}
     """
 
     __slots__ = ("chunk", "errors", "executor", "progress")
@@ -74,7 +82,7 @@ class Parallel:
 
         Nothing is called before the structures are checked. The first call that fails
         cancels those that have not begun; its exception is raised with a note of the
-        key path. With `errors="collect"`, it stands in place of the result.
+        key path. With `errors="collect"`, it takes the place of the result.
 
         Returns:
             A new tree with the structure of `tree`.
@@ -240,7 +248,7 @@ def parallel(
             and goes on.
 
     Raises:
-        TypeError: `executor` is no executor, `progress` no function, `chunk` no int.
+        TypeError: An argument has the wrong type.
         ValueError: `chunk` or `errors` is another value.
 
     Exceptions have a note of the key path in both cases.

@@ -690,7 +690,7 @@ def tree_zip(
 ) -> Any:
     """Make one tree of several, with a tuple of their leaves at each leaf.
 
-    `tree_unzip(zipped, n)` takes it apart again, if the trees themselves have no tuples
+    `tree_unzip(zipped, n)` is its inverse, if the trees themselves have no tuples
     of `n` items. The same as `tree_map(lambda *xs: xs, *trees, strict=True)`, which
     with another function makes other containers than tuples.
 

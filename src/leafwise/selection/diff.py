@@ -309,7 +309,7 @@ def tree_diff(
         b: The second tree.
         lists: How two lists are compared. `"align"` finds the fewest items to add and
             to remove; what is both is moved, and what is replaced is compared with what
-            stands there instead. `"position"` compares position by position. A mapping
+            is there instead. `"position"` compares position by position. A mapping
             of selectors to keys, `{"**.containers": "name"}`, pairs the items of these
             lists by what they have at this key; other lists are aligned.
         typematch, rtol, atol, equal_nan: As for `tree_equal`.

@@ -133,7 +133,7 @@ class Selection(Shown, Generic[Tree, Value]):
         """Return the places, in order.
 
         Raises:
-            PathError: There are none, and `missing_ok` is not set.
+            PathError: Nothing matches, and `missing_ok` is not set.
         """
         if self._places is None:
             self._places = self._found()

@@ -513,7 +513,7 @@ def tree_merge(
     Raises:
         EditError: Two values cannot be merged, or differ where that is an error; a
             child is deleted that its node must have; an item lacks the key that pairs
-            it, or two items have the same; or a dict has names that are no fields of
+            it, or two items have the same; or a dict has names that are not fields of
             the object that it is merged onto.
         CycleError: A tree contains itself.
         ValueError: A word is unknown.

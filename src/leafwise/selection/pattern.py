@@ -354,7 +354,7 @@ def selector(what: Any, *, namespace: str = GLOBAL) -> Selector:
     """Turn a value into a selector.
 
     Args:
-        what: A pattern, see :doc:`the page on selectors <selecting>`; a `KeyPath`; a
+        what: A pattern, see :doc:`selectors </guide/selecting>`; a `KeyPath`; a
             position; a compiled regular expression, which is searched in the text of
             the path of each leaf; a type or a tuple of types, for the outermost values
             of these types; a predicate on the leaf, or on path and leaf if it takes two
@@ -366,7 +366,7 @@ def selector(what: Any, *, namespace: str = GLOBAL) -> Selector:
 
     Raises:
         PathError: The text is not a pattern.
-        TypeError: The value is none of these.
+        TypeError: The value is not one of these.
 
     Example:
         >>> import leafwise as lw

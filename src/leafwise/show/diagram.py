@@ -56,7 +56,7 @@ def draw(
     """Return a tree as text, one line for each key, below the one that it belongs to.
 
     A node is written as its class, a leaf as its value, an array as what it is. An
-    object that occurs again is drawn once, with a number, and `→ #1` stands at its
+    object that occurs again is drawn once, with a number, and `→ #1` is at its
     other places. What is left out is counted.
 
     Args:

@@ -38,7 +38,7 @@ def pformat(
 
     Arrays are written as what they are, `f32[256,256]`, with their values if these are
     few. What is left out is counted. An object that occurs again is written once, with
-    a number, and `→ #1` stands at its other places; so cycles end, too. No value can
+    a number, and `→ #1` is at its other places; so cycles end, too. No value can
     make it fail, or write what a terminal would act upon.
 
     Args:
@@ -102,7 +102,7 @@ def pprint(
         tree: A tree, a treedef, an object.
         file: Where to print it; the standard output, if it is left out.
         width: How many columns the text may have; those of the terminal, if it is left
-            out, or 80 if there is none.
+            out, or 80 without one.
         depth, max_leaves, arrays: See `pformat`.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.

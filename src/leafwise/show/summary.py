@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
+from ..equality.content import shape_of
 from ..equality.difference import form_of
-from ..ops.arrays import shape_of
 from ..ops.context import context_of
 from ..safely import class_name, clip, printable, type_name
 from ..selection.edit import Selection
@@ -49,14 +49,14 @@ def tree_summary(
 
     Each node has a row with what is in it altogether, and each leaf one; a variable
     stands for the value in it. All leaves are counted, whatever is shown. An array, a
-    variable or another object that stands in several places counts where it stands
+    variable or another object that is in several places counts where it stands
     first; its other places say `→` and where that is.
 
     Args:
         tree: A tree, a treedef, an object, or a tree of what only has a shape and a
             dtype, such as `jax.ShapeDtypeStruct`. Of a selection, what it picks.
         depth: How many levels to show below the root; None for all, up to 100.
-        sort: The order of what stands in one node: by `"count"` or `"bytes"`, the
+        sort: The order of what is in one node: by `"count"` or `"bytes"`, the
             largest first; None for that of the tree.
         by: Show one row for each `"type"`, `"kind"`, `"dtype"`, or `"key"` of the root,
             instead of nodes and leaves.

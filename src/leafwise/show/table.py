@@ -35,11 +35,11 @@ class SummaryRow(NamedTuple):
 
     Attributes:
         path: The path, as text; of a group by key, that key.
-        depth: How many nodes stand above it.
+        depth: How many nodes are above it.
         role: `node`; `leaf`; `again`, what stands elsewhere, too, and is counted there;
             `more`, what is left out; `group`, what belongs together.
         type: The name of the class.
-        shape: The shape of an array, None if it is none.
+        shape: The shape of an array, None for other values.
         dtype: The dtype of an array.
         kind: The kind, such as `parameter`; of a node, the kinds in it with how many
             numbers they have, if there are several.
@@ -115,7 +115,7 @@ class TreeSummary:
 
         Args:
             width: How many columns it may have; None for what the terminal has, or for
-                100 if the standard output is none.
+                100 if the standard output is not one.
         """
         if width is None:
             width = max(get_terminal_size((_WIDTH, 0)).columns, _NARROWEST)

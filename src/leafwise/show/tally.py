@@ -3,7 +3,7 @@
 Owns the one pass over all leaves. It takes time linear in their number, goes as deep as
 the tree does, and never fails: what cannot be flattened is a leaf. An array, a variable
 or another object that stands in several places counts where it stands first. How large
-one is, `ops.arrays` says. Knows nothing of rows.
+one is, `equality.content` says. Knows nothing of rows.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.treedef import PyTreeDef
 from ..core.walk import ROOT, PathPredicate, iter_steps
+from ..equality.content import has_memory, shape_of, size_of
 from ..kinds import Kind
-from ..ops.arrays import has_memory, shape_of, size_of
 from ..ops.context import Context
 
 

@@ -1,0 +1,235 @@
+"""A page for each public name, with its source, neighbours, and where it is explained.
+
+Owns the directive `names`, which lists names with what they do, the pages that are
+written for them before Sphinx reads its sources, and how these hang in the sidebar.
+What there is to list is said by `listing`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from listing import PAGES, Entry, entries
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+
+ROOT = Path(__file__).parents[2]
+NEIGHBOURS = 6
+MENTIONS = 5
+_OF_CODE = re.compile(r"\b(?:lw|leafwise|nn|show|selection|integrations)\.(\w+)")
+_OF_ROLES = re.compile(r"`~?(leafwise(?:\.\w+)+)`")
+
+
+# -------------------------------------------------------------------------- writing
+
+
+def write_pages(app: Sphinx) -> None:
+    """Write the page of each name; leave those alone that are right already."""
+    known = entries()
+    guides = mentions(Path(app.srcdir), known)
+    folder = Path(app.srcdir) / PAGES
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {}
+    for place, entry in enumerate(known):
+        section = [one for one in known if _same_section(one, entry)]
+        near = neighbours(section, section.index(entry))
+        name = f"{Path(entry.page).name}.rst"
+        texts[name] = page(entry, near, guides.get(place, []))
+    for old in folder.glob("*.rst"):
+        if old.name not in texts:
+            old.unlink()
+    for name, text in texts.items():
+        file = folder / name
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            file.write_text(text, encoding="utf-8")
+
+
+def _same_section(one: Entry, other: Entry) -> bool:
+    return (one.topic, one.section) == (other.topic, other.section)
+
+
+def neighbours(section: list[Entry], place: int) -> list[Entry]:
+    """Return what stands nearest to a name in its section, in the order of the page."""
+    others = [at for at in range(len(section)) if at != place]
+    nearest = sorted(others, key=lambda at: abs(at - place))[:NEIGHBOURS]
+    return [section[at] for at in sorted(nearest)]
+
+
+def mentions(folder: Path, known: list[Entry]) -> dict[int, list[str]]:
+    """Return for each name the pages that speak most of it: `title <address>`."""
+    counts: dict[int, list[tuple[int, str]]] = {}
+    shorts = {}
+    for place, entry in enumerate(known):
+        shorts.setdefault(entry.short, place)
+    names = {entry.name: place for place, entry in enumerate(known)}
+    for part in ("how-to", "tutorials", "guide", "explanation", "start"):
+        for file in sorted(folder.glob(f"{part}/*.md")):
+            text = file.read_text(encoding="utf-8")
+            title = re.search(r"^# (.+)$", text, re.MULTILINE)
+            found = [shorts.get(one) for one in _OF_CODE.findall(text)]
+            found += [names.get(one) for one in _OF_ROLES.findall(text)]
+            for place in {*found} - {None}:
+                if title and file.stem != "index":
+                    said = f"{title[1].strip('`')} </{part}/{file.stem}>"
+                    counts.setdefault(place, []).append((found.count(place), said))
+    return {
+        place: [said for _, said in sorted(many, key=lambda one: -one[0])[:MENTIONS]]
+        for place, many in counts.items()
+    }
+
+
+def page(entry: Entry, near: list[Entry], guides: list[str]) -> str:
+    """Return the text of the page of one name."""
+    title = entry.name
+    options = [f"   :{option}:" for option in entry.options]
+    options = [re.sub(r":(members): (.+):$", r":\1: \2", one) for one in options]
+    call = "()" if entry.short == "Parallel" else ""  # made by a function, not by hand
+    lines = [
+        *(":orphan:", "", title, "=" * len(title), ""),
+        f"From :doc:`/reference/{entry.topic}`, {entry.section}.",
+        "",
+        f".. auto{entry.sort()}:: {entry.name}{call}",
+        *options,
+    ]
+    if near:
+        lines += ["", ".. rubric:: See also", ""]
+        lines += [f"- :py:obj:`~{one.name}`: {in_rst(one.summary())}" for one in near]
+    if guides:
+        lines += ["", ".. rubric:: Explained in", ""]
+        lines += [f"- :doc:`{one}`" for one in guides]
+    return "\n".join(lines) + "\n"
+
+
+def in_rst(text: str) -> str:
+    """Return Markdown of one line with its code as it is in reStructuredText."""
+    return re.sub(r"`([^`]+)`", r"``\1``", text)
+
+
+# ------------------------------------------------------------------------- listing
+
+
+class Names(SphinxDirective):
+    """A table of names, each with its page and the first sentence of its docstring."""
+
+    has_content = True
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Make the table."""
+        rows = ["| | |", "|---|---|"]
+        for line in self.content:
+            name = f"{self.arguments[0]}.{line.partition('|')[0].strip()}"
+            entry = next(one for one in entries() if one.name == name)
+            summary = entry.summary().replace("|", "\\|")
+            said = name.removeprefix("leafwise.")
+            rows.append(f"| {{py:obj}}`{said} <{name}>` | {summary} |")
+        table = nodes.container(classes=["names"])
+        source, line = self.get_source_info()
+        self.state.nested_parse(StringList(rows, source), line or 0, table)
+        return [table]
+
+
+def name_role(
+    name: str, raw: str, text: str, line: int, inliner: Any, *_: Any
+) -> tuple[list[nodes.Node], list[nodes.Node]]:
+    """Turn what docstrings write as code into code, and names of ours into links."""
+    env = inliner.document.settings.env
+    code = nodes.literal(raw, text)
+    known = _names(env)
+    if text not in known:
+        return [code], []
+    link = pending_xref(
+        raw, code, refdomain="py", reftype="obj", reftarget=known[text],
+        refexplicit=True, refwarn=False, refdoc=env.docname,
+    )  # fmt: skip
+    return [link], []
+
+
+def _names(env: Any) -> dict[str, str]:
+    """Return what is a name of ours wherever it stands, with the whole name."""
+    if not hasattr(env, "_leafwise_names"):
+        known: dict[str, str] = {}
+        for entry in entries():
+            known[entry.name] = entry.name
+            if "_" in entry.short or re.match(r"[A-Z]\w*[a-z][A-Z]", entry.short):
+                known.setdefault(entry.short, entry.name)
+        env._leafwise_names = known
+    return env._leafwise_names  # type: ignore[no-any-return]
+
+
+# -------------------------------------------------------------------------- source
+
+
+def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
+    """Return where the source of an object stands in the repository."""
+    if domain != "py" or not info["module"]:
+        return None
+    value: Any = sys.modules.get(info["module"])
+    try:
+        for part in info["fullname"].split("."):
+            value = inspect.getattr_static(value, part)
+            value = getattr(value, "fget", None) or getattr(value, "__func__", value)
+        file = inspect.getsourcefile(inspect.unwrap(value))
+        source, first = inspect.getsourcelines(inspect.unwrap(value))
+    except (AttributeError, TypeError, OSError):
+        return None
+    if file is None or not Path(file).is_relative_to(ROOT / "src"):
+        return None
+    where = Path(file).relative_to(ROOT).as_posix()
+    return f"{REPOSITORY}/blob/main/{where}#L{first}-L{first + len(source) - 1}"
+
+
+REPOSITORY = "https://github.com/leafwise/leafwise"
+
+
+# ------------------------------------------------------------------------- sidebar
+
+
+def hang_in_sidebar(
+    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Open the sidebar of a name's page where its topic is.
+
+    These pages are in no toctree: all of them in the sidebar of each page would be most
+    of the site.
+    """
+    known = {entry.page: entry for entry in entries()}
+    if pagename not in known or "furo_navigation_tree" not in context:
+        return
+    entry = known[pagename]
+    topic = f"reference/{entry.topic}"
+    tree = context["furo_navigation_tree"]
+    for parent in ("reference/index", topic):
+        address = re.escape(os.path.relpath(parent + ".html", PAGES))
+        found = re.search(rf'<li class="([^"]*)"><a [^>]*href="{address}"', tree)
+        if found:
+            at = found.start(1)
+            tree = tree[:at] + "current " + tree[at:]
+    context["furo_navigation_tree"] = tree
+    address = os.path.relpath(topic + ".html", PAGES)
+    context["parents"] = [{"link": address, "title": app.env.titles[topic].astext()}]
+    same = [one for one in known.values() if one.topic == entry.topic]
+    place = same.index(entry)
+    for side, step in (("prev", -1), ("next", 1)):
+        if 0 <= place + step < len(same):
+            near = same[place + step]
+            link = f"{Path(near.page).name}.html"
+            context[side] = {"link": link, "title": near.name}
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register all of it."""
+    app.add_directive("names", Names)
+    app.add_role("name", name_role)
+    app.connect("builder-inited", write_pages)
+    app.connect("html-page-context", hang_in_sidebar, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,319 @@
+"""What happens to files: processes are killed, disks are full, bits are flipped."""
+
+import errno
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+import time
+import zipfile
+
+import pytest
+
+import leafwise as lw
+from leafwise import nn
+from leafwise.errors import FileError
+from strategies import Box, Point
+
+
+np = pytest.importorskip("numpy")
+SUFFIXES = [".npz", ".safetensors", ".json"]
+
+
+@pytest.fixture(params=SUFFIXES)
+def path(request, tmp_path):
+    """A file of each format."""
+    if request.param == ".safetensors":
+        pytest.importorskip("safetensors")
+    return tmp_path / f"tree{request.param}"
+
+
+def tree_for(path, number=0):
+    """Return a tree of many sorts of nodes and leaves, with arrays if it may."""
+    weight = nn.Param(0.5 + number)
+    tree = {
+        "step": number,
+        "config": {"betas": (0.9, 0.99), "name": "adam\u00e9", "big": 2**70},
+        "nodes": [Point(1, None), Box(weight, weight, tag=("t", 1)), {1: {2.5}}],
+    }
+    if path.suffix != ".json":
+        shared = np.arange(40.0) + number
+        tree["arrays"] = [shared, shared, np.zeros((0, 3), "i4"), np.ones((2, 3), "?")]
+    return tree
+
+
+def same(a, b):
+    leaves, treedef = lw.tree_flatten(a)
+    others, other = lw.tree_flatten(b)
+    return treedef == other and all(
+        type(x) is type(y) and np.array_equal(x, y)
+        for x, y in zip(leaves, others, strict=True)
+    )
+
+
+# ------------------------------------------------------------------------ flipped bits
+
+
+def outcome(path, expected):
+    """Return whether a damaged file is refused as it should be; it may be whole."""
+    try:
+        found = lw.load(path)
+    except FileError as error:
+        return str(path) in str(error)
+    return same(found, expected)
+
+
+def damaged(data, random):
+    """Return a file that was cut off, or has other bits or bytes."""
+    kind = random.randrange(4)
+    place = random.randrange(len(data))
+    if kind == 0:
+        return data[:place]
+    made = bytearray(data)
+    if kind == 1:
+        made[place] = random.randrange(256)
+    else:
+        made[place] ^= 1 << random.randrange(8)
+    return bytes(made)
+
+
+def damage(path, count):
+    tree = tree_for(path)
+    lw.save(path, tree)
+    data = path.read_bytes()
+    chance = random.Random(f"{path.suffix}{count}")
+    for number in range(count):
+        path.write_bytes(damaged(data, chance))
+        assert outcome(path, tree), number
+    path.write_bytes(data)
+    assert same(lw.load(path), tree)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_damaged_files_are_refused(path):
+    damage(path, 25)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_many_damaged_files_are_refused(path):
+    damage(path, 3_000)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_each_byte_counts(path):
+    """Of a small file, a bit of each."""
+    tree = {"a": (1, "x")}
+    if path.suffix != ".json":
+        tree["b"] = np.arange(3.0)
+    lw.save(path, tree)
+    data = path.read_bytes()
+    chance = random.Random(path.suffix)
+    for place in range(len(data)):
+        made = bytearray(data)
+        made[place] ^= 1 << chance.randrange(8)
+        path.write_bytes(made)
+        assert outcome(path, tree), place
+
+
+def test_plain_json_that_is_changed_is_what_it_says(tmp_path):
+    """It is text for people: it has no checksum."""
+    path = tmp_path / "x.json"
+    lw.save(path, {"lr": 0.1, "names": ["a", "b"]})
+    data = path.read_bytes()
+    chance = random.Random(7)
+    for _ in range(60):
+        changed = damaged(data, chance)
+        path.write_bytes(changed)
+        try:
+            found = lw.load(path)
+        except FileError:
+            continue
+        assert found == json.loads(changed)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads its own peak of memory")
+@pytest.mark.needs("processes")
+def test_headers_that_claim_much_take_no_memory(tmp_path):
+    claims = [write_npz(tmp_path), write_npz_member(tmp_path)]
+    claims += [write_safetensors(tmp_path, n) for n in range(2)]
+    code = (
+        "import resource, sys, numpy, leafwise as lw\n"
+        "try: import safetensors\n"
+        "except ImportError: pass\n"
+        "lw.io.load\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (2**32, 2**32))\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "for name in sys.argv[1:]:\n"
+        "    try: lw.load(name)\n"
+        "    except (lw.errors.FileError, ModuleNotFoundError) as error: print(error)\n"
+        "    else: print('read')\n"
+        "after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "print(after - before < 50_000)\n"
+    )
+    command = [sys.executable, "-c", code, *map(str, claims)]
+    told = subprocess.check_output(command, text=True).splitlines()
+    assert told.pop() == "True"
+    assert len(told) == len(claims)
+    assert "read" not in told
+
+
+def header_of_npy(shape):
+    text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}"
+    text += " " * (-(10 + len(text) + 1) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode()
+
+
+def write_npz(folder):
+    """Write an array that says that it has a terabyte."""
+    path = folder / "claims.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.npy", header_of_npy((1 << 37,)) + b"\0" * 100)
+    return path
+
+
+def write_npz_member(folder):
+    """Write an archive whose index says the same."""
+    path = folder / "claims-more.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.npy", header_of_npy((1 << 37,)) + b"\0" * 100)
+        info = archive.infolist()[0]
+        info.file_size = info.compress_size = len(header_of_npy((1 << 37,))) + (1 << 40)
+    return path
+
+
+def write_safetensors(folder, number):
+    """Write a table, or an array, that says the same."""
+    path = folder / f"claims{number}.safetensors"
+    table = {"a": {"dtype": "F64", "shape": [1 << 37], "data_offsets": [0, 1 << 40]}}
+    text = json.dumps(table).encode()
+    length = len(text) if number else 1 << 40
+    path.write_bytes(struct.pack("<Q", length) + text + b"\0" * 100)
+    return path
+
+
+# ---------------------------------------------------------------------- full disks
+
+
+class Full:
+    """Stands in for calls of the system when the disk is full after some of them."""
+
+    def __init__(self, after):
+        self.left = after
+
+    def __call__(self, *args, **options):
+        self.left -= 1
+        if self.left < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return self.real(*args, **options)
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_on_a_full_disk_the_old_file_stays(path, monkeypatch, call):
+    lw.save(path, tree_for(path))
+    full = Full(0)
+    full.real = getattr(os, call)
+    monkeypatch.setattr(os, call, full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        lw.save(path, tree_for(path, 1))
+    assert caught.value.filename == str(path)
+    monkeypatch.undo()
+    assert same(lw.load(path), tree_for(path))
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is full")
+def test_writes_that_fail_leave_the_old_file(path, monkeypatch):
+    """Small ones fail when the file is closed, large ones at once."""
+    lw.save(path, tree_for(path))
+    for size in (1, 300_000):
+        real = os.open
+        monkeypatch.setattr(os, "open", lambda *_: real("/dev/full", os.O_RDWR))  # noqa: B023
+        tree = {"a": "x" * size, "b": (1,)}
+        if path.suffix != ".json":
+            tree["c"] = np.ones(size)
+        with pytest.raises(OSError, match="No space left"):
+            lw.save(path, tree)
+        monkeypatch.undo()
+        assert same(lw.load(path), tree_for(path))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
+@pytest.mark.needs("processes")
+def test_a_file_that_may_not_grow_leaves_the_old_one(path):
+    """The system stops the writing in the middle of it."""
+    lw.save(path, {"a": (1,)})
+    code = (
+        "import resource, signal, sys, leafwise as lw\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "tree = {'a': tuple(range(30_000))}\n"
+        "if not sys.argv[1].endswith('.json'):\n"
+        "    import numpy; tree['b'] = numpy.ones(100_000)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        "try: lw.save(sys.argv[1], tree)\n"
+        "except OSError as error: print(error)\n"
+    )
+    command = [sys.executable, "-c", code, str(path)]
+    told = subprocess.check_output(command, text=True)
+    assert "File too large" in told
+    assert lw.load(path) == {"a": (1,)}
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+# ------------------------------------------------------------------------- killed
+
+
+SAVING = """
+import sys
+import leafwise as lw
+import numpy
+
+path, number = sys.argv[1], 0
+while True:
+    number += 1
+    tree = {"step": number, "pair": (number, -number)}
+    if not path.endswith(".json"):
+        tree["array"] = numpy.full(5_000, number)
+    print(number, flush=True)  # from here on it may be this one
+    lw.save(path, tree)
+"""
+
+
+def kill(path, count):
+    """Kill a process that saves in a loop, and look at what it left."""
+    chance = random.Random(count)
+    last = None
+    for _ in range(count):
+        process = subprocess.Popen(
+            [sys.executable, "-c", SAVING, str(path)], stdout=subprocess.PIPE
+        )
+        lines = [process.stdout.readline() for _ in range(3)]
+        time.sleep(chance.random() * 0.03)
+        process.kill()
+        lines += process.stdout.read().splitlines()
+        process.stdout.close()
+        process.wait()
+        begun = int([line for line in lines if line.strip().isdigit()][-1])
+        last = lw.load(path)
+        assert last["step"] in (begun - 1, begun)
+        assert last["pair"] == (last["step"], -last["step"])
+        if path.suffix != ".json":
+            assert last["array"].tolist() == [last["step"]] * 5_000
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX does")
+@pytest.mark.needs("processes")
+def test_a_process_is_killed(tmp_path):
+    kill(tmp_path / "x.npz", 1)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX does")
+@pytest.mark.needs("processes")
+def test_processes_are_killed(path):
+    kill(path, 100)

@@ -20,7 +20,7 @@ NO_TREES = {"cli", "layout", "paint"}
 
 MAX_LINES = 900
 MAX_FUNCTION = 40
-MAX_MODULES = 126
+MAX_MODULES = 134
 MAX_SIGNATURES = 9
 MAX_SIGNATURE_LINES = 2_444
 """Of code, without the module that a test makes from another one."""

@@ -135,8 +135,7 @@ def test_windows_line_ends(files, kind):
     path.write_bytes(FILES[kind].replace("\n", "\r\n").encode())
     status, out, err = run("set", path, "clé=2")
     assert (status, err) == (0, b"")
-    expected = dump(Document({"name": TEXT, "clé": 2}, kind))
-    assert out.decode().splitlines() == expected.splitlines()
+    assert out.decode() == f"{FILES[kind].replace('1', '2').rstrip()}\n"
 
 
 def test_lone_surrogates():

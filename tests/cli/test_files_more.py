@@ -154,7 +154,7 @@ def test_help():
     """The help names the program and ends with status 0."""
     status, out, err = run("--help")
     assert (status, err) == (0, [])
-    assert out[0] == "usage: python -m leafwise [-h] [--version] COMMAND ..."
+    assert out[0].startswith("usage: python -m leafwise [-h] [--version]")
 
 
 def test_a_pipe_that_is_closed_from_the_start(tmp_path):

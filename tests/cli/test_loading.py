@@ -29,7 +29,10 @@ def loaded_by(arguments):
 
 PARSER = {
     "leafwise.cli",
+    "leafwise.cli.commands",
+    "leafwise.cli.files",
     "leafwise.integrations",
+    "leafwise.io",
     "leafwise.paint",
     "leafwise.selection",
     "leafwise.show",
@@ -37,7 +40,16 @@ PARSER = {
 """What the arguments need; the packages have no more than tables of names."""
 
 TEXT = {"leafwise.integrations.formats", "json"}
-HEAVY = {"ast", "dataclasses", "datetime", "inspect", "pathlib", "tomllib", "yaml"}
+HEAVY = {
+    "ast",
+    "dataclasses",
+    "datetime",
+    "inspect",
+    "pathlib",
+    "tomllib",
+    "ruamel",
+    "tomlkit",
+}
 COLOURS = {"ast", "dataclasses", "inspect"}
 WITH_ARGPARSE = COLOURS if sys.version_info >= (3, 14) else set()
 """What `argparse` loads by itself, to print in colour."""

@@ -95,10 +95,8 @@ def test_diff_says_by_its_status(write):
 def test_formats_are_kept_or_chosen(write):
     """What comes in as YAML goes out as YAML, unless `--to` says otherwise."""
     write(a_yaml="a: 1\nb: [x, 'on']\n", b_toml="a = 2\n")
-    assert output_of("set a.yaml a=5") == "a: 5\nb:\n- x\n- 'on'"
-    assert output_of("set a.yaml a=5 --to toml") == (
-        'a = 5\nb = [\n    "x",\n    "on",\n]'
-    )
+    assert output_of("set a.yaml a=5") == "a: 5\nb: [x, 'on']"
+    assert output_of("set a.yaml a=5 --to toml") == ('a = 5\nb = ["x", "on"]')
     assert output_of("merge b.toml a.yaml --to yaml") == "a: 1\nb:\n- x\n- 'on'"
     assert output_of("merge a.yaml b.toml --to json") == (
         '{\n  "a": 2,\n  "b": [\n    "x",\n    "on"\n  ]\n}'
@@ -213,8 +211,8 @@ def test_dates_and_anchors():
 @pytest.mark.parametrize("kind", ["yaml", "toml"])
 def test_packages_that_are_missing(monkeypatch, kind):
     """Are named, with the way to get them."""
-    monkeypatch.setitem(sys.modules, "yaml", None)
-    monkeypatch.setitem(sys.modules, "tomli_w", None)
+    monkeypatch.setitem(sys.modules, "ruamel.yaml", None)
+    monkeypatch.setitem(sys.modules, "tomlkit", None)
     with pytest.raises(FormatError) as error:
         dump(Document({}, kind))
     assert str(error.value).endswith(

@@ -127,7 +127,7 @@ def test_colours(monkeypatch, capsys):
 
 def test_anchors_are_drawn_once():
     """An alias of YAML is an object that occurs again."""
-    pytest.importorskip("yaml")
+    pytest.importorskip("ruamel.yaml")
     Path("a.yaml").write_text("base: &base {lr: 1}\nother: *base\n")
     assert output_of("show a.yaml --tree").splitlines()[1:] == [
         "├── 'base': #1 dict",

@@ -14,7 +14,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 @pytest.mark.parametrize(
     ("page", "number"),
     [
-        ("guide/configs", 10),
+        ("guide/configs", 14),
         ("guide/show", 2),
         ("how-to/configs", 2),
         ("start/from-jq", 5),

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Generic, Literal, Optional, TypeVar
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typing_extensions import TypedDict
 
 import leafwise as lw
 from leafwise.integrations import support
@@ -290,6 +291,20 @@ def test_frozen_models_and_fields_are_edited(pydantic):
                 raise ValueError("low must be below high")
             return made
 
+    class Plain(pydantic.BaseModel):
+        model_config = pydantic.ConfigDict(validate_assignment=True, defer_build=True)
+        low: int = pydantic.Field(0, frozen=True)
+        high: int = 9
+        more: list["Plain"] = pydantic.Field(default_factory=list)
+
+    Plain.model_rebuild(_types_namespace={"Plain": Plain}, _parent_namespace_depth=0)
+    node = Plain.model_construct(low=1)
+    assert APP.at(node)["low"].set("3").low == 3
+    assert APP.tree_update(node, {"low": "3", "high": "4"}).high == 4
+    assert APP.tree_merge(node, {"low": "3", "more": [{"low": "5"}]}).more[0].low == 5
+    for name in ("low", "high"):
+        with pytest.raises(pydantic.ValidationError, match="error for Plain\n"):
+            APP.at(node)[name].set("x")
     assert APP.at(Frozen())["low"].set("3") == Frozen(low=3)
     assert APP.tree_merge(Frozen(), {"low": "30", "high": 40}) == Frozen(
         low=30, high=40
@@ -315,6 +330,8 @@ def test_extra_values_come_and_go(pydantic):
     assert APP.tree_merge(model, {"c": "3", "a": lw.DELETE}) == Open(b=2, c=3)
     assert APP.tree_merge(model, Open(size=5, d=4)) == Open(a=1, b=2, d=4, size=5)
     assert APP.tree_merge(model, {"c": 3, "a": 5}, join="left") == Open(a=5, b=2)
+    assert APP.override(model, ["a=5", "~a"]) == Open(b=2)
+    assert APP.override(model, ["a=5", "~a", "b=3", "+c=4"]) == Open(b=3, c=4)
     with pytest.raises(pydantic.ValidationError, match="unable to parse"):
         APP.at(model)["c"].insert("x")
     for make in (
@@ -369,6 +386,12 @@ def test_models_in_models_are_made_of_dicts(pydantic):
     assert error.value.__notes__ == ["at key path [0].one"]
 
 
+class Table(TypedDict):
+    """As pydantic wants it before Python 3.12."""
+
+    x: float
+
+
 def test_what_pydantic_reads_is_left_to_it(pydantic):
     """A text of another type goes to the validators of the field."""
 
@@ -376,6 +399,8 @@ def test_what_pydantic_reads_is_left_to_it(pydantic):
         model_config = pydantic.ConfigDict(validate_assignment=True)
         size: int = 1
         name: str = "a"
+        many: list[Annotated[int, pydantic.Field(ge=0)]] | None = None
+        table: Table = pydantic.Field(default_factory=lambda: {"x": 1.0})
         secret: pydantic.SecretStr = pydantic.SecretStr("a")
 
         @pydantic.field_validator("size", mode="before")
@@ -385,10 +410,15 @@ def test_what_pydantic_reads_is_left_to_it(pydantic):
                 return 1000 * int(value[:-1])
             return value
 
-    made = APP.override(Model(), ["size=10k", "name=5", "secret=b"])
+    made = APP.override(Model(), ["size=10k", "name=5", "secret=b", "many=[1, 2]"])
+    assert made.many == [1, 2]
+    assert repr(APP.override(Model(), "table.x=2").table) == "{'x': 2.0}"
+    assert repr(APP.override(Model(), "table={x: 2}").table) == "{'x': 2.0}"
     assert (made.size, made.name, made.secret.get_secret_value()) == (10_000, "5", "b")
     with pytest.raises(pydantic.ValidationError):
         APP.override(Model(), "size=0.5")
+    with pytest.raises(pydantic.ValidationError):
+        APP.override(Model(), "many=[-1]")
 
 
 T = TypeVar("T")
@@ -577,7 +607,9 @@ def test_attrs_without_init_and_with_hooks(attrs):
         total: Any = attrs.field(
             default=0,
             converter=attrs.Converter(
-                lambda value, this: value + this.size, takes_self=True
+                lambda value, this, field: value + this.size + len(field.name),
+                takes_self=True,
+                takes_field=True,
             ),
         )
 
@@ -586,7 +618,7 @@ def test_attrs_without_init_and_with_hooks(attrs):
 
     node = Hooked("2", 1)
     made = APP.tree_update(node, {"size": "3", "total": 1})
-    assert (made.size, made.area, made.total) == (3, 5, 4)
+    assert (made.size, made.area, made.total) == (3, 5, 9)
     assert APP.at(node)["area"].set(7).area == 7
     with pytest.raises(ValueError, match="'area' must be >= 0"):
         APP.at(node)["area"].set(-1)

@@ -275,6 +275,8 @@ class Typed:
     deep: Mapping[str, list[float]] = dataclasses.field(default_factory=dict)
     count: Count = Count(1)
     noted: Annotated[float, "of some unit"] = 1.0
+    mixed: list[float] | dict = dataclasses.field(default_factory=list)
+    plain: list = dataclasses.field(default_factory=list)
     null: int = None
     anything: Any = 1
     unknown: T = 1
@@ -302,6 +304,7 @@ class Typed:
         ("typed.size=2", {"size": 2.0}), ("names=[a, b]", {"a", "b"}),
         ("wide=[1]", [1.0]), ("wide=null", None), ("deep={a: [1]}", {"a": [1.0]}),
         ("count=2", 2), ("noted=2", 2.0), ("null=null", None), ("null=1", 1),
+        ("mixed={a: 1}", {"a": 1}), ("mixed=[1]", [1.0]), ("plain=[1, a]", [1, "a"]),
         ("anything=0.5", 0.5), ("unknown=0.5", 0.5), ("static=2", 2.0),
     ],
 )  # fmt: skip
@@ -356,6 +359,49 @@ def test_types_that_say_nothing_leave_it_to_the_value():
 
 class Plainly:
     """A class that says nothing about texts."""
+
+
+class Tagged(str):
+    """A string of its own."""
+
+    __slots__ = ()
+
+
+def test_a_value_of_a_finer_type_stays_of_it():
+    """Scalars of numpy, members of enums, subclasses of the declared type."""
+    member = enum.StrEnum("Word", ["ON", "OFF"])
+    typed = Typed(
+        f=np.float32(1), number=np.float64(1), s=Tagged("a"), either=member.ON
+    )
+    made = override(typed, ["f=0.5", "number=2", "s=b", "either=OFF"])
+    assert (made.f, made.number, made.s) == (0.5, 2.0, "b")
+    assert [type(x) for x in (made.f, made.number, made.s)] == [
+        np.float32, np.float64, Tagged,
+    ]  # fmt: skip
+    assert made.either is member.OFF
+
+
+def test_what_a_constructor_refuses_says_where():
+    """Where rebuilding calls it."""
+
+    @dataclasses.dataclass
+    class Strict:
+        size: int
+
+        def __post_init__(self):
+            if self.size < 0:
+                raise ValueError("too small")
+
+    lw.register_dataclass(Strict, init=True)
+    for edit in (
+        lambda: lw.at([Strict(1)])["[0].size"].set(-1),
+        lambda: merge([Strict(1)], [{"size": -1}], lists="index"),
+        lambda: override([Strict(1)], "[0].size=-1"),
+    ):
+        with pytest.raises(ValueError, match="too small") as error:
+            edit()
+        assert error.value.__notes__ == ["at key path [0]"]
+    lw.unregister_pytree_node(Strict)
 
 
 def test_a_dtype_is_a_declared_type():

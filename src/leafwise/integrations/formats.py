@@ -2,8 +2,8 @@
 
 Owns what is particular to each format: what it cannot hold, how it escapes characters,
 which keys collide. YAML is read by the rules of YAML 1.2 where those of 1.1 surprise:
-`on`, `yes`, `no` and `=` are text, `22:22` is text, `3e-4` is a number. PyYAML and
-tomli-w are imported only when they are needed.
+`on`, `yes`, `no` and `=` are text, `22:22` is text, `3e-4` is a number. ruamel.yaml and
+tomlkit are imported only when they are needed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple
+from io import StringIO
+from typing import Any, ClassVar, Final, NamedTuple
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, SequenceKey
@@ -21,7 +22,15 @@ from ..core.walk import unlink
 from ..safely import clip, type_name
 
 
-__all__ = ["SUFFIXES", "Document", "FormatError", "dump", "json_default", "load"]
+__all__ = [
+    "SUFFIXES",
+    "Document",
+    "FormatError",
+    "dump",
+    "fits",
+    "json_default",
+    "load",
+]
 
 SUFFIXES: Final = {".json": "json", ".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
 """The formats by file extension."""
@@ -231,7 +240,13 @@ def _a(value: Any) -> str:
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}, {clip(value)}"
 
 
-def _fits(text: str, encoding: str) -> bool:
+def fits(text: str, encoding: str) -> bool:
+    """Return whether an encoding can represent a text.
+
+    Args:
+        text: The text.
+        encoding: The name of the encoding.
+    """
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
@@ -247,9 +262,9 @@ def _escaped(text: str, encoding: str, escape: Callable[[str], str]) -> str:
     """
 
     def shown(match: re.Match[str]) -> str:
-        return match[0] if _fits(match[0], encoding) else escape(match[0])
+        return match[0] if fits(match[0], encoding) else escape(match[0])
 
-    return text if _fits(text, encoding) else re.sub(r"[^\x00-\x7f]", shown, text)
+    return text if fits(text, encoding) else re.sub(r"[^\x00-\x7f]", shown, text)
 
 
 # -------------------------------------------------------------------- duplicate keys
@@ -314,10 +329,10 @@ def _refuse_duplicates(yaml: Any, loader: Any, root: Any) -> None:
     stack, seen = [root], set()
     while stack:
         node = stack.pop()
-        if id(node) in seen or isinstance(node, yaml.ScalarNode):
+        if id(node) in seen or isinstance(node, yaml.nodes.ScalarNode):
             continue
         seen.add(id(node))
-        if isinstance(node, yaml.MappingNode):
+        if isinstance(node, yaml.nodes.MappingNode):
             _refuse_equal_keys(yaml, loader, node)
             stack += [child for pair in reversed(node.value) for child in pair]
         else:
@@ -327,8 +342,10 @@ def _refuse_duplicates(yaml: Any, loader: Any, root: Any) -> None:
 def _refuse_equal_keys(yaml: Any, loader: Any, mapping: Any) -> None:
     known: dict[Any, Any] = {}
     for node, _ in mapping.value:
-        if not isinstance(node, yaml.ScalarNode):
-            continue  # refused later: it cannot be a key in Python
+        if not isinstance(node, yaml.nodes.ScalarNode):
+            raise yaml.constructor.ConstructorError(
+                None, None, "found unhashable key", node.start_mark
+            )
         key = (node.tag,) if node.tag == _MERGE else loader.construct_object(node)
         first = known.setdefault(key, node)
         line, column = node.start_mark.line + 1, node.start_mark.column + 1
@@ -415,13 +432,22 @@ def _read_toml(text: str) -> Document:
 
 
 def _write_toml(document: Document, how: _How) -> str:
-    writer = _need("tomli_w", "tomli-w", "writing TOML")
+    tomlkit = toml_writer()
     if not isinstance(document.tree, dict):
         root = _a(document.tree)
         raise FormatError(f"cannot be written as TOML: the root is {root}, not a dict")
-    text = str(writer.dumps(document.tree))
+    text = str(tomlkit.dumps(document.tree))
     text.encode("utf-8")  # no TOML file has a lone surrogate, not even as an escape
     return _escaped(text, how.encoding, _toml_escape)
+
+
+def toml_writer() -> Any:
+    """Return the package that writes TOML.
+
+    Raises:
+        FormatError: It is missing.
+    """
+    return _need("tomlkit", "tomlkit", "writing TOML")
 
 
 def _toml_escape(char: str) -> str:
@@ -443,20 +469,25 @@ _SCALARS: Final = {
     "int": (_INT, "-+0123456789"),
     "float": (_FLOAT, "-+.0123456789"),
 }
-_NOT_IN_1_2: Final = (*_SCALARS, "value")  # "value" is a plain =
+_WORDS_OF_1_1: Final = (r"yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF", "yYnNoO")
+_NOT_IN_1_2: Final = ("int", "float", "value")  # "value" is a plain =
 
 
 def _read_yaml(text: str) -> Document:
-    yaml = _need("yaml", "PyYAML", "YAML")
-    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader = yaml_loader()
     try:
-        _refuse_deep(yaml, text, base)
-        documents = [*yaml.load_all(text, Loader=_loader(yaml, base))]
-    except yaml.YAMLError as error:
+        documents = [*loader.load_all(text)]
+    except _yaml().error.YAMLError as error:
+        if type(error).__name__ == "MaxDepthExceededError":
+            raise FormatError("nested too deeply for its reader") from error
         raise FormatError(f"not valid YAML: {_told(error, text)}") from error
     if len(documents) == 1:
         return Document(documents[0], "yaml")
     return Document(documents or None, "yaml", bool(documents))
+
+
+def _yaml() -> Any:
+    return _need("ruamel.yaml", "ruamel.yaml", "YAML")
 
 
 def _told(error: Any, text: str) -> str:
@@ -472,40 +503,72 @@ def _told(error: Any, text: str) -> str:
     return f"line {line}, column {column}: the character {character!r} is not allowed"
 
 
-def _refuse_deep(yaml: Any, text: str, loader: Any) -> None:
-    """Refuse what would exhaust the stack: the reader is recursive.
+def yaml_loader() -> Any:
+    """Return a loader of YAML 1.2, as for plain scalars, without doubles and depth.
 
     Raises:
-        FormatError: The text is nested too deeply.
+        FormatError: The package is missing.
     """
-    depth = 0
-    for event in yaml.parse(text, Loader=loader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > _DEEPEST:
-                raise FormatError("nested too deeply for its reader")
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-
-
-def _loader(yaml: Any, base: Any) -> Any:
-    """Return a loader class with the plain scalars of YAML 1.2 and without doubles."""
+    yaml = _yaml()
+    base = yaml.constructor.SafeConstructor
 
     def construct_document(self: Any, node: Any) -> Any:
         _refuse_duplicates(yaml, self, node)
         return base.construct_document(self, node)
 
-    loader: Any = type("Loader", (base,), {"construct_document": construct_document})
-    loader.yaml_implicit_resolvers = {
-        first: [pair for pair in pairs if pair[0].rpartition(":")[2] not in _NOT_IN_1_2]
-        for first, pairs in base.yaml_implicit_resolvers.items()
-    }
-    _add_scalars(loader)
-    for name in (*_SCALARS, "timestamp"):
+    constructor: Any = type(
+        "Constructor", (base,), {"construct_document": construct_document}
+    )
+    for name, construct in (
+        *_CONSTRUCTORS.items(),
+        ("bool", None),
+        ("timestamp", None),
+    ):
         tag = f"tag:yaml.org,2002:{name}"
-        construct = _with_place(yaml, name, base.yaml_constructors[tag])
-        loader.add_constructor(tag, construct)
+        known = construct or base.yaml_constructors[tag]
+        constructor.add_constructor(tag, _with_place(yaml, name, known))
+    constructor.add_constructor("tag:yaml.org,2002:omap", base.construct_yaml_pairs)
+    loader = yaml.YAML(typ="safe", pure=True)
+    loader.Scanner = _scanner(yaml)
+    loader.Constructor, loader.Resolver = constructor, _resolver(yaml, is_reader=True)
+    loader.max_depth = _DEEPEST
+    loader.composer.warn_double_anchors = False
     return loader
+
+
+def _scanner(yaml: Any) -> Any:
+    """Return a scanner that refuses depth itself: it takes long to look ahead in it."""
+    base = yaml.scanner.Scanner
+
+    def start(self: Any, TokenClass: Any, to_push: str) -> None:
+        if self.flow_level > _DEEPEST:
+            raise RecursionError
+        base.fetch_flow_collection_start(self, TokenClass, to_push)
+
+    return type("Scanner", (base,), {"fetch_flow_collection_start": start})
+
+
+def _resolver(yaml: Any, *, is_reader: bool) -> Any:
+    """Return a class that tells plain scalars apart, for a writer also by YAML 1.1."""
+
+    class Resolver(yaml.resolver.BaseResolver):  # type: ignore[misc]
+        yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}
+
+        def __init__(self, version: Any = None, loader: Any = None) -> None:
+            super().__init__(loader)
+            self._loader_version = version
+
+        processing_version = (1, 2)
+
+    without = ("bool", *(_NOT_IN_1_2 if is_reader else ()))
+    for versions, tag, pattern, first in yaml.resolver.implicit_resolvers:
+        if (1, 1) in versions and tag.rpartition(":")[2] not in without:
+            Resolver.add_implicit_resolver_base(tag, pattern, first)
+    words = {} if is_reader else {"bool of 1.1": _WORDS_OF_1_1}
+    for name, (text, first) in (_SCALARS | words).items():
+        tag, whole = f"tag:yaml.org,2002:{name}", re.compile(rf"(?:{text})\Z")
+        Resolver.add_implicit_resolver_base(tag, whole, [*first])
+    return Resolver
 
 
 def _with_place(yaml: Any, name: str, construct: Any) -> Any:
@@ -514,7 +577,7 @@ def _with_place(yaml: Any, name: str, construct: Any) -> Any:
     def constructed(loader: Any, node: Any) -> Any:
         try:
             return construct(loader, node)
-        except (ValueError, LookupError, AttributeError) as error:
+        except (ValueError, LookupError, AttributeError, yaml.error.YAMLError) as error:
             why = f": {error}" if isinstance(error, ValueError) else ""
             raise yaml.constructor.ConstructorError(
                 None, None, f"{clip(node.value)} is not a valid {name}{why}",
@@ -524,48 +587,74 @@ def _with_place(yaml: Any, name: str, construct: Any) -> Any:
     return constructed
 
 
-def _add_scalars(cls: Any) -> None:
-    for name, (pattern, first) in _SCALARS.items():
-        whole = re.compile(rf"(?:{pattern})\Z")
-        cls.add_implicit_resolver(f"tag:yaml.org,2002:{name}", whole, [*first])
+def _construct_int(loader: Any, node: Any) -> int:
+    text = loader.construct_scalar(node).replace("_", "")
+    digits = text.lstrip("+-")
+    base = 8 if digits.isdigit() and digits[:1] == "0" else 0
+    return int(text, base)
+
+
+def _construct_float(loader: Any, node: Any) -> float:
+    text = loader.construct_scalar(node).replace("_", "").lower()
+    return float(re.sub(r"\.(?=inf|nan)", "", text))
+
+
+_CONSTRUCTORS: Final = {"int": _construct_int, "float": _construct_float}
 
 
 def _write_yaml(document: Document, how: _How) -> str:
-    yaml = _need("yaml", "PyYAML", "YAML")
-    dumper: Any = type("Dumper", (yaml.SafeDumper,), {})
-    _add_scalars(dumper)  # beside those of YAML 1.1: what either reads is quoted
-    dumper.add_representer(str, _represent_text)
-    text = _dumped(yaml, document, Dumper=dumper, allow_unicode=True)
-    if _fits(text, how.encoding):
+    text = _dumped(yaml_dumper(), document)
+    if fits(text, how.encoding):
         return text
-    return _dumped(yaml, document, Dumper=dumper, allow_unicode=False)
+    return _dumped(yaml_dumper(is_ascii=True), document)
 
 
-def _dumped(yaml: Any, document: Document, **options: Any) -> str:
-    try:
-        if document.is_stream:
-            return str(
-                yaml.dump_all(
-                    document.tree, explicit_start=True, sort_keys=False, **options
-                )
-            )
-        text = str(yaml.dump(document.tree, sort_keys=False, **options))
-    except yaml.YAMLError as error:
-        raise TypeError(str(error.args[0])) from error
-    return text.removesuffix("...\n")
+def yaml_dumper(*, is_ascii: bool = False) -> Any:
+    """Return a dumper of blocks, which quotes text that YAML 1.1 or 1.2 misread.
 
-
-def _represent_text(dumper: Any, text: str) -> Any:
-    """Return a text as a scalar, one of several lines as a block.
+    Args:
+        is_ascii: Whether characters beyond ASCII are escaped.
 
     Raises:
-        UnicodeEncodeError: It has a lone surrogate, which readers of YAML refuse.
+        FormatError: The package is missing.
     """
-    text.encode("utf-8")
-    style = "|" if "\n" in text else None
-    if not {"\x85", "\u2028", "\u2029"}.isdisjoint(text):
-        style = '"'  # as lines of a block they would be read as "\n"
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
+    yaml = _yaml()
+    base = yaml.representer.SafeRepresenter
+    representer: Any = type("Representer", (base,), {})
+    text = r"[^\n\t -~]" if is_ascii else r"[\r\x85\u2028\u2029]"
+    representer.add_representer(str, _represent_text(re.compile(text).search))
+    dumper = yaml.YAML(typ="safe", pure=True)
+    dumper.Representer, dumper.Resolver = representer, _resolver(yaml, is_reader=False)
+    dumper.allow_unicode = not is_ascii
+    dumper.default_flow_style = dumper.sort_base_mapping_type_on_output = False
+    return dumper
+
+
+def _dumped(dumper: Any, document: Document) -> str:
+    out = StringIO()
+    dumper.explicit_start = document.is_stream
+    try:
+        dumper.dump_all(document.tree if document.is_stream else [document.tree], out)
+    except _yaml().error.YAMLError as error:
+        raise TypeError(str(error.args[0])) from error
+    return out.getvalue().removesuffix("...\n")
+
+
+def _represent_text(has_more: Callable[[str], object]) -> Callable[[Any, str], Any]:
+    """Return what represents a text as a scalar, one of several lines as a block.
+
+    A text with characters that a block has no form for, or that its reader takes for
+    the end of a line, is quoted.
+    """
+
+    def represented(dumper: Any, text: str) -> Any:
+        text.encode("utf-8")  # readers of YAML refuse a lone surrogate
+        style = "|" if "\n" in text else None
+        return dumper.represent_scalar(
+            "tag:yaml.org,2002:str", text, '"' if has_more(text) else style
+        )
+
+    return represented
 
 
 _READERS: Final[dict[str, Callable[[str], Document]]] = {

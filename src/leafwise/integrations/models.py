@@ -62,9 +62,18 @@ def _edited_attrs(_node: Any, made: Any, names: Set[str], validate: bool) -> Non
     attr = sys.modules["attr"]
     for field in type(made).__attrs_attrs__:
         if field.name in names and field.converter is not None:
-            value = attr.setters.convert(made, field, getattr(made, field.name))
+            value = _converted(made, field, getattr(made, field.name))
             object.__setattr__(made, field.name, value)
     attr.validate(made)
+
+
+def _converted(node: Any, field: Any, value: Any) -> Any:
+    """Return what the converter of a field makes of a value."""
+    convert = field.converter
+    if not hasattr(convert, "takes_self"):
+        return convert(value)
+    more = [node] * convert.takes_self + [field] * convert.takes_field
+    return convert.converter(value, *more)
 
 
 def _types_of_attrs(cls: Any) -> dict[str, tuple[Any, bool]]:
@@ -184,19 +193,20 @@ class _Assignments:
     def _assign(self, made: Any, names: Set[str]) -> None:
         values = {**made.__dict__, **(made.__pydantic_extra__ or {})}
         order = [*values]
-        *first, last = (name for name in order if name in names)
-        whole = self._validator_of_all()
-        fields = self._validator_of_fields() if first else None
-        if fields is not None:
-            for name in first:
-                rest = {n: values[n] for n in order if n not in names}
-                values.update(_assigned(fields, rest, name, values[name]))
-                names = names - {name}
-            _put(made, values, order)
-        elif first:  # a schema of its own: one after another
-            for name in first:
-                whole.validate_assignment(made, name, values[name])
-        whole.validate_assignment(made, last, values[last])
+        given = [name for name in order if name in names]  # others are gone again
+        if not given:
+            return
+        *first, last = given
+        for name in first:
+            rest = {n: x for n, x in values.items() if n not in names}
+            table, extra, _ = self._validator_of_fields().validate_assignment(
+                rest, name, values[name]
+            )
+            values.update(table)
+            values.update(extra or {})
+            names = names - {name}
+        _put(made, values, order)
+        self._validator_of_all().validate_assignment(made, last, values[last])
         found = {**made.__dict__, **(made.__pydantic_extra__ or {})}
         _put(made, found, [*order, *(found.keys() - values.keys())])
 
@@ -206,13 +216,13 @@ class _Assignments:
             return self._cls.__pydantic_validator__
         if self._whole is None:
             self._whole = _validator(self._cls, _of_all)
-        return self._whole or self._cls.__pydantic_validator__
+        return self._whole
 
     def _validator_of_fields(self) -> Any:
-        """Return what validates an assignment to a field; None if there is no such."""
+        """Return what validates an assignment by the field alone."""
         if self._fields is None:
             self._fields = _validator(self._cls, _of_fields)
-        return self._fields or None
+        return self._fields
 
 
 def _put(made: Any, values: Mapping[str, Any], order: Iterable[str]) -> None:
@@ -227,27 +237,18 @@ def _put(made: Any, values: Mapping[str, Any], order: Iterable[str]) -> None:
         object.__setattr__(made, "__pydantic_extra__", more)
 
 
-def _assigned(fields: Any, rest: dict[str, Any], name: str, value: Any) -> Any:
-    """Return the validated values of fields, of which one is new."""
-    table, extra, _ = fields.validate_assignment(rest, name, value)
-    return {**table, **(extra or {})}
-
-
 def _validator(cls: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a validator by a changed schema of a class; False if it has no fields."""
-    core = sys.modules["pydantic_core"]
+    """Return a validator by a changed schema of a class."""
+    validator = sys.modules["pydantic_core"].SchemaValidator
     schema = cls.__pydantic_core_schema__
-    try:
-        if schema["type"] != "definitions":
-            return core.SchemaValidator(*change(schema))
-        known = {one["ref"]: one for one in schema["definitions"]}
-        inner = schema["schema"]
-        while inner["type"] == "definition-ref":
-            inner = known[inner["schema_ref"]]
-        made, *config = change(inner)
-        return core.SchemaValidator({**schema, "schema": made}, *config)
-    except KeyError:
-        return False
+    if schema["type"] != "definitions":
+        return validator(*change(schema))
+    known = {one["ref"]: one for one in schema["definitions"]}
+    inner = schema["schema"]
+    while inner["type"] == "definition-ref":
+        inner = known[inner["schema_ref"]]
+    made, *config = change(inner)
+    return validator({**schema, "schema": made}, *config)
 
 
 def _of_fields(schema: Any) -> tuple[Any, Any]:
@@ -266,6 +267,8 @@ def _of_all(schema: Any) -> tuple[Any]:
 def _thawed(schema: Any) -> Any:
     """Return a schema all of whose fields can be assigned to."""
     made = {name: x for name, x in schema.items() if name not in ("ref", "frozen")}
+    if made["type"] == "model":  # of the class itself it would take what is built
+        made["cls"] = type(made["cls"].__name__, (), {})
     if made["type"] != "model-fields":
         return {**made, "schema": _thawed(made["schema"])}
     fields = made["fields"].items()

@@ -611,9 +611,9 @@ class Lists:
             if stop < len(mine):
                 found.append((stop, other))
             i, j = stop + 1, other + 1
-        rest = {*range(len(mine))}.difference(gone, (i for i, _ in found))
+        left = {*range(len(mine))}.difference(gone, (i for i, _ in found))
         news = {*range(len(theirs))}.difference(new, (j for _, j in found))
-        return found, moved + akin(sorted(rest), sorted(news), parts), same
+        return found, moved + akin(sorted(left), sorted(news), parts), same
 
 
 def of_one_type(ours: Sequence[Any], others: Sequence[Any]) -> bool:

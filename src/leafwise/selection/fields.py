@@ -7,9 +7,8 @@ tree has by the annotations above it. How an object is made of values is defined
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey
@@ -27,7 +26,7 @@ from .rebuild import (
     with_children,
     with_extras,
 )
-from .values import child_hint
+from .values import child_hint, hints_of
 
 
 __all__ = ["Laid", "declared_at", "fields_of", "laid_over"]
@@ -149,13 +148,19 @@ def _no_field(
 # ------------------------------------------------------------------- declared types
 
 
-def declared_at(tree: Any, path: KeyPath, context: Context) -> tuple[Any, bool]:
+Declared: TypeAlias = dict[str, tuple[Any, bool]]
+
+
+def declared_at(
+    tree: Any, path: KeyPath, context: Context, known: dict[type, Declared]
+) -> tuple[Any, bool]:
     """Return the annotation for a place in a tree, `Any` if there is none.
 
     Args:
         tree: The tree.
         path: The place.
         context: What is a leaf.
+        known: What was found out about classes; it is added to.
 
     Returns:
         The annotation; and whether the class of the parent converts what it is given.
@@ -164,29 +169,19 @@ def declared_at(tree: Any, path: KeyPath, context: Context) -> tuple[Any, bool]:
     for key in path:
         rule: Any = context.view.resolve(type(node))
         if isinstance(key, GetAttrKey):
-            hint, converts = _declared(rule.class_of(rule.flatten(node)[1]), rule).get(
-                key.name, (Any, False)
-            )
+            cls = type(node)
+            if cls not in known:
+                known[cls] = _declared(cls, rule)
+            hint, converts = known[cls].get(key.name, (Any, False))
         else:
             hint, converts = child_hint(hint, key.entry), False
         node = children_by_key(node, context)(key)
     return hint, converts
 
 
-def _declared(cls: Any, rule: Rule) -> dict[str, tuple[Any, bool]]:
+def _declared(cls: Any, rule: Rule) -> Declared:
     """Return the annotations of a class, as far as they can be read."""
-    try:
-        hints = typing.get_type_hints(cls)
-    except Exception:  # of a name that is not there at run time, say
-        import inspect
-
-        hints = {
-            name: hint
-            for base in reversed(cls.__mro__)
-            for name, hint in inspect.get_annotations(base).items()
-            if not isinstance(hint, str)
-        }
-    found = {name: (hint, False) for name, hint in hints.items()}
+    found = {name: (hint, False) for name, hint in hints_of(cls).items()}
     if rule.declared is not None:
         found.update(rule.declared(cls))
     return found

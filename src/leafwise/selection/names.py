@@ -661,8 +661,9 @@ def _replaced(
     tree: Any, places: Iterable[Place], text: str, context: Context, record: Edited
 ) -> Any:
     edits = []
+    known: dict[type, Any] = {}
     for place in places:
-        hint, converts = declared_at(tree, place.path, context)
+        hint, converts = declared_at(tree, place.path, context, known)
         converts = converts and record.validate
         value = _cast(place, text, context, hint, converts=converts)
         edits.append((place.path, Set(value)))

@@ -432,7 +432,13 @@ def _changed(
     """Return a node with edits applied at its keys."""
     rule: Any = context.view.resolve(type(node))
     flat = [(key, edit) for key, listed in edits.items() for edit in listed]
-    made = _changed_node(link, node, rule, flat)
+    try:
+        made = _changed_node(link, node, rule, flat)
+    except EditError:
+        raise
+    except Exception as error:  # of the class, where rebuilding runs its code
+        locate(error, [*unlink(link)][::-1])
+        raise
     if record is not None and rule.edited is not None:
         names = [
             edit.name if isinstance(edit, Rename) else key.name

@@ -7,6 +7,7 @@ it replaces, or to a declared one. Which value and which declaration, it is told
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import json
 import re
@@ -30,7 +31,7 @@ from .rebuild import (
 )
 
 
-__all__ = ["as_declared", "as_replaced", "child_hint", "described", "guess"]
+__all__ = ["as_declared", "as_replaced", "child_hint", "described", "guess", "hints_of"]
 
 
 # ------------------------------------------------------- the value that is replaced
@@ -216,11 +217,11 @@ def as_declared(text: str, hint: Any, old: Any, rule: Rule | None) -> Any:
         Exception: The text is not of that type.
     """
     members = _members(hint)
-    if not all(map(_is_known, members)):
+    if not all(map(_is_known, members)) or _is_finer(old, members):
         return MISSING
     if old is None:
         members.append(NoneType)
-    if {*members} <= {str, NoneType}:
+    if all(member in (str, NoneType) for member in members):
         is_null = NoneType in members and text in _NULL
         return None if is_null else _text(text)
     value = _fitted(guess(text), [m for m in members if m is not str], MISSING)
@@ -233,6 +234,17 @@ def as_declared(text: str, hint: Any, old: Any, rule: Rule | None) -> Any:
         return _node_like(old, rule, value, is_typed=True)
     except ValueError:  # a list where there was a dict
         return value
+
+
+def _is_finer(old: Any, members: list[Any]) -> bool:
+    """Return whether a value is of a type of its own among those of an annotation.
+
+    Such as a scalar of numpy, or a member of an enum, where a float or str is declared.
+    """
+    if hasattr(old, "dtype"):
+        return True
+    scalars = tuple(filter(_is_scalar, members))
+    return isinstance(old, scalars) and type(old) not in scalars
 
 
 def described(hint: Any) -> str:
@@ -277,6 +289,15 @@ _TEXTUAL: Final = frozenset(
 """Modules whose classes have values that are written as text."""
 
 
+def _is_scalar(member: Any) -> bool:
+    return isinstance(member, type) and member in _CASTS  # others may have no hash
+
+
+def _is_table(cls: Any) -> bool:
+    """Return whether a class is a typed dict, of `typing` or of `typing_extensions`."""
+    return isinstance(cls, type) and issubclass(cls, dict) and hasattr(cls, "__total__")
+
+
 def _is_known(member: Any) -> bool:
     """Return whether an annotation says how to read a text."""
     if typing.get_origin(member) is typing.Literal or member is NoneType:
@@ -284,7 +305,7 @@ def _is_known(member: Any) -> bool:
     cls = typing.get_origin(member) or member
     if not isinstance(cls, type):
         return False
-    if cls in _CASTS or issubclass(cls, enum.Enum) or typing.is_typeddict(cls):
+    if cls in _CASTS or issubclass(cls, enum.Enum) or _is_table(cls):
         return True
     return cls.__module__.partition(".")[0] in _TEXTUAL or _container(cls) is not None
 
@@ -328,7 +349,7 @@ def _fit(value: Any, member: Any, *, is_exact: bool) -> Any:
     wider = (int,) if cls is float else (int, float) if cls is complex else ()
     if not is_exact and type(value) in wider:
         return cls(value)
-    made = dict if typing.is_typeddict(cls) else _container(cls)
+    made = dict if _is_table(cls) else _container(cls)
     if made is dict and isinstance(value, dict):
         return {key: _item(x, child_hint(member, key)) for key, x in value.items()}
     if made in (None, dict) or not isinstance(value, list | tuple | set):
@@ -362,7 +383,7 @@ def _read_as(text: str, members: list[Any]) -> Any:
     """
     for member in sorted(members, key=lambda member: member is str):
         try:
-            if member in _CASTS:
+            if _is_scalar(member):
                 return _CASTS[member](text)
             if isinstance(member, type) and issubclass(member, enum.Enum):
                 return _member(member, text)
@@ -375,6 +396,22 @@ def _read_as(text: str, members: list[Any]) -> Any:
     raise ValueError(text)
 
 
+def hints_of(cls: Any) -> dict[str, Any]:
+    """Return the annotations of a class, as far as they can be read.
+
+    Args:
+        cls: The class; some of its annotations may have names that are not there.
+    """
+    try:
+        return typing.get_type_hints(cls)
+    except Exception:  # whatever reading them as code raises
+        found: dict[str, Any] = {}
+        for base in reversed(cls.__mro__):
+            with contextlib.suppress(Exception):  # since 3.14 they are code
+                found.update(base.__annotations__)
+        return {name: hint for name, hint in found.items() if type(hint) is not str}
+
+
 def child_hint(hint: Any, key: Any) -> Any:
     """Return what the annotation of a container says about an item.
 
@@ -384,8 +421,8 @@ def child_hint(hint: Any, key: Any) -> Any:
     """
     for member in _members(hint):
         cls, arguments = typing.get_origin(member) or member, typing.get_args(member)
-        if typing.is_typeddict(cls):
-            found = typing.get_type_hints(cls).get(key, Any)
+        if _is_table(cls):
+            found = hints_of(cls).get(key, Any)
         elif not arguments or not isinstance(cls, type):
             continue
         elif issubclass(cls, Mapping) and len(arguments) == 2:

@@ -1,0 +1,406 @@
+"""The commands: what each of them does with its arguments.
+
+Owns what is printed, and what is written into files. A function takes the options that
+the parser has read; the first line of their docstrings is what `--help` says.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from .. import integrations, selection
+from .. import show as show_
+from ..ops.map import tree_leaves, tree_leaves_with_path, tree_map, tree_structure
+from ..ops.traversal import DELETE
+from ..paint import Paint
+from .files import Source, Unreadable, complain, encoding, read, read_all, replace
+
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ..integrations.revision import Revised
+    from ..selection.edit import Selection
+
+__all__ = ["Report"]
+__all__ += ["delete", "diff", "flat", "get", "merge", "move", "paths", "put", "rename"]
+__all__ += ["show"]
+
+
+class Report(NamedTuple):
+    """The result of a command.
+
+    Attributes:
+        lines: Lines for the standard output.
+        status: The exit status.
+    """
+
+    lines: Iterable[str]
+    status: int = 0
+
+
+# --------------------------------------------------------------------- texts
+
+
+def _as_json(value: Any, *, allow_nan: bool = False) -> list[str]:
+    """Return a value as JSON text that the output can represent."""
+    formats = integrations.formats
+    document = formats.Document(value, "json")
+    text = formats.dump(document, encoding=encoding(), allow_nan=allow_nan)
+    return [text.removesuffix("\n")]
+
+
+def _short(value: Any) -> str:
+    """Return a value as JSON in one line, or its `repr` if JSON has no form for it."""
+    import json
+
+    default = integrations.formats.json_default
+    try:
+        return json.dumps(value, ensure_ascii=False, default=default)
+    except TypeError:
+        return repr(value)
+
+
+def _line(place: str, value: Any, form: Callable[[Any], str], paint: Paint) -> str:
+    """Return `place = value`, or the value alone if the place is the root.
+
+    Raises:
+        Unreadable: The value is an integer with more digits than Python prints.
+    """
+    try:
+        text = form(value)
+    except ValueError as error:
+        raise Unreadable(f"the value at {place or 'the root'}: {error}") from error
+    return f"{paint(place, 'path')} = {text}" if place else text
+
+
+def _tree(options: argparse.Namespace) -> Any:
+    return read(options.file, options.format).document.tree
+
+
+def _rows(options: argparse.Namespace, tree: Any) -> list[tuple[Any, Any]]:
+    """Return paths and values of all leaves, or of what the selectors match."""
+    if not options.selectors:
+        return tree_leaves_with_path(tree, none_is_leaf=True)
+    return _picked(options, tree).items()
+
+
+def _picked(options: argparse.Namespace, tree: Any) -> Selection[Any, Any]:
+    """Return the selection that the selectors make."""
+    first, *more = options.selectors  # one alone has the better message if it fails
+    chosen = options.selectors if more else first
+    return selection.at(tree, none_is_leaf=True)[chosen]
+
+
+# ---------------------------------------------------------------------------- reading
+
+
+def show(options: argparse.Namespace) -> Report:
+    """Draw a file as a tree; into a pipe, print leaves as `path = value`."""
+    options.selectors += options.select
+    form = next((name for name in _FORMS if getattr(options, name) is not None), None)
+    if options.json and form:
+        raise Unreadable(f"--json: not allowed with --{form}")
+    tree = _tree(options)
+    if form or (_is_terminal() and not options.json):
+        return _drawn(_FORMS[form or "depth"], tree, options)
+    rows = _rows(options, tree)
+    if options.json:
+        return Report(_as_json({str(path): value for path, value in rows}))
+    return Report(_shown(tree, rows, Paint(options.color), bool(options.selectors)))
+
+
+_FORMS: Final = {
+    "summary": "tree_summary",
+    "html": "to_html",
+    "svg": "to_svg",
+    "mermaid": "to_mermaid",
+    "dot": "to_dot",
+    "tree": "draw",
+    "depth": "draw",
+}
+"""What of `leafwise.show` draws, by the option that asks for it."""
+
+
+def _drawn(name: str, tree: Any, options: argparse.Namespace) -> Report:
+    """Return what a function of `leafwise.show` makes of a tree.
+
+    Raises:
+        Unreadable: The file cannot be written.
+    """
+    if options.selectors:
+        tree = _picked(options, tree)
+    more: dict[str, Any] = {}
+    if name == "draw":
+        color = "always" if Paint(options.color).is_on else "never"
+        more = {"width": _width(), "max_leaves": sys.maxsize, "color": color}
+    elif name == "to_html":
+        more = {"document": True}
+    made = getattr(show_, name)(tree, depth=options.depth, none_is_leaf=True, **more)
+    path = {"to_html": options.html, "to_svg": options.svg}.get(name, "-")
+    if path != "-":
+        return _saved(str(made), path)
+    return Report(_encodable(str(made)).split("\n"))
+
+
+def _is_terminal() -> bool:
+    out = sys.stdout
+    return out is not None and out.isatty()
+
+
+def _width() -> int:
+    """Return how long lines may be: as the terminal is wide; in a pipe, endless."""
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns if _is_terminal() else sys.maxsize
+
+
+_BRANCHES: Final = "├└│─→…"
+_PLAIN_BRANCHES: Final = str.maketrans(
+    dict(zip(_BRANCHES, ("|", "`", "|", "-", "->", "..."), strict=True))
+)
+
+
+def _encodable(text: str) -> str:
+    """Return a text with branches of ASCII, if the output has no others."""
+    try:
+        _BRANCHES.encode(encoding())
+    except UnicodeError:
+        return text.translate(_PLAIN_BRANCHES)
+    return text
+
+
+def _saved(text: str, path: str) -> Report:
+    """Write a text into a file.
+
+    Raises:
+        Unreadable: The file cannot be written.
+    """
+    try:
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write(f"{text}\n")
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror or error}") from error
+    return Report([])
+
+
+def _shown(
+    tree: Any, rows: list[tuple[Any, Any]], paint: Paint, is_part: bool
+) -> Iterator[str]:
+    for path, value in rows:
+        yield _line(str(path), value, repr, paint)
+    if is_part:
+        return
+    treedef = tree_structure(tree)
+    counts = _count(len(rows), "leaf", "leaves"), _count(treedef.num_nodes, "node")
+    yield paint(", ".join(counts), "dim")
+    yield treedef._text(None)  # in one line
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or f'{one}s'}"
+
+
+def paths(options: argparse.Namespace) -> Report:
+    """Print the paths of all leaves, or of what the selectors match."""
+    found = [str(path) for path, _ in _rows(options, _tree(options))]
+    if options.json:
+        return Report(_as_json(found))
+    return Report([Paint(options.color)(path, "path") for path in found])
+
+
+def get(options: argparse.Namespace) -> Report:
+    """Print the value at a selector, or a line for each of several matches."""
+    chosen = selection.selector(options.selector)
+    rows = selection.at(_tree(options), none_is_leaf=True)[chosen].items()
+    if chosen.is_single:
+        ((_, value),) = rows
+        if isinstance(value, str) and not options.json:
+            return Report([value])
+        return Report(_as_json(value, allow_nan=not options.json))
+    if options.json:
+        return Report(_as_json({str(path): value for path, value in rows}))
+    paint = Paint(options.color)
+    return Report(_line(str(path), value, _short, paint) for path, value in rows)
+
+
+def flat(options: argparse.Namespace) -> Report:
+    """Print every leaf with its flat name."""
+    table = selection.to_flat(_tree(options), options.sep, strict=False)
+    if options.json:
+        return Report(_as_json(table))
+    paint = Paint(options.color)
+    return Report(_line(name, value, _short, paint) for name, value in table.items())
+
+
+# ----------------------------------------------------------------------------- writing
+
+
+def _written(tree: Any, source: Source, options: argparse.Namespace) -> Report:
+    """Write a tree: into its file, or in the requested format or that of the file.
+
+    A JSON file that has `NaN` keeps it; nothing else is written with one.
+
+    Raises:
+        Unreadable: The file cannot be replaced.
+    """
+    if options.in_place:
+        return _replaced(tree, source, options)
+    formats, document = integrations.formats, source.document
+    kind = "json" if options.json else options.to or document.kind
+    if kind == document.kind and not options.json:
+        revised = _revised(tree, source)
+        if formats.fits(revised.text, encoding()):
+            if not revised.is_kept:
+                complain(f"{source.path}: {_UNKEPT} here")
+            text = revised.text.replace("\r\n", "\n")
+            return Report([text.removesuffix("\n")])
+    elif document.kind == "yaml" and "*" in source.text:
+        # what an alias stands for has changed with it
+        tree = formats.load(_revised(tree, source).text, "yaml").tree
+    made = document._replace(tree=tree, kind=kind)
+    text = formats.dump(
+        made, encoding=encoding(), allow_nan=_has_nan(source) and not options.json
+    )
+    return Report([text.removesuffix("\n")])
+
+
+_UNKEPT: Final = "the comments and the layout cannot be kept"
+
+
+def _revised(tree: Any, source: Source) -> Revised:
+    """Return the text of a file with another tree."""
+    return integrations.revision.revise(
+        source.text, source.document, tree, allow_nan=_has_nan(source)
+    )
+
+
+def _replaced(tree: Any, source: Source, options: argparse.Namespace) -> Report:
+    """Write a tree into its file, if that changes it.
+
+    Raises:
+        Unreadable: The file cannot be replaced, or not without a loss.
+    """
+    if source.path == "-":
+        raise Unreadable("-: the standard input cannot be written in place")
+    if options.json or options.to:
+        word = "--json" if options.json else "--to"
+        raise Unreadable(f"--in-place: not allowed with {word}")
+    revised = _revised(tree, source)
+    if not revised.is_kept:
+        raise Unreadable(
+            f"{source.path}: not written: {_UNKEPT}; without --in-place it is printed"
+        )
+    if revised.text != source.text:
+        replace(source, revised.text)
+    return Report([])
+
+
+def _has_nan(source: Source) -> bool:
+    """Return whether a JSON file has numbers that JSON lacks."""
+    if source.document.kind != "json":
+        return False
+    leaves = tree_leaves(source.document.tree)
+    return not all(math.isfinite(leaf) for leaf in leaves if isinstance(leaf, float))
+
+
+def put(options: argparse.Namespace) -> Report:
+    """Print a file with changes: `path=value`, `+path=value`, `~path`."""
+    source = read(options.file, options.format)
+    tree = selection.override(source.document.tree, options.changes)
+    return _written(tree, source, options)
+
+
+def delete(options: argparse.Namespace) -> Report:
+    """Print a file without what the selectors match."""
+    source = read(options.file, options.format)
+    tree = _picked(options, source.document.tree).delete()
+    return _written(tree, source, options)
+
+
+def move(options: argparse.Namespace) -> Report:
+    """Print a file with something at another place."""
+    source = read(options.file, options.format)
+    tree = selection.tree_move(
+        source.document.tree, options.source, options.target, none_is_leaf=True
+    )
+    return _written(tree, source, options)
+
+
+def rename(options: argparse.Namespace) -> Report:
+    """Print a file with another name for the keys that a selector matches."""
+    source = read(options.file, options.format)
+    tree = selection.tree_rename(
+        source.document.tree, options.selector, options.name, none_is_leaf=True
+    )
+    return _written(tree, source, options)
+
+
+def merge(options: argparse.Namespace) -> Report:
+    """Print the deep merge of files; later ones win."""
+    base, *overlays = read_all(options.files, options.format)
+    trees = [source.document.tree for source in overlays]
+    if options.delete is not None:
+        from ..selection.values import guess
+
+        trees = [_with_marks(tree, guess(options.delete)) for tree in trees]
+    rules = dict(_rule(text) for text in options.rule)
+    merged = selection.tree_merge(
+        base.document.tree,
+        *trees,
+        join=options.join,
+        lists=_lists(options.lists, "replace"),
+        conflict=options.conflict,
+        rules=rules,
+    )
+    return _written(merged, base, options)
+
+
+def _with_marks(tree: Any, mark: Any) -> Any:
+    """Return a tree with `DELETE` in place of each leaf that is equal to a mark."""
+
+    def marked(leaf: Any) -> Any:
+        return DELETE if type(leaf) is type(mark) and leaf == mark else leaf
+
+    return tree_map(marked, tree, none_is_leaf=True)
+
+
+def _rule(text: str) -> tuple[str, str]:
+    what, found, word = text.rpartition("=")
+    if not found:
+        raise Unreadable(f"--rule {text!r} is not of the form SELECTOR=WORD")
+    return what, word
+
+
+def _lists(given: list[str], default: str) -> str | dict[str, str]:
+    """Return how lists are paired: by a word, or some of them by keys."""
+    parts = [text.rpartition("=") for text in given]
+    if all(what for what, _, _ in parts) and parts:
+        return {what: key for what, _, key in parts}
+    if len(parts) > 1:
+        raise Unreadable("--lists takes one word, or nothing but SELECTOR=KEY")
+    return given[0] if given else default
+
+
+# --------------------------------------------------------------------------- comparing
+
+
+def diff(options: argparse.Namespace) -> Report:
+    """Print the differences between two files; status 1 if there are any."""
+    first, second = read_all(options.files, options.format)
+    found = selection.tree_diff(
+        first.document.tree,
+        second.document.tree,
+        lists=_lists(options.lists, "align"),
+        rtol=options.rtol,
+        atol=options.atol,
+        ignore=options.ignore or None,
+        none_is_leaf=True,
+    )
+    status = 1 if found else 0
+    if options.json:
+        return Report([found.to_json(indent=2)], status)
+    return Report(found.lines(color=options.color), status)

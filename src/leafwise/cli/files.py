@@ -1,0 +1,264 @@
+"""What the command line reads and writes: files, pipes, the terminal.
+
+Owns encodings, and what can go wrong between a command and the outside: files that
+cannot be read, trees that would never end, pipes that were closed. Files and pipes are
+read and written as UTF-8, whatever the locale; a terminal gets its own encoding.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import os
+import sys
+from collections.abc import Collection, Iterable, Sequence
+from io import TextIOWrapper
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from .. import integrations, io
+from ..core.keypath import KeyPath
+from ..core.keys import DictKey, SequenceKey
+from ..safely import type_name
+
+
+if TYPE_CHECKING:
+    from ..integrations.formats import Document
+
+__all__ = [
+    "Source",
+    "Unreadable",
+    "complain",
+    "encoding",
+    "read",
+    "read_all",
+    "replace",
+]
+__all__ += ["write"]
+
+_MOST: Final = 20_000_000
+
+
+class Unreadable(Exception):
+    """A file cannot be read or written; the message is for the user."""
+
+
+class Source(NamedTuple):
+    """A file that was read.
+
+    Attributes:
+        path: The file; `-` for the standard input.
+        text: Its text, without a byte order mark.
+        document: The content.
+        mark: The byte order mark.
+        charset: The encoding.
+    """
+
+    path: str
+    text: str
+    document: Document
+    mark: bytes = b""
+    charset: str = "utf-8"
+
+
+def read(path: str, kind: str | None = None) -> Source:
+    """Read a file into plain containers.
+
+    Args:
+        path: The file; `-` for the standard input.
+        kind: The format, if it is not the one of the extension.
+
+    Returns:
+        The content, with its text.
+
+    Raises:
+        Unreadable: The format is unknown, the file is missing or malformed, or its
+            content is endless.
+    """
+    formats = integrations.formats
+    kind = kind or formats.SUFFIXES.get(os.path.splitext(path)[1].lower())
+    if kind is None:
+        endings = ", ".join(formats.SUFFIXES)
+        raise Unreadable(
+            f"{path}: unknown format: use --format, or a file that ends in {endings}"
+        )
+    try:
+        text, mark, charset = _text_of(path)
+        document = formats.load(text, kind)
+        _refuse_endless(document.tree)
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"{path}: not valid {kind.upper()}: {error}") from error
+    except formats.FormatError as error:
+        raise Unreadable(f"{path}: {error}") from error
+    return Source(path, text, document, mark, charset)
+
+
+def read_all(files: Sequence[str], kind: str | None = None) -> list[Source]:
+    """Read several files, as `read` does.
+
+    Args:
+        files: Their paths; `-` for the standard input, at most once.
+        kind: The format of all of them, if it is not the one of the extension.
+
+    Returns:
+        Their contents.
+
+    Raises:
+        Unreadable: One of them cannot be read, or `-` is given twice.
+    """
+    if files.count("-") > 1:
+        raise Unreadable("-: the standard input can be read only once")
+    return [read(path, kind) for path in files]
+
+
+def replace(source: Source, text: str) -> None:
+    """Replace the text of a file as a whole, in its own encoding.
+
+    Args:
+        source: The file.
+        text: The new text.
+
+    Raises:
+        Unreadable: The file cannot be written; it is as it was.
+    """
+    try:
+        with io.replace_file(source.path) as file:
+            file.write(source.mark + text.encode(source.charset))
+    except OSError as error:
+        raise Unreadable(f"{source.path}: {error.strerror or error}") from error
+
+
+def _text_of(path: str) -> tuple[str, bytes, str]:
+    """Return the text of a file, its byte order mark, and its encoding.
+
+    Raises:
+        Unreadable: There is no standard input.
+        OSError: The file cannot be read.
+        UnicodeDecodeError: It is not text.
+    """
+    if path != "-":
+        with open(path, "rb") as file:
+            return _decoded(file.read())
+    if sys.stdin is None:
+        raise Unreadable("-: there is no standard input")
+    buffer = getattr(sys.stdin, "buffer", None)  # a StringIO has none
+    return (sys.stdin.read(), b"", "") if buffer is None else _decoded(buffer.read())
+
+
+def _decoded(data: bytes) -> tuple[str, bytes, str]:
+    import json
+
+    # A mark, or the zeros around an ASCII character: YAML 1.2 tells encodings apart as
+    # JSON does. Windows PowerShell writes UTF-16 for a plain `>`.
+    charset: str = json.detect_encoding(data)
+    mark = b""
+    for order in ("le", "be"):
+        known = {
+            "utf-8-sig": codecs.BOM_UTF8,
+            "utf-16": codecs.BOM_UTF16_LE if order == "le" else codecs.BOM_UTF16_BE,
+            "utf-32": codecs.BOM_UTF32_LE if order == "le" else codecs.BOM_UTF32_BE,
+        }.get(charset)
+        if known and data.startswith(known):
+            mark = known
+            charset = "utf-8" if charset == "utf-8-sig" else f"{charset}-{order}"
+    return data.removeprefix(mark).decode(charset), mark, charset
+
+
+def _refuse_endless(tree: Any) -> None:
+    """Refuse a tree that contains itself, or whose shared parts multiply.
+
+    Raises:
+        FormatError: It does; the message has the paths or the count.
+    """
+    sizes: dict[int, int] = {}
+    stack: list[tuple[Any, bool]] = [(tree, False)]
+    while stack:
+        node, is_done = stack.pop()
+        children = _below(node)
+        if is_done:
+            sizes[id(node)] = sum(sizes.get(id(child), 1) for child in children)
+        elif children and id(node) not in sizes:
+            sizes[id(node)] = 0  # until all below it is counted
+            stack.append((node, True))
+            stack += [(child, False) for child in children]
+        elif sizes.get(id(node)) == 0:
+            raise integrations.formats.FormatError(
+                _told([n for n, is_above in stack if is_above], node)
+            )
+    if sizes.get(id(tree), 1) > _MOST:
+        raise integrations.formats.FormatError(
+            f"its anchors expand to {sizes[id(tree)]} values, which is too many"
+        )
+
+
+def _below(node: Any) -> Collection[Any]:
+    if type(node) is dict:
+        return node.values()
+    return node if type(node) is list else ()
+
+
+def _key_of(node: Any, child: Any) -> Any:
+    """Return the key that a child has in a node."""
+    if type(node) is list:
+        return SequenceKey(next(place for place, x in enumerate(node) if x is child))
+    return DictKey(next(key for key, x in node.items() if x is child))
+
+
+def _told(above: Sequence[Any], again: Any) -> str:
+    """Return where a tree contains itself: `again` is one of the nodes above."""
+    path = [_key_of(node, child) for node, child in pairwise([*above, again])]
+    depth = next(depth for depth, node in enumerate(above) if node is again)
+    first, second = KeyPath(path[:depth]), KeyPath(path)
+    kind = type_name(again)
+    return f"it contains itself: the {kind} at {first.where()} is also at {second}"
+
+
+def encoding() -> str:
+    """Return the encoding of the output: that of a terminal, otherwise UTF-8."""
+    out = sys.stdout
+    charset = out.encoding if out is not None and out.isatty() else None
+    return charset or "utf-8"
+
+
+def write(lines: Iterable[str]) -> None:
+    """Print lines; characters that the output cannot represent are escaped.
+
+    Args:
+        lines: The lines, without their ends.
+
+    Raises:
+        Unreadable: They cannot be written. A closed pipe is not an error.
+    """
+    out = sys.stdout
+    if out is None:
+        raise Unreadable("there is no standard output to write to")
+    if isinstance(out, TextIOWrapper):
+        out.reconfigure(encoding=encoding(), errors="backslashreplace")
+    try:
+        for line in lines:
+            print(line)
+        out.flush()
+    except BrokenPipeError:
+        _drop_output()
+    except OSError as error:
+        _drop_output()
+        raise Unreadable(f"cannot write: {error.strerror or error}") from error
+
+
+def _drop_output() -> None:
+    """Discard what is still buffered, so that the interpreter exits without a word."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def complain(text: str) -> None:
+    """Print a line on the standard error, if there is one to print on.
+
+    Args:
+        text: The line.
+    """
+    if sys.stderr is None:
+        return  # print would use the standard output
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr, flush=True)

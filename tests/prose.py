@@ -20,7 +20,7 @@ PHRASES = {
     r"(?:is|are) laid (?:over|on)\b": "is merged onto",
     r"\bneeds? no saying\b": "needs no registration, goes without a declaration",
     r"\bsays? itself\b": "the ... is inferred",
-    r"\b(?:takes?|taken|taking|took)(?: \w+)? apart\b": "flatten, split",
+    r"\b(?:takes?|taken|taking|took)(?: \w+){0,2} apart\b": "flatten, split",
     r"\bcomes? apart\b": "is flattened",
     r"\b(?:this|that|the) sort\b": "this kind",
     r"\bsuch a one\b": "one",

@@ -28,7 +28,13 @@ def leafwise_run(source, namespace, name="<example>"):
         except SystemExit:
             pass
         except BaseException as error:
-            traceback.print_exception(error.with_traceback(error.__traceback__.tb_next))
+            told = traceback.TracebackException.from_exception(error)
+            told.stack[:] = [
+                frame
+                for frame in told.stack[1:]
+                if not frame.filename.startswith("<frozen runpy>")
+            ]
+            print("".join(told.format()), end="")
     return out.getvalue()
 `;
 
@@ -147,7 +153,7 @@ def leafwise_run(source, namespace, name="<example>"):
       button.disabled = true;
       output.classList.remove("run-failed");
       try {
-        say(await run(block, edit.value, say));
+        say((await run(block, edit.value, say)) || "(nothing is printed)\n");
         button.textContent = "Run again";
       } catch (error) {
         output.classList.add("run-failed");

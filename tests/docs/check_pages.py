@@ -24,6 +24,10 @@ PAGES = [
     "index",
     "start/quickstart",
     "start/migrating",
+    "start/from-jax",
+    "tutorials/configs",
+    "how-to/leaves",
+    "explanation/pytrees",
     "guide/trees",
     "guide/configs",
     "guide/show",
@@ -151,7 +155,11 @@ def moved(browser, address):
     page.close()
 
 
-EXAMPLES = [("index", 0, "[0.9, 0.99, 0.1, 0]"), ("start/quickstart", 2, "")]
+EXAMPLES = [
+    ("index", 0, "[0.9, 0.99, 0.1, 0]"),
+    ("start/quickstart", 2, ""),
+    ("tutorials/classes", 1, "600 g flour"),
+]
 
 
 def run_examples(browser, address, examples=EXAMPLES):

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 import leafwise as lw
-from leafwise import nn
+from leafwise import nn, testing
 
 
 Pair = namedtuple("Pair", "a b")
@@ -193,7 +193,7 @@ def _nodes(children: Any) -> Any:
     )
 
 
-trees = st.recursive(leaves | st.none(), _nodes, max_leaves=16)
+trees = testing.trees(leaves, nodes=[type(None), _nodes], max_leaves=16)
 
 
 @st.composite

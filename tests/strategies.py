@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 import leafwise as lw
+from leafwise import testing
 
 
 class Color(enum.Enum):
@@ -88,35 +89,28 @@ keys = st.one_of(
 )
 
 
-def _mappings(children: Any, keys: Any) -> list[Any]:
-    plain = st.dictionaries(keys, children, max_size=4)
-    return [
-        plain,
-        plain.map(OrderedDict),
-        st.builds(defaultdict, st.sampled_from([int, list, None]), plain),
-    ]
+def _box(children: Any) -> Any:
+    items = st.lists(children, max_size=3)
+    return st.builds(lambda xs, tag: Box(*xs, tag=tag), items, leaves)
 
 
-def sequences(children: Any) -> list[Any]:
-    """Return strategies for lists, tuples and named tuples."""
-    items = st.lists(children, max_size=4)
-    return [items, items.map(tuple), st.builds(Point, children, children)]
-
-
-def _extended(children: Any) -> Any:
+def _partial(children: Any) -> Any:
     items = st.lists(children, max_size=3)
     options = st.dictionaries(names, children, max_size=2)
-    return st.one_of(
-        *sequences(children),
-        *_mappings(children, names),
-        st.dictionaries(keys, children, max_size=4),
-        items.map(deque),
-        items.map(lambda xs: deque(xs, maxlen=3)),
-        st.builds(Layer, children, children, names),
-        st.builds(Slotted, children, names),
-        st.builds(lambda xs, tag: Box(*xs, tag=tag), items, leaves),
-        st.builds(lambda xs, kw: lw.Partial(add, *xs, **kw), items, options),
-    )
+    return st.builds(lambda xs, kw: lw.Partial(add, *xs, **kw), items, options)
+
+
+def _odd_dict(children: Any) -> Any:
+    return st.dictionaries(keys, children, max_size=4)
+
+
+SEQUENCES = (list, tuple, Point)
+MAPPINGS = (dict, OrderedDict, defaultdict)
+NODES = (
+    *(type(None), *SEQUENCES, *MAPPINGS, deque),
+    *(_odd_dict, Layer, Slotted, _box, _partial),
+)
+"""Nodes of all sorts, but for objects."""
 
 
 class Net(lw.Pytree):
@@ -128,37 +122,39 @@ class Net(lw.Pytree):
         self.label = label
 
 
-def _with_objects(children: Any) -> Any:
-    data = children.map(lw.data)
-    return st.one_of(
-        _extended(children),
-        st.builds(Net, children, children, names),
-        st.lists(data | names, max_size=3).map(lw.List),
-        st.dictionaries(names, data, max_size=3).map(lambda items: lw.Dict(**items)),
-        st.builds(lambda n: time.gmtime(n), st.integers(0, 10**9)),
-    )
+def _net(children: Any) -> Any:
+    return st.builds(Net, children, children, names)
+
+
+def _list(children: Any) -> Any:
+    return st.lists(children.map(lw.data) | names, max_size=3).map(lw.List)
+
+
+def _dict(children: Any) -> Any:
+    items = st.dictionaries(names, children.map(lw.data), max_size=3)
+    return items.map(lambda items: lw.Dict(**items))
+
+
+def _time(_children: Any) -> Any:
+    return st.builds(time.gmtime, st.integers(0, 10**9))
 
 
 @cache
 def every_tree(max_leaves: int = 12) -> Any:
     """Return a strategy for trees of all node types and of objects."""
-    return st.recursive(leaves | st.none(), _with_objects, max_leaves=max_leaves)
+    nodes = (*NODES, _net, _list, _dict, _time)
+    return testing.trees(leaves, nodes=nodes, keys=names, max_leaves=max_leaves)
 
 
 @cache
 def trees(max_leaves: int = 20) -> Any:
     """Return a strategy for trees of all node types."""
-    return st.recursive(leaves | st.none(), _extended, max_leaves=max_leaves)
+    return testing.trees(leaves, nodes=NODES, keys=names, max_leaves=max_leaves)
 
 
 @cache
 def common_trees(*, with_none: bool = True, mappings: bool = True) -> Any:
     """Return a strategy for trees of the nodes that the peers know too."""
-    base = leaves | st.none() if with_none else leaves
-
-    def extend(children: Any) -> Any:
-        plain = st.dictionaries(names, children, max_size=4)
-        kinds = _mappings(children, names) if mappings else [plain]
-        return st.one_of(*sequences(children), *kinds)
-
-    return st.recursive(base, extend, max_leaves=20)
+    nodes = [*SEQUENCES, *(MAPPINGS if mappings else [dict])]
+    nodes += [type(None)] if with_none else []
+    return testing.trees(leaves, nodes=nodes, keys=names)

@@ -52,6 +52,7 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from . import nn as nn
     from . import selection as selection
     from . import show as show
+    from . import testing as testing
     from . import typing as typing
     from .binding import namespace as namespace
     from .dataclasses import dataclass as dataclass
@@ -132,7 +133,7 @@ _HOMES: Final = {
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(
-        __name__, _HOMES, "compat integrations io nn selection show typing"
+        __name__, _HOMES, "compat integrations io nn selection show testing typing"
     )
 
 

@@ -21,7 +21,7 @@ else:
 
 __all__ = ["Namespace", "namespace"]
 
-_ROOMS: Final = ("leafwise", "leafwise.selection", "leafwise.io")
+_ROOMS: Final = ("leafwise", "leafwise.selection", "leafwise.io", "leafwise.testing")
 """The modules whose public functions are bound, if they take a namespace."""
 
 

@@ -20,12 +20,12 @@ NO_TREES = {"cli", "layout", "paint"}
 
 MAX_LINES = 900
 MAX_FUNCTION = 40
-MAX_MODULES = 134
+MAX_MODULES = 139
 MAX_SIGNATURES = 9
-MAX_SIGNATURE_LINES = 2_444
+MAX_SIGNATURE_LINES = 2_453
 """Of code, without the module that a test makes from another one."""
 MAX_STANDINS = 40
-MAX_TREES = 10_142
+MAX_TREES = 10_143
 
 
 def package_of(path):
@@ -118,6 +118,7 @@ def test_the_page_on_the_architecture_names_files_that_exist():
     page = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
     named = {*re.findall(r"\b[\w/]+/\w+\.(?:py|md)\b", page)} - {
         "integrations/NAME.py",
+        "io/NAME.py",
         "compat/NAME.py",
     }
     assert len(named) > 10

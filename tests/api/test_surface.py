@@ -37,16 +37,8 @@ def test_a_star_import_hides_no_builtin():
     assert not {*lw.__all__} & {*vars(builtins)}
 
 
-LAZY = [
-    lw,
-    lw.nn,
-    lw.selection,
-    lw.integrations,
-    lw.io,
-    lw.compat,
-    lw.typing,
-    lw.tree,
-]
+ROOMS = [lw, lw.io, lw.nn, lw.selection, lw.testing]
+LAZY = [*ROOMS, lw.integrations, lw.compat, lw.typing, lw.tree]
 
 
 @pytest.mark.parametrize("module", LAZY, ids=lambda module: module.__name__)
@@ -76,7 +68,7 @@ def test_type_checkers_see_what_is_loaded_later(module):
 
 def test_what_two_rooms_have_is_one_thing():
     """What trees in general and NNX's world share; and nothing hides a submodule."""
-    for room in (lw.nn, lw.selection):
+    for room in (lw.nn, lw.selection, lw.testing):
         for name in room.__all__:
             assert getattr(room, name) is getattr(lw, name, getattr(room, name))
             assert not (Path(room.__file__).parent / f"{name}.py").exists()
@@ -108,7 +100,7 @@ def test_what_is_not_asked_for_is_not_loaded():
     ("module", "name"),
     [
         (module, name)
-        for module in (lw, lw.io, lw.nn, lw.selection)
+        for module in ROOMS
         for name in module.__all__
         if name not in ("Data", "MISSING", "Static")
     ],

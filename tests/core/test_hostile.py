@@ -448,7 +448,7 @@ def selecting(x):
     yield lambda: lw.tree_merge({"a": x}, {"a": [x]}, conflict="error")
     yield lambda: lw.selection.override({"a": x}, ["a=1", "b=2"])
     yield lambda: lw.selection.override({x: 1}, ["b=2"])
-    yield lambda: lw.selection.assert_trees_equal({x: [x]}, {x: [1]})
+    yield lambda: lw.testing.assert_trees_equal({x: [x]}, {x: [1]})
 
 
 GROUPS = [structures, aux_data, registering, selecting]

@@ -147,15 +147,14 @@ literals = st.one_of(
     st.tuples(st.integers(), st.sampled_from(Color), st.tuples()),
 )
 Point = namedtuple("Point", "x y")
-trees = st.recursive(
+trees = lw.testing.trees(
     st.integers(),
-    lambda children: st.one_of(
-        st.lists(children, max_size=3),
-        st.dictionaries(literals, children, max_size=4),
-        st.dictionaries(hostile, children, max_size=4).map(OrderedDict),
-        st.builds(Point, children, children),
-        st.builds(Holder, children, children),
-    ),
+    nodes=[
+        *(list, dict, Point),
+        lambda children: st.dictionaries(hostile, children).map(OrderedDict),
+        lambda children: st.builds(Holder, children, children),
+    ],
+    keys=literals,
     max_leaves=12,
 )
 

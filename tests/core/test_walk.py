@@ -502,7 +502,7 @@ def nests(below):
     )
 
 
-@given(st.recursive(st.just(0), nests, max_leaves=20))
+@given(lw.testing.trees(st.just(0), nodes=[nests]))
 def test_paths_with_and_without_what_is_between(tree):
     """The two ways to the paths give the same paths."""
     leaves, code = flatten(tree, current.view)

@@ -140,7 +140,7 @@ def agreed(a, b, **options):
             atol=options.get("atol", 0),
         )
         try:
-            lw.selection.assert_trees_equal(*pair, is_leaf=is_leaf, **options)
+            lw.testing.assert_trees_equal(*pair, is_leaf=is_leaf, **options)
         except AssertionError:
             answers.add(False)
         else:
@@ -344,7 +344,7 @@ def test_nan_by_place_can_be_switched_off(case):
     (change,) = lw.tree_diff(tree, tree, equal_nan=False, is_leaf=is_leaf)
     assert str(change.path) == ".y"
     with pytest.raises(AssertionError):
-        lw.selection.assert_trees_equal(tree, tree, equal_nan=False, is_leaf=is_leaf)
+        lw.testing.assert_trees_equal(tree, tree, equal_nan=False, is_leaf=is_leaf)
     assert lw.tree_equal([1, "a"], [1, "a"], equal_nan=False)
     assert Values(equal_nan=False).same(Raising, Raising)
 
@@ -429,7 +429,7 @@ def test_a_tolerance_is_a_number_that_is_not_negative():
 )
 def test_what_cannot_be_decided_is_an_error_with_the_path(a, b, why):
     """It is the same one for all functions."""
-    for compare in (lw.tree_equal, lw.tree_diff, lw.selection.assert_trees_equal):
+    for compare in (lw.tree_equal, lw.tree_diff, lw.testing.assert_trees_equal):
         with pytest.raises(lw.errors.CompareError) as caught:
             compare({"x": [0, a]}, {"x": [0, b]}, is_leaf=tuple)
         assert str(caught.value).startswith(

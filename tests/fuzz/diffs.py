@@ -79,7 +79,7 @@ def compare_changes(one: Round, a: Any, b: Any, diff: lw.selection.TreeDiff) -> 
             if value is not lw.MISSING:
                 one.holds("the value at the path", change.path(tree) is value)
     try:
-        lw.selection.assert_trees_equal(a, b)
+        lw.testing.assert_trees_equal(a, b)
         passes = True
     except AssertionError:
         passes = False

@@ -21,14 +21,8 @@ LEAVES = st.one_of(
         st.sampled_from(["f4", "f8", "i2", "c8", "?"]),
     ),
 )
-TREES = st.recursive(
-    LEAVES,
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from("abc"), inner)
-        | st.tuples(inner)
-    ),
-    max_leaves=6,
+TREES = lw.testing.trees(
+    LEAVES, nodes=[list, dict, tuple], keys=st.sampled_from("abc"), max_leaves=6
 )
 
 

@@ -135,6 +135,49 @@ def test_plain_json_that_is_changed_is_what_it_says(tmp_path):
         assert found == json.loads(changed)
 
 
+def places(data, found=()):
+    """Return the paths of all values of JSON."""
+    items = data.items() if isinstance(data, dict) else enumerate(data)
+    for key, value in items:
+        yield (*found, key)
+        if isinstance(value, dict | list):
+            yield from places(value, (*found, key))
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(3_000, marks=pytest.mark.slow)])
+def test_headers_that_say_anything_else(tmp_path, count):
+    """By somebody who takes the checksum away."""
+    path = tmp_path / "x.json"
+    tree = tree_for(path)
+    lw.save(path, tree)
+    text = path.read_text(encoding="utf-8")
+    chance = random.Random(count)
+    others = [None, True, -1, 7, 10**30, 0.5, "x", "", [], [1], {}, {"object": 1}]
+    others += [
+        {"same": "step"},
+        ["literal", "1"],
+        ["class", "x:y"],
+        ["numpy", "<f8", 1],
+    ]
+    others += [{"array": ["float64", [1], ""]}, {"object": -1}, ["set", ["set"]]]
+    for _ in range(count):
+        data = json.loads(text)
+        del data["leafwise"]["check"]
+        *above, last = chance.choice([*places(data)])
+        node = data
+        for key in above:
+            node = node[key]
+        node[last] = chance.choice(others)
+        path.write_text(json.dumps(data), encoding="utf-8")
+        for like in (None, tree):
+            try:
+                lw.load(path, like, strict=chance.random() < 0.5)
+            except (FileError, lw.StructureError):
+                pass
+            except TypeError:  # of a constructor that is given other leaves
+                assert like is None
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.skipif(sys.platform != "linux", reason="reads its own peak of memory")
 @pytest.mark.needs("processes")

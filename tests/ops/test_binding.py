@@ -13,7 +13,9 @@ from leafwise.typing import Namespace
 
 
 FOUND = {
-    name: getattr(room, name) for room in (lw.selection, lw) for name in room.__all__
+    name: getattr(room, name)
+    for room in (lw.testing, lw.selection, lw)
+    for name in room.__all__
 }
 
 

@@ -116,7 +116,9 @@ CALLS = {
     ),
     "tree_transpose_map_with_path": of_one(lw.tree_transpose_map_with_path, row),
     "tree_diff": of_two(lw.tree_diff),
-    "assert_trees_equal": of_two(lw.selection.assert_trees_equal),
+    "assert_trees_equal": of_two(lw.testing.assert_trees_equal),
+    "assert_trees_close": of_two(lw.testing.assert_trees_close),
+    "assert_same_structure": of_two(lw.testing.assert_same_structure),
     "tree_partition": of_one(lambda a, **how: lw.tree_partition(a, int, **how)),
     "tree_combine": of_two(
         lambda a, b, **how: lw.tree_combine(
@@ -179,8 +181,8 @@ def test_every_function_that_takes_is_leaf_is_called():
     named = {name.partition(",")[0] for name in CALLS}
     takes = {
         name
-        for room in (lw, lw.selection)
-        for name in room.__all__
+        for room in (lw, lw.selection, lw.testing)
+        for name in {*room.__all__} - {"trees_like", "changed_in_one_place"}
         if not isinstance(getattr(room, name), type)
         and callable(getattr(room, name))
         and "is_leaf" in inspect.signature(getattr(room, name)).parameters

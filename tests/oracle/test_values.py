@@ -19,7 +19,7 @@ def agreed(a, b, **options):
         answers.add(lw.tree_equal(one, other, **options))
         answers.add(not lw.tree_diff(one, other, **options))
         try:
-            lw.selection.assert_trees_equal(one, other, **options)
+            lw.testing.assert_trees_equal(one, other, **options)
         except AssertionError:
             answers.add(False)
         assert lw.tree_equal(lw.tree_diff(one, other).apply(one), other)
@@ -118,7 +118,7 @@ def test_a_traced_comparison_is_a_traced_bool(jax):
 
 def test_a_diff_of_traced_values_is_an_error_with_the_path(jax):
     """It has to know them; so has an assertion."""
-    for compare in (lw.tree_diff, lw.selection.assert_trees_equal):
+    for compare in (lw.tree_diff, lw.testing.assert_trees_equal):
         with pytest.raises(lw.errors.CompareError) as caught:
             jax.jit(lambda x, compare=compare: compare({"a": x}, {"a": 1.0}))(1.0)
         assert str(caught.value) == (

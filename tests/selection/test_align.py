@@ -296,8 +296,8 @@ def test_position_by_position():
     with pytest.raises(ValueError, match=r"lists must be one of 'align', 'position'"):
         lw.tree_diff(a, b, lists="index")
     with pytest.raises(AssertionError, match="in 2 places: 1 added, 1 moved"):
-        lw.selection.assert_trees_equal([1, 2, 3], [3, 0, 1, 2])
-    lw.selection.assert_trees_equal(a, a, lists="position")
+        lw.testing.assert_trees_equal([1, 2, 3], [3, 0, 1, 2])
+    lw.testing.assert_trees_equal(a, a, lists="position")
 
 
 def test_named_tuples_are_compared_by_name():

@@ -271,11 +271,11 @@ def test_the_error_of_a_test():
     """It shows the differences only, twenty at most."""
     a = {"same": [1] * 50, "x": 1, "many": [0] * 25}
     b = {"same": [1] * 50, "x": 2, "many": [1] * 25}
-    lw.selection.assert_trees_equal(a, copy.deepcopy(a))
-    lw.selection.assert_trees_equal(a, b, ignore=["x", "many"])
-    lw.selection.assert_trees_equal(1.0, 1.1, rtol=0.2)
+    lw.testing.assert_trees_equal(a, copy.deepcopy(a))
+    lw.testing.assert_trees_equal(a, b, ignore=["x", "many"])
+    lw.testing.assert_trees_equal(1.0, 1.1, rtol=0.2)
     with pytest.raises(AssertionError) as caught:
-        lw.selection.assert_trees_equal(a, b)
+        lw.testing.assert_trees_equal(a, b)
     lines = str(caught.value).splitlines()
     assert lines[:3] == [
         "the trees differ in 26 places (actual -> expected):",

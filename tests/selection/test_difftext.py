@@ -44,7 +44,8 @@ TEXTS = {
     "many": (
         ZEROS,
         ZEROS + np.arange(64),
-        """~ ['x']: f64[64,64], 4032 of 4096 places differ: largest error 63, relative 1
+        """~ ['x']: f64[64,64], 4032 of 4096 places differ: largest error 63 \
+at [0, 63], relative 1
             [0, 1]: 0.0 -> 1.0
             [0, 2]: 0.0 -> 2.0
             [0, 3]: 0.0 -> 3.0
@@ -223,7 +224,7 @@ def test_what_is_printed(case):
     indented = text.replace("\n", "\n  ")
     assert repr(diff) == f"<TreeDiff of 1 change>\n  {indented}"
     with pytest.raises(AssertionError) as caught:
-        lw.selection.assert_trees_equal({"x": a}, {"x": b})
+        lw.testing.assert_trees_equal({"x": a}, {"x": b})
     assert str(caught.value) == (
         f"the trees differ in 1 place (actual -> expected):\n  {indented}"
     )
@@ -326,7 +327,7 @@ def test_the_error_of_a_test_counts():
     """What was changed, added and removed, if it is not all the same."""
     a, b = {"a": 1, "b": 2, "c": [1]}, {"a": 2, "d": 3, "e": 4, "c": 1}
     with pytest.raises(AssertionError) as caught:
-        lw.selection.assert_trees_equal(a, b)
+        lw.testing.assert_trees_equal(a, b)
     assert str(caught.value).splitlines()[0] == (
         "the trees differ in 5 places: 2 changed, 2 added, 1 removed "
         "(actual -> expected):"
@@ -414,7 +415,7 @@ def test_the_traceback_of_a_test(tmp_path):
     (tmp_path / "test_it.py").write_text(
         "import leafwise as lw\n"
         "def test_one():\n"
-        "    lw.selection.assert_trees_equal([1], [2])\n"
+        "    lw.testing.assert_trees_equal([1], [2])\n"
         "def test_two():\n"
         "    lw.namespace('own').assert_trees_equal([1], [2])\n"
     )

@@ -54,13 +54,10 @@ def configs() -> Any:
     return st.recursive(st.just({}), extend, max_leaves=6)
 
 
-MARKED = st.recursive(
+MARKED = lw.testing.trees(
     leaves | st.none() | st.just(lw.DELETE) | st.just(lw.MISSING),
-    lambda below: (
-        st.dictionaries(names, below, max_size=3)
-        | st.dictionaries(names, below, max_size=3).map(OrderedDict)
-        | st.lists(below, max_size=2)
-    ),
+    nodes=[dict, OrderedDict, list],
+    keys=names,
     max_leaves=6,
 )
 

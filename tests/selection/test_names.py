@@ -32,12 +32,8 @@ class Model(lw.Pytree):
 
 
 KEYS = st.text(max_size=4) | st.text(alphabet=".[]'\"\\_/0 a", max_size=5)
-PLAIN = st.recursive(
-    leaves | st.none(),
-    lambda below: (
-        st.lists(below, max_size=3) | st.dictionaries(KEYS, below, max_size=3)
-    ),
-    max_leaves=12,
+PLAIN = lw.testing.trees(
+    leaves, nodes=[type(None), list, dict], keys=KEYS, max_leaves=12
 )
 SEPARATORS = st.sampled_from([".", "/", "__", "..", " -> ", "a", "0"])
 

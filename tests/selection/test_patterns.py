@@ -411,13 +411,10 @@ STEPS = [
     "a*",
     "[0:2]",
 ]
-SMALL = st.recursive(
+SMALL = lw.testing.trees(
     st.integers(0, 3),
-    lambda below: st.one_of(
-        st.lists(below, max_size=3),
-        st.dictionaries(st.sampled_from(["a", "b", "ab", 0]), below, max_size=3),
-        st.lists(below, max_size=2).map(tuple),
-    ),
+    nodes=[list, dict, tuple],
+    keys=st.sampled_from(["a", "b", "ab", 0]),
     max_leaves=10,
 )
 

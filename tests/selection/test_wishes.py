@@ -162,7 +162,7 @@ def test_wish_20_what_differs():
     assert not lw.tree_diff(diff.apply(old), new, rtol=1e-6)
     assert not lw.tree_diff(old, new, rtol=1e-6, ignore=["model", "opt.wd"])
     with pytest.raises(AssertionError) as error:
-        lw.selection.assert_trees_equal(old["opt"], new["opt"])
+        lw.testing.assert_trees_equal(old["opt"], new["opt"])
     assert str(error.value) == (
         "the trees differ in 2 places: 1 changed, 1 added (actual -> expected):\n"
         "  ~ ['lr']: 0.1 -> 0.100000001\n  + ['wd']: 0"

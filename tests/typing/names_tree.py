@@ -1,4 +1,4 @@
-"""Each public name of `leafwise`, `leafwise.tree` and `leafwise.selection`, in use.
+"""Each public name of `leafwise`, its `tree`, `selection` and `testing`, in use.
 
 `test_names.py` looks at what type checkers infer for each `seen(...)`, which is never
 `Any` or `Unknown` but where a comment on the line says why. The file is run, too.
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import leafwise as lw
-from leafwise import selection
+from leafwise import selection, testing
 from leafwise.typing import PyTree
 
 
@@ -367,7 +367,18 @@ seen(selection.tree_group_by(rates, by_size))
 seen(selection.tree_group_by(point, by_size))
 seen(selection.tree_map_outer(plus, table, table))
 seen(selection.tree_zip_outer(table, table))
-selection.assert_trees_equal(table, table)
+
+# ----------------------------------------------------------------------------- testing
+
+testing.assert_trees_equal(table, table)
+testing.assert_trees_close(table, table, rtol=1e-3)
+testing.assert_same_structure(table, lw.tree_structure(table))
+testing.check_node(Point, [point], namespace="")
+testing.trees(max_leaves=3, nodes=[list, Point]).map(lw.tree_leaves)
+seen(testing.treedefs(nodes=[list]).map(lambda treedef: treedef.num_leaves))
+testing.trees_like(table).map(lw.tree_leaves)
+seen(testing.changed_in_one_place(table).map(lambda changed: changed.path))
+seen(testing.Changed(table, lw.KeyPath(), "value").kind)
 
 # ------------------------------------------------------------------- later, elsewhere
 

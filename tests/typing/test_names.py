@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 import leafwise as lw
-from leafwise import nn, selection
+from leafwise import nn, selection, testing
 
 
 FOLDER = Path(__file__).parent
@@ -27,6 +27,7 @@ NAMES = {
         *(f"lw.{name}" for name in lw.__all__),
         *(f"lw.tree.{name}" for name in lw.tree.__all__),
         *(f"selection.{name}" for name in selection.__all__),
+        *(f"testing.{name}" for name in testing.__all__),
     ],
     "nn_names.py": [f"nn.{name}" for name in nn.__all__],
 }
@@ -100,7 +101,7 @@ def test_vague_types_are_told_apart() -> None:
 def test_each_public_name_has_an_example(program: str) -> None:
     """By the name under which it is imported."""
     text = (FOLDER / program).read_text(encoding="utf-8")
-    used = {*re.findall(r"\b(?:lw|nn|selection)(?:\.\w+)+", text)}
+    used = {*re.findall(r"\b(?:lw|nn|selection|testing)(?:\.\w+)+", text)}
     used |= {name.rpartition(".")[0] for name in used}
     assert [name for name in NAMES[program] if name not in used] == []
 

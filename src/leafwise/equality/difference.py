@@ -135,6 +135,7 @@ class ArrayDifference(NamedTuple):
             relative tolerance is used; None without one.
         not_finite: At how many of these places a number is NaN or infinite.
         why: Why the elements cannot be compared, "" if that goes without saying.
+        at: The index of the largest absolute error, or None.
 
     Example:
         >>> import leafwise as lw
@@ -156,6 +157,7 @@ class ArrayDifference(NamedTuple):
     relative: float | None = None
     not_finite: int = 0
     why: str = ""
+    at: tuple[int, ...] | None = None
 
     @property
     def size(self) -> int:
@@ -286,6 +288,7 @@ def _of_arrays(a: Any, b: Any, asked: Asked, places: int) -> ArrayDifference | N
         found.absolute,
         found.relative,
         found.not_finite,
+        at=found.at,
     )
 
 
@@ -300,6 +303,7 @@ class _Tally:
         self.absolute: float | None = None
         self.relative: float | None = None
         self.not_finite = 0
+        self.at: tuple[int, ...] | None = None
 
     def compare(self, a: Any, b: Any, asked: Asked) -> None:
         """Compare all elements.
@@ -326,7 +330,7 @@ class _Tally:
                     Place(_index(start + place, self.shape), xs[place], ys[place])
                 )
             if is_number_dtype(x.dtype) and is_number_dtype(y.dtype):
-                self.measure(xs[differ], ys[differ])
+                self.measure(xs, ys, differ, start)
 
     def ask(self, a: Any, b: Any) -> bool:
         """Compare elements that only their own library can read; False if none can."""
@@ -338,22 +342,25 @@ class _Tally:
         self.places = [Place(index, a[index], b[index]) for index in indices]
         return True
 
-    def measure(self, x: Any, y: Any) -> None:
-        """Take numbers that differ into account."""
+    def measure(self, x: Any, y: Any, differ: Any, start: int) -> None:
+        """Take the numbers of a block into account, where they differ."""
         numpy: Any = sys.modules["numpy"]
         if is_masked(x) or is_masked(y):
-            known = ~(numpy.ma.getmaskarray(x) | numpy.ma.getmaskarray(y))
-            x, y = (numpy.asarray(side)[known] for side in (x, y))
+            differ = differ & ~(numpy.ma.getmaskarray(x) | numpy.ma.getmaskarray(y))
+        differ = numpy.asarray(differ)
         with quiet():
-            apart, sizes = distances(x, y)
+            apart, sizes = distances(*(numpy.asarray(side)[differ] for side in (x, y)))
             finite = numpy.isfinite(sizes)
             self.not_finite += int((~finite).sum())
             apart, sizes = apart[finite], sizes[finite]
             if not apart.size:
                 return
-            absolute = apart.max().item()
+            worst = apart.argmax()
+            absolute = apart[worst].item()
             relative = float((apart / sizes).max())
-        self.absolute = max(absolute, self.absolute or 0)
+        if self.absolute is None or absolute > self.absolute:
+            place = numpy.flatnonzero(differ)[finite][worst]
+            self.absolute, self.at = absolute, _index(start + int(place), self.shape)
         self.relative = max(relative, self.relative or 0.0)
 
 

@@ -181,7 +181,21 @@ def read_header(data: Any) -> list[Table]:
     held: dict[str, Held] = {}
     for part in parts:
         held |= {n: _held(n, x["array"]) for n, x in _entries(part) if "array" in x}
-    return [_table(part, held) for part in parts]
+    tables = [_table(part, held) for part in parts]
+    for table in tables:
+        _check_objects(table, len(tables))
+    return tables
+
+
+def _check_objects(table: Table, count: int) -> None:
+    """Refuse a table that names a part that is not there.
+
+    Raises:
+        TreeDefError: It does.
+    """
+    numbers = [x.number for x in table.leaves.values() if type(x) is Shared]
+    if type(table.at) is not str or any(not 0 < n < count for n in numbers):
+        raise TreeDefError("its header is malformed")
 
 
 def _entries(part: Any) -> list[tuple[str, dict[str, Any]]]:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from .diff import SetDifference as SetDifference
     from .diff import TextDifference as TextDifference
     from .diff import TreeDiff as TreeDiff
-    from .diff import assert_trees_equal as assert_trees_equal
     from .diff import tree_diff as tree_diff
     from .edit import Selection as Selection
     from .edit import at as at
@@ -54,8 +53,7 @@ if TYPE_CHECKING:
 _HOMES: Final = {
     "change": "Change",
     "diff": (
-        "ArrayDifference Form Place SetDifference TextDifference TreeDiff "
-        "assert_trees_equal tree_diff"
+        "ArrayDifference Form Place SetDifference TextDifference TreeDiff tree_diff"
     ),
     "edit": "Selection at tree_at tree_move tree_rename tree_update",
     "merge": "tree_map_outer tree_merge tree_zip_outer",
@@ -84,7 +82,6 @@ __all__ = [
     "SetDifference",
     "TextDifference",
     "TreeDiff",
-    "assert_trees_equal",
     "at",
     "from_flat",
     "override",

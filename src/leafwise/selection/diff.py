@@ -57,7 +57,7 @@ __all__ = [
     "SetDifference",
     "TextDifference",
     "TreeDiff",
-    "assert_trees_equal",
+    "changes_between",
     "tree_diff",
 ]
 
@@ -340,17 +340,42 @@ def tree_diff(
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     values = Values(typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    found = changes_between(a, b, context, values, ignore, lists)
+    if not equal_nan:  # a tree matches where it has the NaN that was found in it
+        values = Values(typematch=typematch, rtol=rtol, atol=atol)
+    return TreeDiff(found, context, values)
+
+
+def changes_between(
+    a: Any,
+    b: Any,
+    context: Context,
+    values: Values,
+    ignore: Any = None,
+    lists: str | Mapping[Any, str] = "align",
+) -> list[Change]:
+    """Return the changes that lead from one tree to another.
+
+    Args:
+        a, b: The trees.
+        context: What is a leaf.
+        values: Which leaves are the same.
+        ignore, lists: As for `tree_diff`.
+
+    Raises:
+        CompareError: Two leaves cannot be compared.
+        EditError: An item lacks the key that pairs it, or two items have the same.
+        ValueError: `lists` is another word.
+    """
     picked = Picked(ignore, lists, context, (a, b))
     found = None
     if picked.is_empty:
         found = _of_one_structure(a, b, context, values)
     if found is None:
         found = _found(a, b, context, values, picked)
-    if values.asked is not PLAIN:
-        found = [of_values(change._values(), values.asked) for change in found]
-    if not equal_nan:  # a tree matches where it has the NaN that was found in it
-        values = Values(typematch=typematch, rtol=rtol, atol=atol)
-    return TreeDiff(found, context, values)
+    if values.asked is PLAIN:
+        return found
+    return [of_values(c._values(), values.asked_of(c.before, c.after)) for c in found]
 
 
 def _found(
@@ -709,65 +734,5 @@ def _same_static(a: Any, b: Any) -> bool:
     return a is b or (type(a) is type(b) and alike(a, b, typematch=True))
 
 
-# ------------------------------------------------------------------------ for tests
-
-
-def assert_trees_equal(
-    actual: Any,
-    expected: Any,
-    *,
-    lists: str | Mapping[Any, str] = "align",
-    typematch: bool = False,
-    rtol: float = 0.0,
-    atol: float = 0.0,
-    equal_nan: bool = True,
-    ignore: Any = None,
-    is_leaf: Any = None,
-    is_leaf_takes_path: bool = False,
-    none_is_leaf: bool = False,
-    namespace: str = GLOBAL,
-) -> None:
-    """Raise an error that shows all differences, if two trees differ.
-
-    Args:
-        actual: The tree to test.
-        expected: What it should be.
-        lists, typematch, rtol, atol, equal_nan, ignore: As for `tree_diff`.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
-
-    Raises:
-        AssertionError: The trees differ.
-        CompareError: Two leaves cannot be compared.
-
-    Example:
-        >>> import leafwise as lw
-        >>> lw.selection.assert_trees_equal({"a": [1, 2]}, {"a": [1, 3]})
-        Traceback (most recent call last):
-        ...
-        AssertionError: the trees differ in 1 place (actual -> expected):
-          ~ ['a'][1]: 2 -> 3
-    """
-    __tracebackhide__ = True  # pytest leaves this frame out
-    found = tree_diff(
-        actual,
-        expected,
-        lists=lists,
-        typematch=typematch,
-        rtol=rtol,
-        atol=atol,
-        equal_nan=equal_nan,
-        ignore=ignore,
-        is_leaf=is_leaf,
-        is_leaf_takes_path=is_leaf_takes_path,
-        none_is_leaf=none_is_leaf,
-        namespace=namespace,
-    )
-    if found:
-        lines = "\n  ".join([difftext.headline(found), *found.lines(most=_IN_ERROR)])
-        raise AssertionError(lines)
-
-
-_IN_ERROR: Final = 20
 _IN_REPR: Final = 10
 """How many changes are shown there."""

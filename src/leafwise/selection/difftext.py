@@ -28,7 +28,6 @@ from ..safely import clip, printable, printed, shown, type_name
 
 if TYPE_CHECKING:
     from .change import Change
-    from .diff import TreeDiff
 
 __all__ = [
     "SIGNS",
@@ -65,16 +64,14 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
-def headline(diff: TreeDiff) -> str:
+def headline(diff: Sequence[Change], sides: str = "actual -> expected") -> str:
     """Return what an error about two trees says before the differences."""
     sorts = [change.kind if change.kind in _WORDS else "changed" for change in diff]
     words = "changed", "added", "removed", "moved"
     counts = {word: sorts.count(word) for word in words}
     told = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
     which = "" if len(diff) in counts.values() else f": {told}"
-    return f"the trees differ in {counted(len(diff), 'place')}{which} " + (
-        "(actual -> expected):"
-    )
+    return f"the trees differ in {counted(len(diff), 'place')}{which} ({sides}):"
 
 
 def lines_of_all(
@@ -243,7 +240,9 @@ def _summary(found: ArrayDifference) -> str:
     if found.absolute is not None:
         absolute, relative = found.absolute, found.relative
         size = str(absolute) if isinstance(absolute, int) else f"{absolute:.6g}"
-        errors += [f"largest error {size}", f"relative {relative:.3g}"]
+        is_shown = found.at in [None, *(place.at for place in found.places)]
+        where = "" if is_shown else f" at {[*(found.at or ())]}"
+        errors += [f"largest error {size}{where}", f"relative {relative:.3g}"]
     if found.not_finite:
         errors.append(f"{found.not_finite} with NaN or infinity")
     return f"{told}: {', '.join(errors)}" if errors else told

@@ -31,6 +31,9 @@ from ..selection import pattern as _pattern
 from ..show import diagram as _diagram
 from ..show import pretty as _pretty
 from ..show import summary as _summary
+from ..testing import asserts as _asserts
+from ..testing import registrations as _registrations
+from ..testing import strategies as _strategies
 
 
 __all__ = ["Bound"]
@@ -44,7 +47,9 @@ class Bound:
     all = tree_all = staticmethod(_traversal.tree_all)
     all_leaves = staticmethod(_inspect.all_leaves)
     any = tree_any = staticmethod(_traversal.tree_any)
-    assert_trees_equal = staticmethod(_diff.assert_trees_equal)
+    assert_same_structure = staticmethod(_asserts.assert_same_structure)
+    assert_trees_close = staticmethod(_asserts.assert_trees_close)
+    assert_trees_equal = staticmethod(_asserts.assert_trees_equal)
     at = staticmethod(_edit.at)
     broadcast_common = _reshape.broadcast_common
     broadcast_map = tree_broadcast_map = _reshape.tree_broadcast_map
@@ -52,6 +57,8 @@ class Bound:
         _reshape.tree_broadcast_map_with_path
     )
     broadcast_prefix = _reshape.broadcast_prefix
+    changed_in_one_place = staticmethod(_strategies.changed_in_one_place)
+    check_node = staticmethod(_registrations.check_node)
     children = tree_children = _inspect.tree_children
     combine = tree_combine = _partition.tree_combine
     concatenate = tree_concatenate = _arrays.tree_concatenate
@@ -135,6 +142,9 @@ class Bound:
     tree_walk = walk = staticmethod(_traversal.tree_walk)
     tree_zip = zip = _reshape.tree_zip
     tree_zip_outer = _merge.tree_zip_outer
+    treedefs = staticmethod(_strategies.treedefs)
+    trees = staticmethod(_strategies.trees)
+    trees_like = staticmethod(_strategies.trees_like)
     unregister_pytree_node = staticmethod(_registry.unregister_pytree_node)
 
     @overload

@@ -24,6 +24,12 @@ class Revised(NamedTuple):
     Attributes:
         text: The text.
         is_kept: Whether it has the comments and the layout of the old one.
+
+    Example:
+        >>> from leafwise.integrations.formats import load
+        >>> from leafwise.integrations.revision import revise
+        >>> revise("[1, 2]", load("[1, 2]", "json"), [1, 3])
+        Revised(text='[1, 3]', is_kept=True)
     """
 
     text: str

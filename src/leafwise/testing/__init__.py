@@ -1,0 +1,50 @@
+"""For tests: assertions about trees, random trees, and a check of registrations.
+
+The names here are loaded when they are first asked for; `hypothesis` is needed by those
+that make random trees, and loaded by them alone.
+
+    >>> import leafwise as lw
+    >>> lw.testing.assert_trees_close({"lr": 0.1}, {"lr": 0.1 + 1e-12})
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ..lazy import later
+
+
+if TYPE_CHECKING:
+    from .asserts import assert_same_structure as assert_same_structure
+    from .asserts import assert_trees_close as assert_trees_close
+    from .asserts import assert_trees_equal as assert_trees_equal
+    from .registrations import check_node as check_node
+    from .strategies import Changed as Changed
+    from .strategies import changed_in_one_place as changed_in_one_place
+    from .strategies import treedefs as treedefs
+    from .strategies import trees as trees
+    from .strategies import trees_like as trees_like
+
+
+_HOMES: Final = {
+    "asserts": "assert_same_structure assert_trees_close assert_trees_equal",
+    "registrations": "check_node",
+    "strategies": "Changed changed_in_one_place treedefs trees trees_like",
+}
+"""The modules that are loaded when one of their names is first asked for."""
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__, _HOMES)
+
+
+__all__ = [
+    "Changed",
+    "assert_same_structure",
+    "assert_trees_close",
+    "assert_trees_equal",
+    "changed_in_one_place",
+    "check_node",
+    "treedefs",
+    "trees",
+    "trees_like",
+]

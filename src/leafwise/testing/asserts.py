@@ -1,0 +1,284 @@
+"""Assertions about two trees, whose errors say path by path what differs.
+
+Owns what counts as close, and the texts of these errors. Which leaves are the same is
+decided by `equality.leaves`, what differs is found by `selection.diff`, and how a
+difference is written by `selection.difftext`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from ..core.registry import GLOBAL
+from ..core.treedef import PyTreeDef
+from ..equality.content import (
+    Asked,
+    as_numpy,
+    is_array,
+    is_number_dtype,
+    is_readable,
+    is_table,
+    is_traced,
+    same_places,
+)
+from ..equality.difference import ArrayDifference, form_of
+from ..equality.leaves import Values
+from ..ops.context import context_of
+from ..paint import Paint
+from ..selection.change import Change
+from ..selection.diff import changes_between, tree_diff
+from ..selection.difftext import headline, lines_of, lines_of_all
+
+
+__all__ = ["assert_same_structure", "assert_trees_close", "assert_trees_equal"]
+
+_MOST: Final = 20
+"""How many differences an error shows."""
+
+
+def assert_trees_equal(
+    actual: Any,
+    expected: Any,
+    *,
+    lists: str | Mapping[Any, str] = "align",
+    typematch: bool = False,
+    rtol: float = 0.0,
+    atol: float = 0.0,
+    equal_nan: bool = True,
+    ignore: Any = None,
+    is_leaf: Any = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> None:
+    """Raise an error that shows all differences, if two trees differ.
+
+    Args:
+        actual: The tree to test.
+        expected: What it should be.
+        lists, typematch, rtol, atol, equal_nan, ignore: As for `tree_diff`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        AssertionError: The trees differ.
+        CompareError: Two leaves cannot be compared.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.testing.assert_trees_equal({"a": [1, 2]}, {"a": [1, 3]})
+        Traceback (most recent call last):
+        ...
+        AssertionError: the trees differ in 1 place (actual -> expected):
+          ~ ['a'][1]: 2 -> 3
+    """
+    __tracebackhide__ = True  # pytest leaves this frame out
+    found = tree_diff(
+        actual,
+        expected,
+        lists=lists,
+        typematch=typematch,
+        rtol=rtol,
+        atol=atol,
+        equal_nan=equal_nan,
+        ignore=ignore,
+        is_leaf=is_leaf,
+        is_leaf_takes_path=is_leaf_takes_path,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    )
+    if found:
+        lines = lines_of_all(found, Paint("never"), _MOST)
+        raise AssertionError("\n  ".join([headline(found), *lines]))
+
+
+# ------------------------------------------------------------------------------- close
+
+
+def assert_trees_close(
+    actual: Any,
+    expected: Any,
+    *,
+    rtol: float = 1e-6,
+    atol: float = 0.0,
+    equal_nan: bool = True,
+    dtypes: bool = False,
+    ignore: Any = None,
+    is_leaf: Any = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> None:
+    """Raise an error that shows all differences, if two trees are not close.
+
+    They are close if their structures are equal, and so are the shapes of arrays, and
+    the leaves, position by position, are the same within a tolerance. It is for
+    floating-point and complex numbers: an integer has to equal another integer,
+    exactly. Beside numbers, leaves have to be the same as for `assert_trees_equal`.
+
+    Args:
+        actual: The tree to test.
+        expected: What it should be.
+        rtol, atol: Numbers `x` and `y` are close if `|x - y|` is at most
+            `atol + rtol * max(|x|, |y|)`.
+        equal_nan: Whether NaN is close to NaN.
+        dtypes: Whether dtypes have to agree as well, as those of `float32` and
+            `float64` do not.
+        ignore: As for `tree_diff`.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        AssertionError: The trees are not close.
+        CompareError: Two leaves cannot be compared.
+        ValueError: A tolerance is negative or not finite.
+
+    Example:
+        >>> import leafwise as lw
+        >>> tree = {"lr": 0.3, "n": 7}
+        >>> lw.testing.assert_trees_close(tree, {"lr": 0.1 + 0.2, "n": 7})
+        >>> lw.testing.assert_trees_close(tree, {"lr": 0.2, "n": 8})
+        Traceback (most recent call last):
+        ...
+        AssertionError: the trees differ in 2 places (actual -> expected, rtol=1e-06, \
+atol=0):
+          ~ ['lr']: 0.3 -> 0.2: error 0.1, relative 0.333
+          ~ ['n']: 7 -> 8: error 1, relative 0.125
+    """
+    __tracebackhide__ = True
+    values = _Close(rtol, atol, equal_nan, dtypes)
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    found = changes_between(actual, expected, context, values, ignore, "position")
+    if found:
+        first = headline(found, f"actual -> expected, {rtol=:g}, {atol=:g}")
+        raise AssertionError("\n  ".join([first, *_lines_of_all(found)]))
+
+
+class _Close(Values):
+    """Compares values as numbers, of whatever dtypes.
+
+    Args:
+        rtol, atol, equal_nan: As for `Values`.
+        dtypes: Whether dtypes have to agree.
+    """
+
+    __slots__ = ("dtypes", "exact")
+
+    def __init__(self, rtol: float, atol: float, equal_nan: bool, dtypes: bool) -> None:
+        super().__init__(rtol=rtol, atol=atol, equal_nan=equal_nan)
+        self.exact = Values(equal_nan=equal_nan)
+        self.dtypes = dtypes
+
+    def asked_of(self, a: Any, b: Any) -> Asked:
+        whole = _is_whole(a) and _is_whole(b)
+        return self.exact.asked if whole else self.asked
+
+    def _compare(self, a: Any, b: Any) -> Any:
+        asked = self.asked_of(a, b)
+        if not self.dtypes and _is_numeric(a) and _is_numeric(b):
+            return tuple(a.shape) == tuple(b.shape) and bool(
+                same_places(as_numpy(a), as_numpy(b), asked).all()
+            )
+        if asked is self.exact.asked:
+            return self.exact.same(a, b)
+        return super()._compare(a, b)
+
+
+def _is_numeric(value: Any) -> bool:
+    """Return whether a value is an array of numbers that can be read."""
+    if not is_array(value) or is_table(value) or is_traced(value):
+        return False
+    return is_number_dtype(value.dtype) and is_readable(value)
+
+
+def _is_whole(value: Any) -> bool:
+    """Return whether a value is an integer, or an array of such."""
+    if is_array(value):
+        return form_of(value).dtype.startswith(("int", "uint"))
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _lines_of_all(changes: Sequence[Change]) -> Iterator[str]:
+    """Yield the lines of changes, and how far apart single numbers are."""
+    for change in changes[:_MOST]:
+        first, *rest = lines_of(change, Paint("never"))
+        yield f"{first}{_error(change)}"
+        yield from rest
+    if len(changes) > _MOST:
+        yield f"and {len(changes) - _MOST} more"
+
+
+def _error(change: Change) -> str:
+    """Return how far apart two numbers are; "" of anything else."""
+    a, b = change.before, change.after
+    match change.detail():
+        case ArrayDifference(before, absolute=size, relative=ratio) if not before.shape:
+            pass
+        case _:
+            size, ratio = _distance(a, b)
+    if size is None:
+        return ""
+    told = str(size) if isinstance(size, int) else f"{size:.6g}"
+    return f": error {told}, relative {ratio:.3g}"
+
+
+def _distance(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return the absolute and the relative error of two single numbers, or None."""
+    try:
+        a, b = (x.item() if is_array(x) and not x.shape else x for x in (a, b))
+        if not {type(a), type(b)} <= {int, float, complex}:
+            return None, None
+        size, largest = abs(a - b), max(abs(a), abs(b))
+        ratio = size / largest
+    except Exception:  # they are too large, both zero, or cannot be read
+        return None, None
+    return (size, ratio) if math.isfinite(size) else (None, None)
+
+
+# --------------------------------------------------------------------------- structure
+
+
+def assert_same_structure(
+    actual: Any,
+    expected: Any,
+    *,
+    is_leaf: Any = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> None:
+    """Raise an error that shows where, if two trees differ in their structures.
+
+    Leaves do not count, nor does what kind of leaf is where.
+
+    Args:
+        actual: The tree to test, or a treedef.
+        expected: A tree of the structure that it should have, or a treedef.
+        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+            :ref:`common arguments <common>`.
+
+    Raises:
+        AssertionError: The structures differ.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.testing.assert_same_structure({"a": [1, 2]}, {"a": [None]})
+        Traceback (most recent call last):
+        ...
+        AssertionError: the structures differ:
+          at ['a']: expected list of length 1, got list of length 2
+    """
+    __tracebackhide__ = True
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    found, wanted = (
+        tree if isinstance(tree, PyTreeDef) else context.flatten(tree)[1]
+        for tree in (actual, expected)
+    )
+    if found != wanted:
+        lines = [str(difference) for difference in wanted.explain(found)]
+        more = [f"and {len(lines) - _MOST} more"] * (len(lines) > _MOST)
+        raise AssertionError(
+            "\n  ".join(["the structures differ:", *lines[:_MOST], *more])
+        )

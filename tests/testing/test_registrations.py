@@ -1,0 +1,763 @@
+"""`check_node`: finds what is wrong with a registration, and nothing in a right one."""
+
+import re
+import time
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from functools import cached_property
+from typing import Any
+
+import pytest
+
+import leafwise as lw
+from leafwise import nn
+from leafwise.testing import check_node
+from strategies import Layer, Net, Point, Slotted, add
+
+
+class Pair:
+    """Two children and something static: the base of the broken classes."""
+
+    def __init__(self, x: Any, y: Any, tag: Any = None) -> None:
+        self.x, self.y, self.tag = x, y, tag
+
+
+def made(cls, x, y, tag=None):
+    """Return an instance without calling `__init__`."""
+    node = object.__new__(cls)
+    node.x, node.y, node.tag = x, y, tag
+    return node
+
+
+def pair(flatten=None, unflatten=None, keyed=None, base=Pair, **members):
+    """Return a new class with two children, registered with these functions."""
+    cls = type("Broken", (base,), members)
+    lw.register_pytree_node(
+        cls,
+        flatten or (lambda p: ((p.x, p.y), p.tag)),
+        unflatten or (lambda tag, kids: made(cls, *kids, tag)),
+        keyed,
+    )
+    return cls
+
+
+def one(cls):
+    """Return a table entry: a class with one example."""
+    return cls, [cls(1.5, [2], "t")]
+
+
+# ----------------------------------------------------------------- broken registrations
+
+
+class Unequal:
+    """Has no `==` of its own."""
+
+
+class Same:
+    """Is equal to any other, whatever it holds."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        return isinstance(other, Same)
+
+    def __hash__(self):
+        return 1
+
+
+class Loose:
+    """Equal ones have different hashes."""
+
+    def __eq__(self, other):
+        return isinstance(other, Loose)
+
+    def __hash__(self):
+        return id(self)
+
+
+class Raising:
+    __hash__ = None
+
+    def __eq__(self, other):
+        raise RuntimeError("not now")
+
+
+class Vague:
+    def __eq__(self, other):
+        return "perhaps"
+
+    __hash__ = object.__hash__
+
+
+class Positive(namedtuple("Positive", "x y")):
+    """Checks what it is made of, but `tuple.__new__` does not."""
+
+    __slots__ = ()
+
+    def __new__(cls, x, y=0):
+        if not x > 0:
+            raise ValueError("x must be positive")
+        return super().__new__(cls, x, y)
+
+
+def children_and_aux_swapped():
+    cls = pair(unflatten=lambda kids, tag: made(cls, *kids, tag))
+    return one(cls)
+
+
+def base_class_is_made():
+    return one(pair(unflatten=lambda tag, kids: Pair(*kids, tag)))
+
+
+def nothing_is_returned():
+    return one(pair(unflatten=lambda tag, kids: None))
+
+
+def order_is_another_one():
+    def unflatten(tag, kids):
+        return made(cls, *reversed(kids), tag)
+
+    cls = pair(unflatten=unflatten)
+    return one(cls)
+
+
+def child_is_lost():
+    cls = pair(lambda p: ((p.x,), p.tag), lambda tag, kids: made(cls, *kids, None, tag))
+    return one(cls)
+
+
+def attribute_is_lost():
+    cls = pair(lambda p: ((p.x, p.y), None), lambda _, kids: made(cls, *kids))
+    return one(cls)
+
+
+def init_checks():
+    class Broken(Pair):
+        def __init__(self, x, y, tag=None):
+            if not x > 0:
+                raise ValueError("x must be positive")
+            super().__init__(x, y, tag)
+
+    lw.register_pytree_node(
+        Broken, lambda p: ((p.x, p.y), p.tag), lambda tag, kids: Broken(*kids, tag)
+    )
+    return Broken, [Broken(1.5, [2], "t")]
+
+
+def init_converts():
+    cls = pair(unflatten=lambda tag, kids: made(cls, str(kids[0]), kids[1], tag))
+    return one(cls)
+
+
+def flatten_converts():
+    cls = pair(lambda p: ((p.x, [*p.y]), p.tag))
+    return one(cls)
+
+
+def children_by_type():
+    def flatten(p):
+        return tuple(x for x in (p.x, p.y) if x is not None), p.tag
+
+    def unflatten(tag, kids):
+        return made(cls, *kids, *[None] * (2 - len(kids)), tag)
+
+    cls = pair(flatten, unflatten)
+    return one(cls)
+
+
+def none_is_static():
+    """As in an issue of jax: what is an array is a child, else it is static."""
+
+    def flatten(p):
+        is_data = not isinstance(p.x, str)
+        return (p.x if is_data else None, p.y), (p.tag, None if is_data else p.x)
+
+    def unflatten(aux, kids):
+        return made(cls, kids[0] if aux[1] is None else aux[1], kids[1], aux[0])
+
+    cls = pair(flatten, unflatten)
+    return one(cls)
+
+
+def iterator_is_used_up():
+    cls = pair(
+        lambda p: (p.y, p.tag), lambda tag, kids: made(cls, None, iter(kids), tag)
+    )
+    return cls, [cls(None, iter([1, 2]))]
+
+
+def flatten_changes():
+    def flatten(p):
+        p.count = getattr(p, "count", 0) + 1
+        return (p.x, p.y), p.tag
+
+    return one(pair(flatten))
+
+
+def unflatten_changes_the_node():
+    """Aux data is the node itself, which is filled in again."""
+
+    def unflatten(node, kids):
+        node.x, node.y = kids
+        return node
+
+    return one(pair(lambda p: ((p.x, p.y), p), unflatten))
+
+
+def aux_holds_a_child():
+    cls = pair(
+        lambda p: ((p.x, p.y), (p.tag, tuple(p.__dict__.values())[:1])),
+        lambda aux, kids: made(cls, *kids, aux[0]),
+    )
+    shared = Unequal()
+    return cls, [cls(shared, 1, "t")]
+
+
+def aux_is_a_list():
+    cls = pair()
+    return cls, [cls(1, 2, ["relu"])]
+
+
+def aux_has_no_equality():
+    cls = pair()
+    return cls, [cls(1, 2, Unequal())]
+
+
+def aux_is_made_anew():
+    cls = pair(
+        lambda p: ((p.x, p.y), Unequal()), lambda aux, kids: made(cls, *kids, "t")
+    )
+    return one(cls)
+
+
+def aux_raises():
+    cls = pair()
+    return cls, [cls(1, 2, Raising())]
+
+
+def aux_is_vague():
+    cls = pair()
+    return cls, [cls(1, 2, Vague())]
+
+
+def aux_is_always_equal():
+    cls = pair()
+    return cls, [cls(1, 2, Same("a")), cls(1, 2, Same("b"))]
+
+
+def aux_has_two_hashes():
+    cls = pair()
+    return cls, [cls(1, 2, Loose())]
+
+
+def aux_counts_more_than_equality():
+    cls = pair(__eq__=lambda a, b: (a.x, a.y) == (b.x, b.y), __hash__=None)
+    return cls, [cls(1, 2, "a"), cls(1, 2, "b")]
+
+
+def keys_are_too_few():
+    cls = pair(lambda p: ((p.x, p.y), p.tag, ("x",)))
+    return one(cls)
+
+
+def keys_are_swapped():
+    cls = pair(lambda p: ((p.x, p.y), p.tag, ("y", "x")))
+    return one(cls)
+
+
+def keys_are_misspelt():
+    cls = pair(lambda p: ((p.x, p.y), p.tag, ("x", "why")))
+    return one(cls)
+
+
+def keys_are_the_same():
+    cls = pair(lambda p: ((p.x, p.y), p.tag, (lw.DictKey("x"), lw.DictKey("x"))))
+    return one(cls)
+
+
+def flattens_two_ways():
+    @lw.register_pytree_with_keys_class
+    class Broken(Pair):
+        def tree_flatten(self):
+            return (self.y, self.x), self.tag
+
+        def tree_flatten_with_keys(self):
+            return (("x", self.x), ("y", self.y)), self.tag
+
+        @classmethod
+        def tree_unflatten(cls, tag, kids):
+            return made(cls, *kids, tag)
+
+    return one(Broken)
+
+
+def children_from_a_set():
+    cls = pair(
+        lambda p: ((p.y,), tuple(p.x)),
+        lambda aux, kids: made(cls, set(aux), kids[0], "t"),
+    )
+    return cls, [cls({*map(str, range(20))}, 1, "t")]
+
+
+def aux_from_a_frozenset():
+    cls = pair(
+        lambda p: ((p.y,), (p.x, "".join(p.x))),
+        lambda aux, kids: made(cls, aux[0], kids[0], "t"),
+    )
+    return cls, [cls(frozenset("abc"), 1, "t")]
+
+
+def dict_order_is_structure():
+    cls = pair(
+        lambda p: (tuple(p.x.values()), (tuple(p.x), p.y, p.tag)),
+        lambda aux, kids: made(cls, dict(zip(aux[0], kids, strict=True)), *aux[1:]),
+        __eq__=lambda a, b: a.x == b.x,
+        __hash__=None,
+    )
+    return cls, [cls({"b": 1, "a": 2}, 0, "t")]
+
+
+def one_object_for_all():
+    single = []
+
+    def unflatten(tag, kids):
+        if not single:
+            single.append(made(cls, *kids, tag))
+        single[0].x, single[0].y, single[0].tag = *kids, tag
+        return single[0]
+
+    cls = pair(unflatten=unflatten)
+    return one(cls)
+
+
+def children_are_changed():
+    def unflatten(tag, kids):
+        if isinstance(kids[1], list):
+            kids[1].append(0)
+        return made(cls, *kids, tag)
+
+    cls = pair(unflatten=unflatten)
+    return one(cls)
+
+
+def repr_formats():
+    return one(pair(__repr__=lambda p: f"Broken({p.x:.2f}, {p.y})"))
+
+
+def attributes_are_delegated():
+    """As `__getattr__` without end on an object that has no attributes yet."""
+    return one(pair(__getattr__=lambda p, name: getattr(p.inner, name)))
+
+
+def aux_cannot_be_copied():
+    cls = pair()
+    return cls, [cls(1, 2, (i for i in ()))]
+
+
+def flatten_returns_a_dict():
+    return one(pair(lambda p: vars(p)))
+
+
+def flatten_fails():
+    return one(pair(lambda p: ((p.x, p.z), p.tag)))
+
+
+def node_is_its_child():
+    cls = pair(lambda p: ((p.x, p), p.tag), lambda tag, kids: made(cls, *kids, tag))
+    return one(cls)
+
+
+def subclass_is_a_leaf():
+    class Derived(pair()):
+        pass
+
+    return one(Derived)
+
+
+def static_field_is_a_dict():
+    @lw.dataclass
+    class Broken:
+        x: Any
+        options: dict = lw.static(default_factory=dict)
+
+    return Broken, [Broken(1, {"a": 1})]
+
+
+def flattened_node_is_kept():
+    """As a cache from aux data to nodes would."""
+    nodes = {}
+
+    def flatten(p):
+        nodes[p.tag] = p
+        return (p.x, p.y), p.tag
+
+    return one(pair(flatten, lambda tag, kids: nodes[tag]))
+
+
+def last_node_is_changed():
+    """By the next one that is made."""
+    last = []
+
+    def unflatten(tag, kids):
+        for node in last:
+            node.x, node.y = kids
+        last[:] = [made(cls, *kids, tag)]
+        return last[0]
+
+    cls = pair(unflatten=unflatten)
+    return one(cls)
+
+
+def aux_is_changed():
+    def unflatten(tag, kids):
+        return made(cls, *kids, tag.used())
+
+    cls = pair(unflatten=unflatten)
+    return cls, [cls(1, 2, Counted())]
+
+
+class Counted:
+    """Has a state that its users change."""
+
+    def __init__(self):
+        self.uses = 0
+
+    def __eq__(self, other):
+        return isinstance(other, Counted) and self.uses == other.uses
+
+    def __hash__(self):
+        return 1
+
+    def used(self):
+        self.uses += 1
+        return Counted()
+
+
+def attribute_is_gone():
+    cls = pair(
+        lambda p: ((p.x, p.y), None),
+        lambda _, kids: Broken.of(cls, *kids),
+    )
+    return one(cls)
+
+
+class Broken:
+    @staticmethod
+    def of(cls, x, y):
+        node = object.__new__(cls)
+        node.x, node.y = x, y
+        return node
+
+
+def more_children_come_back():
+    cls = pair(
+        lambda p: ((*p.y,), p.tag), lambda tag, kids: made(cls, None, [*kids, 0], tag)
+    )
+    return one(cls)
+
+
+def flattens_with_other_aux():
+    @lw.register_pytree_with_keys_class
+    class Broken(Pair):
+        def tree_flatten(self):
+            return (self.x, self.y), (self.tag,)
+
+        def tree_flatten_with_keys(self):
+            return (("x", self.x), ("y", self.y)), self.tag
+
+        @classmethod
+        def tree_unflatten(cls, tag, kids):
+            return made(cls, *kids, tag)
+
+    return one(Broken)
+
+
+def copy_loses_children():
+    cls = pair(__copy__=lambda p: made(cls, None, None, p.tag))
+    return one(cls)
+
+
+class Lopsided:
+    """Equal to what is larger."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __eq__(self, other):
+        return self.number <= other.number
+
+    def __hash__(self):
+        return 1
+
+
+def aux_is_lopsided():
+    cls = pair()
+    return cls, [cls(1, 2, Lopsided(1)), cls(1, 2, Lopsided(2))]
+
+
+def property_fails():
+    """An attribute that cannot even be looked at."""
+    return one(pair(__getattribute__=refuse))
+
+
+def refuse(node, name):
+    if name == "__dict__":
+        raise RuntimeError("private")
+    return object.__getattribute__(node, name)
+
+
+def named_tuple_checks():
+    """Copies of a named tuple are made by its `__new__`."""
+    return Positive, [Positive(1, [2])]
+
+
+BROKEN = {
+    flattened_node_is_kept: "unflatten returns the node that was flattened",
+    last_node_is_changed: "unflatten changes a node that it made before",
+    aux_is_changed: "unflatten changes aux data, which other trees have as well",
+    attribute_is_gone: "a round trip loses .tag",
+    more_children_come_back: "1 child came back as 2 from a round trip",
+    flattens_with_other_aux: "tree_flatten and tree_flatten_with_keys give other aux",
+    copy_loses_children: "copy.copy gives a node with other children",
+    aux_is_lopsided: "the == of aux data depends on which of the two is asked",
+    property_fails: "an example cannot be looked at: RuntimeError: private",
+    named_tuple_checks: "copy.copy fails: ValueError: x must be positive",
+    children_and_aux_swapped: "unflatten takes the children first and aux data second",
+    base_class_is_made: "unflatten returns a Pair where a Broken was flattened",
+    nothing_is_returned: "unflatten returns None where a Broken was flattened",
+    order_is_another_one: "the children come back in another order",
+    child_is_lost: "a round trip changes .y from [2] to None",
+    attribute_is_lost: "a round trip changes .tag from 't' to None",
+    init_checks: "unflatten fails if the children are other objects, here object(): "
+    "TypeError: '>' not supported",
+    init_converts: "a child comes back as another object from a round trip: "
+    "float: 1.5 as str: '1.5'; neither flatten nor unflatten may copy or convert it",
+    flatten_converts: "flatten gives other objects as children when it is called again",
+    children_by_type: "flatten gives 2 children, but 0 if they are None",
+    none_is_static: "a child that is replaced by another object, here texts, comes "
+    "back as None",
+    iterator_is_used_up: "flatten gives 2 children and then, called again, 0; an "
+    "iterator is empty",
+    flatten_changes: "flatten changes the node: .count; it must only read it",
+    unflatten_changes_the_node: "aux data holds the node itself",
+    aux_holds_a_child: "aux data holds a child, too",
+    aux_is_a_list: "aux data cannot be hashed: unhashable type: 'list'",
+    aux_has_no_equality: "the structure of what copy.deepcopy gives is another one",
+    aux_is_made_anew: "not equal to what it gives when it is called again",
+    aux_raises: "aux data cannot be compared: RuntimeError: not now",
+    aux_is_vague: "the == of aux data returns no bool but str: 'perhaps'",
+    aux_is_always_equal: "two pieces of aux data, both Same, are equal, but their "
+    ".value is not",
+    aux_has_two_hashes: "has another hash than its copy",
+    aux_counts_more_than_equality: "two examples are equal",
+    keys_are_too_few: "gave 1 keys for 2 children; give one key for each child",
+    keys_are_swapped: "the key .y reads [2], which has the key .x, not its child 1.5; "
+    "give keys in the order of the children",
+    keys_are_misspelt: "the key .why reads nothing: Broken has no such attribute",
+    keys_are_the_same: "several children have the key ['x']",
+    flattens_two_ways: "tree_flatten and tree_flatten_with_keys give other children",
+    children_from_a_set: "flatten goes through the set .x in its own order",
+    aux_from_a_frozenset: "flatten goes through the set .x in its own order",
+    dict_order_is_structure: "different treedefs if the dict .x has another order",
+    one_object_for_all: "unflatten returns one object each time",
+    children_are_changed: "unflatten changes the children that it is given",
+    repr_formats: "repr fails if the children are object(): TypeError",
+    attributes_are_delegated: "copy.copy fails: RecursionError",
+    aux_cannot_be_copied: "copy.deepcopy fails: TypeError: cannot pickle 'generator'",
+    flatten_returns_a_dict: "must return a tuple (children, aux_data)",
+    flatten_fails: "flatten fails: AttributeError: 'Broken' object has no",
+    node_is_its_child: "the node is its own child, so a walk would never end",
+    subclass_is_a_leaf: "Derived is no node: an instance is a leaf: ",
+    static_field_is_a_dict: "aux data cannot be hashed: unhashable type: 'dict'",
+}
+"""Registrations that are wrong, and what has to be said about each.
+
+Most were found in issues of jax, equinox, optree and torch: unflatten functions that
+call an `__init__` with checks or conversions, arrays and lists in aux data, children
+that depend on their types, subclasses that are rebuilt as their base.
+"""
+
+
+@pytest.mark.parametrize("make", BROKEN, ids=lambda make: make.__name__)
+def test_each_broken_registration_is_found(make):
+    """The message has the words of the table, and one line for each fault."""
+    cls, examples = make()
+    with pytest.raises(AssertionError) as caught:
+        check_node(cls, examples)
+    text = str(caught.value)
+    assert re.sub(r"\s+", " ", BROKEN[make]) in re.sub(r"\s+", " ", text)
+    lines = text.split("\n  - ")[1:]
+    assert len({*lines}) == len(lines)
+    if lines:
+        assert f" {len(lines)} fault" in text
+        assert __file__ in text or cls is Positive
+
+
+def test_a_broken_class_has_no_faults_beside_its_own():
+    """What follows from a fault is not told as another one."""
+    for make in (
+        *(flatten_changes, aux_is_a_list, keys_are_swapped, keys_are_misspelt),
+        *(init_checks, repr_formats, attribute_is_lost, base_class_is_made),
+        *(node_is_its_child, aux_has_two_hashes, flattens_two_ways),
+    ):
+        cls, examples = make()
+        with pytest.raises(AssertionError, match=r"has [12] faults?:"):
+            check_node(cls, examples)
+
+
+# ------------------------------------------------------------------------ right ones
+
+
+@lw.register_pytree_node_class
+class Own:
+    """By two methods."""
+
+    def __init__(self, x, y, tag=None):
+        self.x, self.y, self.tag = x, y, tag
+
+    def tree_flatten(self):
+        return (self.x, self.y), self.tag, ("x", "y")
+
+    @classmethod
+    def tree_unflatten(cls, tag, children):
+        return made(cls, *children, tag)
+
+    @cached_property
+    def total(self):
+        return self.x + self.y
+
+
+class Ordered:
+    """Has its children in a dict, in the order of its keys."""
+
+    def __init__(self, **items):
+        self.items = items
+
+    def __eq__(self, other):
+        return isinstance(other, Ordered) and self.items == other.items
+
+    __hash__ = None
+
+    def __getitem__(self, key):
+        return self.items[key]
+
+
+lw.register_pytree_node(
+    Ordered,
+    lambda node: (
+        [node.items[key] for key in sorted(node.items)],
+        tuple(sorted(node.items)),
+        [lw.DictKey(key) for key in sorted(node.items)],
+    ),
+    lambda keys, children: Ordered(**dict(zip(keys, children, strict=True))),
+)
+
+
+class Tags:
+    """Has a set, which is sorted."""
+
+    def __init__(self, tags, x):
+        self.tags, self.x = tags, x
+
+
+lw.register_pytree_node(
+    Tags,
+    lambda t: ((t.x,), tuple(sorted(t.tags))),
+    lambda tags, kids: Tags({*tags}, *kids),
+)
+
+
+@lw.register_static
+class Name(str):
+    __slots__ = ()
+
+
+@lw.dataclass(init=False)
+class Derived:
+    """Not made by its own `__init__` when it is rebuilt."""
+
+    x: Any
+    double: Any
+
+    def __init__(self, x):
+        self.x, self.double = x, 2 * x
+
+
+RIGHT = {
+    Own: [Own(1, [2], "a"), Own(1, 2, "b")],
+    Ordered: [Ordered(b=1, a=[2]), Ordered(), Ordered(a=[2], b=1)],
+    Tags: [Tags({*"abcdefgh"}, 1), Tags({"a"}, 1)],
+    Name: [Name("a"), Name("b")],
+    Derived: [Derived(1)],
+    Layer: [Layer(1, 2), Layer(1, 2, "other")],
+    Slotted: [Slotted(1), Slotted([2], "km")],
+    Net: [Net(1, 2, "a"), Net(1, 2, "b")],
+    Point: [Point(1, 2)],
+    lw.List: [lw.List([lw.data(1), "a"])],
+    lw.Dict: [lw.Dict(a=lw.data(1), b="x")],
+    lw.Partial: [lw.Partial(add, 1, a=2), lw.Partial(add)],
+    nn.Param: [nn.Param(1.0)],
+    nn.Sequential: [nn.Sequential(abs, nn.Param(2))],
+    list: [[], [1, [2]]],
+    tuple: [(), (1, None)],
+    dict: [{"b": 1, "a": 2}, {}, {1: 2, None: 3}],
+    OrderedDict: [OrderedDict(b=1, a=2), OrderedDict(a=2, b=1)],
+    defaultdict: [defaultdict(int, a=1), defaultdict(list)],
+    deque: [deque([1, 2], 3), deque()],
+    time.struct_time: [time.gmtime(0)],
+    type(None): [None],
+}
+
+
+@pytest.mark.parametrize("cls", RIGHT, ids=lambda cls: cls.__name__)
+def test_a_right_registration_has_no_fault(cls):
+    """Whatever way it was registered, and examples stay as they are."""
+    assert check_node(cls, RIGHT[cls]) is None
+    for example in RIGHT[cls]:
+        check_node(cls, iter([example]))
+
+
+def test_a_namespace_has_its_own_registrations():
+    """A class is checked by the rule that it has there."""
+    space = lw.namespace("test-check-node")
+
+    @space.register_pytree_node_class
+    class Here(Own):
+        pass
+
+    space.check_node(Here, [Here(1, 2)])
+    with pytest.raises(AssertionError, match=r"in namespace 'test-check-node' only"):
+        check_node(Here, [Here(1, 2)])
+
+
+def test_arrays_in_aux_data_are_a_warning():
+    """leafwise compares them by content, others cannot."""
+    numpy = pytest.importorskip("numpy")
+    with pytest.warns(UserWarning, match="aux data of Layer holds an array") as caught:
+        check_node(Layer, [Layer(1, 2, numpy.arange(3))])
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_examples_are_asked_for():
+    """Instances of the very class, one at least."""
+    with pytest.raises(ValueError, match="needs an example"):
+        check_node(Own, [])
+    with pytest.raises(TypeError, match="instance of Own itself, got int: 1"):
+        check_node(Own, [1])
+
+
+def test_a_local_class_is_not_pickled():
+    """Nobody could: other classes are, and static values that cannot be are told."""
+    with pytest.raises(AssertionError, match=r"pickle fails: .*lambda"):
+        check_node(Own, [Own(1, 2, lambda: 0)])
+
+    @lw.dataclass
+    class Local:
+        x: Any
+
+    check_node(Local, [Local(1)])
+
+
+def test_children_that_are_like_their_copies_are_no_aux_data():
+    """A number or a text may be both."""
+    check_node(Own, [Own("a", 1, "a"), Own(None, (), None), Own(int, 1.5, int)])

@@ -1,0 +1,348 @@
+"""Random trees: what is drawn, what a failing one shrinks to, changes of one place."""
+
+import dataclasses
+import enum
+import os
+import subprocess
+import sys
+from collections import OrderedDict, defaultdict, deque
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import Phase, assume, find, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import NoSuchExample
+
+import leafwise as lw
+from leafwise.testing import Changed, changed_in_one_place, treedefs, trees, trees_like
+from strategies import Color, Layer, Net, Point, Slotted, every_tree
+
+
+QUICK = settings(derandomize=True, database=None, max_examples=500)
+ANY = settings(QUICK, phases=[Phase.generate])
+"""Without shrinking."""
+
+
+def smallest(strategy, condition=lambda _: True):
+    """Return what a value that meets a condition shrinks to."""
+    return find(strategy, condition, settings=QUICK)
+
+
+def some(strategy, condition=lambda _: True):
+    """Return a value that meets a condition."""
+    return find(strategy, condition, settings=ANY)
+
+
+def nodes(tree):
+    """Return all nodes of a tree."""
+    found = []
+    lw.tree_leaves(tree, is_leaf=lambda node: found.append(node) or False)
+    return found
+
+
+# ------------------------------------------------------------------------------- trees
+
+
+SORTS = [type(None), list, tuple, dict, OrderedDict, defaultdict, deque]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sort", SORTS, ids=lambda cls: cls.__name__)
+def test_all_sorts_of_nodes_are_drawn(sort):
+    """And a tree that has one shrinks to nothing but that."""
+    found = smallest(trees(), lambda tree: sort in map(type, nodes(tree)))
+    assert type(found) is sort
+    assert not found
+
+
+@pytest.mark.slow
+def test_a_failing_tree_shrinks_to_a_small_one():
+    """As small as a person would write it."""
+    strategy = trees()
+    deep = smallest(strategy, lambda t: any(len(p) > 2 for p in lw.tree_paths(t)))
+    assert len(nodes(deep)) <= 5
+    assert lw.tree_leaves(deep) == [0]
+    total = smallest(
+        trees(st.integers(), nodes=[list]), lambda tree: lw.tree_sum(tree) > 100
+    )
+    assert total == 101
+    wide = smallest(strategy, lambda t: len(lw.tree_leaves(t)) >= 3)
+    assert lw.tree_leaves(wide) == [0, 0, 0]
+    assert len(nodes(wide)) <= 5
+    keyed = smallest(strategy, lambda tree: isinstance(tree, dict) and tree)
+    assert keyed == {"a": None}
+
+
+@given(trees(st.just(1), nodes=[list, Point], max_leaves=5))
+def test_what_is_drawn_is_what_was_asked_for(tree):
+    """Leaves and nodes, and no others."""
+    assert {*lw.tree_leaves(tree)} <= {1}
+    assert {*map(type, nodes(tree))} <= {int, list, Point}
+
+
+@given(trees(nodes=[]))
+def test_no_nodes_are_a_leaf(tree):
+    """Which is a tree, too."""
+    assert lw.tree_is_leaf(tree)
+
+
+@given(trees(keys=st.integers(0, 3), nodes=[dict]))
+def test_keys_are_those_that_were_asked_for(tree):
+    """For all mappings."""
+    assert all({*node} <= {*range(4)} for node in nodes(tree) if isinstance(node, dict))
+
+
+@lw.dataclass
+class Checked:
+    """Would refuse most children, if it were asked."""
+
+    value: Any
+    rate: float = lw.static(default=0.5)
+    color: Color = lw.static(default=Color.RED)
+
+    def __post_init__(self) -> None:
+        raise ValueError("never")
+
+
+@lw.register_dataclass
+@dataclasses.dataclass
+class Unknown:
+    """Its annotation names nothing that is there."""
+
+    value: Any
+    unit: "Nowhere" = dataclasses.field(metadata={"static": True})  # noqa: F821
+
+
+class ByDefault(NamedTuple):
+    x: Any = 0
+    y: Any = 0
+
+
+@pytest.mark.slow
+def test_registered_classes_are_drawn_by_their_fields():
+    """Static fields by their types, and no checks are run."""
+    strategy = trees(nodes=[Checked, Slotted, Layer, ByDefault, Unknown])
+    for cls in (Checked, Slotted, Layer, ByDefault, Unknown):
+        found = some(strategy, lambda t, cls=cls: type(t) is cls)
+        assert type(lw.tree_map(str, found)) is cls
+    other = some(strategy, lambda t: getattr(t, "color", 0) is Color.BLUE)
+    assert isinstance(other.rate, float)
+
+
+def test_a_function_says_how_a_class_is_drawn():
+    """Where fields do not; a class alone is an error that says so."""
+    with pytest.raises(TypeError, match=r"nothing says what a Net .*st.builds\(Net,"):
+        trees(nodes=[Net])
+    with pytest.raises(TypeError, match="nothing says what a object"):
+        trees(nodes=[object])
+    strategy = trees(
+        nodes=[lambda kids: st.builds(Net, kids, st.just(0), st.just("a"))]
+    )
+    assert smallest(strategy, lambda t: type(t) is Net).weight == 0
+
+
+def test_classes_of_a_namespace_are_found_there():
+    """Not elsewhere."""
+    space = lw.namespace("test-strategies")
+
+    @space.dataclass
+    class Here:
+        x: Any
+
+    assert some(space.trees(nodes=[Here]), lambda t: type(t) is Here)
+    with pytest.raises(TypeError, match="nothing says"):
+        trees(nodes=[Here])
+
+
+@given(treedefs(nodes=[type(None), list], none_is_leaf=True))
+def test_treedefs_have_the_mode_that_was_asked_for(treedef):
+    """None is no node there."""
+    assert treedef.none_is_leaf
+    assert "None" not in str(treedef).replace("none_is_leaf", "")
+
+
+@given(st.data(), trees())
+def test_trees_of_one_structure(data, tree):
+    """Other leaves of the same sorts, or whatever is given."""
+    other = data.draw(trees_like(tree))
+    lw.testing.assert_same_structure(other, tree)
+    assert [*map(type, lw.tree_leaves(other))] == [*map(type, lw.tree_leaves(tree))]
+    texts = data.draw(trees_like(tree, st.text()))
+    lw.testing.assert_same_structure(texts, tree)
+    assert all(isinstance(leaf, str) for leaf in lw.tree_leaves(texts))
+    kept = data.draw(trees_like(tree, st.just))
+    lw.testing.assert_trees_equal(kept, tree)
+
+
+class One(enum.Enum):
+    ONLY = 1
+
+
+@pytest.mark.slow
+def test_leaves_of_all_sorts_have_others():
+    """What is not known is kept."""
+    tree = [True, 1, 2.0, 1j, "a", b"a", Color.RED, One.ONLY, len]
+    strategy = trees_like(tree)
+    for place in range(7):
+        other = some(strategy, lambda t, i=place: t[i] != tree[i])
+        assert [*map(type, other)] == [*map(type, tree)]
+    for place in (7, 8):
+        with pytest.raises(NoSuchExample):
+            some(strategy, lambda t, i=place: t[i] != tree[i])
+    assert some(trees_like((1, [2]), is_leaf=list), lambda t: t[0] != 1)[1] == [2]
+
+
+def kept(changed, leaf):
+    """Return whether an array kept its dtype and its shape."""
+    new = changed.tree["w"]
+    return new.dtype == leaf.dtype, new.shape == leaf.shape
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["numpy", "jax.numpy", "torch"])
+def test_arrays_keep_their_library_shape_and_dtype(name):
+    """Whole numbers, halves, bools and complex ones, and scalars."""
+    pytest.importorskip("numpy")
+    library = pytest.importorskip(name)
+    for dtype in ("float32", "int32", "bool", "complex64", "float16", "bfloat16"):
+        if not hasattr(library, dtype):
+            continue
+        leaf = library.ones((2, 3), dtype=getattr(library, dtype))
+        one = some(trees_like({"w": leaf}), lambda _: True)["w"]
+        assert type(one) is type(leaf)
+        assert (one.shape, one.dtype) == (leaf.shape, leaf.dtype)
+        other = some(
+            trees_like({"w": leaf}),
+            lambda tree, leaf=leaf: not lw.tree_equal(tree["w"], leaf),
+        )["w"]
+        assert (other.shape, other.dtype) == (leaf.shape, leaf.dtype)
+        if dtype in ("bool", "complex64"):
+            continue
+        changes = changed_in_one_place({"w": leaf}).filter(lambda c: c.kind == "value")
+        for same in ((True, True), (True, False), (False, True)):
+            found = some(changes, lambda c, leaf=leaf, is_=same: kept(c, leaf) == is_)
+            assert [c.kind for c in lw.tree_diff({"w": leaf}, found.tree)] == ["value"]
+
+
+def test_scalars_and_odd_arrays():
+    """Scalars stay scalars; what has no strategy is kept, and changed to a number."""
+    np = pytest.importorskip("numpy")
+    scalar = some(trees_like(np.float32(1)), lambda x: x != 1)
+    assert type(scalar) is np.float32
+    objects = np.array([None, len])
+    assert some(trees_like(objects), lambda _: True) is objects
+    for leaf in (objects, np.zeros((0, 2)), One.ONLY, len):
+        changes = changed_in_one_place([leaf])
+        found = some(changes, lambda c: c.kind == "value" and type(c.tree[0]) is int)
+        assert not lw.tree_equal(found.tree, [leaf])
+    jax = pytest.importorskip("jax")
+    key = jax.random.key(0)
+    assert some(trees_like(key), lambda _: True) is key
+
+
+@pytest.mark.needs("processes")
+def test_hypothesis_is_loaded_by_the_first_strategy():
+    """Neither by the library nor by what else there is for tests."""
+    code = (
+        "import sys, leafwise as lw\n"
+        "assert 'leafwise.testing' not in sys.modules\n"
+        "lw.testing.check_node(list, [[1]])\n"
+        "lw.testing.assert_trees_close(1, 1)\n"
+        "lw.testing.trees\n"
+        "print('hypothesis' in sys.modules)"
+    )
+    plain = {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE")}
+    text = subprocess.check_output([sys.executable, "-c", code], text=True, env=plain)
+    assert text == "False\n"
+
+
+def test_without_hypothesis_an_error_says_what_to_install(monkeypatch):
+    """When a strategy is asked for."""
+    monkeypatch.setitem(sys.modules, "hypothesis.strategies", None)
+    for make in (trees, treedefs, lambda: trees_like(1)):
+        with pytest.raises(ImportError, match="pip install hypothesis"):
+            make()
+
+
+# ---------------------------------------------------------------- a change in one place
+
+
+@given(st.data(), every_tree())
+def test_a_change_is_in_one_place(data, tree):
+    """A diff finds it there, and nothing else; the given tree stays as it is."""
+    before = lw.tree_map(lambda x: x, tree)
+    changed = data.draw(changed_in_one_place(tree))
+    lw.testing.assert_trees_equal(tree, before)
+    assert not lw.tree_equal(tree, changed.tree)
+    diff = lw.tree_diff(tree, changed.tree)
+    assert [(c.path, c.kind) for c in diff] == [(changed.path, changed.kind)]
+    lw.testing.assert_trees_equal(diff.apply(tree), changed.tree)
+
+
+@pytest.mark.slow
+def test_all_kinds_of_changes_are_drawn():
+    """At the root, and in containers and objects."""
+    tree = {
+        "list": [1, None],
+        "deque": deque([1], 3),
+        "full": deque([1], 1),
+        "ordered": OrderedDict(a=1, b=2),
+        "default": defaultdict(int, a=1),
+        "tuple": (1, 2),
+        "layer": Layer(1, 2),
+        "net": Net(1, 2, "a"),
+    }
+    wanted = {
+        ("", "type"),
+        ("['new0']", "added"),
+        ("['list']", "removed"),
+        ("['list'][0]", "value"),
+        ("['list'][1]", "removed"),
+        ("['list'][1]", "type"),
+        ("['list'][2]", "added"),
+        ("['deque']", "aux"),
+        ("['deque'][1]", "added"),
+        ("['full'][0]", "removed"),
+        ("['ordered']", "aux"),
+        ("['ordered']['a']", "removed"),
+        ("['default']", "aux"),
+        ("['tuple']", "type"),
+        ("['layer'].name", "aux"),
+        ("['net'].label", "aux"),
+        ("['net'].weight", "type"),
+    }
+    strategy = changed_in_one_place(tree)
+    seen = set()
+
+    @settings(max_examples=1000, database=None, derandomize=True)
+    @given(strategy)
+    def collect(changed):
+        seen.add((str(changed.path), changed.kind))
+
+    collect()
+    assert wanted - seen == set()
+    assert not {place for place in seen if place[0] == "['full'][1]"}
+
+
+def test_leaves_of_changes_are_those_that_were_asked_for():
+    """And as a leaf is defined by the call."""
+
+    @given(changed_in_one_place({"a": "x", "b": ["y"]}, st.sampled_from("xyz")))
+    def check(changed):
+        assert {*lw.tree_leaves(changed.tree)} <= {*"xyz"}
+
+    check()
+
+    @given(changed_in_one_place({"a": [1], "b": None}, is_leaf=list, none_is_leaf=True))
+    def stops(changed):
+        assume(changed.kind != "type")
+        assert len(changed.path) == 1
+
+    stops()
+
+
+def test_a_change_is_a_record():
+    """With names."""
+    changes = changed_in_one_place([1])
+    found = smallest(changes, lambda c: c.kind == "value")
+    assert found == Changed([0], lw.KeyPath.parse("[0]"), "value")

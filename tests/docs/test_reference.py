@@ -22,8 +22,6 @@ from scripts import listed, module_at
 
 
 DOCS = Path(__file__).parents[2] / "docs"
-
-
 listing = module_at("docs/_ext/listing.py")
 ENTRIES = {entry.name: entry for entry in listed()}
 CONSTANTS = re.findall(
@@ -31,13 +29,8 @@ CONSTANTS = re.findall(
     (DOCS / "reference" / "types.md").read_text(encoding="utf-8"),
     re.MULTILINE,
 )
-MODULES = [leafwise, compat, errors, integrations, io, nn, selection, show]
-MODULES += [
-    testing,
-    typing,
-    nn.filters,
-    *(sys.modules.get(f"leafwise.{n}") for n in ("engine",)),
-]
+MODULES = [leafwise, compat, errors, integrations, io, nn, nn.filters, selection, show]
+MODULES += [testing, typing, getattr(leafwise, "engine", None)]
 SUBMODULES = {"compat", "engine", "errors", "integrations", "io", "nn", "selection"}
 SUBMODULES |= {"show", "tree", "typing", "testing", "filters"}
 

@@ -7,24 +7,30 @@ from pathlib import Path
 import pytest
 
 import leafwise
-from leafwise import compat, errors, integrations, io, nn, selection, show, typing
-from scripts import module_at
+from leafwise import (
+    compat,
+    errors,
+    integrations,
+    io,
+    nn,
+    selection,
+    show,
+    testing,
+    typing,
+)
+from scripts import listed, module_at
 
 
 DOCS = Path(__file__).parents[2] / "docs"
-
-
 listing = module_at("docs/_ext/listing.py")
-ENTRIES = {entry.name: entry for entry in listing.entries()}
-if not hasattr(leafwise, "engine"):
-    ENTRIES = {k: v for k, v in ENTRIES.items() if v.module != "leafwise.engine"}
+ENTRIES = {entry.name: entry for entry in listed()}
 CONSTANTS = re.findall(
     r"^(?:\.\. data::|  {8})\s*(leafwise\.[\w.]+)$",
     (DOCS / "reference" / "types.md").read_text(encoding="utf-8"),
     re.MULTILINE,
 )
-MODULES = [leafwise, compat, errors, integrations, io, nn, selection, show, typing]
-MODULES += [nn.filters, *(sys.modules.get(f"leafwise.{n}") for n in ("engine",))]
+MODULES = [leafwise, compat, errors, integrations, io, nn, nn.filters, selection, show]
+MODULES += [testing, typing, getattr(leafwise, "engine", None)]
 SUBMODULES = {"compat", "engine", "errors", "integrations", "io", "nn", "selection"}
 SUBMODULES |= {"show", "tree", "typing", "testing", "filters"}
 

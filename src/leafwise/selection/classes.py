@@ -69,6 +69,7 @@ class Classes:
         self.in_doubt = is_ignored is not None
         self.table: dict[Any, int] = {}
         self.known: dict[Any, tuple[int, Any]] = {}
+        self.layouts: dict[Any, tuple[tuple[Any, ...], list[int] | None]] = {}
         self.opened: dict[Any, tuple[Rule, Sequence[Any], Sequence[Any]]] = {}
         self.starts: list[float] | None = None
         themselves = {str} if self.asked.tolerant else {str, int}
@@ -193,7 +194,7 @@ class Classes:
         if rule.is_mapping:
             rest = rule.rest(node)
             is_plain = type(rule) is DictRule and _STR.issuperset(map(type, node))
-            content: Hashable = frozenset(zip(keys, numbers, strict=True))
+            content = self._by_layout(tuple(keys), numbers)
             loose = loose or not is_plain
             digest = None if rest is None else exact.digest(rest)
             return self._put((rule, digest, content), loose=loose)
@@ -207,6 +208,18 @@ class Classes:
             is_plain = node is None
         loose = loose or not is_plain
         return self._put((rule, digest, tuple(numbers)), loose=loose)
+
+    def _by_layout(self, keys: tuple[Any, ...], numbers: list[int]) -> Hashable:
+        """Return what stands for items: the same whatever the order of their keys."""
+        known = self.layouts.get(keys)
+        if known is None:
+            first = self.layouts.setdefault(frozenset(keys), (keys, None))[0]
+            places = {key: place for place, key in enumerate(keys)}
+            order = None if first == keys else [places[key] for key in first]
+            known = self.layouts[keys] = first, order
+        first, order = known
+        ordered = numbers if order is None else [numbers[place] for place in order]
+        return first, tuple(ordered)
 
     # ----------------------------------------------------------------------- leaves
 

@@ -244,7 +244,7 @@ def test_how_lists_are_paired(tmp_path, capsys):
     assert main(["merge", *files, *by_key, "--json"]) == 0
     merged = json.loads(capsys.readouterr().out)
     assert merged == {"x": [{"name": "a", "v": 1}, {"name": "b", "v": 3}]}
-    for command, word in (("diff", "index"), ("merge", "position")):
+    for command, word in (("diff", "replace"), ("merge", "align")):
         assert main([command, *files, "--lists", word]) == 2
         assert "one of" in capsys.readouterr().err
     assert main(["diff", *files, "--lists", "align", *by_key]) == 2

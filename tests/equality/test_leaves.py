@@ -440,7 +440,7 @@ def test_what_cannot_be_decided_is_an_error_with_the_path(a, b, why):
         compare({"x": [0, a]}, {"x": [0, a]})
     merged = {"x": [0, b]}
     with pytest.raises(lw.errors.CompareError, match=r"^at \['x'\]") as caught:
-        lw.tree_merge({"x": [0, a]}, merged, conflict="error", lists="index")
+        lw.tree_merge({"x": [0, a]}, merged, conflict="error", lists="position")
 
 
 def test_the_cause_of_an_undecided_comparison_is_kept():

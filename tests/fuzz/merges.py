@@ -16,7 +16,7 @@ from .trees import WORDED, WORDS, Trees, only
 
 
 TABLE = {**only(list, tuple), dict: WORDED}
-JOINS, LISTS = ("outer", "left", "inner", "right"), ("replace", "extend", "index")
+JOINS, LISTS = ("outer", "left", "inner", "right"), ("replace", "extend", "position")
 CONFLICTS = ("overlay", "base", "error")
 
 

@@ -141,15 +141,19 @@ class Slow:
 
     def __init__(self):
         self.calls = []
+        self.lock = threading.Lock()
 
     def submit(self, fn, *args):
-        self.calls.append((Future(), fn, args))
-        if len(self.calls) == 1:  # when the rest has been submitted
-            threading.Timer(0.05, self.run).start()
-        return self.calls[-1][0]
+        future = Future()
+        with self.lock:
+            self.calls.append((future, fn, args))
+            if len(self.calls) == 1:  # when the rest has been submitted
+                threading.Timer(0.05, self.run).start()
+        return future
 
     def run(self):
-        calls, self.calls = self.calls, []
+        with self.lock:
+            calls, self.calls = self.calls, []
         for future, fn, args in reversed(calls):
             if future.set_running_or_notify_cancel():
                 try:

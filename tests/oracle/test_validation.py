@@ -241,7 +241,7 @@ def test_validation_can_be_left_out(pydantic, span):
         APP.at(tree)["[0].low"].apply(lambda _: "x", validate=False),
         APP.tree_update(tree, {"[0].low": "x"}, validate=False),
         APP.tree_at(lambda t: t[0].low, tree, "x", validate=False),
-        APP.tree_merge(tree, [{"low": "x"}], lists="index", validate=False),
+        APP.tree_merge(tree, [{"low": "x"}], lists="position", validate=False),
     ):
         assert (made[0].low, made[0].model_fields_set) == ("x", {"low"})
     made = APP.override(tree, "[0].low=99", validate=False)
@@ -382,7 +382,7 @@ def test_models_in_models_are_made_of_dicts(pydantic):
     with pytest.raises(EditError, match=r"the Leaf at \.table\['a'\] has no field 'z'"):
         APP.tree_merge(root, {"table": {"a": {"z": 1}}})
     with pytest.raises(pydantic.ValidationError) as error:
-        APP.tree_merge([root], [{"one": {"x": "q"}}], lists="index")
+        APP.tree_merge([root], [{"one": {"x": "q"}}], lists="position")
     assert error.value.__notes__ == ["at key path [0].one"]
 
 
@@ -578,7 +578,7 @@ def test_edits_of_attrs_are_those_of_evolve(attrs, number, changes):
     )
     for way in (
         lambda: APP.tree_update([node], {f"[0].{k}": x for k, x in changes.items()}),
-        lambda: APP.tree_merge([node], [changes], lists="index"),
+        lambda: APP.tree_merge([node], [changes], lists="position"),
     ):
         found = outcome(way, (ValueError, TypeError, AttributeError))
         if isinstance(wanted, list):

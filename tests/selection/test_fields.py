@@ -98,7 +98,7 @@ def test_every_sort_of_object():
     assert merge(Pair(1), {"left": {"x": 3}}, rules={"left": "overlay"}) == Pair(
         {"x": 3}
     )
-    assert merge([Point(1, 2)], [{"y": 5}], lists="index") == [Point(1, 5)]
+    assert merge([Point(1, 2)], [{"y": 5}], lists="position") == [Point(1, 5)]
     made = merge(Model(), {"w": 2.0, "name": "new", "parts": {"b": 2}})
     assert (type(made), made.w, made.name, dict(made.parts)) == (
         Model, 2.0, "new", {"a": 1, "b": 2},
@@ -395,7 +395,7 @@ def test_what_a_constructor_refuses_says_where():
     lw.register_dataclass(Strict, init=True)
     for edit in (
         lambda: lw.at([Strict(1)])["[0].size"].set(-1),
-        lambda: merge([Strict(1)], [{"size": -1}], lists="index"),
+        lambda: merge([Strict(1)], [{"size": -1}], lists="position"),
         lambda: override([Strict(1)], "[0].size=-1"),
     ):
         with pytest.raises(ValueError, match="too small") as error:

@@ -77,7 +77,7 @@ def test_leaves_are_merged_at_once_as_with_rules(base, overlay):
     assert outcome(base, overlay) == outcome(base, overlay, rules=rules)
 
 
-WORDS = [{}, {"lists": "extend"}, {"lists": "index"}, {"conflict": "base"}]
+WORDS = [{}, {"lists": "extend"}, {"lists": "position"}, {"conflict": "base"}]
 
 
 @given(configs(), configs(), configs(), st.sampled_from(WORDS))
@@ -147,15 +147,15 @@ def test_an_overlay_that_always_wins_is_there(a, b):
         ([1, 2], [3], {"lists": "extend"}, [1, 2, 3]),
         ([1, 2], (3,), {"lists": "extend"}, [1, 2, 3]),
         ((1, 2), (3,), {"lists": "extend"}, (1, 2, 3)),
-        ([1, 2], [3], {"lists": "index"}, [3, 2]),
-        ([1, 2], [3], {"lists": "index", "join": "inner"}, [3]),
-        ([{"a": 1}], [{"b": 2}, 3], {"lists": "index"}, [{"a": 1, "b": 2}, 3]),
+        ([1, 2], [3], {"lists": "position"}, [3, 2]),
+        ([1, 2], [3], {"lists": "position", "join": "inner"}, [3]),
+        ([{"a": 1}], [{"b": 2}, 3], {"lists": "position"}, [{"a": 1, "b": 2}, 3]),
         (Pair(1, {"a": 2}), Pair(3, {"b": 4}), {}, Pair(3, {"a": 2, "b": 4})),
         (Layer(1), Layer(2, "new"), {}, Layer(2, "new")),
         (Layer(1), Layer(2, "new"), {"conflict": "base"}, Layer(1)),
         ({"a": 1}, {"a": lw.DELETE}, {}, {}),
         ({}, {"a": lw.DELETE, "b": {"c": lw.DELETE, "d": 1}}, {}, {"b": {"d": 1}}),
-        ([1, 2, 3], [1, lw.DELETE], {"lists": "index"}, [1, 3]),
+        ([1, 2, 3], [1, lw.DELETE], {"lists": "position"}, [1, 3]),
         ([1], [lw.DELETE, [2, lw.DELETE]], {}, [[2]]),
         ({1: "a"}, {"1": "b"}, {}, {1: "a", "1": "b"}),
     ],
@@ -227,7 +227,9 @@ def test_items_of_containers_keep_their_kinds():
     longer = lw.tree_merge(items, lw.List([lw.data(3), "y"]), lists="extend")
     assert [*longer] == [1, "x", 3, "y"]
     assert lw.tree_leaves(longer) == [1, 3]
-    paired = lw.tree_merge(items, lw.List([lw.data(3), "y", lw.data(4)]), lists="index")
+    paired = lw.tree_merge(
+        items, lw.List([lw.data(3), "y", lw.data(4)]), lists="position"
+    )
     assert lw.tree_leaves(paired) == [3, 4]
     assert lw.tree_leaves(items) == [1]
 
@@ -248,7 +250,7 @@ def test_objects_are_joined_attribute_by_attribute():
     assert lw.tree_merge(base, overlay, conflict="base").width == 3
     overlay.extra = lw.data(5)
     with pytest.raises(lw.EditError) as error:
-        lw.tree_merge([base], [overlay], lists="index")
+        lw.tree_merge([base], [overlay], lists="position")
     assert str(error.value) == (
         "cannot merge a Model onto a Model with other children at [0]; a rule for this "
         'path, "overlay" or "base", decides which one wins'
@@ -294,7 +296,7 @@ def test_a_function_makes_one_value_of_two():
     }
     with pytest.raises(ZeroDivisionError) as error:
         lw.tree_merge(
-            {"n": [1]}, {"n": [0]}, lists="index", rules={int: lambda a, b: a / b}
+            {"n": [1]}, {"n": [0]}, lists="position", rules={int: lambda a, b: a / b}
         )
     assert error.value.__notes__ == ["at key path ['n'][0]"]
 
@@ -330,7 +332,7 @@ def test_rules_hold_between_all_overlays():
         ({"a": [1]}, {"a": [2]}, {"conflict": "error"}, "[1] and [2] differ at ['a']"),
         ({"a": 1}, {"a": True}, {"conflict": "error"}, "1 and True differ at ['a']"),
         (
-            [Layer(1)], [Layer(1, "x")], {"conflict": "error", "lists": "index"},
+            [Layer(1)], [Layer(1, "x")], {"conflict": "error", "lists": "position"},
             "the static fields of two Layer nodes differ at [0]",
         ),
         (
@@ -428,7 +430,7 @@ def test_rules_call_their_functions_in_order():
     lw.tree_merge(
         {"a": {"x": [1]}, "b": 2, "c": {"d": 3}},
         {"c": {"d": 6}, "b": 5, "a": {"x": [4]}},
-        lists="index",
+        lists="position",
         rules={"**": lambda *pair: calls.append(pair)},
     )
     assert calls == [(1, 4), (2, 5), (3, 6)]

@@ -496,7 +496,7 @@ def tree_merge(
         join: Which keys of two mappings remain: `"outer"` all, `"left"` those of the
             base, `"inner"` those of both, `"right"` those of the overlay.
         lists: How two lists or tuples are merged: `"replace"` takes that of the
-            overlay, `"extend"` concatenates them, `"index"` merges item by item. A
+            overlay, `"extend"` concatenates them, `"position"` merges item by item. A
             mapping of selectors to keys, `{"**.containers": "name"}`, pairs the items
             of these lists by what they have at this key; other lists are replaced.
         conflict: Which of two leaves wins: that of the `"overlay"`, or of the `"base"`;
@@ -696,7 +696,7 @@ class _Merging:
             return by_numbers(
                 nodes, rules, self.numbers(spot, nodes, rules, policy.pairs)
             )
-        if policy.lists == "index":
+        if policy.lists == "position":
             return by_place(nodes, rules)
         if policy.lists == "extend":
             return extended(nodes[0], rules[0], self.cleaned(spot, nodes[1]), rules[1])

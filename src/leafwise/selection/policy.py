@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["CONFLICTS", "JOINS", "LISTS", "Policy", "Rules", "placed"]
 
 JOINS: Final = ("outer", "left", "inner", "right")
-LISTS: Final = ("replace", "extend", "index")
+LISTS: Final = ("replace", "extend", "position")
 CONFLICTS: Final = ("overlay", "base", "error")
 
 

@@ -1,7 +1,6 @@
 """Each public name has a page in the reference, with an example, or stands on one."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest

@@ -135,7 +135,7 @@ class ArrayDifference(NamedTuple):
             relative tolerance is used; None without one.
         not_finite: At how many of these places a number is NaN or infinite.
         why: Why the elements cannot be compared, "" if that goes without saying.
-        at: The index of the largest absolute error, or None.
+        at: The index of the largest absolute error; None if no error is known.
 
     Example:
         >>> import leafwise as lw

@@ -473,8 +473,9 @@ class Lists:
         is_ignored = self.is_ignored if picked.ignored else None
         self.names: Classes | None = None
         plain = not comparing.asks and context.stop is None
+        resolve = context.view.resolve
         self.classes = Classes(
-            comparing.rule_of,
+            (lambda x, _link, _side: resolve(type(x))) if plain else comparing.rule_of,
             comparing.values,
             lambda: (x for tree in comparing.trees for x in _numbers(tree, context)),
             is_ignored,

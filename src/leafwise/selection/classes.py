@@ -142,7 +142,10 @@ class Classes:
             rule = found
             keys, children = self._children(node, rule, link, side)
         quick, table, known, by_path = self.quick, self.table, self.known, self.by_path
-        numbers: list[int] = []
+        if quick.issuperset(map(type, children)):
+            numbers = [table.setdefault(child, len(table)) for child in children]
+            return self._node(node, rule, keys, numbers)
+        numbers = []
         missing: list[tuple[Any, Any]] = []
         for key, child in zip(keys, children, strict=True):
             if type(child) in quick:
@@ -192,7 +195,8 @@ class Classes:
             is_plain = type(rule) is DictRule and _STR.issuperset(map(type, node))
             content: Hashable = frozenset(zip(keys, numbers, strict=True))
             loose = loose or not is_plain
-            return self._put((rule, exact.digest(rest), content), loose=loose)
+            digest = None if rest is None else exact.digest(rest)
+            return self._put((rule, digest, content), loose=loose)
         if rule.is_sequence:
             rest = rule.rest(node)
             digest = None if rest is None else exact.digest(rest)

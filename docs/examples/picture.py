@@ -1,0 +1,31 @@
+"""Draw the picture of the README, for light and for dark pages.
+
+Usage: python docs/examples/picture.py [FOLDER]
+"""
+
+import re
+import sys
+from pathlib import Path
+
+from leafwise import show
+
+
+STATIC = Path(__file__).parents[1] / "_static"
+CONFIG = {
+    "layers": [{"width": 64}, {"width": 32}],
+    "optim": {"betas": (0.9, 0.99), "lr": 0.1},
+}
+DARK = re.compile(r"@media \(prefers-color-scheme:dark\)\{(.*)\}</style>")
+
+
+def draw(folder: Path) -> None:
+    """Write the two files."""
+    drawn = show.to_svg(CONFIG)
+    light = DARK.sub("</style>", drawn)
+    dark = DARK.sub(r"\1</style>", drawn)
+    (folder / "tree.svg").write_text(light, encoding="utf-8")
+    (folder / "tree-dark.svg").write_text(dark, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    draw(Path(sys.argv[1]) if sys.argv[1:] else STATIC)

@@ -1,0 +1,41 @@
+"""The README: its picture is what the library draws, its links lead to files."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scripts import module_at
+
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PLACES = re.findall(
+    r"https://(?:github\.com/leafwise/leafwise/blob|raw\.githubusercontent\.com/leafwise/leafwise)"
+    r"/main/([^)\"#]+)",
+    README,
+)
+
+
+def test_the_picture_is_drawn_by_the_library(tmp_path):
+    """For light and for dark pages."""
+    picture = module_at("docs/examples/picture.py")
+    picture.draw(tmp_path)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"tree.svg", "tree-dark.svg"}
+    for name in names:
+        drawn = (tmp_path / name).read_text(encoding="utf-8")
+        assert drawn == (picture.STATIC / name).read_text(encoding="utf-8")
+    assert str(picture.CONFIG) in README.replace('"', "'")
+
+
+def test_it_has_links():
+    """Absolute ones, so that they work on the package index, too."""
+    assert len(PLACES) > 10
+    assert not re.search(r"\]\((?!https://)", README)
+
+
+@pytest.mark.parametrize("place", sorted({*PLACES}))
+def test_its_links_lead_to_files(place):
+    """Of the repository."""
+    assert (ROOT / place).is_file()

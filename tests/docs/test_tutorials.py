@@ -1,9 +1,9 @@
 """Who follows a tutorial from an empty folder gets what the page shows.
 
 A page is followed to the letter: files are written as it shows them, and its commands
-are run. In the fast test they are run by this Python on the source; in the slow one, by
-a fresh virtual environment, in which leafwise is the built wheel and everything else is
-what the page says to install. The slow one is for CI, which sets LEAFWISE_TUTORIALS.
+are run; once by this Python on the source, and once by a fresh virtual environment, in
+which leafwise is the built wheel and everything else is what the page says to install.
+The latter is for CI, which sets LEAFWISE_TUTORIALS.
 """
 
 import os
@@ -93,6 +93,7 @@ def imported(name):
     return name.partition("[")[0].partition("=")[0]
 
 
+@pytest.mark.slow
 @each_page
 def test_here(page, tmp_path, monkeypatch):
     """Its commands print what it shows, run by this Python on the source."""

@@ -2,14 +2,10 @@
 
 import os
 import sys
-from importlib import metadata
 from pathlib import Path
 
+from leafwise import __version__
 
-try:
-    release = metadata.version("leafwise")
-except metadata.PackageNotFoundError:
-    release = "0.1.0"
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
@@ -19,7 +15,7 @@ from reference import linkcode_resolve as linkcode_resolve
 project = "leafwise"
 author = "The leafwise authors"
 copyright = "2026, the leafwise authors"
-version = release
+version = release = __version__
 extensions = [
     "myst_nb",
     "publish",

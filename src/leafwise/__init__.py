@@ -85,7 +85,7 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .show.summary import tree_summary as tree_summary
 
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 try:  # noqa: SIM105  # contextlib would be one more import

@@ -33,8 +33,8 @@ __all__ = [
     "read",
     "read_all",
     "replace",
+    "write",
 ]
-__all__ += ["write"]
 
 _MOST: Final = 20_000_000
 

@@ -368,6 +368,7 @@ NAMES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.needs("processes")
 def test_names_that_all_load_at_once():
     """The rooms of the package are loaded once, in whatever order they come."""

@@ -124,6 +124,7 @@ def test_diff_of_lock_files(folder):
     }
 
 
+@pytest.mark.slow
 def test_merge_of_lock_files(folder):
     """The newer one wins; with a rule the older one does in some places."""
     shown = output_of("merge package-lock.json newer.json")

@@ -98,6 +98,7 @@ def test_terminals_get_escapes_of_the_format(files, kind, env):
     assert ("Zürich" in out) == (charset == "cp1252" and kind != "yaml")
 
 
+@pytest.mark.slow
 def test_terminals_show_trees_with_escapes(files):
     """As Python writes them; branches are made of what the terminal has."""
     out = shown_on_a_terminal("show", files("json"), env={"PYTHONIOENCODING": "ascii"})

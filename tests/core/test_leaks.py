@@ -341,6 +341,7 @@ def test_collections_in_the_middle_of_a_walk():
     lw.unregister_pytree_node(Greedy)
 
 
+@pytest.mark.slow
 def test_without_collections_few_classes_of_nodes_are_kept(no_gc):
     known = [use_and_forget(inheriting, times=4) for _ in range(200)]
     gc.collect(0), gc.collect(1)  # 3.14.2 goes through the old ones piece by piece

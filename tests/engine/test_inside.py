@@ -170,6 +170,7 @@ def test_deep_trees(wrap, depth, eager):
     assert (make_plan(treedef._code) is None) == (depth > 1000)
 
 
+@pytest.mark.slow
 def test_too_much_text_is_left_to_the_walk(eager):
     """A tree of thousands of different nodes has no plan."""
     tree = [{f"k{i}": [i]} for i in range(5000)]

@@ -264,6 +264,7 @@ def test_forgetting_in_two_threads_leaves_nothing():
     assert lw.engine.stats()["plans"] == 0
 
 
+@pytest.mark.slow
 def test_no_lines_stay_of_what_is_compiled_while_all_is_forgotten(eager):
     """Wherever another thread registers something in between."""
     engine = tuple(f"engine/{name}.py" for name in ("cache", "compiled", "emit"))

@@ -234,3 +234,19 @@ def test_attrs_classes_are_looked_into():
     with pytest.raises(lw.errors.KindError, match=r"Model\.x\.b is ndarray"):
         model.x = record(1, ARRAY)
     assert model.x == record(1, "b")
+
+
+def test_what_another_namespace_cannot_flatten():
+    """Is looked into as if it were not known there; here it would be an error."""
+    space = lw.namespace("of sorted sets")
+    space.register_pytree_node(
+        set, lambda s: (sorted(s), None), lambda _, items: {*items}
+    )
+    try:
+        model = lw.Pytree()
+        model.names = {(1,), b"a"}
+        assert lw.tree_leaves(model) == []
+        with pytest.raises(lw.errors.KindError, match=r"Found data in Pytree\.names"):
+            model.names = {(1,), b"a", lw.List([])}
+    finally:
+        space.unregister_pytree_node(set)

@@ -619,6 +619,7 @@ def test_n15_text():
     assert repr(lw.tree_map(lambda x: x, point)) == text
 
 
+@pytest.mark.slow
 def test_n15_text_of_repeated_and_deep_objects():
     """What was written before is a number; what lies too deep is counted."""
     shared = Point(x=1)

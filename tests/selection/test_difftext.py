@@ -409,6 +409,7 @@ def test_large_values_are_not_printed_whole():
     assert len(repr(lw.tree_diff(a, b))) < 1000
 
 
+@pytest.mark.slow
 @pytest.mark.needs("processes")
 def test_the_traceback_of_a_test(tmp_path):
     """It has the frame of the test, and none of ours."""

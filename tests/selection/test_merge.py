@@ -70,6 +70,7 @@ def outcome(base, overlay, **words):
         return str(error)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(names, MARKED), st.dictionaries(names, MARKED))
 def test_leaves_are_merged_at_once_as_with_rules(base, overlay):
     """A rule that is for no place leaves all to the walk, place by place."""

@@ -299,8 +299,13 @@ def _inside(value: Any) -> tuple[Sequence[Any], Callable[[], Iterable[Any]]]:
         return held, lambda: [*names, *map(DictKey, value.keywords)]
     rule = _rule_of(type(value))
     if rule is not None:
-        children, aux = rule.flatten(value)
-        return children, lambda: rule.keys(aux, len(children))
+        try:
+            children, aux = rule.flatten(value)
+        except Exception:  # what another namespace does with it is not needed here
+            if current.view.resolve(type(value)) is rule:
+                raise
+        else:
+            return children, lambda: rule.keys(aux, len(children))
     if isinstance(value, _SEQUENCES):
         return [*value], lambda: map(SequenceKey, range(len(value)))
     known = framework_of(value)

@@ -22,6 +22,14 @@ def generated_files(*, readers=False):
     return {name for name in found if name.startswith("<leafwise read") is readers}
 
 
+@pytest.fixture(autouse=True)
+def no_lines_of_others():
+    """Threads of other tests may have left some."""
+    lw.engine.forget()
+    for name in generated_files():
+        linecache.cache.pop(name, None)
+
+
 def stranger(number):
     return {f"key{number}": [number, (number,)], "x": {f"inner{number}": None}}
 

@@ -11,7 +11,9 @@ import pytest
 from leafwise.io import replace_file
 
 
-posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+posix = pytest.mark.skipif(
+    os.name != "posix" or sys.platform == "emscripten", reason="files of POSIX"
+)
 unprivileged = pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may do anything"
 )

@@ -578,7 +578,13 @@ that depend on their types, subclasses that are rebuilt as their base.
 """
 
 
-@pytest.mark.parametrize("make", BROKEN, ids=lambda make: make.__name__)
+DEEP = {attributes_are_delegated: [pytest.mark.needs("stack")]}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [pytest.param(f, id=f.__name__, marks=DEEP.get(f, [])) for f in BROKEN],
+)
 def test_each_broken_registration_is_found(make):
     """The message has the words of the table, and one line for each fault."""
     cls, examples = make()

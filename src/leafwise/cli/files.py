@@ -37,6 +37,14 @@ __all__ = [
 ]
 
 _MOST: Final = 20_000_000
+_MARKS: Final = (  # longer ones before those that they begin with
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+)
+"""Byte order marks, and the encodings that they announce."""
 
 
 class Unreadable(Exception):
@@ -152,18 +160,11 @@ def _decoded(data: bytes) -> tuple[str, bytes, str]:
 
     # A mark, or the zeros around an ASCII character: YAML 1.2 tells encodings apart as
     # JSON does. Windows PowerShell writes UTF-16 for a plain `>`.
-    charset: str = json.detect_encoding(data)
-    mark = b""
-    for order in ("le", "be"):
-        known = {
-            "utf-8-sig": codecs.BOM_UTF8,
-            "utf-16": codecs.BOM_UTF16_LE if order == "le" else codecs.BOM_UTF16_BE,
-            "utf-32": codecs.BOM_UTF32_LE if order == "le" else codecs.BOM_UTF32_BE,
-        }.get(charset)
-        if known and data.startswith(known):
-            mark = known
-            charset = "utf-8" if charset == "utf-8-sig" else f"{charset}-{order}"
-    return data.removeprefix(mark).decode(charset), mark, charset
+    for mark, charset in _MARKS:
+        if data.startswith(mark):
+            return data.removeprefix(mark).decode(charset), mark, charset
+    found: str = json.detect_encoding(data)
+    return data.decode(found), b"", found
 
 
 def _refuse_endless(tree: Any) -> None:

@@ -198,6 +198,7 @@ def wrong(site, pyodide, screenshots=None):
             browser.close()
     finally:
         server.shutdown()
+        server.server_close()
     return found
 
 

@@ -206,6 +206,25 @@ def test_any_tree_in_toml_becomes_any_other(old, new):
     assert read_as(made.text, "toml", new)
 
 
+ITEMS = "- a  # one\n- {n: b, x: 1, y: 2}  # two\n- [c, d]  # three\n"
+
+
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [
+        ([{"n": "b", "x": 1, "y": 2}, ["c", "d"], "e"],
+         "- {n: b, x: 1, y: 2}  # two\n- [c, d]  # three\n- e\n"),
+        (["z", "a", {"n": "b", "x": 1, "y": 3}, ["c", "d"]],
+         "- z\n- a  # one\n- {n: b, x: 1, y: 3}  # two\n- [c, d]  # three\n"),
+        (["a", "new", {"n": "b", "x": 1, "y": 3}, ["c", "e"]],
+         "- a  # one\n- new\n- {n: b, x: 1, y: 3}  # two\n- [c, e]  # three\n"),
+    ],
+)  # fmt: skip
+def test_comments_stay_with_their_items(new, expected):
+    """Also where others come and go, and where they change a little."""
+    assert revise(ITEMS, load(ITEMS, "yaml"), new).text == expected
+
+
 # --------------------------------------------------------------------------- each case
 
 

@@ -75,15 +75,16 @@ def follow(page, folder, programs):
                 shell=True,
                 cwd=folder,
                 env=environment,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
+                capture_output=True,
                 text=True,
                 encoding="utf-8",
                 timeout=300,
                 check=False,
             )
-            status = f"[exit status {ran.returncode}]\n" if ran.returncode else ""
-            assert untimed(ran.stdout + status) == untimed(expected), line
+            text = ran.stdout
+            if ran.returncode:  # else it is the progress, or a word of a library
+                text += f"{ran.stderr}[exit status {ran.returncode}]\n"
+            assert untimed(text) == untimed(expected), f"{line}\n{ran.stderr}"
             done += 1
     return done
 

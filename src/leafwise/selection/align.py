@@ -41,6 +41,7 @@ __all__ = [
     "Shifted",
     "Shifts",
     "aligned",
+    "filled",
     "fitted",
     "numbers_by_key",
     "of_one_type",
@@ -292,6 +293,32 @@ def fitted(
         column -= 1
         found.append((mine[row - 1], theirs[column]))
     return found[::-1]
+
+
+def filled(
+    sizes: tuple[int, int],
+    kept: Pairs,
+    moved: Pairs,
+    parts: Callable[[int, int], Counter[Any]],
+) -> Pairs:
+    """Return pairs of equal items, and between them those that replace each other.
+
+    Args:
+        sizes: The lengths of two lists.
+        kept: The pairs of equal items, in the order of both lists.
+        moved: Other such pairs, which are left out.
+        parts: As for `fitted`.
+    """
+    gone, new = {i for i, _ in moved}, {j for _, j in moved}
+    found: Pairs = []
+    i = j = 0
+    for stop, other in [*kept, sizes]:
+        rest = [n for n in range(i, stop) if n not in gone]
+        found += fitted(rest, [n for n in range(j, other) if n not in new], parts)
+        if stop < sizes[0]:
+            found.append((stop, other))
+        i, j = stop + 1, other + 1
+    return found
 
 
 def akin(
@@ -603,17 +630,9 @@ class Lists:
             return classes.parts(item, (link, SequenceKey(start + place)), side)
 
         same: set[int] = {i for i, _ in kept if mine[i] not in loose}
-        found: Pairs = []
-        gone, new = {i for i, _ in moved}, {j for _, j in moved}
-        i = j = 0
-        for stop, other in [*kept, (len(mine), len(theirs))]:
-            rest = [n for n in range(i, stop) if n not in gone]
-            found += fitted(rest, [n for n in range(j, other) if n not in new], parts)
-            if stop < len(mine):
-                found.append((stop, other))
-            i, j = stop + 1, other + 1
-        left = {*range(len(mine))}.difference(gone, (i for i, _ in found))
-        news = {*range(len(theirs))}.difference(new, (j for _, j in found))
+        found = filled((len(mine), len(theirs)), kept, moved, parts)
+        left = {*range(len(mine))}.difference(i for i, _ in [*moved, *found])
+        news = {*range(len(theirs))}.difference(j for _, j in [*moved, *found])
         return found, moved + akin(sorted(left), sorted(news), parts), same
 
 

@@ -6,9 +6,11 @@ and when two values are the same. Knows no format.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from difflib import SequenceMatcher
 from typing import Any, Final, NamedTuple
+
+from ...selection.align import aligned, filled, rows_of
 
 
 __all__ = ["ALIAS", "BLOCK", "FLOW", "LEAF", "Entry", "Part", "Step", "Unkept"]
@@ -22,8 +24,6 @@ BLOCK: Final = "block"
 """Entries on lines of their own, at one column."""
 ALIAS: Final = "alias"
 """The name of a value that stands elsewhere."""
-
-_MOST: Final = 1_000_000
 
 
 Made = tuple[str, Any, bool]
@@ -183,30 +183,19 @@ def _predecessors(keys: Any, stays: set[Any]) -> dict[Any, Any]:
 
 
 def _of_lists(old: list[Any], new: list[Any]) -> Iterator[Step]:
-    first = 0
-    while first < min(len(old), len(new)) and same(old[first], new[first]):
-        first += 1
-    last = 0
-    while last < min(len(old), len(new)) - first and same(old[~last], new[~last]):
-        last += 1
-    yield from ((index, index) for index in range(first))
-    for one, end, two, stop in _alike(
-        old[first : len(old) - last], new[first : len(new) - last]
-    ):
-        common = min(end - one, stop - two)
-        yield from ((first + one + n, first + two + n) for n in range(common))
-        yield from ((first + n, GONE) for n in range(one + common, end))
-        yield from ((None, first + n) for n in range(two + common, stop))
-    yield from ((len(old) - n, len(new) - n) for n in range(last, 0, -1))
+    known: dict[str, int] = {}
+    mine, theirs = (
+        [known.setdefault(repr(item), len(known)) for item in items]
+        for items in (old, new)
+    )
+    kept, _ = aligned(mine, theirs)
+    sizes = len(old), len(new)
+    pairs = filled(sizes, kept, [], lambda side, n: _contents((old, new)[side][n]))
+    for before, after, _ in rows_of(sizes, pairs, []):
+        yield before if before >= 0 else None, after if after >= 0 else GONE
 
 
-def _alike(old: list[Any], new: list[Any]) -> Iterator[tuple[int, int, int, int]]:
-    """Yield which stretches of two lists correspond."""
-    if len(old) == len(new) or not old or not new or len(old) * len(new) > _MOST:
-        yield 0, len(old), 0, len(new)
-        return
-    texts = [*map(repr, old)], [*map(repr, new)]
-    for _, one, end, two, stop in SequenceMatcher(
-        None, *texts, autojunk=False
-    ).get_opcodes():
-        yield one, end, two, stop
+def _contents(item: Any) -> Counter[Any]:
+    if type(item) is dict:
+        return Counter((key, repr(value)) for key, value in item.items())
+    return Counter(map(repr, item) if type(item) is list else ())

@@ -1,25 +1,26 @@
 // Examples that run in the page: a button at each code block, CPython as WebAssembly behind it.
 //
 // Nothing is loaded before the first click. Without scripts the page is as it was. A block with
-// prompts runs after those above it, as in a session; a program with a file name runs with the
-// other files of the page beside it.
+// prompts runs after those above it, as in a session. A program that the page runs in a shell gets
+// the same arguments, and the files of the page; the programs above it run first, as some of them
+// write files.
 (() => {
   const setting = (name) => document.querySelector(`meta[name="${name}"]`)?.content;
   const root = new URL(document.documentElement.dataset.content_root || "./", location.href);
   const NOT_HERE =
-    /^\s*(?:import|from)\s+(?:jax|torch|optree|tree|flax|equinox|optax|dask|distributed|multiprocessing|concurrent|threading|subprocess|tqdm|rich|hydra|omegaconf|pydantic)\b/m;
+    /^\s*(?:import|from)\s+(?:jax|torch|optree|tree|flax|equinox|optax|dask|distributed|hypothesis|multiprocessing|concurrent|threading|subprocess|tqdm|rich|hydra|omegaconf|pydantic)\b/m;
 
   const HELPER = `
 import ast, contextlib, io, runpy, sys, traceback
 
-def leafwise_run(source, namespace, name="<example>"):
+def leafwise_run(source, namespace, name="<example>", arguments=()):
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
         try:
             if name.endswith(".py"):
                 for part in [one for one in sys.modules if one in namespace["__files__"]]:
                     del sys.modules[part]
-                sys.argv = [name]
+                sys.argv = [name, *arguments]
                 runpy.run_path(name, run_name="__main__")
             else:
                 for node in ast.parse(source, name).body:
@@ -70,15 +71,29 @@ def leafwise_run(source, namespace, name="<example>"):
   }
 
   const files = {};
-  const blocks = [];
+  const programs = {}; // by file name, the arguments with which the page runs it
+  const found = [];
   for (const pre of document.querySelectorAll("article div.highlight > pre")) {
     const text = code(pre);
     const caption = pre.closest(".literal-block-wrapper")?.querySelector(".caption-text")?.textContent.trim();
     if (caption && /^[\w.-]+\.\w+$/.test(caption)) files[caption] = text;
+    for (const [, name, rest] of text.matchAll(/^\$ python (\w+\.py)(.*)$/gm)) {
+      programs[name] ??= rest.split(/\s\d?[>|]/)[0].match(/\S+/g) ?? [];
+    }
+    found.push({ pre, text, caption });
+  }
+
+  function needs(text) { // the text with the files of the page that it imports
+    const names = [...text.matchAll(/^(?:import|from) (\w+)/gm)].map(([, name]) => `${name}.py`);
+    return [text, ...names.filter((name) => files[name] && files[name] !== text).map((name) => needs(files[name]))].join("\n");
+  }
+
+  const blocks = [];
+  for (const { pre, text, caption } of found) {
     const prompts = /^>>> /m.test(text);
-    const program = caption?.endsWith(".py") && /^(?!def |class |import |from |#|@|\s|$)/m.test(text);
-    if ((prompts || program) && !NOT_HERE.test(prompts ? session(text) : text)) {
-      blocks.push({ pre, name: program && !prompts ? caption : "<example>", source: prompts ? session(text) : text });
+    const source = prompts ? session(text) : text;
+    if ((prompts || caption in programs) && !NOT_HERE.test(needs(source))) {
+      blocks.push({ pre, name: prompts ? "<example>" : caption, source });
     }
   }
 
@@ -94,25 +109,26 @@ def leafwise_run(source, namespace, name="<example>"):
       starting = undefined;
       throw error;
     }
-    const all = [...Object.values(files), source].join("\n");
-    await pyodide.loadPackagesFromImports(all);
-    if (/yaml/i.test(all)) await pyodide.loadPackage("pyyaml");
+    await pyodide.loadPackagesFromImports([...Object.values(files), source].join("\n"));
+    if (Object.keys(files).some((name) => /\.ya?ml$/.test(name))) await pyodide.loadPackage("ruamel-yaml");
     const helper = pyodide.globals.get("leafwise_run");
-    namespace ??= pyodide.toPy({ __name__: "__main__", __files__: Object.keys(files).map((one) => one.replace(/\.py$/, "")) });
-    if (block.name !== "<example>") {
-      for (const [name, text] of Object.entries({ ...files, [block.name]: source })) pyodide.FS.writeFile(name, text);
-    } else {
-      for (const other of blocks) {
-        if (other === block) break;
-        if (other.name === "<example>" && !done.has(other)) {
-          helper(other.source, namespace);
-          done.add(other);
-        }
+    const modules = Object.keys(files).map((name) => name.replace(/\.py$/, ""));
+    namespace ??= pyodide.toPy({ __name__: "__main__", __files__: modules });
+    const write = (texts) => Object.entries(texts).forEach(([name, text]) => pyodide.FS.writeFile(name, text));
+    const call = (one, text) => helper(text, namespace, one.name, programs[one.name] ?? []);
+    if (!done.size) write(files);
+    for (const other of blocks) {
+      if (other === block) break;
+      if ((other.name === "<example>") === (block.name === "<example>") && !done.has(other)) {
+        say(`Running what is above: ${other.name} ...`);
+        done.add(other);
+        call(other, other.source);
       }
     }
+    if (block.name !== "<example>") write({ [block.name]: source });
     done.add(block);
     say("Running ...");
-    return helper(source, namespace, block.name);
+    return call(block, source);
   }
 
   // ---------------------------------------------------------------- what is seen

@@ -158,7 +158,8 @@ def moved(browser, address):
 EXAMPLES = [
     ("index", 0, "[0.9, 0.99, 0.1, 0]"),
     ("start/quickstart", 2, ""),
-    ("tutorials/classes", 1, "600 g flour"),
+    ("tutorials/classes", 0, "600 g flour"),
+    ("tutorials/library", 3, "Explain (briefly): dna"),
 ]
 
 

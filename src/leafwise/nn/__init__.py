@@ -1,4 +1,4 @@
-"""Classes that are trees, and NNX's and PAX's world around them.
+"""Modules and pytree classes, and NNX's and PAX's world around them.
 
 All names of both, as far as leafwise has them: modules, variables, kinds, states and
 filters, so that `from leafwise import nn as nnx` runs what was written for `flax.nnx`.

@@ -175,7 +175,7 @@ def _(p):
     assert p.dm.map_structure(lambda x: x, Counter("aab")) != Counter("aab")
 
 
-@case("`str` and `bytes` for a sequence")
+@case("`str` and `bytes` in place of a sequence")
 def _(p):
     assert leaves(p, "ab") == (["ab"],) * 5
     assert p.dm.map_structure_up_to([0, 0], lambda x: x, "ab") == ["a", "b"]
@@ -207,7 +207,7 @@ def _(p):
     assert "subclass" in str(lw.explain_leaf(config))
 
 
-@case("tuples with an odd `_fields`")
+@case("tuples with an unusual `_fields`")
 def _(p):
     class Odd(tuple):
         __slots__ = ()
@@ -249,7 +249,7 @@ def _(p):
     all_equal(maps(p, kept), (kept, is_sorted, kept, kept, kept))
 
 
-@case("order as inserted, on request")
+@case("insertion order on request")
 def _(p):
     ordered = lw.namespace("tests.differences.order", dict_order="insertion")
     tree = {"b": 1, "a": 2}
@@ -295,7 +295,7 @@ def _(p):
     assert lw.tree_leaves(nan) == [1, 2, 3]
 
 
-@case("dicts in a map whose keys have no order")
+@case("maps over dicts with unordered keys")
 def _(p):
     one, two = frozenset([1]), frozenset([2])
     by_key = {one: (1, 10), two: (2, 20)}
@@ -579,7 +579,7 @@ def _(p):
         assert "none_is_leaf" not in inspect.signature(peer.tree_structure).parameters
 
 
-@case("text")
+@case("text of a treedef")
 def _(p):
     ours, jaxs, optrees, torchs = map(str, structures(p, OrderedDict(b=1, a=2)))
     assert ours == jaxs == "PyTreeDef(CustomNode(OrderedDict[('b', 'a')], [*, *]))"
@@ -653,7 +653,7 @@ def _(p):
 # -------------------------------------------------------------------- errors and limits
 
 
-@case("trees that do not fit")
+@case("trees of different structures")
 def _(p):
     with pytest.raises(lw.StructureError, match=r"at \['a'\]") as ours:
         lw.tree_map(max, {"a": [1], "b": 1}, {"a": (1,), "b": 1})
@@ -705,7 +705,7 @@ def _(p):
     assert outcome(p.torch.tree_leaves, cls()) is TypeError
 
 
-@case("what cannot be registered")
+@case("invalid registrations")
 def _(p):
     def nothing(*_):
         raise AssertionError
@@ -722,7 +722,7 @@ def _(p):
     assert outcome(p.torch.register_dataclass, plain) is ValueError
 
 
-@case("an exception of your function")
+@case("an exception raised by your function")
 def _(p):
     def fail(*_):
         raise KeyError("mine")
@@ -735,7 +735,7 @@ def _(p):
         assert ("['a']" in notes) == (tree_map is lw.tree_map)
 
 
-@case("`StopIteration` of a mapped function")
+@case("`StopIteration` raised by a mapped function")
 def _(p):
     def stop(_):
         raise StopIteration
@@ -780,7 +780,7 @@ def _(p):
     assert found == [SystemError] + [RecursionError] * 3
 
 
-@case("a later tree that goes deeper")
+@case("a later tree that is deeper")
 def _(p):
     deeper = [(1, [2])]
     assert maps(p, [1], [[2]])[:4] == (deeper,) * 4
@@ -803,7 +803,7 @@ def _(p):
     assert "is_leaf" not in str(inspect.signature(p.dm.flatten))
 
 
-@case("its answer")
+@case("result of `is_leaf`")
 def _(p):
     flattens = lw.tree_leaves, p.jax.tree_leaves, p.op.tree_leaves, p.torch.tree_leaves
     for answer, expected in (
@@ -832,7 +832,7 @@ def _(p):
         lw.tree_unflatten([1], lw.tree_structure([0]))
 
 
-@case("functions that rebuild")
+@case("arguments of unflatten functions")
 def _(p):
     cls = type("Node", (), {})
     arguments = cls, lambda x: ((1,), "aux"), lambda *given: given
@@ -1038,7 +1038,7 @@ class Formula:
     __hash__ = None
 
 
-@case("what cannot be compared")
+@case("leaves that cannot be compared")
 def _(p):
     a, b = {"f": Formula()}, {"f": Formula()}
     with pytest.raises(lw.errors.CompareError, match=r"at \['f'\]"):
@@ -1070,7 +1070,7 @@ def _(p):
         assert "namespace" not in parameters
 
 
-@case("a namespace that nobody declared")
+@case("an undeclared namespace")
 def _(p):
     assert (
         outcome(lw.tree_leaves, [1], namespace="tests.nobody")
@@ -1111,7 +1111,7 @@ def _(p):
     assert warned(p.op.register_pytree_node, namespace=SPACE) == [UserWarning]
 
 
-@case("taking it back")
+@case("removing a registration")
 def _(p):
     cls = type("Node", (), {})
     register(p, cls, lambda x: ((), None), lambda a, c: None)

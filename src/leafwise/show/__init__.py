@@ -1,4 +1,4 @@
-"""Trees to look at: as text, tables, diagrams and pages, for any tree.
+"""Visualizing trees: as text, tables, diagrams and pages, for any tree.
 
 Names are loaded when they are first asked for.
 

@@ -107,13 +107,14 @@ class DataNode(Shown):
 
 
 def is_data(value: Any) -> bool:
-    """Return whether a value that is assigned to an attribute makes it data.
+    """Return whether an attribute becomes data if this value is assigned to it.
 
-    Arrays, our own classes (`Pytree` and what builds on it) and types registered
-    with `register_data_type` do; all else is static, containers of arrays included.
+    Arrays, instances of `Pytree` and its subclasses, and types registered with
+    `register_data_type` are data. Everything else is static, including containers of
+    arrays.
 
     Args:
-        value: Anything.
+        value: Any value.
 
     Example:
         >>> import leafwise as lw
@@ -130,19 +131,19 @@ def is_data(value: Any) -> bool:
 
 
 def register_data_type(cls: C, *, subclasses: bool = False, data: bool = True) -> C:
-    """Register a class whose instances are data.
+    """Register a class whose instances are data when assigned to an attribute.
 
     Args:
         cls: The class.
-        subclasses: Whether that holds for subclasses, too; the nearest base counts.
-        data: False says the opposite: that they are static, though they look like
-            arrays.
+        subclasses: Whether the registration includes subclasses; the nearest base
+            applies.
+        data: False declares instances static even if they look like arrays.
 
     Returns:
-        The class, so that this can be a decorator.
+        The class, so you can use this function as a decorator.
 
     Raises:
-        RegistryError: Not a class, or a built-in node type.
+        RegistryError: It is not a class, or it is a built-in node type.
 
     Example:
         >>> from leafwise import nn
@@ -687,7 +688,7 @@ class _Relaxed(contextlib.ContextDecorator):
 def unsafe_mutation() -> contextlib.AbstractContextManager[None]:
     """Return a context manager that allows changes of objects from any trace level.
 
-    It does so in this thread. What is assigned must not be traced, or it leaks.
+    It affects the current thread only. Do not assign traced values: they would leak.
 
     Example:
         >>> from leafwise import nn

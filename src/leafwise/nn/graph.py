@@ -90,9 +90,9 @@ _LEAF: Final[Entry] = (LEAF, None, 0, None)
 class GraphDef(Shown, Generic[M]):
     """The structure of a graph of objects, without its values.
 
-    It says which objects there are, what is static in them, where values belong and
-    where an object occurs again. Comparable, hashable, printable, picklable, and
-    generic in the type of the object: `GraphDef[Model]`.
+    It describes the objects, their static values, the places of the other values, and
+    the places where an object occurs again. Graphdefs can be compared, hashed, printed
+    and pickled, and are generic in the type of the object: `GraphDef[Model]`.
 
     Attributes:
         num_leaves: The number of values.
@@ -627,18 +627,18 @@ def is_node(value: Any) -> bool:
 def find_duplicates(
     tree: Any, *, only: Filter = ..., containers: bool = False
 ) -> list[list[Path]]:
-    """Return the paths of what occurs in several places.
+    """Return the paths of objects that occur in several places.
 
-    Objects, variables and arrays count, by identity. What is below something that
-    was met before is not reported again.
+    Objects, variables and arrays are compared by identity. The content of an object
+    that occurs again is not reported again.
 
     Args:
         tree: An object, or nested containers.
-        only: A filter for what is to be reported.
-        containers: Whether plain containers count, too.
+        only: A filter for the objects to report.
+        containers: Whether to report plain containers, too.
 
     Returns:
-        A list of paths for each thing that has more than one.
+        A list of paths for each object that has more than one.
 
     Example:
         >>> from leafwise import nn
@@ -669,16 +669,16 @@ def find_duplicates(
 
 
 def tree_check(tree: Any, *, on_shared: OnShared = "error") -> None:
-    """Check that nested containers are a tree: no cycles, nothing twice.
+    """Check that nested containers are a tree, without cycles or shared objects.
 
     Args:
         tree: An object, or nested containers.
-        on_shared: What to do where a container, an object, a variable or an array
-            occurs again: `"error"`, `"warn"` or `"allow"`; a cycle is always an error.
+        on_shared: What to do if a container, an object, a variable or an array occurs
+            again: `"error"`, `"warn"` or `"allow"`. A cycle is always an error.
 
     Raises:
-        CycleError: Something contains itself.
-        SharedError: Something occurs again.
+        CycleError: An object contains itself.
+        SharedError: An object occurs again.
 
     Example:
         >>> from leafwise import nn

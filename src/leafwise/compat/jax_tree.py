@@ -45,7 +45,7 @@ __all__ = [
 
 
 def static(**kwargs: Any) -> Any:
-    """Return a field of a dataclass that is aux data; see `dataclasses.field`.
+    """Declare a dataclass field that is aux data; see `dataclasses.field`.
 
     Example:
         >>> import dataclasses

@@ -274,8 +274,8 @@ def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False)
         copy: Whether to copy variables; otherwise the object uses those of the states.
 
     Raises:
-        StructureError: A value is missing, there is one too many, or it does not fit the
-            graphdef.
+        StructureError: A value is missing, there is one too many, or it does not fit
+            the graphdef.
         TypeError: The first argument is not a graphdef.
 
     Example:

@@ -73,7 +73,7 @@ _KT = TypeVar("_KT")
 
 
 class DictMetaData(list[_KT]):
-    """The keys of a dict in the order of its children.
+    """The keys of a dict, in the order of its children.
 
     Attributes:
         original_keys: The keys in the order of insertion.

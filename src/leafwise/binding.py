@@ -1,8 +1,8 @@
-"""`namespace("x")`: every function of the library, bound to one namespace.
+"""`namespace("x")`: all functions of the library, bound to one namespace.
 
-Owns the binding alone. A function is loaded and bound when it is asked for, wherever
-it is defined, by its own name or by the short one that `tree` has for it: each public
-function that takes a namespace, and each operation on trees.
+Owns only the binding. A function is imported and bound on first access, by its own name
+or by its short name in `tree`. This covers each public function that takes a namespace,
+and each operation on trees.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Dataclasses as nodes: which field is a child and which is aux data.
+"""Dataclasses as nodes: which fields are children, and which are aux data.
 
-Owns `register_dataclass`, which takes any dataclass of the standard library and other
-classes whose attributes are named, the reading of their fields, and the decorator
-`dataclass`, which makes a dataclass and registers it. What becomes of the fields of a
-`Pytree` is decided by that class.
+Owns `register_dataclass`, the reading of fields, and the decorator `dataclass`.
+`register_dataclass` takes any standard dataclass, and other classes with named
+attributes. `dataclass` makes a dataclass and registers it. The class `Pytree` itself
+handles the fields of its subclasses.
 """
 
 from __future__ import annotations

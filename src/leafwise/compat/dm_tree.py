@@ -1,18 +1,18 @@
-"""What stands in for dm-tree, the package that is imported as `tree`.
+"""A stand-in for dm-tree, the package that is imported as `tree`.
 
     >>> import leafwise.compat.dm_tree as tree
     >>> tree.map_structure(lambda v: v**2, [[1], {"b": 2, "a": (3,)}])
     [[1], {'b': 4, 'a': (9,)}]
 
-Names, arguments, results and types of exceptions are those of dm-tree 0.1.10; texts of
-errors say more, and where. It owns the functions; which values are nodes is said in
-`dm_nodes`. What structures have in common with those met before is read by compiled
-functions, and only what these do not know is walked here.
+Names, arguments, results and types of exceptions are those of dm-tree 0.1.10; error
+messages are more detailed and name the place. Owns the functions; `dm_nodes` defines
+which values are nodes. Compiled functions read structures that they know, and only the
+rest is walked here.
 
-Where dm-tree itself fails or gives a wrong tree, this does not follow it: trees of any
-depth are walked and a tree that contains itself is a `CycleError`; a `Counter`, a
-`ChainMap` and a proxy of wrapt come back as what they were; and functions with paths
-see the same nodes as those without, views of mappings included.
+This module differs where dm-tree fails or gives a wrong tree. Trees of any depth are
+walked, and a tree that contains itself raises a `CycleError`. A `Counter`, a `ChainMap`
+and a proxy of wrapt keep their types. Functions with paths see the same nodes as those
+without, including views of mappings.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Stands in for `jax.tree`: the functions of `jax.tree_util` by their short names.
+"""A stand-in for `jax.tree`: the functions of `jax.tree_util` by short names.
 
 Example:
     >>> import leafwise.compat.jax_tree as tree

@@ -1,11 +1,11 @@
-"""Stands in for `jax.tree_util`: its names, signatures, defaults and exceptions.
+"""A stand-in for `jax.tree_util`: its names, signatures, defaults and exceptions.
 
-Trees are what they are in jax: as ours, but deques and struct sequences are leaves,
-which is the policy of the namespace `"jax.tree_util"`. Classes are registered in our
-global registry, and in jax once somebody has loaded it; classes that only jax knows
-are nodes here, too.
+Nodes and leaves are those of jax: the same as in leafwise, except that deques and
+struct sequences are leaves. This is the policy of the namespace `"jax.tree_util"`.
+Classes are registered in the global registry of leafwise, and in jax once it is
+imported. Classes that only jax knows are nodes here, too.
 
-Beside the public names it has those of jax's own module that other libraries use.
+Besides the public names it has the names of jax's own module that other libraries use.
 
 Example:
     >>> import leafwise.compat.jax_tree_util as jtu

@@ -1,9 +1,9 @@
-"""A backend for `keras.tree`, beside those of Keras for optree, torch and dm-tree.
+"""A backend for `keras.tree`, besides those of Keras for optree, torch and dm-tree.
 
-It has the functions that `keras/src/tree/optree_impl.py` has, and they do the same:
-None is a leaf, dicts are walked by sorted keys, an `OrderedDict` as it stands, and
-classes are registered in a namespace of its own. It takes nothing from Keras but what
-it is called with. Keras runs on it if it finds it under the name of its own backend::
+It has the functions of `keras/src/tree/optree_impl.py` with the same behaviour. None is
+a leaf, dicts are walked by sorted keys, and an `OrderedDict` in its own order. Classes
+are registered in a separate namespace. It imports nothing from Keras. Keras uses it if
+it is installed under the name of Keras's own backend::
 
     import sys, leafwise.compat.keras
     sys.modules["keras.src.tree.optree_impl"] = leafwise.compat.keras

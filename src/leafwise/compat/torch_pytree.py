@@ -1,17 +1,17 @@
-"""What stands in for `torch.utils._pytree`.
+"""A stand-in for `torch.utils._pytree`.
 
     >>> import leafwise.compat.torch_pytree as pytree
     >>> pytree.tree_map(lambda x: x is None, {"x": 7, "y": (42, None)})
     {'x': False, 'y': (False, True)}
 
-Names, arguments, results and types of exceptions are those of torch 2.13; texts of
-errors say more, and where. It owns the functions on trees, where `is_leaf` makes leaves
-of nodes. Which values are nodes, and how classes are registered, is said in
-`torch_nodes`; what specs are in `torch_spec`.
+Names, arguments, results and types of exceptions are those of torch 2.13; error
+messages are more detailed and name the place. Owns the functions on trees, where
+`is_leaf` makes leaves of nodes. `torch_nodes` defines which values are nodes and how
+classes are registered, and `torch_spec` defines specs.
 
-Trees of any depth are walked, and a tree that contains itself is a `CycleError`. The
-types of torch's own that torch registers itself, as `torch.Size`, are leaves here until
-somebody registers them.
+Trees of any depth are walked, and a tree that contains itself raises a `CycleError`.
+Types that torch itself registers, such as `torch.Size`, are leaves here until you
+register them.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The engine: generated Python for structures that come again and again.
+"""The engine: generated Python functions for recurring structures.
 
-It makes `flatten`, `unflatten`, the maps and what is built on them faster, and
-changes nothing else. It is on unless the environment variable `LEAFWISE_ENGINE` is
-`0`; `eager` compiles each structure on first sight. Without this package leafwise
-works the same, slower.
+The engine makes `flatten`, `unflatten`, the maps and the functions built on them
+faster, and changes nothing else. It is on unless the environment variable
+`LEAFWISE_ENGINE` is `0`; with `eager` it compiles each structure when it first occurs.
+Without this package leafwise gives the same results, but slower.
 
-Owns the ways to look inside, and to switch it on and off.
+Owns the functions that inspect the engine, and those that switch it on and off.
 """
 
 from __future__ import annotations

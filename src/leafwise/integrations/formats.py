@@ -1,9 +1,9 @@
-"""Nested data as text: JSON, TOML and YAML, read and written.
+"""Reading and writing nested data as JSON, TOML and YAML.
 
-Owns what is particular to each format: what it cannot hold, how it escapes characters,
-which keys collide. YAML is read by the rules of YAML 1.2 where those of 1.1 surprise:
-`on`, `yes`, `no` and `=` are text, `22:22` is text, `3e-4` is a number. ruamel.yaml and
-tomlkit are imported only when they are needed.
+Owns what is specific to each format: the values that it cannot represent, its escapes,
+and the keys that collide. YAML is read by the rules of YAML 1.2 where those of 1.1
+surprise: `on`, `yes`, `no` and `=` are text, `22:22` is text, `3e-4` is a number.
+ruamel.yaml and tomlkit are imported only when they are needed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""jax: how it registers a class, tells of its levels of tracing, and `ravel`.
+"""jax: registration of classes, trace levels, and `ravel`.
 
-A class is registered with key paths, and with aux data that jax may compare.
+A class is registered with key paths, and with aux data that jax can compare.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Trees of numbers and NumPy arrays: as one vector, and mapped over an axis.
+"""Trees of numbers and NumPy arrays: `ravel` to one vector, `vmap` over an axis.
 
 Import it by name, `from leafwise.integrations import numpy`: leafwise itself never
 imports NumPy.

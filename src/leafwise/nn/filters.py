@@ -1,9 +1,9 @@
-"""Filters: they select values of an object.
+"""Filters, which select values of an object.
 
-A filter is a type, a text, a `Kind`, a bool, `...`, None, a function of path and value,
-a list of filters (any of them), or one of the classes here, which are compared, hashed
-and printed by what they are made of. `predicate` makes a function of path and value of
-it.
+A filter is a type, a string, a `Kind`, a bool, `...`, None, a function of path and
+value, a list of filters (any of them), or an instance of one of these classes. The
+instances are compared, hashed and printed by their arguments. `predicate` converts a
+filter to a function of path and value.
 
     >>> from leafwise import nn
     >>> nn.filters.All(nn.Param, nn.filters.PathContains("out"))

@@ -1,4 +1,4 @@
-"""`State`: the values of an object, nested by the names that lead to them.
+"""`State`: the values of an object, nested by names, positions and keys.
 
 Owns the mapping, its flat form, its methods, and NNX's functions of the same names. How
 a state is taken out of an object and put back is owned by `graph`.

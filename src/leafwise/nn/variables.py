@@ -1,4 +1,4 @@
-"""Variables: mutable boxes around values, told apart by their types.
+"""Variables: mutable boxes around values, distinguished by their types.
 
 A variable is a node with the one child `value`; its metadata are part of the
 structure. Operators work on the value and give bare values. The types that everybody

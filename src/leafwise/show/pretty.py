@@ -132,7 +132,7 @@ def pprint(
 
 
 def as_part(root: Item) -> Part:
-    """Return an item as Python text that is still to be laid out."""
+    """Return an item as Python text that can still be laid out."""
     made: dict[int, Part] = {}
     stack = [(root, False)]
     while stack:

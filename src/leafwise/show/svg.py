@@ -81,7 +81,7 @@ def to_svg(
 
 
 def centres(boxes: list[Box]) -> list[float]:
-    """Return how far below the top the middle of each box is.
+    """Return the distance from the top to the middle of each box.
 
     Args:
         boxes: The boxes of a tree, each before those inside.

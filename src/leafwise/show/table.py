@@ -271,7 +271,7 @@ def _numbers(row: SummaryRow) -> tuple[str, str, str]:
 
 
 def kinds_text(amounts: dict[str, Amount]) -> str:
-    """Return the kinds, with how many numbers they have if they are several."""
+    """Return the kinds as text, with the size of each if there are several."""
     found = [kind.value for kind in Kind if kind.value in amounts]
     if len(found) < 2:
         return "".join(found)
@@ -314,7 +314,7 @@ def _side(column: _Column) -> str:
 
 
 def branches_of(depths: Sequence[int]) -> list[str]:
-    """Return what stands before each line of a tree, made from the last one up.
+    """Return the branch characters for each line of a tree, from the last line up.
 
     Example:
         >>> from leafwise.show.table import branches_of

@@ -1,8 +1,8 @@
-"""Texts with other values, in which all that did not change stays as it was.
+"""Updating texts: values change, and everything else stays as it was.
 
-Owns the way from a text and a new tree to a new text: which values changed, what is
-written instead, and the proof that the result reads as it should. Comments, blank
-lines, order, quotes, anchors, indentation and line ends stay.
+Owns the steps from a text and a new tree to a new text: which values changed, what is
+written instead, and the check that the result reads as it should. Comments, blank
+lines, order, quotes, anchors, indentation and line ends are kept.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Classes of attrs that are nodes, as `optree.integrations.attrs` has them.
+"""Attrs classes as nodes, with the interface of `optree.integrations.attrs`.
 
-As optree does, a node is rebuilt by its class, so its converters run.
+As in optree, a node is rebuilt by its class, so its converters run.
 """
 
 from __future__ import annotations

@@ -421,7 +421,7 @@ _FAMILIES: Final[dict[str, Callable[[type], Rule | None]]] = {
 
 
 def adopt(name: str, *, namespace: str = GLOBAL) -> None:
-    """Treat classes as nodes that are registered only in another framework.
+    """Treat classes that are registered only in another framework as nodes.
 
     Registrations in leafwise take precedence. Call `adopt` again for classes that are
     registered in the framework after leafwise met their instances. `adopt` keeps the

@@ -130,7 +130,8 @@ def vmap(
             None for results that are the same in every call.
 
     Returns:
-        A function of the same arguments, each with one more axis.
+        A function of the same arguments; mapped arguments and results have one more
+        axis.
 
     Raises:
         StructureError: The axes are not a prefix of the arguments or of the results.

@@ -90,7 +90,7 @@ class Carry:
 
 
 class StateAxes(Frozen, Mapping[Filter, Any]):
-    """Axes for the values in objects, chosen by filter; the first match applies.
+    """Axes for the values in objects, by filter; the first matching filter applies.
 
     Use it in the axes of `vmap` and `scan` in place of an object, or of a tree with
     objects in it. Filters see paths that start at the outermost object.
@@ -167,7 +167,7 @@ class StateAxes(Frozen, Mapping[Filter, Any]):
 
 
 class DiffState(Frozen):
-    """Selector for `argnums`: which values of an object to differentiate.
+    """An entry of `argnums` that selects the values of an object to differentiate.
 
     Args:
         argnum: The position of the argument.

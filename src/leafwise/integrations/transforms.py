@@ -65,7 +65,7 @@ def jit(
     donate_argnames: Names = None,
     **options: Any,
 ) -> Any:
-    """Compile a function with jax; objects keep their references.
+    """Compile a function with jax; shared references between objects are kept.
 
     The object of a bound method (`jit(model.step)`), the objects in a
     `functools.partial` and an object that is called itself are arguments, too. No
@@ -237,7 +237,7 @@ def vmap(
     axis_size: int | None = None,
     spmd_axis_name: Any = None,
 ) -> Any:
-    """Map a function over an axis with jax; objects keep their references.
+    """Map a function over an axis with jax; shared references are kept.
 
     Args:
         function: The function; without it, a decorator is returned.
@@ -488,7 +488,7 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Any:
-    """Differentiate a function with jax; objects keep their references.
+    """Differentiate a function with jax; shared references are kept.
 
     Args:
         function: Returns a number or, with `has_aux`, a number and any other value.

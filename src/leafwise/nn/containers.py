@@ -165,7 +165,7 @@ def container_reading_of(
 
 
 class Container(Pytree):
-    """Base of objects with items beside their attributes."""
+    """Base of objects that have items besides their attributes."""
 
     if TYPE_CHECKING:
 
@@ -538,7 +538,7 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
         KindError: An item holds data but would be static.
         KeyError: There is no item with this key.
         TypeError: A key is not a string.
-        AttributeError: An assigned attribute is the name of a method.
+        AttributeError: The name of an assigned attribute is that of a method.
 
     Example:
         >>> import leafwise as lw

@@ -117,7 +117,7 @@ class Nothing(_Filter):
 class OfType(_Filter):
     """A filter for values of a type; the short form is the type itself.
 
-    `Variable` matches frozen variables, too; its subclasses do not.
+    `Variable` matches frozen variables, too; its subclasses do not match them.
 
     Args:
         type: The type.
@@ -427,12 +427,12 @@ def predicate(filter: Filter) -> Callable[[Path, AnyValue], bool]:
 
 
 def is_filter(value: AnyValue) -> bool:
-    """Return whether a value is a filter and could be nothing else."""
+    """Return whether a value is unambiguously a filter."""
     return isinstance(value, _Filter | Kind)
 
 
 def judge(meant: AnyValue, path: Path, value: AnyValue, kind: Kind) -> bool:
-    """Ask a predicate about a value whose kind is known."""
+    """Call a predicate for a value whose kind is known."""
     if isinstance(meant, _Filter):
         return meant.judge(path, value, kind)
     return bool(meant(path, value))

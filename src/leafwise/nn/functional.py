@@ -204,7 +204,7 @@ def flatten_whole(node: Any, on_shared: OnShared) -> FlatGraph:
 
 
 def require_whole(node: Any) -> None:
-    """Refuse a bare value, and a bare variable.
+    """Raise an error for a bare value or a bare variable.
 
     Raises:
         TypeError: It is one.
@@ -388,7 +388,7 @@ def _missing(link: Any, level: Any) -> StructureError:
 
 
 def wrong(link: Any, expected: str, found: Any, what: str = "") -> StructureError:
-    """Return the error for something of another sort than is expected."""
+    """Return the error for a value that does not fit what is expected."""
     path = unlink(link)
     if not what:
         what = "a mapping" if type(found) is dict else type_name(found)
@@ -566,7 +566,7 @@ def _missing_place(link: Any, parts: Iterable[Any]) -> StructureError:
 
 
 def write(holder: Any, key: Any, value: Any) -> Callable[[], None]:
-    """Write one value; return what takes it back."""
+    """Write one value; return a function that reverts it."""
     if isinstance(holder, Variable):
         before = holder.get_raw_value(), holder.get_metadata()
         if isinstance(value, Variable):

@@ -343,7 +343,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         reduce_fn: Callable[[Any, Any], Any] = _append,
         init_fn: Callable[[], Any] = tuple,
     ) -> bool:
-        """Append a value to those stored under a name.
+        """Store a value under a name, by default after the values stored before.
 
         Args:
             variable_type: The type of variables that holds the values, or its name.
@@ -550,14 +550,14 @@ def _keep(box: Variable, name: str, value: Any) -> None:
 
 
 def type_of(variable_type: type[Variable] | str) -> type[Variable]:
-    """Return a type of variables that is given by its name, or itself."""
+    """Return a type of variables, given by name or as the type."""
     if isinstance(variable_type, str):
         return named_type(variable_type)
     return get_origin(variable_type) or variable_type
 
 
 def zeros_like(leaf: Any) -> Any:
-    """Return zeros of the form of a number or an array."""
+    """Return zeros with the form of a number or an array."""
     if isinstance(leaf, int | float | complex) and not isinstance(leaf, bool):
         return type(leaf)(0)
     namespace = getattr(leaf, "__array_namespace__", None)

@@ -65,7 +65,7 @@ class OptVariable(OptState):
 
 
 class Transformation(Protocol):
-    """What turns gradients into updates, as the transformations of optax do.
+    """An object that turns gradients into updates, such as a transformation of optax.
 
     Example:
         >>> from leafwise.nn.optimizer import Transformation
@@ -74,10 +74,10 @@ class Transformation(Protocol):
     """
 
     def init(self, params: Any, /) -> Any:
-        """Return a state for parameters."""
+        """Return the initial state for parameters."""
 
     def update(self, updates: Any, state: Any, params: Any = None, /) -> Any:
-        """Return what gradients become, and the next state."""
+        """Return the updates for gradients, and the next state."""
 
 
 class Optimizer(Pytree, Generic[M]):

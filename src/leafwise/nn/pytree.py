@@ -86,7 +86,7 @@ else:
 
 
 class PytreeMeta(_MetaOfProtocols):
-    """Looks an object through once its outermost `__init__` is done.
+    """Metaclass that checks an object once its outermost `__init__` is done.
 
     It derives from the metaclass of protocols, so that a class may have one as a base,
     and behaves as `ABCMeta` itself does: a `Pytree` is never a protocol, and may well
@@ -109,12 +109,13 @@ class PytreeMeta(_MetaOfProtocols):
 class Pytree(Shell, metaclass=PytreeMeta):
     """Base class of objects that are trees, with a kind for each attribute.
 
-    Each attribute has a kind. Arrays, other `Pytree` objects and instances of types
-    registered with `register_data_type` become data when you assign them; data are
-    children. All other values are static, which means part of the structure. The first
-    assignment determines the kind. To choose it yourself, wrap the value in `data(...)`
-    or `static(...)`, or use an annotation or a dataclass field. A container that holds
-    data cannot be static: wrap it in `data(...)`, or use `List` and `Dict`.
+    Each attribute has a kind. Arrays, objects of leafwise (such as another `Pytree`)
+    and instances of types registered with `register_data_type` become data when you
+    assign them; data are children. All other values are static, which means part of the
+    structure. The first assignment determines the kind. To choose it yourself, wrap the
+    value in `data(...)` or `static(...)`, or use an annotation or a dataclass field. A
+    container that holds data cannot be static: wrap it in `data(...)`, or use `List`
+    and `Dict`.
 
     Flattening returns the data attributes in the order of their names. Unflattening
     does not call `__init__` and checks nothing, so leaves can be anything.
@@ -278,7 +279,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
 
 
 def child_of(key: Any, value: Any, kind: Kind) -> Child:
-    """Return what an object holds under a key, as it is shown."""
+    """Return the value of an object at a key, for display."""
     return Child(label_of(key), key if kind.is_data else None, value, kind.value)
 
 
@@ -396,8 +397,8 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
 
     Objects are checked once when they are created. This function also finds later
     changes to their containers, and values that became data later because their class
-    was registered in leafwise or in a framework. Markers, `data(...)` and
-    `static(...)`, are misplaced inside other values.
+    was registered in leafwise or in a framework. A marker, `data(...)` or
+    `static(...)`, is misplaced inside another value.
 
     Args:
         obj: An instance of a `Pytree` class.

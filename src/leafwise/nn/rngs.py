@@ -478,10 +478,10 @@ class Rngs(_Drawing):
         """Return new streams with one key for each part, derived from the next keys.
 
         Args:
-            k: The number of parts, or a shape for parts along several axes. A mapping
-                from filters to these applies the first filter that matches a stream.
-                With None, and for a stream that no filter matches, the stream is not
-                split: it starts anew.
+            k: The number of parts, or a shape for parts along several axes. In a
+                mapping from filters to these, the first filter that matches a stream
+                applies. With None, and for a stream that no filter matches, the stream
+                is not split: it starts anew.
 
         Example:
             >>> import pytest

@@ -303,7 +303,7 @@ def view(items: dict[Any, Any]) -> State:
 
 
 def stored(value: Any) -> Any:
-    """Return a value as it is stored: mappings inside as dicts of their own."""
+    """Return a value as it is stored: other mappings are copied to new dicts."""
     if isinstance(value, State):
         return value._leafwise_items
     if not isinstance(value, Mapping) or isinstance(value, DataNode):
@@ -324,7 +324,7 @@ def stored(value: Any) -> Any:
 
 
 def unknown(key: Any, known: Mapping[Any, Any]) -> str:
-    """Return what to say of a key that is not there."""
+    """Return the message for a missing key."""
     near = [
         other
         for other in known
@@ -483,7 +483,7 @@ class FlatState(Mapping[Path, V], Generic[V]):
 def divide(
     items: Iterable[tuple[Path, Any]], filters: tuple[Filter, ...], *, exhaustive: bool
 ) -> list[list[tuple[Path, Any]]]:
-    """Put each value to the first filter that means it.
+    """Assign each value to the first filter that matches it.
 
     Raises:
         ValueError: No filter was given, or, if they must be exhaustive, some values
@@ -508,7 +508,7 @@ def divide(
 
 
 def left_over(rest: list[tuple[Path, Any]]) -> str:
-    """Return what to say of values that no filter means."""
+    """Return the message for values that no filter matches."""
     shown = "\n".join(f"  {path}: {type_name(value)}" for path, value in rest[:5])
     more = f"\n  and {len(rest) - 5} more" if len(rest) > 5 else ""
     return (
@@ -521,7 +521,7 @@ def left_over(rest: list[tuple[Path, Any]]) -> str:
 
 
 def as_state(state: Mapping[Any, Any]) -> State:
-    """Return a state, or nested mappings as one; a state is returned as it is.
+    """Convert nested mappings to a state; a state is returned unchanged.
 
     Raises:
         TypeError: It is neither; an object is not.
@@ -544,7 +544,7 @@ def to_flat_state(state: Mapping[Any, Any]) -> FlatState:
         state: A state, or nested mappings.
 
     Raises:
-        TypeError: The argument is neither a state nor a mapping, such as an object.
+        TypeError: The argument is an object, or another value that is not a mapping.
 
     Example:
         >>> from leafwise import nn

@@ -381,7 +381,7 @@ def put(cls: Any, name: str, *how: Any) -> Any:
 
 
 def check_new(cls: type, name: str) -> None:
-    """Refuse what cannot be registered.
+    """Raise an error for a class that cannot be registered.
 
     Raises:
         ValueError: It is a node already.

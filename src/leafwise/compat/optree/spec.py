@@ -413,7 +413,7 @@ def _load(state: Any, namespace: str) -> Any:
 
 
 def check_spec(who: str, spec: Any) -> None:
-    """Refuse what is not a structure.
+    """Raise an error if a value is not a structure.
 
     Raises:
         TypeError: It is something else.

@@ -52,8 +52,8 @@ def revise(
         allow_nan: Whether JSON may have `NaN` and `Infinity`.
 
     Returns:
-        The new text. If the layout cannot be kept, the text is the one that `dump`
-        writes for the tree.
+        A `Revised` with the new text. If the layout cannot be kept, the text is the one
+        that `dump` writes for the tree.
 
     Raises:
         FormatError: The format cannot represent the tree, or a required package is not

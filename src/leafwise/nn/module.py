@@ -1,7 +1,7 @@
 """`Module`: the base of models, with the methods that NNX and PAX have.
 
 Owns the class, the names for its kinds of attributes, what modules store with `sow` and
-`perturb`, and the mode for training. Its methods add names to all modules, so most of
+`perturb`, and training mode. Its methods add names to all modules, so most of
 them give way: what a user's class, a mixin or an object calls so is the user's. What
 they do is done by functions.
 """

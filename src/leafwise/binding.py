@@ -1,8 +1,8 @@
-"""`namespace("x")`: every function of the library, bound to one namespace.
+"""`namespace("x")`: all functions of the library, bound to one namespace.
 
-Owns the binding alone. A function is loaded and bound when it is asked for, wherever
-it is defined, by its own name or by the short one that `tree` has for it: each public
-function that takes a namespace, and each operation on trees.
+Owns only the binding. A function is imported and bound on first access, by its own name
+or by its short name in `tree`. This covers each public function that takes a namespace,
+and each operation on trees.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def _short_names() -> list[str]:
 class Namespace(Bound):
     """The functions of leafwise with `namespace` filled in.
 
-    Made by `namespace(name)`. Whatever takes a `namespace` argument is an
-    attribute here: `ns.tree_map`, `ns.register_pytree_node`, `ns.dataclass`. All
-    operations on trees have their short names, too: `ns.map`, `ns.unflatten`.
+    Returned by `namespace(name)`. Every function that takes a `namespace` argument is
+    an attribute here: `ns.tree_map`, `ns.register_pytree_node`, `ns.dataclass`. The
+    operations on trees also have their short names: `ns.map`, `ns.unflatten`.
 
     Attributes:
         name: The name of the namespace.
@@ -112,22 +112,23 @@ def namespace(
 ) -> Namespace:
     """Declare a namespace and return all functions bound to it.
 
-    Classes registered in a namespace are nodes there only; classes registered
-    globally are nodes in every namespace. Declaring a namespace again gives the
-    same one.
+    Classes registered in a namespace are nodes there only. Classes registered globally
+    are nodes in every namespace. You can declare a namespace again; the functions then
+    refer to the existing one.
 
     Args:
         name: The name of the namespace.
-        dict_order: `"insertion"` walks dicts in insertion order and makes that
-            order part of the structure; `"sorted"` is the rule everywhere else.
-        leaves: Classes whose instances are leaves there, also if they are built-in
-            nodes such as `deque`, or registered; those of subclasses, too.
+        dict_order: `"insertion"` walks dicts in insertion order and makes that order
+            part of the structure. `"sorted"` is the rule in all other namespaces.
+        leaves: Classes whose instances are leaves in this namespace, even if they are
+            registered or built-in nodes such as `deque`. Instances of their subclasses
+            are leaves, too.
 
     Returns:
         An object with the functions of leafwise as attributes.
 
     Raises:
-        RegistryError: The policy is unknown or differs from the declared one.
+        RegistryError: The policy is unknown, or differs from the declared one.
 
     Example:
         >>> import leafwise as lw

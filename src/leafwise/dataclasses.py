@@ -1,9 +1,9 @@
-"""Dataclasses as nodes: which field is a child and which is aux data.
+"""Dataclasses as nodes: which fields are children, and which are aux data.
 
-Owns `register_dataclass`, which takes any dataclass of the standard library and other
-classes whose attributes are named, the reading of their fields, and the decorator
-`dataclass`, which makes a dataclass and registers it. What becomes of the fields of a
-`Pytree` is decided by that class.
+Owns `register_dataclass`, the reading of fields, and the decorator `dataclass`.
+`register_dataclass` takes any standard dataclass, and other classes with named
+attributes. `dataclass` makes a dataclass and registers it. The class `Pytree` itself
+handles the fields of its subclasses.
 """
 
 from __future__ import annotations
@@ -57,28 +57,30 @@ def dataclass(
     """Make a class a dataclass and its instances nodes.
 
     Fields are children unless they are declared with `static()` or
-    `field(pytree_node=False)`. Rebuilding sets the attributes of an empty
-    instance: `__init__` and `__post_init__` do not run.
+    `field(pytree_node=False)`. Unflattening sets the attributes of an empty instance:
+    `__init__` and `__post_init__` do not run.
 
-    A subclass of `Pytree` stays what it is, a node everywhere; its fields have the
-    kinds that they are declared with, or that their values give them.
+    A subclass of `Pytree` remains a node in every namespace. Its fields have the kinds
+    that they are declared with. The kind of a field without a declaration is inferred
+    from its values.
 
     Args:
-        cls: The class; left out when options are given to the decorator.
+        cls: The class; omitted when you pass options to the decorator.
         namespace: Where to register; `""` is the global registry.
-        inherit: Whether subclasses without the decorator follow.
-        exist_ok: Whether to replace the class that had this qualified name
-            before, as when a notebook cell is run again.
-        bridge: Whether jax, optree and torch are to know the class, once they are
-            loaded; not for classes in a namespace.
-        **options: Those of `dataclasses.dataclass`: `frozen`, `slots`,
-            `kw_only`, `eq`, ...
+        inherit: Whether subclasses without the decorator are nodes, too.
+        exist_ok: Whether to replace an earlier class of the same qualified name, as
+            when you run a notebook cell again.
+        bridge: Whether to register the class in jax, optree and torch as well, once
+            they are imported. Classes in a namespace are not.
+        **options: Options of `dataclasses.dataclass`: `frozen`, `slots`, `kw_only`,
+            `eq`, ...
 
     Returns:
         The class, or a decorator.
 
     Raises:
-        RegistryError: Not a class, the markers of a field disagree, or a duplicate.
+        RegistryError: It is not a class, the markers of a field contradict each other,
+            or the class is already registered.
 
     Example:
         >>> import leafwise as lw
@@ -120,35 +122,36 @@ def register_dataclass(
     exist_ok: bool = False,
     bridge: bool = False,
 ) -> C:
-    """Make instances of a class nodes whose children are its fields.
+    """Register a class so that its instances are nodes with its fields as children.
 
-    Without field lists, a dataclass decides by its own fields: a field with
-    `metadata["static"]` true or `metadata["pytree_node"]` false is aux data,
-    every other field is a child. With lists, any class with attributes will do.
+    Without field lists, the fields of the dataclass decide. A field with
+    `metadata["static"]` true or `metadata["pytree_node"]` false is aux data, and every
+    other field is a child. With field lists, `cls` can be any class with attributes.
 
-    Rebuilding sets the attributes of an empty instance; `__init__` and
-    `__post_init__` do not run, so leaves may be anything.
+    Unflattening sets the attributes of an empty instance. `__init__` and
+    `__post_init__` do not run, so leaves can be anything.
 
     Args:
         cls: The class.
         data_fields: The fields that are children, in leaf order.
         meta_fields: The fields that are aux data.
-        drop_fields: Fields that are neither; a rebuilt instance has their
-            default, or lacks them.
-        init: Rebuild by calling the class with all fields as keywords instead.
+        drop_fields: Fields that are neither; a rebuilt instance has their default
+            value, or lacks them.
+        init: Whether to rebuild by calling the class with all fields as keywords
+            instead.
         namespace: Where to register; `""` is the global registry.
-        inherit: Whether subclasses without a registration of their own follow,
-            with their own fields where the dataclass decides by its own fields.
+        inherit: Whether subclasses without a registration of their own are nodes, too.
+            Without field lists, each subclass uses its own fields.
         exist_ok: Whether to replace an earlier registration.
-        bridge: Whether jax, optree and torch are to know the class, once they are
-            loaded.
+        bridge: Whether to register the class in jax, optree and torch as well, once
+            they are imported.
 
     Returns:
         The class.
 
     Raises:
-        RegistryError: One of the two lists without the other, a field missing,
-            unknown or given twice, or as `register_pytree_node`.
+        RegistryError: Only one of the two lists is given; a field is missing, unknown
+            or listed twice; or any error of `register_pytree_node`.
 
     Example:
         >>> import dataclasses, leafwise as lw

@@ -1,7 +1,7 @@
 """Short names for the operations: `tree.map`, `tree.flatten`, `tree.leaves`.
 
-Owns no logic; each name is the function of `leafwise` with `tree_` before it, and each
-of these has its short name here.
+Owns no logic. Each name is the function of `leafwise` without the prefix `tree_`, and
+every such function has its short name here.
 
 Example:
     >>> import leafwise as lw

@@ -1,8 +1,8 @@
-"""Names for annotations: `PyTree[T]`, what functions take, and what they return.
+"""Types for annotations: `PyTree[T]`, and the types of arguments and results.
 
-Owns `PyTree` and the place where these names are found. Nothing in the package imports
+Owns `PyTree` and the module that exports these names. Nothing in the package imports
 it, so that `import leafwise` stays cheap: write `from leafwise.typing import PyTree`.
-The classes of results are loaded when they are first asked for.
+The classes of results are imported on first access.
 """
 
 from __future__ import annotations
@@ -55,9 +55,10 @@ T = TypeVar("T")
 
 
 class Registered:
-    """Stands in `PyTree[T]` for the nodes of which only the registry knows.
+    """Placeholder in `PyTree[T]` for nodes that only the registry knows.
 
-    No value is one: it keeps the union apart from classes that have a hash.
+    No value is an instance. The class keeps the union apart from classes that have a
+    hash.
     """
 
     __hash__: ClassVar[None]  # type: ignore[assignment]  # that is the point

@@ -396,7 +396,7 @@ def test_names_that_are_taken_stay_taken():
 
 def test_help_sees_methods():
     """Documentation, signatures, and types that have them."""
-    assert nn.Module.train.__doc__.startswith("Put this module")
+    assert nn.Module.train.__doc__.startswith("Switch this module")
     assert "replace" in dir(nn.Module)
     assert nn.Module.is_training.__doc__.startswith("Return whether")
     assert not hasattr(lw.Pytree, "train")

@@ -1,4 +1,4 @@
-"""The command line: nested config files shown, read, edited, compared, merged.
+"""The command line: show, query, edit, compare and merge nested config files.
 
 Owns the arguments. What a command does is in `commands`, what is read and written in
 `files`. Output is coloured as `--color` says, else as `NO_COLOR`, `FORCE_COLOR` and the
@@ -114,13 +114,13 @@ def _parser(
     parser = argparse.ArgumentParser(
         prog="python -m leafwise" if _is_module() else "leafwise",
         description="Show, query, edit, compare and merge nested config files: JSON, "
-        "TOML, and YAML if ruamel.yaml is installed. - is the standard input. FILE "
-        "without a command is shown.",
+        "TOML, and YAML if ruamel.yaml is installed. Use - for the standard input. "
+        "Without a command, FILE is shown.",
     )
     parser.add_argument("--version", action="version", version=__version__)
     parser.add_argument(
         _COMPLETION, action=_Completion, choices=_SHELLS, metavar="SHELL",
-        help="print a script for the shell; needs shtab",
+        help="print a completion script for the shell; requires shtab",
     )  # fmt: skip
     parsers = parser.add_subparsers(
         prog=parser.prog, dest="command", required=True, metavar="COMMAND"
@@ -177,19 +177,21 @@ def _of_show(parser: argparse.ArgumentParser) -> None:
     _of_selectors(parser)
     parser.add_argument(
         "--select", action="append", default=[], metavar="SELECTOR",
-        help="show this part only, as SELECTOR does",
+        help="show only this part, like SELECTOR",
     )  # fmt: skip
-    parser.add_argument("--depth", type=_levels, help="draw so many levels")
+    parser.add_argument("--depth", type=_levels, help="number of levels to draw")
     forms = parser.add_mutually_exclusive_group()
     for name, told in (
-        ("tree", "draw, even into a pipe"),
+        ("tree", "draw a tree, even into a pipe"),
         ("summary", "print a table of shapes, counts and bytes"),
-        ("mermaid", "print a flowchart"),
-        ("dot", "print Graphviz's DOT"),
+        ("mermaid", "print a Mermaid flowchart"),
+        ("dot", "print a graph in the DOT language of Graphviz"),
     ):
         forms.add_argument(f"--{name}", action="store_const", const=True, help=told)
-    forms.add_argument("--svg", metavar="FILE", help="write a picture")
-    forms.add_argument("--html", metavar="FILE", help="write a page that folds")
+    forms.add_argument("--svg", metavar="FILE", help="write an SVG picture")
+    forms.add_argument(
+        "--html", metavar="FILE", help="write an HTML page with nodes that fold"
+    )
 
 
 def _levels(text: str) -> int:
@@ -229,8 +231,8 @@ def _of_delete(parser: argparse.ArgumentParser) -> None:
 
 def _of_move(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE")
-    parser.add_argument("source", metavar="SELECTOR", help="what is moved")
-    parser.add_argument("target", metavar="PATH", help="where nothing is yet")
+    parser.add_argument("source", metavar="SELECTOR", help="the part to move")
+    parser.add_argument("target", metavar="PATH", help="the new path")
     _of_output(parser)
 
 
@@ -244,8 +246,8 @@ def _of_rename(parser: argparse.ArgumentParser) -> None:
 def _add_lists(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument(
         "--lists", action="append", default=[], metavar="HOW",
-        help=f"{', '.join(words)}, or SELECTOR=KEY: items are paired by what they have "
-        "at this key, as by '**.containers=name'",
+        help=f"{', '.join(words)}, or SELECTOR=KEY to pair items by their value at "
+        "this key, such as '**.containers=name'",
     )  # fmt: skip
 
 
@@ -257,7 +259,11 @@ def _of_diff(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rtol", type=float, default=0.0, help="relative tolerance")
     parser.add_argument("--atol", type=float, default=0.0, help="absolute tolerance")
     parser.add_argument(
-        "--ignore", action="append", default=[], metavar="SELECTOR", help="leave out"
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="SELECTOR",
+        help="part to ignore",
     )
 
 
@@ -268,10 +274,12 @@ def _of_merge(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--join", choices=JOINS, default="outer")
     _add_lists(parser, LISTS)
     parser.add_argument("--conflict", choices=CONFLICTS, default="overlay")
-    parser.add_argument("--delete", metavar="VALUE", help="what deletes, such as null")
+    parser.add_argument(
+        "--delete", metavar="VALUE", help="value that deletes, such as null"
+    )
     parser.add_argument(
         "--rule", action="append", default=[], metavar="SELECTOR=WORD",
-        help="one of these words for the selected part, such as '**.tags=extend'",
+        help="use one of these words for the selected part, such as '**.tags=extend'",
     )  # fmt: skip
     _of_output(parser)
 
@@ -282,11 +290,12 @@ def _of_flat(parser: argparse.ArgumentParser) -> None:
 
 
 class Command(NamedTuple):
-    """A command.
+    """A command: the function that runs it, and its arguments.
 
     Attributes:
-        run: Takes the options; its docstring says in one line what it does.
-        add_arguments: Adds to a parser the arguments that it has beside common ones.
+        run: Takes the options and returns a report; its one-line docstring is the help
+            text.
+        add_arguments: Adds the command's own arguments to a parser.
     """
 
     run: Callable[[argparse.Namespace], commands.Report]

@@ -205,7 +205,7 @@ def _count(number: int, one: str, many: str = "") -> str:
 
 
 def paths(options: argparse.Namespace) -> Report:
-    """Print the paths of all leaves, or of what the selectors match."""
+    """Print the paths of all leaves, or of what the selectors pick."""
     found = [str(path) for path, _ in _rows(options, _tree(options))]
     if options.json:
         return Report(_as_json(found))
@@ -213,7 +213,7 @@ def paths(options: argparse.Namespace) -> Report:
 
 
 def get(options: argparse.Namespace) -> Report:
-    """Print the value at a selector, or a line for each of several matches."""
+    """Print the selected value, or one line for each of several matches."""
     chosen = selection.selector(options.selector)
     rows = selection.at(_tree(options), none_is_leaf=True)[chosen].items()
     if chosen.is_single:
@@ -308,21 +308,21 @@ def _has_nan(source: Source) -> bool:
 
 
 def put(options: argparse.Namespace) -> Report:
-    """Print a file with changes: `path=value`, `+path=value`, `~path`."""
+    """Print a file with changes applied: `path=value`, `+path=value`, `~path`."""
     source = read(options.file, options.format)
     tree = selection.override(source.document.tree, options.changes)
     return _written(tree, source, options)
 
 
 def delete(options: argparse.Namespace) -> Report:
-    """Print a file without what the selectors match."""
+    """Print a file without the selected parts."""
     source = read(options.file, options.format)
     tree = _picked(options, source.document.tree).delete()
     return _written(tree, source, options)
 
 
 def move(options: argparse.Namespace) -> Report:
-    """Print a file with something at another place."""
+    """Print a file with a part moved to another path."""
     source = read(options.file, options.format)
     tree = selection.tree_move(
         source.document.tree, options.source, options.target, none_is_leaf=True
@@ -331,7 +331,7 @@ def move(options: argparse.Namespace) -> Report:
 
 
 def rename(options: argparse.Namespace) -> Report:
-    """Print a file with another name for the keys that a selector matches."""
+    """Print a file with the selected keys renamed."""
     source = read(options.file, options.format)
     tree = selection.tree_rename(
         source.document.tree, options.selector, options.name, none_is_leaf=True
@@ -340,7 +340,7 @@ def rename(options: argparse.Namespace) -> Report:
 
 
 def merge(options: argparse.Namespace) -> Report:
-    """Print the deep merge of files; later ones win."""
+    """Print the deep merge of files; values of later files win."""
     base, *overlays = read_all(options.files, options.format)
     trees = [source.document.tree for source in overlays]
     if options.delete is not None:

@@ -48,7 +48,7 @@ _MARKS: Final = (  # longer ones before those that they begin with
 
 
 class Unreadable(Exception):
-    """A file cannot be read or written; the message is for the user."""
+    """Raised if a file cannot be read or written; the message is for the user."""
 
 
 class Source(NamedTuple):

@@ -1,11 +1,11 @@
-"""Modules that stand in for other pytree libraries, by their names.
+"""Stand-ins: modules that replace other pytree libraries, with the same names.
 
-A program that was written for one of them runs on leafwise: with the import changed, as
-in `import leafwise.compat.jax_tree_util as jtu`; or as it is, after
-`leafwise.compat.install("jax.tree_util")` or by
-`python -m leafwise.compat jax.tree_util program.py`, where the library is not there.
+A program that was written for one of these libraries runs on leafwise without the
+library. You can change its import, as in `import leafwise.compat.jax_tree_util as jtu`.
+To run it unchanged, call `leafwise.compat.install("jax.tree_util")` first, or run
+`python -m leafwise.compat jax.tree_util program.py`.
 
-The stand-ins rename and adapt, and import none of the libraries.
+The stand-ins rename and adapt functions of leafwise, and import none of the libraries.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def traversed(
     context: Context,
     is_none: Callable[[Any], bool],
 ) -> Any:
-    """Call a function on each node and leaf, and return what comes of a tree.
+    """Call a function on each node and leaf, and return the resulting tree.
 
     All nodes that are gone through are made anew.
 

@@ -338,7 +338,7 @@ def _items(node: Any) -> Iterable[tuple[Any, Any]]:
 def values_up_to(
     shallow: Any, tree: Any, check: Callable[[Path, Any, Any], None] | None = None
 ) -> Generator[tuple[Path, Any]]:
-    """Yield path and value of what a tree has at the leaves of a shallow one.
+    """Yield the path and subtree of a tree at each leaf of a shallow one.
 
     The tree may be of other types, deeper and wider. It is looked at no earlier than it
     has to be, so what comes before an error was yielded.
@@ -379,7 +379,7 @@ def values_up_to(
 
 
 def check_same(a: Any, b: Any, check_types: bool) -> None:
-    """Refuse two structures that are not nested in the same way.
+    """Raise an error unless two structures are nested in the same way.
 
     Args:
         a: One structure.
@@ -475,7 +475,7 @@ def _told(node: Any) -> str:
 def check_pair(
     check_types: bool, with_path: bool, path: Path, shallow: Any, node: Any
 ) -> None:
-    """Refuse a node that does not go with that of a shallow structure.
+    """Raise an error unless a node matches that of a shallow structure.
 
     Args:
         check_types: Whether the types of nodes count.

@@ -1,18 +1,18 @@
-"""What stands in for dm-tree, the package that is imported as `tree`.
+"""A stand-in for dm-tree, the package that is imported as `tree`.
 
     >>> import leafwise.compat.dm_tree as tree
     >>> tree.map_structure(lambda v: v**2, [[1], {"b": 2, "a": (3,)}])
     [[1], {'b': 4, 'a': (9,)}]
 
-Names, arguments, results and types of exceptions are those of dm-tree 0.1.10; texts of
-errors say more, and where. It owns the functions; which values are nodes is said in
-`dm_nodes`. What structures have in common with those met before is read by compiled
-functions, and only what these do not know is walked here.
+Names, arguments, results and types of exceptions are those of dm-tree 0.1.10; error
+messages are more detailed and name the place. Owns the functions; `dm_nodes` defines
+which values are nodes. Compiled functions read structures that they know, and only the
+rest is walked here.
 
-Where dm-tree itself fails or gives a wrong tree, this does not follow it: trees of any
-depth are walked and a tree that contains itself is a `CycleError`; a `Counter`, a
-`ChainMap` and a proxy of wrapt come back as what they were; and functions with paths
-see the same nodes as those without, views of mappings included.
+This module differs where dm-tree fails or gives a wrong tree. Trees of any depth are
+walked, and a tree that contains itself raises a `CycleError`. A `Counter`, a `ChainMap`
+and a proxy of wrapt keep their types. Functions with paths see the same nodes as those
+without, including views of mappings.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def is_nested(structure: Any) -> bool:
 
 
 def flatten(structure: Any) -> list[Any]:
-    """Return the leaves of a structure; those of mappings by sorted keys.
+    """Return the leaves of a structure; mappings are ordered by sorted keys.
 
     Raises:
         TypeError: A mapping has keys that cannot be sorted.
@@ -113,12 +113,12 @@ def flatten_with_path(structure: Any) -> list[tuple[Path, Any]]:
 
 
 def unflatten_as(structure: Any, flat_sequence: Any) -> Any:
-    """Return a structure with other leaves.
+    """Return a structure with its leaves replaced.
 
     Raises:
-        TypeError: `flat_sequence` is no sequence, or a mapping in the structure has
+        TypeError: `flat_sequence` is not a sequence, or a mapping in the structure has
             keys that cannot be sorted.
-        ValueError: There are too few leaves or too many.
+        ValueError: There are too few or too many leaves.
 
     Example:
         >>> import leafwise.compat.dm_tree as tree
@@ -160,18 +160,18 @@ def _paths(treedef: PyTreeDef) -> list[Path]:
 
 
 def map_structure(func: Callable[..., Any], *structures: Any, **kwargs: Any) -> Any:
-    """Return the first structure with what a function returns for its leaves.
+    """Map a function over the leaves; return the results in the first structure.
 
     Args:
         func: Called with one leaf of each structure.
         *structures: Structures that are nested in the same way.
-        **kwargs: `check_types`, whether types of nodes and keys of mappings have to be
-            the same, which is so by default.
+        **kwargs: Only `check_types`: whether types of nodes and keys of mappings must
+            be the same; true by default.
 
     Raises:
-        TypeError: `func` cannot be called, or two types of nodes differ.
-        ValueError: There are no structures, other keyword arguments, or the structures
-            are not nested in the same way.
+        TypeError: `func` is not callable, or two types of nodes differ.
+        ValueError: There are no structures, there are other keyword arguments, or the
+            structures are not nested in the same way.
 
     Example:
         >>> import leafwise.compat.dm_tree as tree
@@ -231,14 +231,14 @@ def _flatten_if_sortable(structure: Any) -> tuple[list[Any], PyTreeDef] | None:
 def map_structure_with_path(
     func: Callable[..., Any], *structures: Any, **kwargs: Any
 ) -> Any:
-    """Do as `map_structure`, with the path as the first argument of the function.
+    """Map a function that takes the path first; otherwise like `map_structure`.
 
-    As in dm-tree, further structures may be deeper and wider than the first, types of
-    nodes do not count, and keyword arguments are without effect.
+    As in dm-tree, further structures can be deeper and wider than the first, types of
+    nodes are not compared, and keyword arguments have no effect.
 
     Raises:
         IndexError: There are no structures.
-        ValueError: A structure has no child under a key of the first.
+        ValueError: A structure has no child for a key of the first.
 
     Example:
         >>> import leafwise.compat.dm_tree as tree
@@ -251,12 +251,12 @@ def map_structure_with_path(
 def map_structure_up_to(
     shallow_structure: Any, func: Callable[..., Any], *structures: Any, **kwargs: Any
 ) -> Any:
-    """Call a function on what structures have at the leaves of a shallow one.
+    """Map a function over the subtrees at the leaves of a shallow structure.
 
-    Structures may be deeper and wider than the shallow one, and of other types.
+    Structures can be deeper and wider than the shallow one, and have other types.
 
     Raises:
-        ValueError: There are no structures, or one has no child under a key.
+        ValueError: There are no structures, or one has no child for a key.
         TypeError: A part of a structure has no children at all.
 
     Example:
@@ -270,10 +270,10 @@ def map_structure_up_to(
 def map_structure_with_path_up_to(
     shallow_structure: Any, func: Callable[..., Any], *structures: Any, **kwargs: Any
 ) -> Any:
-    """Do as `map_structure_up_to`, with the path as the function's first argument.
+    """Map a function that takes the path first; otherwise like `map_structure_up_to`.
 
     Raises:
-        ValueError: There are no structures, or one has no child under a key.
+        ValueError: There are no structures, or one has no child for a key.
         TypeError: A part of a structure has no children at all.
 
     Example:
@@ -340,11 +340,11 @@ def _rows_up_to(shallow: Any, trees: tuple[Any, ...]) -> Iterator[tuple[Any, ...
 def assert_same_structure(a: Any, b: Any, check_types: bool = True) -> None:
     """Raise an error unless two structures are nested in the same way.
 
-    Named tuples of the same name and fields count as one type, all lists do, and so
-    do all mappings with the same keys.
+    Named tuples with the same name and fields count as one type. All lists count as one
+    type, and so do all mappings with the same keys.
 
     Raises:
-        ValueError: They are nested in another way, or have other keys.
+        ValueError: They are nested differently, or have different keys.
         TypeError: Types of nodes differ, and `check_types` is set.
 
     Example:
@@ -358,11 +358,11 @@ def assert_same_structure(a: Any, b: Any, check_types: bool = True) -> None:
 def flatten_up_to(
     shallow_structure: Any, input_structure: Any, check_types: bool = True
 ) -> list[Any]:
-    """Return what a structure has at the leaves of a shallow one.
+    """Return the subtrees of a structure at the leaves of a shallow one.
 
     Raises:
-        TypeError: A type differs, or there is a leaf for a node.
-        ValueError: A node has other keys, or another number of children.
+        TypeError: A type differs, or a leaf is in the place of a node.
+        ValueError: A node has different keys, or a different number of children.
 
     Example:
         >>> import leafwise.compat.dm_tree as tree
@@ -375,11 +375,11 @@ def flatten_up_to(
 def flatten_with_path_up_to(
     shallow_structure: Any, input_structure: Any, check_types: bool = True
 ) -> list[tuple[Path, Any]]:
-    """Do as `flatten_up_to`, and return pairs of path and value.
+    """Return pairs of path and subtree; otherwise like `flatten_up_to`.
 
     Raises:
-        TypeError: A type differs, or there is a leaf for a node.
-        ValueError: A node has other keys, or another number of children.
+        TypeError: A type differs, or a leaf is in the place of a node.
+        ValueError: A node has different keys, or a different number of children.
 
     Example:
         >>> import leafwise.compat.dm_tree as tree
@@ -413,15 +413,15 @@ def _flatten_up_to(
 
 
 def traverse(fn: Callable[[Any], Any], structure: Any, top_down: bool = True) -> Any:
-    """Call a function on each node and leaf, and return what comes of it.
+    """Call a function on each node and leaf, and return the resulting structure.
 
     Args:
-        fn: Takes a node or leaf. None leaves it as it is; anything else is put in its
-            place, and `MAP_TO_NONE` puts None there. From the top down, what was
-            replaced is not gone into.
+        fn: Takes a node or leaf. If it returns None, the value is kept; anything else
+            replaces the value, and `MAP_TO_NONE` replaces it with None. From the top
+            down, replaced values are not traversed.
         structure: The structure.
-        top_down: Whether nodes come before their children; otherwise after them, and
-            `fn` gets nodes with the new children.
+        top_down: Whether nodes are visited before their children. Otherwise they are
+            visited after them, and `fn` receives nodes with the new children.
 
     Raises:
         CycleError: The structure contains itself.
@@ -437,7 +437,7 @@ def traverse(fn: Callable[[Any], Any], structure: Any, top_down: bool = True) ->
 def traverse_with_path(
     fn: Callable[[Path, Any], Any], structure: Any, top_down: bool = True
 ) -> Any:
-    """Do as `traverse`, with a function that takes the path first.
+    """Traverse with a function that takes the path first; otherwise like `traverse`.
 
     Raises:
         CycleError: The structure contains itself.

@@ -29,22 +29,22 @@ _COUNTS = ("n_fields", "n_sequence_fields", "n_unnamed_fields")
 
 
 def is_namedtuple(obj: object) -> bool:
-    """Return whether something is a named tuple, or a class of such."""
+    """Return whether a value is a named tuple or a named tuple class."""
     return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
 
 
 def is_namedtuple_class(cls: object) -> bool:
-    """Return whether something is a class of named tuples."""
+    """Return whether a value is a named tuple class."""
     return isinstance(cls, type) and builtins.is_namedtuple_class(cls)
 
 
 def is_namedtuple_instance(obj: object) -> bool:
-    """Return whether something is a named tuple."""
+    """Return whether a value is a named tuple."""
     return is_namedtuple_class(type(obj))
 
 
 def namedtuple_fields(obj: Any, /) -> tuple[str, ...]:
-    """Return the names of the fields of a named tuple, or of a class of such.
+    """Return the field names of a named tuple or a named tuple class.
 
     Raises:
         TypeError: It is neither.
@@ -61,12 +61,12 @@ def namedtuple_fields(obj: Any, /) -> tuple[str, ...]:
 
 
 def is_structseq(obj: object) -> bool:
-    """Return whether something is a struct sequence, or a class of such."""
+    """Return whether a value is a struct sequence or a struct sequence class."""
     return is_structseq_class(obj if isinstance(obj, type) else type(obj))
 
 
 def is_structseq_class(cls: object) -> bool:
-    """Return whether something is a class of struct sequences.
+    """Return whether a value is a struct sequence class.
 
     That of `sys.flags` counts as well, whose instances are leaves since they cannot be
     rebuilt.
@@ -80,12 +80,12 @@ def is_structseq_class(cls: object) -> bool:
 
 
 def is_structseq_instance(obj: object) -> bool:
-    """Return whether something is a struct sequence."""
+    """Return whether a value is a struct sequence."""
     return is_structseq_class(type(obj))
 
 
 def structseq_fields(obj: Any, /) -> tuple[str, ...]:
-    """Return the names of the items of a struct sequence, or of a class of such.
+    """Return the item names of a struct sequence or a struct sequence class.
 
     Raises:
         TypeError: It is neither.
@@ -136,7 +136,7 @@ class _StructSequenceMeta(type):
 
 @final
 class StructSequence(tuple[_T_co, ...], metaclass=_StructSequenceMeta):
-    """A type of which all struct sequences are, for annotations and `isinstance`."""
+    """The type of all struct sequences, for annotations and `isinstance`."""
 
     __slots__ = ()
 

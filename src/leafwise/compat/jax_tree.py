@@ -1,4 +1,4 @@
-"""Stands in for `jax.tree`: the functions of `jax.tree_util` by their short names.
+"""A stand-in for `jax.tree`: the functions of `jax.tree_util` by short names.
 
 Example:
     >>> import leafwise.compat.jax_tree as tree
@@ -45,7 +45,7 @@ __all__ = [
 
 
 def static(**kwargs: Any) -> Any:
-    """Return a field of a dataclass that is aux data; see `dataclasses.field`.
+    """Declare a dataclass field that is aux data; see `dataclasses.field`.
 
     Example:
         >>> import dataclasses

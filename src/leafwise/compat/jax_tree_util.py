@@ -1,11 +1,11 @@
-"""Stands in for `jax.tree_util`: its names, signatures, defaults and exceptions.
+"""A stand-in for `jax.tree_util`: its names, signatures, defaults and exceptions.
 
-Trees are what they are in jax: as ours, but deques and struct sequences are leaves,
-which is the policy of the namespace `"jax.tree_util"`. Classes are registered in our
-global registry, and in jax once somebody has loaded it; classes that only jax knows
-are nodes here, too.
+Nodes and leaves are those of jax: the same as in leafwise, except that deques and
+struct sequences are leaves. This is the policy of the namespace `"jax.tree_util"`.
+Classes are registered in the global registry of leafwise, and in jax once it is
+imported. Classes that only jax knows are nodes here, too.
 
-Beside the public names it has those of jax's own module that other libraries use.
+Besides the public names it has the names of jax's own module that other libraries use.
 
 Example:
     >>> import leafwise.compat.jax_tree_util as jtu
@@ -140,7 +140,7 @@ class PyTreeDef:
         return self.treedef.unflatten(leaves)
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
-        """Return what a tree has at the place of each leaf."""
+        """Return the subtrees of a tree at the leaves of this structure."""
         return self.treedef.flatten_up_to(tree)
 
     def children(self) -> list[PyTreeDef]:
@@ -157,11 +157,11 @@ class PyTreeDef:
         node_data: tuple[type, Any] | None,
         children: Iterable[PyTreeDef],
     ) -> PyTreeDef:
-        """Make a treedef of what `node_data` and `children` gave."""
+        """Make a treedef from the results of `node_data` and `children`."""
         return make_from_node_data_and_children(registry, node_data, children)
 
     def compose(self, inner: PyTreeDef, /) -> PyTreeDef:
-        """Return this structure with another one at each leaf."""
+        """Return this structure with another one in place of each leaf."""
         return _own(self.treedef.compose(_ours(inner)))
 
     def walk(
@@ -171,13 +171,13 @@ class PyTreeDef:
         leaves: Iterable[Any],
         /,
     ) -> Any:
-        """Fold leaves from the bottom up; `f_node` takes children and aux data."""
+        """Fold the leaves from the bottom up; `f_node` takes children and aux data."""
         return self.treedef.walk(
             leaves, lambda _cls, data, kids: f_node(kids, data), f_leaf
         )
 
     def from_iterable_tree(self, tree: Any, /) -> Any:
-        """Build a tree from one of the same form, with any iterables for nodes.
+        """Build a tree from one of the same form with any iterables as nodes.
 
         Raises:
             ValueError: A node has more or fewer items.
@@ -199,12 +199,12 @@ class PyTreeDef:
         return self.treedef.unflatten(leaves)
 
     def serialize_using_proto(self) -> bytes:
-        """Return bytes for `deserialize_using_proto`: the JSON text of leafwise."""
+        """Return bytes for `deserialize_using_proto`: the treedef as leafwise JSON."""
         return self.treedef.to_json().encode()
 
     @staticmethod
     def deserialize_using_proto(registry: Any, data: bytes) -> PyTreeDef:
-        """Make a treedef of what `serialize_using_proto` gave."""
+        """Make a treedef from the bytes of `serialize_using_proto`."""
         return _own(treedefs.PyTreeDef.from_json(data.decode()))
 
     def __eq__(self, other: object) -> bool:
@@ -252,7 +252,7 @@ def _ours(treedef: Any) -> treedefs.PyTreeDef:
 def make_from_node_data_and_children(
     registry: Any, node_data: tuple[type, Any] | None, children: Iterable[Any]
 ) -> PyTreeDef:
-    """Make a treedef of what `node_data` and `children` gave."""
+    """Make a treedef from the results of `node_data` and `children`."""
     parts = [*map(_ours, children)]
     make = treedefs.PyTreeDef.from_node_data
     return _own(make(node_data, parts, namespace=NAMESPACE))
@@ -386,7 +386,7 @@ def tree_reduce_associative(
     identity: Any = MISSING,
     is_leaf: Predicate = None,
 ) -> Any:
-    """Fold the leaves in halves."""
+    """Fold the leaves pairwise, by halves."""
     return folding.tree_reduce_associative(
         operation, tree, identity=identity, is_leaf=is_leaf, namespace=NAMESPACE
     )
@@ -416,7 +416,7 @@ def broadcast_prefix(
 def tree_transpose(
     outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any
 ) -> Any:
-    """Turn a tree of trees inside out; only the number of leaves is checked.
+    """Transpose a tree of trees; only the number of leaves is checked.
 
     Raises:
         TypeError: It is not the product of the numbers of the two structures.
@@ -440,7 +440,7 @@ def tree_transpose(
 def prefix_errors(
     prefix_tree: Any, full_tree: Any, is_leaf: Predicate = None
 ) -> list[Callable[[str], ValueError]]:
-    """Return for each place that differs what makes an error of a name."""
+    """Return, for each difference, a function from a name to an error."""
     found = reshaping.prefix_errors(
         prefix_tree, full_tree, is_leaf, namespace=NAMESPACE
     )
@@ -458,7 +458,7 @@ def prefix_errors(
 def equality_errors(
     tree1: Any, tree2: Any, is_leaf: Predicate = None
 ) -> Iterator[tuple[tuple[Any, ...], str, str, str]]:
-    """Yield for each place that differs its path, both sides and the reason."""
+    """Yield the path, both sides and the reason for each difference."""
     for one in reshaping.equality_errors(tree1, tree2, is_leaf, namespace=NAMESPACE):
         yield tuple(one.path), one.expected, one.actual, one.hint or "they differ"
 
@@ -466,13 +466,13 @@ def equality_errors(
 def equality_errors_pytreedef(
     tree1: PyTreeDef, tree2: PyTreeDef
 ) -> Iterator[tuple[tuple[Any, ...], str, str, str]]:
-    """Yield what `equality_errors` does, of two structures."""
+    """Yield the differences of two structures, like `equality_errors`."""
     for one in _ours(tree1).explain(_ours(tree2)):
         yield tuple(one.path), one.expected, one.actual, one.hint or "they differ"
 
 
 def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
-    """Build a tree from one of the same form, with any iterables for nodes."""
+    """Build a tree from one of the same form with any iterables as nodes."""
     return treedef.from_iterable_tree(xs)
 
 
@@ -545,7 +545,7 @@ def register_pytree_node(
 
 
 def register_pytree_node_class(cls: C) -> C:
-    """Make instances of a class nodes: `tree_flatten` and `tree_unflatten`."""
+    """Make instances of a class nodes, by its `tree_flatten` and `tree_unflatten`."""
     unflatten: Any = cls.tree_unflatten  # type: ignore[attr-defined]  # it has to have it
     register_pytree_node(cls, methodcaller("tree_flatten"), unflatten)
     return cls
@@ -564,7 +564,7 @@ def register_pytree_with_keys(
 
 
 def register_pytree_with_keys_class(cls: C) -> C:
-    """Make instances of a class nodes: `tree_flatten_with_keys`, `tree_unflatten`."""
+    """Make instances nodes, by `tree_flatten_with_keys` and `tree_unflatten`."""
     unflatten: Any = cls.tree_unflatten  # type: ignore[attr-defined]  # it has to have it
     register_pytree_with_keys(cls, methodcaller("tree_flatten_with_keys"), unflatten)
     return cls
@@ -581,7 +581,7 @@ def register_dataclass(
     meta_fields: Sequence[str] | None = None,
     drop_fields: Sequence[str] = (),
 ) -> C:
-    """Make instances of a dataclass nodes, which are rebuilt by `__init__`.
+    """Make instances of a dataclass nodes that are rebuilt by `__init__`.
 
     Raises:
         TypeError: One list is given without the other, or none for a class that is no
@@ -661,7 +661,7 @@ register_pytree_node(
 
 
 class PyTreeRegistry(Sealed):
-    """What jax's registry of classes can do, with the registry of leafwise."""
+    """The interface of jax's registry of classes, on the registry of leafwise."""
 
     def flatten(
         self, tree: Any, leaf_predicate: Predicate = None
@@ -672,7 +672,7 @@ class PyTreeRegistry(Sealed):
     def flatten_with_path(
         self, tree: Any, leaf_predicate: Predicate = None
     ) -> tuple[list[tuple[tuple[Any, ...], Any]], PyTreeDef]:
-        """Return pairs of path and leaf; the predicate takes the path, too."""
+        """Return pairs of path and leaf; the predicate takes the path as well."""
         return tree_flatten_with_path(tree, leaf_predicate, is_leaf_takes_path=True)
 
     def flatten_one_level(self, tree: Any) -> tuple[Iterable[Any], Any] | None:
@@ -702,7 +702,7 @@ class PyTreeRegistry(Sealed):
     def register_dataclass_node(
         self, type: type, data_fields: Sequence[str], meta_fields: Sequence[str], /
     ) -> None:
-        """Make instances of a dataclass nodes, which are rebuilt by `__init__`."""
+        """Make instances of a dataclass nodes that are rebuilt by `__init__`."""
         register_dataclass(type, data_fields, meta_fields)
 
 

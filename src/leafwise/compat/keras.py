@@ -1,9 +1,9 @@
-"""A backend for `keras.tree`, beside those of Keras for optree, torch and dm-tree.
+"""A backend for `keras.tree`, besides those of Keras for optree, torch and dm-tree.
 
-It has the functions that `keras/src/tree/optree_impl.py` has, and they do the same:
-None is a leaf, dicts are walked by sorted keys, an `OrderedDict` as it stands, and
-classes are registered in a namespace of its own. It takes nothing from Keras but what
-it is called with. Keras runs on it if it finds it under the name of its own backend::
+It has the functions of `keras/src/tree/optree_impl.py` with the same behaviour. None is
+a leaf, dicts are walked by sorted keys, and an `OrderedDict` in its own order. Classes
+are registered in a separate namespace. It imports nothing from Keras. Keras uses it if
+it is installed under the name of Keras's own backend::
 
     import sys, leafwise.compat.keras
     sys.modules["keras.src.tree.optree_impl"] = leafwise.compat.keras
@@ -51,11 +51,12 @@ declare_namespace(NAMESPACE)
 
 
 def register_tree_node_class(cls: C) -> C:
-    """Make instances of a class nodes, by two methods of its own.
+    """Make instances of a class nodes, by two methods of the class.
 
     Args:
         cls: A class with `tree_flatten(self)`, which returns children and metadata, and
-            maybe keys, and a classmethod `tree_unflatten(cls, metadata, children)`.
+            optionally keys, and a classmethod
+            `tree_unflatten(cls, metadata, children)`.
 
     Returns:
         The class.
@@ -105,14 +106,14 @@ def is_nested(structure: Any) -> bool:
 
 
 def traverse(func: Callable[[Any], Any], structure: Any, top_down: bool = True) -> Any:
-    """Call a function on each node and leaf, and return what comes of it.
+    """Call a function on each node and leaf, and return the resulting structure.
 
     Args:
-        func: Takes a node or leaf. None leaves it as it is; anything else is put in its
-            place, and a class that is called `MAP_TO_NONE` puts None there.
+        func: Takes a node or leaf. If it returns None, the value is kept; anything else
+            replaces the value, and a class named `MAP_TO_NONE` replaces it with None.
         structure: The structure.
-        top_down: Whether nodes come before their children; what was replaced is not
-            gone into then.
+        top_down: Whether nodes are visited before their children; replaced values are
+            then not traversed.
 
     Raises:
         CycleError: The structure contains itself.
@@ -158,12 +159,12 @@ def flatten_with_path(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
 def map_structure(
     func: Callable[..., Any], *structures: Any, none_is_leaf: bool = True
 ) -> Any:
-    """Return the first structure with what a function returns for its leaves.
+    """Map a function over the leaves; return the results in the first structure.
 
     Args:
         func: Takes a leaf of each structure.
         *structures: Structures that are nested in the same way.
-        none_is_leaf: Whether the function is called on None, which is kept otherwise.
+        none_is_leaf: Whether the function is called on None; otherwise None is kept.
 
     Raises:
         ValueError: There are no structures, or they are not nested in the same way.
@@ -185,10 +186,11 @@ def map_structure(
 def map_structure_up_to(
     shallow_structure: Any, func: Callable[..., Any], *structures: Any
 ) -> Any:
-    """Call a function on what structures have at the leaves of a shallow one.
+    """Map a function over the subtrees at the leaves of a shallow structure.
 
     Raises:
-        ValueError: There are no structures, or one does not begin so.
+        ValueError: There are no structures, or one of them does not have the shallow
+            structure as a prefix.
 
     Example:
         >>> import leafwise.compat.keras as backend
@@ -207,7 +209,7 @@ def assert_same_structure(a: Any, b: Any) -> None:
     """Raise an error unless two structures are nested in the same way.
 
     Raises:
-        ValueError: They are not; the error says where.
+        ValueError: They are nested differently; the error says where.
 
     Example:
         >>> import leafwise.compat.keras as backend
@@ -240,7 +242,8 @@ def assert_same_paths(a: Any, b: Any) -> None:
     """Raise an error unless the leaves of two structures have the same paths.
 
     Raises:
-        ValueError: They have not; the error has those that only one has.
+        ValueError: The paths differ; the error lists the paths that only one of them
+            has.
 
     Example:
         >>> import leafwise.compat.keras as backend
@@ -260,11 +263,11 @@ def assert_same_paths(a: Any, b: Any) -> None:
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Iterable[Any]) -> Any:
-    """Return a structure with other leaves.
+    """Return a structure with its leaves replaced.
 
     Raises:
-        TypeError: `flat_sequence` cannot be iterated over.
-        ValueError: There are too few leaves or too many.
+        TypeError: `flat_sequence` is not iterable.
+        ValueError: There are too few or too many leaves.
 
     Example:
         >>> import leafwise.compat.keras as backend
@@ -281,7 +284,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Iterable[Any]) -> Any:
 
 
 def lists_to_tuples(structure: Any) -> Any:
-    """Return a structure with tuples in the place of lists.
+    """Return a structure with tuples in place of lists.
 
     Example:
         >>> import leafwise.compat.keras as backend
@@ -299,7 +302,7 @@ def map_shape_structure(func: Callable[[Any], Any], structure: Any) -> Any:
     """Map a structure of shapes: lists and tuples of ints and None are leaves.
 
     Args:
-        func: Takes a shape, or whatever else is a leaf.
+        func: Takes a shape, or any other leaf.
         structure: The structure.
 
     Example:

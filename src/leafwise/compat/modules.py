@@ -47,21 +47,21 @@ _attributes: Final[set[str]] = set()
 
 
 def install(name: str, *, force: bool = False) -> ModuleType:
-    """Let `import name` give the module of leafwise that stands in for that library.
+    """Make `import name` return the leafwise module that replaces that library.
 
-    Submodules that have stand-ins come with it. What imported the library before keeps
-    what it has. A second call changes nothing.
+    Submodules that have stand-ins are replaced, too. Code that imported the library
+    before keeps the original module. A second call changes nothing.
 
     Args:
         name: One of the names in `STANDINS`, as programs import it.
-        force: Whether to take the place of a library that is installed.
+        force: Whether to replace a library that is installed.
 
     Returns:
         The stand-in.
 
     Raises:
-        ValueError: Nothing stands in for such a module.
-        ImportError: The library is installed, or loaded; nothing is changed.
+        ValueError: No stand-in exists for this module.
+        ImportError: The library is installed or already imported; nothing is changed.
 
     Example:
         >>> import leafwise as lw
@@ -85,13 +85,13 @@ def install(name: str, *, force: bool = False) -> ModuleType:
 
 
 def uninstall(name: str) -> None:
-    """Take a stand-in out of its place, and put back what was there before.
+    """Remove a stand-in, and restore the module that it replaced.
 
     Args:
-        name: What `install` was called with.
+        name: The name that was passed to `install`.
 
     Raises:
-        ValueError: It is not installed.
+        ValueError: The name has no stand-in, or its stand-in is not installed.
 
     Example:
         >>> import leafwise as lw

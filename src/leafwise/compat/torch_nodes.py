@@ -294,7 +294,7 @@ def _defaultdict_deserialize(dumpable_context: Any) -> Any:
 
 
 class NodeDef(NamedTuple):
-    """How nodes of a class are taken apart and put together."""
+    """The functions that flatten and unflatten nodes of a class."""
 
     type: Any
     flatten_fn: Any
@@ -303,7 +303,7 @@ class NodeDef(NamedTuple):
 
 
 class SerializeNodeDef(NamedTuple):
-    """How nodes of a class are written down."""
+    """The functions that serialize nodes of a class."""
 
     typ: Any
     serialized_type_name: str
@@ -521,7 +521,7 @@ def register_pytree_node(
     from_dumpable_context: Callable[[Any], Any] | None = None,
     flatten_with_keys_fn: Callable[[Any], Any] | None = None,
 ) -> None:
-    """Make instances of a class nodes, for the functions of this module.
+    """Make instances of a class nodes for the functions of this module.
 
     Args:
         cls: The class.
@@ -657,7 +657,7 @@ def register_dataclass(
     drop_field_names: list[str] | None = None,
     serialized_type_name: str | None = None,
 ) -> None:
-    """Make instances of a dataclass nodes, with their fields for children.
+    """Make instances of a dataclass nodes with their fields as children.
 
     As in torch, a field that is None is no child but part of the context, and a node
     is made by a call of the class with the fields.

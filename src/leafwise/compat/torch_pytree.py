@@ -1,17 +1,17 @@
-"""What stands in for `torch.utils._pytree`.
+"""A stand-in for `torch.utils._pytree`.
 
     >>> import leafwise.compat.torch_pytree as pytree
     >>> pytree.tree_map(lambda x: x is None, {"x": 7, "y": (42, None)})
     {'x': False, 'y': (False, True)}
 
-Names, arguments, results and types of exceptions are those of torch 2.13; texts of
-errors say more, and where. It owns the functions on trees, where `is_leaf` makes leaves
-of nodes. Which values are nodes, and how classes are registered, is said in
-`torch_nodes`; what specs are in `torch_spec`.
+Names, arguments, results and types of exceptions are those of torch 2.13; error
+messages are more detailed and name the place. Owns the functions on trees, where
+`is_leaf` makes leaves of nodes. `torch_nodes` defines which values are nodes and how
+classes are registered, and `torch_spec` defines specs.
 
-Trees of any depth are walked, and a tree that contains itself is a `CycleError`. The
-types of torch's own that torch registers itself, as `torch.Size`, are leaves here until
-somebody registers them.
+Trees of any depth are walked, and a tree that contains itself raises a `CycleError`.
+Types that torch itself registers, such as `torch.Size`, are leaves here until you
+register them.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ K = TypeVar("K")
 
 
 class KeyEntry(Protocol):
-    """What a key of a path has."""
+    """The interface of a key in a key path."""
 
     def __hash__(self) -> int: ...
 
@@ -107,7 +107,7 @@ class KeyEntry(Protocol):
     def __str__(self) -> str: ...
 
     def get(self, parent: Any) -> Any:
-        """Read the child of a node that the key names."""
+        """Return the child of a node at this key."""
 
 
 Context = Any
@@ -142,7 +142,7 @@ Py_TPFLAGS_BASETYPE: Final = 1 << 10
 
 
 class structseq(tuple[Any, ...]):  # its name in torch
-    """Stands for the types of struct sequences in annotations."""
+    """A type for annotations that stands for all struct sequences."""
 
     __slots__ = ()
 
@@ -221,7 +221,7 @@ def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeS
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
-    """Return the tree of a spec with these leaves; the two may be swapped.
+    """Build a tree from its leaves and its spec, in either order of arguments.
 
     Raises:
         TypeError: None of them is a spec.
@@ -318,7 +318,7 @@ def tree_leaves_with_path(
 def tree_map_with_path(
     func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None
 ) -> PyTree:
-    """Do as `tree_map`, with the key path as the first argument of the function.
+    """Map a function that takes the key path first; otherwise like `tree_map`.
 
     Raises:
         ValueError: A further tree has another structure, or a class was registered
@@ -410,7 +410,7 @@ def keystr(kp: KeyPath) -> str:
 
 
 def key_get(obj: Any, kp: KeyPath) -> Any:
-    """Return what a tree has at a key path.
+    """Return the value of a tree at a key path.
 
     Example:
         >>> import leafwise.compat.torch_pytree as pytree
@@ -428,7 +428,7 @@ def key_get(obj: Any, kp: KeyPath) -> Any:
 def tree_map(
     func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None
 ) -> PyTree:
-    """Return a tree with what a function returns for the leaves.
+    """Map a function over the leaves of a tree.
 
     Raises:
         ValueError: A further tree has another structure.
@@ -467,10 +467,10 @@ def tree_map_(
 
 
 def map_only(type_or_types_or_pred: Any, /) -> MapOnlyFn[Any]:
-    """Return a decorator: functions are called on some values, others they return.
+    """Return a decorator that applies a function to some values only, keeping others.
 
     Raises:
-        TypeError: It is none of these.
+        TypeError: The argument is neither a type, a tuple of types nor a predicate.
 
     Example:
         >>> import leafwise.compat.torch_pytree as pytree
@@ -528,7 +528,7 @@ def tree_map_only_(
     tree: PyTree,
     is_leaf: IsLeaf = None,
 ) -> PyTree:
-    """Do as `tree_map_only` for the effects, and return the tree itself.
+    """Call a function on some leaves for its effects, and return the tree itself.
 
     Raises:
         TypeError: It is neither a class, nor classes, nor a predicate.
@@ -542,7 +542,7 @@ def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) 
 
 
 def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Return whether some leaf passes a test."""
+    """Return whether any leaf passes a test."""
     return any(map(pred, tree_iter(tree, is_leaf=is_leaf)))
 
 
@@ -565,7 +565,7 @@ def tree_any_only(
     tree: PyTree,
     is_leaf: IsLeaf = None,
 ) -> bool:
-    """Return whether some leaf of some types passes a test."""
+    """Return whether any leaf of some types passes a test."""
     leaves = tree_iter(tree, is_leaf=is_leaf)
     return any(pred(x) for x in leaves if isinstance(x, type_or_types))
 

@@ -192,7 +192,7 @@ class TreeSpec(Sealed):
 
     @property
     def context(self) -> Any:
-        """What the root is beside its children."""
+        """The data of the root other than its children."""
         code = self._treedef._code
         return _context_of(code[-1][1], code[-1][3]) if code else None
 
@@ -248,7 +248,7 @@ class TreeSpec(Sealed):
     # ---------------------------------------------------------------------- using
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
-        """Return what a tree has at the leaves of this spec.
+        """Return the subtrees of a tree at the leaves of this spec.
 
         Args:
             tree: A tree that begins as the spec does, and may go deeper. Dicts of all
@@ -260,7 +260,7 @@ class TreeSpec(Sealed):
         return self._treedef.flatten_up_to(tree)
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
-        """Return the tree with these leaves.
+        """Build a tree from its leaves.
 
         Raises:
             ValueError: There are too few or too many.
@@ -492,7 +492,7 @@ def _check_specs(what: str, specs: Iterable[Any], given: Any) -> None:
 
 
 class EnumEncoder(json.JSONEncoder):
-    """Writes members of an Enum by the names of their class and themselves."""
+    """A JSON encoder that writes members of an Enum by their class and name."""
 
     def default(self, obj: object) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]  # as in torch
         """Return what is written for an object.
@@ -508,7 +508,7 @@ class EnumEncoder(json.JSONEncoder):
 
 
 def enum_object_hook(obj: dict[str, Any]) -> enum.Enum | dict[str, Any]:
-    """Return the member of an Enum that an object in JSON stands for, or the object.
+    """Return the Enum member that a JSON object represents, or the object.
 
     Example:
         >>> import json
@@ -534,7 +534,7 @@ _LEAF_TEXT: Final = '{"type": null, "context": null, "children_spec": []}'
 
 
 def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
-    """Return a spec as JSON, as torch reads it.
+    """Return a spec as JSON that torch can read.
 
     Args:
         treespec: The spec.
@@ -617,7 +617,7 @@ def _check_protocol(protocol: Any) -> None:
 
 
 def treespec_loads(serialized: str) -> TreeSpec:
-    """Return the spec that `treespec_dumps` of this or of torch has written.
+    """Return the spec from the JSON of `treespec_dumps`, of this module or of torch.
 
     Keys of dicts that JSON has lists for are tuples again.
 
@@ -683,7 +683,7 @@ def _step_read(schema: Mapping[str, Any], arity: int) -> Step:
     category=FutureWarning,
 )
 def pytree_to_str(treespec: TreeSpec) -> str:
-    """Do as `treespec_dumps`."""
+    """Return a spec as JSON; equivalent to `treespec_dumps`."""
     return treespec_dumps(treespec)
 
 
@@ -692,7 +692,7 @@ def pytree_to_str(treespec: TreeSpec) -> str:
     category=FutureWarning,
 )
 def str_to_pytree(json: str) -> TreeSpec:
-    """Do as `treespec_loads`.
+    """Return the spec from JSON; equivalent to `treespec_loads`.
 
     Args:
         json: The text.

@@ -1,11 +1,11 @@
-"""The engine: generated Python for structures that come again and again.
+"""The engine: generated Python functions for recurring structures.
 
-It makes `flatten`, `unflatten`, the maps and what is built on them faster, and
-changes nothing else. It is on unless the environment variable `LEAFWISE_ENGINE` is
-`0`; `eager` compiles each structure on first sight. Without this package leafwise
-works the same, slower.
+The engine makes `flatten`, `unflatten`, the maps and the functions built on them
+faster, and changes nothing else. It is on unless the environment variable
+`LEAFWISE_ENGINE` is `0`; with `eager` it compiles each structure when it first occurs.
+Without this package leafwise gives the same results, but slower.
 
-Owns the ways to look inside, and to switch it on and off.
+Owns the functions that inspect the engine, and those that switch it on and off.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _MODES = {"0": "off", "off": "off", "eager": "eager"}
 
 
 def stats() -> dict[str, Any]:
-    """Return what the engine holds at the moment.
+    """Return statistics of the engine: its mode, and how much it has compiled.
 
     Returns:
-        `mode`: `"on"`, `"off"` or `"eager"`; `plans`: the structures that are
-        compiled now; `roots`: the types of roots that are watched; `size`: what the
-        plans take, in characters of text and entries of lists; `compiled` and
-        `evicted`: how many structures were compiled, and how many of these had to
-        leave for others, since the start.
+        A dict: `mode` is `"on"`, `"off"` or `"eager"`. `plans` is the number of
+        structures that are compiled now, `roots` the number of root types that are
+        watched. `size` is the size of the plans, in characters of source text and list
+        entries. `compiled` and `evicted` count the structures that were compiled since
+        the start, and those that were dropped to make room for others.
 
     Example:
         >>> import leafwise as lw
@@ -57,20 +57,20 @@ def stats() -> dict[str, Any]:
 
 
 def source(treedef: PyTreeDef) -> str:
-    """Return the Python text that the engine writes for a structure.
+    """Return the Python source that the engine generates for a structure.
 
-    The first lines are comments: what the structure is, and what the constants in the
-    text stand for. They are made for you to read; the text itself holds no data.
+    The first lines are comments for the reader: they show the structure and explain the
+    constants in the source. The source itself contains no data.
 
     Args:
         treedef: The structure.
 
     Returns:
-        The functions `flatten`, `flatten_up_to` and `unflatten`; the empty text where
-        the structure is left to the walk.
+        The source of the functions `flatten`, `flatten_up_to` and `unflatten`; an empty
+        string if the engine does not compile the structure.
 
     Raises:
-        TreeDefError: It is not a treedef.
+        TreeDefError: The argument is not a treedef.
 
     Example:
         >>> import leafwise as lw
@@ -137,7 +137,7 @@ _FILLED_IN = {
 
 
 def forget() -> None:
-    """Drop all that the engine holds; what comes often is compiled anew.
+    """Drop all compiled functions; recurring structures are compiled again.
 
     Example:
         >>> import leafwise as lw
@@ -167,10 +167,10 @@ class _Switched(ContextDecorator):
 
 
 def disabled() -> Any:
-    """Return a context manager that leaves everything to the walk, in all threads.
+    """Return a context manager that switches the engine off in all threads.
 
-    Where several of these overlap, whether one inside the other or in several threads,
-    the one that was entered last counts, as long as it lasts.
+    If several of these context managers overlap, nested or in several threads, the last
+    one entered applies until it is left.
 
     Example:
         >>> import leafwise as lw
@@ -182,7 +182,7 @@ def disabled() -> Any:
 
 
 def enabled() -> Any:
-    """Return a context manager that switches the engine on, in all threads.
+    """Return a context manager that switches the engine on in all threads.
 
     Example:
         >>> import leafwise as lw
@@ -194,9 +194,10 @@ def enabled() -> Any:
 
 
 def eager() -> Any:
-    """Return a context manager that compiles structures when they are first met.
+    """Return a context manager that compiles each structure when it first occurs.
 
-    For tests: each tree that is met twice goes through generated code.
+    Use it in tests: the second tree of the same structure already goes through compiled
+    functions.
 
     Example:
         >>> import leafwise as lw

@@ -1,7 +1,7 @@
-"""Bridges to frameworks: a class that is a tree here is a tree there.
+"""Bridges to frameworks: nodes of leafwise become nodes in other libraries, too.
 
-None of the frameworks is imported by leafwise; what is here begins to work when
-somebody else has imported one.
+leafwise imports none of the frameworks. An integration becomes active once your program
+imports its framework.
 """
 
 from __future__ import annotations

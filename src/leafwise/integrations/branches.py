@@ -66,23 +66,24 @@ def cond(
     /,
     *operands: *Operands,
 ) -> T:
-    """Call one of two functions, by a condition that jax may not know yet.
+    """Call one of two functions, chosen by a condition that jax may trace.
 
     Args:
         pred: The condition, one truth value or number.
-        true_fun: What is called if it holds.
-        false_fun: What is called if not.
-        *operands: The arguments of either, trees with objects in them.
+        true_fun: The function to call if the condition is true.
+        false_fun: The function to call if the condition is false.
+        *operands: The arguments of both functions: trees, which may contain objects.
 
     Returns:
-        What the function returns. What it changes in objects, also in those that it is
-        bound to, is changed in the caller's; a value that neither function changes
-        stays the one it was.
+        The result of the function. Its changes to objects, including those that the
+        function is bound to, are applied to your objects. A value that neither function
+        changes stays the same object.
 
     Raises:
-        StructureError: The functions leave objects, or return results, of different
-            structures: one sets an attribute and the other does not, for example.
-        TypeError: A value has another shape or type after one than after the other.
+        StructureError: The functions return results of different structures, or leave
+            objects with different structures. For example, one function sets an
+            attribute and the other does not.
+        TypeError: A value has different shapes or types after the two functions.
 
     Example:
         >>> import leafwise as lw
@@ -119,21 +120,22 @@ def switch(
     /,
     *operands: *Operands,
 ) -> T:
-    """Call one of several functions, by a number that jax may not know yet.
+    """Call one of several functions, chosen by an index that jax may trace.
 
     Args:
-        index: The number; those out of range mean the first or the last.
+        index: The index of the function; an index out of range is clamped to the first
+            or last function.
         branches: The functions.
-        *operands: The arguments of each, trees with objects in them.
+        *operands: The arguments of each function: trees, which may contain objects.
 
     Returns:
-        What the function returns, as for `cond`.
+        The result of the function. Changes to objects are applied as for `cond`.
 
     Raises:
-        StructureError: The functions leave objects, or return results, of different
-            structures.
-        TypeError: A value has another shape or type after one than after another.
-        ValueError: There are no functions.
+        StructureError: The functions return results of different structures, or leave
+            objects with different structures.
+        TypeError: A value has different shapes or types after two of the functions.
+        ValueError: `branches` is empty.
 
     Example:
         >>> import leafwise as lw
@@ -382,21 +384,22 @@ def remat(
     static_argnums: Numbers = None,
     policy: Callable[..., bool] | None = None,
 ) -> Any:
-    """Compute what a function computes again for its gradient, rather than keep it.
+    """Recompute intermediate values for the gradient instead of storing them.
 
     Args:
         function: The function; without it, a decorator is returned.
         prevent_cse: See `jax.checkpoint`.
-        static_argnums: Positions of arguments that are constants, and can be hashed.
-        policy: Says which values are kept, see `jax.checkpoint_policies`.
+        static_argnums: Positions of the arguments that are constants; they must be
+            hashable.
+        policy: Decides which values are stored; see `jax.checkpoint_policies`.
 
     Returns:
-        A function of the same arguments and results; see `share`. An array that it does
-        not change stays the same array.
+        A function of the same arguments and results; see `share`. An array that the
+        function does not change stays the same array.
 
     Raises:
         TypeError: An option is of the wrong type.
-        ValueError: There is no such argument, or it cannot be static.
+        ValueError: There is no argument at a static position, or it cannot be static.
 
     Example:
         >>> import leafwise as lw
@@ -449,17 +452,15 @@ def eval_shape(function: Call, /, *args: Any, **kwargs: Any) -> Any: ...
 
 
 def eval_shape(function: Call, /, *args: Any, **kwargs: Any) -> Any:
-    """Return what a function would, with shapes and types in place of arrays.
+    """Return the result of a function with shapes and dtypes in place of arrays.
 
     Args:
-        function: The function. What it changes in objects is not changed in the
-            caller's.
-        *args: Its arguments; shapes and types (`jax.ShapeDtypeStruct`) may take the
-            place of arrays.
-        **kwargs: Its keywords.
+        function: The function. Its changes to objects do not affect your objects.
+        *args: Its arguments; `jax.ShapeDtypeStruct` may take the place of arrays.
+        **kwargs: Its keyword arguments.
 
     Returns:
-        The result; objects in it are new, and what was one object is one.
+        The result. Objects in it are new; shared references are kept.
 
     Example:
         >>> import leafwise as lw

@@ -291,10 +291,10 @@ def _announce(cls: type) -> None:
 
 
 def enable(name: str) -> None:
-    """Register all classes in a framework that is loaded.
+    """Register all classes in a framework that is imported.
 
-    This happens by itself after an import; it is for imports that went unseen, and for
-    `LEAFWISE_BRIDGE=0`.
+    This happens automatically after an import. Call it if leafwise missed the import,
+    or if `LEAFWISE_BRIDGE=0` is set.
 
     Args:
         name: `"jax"`, `"optree"` or `"torch"`.
@@ -329,13 +329,13 @@ def once_loaded(name: str, action: Callable[[], None]) -> None:
 
 
 class Status(NamedTuple):
-    """What a framework knows.
+    """The classes that a framework knows from leafwise.
 
     Attributes:
-        loaded: Whether the framework is loaded.
-        registered: The classes that were registered in it.
-        refused: The classes that are nodes everywhere here and were not registered
-            there, and why.
+        loaded: Whether the framework is imported.
+        registered: The classes that leafwise registered in it.
+        refused: The classes that are nodes in every namespace of leafwise but were not
+            registered in the framework, each with the reason.
 
     Example:
         >>> from leafwise.integrations import Status
@@ -349,7 +349,7 @@ class Status(NamedTuple):
 
 
 def status() -> dict[str, Status]:
-    """Return which classes are registered in which framework, and why others are not.
+    """Return the classes registered in each framework, and why others are not.
 
     Example:
         >>> from leafwise.integrations import bridge

@@ -1,9 +1,9 @@
-"""Nested data as text: JSON, TOML and YAML, read and written.
+"""Reading and writing nested data as JSON, TOML and YAML.
 
-Owns what is particular to each format: what it cannot hold, how it escapes characters,
-which keys collide. YAML is read by the rules of YAML 1.2 where those of 1.1 surprise:
-`on`, `yes`, `no` and `=` are text, `22:22` is text, `3e-4` is a number. ruamel.yaml and
-tomlkit are imported only when they are needed.
+Owns what is specific to each format: the values that it cannot represent, its escapes,
+and the keys that collide. YAML is read by the rules of YAML 1.2 where those of 1.1
+surprise: `on`, `yes`, `no` and `=` are text, `22:22` is text, `3e-4` is a number.
+ruamel.yaml and tomlkit are imported only when they are needed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _DEEPEST: Final = 500
 
 
 class FormatError(ValueError):
-    """A text is not of its format, or a tree cannot be written in one.
+    """A text is malformed, or a format cannot represent a tree.
 
     Example:
         >>> from leafwise.integrations.formats import FormatError, load
@@ -52,12 +52,12 @@ class FormatError(ValueError):
 
 
 class Document(NamedTuple):
-    """The content of a file.
+    """The parsed content of a file, with its format.
 
     Attributes:
         tree: The data; for a YAML stream of several documents, a list of them.
-        kind: The format, `"json"`, `"toml"` or `"yaml"`.
-        is_stream: Whether it is a stream of several documents.
+        kind: The format: `"json"`, `"toml"` or `"yaml"`.
+        is_stream: Whether the file is a YAML stream of several documents.
 
     Example:
         >>> from leafwise.integrations.formats import load
@@ -78,10 +78,10 @@ class _How(NamedTuple):
 
 
 def load(text: str, kind: str) -> Document:
-    """Read a text.
+    """Parse a JSON, TOML or YAML text.
 
-    A key that a JSON object or a YAML mapping has twice is an error, and so are YAML
-    keys that are equal in Python, such as `1` and `true`.
+    A duplicate key in a JSON object or a YAML mapping is an error. So are YAML keys
+    that are equal in Python, such as `1` and `true`.
 
     Args:
         text: The text.
@@ -91,8 +91,8 @@ def load(text: str, kind: str) -> Document:
         The data, with its format.
 
     Raises:
-        FormatError: The text is malformed, nested too deeply or has a key twice; or a
-            package is missing.
+        FormatError: The text is malformed, nested too deeply or has a duplicate key; or
+            a required package is not installed.
 
     Example:
         >>> from leafwise.integrations.formats import load
@@ -117,21 +117,21 @@ def load(text: str, kind: str) -> Document:
 def dump(
     document: Document, *, encoding: str = "utf-8", allow_nan: bool = False
 ) -> str:
-    r"""Write a tree as text, with a newline at its end.
+    r"""Return a tree as JSON, TOML or YAML text, with a newline at its end.
 
     Args:
         document: The tree and the format.
-        encoding: The encoding that the text is meant for. Characters that it lacks are
-            written as escapes of the format.
-        allow_nan: Whether JSON may have `NaN` and `Infinity`, which Python's `json`
-            reads and writes, but most other readers refuse.
+        encoding: The encoding in which you will write the text. Characters that it
+            lacks become escapes of the format.
+        allow_nan: Whether JSON may contain `NaN` and `Infinity`. Python's `json` reads
+            and writes them, but most other parsers reject them.
 
     Returns:
         The text; the encoding can represent all of it.
 
     Raises:
         FormatError: The format cannot represent the tree, the tree is nested too
-            deeply, or a package is missing.
+            deeply, or a required package is not installed.
 
     Example:
         >>> from leafwise.integrations.formats import Document, dump

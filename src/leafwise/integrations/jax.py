@@ -1,6 +1,6 @@
-"""jax: how it registers a class, tells of its levels of tracing, and `ravel`.
+"""jax: registration of classes, trace levels, and `ravel`.
 
-A class is registered with key paths, and with aux data that jax may compare.
+A class is registered with key paths, and with aux data that jax can compare.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ Flatten = Callable[[Any], tuple[Sequence[Any], Any]]
 
 
 def begin(jax: Any) -> None:
-    """Let objects know at which level of tracing they are changed.
+    """Make objects record the trace level at which they are changed.
 
-    If jax has no such function, they do not know, and a warning says so.
+    If jax has no function for this, trace levels are not recorded and a warning is
+    issued.
 
     Args:
         jax: The module.
@@ -79,20 +80,20 @@ def register(jax: Any, cls: type, node: Node) -> None:
 def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
     """Return all arrays of a tree as one vector, and a function that undoes it.
 
-    Both ways may be traced and differentiated.
+    Both directions can be traced and differentiated.
 
     Args:
         tree: A tree of arrays and numbers.
 
     Returns:
-        An array of shape `(size,)`, of the type that all leaves fit into, and a
-        function from such an array to a tree: arrays have the shapes and types that
-        they had, numbers have become arrays without axes.
+        An array of shape `(size,)` and a function from such an array to a tree. The
+        array has a dtype that can represent all leaves. The function restores the
+        shapes and dtypes of arrays; numbers become arrays without axes.
 
     Raises:
-        TypeError: A leaf is neither a number nor an array, or the array is of another
-            type than the vector.
-        ValueError: It is of another shape.
+        TypeError: A leaf is neither a number nor an array, or the array has a different
+            dtype from the vector.
+        ValueError: The array has another shape.
 
     Example:
         >>> import pytest
@@ -104,7 +105,7 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
         >>> unravel(vector * 2)["b"]
         Array([0.], dtype=float32)
 
-    It is `jax.flatten_util.ravel_pytree` with our rules of what a tree is.
+    This is `jax.flatten_util.ravel_pytree` with the nodes and leaves of leafwise.
     """
     leaves, treedef = tree_flatten(tree)
     util = importlib.import_module("jax.flatten_util")

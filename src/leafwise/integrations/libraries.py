@@ -54,27 +54,28 @@ Find = Callable[[type], tuple[OneLevel, Rebuild] | None]
 
 
 def support(*names: str, namespace: str = GLOBAL) -> None:
-    """Let functions descend into the containers of other libraries.
+    """Treat the containers of other libraries as nodes.
 
-    - `"omegaconf"`: `DictConfig` and `ListConfig`, with interpolations and missing
-      values as they are written, flags, and the type of a structured config.
-    - `"ml_collections"`: `ConfigDict` and `FrozenConfigDict`; references are read.
-    - `"pydantic"`: every `BaseModel`; a rebuilt one is not validated, an edited one is,
-      if it has `validate_assignment`.
-    - `"attrs"`: every class of attrs; a field with `metadata={"static": True}` is aux
-      data. `__init__` does not run; converters and validators do after edits.
+    - `"omegaconf"`: `DictConfig` and `ListConfig`. Interpolations and missing values
+      are kept as written, and so are flags and the type of a structured config.
+    - `"ml_collections"`: `ConfigDict` and `FrozenConfigDict`; references are resolved.
+    - `"pydantic"`: every `BaseModel`. A rebuilt model is not validated. An edited model
+      is validated if it has `validate_assignment`.
+    - `"attrs"`: every class made by attrs; a field with `metadata={"static": True}` is
+      aux data. `__init__` does not run, but converters and validators run after edits.
     - `"mappings"` and `"sequences"`: any other subclass of `Mapping`, or of `Sequence`
       except text and numbers, that has no rule of its own. A class whose constructor
-      does not take the items needs `register_mapping` or `register_sequence`.
+      does not accept the items needs `register_mapping` or `register_sequence`.
 
-    What is registered goes first. It works whether the library is loaded or not.
+    Registered classes take precedence. The library may be imported before or after the
+    call.
 
     Args:
-        *names: Some of these words.
-        namespace: Where they become nodes; `""` is everywhere.
+        *names: One or more of these names.
+        namespace: The namespace in which they become nodes; `""` is every namespace.
 
     Raises:
-        ValueError: A name is not one of these; nothing is changed then.
+        ValueError: A name is not one of these; nothing is changed.
         NamespaceError: The namespace is not declared.
 
     Example:
@@ -106,18 +107,19 @@ def register_mapping(
     inherit: bool = False,
     exist_ok: bool = False,
 ) -> C:
-    """Make instances of a mapping class nodes with their values as children.
+    """Register a mapping class so that its instances are nodes with values as children.
 
     Args:
         cls: The class.
-        build: Takes a dict and returns an instance. Without it an instance that can
-            change is copied and filled, any other class is called with the dict.
+        build: Takes a dict and returns an instance. Without it, a mutable instance is
+            copied and refilled; any other class is called with the dict.
         namespace: Where to register; `""` is the global registry.
-        inherit: Whether subclasses follow.
+        inherit: Whether instances of subclasses are nodes, too.
         exist_ok: Whether to replace an earlier registration.
 
     Raises:
-        RegistryError: It is not a mapping class, or as `register_pytree_node`.
+        RegistryError: The class is not a mapping class, or any error of
+            `register_pytree_node`.
 
     Example:
         >>> import leafwise as lw
@@ -142,18 +144,19 @@ def register_sequence(
     inherit: bool = False,
     exist_ok: bool = False,
 ) -> C:
-    """Make instances of a sequence class nodes with their items as children.
+    """Register a sequence class so that its instances are nodes with items as children.
 
     Args:
         cls: The class.
-        build: Takes a list and returns an instance. Without it an instance that can
-            change is copied and filled, any other class is called with the list.
+        build: Takes a list and returns an instance. Without it, a mutable instance is
+            copied and refilled; any other class is called with the list.
         namespace: Where to register; `""` is the global registry.
-        inherit: Whether subclasses follow.
+        inherit: Whether instances of subclasses are nodes, too.
         exist_ok: Whether to replace an earlier registration.
 
     Raises:
-        RegistryError: It is not a sequence class, or as `register_pytree_node`.
+        RegistryError: The class is not a sequence class, or any error of
+            `register_pytree_node`.
 
     Example:
         >>> import leafwise as lw
@@ -173,20 +176,21 @@ def register_sequence(
 def register_attrs(
     cls: C, *, namespace: str = GLOBAL, inherit: bool = False, exist_ok: bool = False
 ) -> C:
-    """Make instances of a class of attrs nodes with their fields as children.
+    """Register an attrs class so that its instances are nodes with fields as children.
 
-    A field with `metadata={"static": True}` is aux data. Rebuilding sets the attributes
-    of an empty instance: neither `__init__` nor validators run. Edits run converters
-    and validators; see :ref:`objects that validate <validated>`.
+    A field with `metadata={"static": True}` is aux data. Unflattening sets the
+    attributes of an empty instance: neither `__init__` nor validators run. Edits run
+    converters and validators; see :ref:`objects that validate <validated>`.
 
     Args:
         cls: The class.
         namespace: Where to register; `""` is the global registry.
-        inherit: Whether subclasses follow.
+        inherit: Whether instances of subclasses are nodes, too.
         exist_ok: Whether to replace an earlier registration.
 
     Raises:
-        RegistryError: It is not an attrs class, or as `register_pytree_node`.
+        RegistryError: The class is not an attrs class, or any error of
+            `register_pytree_node`.
 
     Example:
         >>> import leafwise as lw
@@ -205,21 +209,22 @@ def register_attrs(
 def register_model(
     cls: C, *, namespace: str = GLOBAL, inherit: bool = False, exist_ok: bool = False
 ) -> C:
-    """Make instances of a pydantic model nodes with their fields as children.
+    """Register a pydantic model so that instances are nodes with fields as children.
 
-    Extra values are children, too; private attributes and the set of given fields are
-    kept. A rebuilt model is not validated, so it may hold anything. An edited
-    one is, if it has `validate_assignment`; see :ref:`objects that validate
-    <validated>`.
+    Extra values are children, too. Private attributes and the set of explicitly given
+    fields are kept. A rebuilt model is not validated, so it can hold anything. An
+    edited model is validated if it has `validate_assignment`; see
+    :ref:`objects that validate <validated>`.
 
     Args:
         cls: The class.
         namespace: Where to register; `""` is the global registry.
-        inherit: Whether subclasses follow.
+        inherit: Whether instances of subclasses are nodes, too.
         exist_ok: Whether to replace an earlier registration.
 
     Raises:
-        RegistryError: It is not a model of pydantic 2, or as `register_pytree_node`.
+        RegistryError: The class is not a model of pydantic 2, or any error of
+            `register_pytree_node`.
 
     Example:
         >>> import leafwise as lw
@@ -416,18 +421,19 @@ _FAMILIES: Final[dict[str, Callable[[type], Rule | None]]] = {
 
 
 def adopt(name: str, *, namespace: str = GLOBAL) -> None:
-    """Let our functions descend into classes that only a framework knows.
+    """Treat classes that are registered only in another framework as nodes.
 
-    What is registered here goes first. Classes that are registered in the framework
-    after they were seen here need another call. The framework's functions are those of
-    now: what takes their place later, as `leafwise.compat` may, is never called.
+    Registrations in leafwise take precedence. Call `adopt` again for classes that are
+    registered in the framework after leafwise met their instances. `adopt` keeps the
+    framework's functions as they are now. It never calls functions that replace them
+    later, as those of `leafwise.compat` may.
 
     Args:
-        name: `"jax"`, `"optree"` or `"torch"`; it has to be loaded.
-        namespace: Where they become nodes; `""` is everywhere.
+        name: `"jax"`, `"optree"` or `"torch"`; the framework has to be imported.
+        namespace: The namespace in which they become nodes; `""` is every namespace.
 
     Raises:
-        ValueError: The name is not one of these, or the framework is not loaded.
+        ValueError: The name is not one of these, or the framework is not imported.
 
     Example:
         >>> from leafwise.integrations import adopt
@@ -666,14 +672,14 @@ foreign.append(_known_elsewhere)
 
 
 def treedef_from(treedef: Any, *, namespace: str = GLOBAL) -> PyTreeDef:
-    """Return the treedef of leafwise that stands for one of a framework.
+    """Convert a treedef of another framework to a treedef of leafwise.
 
     Args:
-        treedef: A treedef of jax or of torch, or a treespec of optree.
+        treedef: A treedef of jax or torch, or a treespec of optree.
         namespace: The namespace in which its classes are looked up.
 
     Raises:
-        TypeError: It is not one of these.
+        TypeError: The argument is not one of these.
 
     Example:
         >>> import leafwise as lw
@@ -701,15 +707,16 @@ class _Leaf:
 
 
 def treedef_to(name: str, treedef: PyTreeDef) -> Any:
-    """Return the treedef of a framework that stands for one of leafwise.
+    """Convert a treedef of leafwise to a treedef of another framework.
 
     Args:
-        name: `"jax"`, `"optree"` or `"torch"`; it has to be loaded.
+        name: `"jax"`, `"optree"` or `"torch"`; the framework has to be imported.
         treedef: The treedef.
 
     Raises:
-        RegistryError: It has a node of a class that the framework does not know.
-        ValueError: The name is not one of these, or the framework is not loaded.
+        RegistryError: The treedef has a node of a class that the framework does not
+            know.
+        ValueError: The name is not one of these, or the framework is not imported.
 
     Example:
         >>> import leafwise as lw

@@ -472,38 +472,40 @@ def scan(
     in_axes: Axes = (Carry, 0),
     out_axes: Axes = (Carry, 0),
 ) -> Any:
-    """Call a function in a loop of jax, once for each place on an axis.
+    """Call a function in a jax loop, once for each position along an axis.
 
     Args:
         function: The function; without it, a decorator is returned.
-        length: How many steps there are, needed if nothing is scanned over.
-        reverse: Whether to begin at the end of the axis.
-        unroll: How many steps are one in the compiled loop; True for all.
+        length: The number of steps, required if no argument is scanned over.
+        reverse: Whether to start at the end of the axis.
+        unroll: How many steps form one step of the compiled loop; True for all.
         _split_transpose: See `jax.lax.scan`.
-        in_axes: What each positional argument is: `Carry` goes from step to step, an
-            int is the axis that is scanned over, None is the same in each step. One for
-            all arguments, or a tuple with a prefix tree for each. Trees may have
-            objects of axes in them, and `StateAxes`; `Carry` stands for a whole
-            argument, or in `StateAxes`.
-        out_axes: What each part of the result is: `Carry` goes to the next step, an int
-            is the axis on which the rest is put together. One for the result, or a
-            tuple with a prefix tree for each part.
+        in_axes: How each positional argument is passed. `Carry` is passed on from step
+            to step, an int is the axis that is scanned over, and None is the same in
+            each step. Pass one for all arguments, or a tuple with a prefix tree for
+            each. The trees may contain objects of axes, and `StateAxes`. `Carry` is
+            only valid for a whole argument, or in `StateAxes`.
+        out_axes: How each part of the result is returned. `Carry` is passed on to the
+            next step, and an int is the axis along which the results of all steps are
+            stacked. Pass one for the result, or a tuple with a prefix tree for each
+            part.
 
     Returns:
-        A function of the same arguments that returns what the last step lets go on, and
-        the rest of the results of all steps. Keywords are taken as arguments by
-        position. What a step changes in an object is seen by the next one, unless the
-        object is scanned over, and is then at its place on the axis. So it is with
-        an object that the function is bound to: the same in each step.
+        A function of the same arguments that returns the carry of the last step and the
+        stacked results of all steps. Keyword arguments are passed by position. Changes
+        of a step to an object are visible in the next step. If the object is scanned
+        over, each step changes its own position along the axis. An object that the
+        function is bound to is the same in each step, and changes to it carry over as
+        well.
 
     Raises:
-        StructureError: The axes do not fit, or a step changes the structure of what
-            goes to the next: other objects, attributes or static values.
+        StructureError: The axes do not match, or a step changes the structure of what
+            it passes on: other objects, attributes or static values.
         TypeError: A value has another shape or type after a step, or an axis is not an
             int.
-        ValueError: An object is in two places with different axes; `Carry` is in
-            one option only, twice, or inside an argument; a result has no axis; the
-            axes have different sizes, or no axis is scanned.
+        ValueError: An object is in two places with different axes; `Carry` is in only
+            one of the two options, in one of them twice, or inside an argument; a
+            result has no axis; the axes have different sizes, or no axis is scanned.
 
     Example:
         >>> import leafwise as lw
@@ -708,18 +710,18 @@ def _together(out_axes: Any, last: Any, rest: Any) -> Any:
 def while_loop(
     cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_val: T
 ) -> T:
-    """Call a function in a loop of jax for as long as another one says.
+    """Call a function in a jax loop as long as a condition holds.
 
     Args:
-        cond_fun: Takes the value, returns whether there is a further step. It must not
-            change objects.
-        body_fun: Takes the value, returns the next one, which has the same structure
-            and the same objects in it.
-        init_val: The first value, a tree with objects in it.
+        cond_fun: Takes the value and returns whether to continue. It must not change
+            objects.
+        body_fun: Takes the value and returns the next value. The next value must have
+            the same structure and contain the same objects.
+        init_val: The first value: a tree, which may contain objects.
 
     Returns:
-        The last value. What the function changes in objects, also in those that it is
-        bound to, is changed in the caller's.
+        The last value. Changes to objects, including those that the function is bound
+        to, are applied to your objects.
 
     Raises:
         StructureError: A step changes the structure of the value: other objects,
@@ -772,18 +774,18 @@ def fori_loop(
     *,
     unroll: int | bool | None = None,
 ) -> T:
-    """Call a function in a loop of jax with each number of a range.
+    """Call a function in a jax loop with each integer of a range.
 
     Args:
         lower: The first number.
-        upper: The number after the last.
-        body_fun: Takes the number and the value, returns the next value, which has the
-            same structure and the same objects in it.
-        init_val: The first value, a tree with objects in it.
+        upper: The number after the last one.
+        body_fun: Takes the number and the value, and returns the next value. The next
+            value must have the same structure and contain the same objects.
+        init_val: The first value: a tree, which may contain objects.
         unroll: See `jax.lax.fori_loop`.
 
     Returns:
-        The last value, as for `while_loop`.
+        The last value; changes to objects are applied as for `while_loop`.
 
     Raises:
         StructureError: A step changes the structure of the value: other objects,

@@ -1,4 +1,4 @@
-"""Trees of numbers and NumPy arrays: as one vector, and mapped over an axis.
+"""Trees of numbers and NumPy arrays: `ravel` to one vector, `vmap` over an axis.
 
 Import it by name, `from leafwise.integrations import numpy`: leafwise itself never
 imports NumPy.
@@ -36,9 +36,9 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
         tree: A tree of numbers and arrays.
 
     Returns:
-        An array of shape `(size,)`, of the type that all leaves fit into, and a
-        function from such an array to a tree: arrays have the shapes and types that
-        they had, Python's numbers are that again.
+        An array of shape `(size,)` and a function from such an array to a tree. The
+        array has a dtype that can represent all leaves. The function restores the
+        shapes and dtypes of arrays, and the types of Python numbers.
 
     Raises:
         TypeError: A leaf is neither a number nor an array of numbers.
@@ -123,21 +123,22 @@ def vmap(
 
     Args:
         function: Takes and returns trees of arrays.
-        in_axes: The axis of each array that is mapped, None for those that are not:
-            one for all, or a tuple with a prefix tree for each positional argument.
-            Keywords are mapped over axis 0.
-        out_axes: The axis of the results, a prefix tree of what the function returns;
-            None for what is the same each time.
+        in_axes: The axis along which each array is mapped, or None for arrays that are
+            not: one axis for all, or a tuple with a prefix tree for each positional
+            argument. Keyword arguments are mapped over axis 0.
+        out_axes: The axis of the results, as a prefix tree of the function's result.
+            None for results that are the same in every call.
 
     Returns:
-        A function of the same arguments, with one more axis.
+        A function of the same arguments; mapped arguments and results have one more
+        axis.
 
     Raises:
-        StructureError: The axes are not a prefix of the arguments or results.
-        TypeError: `in_axes` is neither an int, None, nor a tuple; an axis is neither an
-            int nor None.
-        ValueError: The mapped axes have different sizes, or no axis is mapped; an
-            array has too few axes; what should be the same each time is not.
+        StructureError: The axes are not a prefix of the arguments or of the results.
+        TypeError: `in_axes` is neither an int, None, nor a tuple; or an axis is neither
+            an int nor None.
+        ValueError: The mapped axes have different sizes; no axis is mapped; an array
+            has too few axes; or a result with axis None differs between calls.
 
     Example:
         >>> from leafwise.integrations.numpy import vmap

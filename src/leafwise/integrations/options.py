@@ -76,9 +76,9 @@ _ANY: Final = object()
 
 
 class Carry:
-    """Stands in the axes of `scan` for what goes from one step to the next.
+    """Marker in the axes of `scan` for a value that is passed on from step to step.
 
-    Written as the class: `in_axes=(Carry, 0)`.
+    Use the class itself: `in_axes=(Carry, 0)`.
 
     Example:
         >>> from leafwise import nn
@@ -90,17 +90,17 @@ class Carry:
 
 
 class StateAxes(Frozen, Mapping[Filter, Any]):
-    """Axes for the values in objects, by filter; the first that means a value counts.
+    """Axes for the values in objects, by filter; the first matching filter applies.
 
-    Put it in the axes of `vmap` and `scan` in place of an object, or of a tree with
-    objects in it. Filters see paths from the outermost object on.
+    Use it in the axes of `vmap` and `scan` in place of an object, or of a tree with
+    objects in it. Filters see paths that start at the outermost object.
 
     Args:
-        axes: A mapping of filters and axes, their pairs, or a `State` of axes.
+        axes: A mapping from filters to axes, pairs of these, or a `State` of axes.
 
     Attributes:
         filters: The filters, see :mod:`leafwise.nn.filters`.
-        axes: For each, an int, None, or `Carry`.
+        axes: For each filter, an int, None, or `Carry`.
 
     Raises:
         TypeError: A filter or an axis is not valid.
@@ -135,7 +135,7 @@ class StateAxes(Frozen, Mapping[Filter, Any]):
         object.__setattr__(self, "_meant", predicates(filters))
 
     def place(self, path: Path, value: Any, kind: Kind = Kind.DATA) -> int | None:
-        """Return the number of the first filter that means a value, or None."""
+        """Return the position of the first filter that matches a value, or None."""
         for number, meant in enumerate(self._meant):
             if judge(meant, path, value, kind):
                 return number
@@ -167,7 +167,7 @@ class StateAxes(Frozen, Mapping[Filter, Any]):
 
 
 class DiffState(Frozen):
-    """Says in `argnums` which values of an object are differentiated.
+    """An entry of `argnums` that selects the values of an object to differentiate.
 
     Args:
         argnum: The position of the argument.
@@ -203,14 +203,14 @@ def prefix(tree: T, axes: Pairs | StateAxes | Callable[[Path, Any], Any], /) -> 
 
     Args:
         tree: An object, or containers with objects in them.
-        axes: By filter, as `StateAxes` takes them; or a function that takes the path
-            and the value or variable, and returns the axis.
+        axes: Axes by filter, as `StateAxes` takes them; or a function that takes the
+            path and the value or variable, and returns the axis.
 
     Returns:
         A new tree of the same structure, for `in_axes` and `out_axes`.
 
     Raises:
-        ValueError: No filter means a value.
+        ValueError: No filter matches a value.
 
     Example:
         >>> import leafwise as lw

@@ -450,17 +450,17 @@ def put_back(
 def share(
     transform: Callable[[Callable[..., Any]], Callable[..., Any]],
 ) -> Callable[[Callable[P, Any]], Callable[P, Any]]:
-    """Return a transform that keeps shared references and writes changes back.
+    """Make a transform keep shared references and write changes back to objects.
 
     Args:
-        transform: Takes a function of trees, returns one, such as `jax.jit`. Structures
-            come to it as nodes without leaves, so it has to know our classes, as jax
-            does.
+        transform: Takes a function of trees and returns one, such as `jax.jit`. It
+            receives structures as nodes without leaves, so it has to know the classes
+            of leafwise, as jax does.
 
     Returns:
-        A decorator: the decorated function gets objects in which what was one object
-        is one, and whatever it changes is changed in the caller's objects, once it has
-        returned. If it raises, nothing is changed.
+        A decorator. The decorated function receives objects with their shared
+        references intact. After it returns, its changes are applied to your objects. If
+        it raises, nothing is changed.
 
     Example:
         >>> import leafwise as lw

@@ -1,4 +1,4 @@
-"""torch: how it registers a class, what its compiler traces, and `ravel`.
+"""torch: registration of classes, support for its compiler, and `ravel`.
 
 The compiler looks into the functions that it compiles. What the engine does, to count,
 to compile and to keep, is nothing that it could trace or should guard; so it is given

@@ -65,36 +65,41 @@ def jit(
     donate_argnames: Names = None,
     **options: Any,
 ) -> Any:
-    """Compile a function with jax; objects keep their references.
+    """Compile a function with jax; shared references between objects are kept.
 
-    The objects of a bound method (`jit(model.step)`), of a `functools.partial`, and one
-    that is called itself, are arguments that no option means: what changes in them is
-    seen at the next call, and what the function changes is written back. An array that
-    it does not change stays the same array, and is not copied, unless it is donated or
-    has a sharding.
+    The object of a bound method (`jit(model.step)`), the objects in a
+    `functools.partial` and an object that is called itself are arguments, too. No
+    option refers to them. A call sees their current values, and changes of the function
+    are written back to them. An array that the function does not change stays the same
+    array, and is not copied, unless it is donated or has a sharding.
 
     Args:
         function: The function; without it, a decorator is returned.
-        in_shardings: Where arguments are to be: one sharding, or a tuple with a prefix
-            tree for each positional argument that is not static; None leaves it to jax.
-        out_shardings: Where results are to be, a prefix tree of the result. What comes
-            back into an argument has the sharding of the argument.
-        static_argnums: Positions of arguments that are constants, and can be hashed.
-            Negative positions count from the end of the function's parameters.
-        static_argnames: Names of such arguments; the signature says which name has
-            which position, where only one of both is given.
-        donate_argnums: Positions of arguments whose memory the result may take. What is
-            in objects is replaced by what comes back; other arrays are deleted.
+        in_shardings: The shardings of arguments: one sharding, or a tuple with a prefix
+            tree for each positional argument that is not static. None leaves the choice
+            to jax.
+        out_shardings: The shardings of results, as a prefix tree of the result. A value
+            that is written back to an argument has the sharding of the argument.
+        static_argnums: Positions of the arguments that are constants; they must be
+            hashable. Negative positions count from the end of the function's
+            parameters.
+        static_argnames: Names of such arguments. If you give only positions or only
+            names, the others are inferred from the signature.
+        donate_argnums: Positions of arguments whose memory may be reused for the
+            result. Arrays in objects are replaced by the new values; other arrays are
+            deleted.
         donate_argnames: Names of such arguments.
-        **options: Others of `jax.jit`, such as `keep_unused`, `inline`, `device`.
+        **options: Other options of `jax.jit`, such as `keep_unused`, `inline`,
+            `device`.
 
     Returns:
-        A function of the same arguments; see `share`. It has `lower`, `trace`,
-        `eval_shape` and `clear_cache`, as what `jax.jit` returns.
+        A function of the same arguments; see `share`. It has the methods `lower`,
+        `trace`, `eval_shape` and `clear_cache`, like a function returned by `jax.jit`.
 
     Raises:
         TypeError: An option is unknown to jax, or of the wrong type.
-        ValueError: There is no such argument, or it cannot be static.
+        ValueError: There is no argument of a given position or name, or it cannot be
+            static.
 
     Example:
         >>> import leafwise as lw
@@ -175,10 +180,10 @@ def _stages(plan: Dispatch, transformed: Any) -> dict[str, Call]:
 
 
 class Stage(Generic[P, R]):
-    """A function on its way through `jax.jit`: traced, lowered or compiled.
+    """A stage of a function in `jax.jit`: traced, lowered or compiled.
 
-    Whatever jax's own object can do, it can do as well; `lower` and `compile` lead to
-    the next stage, and what is compiled is called as the function is.
+    A stage has all attributes of jax's own object. `lower` and `compile` return the
+    next stage. You call a compiled stage like the function itself.
 
     Example:
         >>> import leafwise as lw
@@ -205,11 +210,11 @@ class Stage(Generic[P, R]):
         return getattr(self._stage, name)
 
     def lower(self, *args: Any, **kwargs: Any) -> Stage[P, R]:
-        """Lower what was traced; the arguments are jax's."""
+        """Lower a traced function; the arguments are those of jax."""
         return Stage(self._stage.lower(*args, **kwargs), self._plan)
 
     def compile(self, *args: Any, **kwargs: Any) -> Stage[P, R]:
-        """Compile what was lowered; the arguments are jax's."""
+        """Compile a lowered function; the arguments are those of jax."""
         return Stage(self._stage.compile(*args, **kwargs), self._plan)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -232,32 +237,33 @@ def vmap(
     axis_size: int | None = None,
     spmd_axis_name: Any = None,
 ) -> Any:
-    """Map a function over an axis with jax; objects keep their references.
+    """Map a function over an axis with jax; shared references are kept.
 
     Args:
         function: The function; without it, a decorator is returned.
-        in_axes: The axis of each array that is mapped, None for those that are not: one
-            for all positional arguments, or a tuple with a prefix tree for each. Trees
-            of axes may have objects in them, such as `prefix(model, {Param: 0})`, and
-            `StateAxes`, which say the axes of objects by filter. Keywords are mapped
-            over axis 0; what the function is bound to is not.
-        out_axes: The axis of the results, a prefix tree of what the function returns;
-            None for what is the same each time.
-        axis_name: A name of the axis, for `jax.lax.psum` and so on.
-        axis_size: How long the axis is, needed if nothing is mapped.
+        in_axes: The axis along which each array is mapped, or None for arrays that are
+            not: one axis for all positional arguments, or a tuple with a prefix tree
+            for each. Trees of axes may contain objects, such as
+            `prefix(model, {Param: 0})`, and `StateAxes`, which choose the axes of
+            objects by filter. Keyword arguments are mapped over axis 0. The object that
+            the function is bound to is not mapped.
+        out_axes: The axis of the results, as a prefix tree of the function's result.
+            None for results that are the same for every position.
+        axis_name: A name for the axis, for `jax.lax.psum` and similar functions.
+        axis_size: The length of the axis, required if no argument is mapped.
         spmd_axis_name: See `jax.vmap`.
 
     Returns:
-        A function of the same arguments. What it changes in an argument is written back
-        along the axis of the argument, and an argument that it returns keeps its axis;
+        A function of the same arguments. Changes to an argument are written back along
+        the axis of the argument. An argument that the function returns keeps its axis;
         see `share`.
 
     Raises:
         StructureError: The axes are not a prefix of the arguments or results.
         TypeError: An axis is neither an int nor None.
-        ValueError: An object is in two arguments with different axes; the mapped
-            axes have different sizes, or no axis is mapped; what has no
-            axis is not the same each time.
+        ValueError: An object is in two arguments with different axes; the mapped axes
+            have different sizes, or no axis is mapped; or a value without an axis
+            differs between positions.
 
     Example:
         >>> import leafwise as lw
@@ -482,29 +488,30 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Any:
-    """Differentiate a function with jax; objects keep their references.
+    """Differentiate a function with jax; shared references are kept.
 
     Args:
-        function: Returns a number, or, with `has_aux`, a number and anything; without
-            it, a decorator is returned.
-        argnums: The position of the argument that is differentiated, or of several; a
-            `DiffState` says a filter with the position.
-        wrt: Which values of an object are differentiated, see
-            :mod:`leafwise.nn.filters`; one filter for all arguments, or a tuple with
-            one for each. Frozen parameters are not. Of an argument without objects,
-            such as an array or a `State`, all is.
-        has_aux: Whether the function returns something beside the number.
+        function: Returns a number or, with `has_aux`, a number and any other value.
+            Without it, a decorator is returned.
+        argnums: The position of the argument to differentiate, or several positions. A
+            `DiffState` combines a position with a filter.
+        wrt: The values of an object to differentiate, see :mod:`leafwise.nn.filters`:
+            one filter for all arguments, or a tuple with one for each. Frozen
+            parameters are not differentiated. An argument without objects, such as an
+            array or a `State`, is differentiated as a whole.
+        has_aux: Whether the function returns another value besides the number.
         holomorphic: Whether the function is promised to be holomorphic.
-        allow_int: Whether to differentiate by integers, which is trivial.
+        allow_int: Whether to allow integer inputs, whose gradients are trivial.
 
     Returns:
-        A function of the same arguments that returns the number, or the number and what
-        is beside it, and the gradients: a `State` for an object, what the argument is
-        for anything else; a tuple of these if `argnums` are several. What the function
-        changes is changed in the caller's objects; see `share`.
+        A function of the same arguments that returns the number and the gradients. With
+        `has_aux`, a pair of the number and the other value takes the place of the
+        number. The gradients of an object are a `State`; those of any other argument
+        have the structure of the argument. Several `argnums` give a tuple. Changes of
+        the function are applied to your objects; see `share`.
 
     Raises:
-        ValueError: A filter means no value, or there is no such argument.
+        ValueError: A filter matches no value, or there is no such argument.
 
     Example:
         >>> import leafwise as lw
@@ -679,18 +686,17 @@ def grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Any:
-    """Differentiate a function with jax; as `value_and_grad`, without the value.
+    """Differentiate a function with jax; like `value_and_grad`, without the value.
 
     Args:
-        function, argnums, wrt, has_aux, holomorphic, allow_int: As for
-            `value_and_grad`.
+        function, argnums, wrt, has_aux, holomorphic, allow_int: See `value_and_grad`.
 
     Returns:
-        A function of the same arguments that returns the gradients, or, with `has_aux`,
-        these and what is beside the number.
+        A function of the same arguments that returns the gradients. With `has_aux`, it
+        returns the gradients and the other value.
 
     Raises:
-        ValueError: A filter means no value, or there is no such argument.
+        ValueError: A filter matches no value, or there is no such argument.
 
     Example:
         >>> import leafwise as lw

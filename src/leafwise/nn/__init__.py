@@ -1,9 +1,10 @@
-"""Modules and pytree classes, and NNX's and PAX's world around them.
+"""Modules and pytree classes, with the interfaces of Flax NNX and PAX.
 
-All names of both, as far as leafwise has them: modules, variables, kinds, states and
-filters, so that `from leafwise import nn as nnx` runs what was written for `flax.nnx`.
-Names are loaded when they are first asked for. No framework is imported here: what an
-array is, is asked of those that are loaded.
+The package has the names of both libraries that leafwise supports: modules, variables,
+kinds, states and filters. With `from leafwise import nn as nnx` you can run code that
+was written for `flax.nnx`. Names are imported on first access. No framework is
+imported: only frameworks that are already imported are asked whether a value is an
+array.
 
     >>> from leafwise import nn
     >>> class Linear(nn.Module):

@@ -91,37 +91,39 @@ def capture(
     init: Mapping[Any, Any] | None = None,
     method_outputs: type[Variable] | str | None = None,
 ) -> Callable[..., Any]:
-    """Return a function that also returns what the modules store on the way.
+    """Return a function that also returns the values its modules store during the call.
 
-    While it runs, `Module.sow` and `Module.perturb` make no attributes: what they
-    store is kept for the result if it is of just one of the types, and otherwise
-    passed over. So the modules are afterwards as they were, also if it fails.
+    While it runs, `Module.sow` and `Module.perturb` create no attributes. A stored
+    value is returned if its type is exactly one of the given types, and ignored
+    otherwise. Afterwards the modules are as they were before, even if the function
+    raises.
 
     Args:
-        function: A module, a method of one, or a function whose first argument is
-            one, or a tree with modules in it. A type of variables makes a decorator
-            for such functions.
-        *types: The types of variables to capture, or their names; if none are given,
-            `Intermediate`. Their subclasses are types of their own: perturbations are
-            captured as `Perturbation`.
-        init: A state of values to begin with, such as perturbations: by the paths of
-            the modules and the names that `sow` and `perturb` use. A bare value is a
-            perturbation. What is not of one of the types is not in the result.
-        method_outputs: A type of variables, if what methods return is to be stored,
-            too, as if they ended with `sow`: under the name of the method, for
-            `__call__` and those without an underscore before the name that the very
-            class of a module defines. It is one of the types, or the only one.
+        function: A module, a method of a module, or a function whose first argument is
+            a module or a tree with modules in it. If you pass a type of variables
+            instead, `capture` returns a decorator.
+        *types: The types of variables to capture, or their names; `Intermediate` by
+            default. Subclasses are separate types: perturbations are captured as
+            `Perturbation`.
+        init: A state of initial values, such as perturbations, by the paths of the
+            modules and the names that `sow` and `perturb` use. A bare value is a
+            perturbation. Values of other types than those captured are not in the
+            result.
+        method_outputs: A type of variables for the return values of methods, which are
+            then stored under the method's name, as `sow` does. This covers `__call__`
+            and public methods that the module's own class defines. The type is one of
+            the captured types, or the only one.
 
     Returns:
-        A function of the same arguments that returns a tuple: the result, and one
-        state for each type.
+        A function of the same arguments that returns a tuple: the result, and one state
+        for each type.
 
     Raises:
-        TypeError: There is no module, or something is not a type of variables.
-        ValueError: Nothing has the name of a type, or `method_outputs` is not one of
-            the types.
-        StructureError: `init` has a value where there is no module; the function is
-            not called then.
+        TypeError: There is no module, or an argument is not a type of variables.
+        ValueError: No type has a given name, or `method_outputs` is not one of the
+            types.
+        StructureError: `init` has a value for a path without a module. The function is
+            not called.
 
     Example:
         >>> from leafwise import nn

@@ -96,7 +96,7 @@ _with_subclasses: Final[dict[type, bool]] = {}
 
 
 class DataNode(Shown):
-    """Base of our own classes whose instances are data wherever they stand."""
+    """Base of the classes of leafwise whose instances are always data."""
 
     __slots__ = ()
 
@@ -107,13 +107,14 @@ class DataNode(Shown):
 
 
 def is_data(value: Any) -> bool:
-    """Return whether a value that is assigned to an attribute makes it data.
+    """Return whether a value becomes data when it is assigned to an attribute.
 
-    Arrays, our own classes (`Pytree` and what builds on it) and types registered
-    with `register_data_type` do; all else is static, containers of arrays included.
+    Arrays, objects of leafwise (such as a `Pytree`, a variable or a state) and
+    instances of types registered with `register_data_type` are data. Everything else is
+    static, including containers of arrays.
 
     Args:
-        value: Anything.
+        value: Any value.
 
     Example:
         >>> import leafwise as lw
@@ -130,19 +131,19 @@ def is_data(value: Any) -> bool:
 
 
 def register_data_type(cls: C, *, subclasses: bool = False, data: bool = True) -> C:
-    """Register a class whose instances are data.
+    """Register a class whose instances are data when assigned to an attribute.
 
     Args:
         cls: The class.
-        subclasses: Whether that holds for subclasses, too; the nearest base counts.
-        data: False says the opposite: that they are static, though they look like
-            arrays.
+        subclasses: Whether the registration includes subclasses; the nearest base
+            applies.
+        data: False declares instances static even if they look like arrays.
 
     Returns:
-        The class, so that this can be a decorator.
+        The class, so you can use this function as a decorator.
 
     Raises:
-        RegistryError: Not a class, or a built-in node type.
+        RegistryError: It is not a class, or it is a built-in node type.
 
     Example:
         >>> from leafwise import nn
@@ -226,7 +227,7 @@ _IS: Final = (
 
 
 def looks_like_array(cls: type) -> bool:
-    """Return whether a type has what arrays have, be it for one number only."""
+    """Return whether a type has the attributes of an array, even of a single number."""
     return (
         hasattr(cls, "shape")
         and hasattr(cls, "dtype")
@@ -248,7 +249,7 @@ foreign: Final[list[Callable[[Any], tuple[str, Apart] | None]]] = []
 
 
 class Found(NamedTuple):
-    """Something that a walk was looking for.
+    """A value that a walk was looking for.
 
     Attributes:
         path: The keys that lead to it.
@@ -326,7 +327,7 @@ def _names_in(value: Any) -> Iterable[str]:
 
 
 def is_container(value: Any) -> bool:
-    """Return whether a value is no data, and of a type that could hold some."""
+    """Return whether a value is not data, but of a type that can hold data."""
     return sort(value) == "container"
 
 
@@ -378,7 +379,7 @@ def find_data(value: Any) -> Iterator[Found]:
 
 
 def holds_data(value: Any, found: str | None = None) -> bool:
-    """Return whether a value is data, or has some inside.
+    """Return whether a value is data or contains data.
 
     Args:
         value: Anything.
@@ -396,7 +397,7 @@ def _is_data(value: Any) -> bool:
 
 
 def find_marks(value: Any) -> Iterator[Found]:
-    """Yield the marks inside a container, each once, with its path."""
+    """Yield the markers inside a container, each once, with its path."""
     return _search(value, learned.settled, _is_mark)
 
 
@@ -408,7 +409,7 @@ def _is_mark(value: Any) -> bool:
 
 
 def describe(value: Any) -> str:
-    """Return what a value is in a few words: its type, shape and dtype."""
+    """Describe a value in a few words: its type, shape and dtype."""
     cls = type(value)
     name = class_name(cls)
     if is_array_like(value):
@@ -461,7 +462,7 @@ def data_in_container(owner: type, key: Any, value: Any) -> KindError:
 
 
 def data_after_init(owner: type, key: Any, value: Any) -> KindError:
-    """E4: data found in a static attribute, when all are looked through."""
+    """E4: data found in a static attribute when an object is checked."""
     return _data_inside(owner, key, value, "is static")
 
 
@@ -569,12 +570,12 @@ Provider = Callable[[], Any]
 
 
 class Levels:
-    """What is known of levels.
+    """The known providers of trace levels.
 
     Attributes:
-        token: Returns what stands for the current level, None as long as nobody
-            traces anything.
-        base: What stands for the level outside of all transforms.
+        token: Returns a token for the current level, or None as long as nothing is
+            traced.
+        base: The token for the level outside of all transforms.
     """
 
     __slots__ = ("_providers", "base", "token")
@@ -585,7 +586,7 @@ class Levels:
         self._providers: tuple[Provider, ...] = ()
 
     def add(self, provider: Provider) -> None:
-        """Ask a provider, too, from now on."""
+        """Add a provider of trace levels."""
         added = False
         while not added:
             known = self._providers
@@ -613,10 +614,10 @@ _here: Final = _local()
 
 
 def watch(provider: Provider) -> None:
-    """Let a framework say at which level of tracing the program is.
+    """Register a framework's function that returns the current trace level.
 
     Args:
-        provider: Returns something that is equal at the same level, and only there.
+        provider: Returns a token that is equal at the same level, and only there.
 
     Example:
         >>> from leafwise.nn.checks import watch
@@ -650,7 +651,7 @@ def _in_fresh_thread(function: Provider) -> Any:
 
 
 def check_level(obj: Any, what: str) -> None:
-    """Refuse a change of an object at another level than it was made at.
+    """Raise an error if an object is changed at another trace level than its own.
 
     Raises:
         TraceError: It was made at another level.
@@ -687,7 +688,7 @@ class _Relaxed(contextlib.ContextDecorator):
 def unsafe_mutation() -> contextlib.AbstractContextManager[None]:
     """Return a context manager that allows changes of objects from any trace level.
 
-    It does so in this thread. What is assigned must not be traced, or it leaks.
+    It affects the current thread only. Do not assign traced values: they would leak.
 
     Example:
         >>> from leafwise import nn

@@ -165,7 +165,7 @@ def container_reading_of(
 
 
 class Container(Pytree):
-    """Base of objects with items beside their attributes."""
+    """Base of objects that have items besides their attributes."""
 
     if TYPE_CHECKING:
 
@@ -255,20 +255,20 @@ _put: Final = object.__setattr__
 
 
 class List(Container, MutableSequence[T], Generic[T]):
-    """A list whose items are data or static, each as an attribute would be.
+    """A list whose items are data or static, like attributes of a `Pytree`.
 
-    Arrays and other data are children, all else is static; `data(...)` and
-    `static(...)` around an item say otherwise. An item keeps its kind where it goes:
-    inserting and deleting move values and kinds together.
+    Arrays and other data are children, and everything else is static. Wrap an item in
+    `data(...)` or `static(...)` to choose otherwise. Inserting and deleting items moves
+    values and kinds together.
 
     Args:
         items: The items.
 
     Raises:
-        KindError: An item holds data and would be static.
+        KindError: An item holds data but would be static.
         IndexError: A position is out of bounds.
         TypeError: A position is not an integer.
-        ValueError: A slice is assigned another number of items than it has.
+        ValueError: A slice is assigned a different number of items.
 
     Example:
         >>> import leafwise as lw
@@ -309,11 +309,11 @@ class List(Container, MutableSequence[T], Generic[T]):
         return iter(self._leafwise_items)
 
     def append(self, value: T) -> None:
-        """Add an item at the end."""
+        """Append an item."""
         self.insert(len(self), value)
 
     def insert(self, index: int, value: T) -> None:
-        """Add an item before a position; all behind it keep their kinds."""
+        """Insert an item before a position; the items after it keep their kinds."""
         if levels.token is not None:
             check_level(self, f"[{index}]")
         place = slice(operator.index(index), None).indices(len(self))[0]
@@ -322,7 +322,7 @@ class List(Container, MutableSequence[T], Generic[T]):
         self._leafwise_item_kinds.insert(place, kind)
 
     def reverse(self) -> None:
-        """Turn the order of the items around, each with its kind."""
+        """Reverse the items in place, each with its kind."""
         check_level(self, "")
         self._leafwise_items.reverse()
         self._leafwise_item_kinds.reverse()
@@ -472,16 +472,16 @@ class List(Container, MutableSequence[T], Generic[T]):
 
 
 class Sequential(List[Any]):
-    """A list of functions that is a function: each gets what the one before gave.
+    """A list of functions to call in order, each with the result of the previous one.
 
-    A tuple is handed on as positional arguments, a dict as keywords. Without
-    functions it returns what it gets.
+    A tuple is passed on as positional arguments, a dict as keyword arguments. An empty
+    `Sequential` returns its argument.
 
     Args:
-        *functions: The functions; a `Pytree` among them is data.
+        *functions: The functions; an item that is a `Pytree` is data.
 
     Raises:
-        TypeError: An item cannot be called.
+        TypeError: An item is not callable.
 
     Example:
         >>> from leafwise import nn
@@ -524,21 +524,21 @@ def _handed_back(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 class Dict(Container, MutableMapping[str, T], Generic[T]):
-    """A dict whose items are data or static, each as an attribute would be.
+    """A dict whose items are data or static, like attributes of a `Pytree`.
 
-    Items are found by key and, where no method has the name, as attributes. Arrays
-    and other data are children, all else is static; `data(...)` and `static(...)`
-    around a value say otherwise.
+    You can access items by key and, unless a method has the same name, as attributes.
+    Arrays and other data are children, and everything else is static. Wrap a value in
+    `data(...)` or `static(...)` to choose otherwise.
 
     Args:
         *items: A mapping, or pairs of keys and values.
         **more: Further items.
 
     Raises:
-        KindError: An item holds data and would be static.
-        KeyError: There is no item of this key.
+        KindError: An item holds data but would be static.
+        KeyError: There is no item with this key.
         TypeError: A key is not a string.
-        AttributeError: An attribute is assigned that is a method.
+        AttributeError: The name of an assigned attribute is that of a method.
 
     Example:
         >>> import leafwise as lw

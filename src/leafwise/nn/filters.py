@@ -1,9 +1,9 @@
-"""Filters: they select values of an object.
+"""Filters, which select values of an object.
 
-A filter is a type, a text, a `Kind`, a bool, `...`, None, a function of path and value,
-a list of filters (any of them), or one of the classes here, which are compared, hashed
-and printed by what they are made of. `predicate` makes a function of path and value of
-it.
+A filter is a type, a string, a `Kind`, a bool, `...`, None, a function of path and
+value, a list of filters (any of them), or an instance of one of these classes. The
+instances are compared, hashed and printed by their arguments. `predicate` converts a
+filter to a function of path and value.
 
     >>> from leafwise import nn
     >>> nn.filters.All(nn.Param, nn.filters.PathContains("out"))
@@ -83,7 +83,7 @@ class _Filter(Frozen):
 
 
 class Everything(_Filter):
-    """Means every value; also written `...` or `True`.
+    """A filter that matches every value; the short form is `...` or `True`.
 
     Example:
         >>> from leafwise import nn
@@ -99,7 +99,7 @@ class Everything(_Filter):
 
 
 class Nothing(_Filter):
-    """Means no value; also written `None` or `False`.
+    """A filter that matches no value; the short form is `None` or `False`.
 
     Example:
         >>> from leafwise import nn
@@ -115,9 +115,9 @@ class Nothing(_Filter):
 
 
 class OfType(_Filter):
-    """Means values of a type; also written as the type.
+    """A filter for values of a type; the short form is the type itself.
 
-    `Variable` selects a frozen variable; no narrower type does.
+    `Variable` matches frozen variables, too; its subclasses do not match them.
 
     Args:
         type: The type.
@@ -145,11 +145,12 @@ class OfType(_Filter):
 
 
 class OfKind(_Filter):
-    """Means what is of some kind; also written as the `Kind`.
+    """A filter for values of a kind; the short form is the `Kind` itself.
 
-    The kind of a variable is `FROZEN` if it is frozen, else that of the attribute that
-    holds it or, where that says no more than `DATA`, that of its type. The kind of a
-    bare value is that of the attribute; in a state nobody knows it, and it is `DATA`.
+    The kind of a frozen variable is `FROZEN`. The kind of another variable is that of
+    the attribute that holds it, or that of its type if the attribute is only `DATA`.
+    The kind of a bare value is that of its attribute. In a state this kind is unknown,
+    and the value counts as `DATA`.
 
     Args:
         kind: The kind. `Kind.STATE` includes frozen parameters.
@@ -179,18 +180,18 @@ class OfKind(_Filter):
         return self.judge(path, value, Kind.FROZEN if frozen else own)
 
     def judge(self, path: Path, value: AnyValue, kind: Kind) -> bool:
-        """Return whether the filter selects a value of a kind."""
+        """Return whether the filter matches a value of a kind."""
         return kind in COUNT_AS_STATE if self.kind is Kind.STATE else kind is self.kind
 
 
 class WithTag(_Filter):
-    """Means variables whose `tag` is a text; also written as the text.
+    """A filter for variables with a `tag`; the short form is the tag itself.
 
-    It is that of its type, or a piece of metadata. A frozen variable has no tag, as far
-    as filters are concerned.
+    The tag is that of the variable's type, or a metadata entry. Filters treat a frozen
+    variable as having no tag.
 
     Args:
-        tag: The text.
+        tag: The tag, a string.
 
     Example:
         >>> from leafwise import nn
@@ -216,11 +217,12 @@ class WithTag(_Filter):
 
 
 class PathContains(_Filter):
-    """Means values in whose path a name, position or key stands.
+    """A filter for values whose path contains a name, position or key.
 
     Args:
         key: The name, position or key; `0` is not `"0"`.
-        exact: False means also names that have it inside, and compares as text.
+        exact: False also matches names that contain the key as a substring; keys are
+            compared as text.
 
     Example:
         >>> from leafwise import nn
@@ -254,7 +256,7 @@ class PathContains(_Filter):
 
 
 class PathIn(_Filter):
-    """Means values at certain paths.
+    """A filter for values at the given paths.
 
     Args:
         *paths: The paths, tuples of names, positions and keys.
@@ -315,7 +317,7 @@ class _Compound(_Filter):
 
 
 class Any(_Compound):
-    """Means what any of some filters means; also written as a list of them.
+    """A filter that matches if any of its filters does; the short form is a list.
 
     Args:
         *filters: The filters.
@@ -333,12 +335,12 @@ class Any(_Compound):
         return any(meant(path, value) for meant in self.filters)
 
     def judge(self, path: Path, value: AnyValue, kind: Kind) -> bool:
-        """Return whether the filter selects a value of a kind."""
+        """Return whether the filter matches a value of a kind."""
         return any(judge(meant, path, value, kind) for meant in self.filters)
 
 
 class All(_Compound):
-    """Means what all of some filters mean.
+    """A filter that matches if all of its filters do.
 
     Args:
         *filters: The filters.
@@ -357,12 +359,12 @@ class All(_Compound):
         return all(meant(path, value) for meant in self.filters)
 
     def judge(self, path: Path, value: AnyValue, kind: Kind) -> bool:
-        """Return whether the filter selects a value of a kind."""
+        """Return whether the filter matches a value of a kind."""
         return all(judge(meant, path, value, kind) for meant in self.filters)
 
 
 class Not(_Compound):
-    """Means what a filter does not mean.
+    """A filter that matches what another filter does not match.
 
     Args:
         filter: The filter.
@@ -383,7 +385,7 @@ class Not(_Compound):
         return not self.filters[0](path, value)
 
     def judge(self, path: Path, value: AnyValue, kind: Kind) -> bool:
-        """Return whether the filter selects a value of a kind."""
+        """Return whether the filter matches a value of a kind."""
         return not judge(self.filters[0], path, value, kind)
 
 
@@ -394,7 +396,7 @@ def predicate(filter: Filter) -> Callable[[Path, AnyValue], bool]:
         filter: A filter in any form.
 
     Raises:
-        TypeError: It is not a filter.
+        TypeError: The argument is not a filter.
 
     Example:
         >>> from leafwise import nn
@@ -425,12 +427,12 @@ def predicate(filter: Filter) -> Callable[[Path, AnyValue], bool]:
 
 
 def is_filter(value: AnyValue) -> bool:
-    """Return whether a value is a filter and could be nothing else."""
+    """Return whether a value is unambiguously a filter."""
     return isinstance(value, _Filter | Kind)
 
 
 def judge(meant: AnyValue, path: Path, value: AnyValue, kind: Kind) -> bool:
-    """Ask a predicate about a value whose kind is known."""
+    """Call a predicate for a value whose kind is known."""
     if isinstance(meant, _Filter):
         return meant.judge(path, value, kind)
     return bool(meant(path, value))

@@ -85,26 +85,26 @@ def split(
 
 
 def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
-    """Split an object into its structure and its values.
+    """Split an object into its graphdef and its states.
 
-    Each object and each variable counts once, however many names it has. The states
-    hold the variables of the object themselves.
+    Each object and each variable counts once, even if several attributes refer to it.
+    The states contain the object's own variables, not copies.
 
     Args:
         node: An object, or a container with objects in it.
-        *filters: What goes into which state; each value goes to the first that means
-            it. Without filters there is one state.
-        on_shared: What to do where an object occurs again: `"allow"`, `"warn"` or
+        *filters: The filter of each state; each value goes to the first filter that
+            matches it. Without filters there is one state.
+        on_shared: What to do if an object occurs again: `"allow"`, `"warn"` or
             `"error"`.
 
     Returns:
-        The structure, and as many states as filters, at least one.
+        The graphdef and one state for each filter, at least one.
 
     Raises:
         CycleError: A container contains itself, with no object in between.
         SharedError: An object occurs again, and `on_shared` is `"error"`.
-        TypeError: `node` is a bare value, or something is not a filter.
-        ValueError: The filters leave values over.
+        TypeError: `node` is a bare value, or an argument is not a filter.
+        ValueError: Some values match no filter.
 
     Example:
         >>> import leafwise as lw
@@ -151,18 +151,18 @@ def state(node: Any, /, *filters: Filter, on_shared: OnShared = ...) -> Any: ...
 
 
 def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
-    """Return the values of an object.
+    """Return the values of an object as a state.
 
     Args:
         node: An object, or a container with objects in it.
-        *filters: What is wanted; None given means everything.
-        on_shared: What to do where an object occurs again.
+        *filters: Which values to return; all values by default.
+        on_shared: What to do if an object occurs again; see `split`.
 
     Returns:
-        A state, or a tuple of as many states as filters if there are several.
+        A state, or a tuple with a state for each of several filters.
 
     Raises:
-        CycleError, SharedError, TypeError: As `split`.
+        CycleError, SharedError, TypeError: See `split`.
 
     Example:
         >>> import leafwise as lw
@@ -179,13 +179,13 @@ def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
 
 
 def graphdef(node: M) -> GraphDef[M]:
-    """Return the structure of an object, without its values.
+    """Return the graphdef of an object: its structure without its values.
 
     Args:
         node: An object, or a container with objects in it.
 
     Raises:
-        CycleError, TypeError: As `split`.
+        CycleError, TypeError: See `split`.
 
     Example:
         >>> import leafwise as lw
@@ -204,7 +204,7 @@ def flatten_whole(node: Any, on_shared: OnShared) -> FlatGraph:
 
 
 def require_whole(node: Any) -> None:
-    """Refuse a bare value, and a bare variable.
+    """Raise an error for a bare value or a bare variable.
 
     Raises:
         TypeError: It is one.
@@ -265,18 +265,18 @@ def nested(flat: FlatGraph, places: Iterable[int]) -> State:
 
 
 def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False) -> M:
-    """Put an object together from its structure and its values.
+    """Rebuild an object from its graphdef and its states.
 
     Args:
-        graphdef: The structure.
-        *states: The values, in any order; no two may have the same path. A bare
-            value in the place of a variable is put into a new one.
-        copy: Whether variables are copied, rather than taken over.
+        graphdef: The graphdef.
+        *states: The states, in any order; no two may have the same path. A bare value
+            in place of a variable is put into a new variable.
+        copy: Whether to copy variables; otherwise the object uses those of the states.
 
     Raises:
-        StructureError: A value is missing, there is one too many, or it is of
-            another sort than the structure says.
-        TypeError: There is no structure.
+        StructureError: A value is missing, there is one too many, or it does not fit
+            the graphdef.
+        TypeError: The first argument is not a graphdef.
 
     Example:
         >>> import leafwise as lw
@@ -388,7 +388,7 @@ def _missing(link: Any, level: Any) -> StructureError:
 
 
 def wrong(link: Any, expected: str, found: Any, what: str = "") -> StructureError:
-    """Return the error for something of another sort than is expected."""
+    """Return the error for a value that does not fit what is expected."""
     path = unlink(link)
     if not what:
         what = "a mapping" if type(found) is dict else type_name(found)
@@ -436,20 +436,20 @@ T = TypeVar("T")
 def update(node: Any, *states: Mapping[Any, Any]) -> None:
     """Write values into an object, in place.
 
-    Objects and variables stay the same, and what shares them sees the change; what is
-    frozen stays frozen. A name that the object does not have becomes a new attribute,
-    by the usual rules.
+    Objects and variables stay the same, so every object that shares them sees the
+    change. Frozen parameters and variables stay frozen. A name that the object does not
+    have becomes a new attribute, by the usual rules.
 
     Args:
         node: The object.
-        *states: The values, all of them or some; later ones win.
+        *states: Some or all of the values; later states take precedence.
 
     Raises:
-        StructureError: A value stands where an object is, or the other way around, or
+        StructureError: A value is given for an object, or an object for a value, or
             there is no such place.
-        KindError: An attribute cannot have a value.
+        KindError: An attribute cannot hold a value.
 
-    Nothing is changed if anything is raised.
+    If an exception is raised, nothing is changed.
 
     Example:
         >>> import leafwise as lw
@@ -566,7 +566,7 @@ def _missing_place(link: Any, parts: Iterable[Any]) -> StructureError:
 
 
 def write(holder: Any, key: Any, value: Any) -> Callable[[], None]:
-    """Write one value; return what takes it back."""
+    """Write one value; return a function that reverts it."""
     if isinstance(holder, Variable):
         before = holder.get_raw_value(), holder.get_metadata()
         if isinstance(value, Variable):
@@ -629,23 +629,23 @@ def pop(node: Any, /, *filters: Filter) -> Any: ...
 
 
 def pop(node: Any, *filters: Filter) -> Any:
-    """Take values out of an object, and return them.
+    """Remove values from an object, and return them.
 
-    What is popped is gone from the object, under all its names, and so is its kind:
-    no value is left that a filter means. The state has a shared variable once, at the
-    path at which it is met first.
+    A popped value is removed from the object under all its names, together with its
+    kind. No matching value is left. The state contains a shared variable once, at the
+    first path where it occurs.
 
     Args:
         node: The object.
-        *filters: What to take out.
+        *filters: Which values to remove.
 
     Returns:
-        A state, or a tuple of as many states as filters if there are several.
+        A state, or a tuple with a state for each of several filters.
 
     Raises:
-        ValueError: No filter was given, or a value is in a list or another place
-            that cannot be taken away; nothing is changed then.
-        TypeError: `node` is a bare value, or something is not a filter.
+        ValueError: No filter is given, or a value is in a place from which it cannot be
+            removed, such as a list; nothing is changed.
+        TypeError: `node` is a bare value, or an argument is not a filter.
 
     Example:
         >>> import leafwise as lw
@@ -695,20 +695,21 @@ def _drops(holder: Any, key: Any) -> bool:
 
 
 def clone(tree: T, variables: bool = True, *, arrays: bool = False) -> T:
-    """Return a copy of an object or a nested container, sharing and cycles included.
+    """Return a copy of an object or nested containers; shared references are kept.
 
-    What was one object stays one, also plain lists and dicts. Containers that are
-    static are copied too, and arrays of numpy; other values are not.
+    An object that appears in several places is copied once; this includes plain lists
+    and dicts. Cycles are copied as cycles. Static containers are copied, too, and so
+    are NumPy arrays. Other values are not copied.
 
     Args:
         tree: An object, or nested containers.
-        variables: Whether variables are copied, rather than taken over.
-        arrays: Whether arrays of all libraries are copied, each wherever it stands, so
-            that a function may be given the memory of the copy.
+        variables: Whether to copy variables; otherwise the copy shares them.
+        arrays: Whether to copy the arrays of all libraries, each at every place where
+            it occurs. You can then donate the memory of the copy to a function.
 
     Raises:
-        CycleError: A cycle goes through a container that cannot be changed.
-        ValueError: Arrays are to be copied, and variables not.
+        CycleError: A cycle passes through an immutable container.
+        ValueError: `arrays` is true and `variables` is false.
 
     Example:
         >>> from leafwise import nn
@@ -797,14 +798,14 @@ def _wanted(kinds: Sequence[Kind]) -> set[Kind]:
 
 
 def select_kind(tree: T, *kinds: Kind) -> T:
-    """Return a tree with the leaves of some kinds alone, and None for the others.
+    """Return a tree with only the leaves of the given kinds; other leaves become None.
 
     Args:
         tree: A tree with objects in it.
         *kinds: The kinds. `Kind.STATE` includes frozen parameters.
 
     Raises:
-        TypeError: No kind was given, or something else.
+        TypeError: No kind is given, or an argument is not a kind.
 
     Example:
         >>> from leafwise import nn
@@ -827,17 +828,17 @@ def select_kind(tree: T, *kinds: Kind) -> T:
 
 
 def update_kind(tree: T, other: Any, *kinds: Kind) -> T:
-    """Return a tree with the leaves of some kinds taken from another one.
+    """Return a tree whose leaves of the given kinds are taken from another tree.
 
     Args:
         tree: A tree with objects in it.
-        other: A tree of the same structure; where it has None, as in what
-            `select_kind` returns, the leaf of `tree` stays.
+        other: A tree of the same structure. Where it has None, as in the result of
+            `select_kind`, the leaf of `tree` is kept.
         *kinds: The kinds. `Kind.STATE` includes frozen parameters.
 
     Raises:
-        StructureError: The two have different structures.
-        TypeError: No kind was given, or something else.
+        StructureError: The two trees have different structures.
+        TypeError: No kind is given, or an argument is not a kind.
 
     Example:
         >>> import leafwise as lw

@@ -90,9 +90,9 @@ _LEAF: Final[Entry] = (LEAF, None, 0, None)
 class GraphDef(Shown, Generic[M]):
     """The structure of a graph of objects, without its values.
 
-    It says which objects there are, what is static in them, where values belong and
-    where an object occurs again. Comparable, hashable, printable, picklable, and
-    generic in the type of the object: `GraphDef[Model]`.
+    It describes the objects, their static values, the places of the other values, and
+    the places where an object occurs again. Graphdefs can be compared, hashed, printed
+    and pickled, and are generic in the type of the object: `GraphDef[Model]`.
 
     Attributes:
         num_leaves: The number of values.
@@ -258,7 +258,7 @@ def _name_of(rule: Rule, aux: Any) -> str:
 
 
 class FlatGraph:
-    """A graph that was flattened.
+    """A flattened graph.
 
     Attributes:
         code: One entry for each thing that was met.
@@ -283,7 +283,7 @@ class FlatGraph:
         self.first: list[Any] = []
 
     def add_value(self, value: Any, link: Any, holder: Any) -> None:
-        """Add a value, its path and the object or container that it stands in."""
+        """Add a value with its path and the object or container that holds it."""
         self.leaves.append(value)
         self.links.append(link)
         self.holders.append(holder)
@@ -314,7 +314,7 @@ def flatten_graph(
     copying: bool = False,
     keep: tuple[type, ...] = (),
 ) -> FlatGraph:
-    """Flatten a graph: take each object and each variable once.
+    """Flatten a graph, visiting each object and each variable once.
 
     In the plain containers of an object with `pytree=False`, whose attributes nobody
     marks one by one, only what is data is a value, and what is left of an array of one
@@ -460,7 +460,7 @@ def _is_counted(rule: Rule, arity: int) -> bool:
 
 
 def can_be_shared(value: Any) -> bool:
-    """Return whether a node is one that can stand twice: not None, not ()."""
+    """Return whether a node can be in two places: None and () cannot."""
     rule = rule_of(type(value))
     return rule is not None and _is_counted(rule, len(rule.flatten(value)[0]))
 
@@ -476,7 +476,7 @@ def check_choice(on_shared: OnShared) -> None:
 def report_shared(
     on_shared: OnShared, first: Any, link: Any, value: Any, stacklevel: int = 3
 ) -> None:
-    """Raise an error, or warn, about something that stands in two places."""
+    """Raise an error or a warning about an object that is in two places."""
     paths = unlink(first), unlink(link)
     what = f"the {type_name(value)}" if rule_of(type(value)) else "an array"
     text = f"{what} at {_shown(paths[0])} occurs again at {_shown(paths[1])}"
@@ -508,7 +508,7 @@ def unflatten_graph(
     tracked: list[Any] | None = None,
     reuse: Mapping[int, Any] = MappingProxyType({}),
 ) -> Any:
-    """Unflatten a graph: return it, made of its code and its values.
+    """Rebuild a graph from its code and its values.
 
     Args:
         code: The code.
@@ -627,18 +627,18 @@ def is_node(value: Any) -> bool:
 def find_duplicates(
     tree: Any, *, only: Filter = ..., containers: bool = False
 ) -> list[list[Path]]:
-    """Return the paths of what occurs in several places.
+    """Return the paths of objects that occur in several places.
 
-    Objects, variables and arrays count, by identity. What is below something that
-    was met before is not reported again.
+    Objects, variables and arrays are compared by identity. The content of an object
+    that occurs again is not reported again.
 
     Args:
         tree: An object, or nested containers.
-        only: A filter for what is to be reported.
-        containers: Whether plain containers count, too.
+        only: A filter for the objects to report.
+        containers: Whether to report plain containers, too.
 
     Returns:
-        A list of paths for each thing that has more than one.
+        A list of paths for each object that has more than one.
 
     Example:
         >>> from leafwise import nn
@@ -669,16 +669,16 @@ def find_duplicates(
 
 
 def tree_check(tree: Any, *, on_shared: OnShared = "error") -> None:
-    """Check that nested containers are a tree: no cycles, nothing twice.
+    """Check that nested containers are a tree, without cycles or shared objects.
 
     Args:
         tree: An object, or nested containers.
-        on_shared: What to do where a container, an object, a variable or an array
-            occurs again: `"error"`, `"warn"` or `"allow"`; a cycle is always an error.
+        on_shared: What to do if a container, an object, a variable or an array occurs
+            again: `"error"`, `"warn"` or `"allow"`. A cycle is always an error.
 
     Raises:
-        CycleError: Something contains itself.
-        SharedError: Something occurs again.
+        CycleError: An object contains itself.
+        SharedError: An object occurs again.
 
     Example:
         >>> from leafwise import nn

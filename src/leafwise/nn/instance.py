@@ -106,7 +106,7 @@ _STATIC = Kind.STATIC
 
 
 class Attribute(NamedTuple):
-    """What is known of an attribute before it is assigned.
+    """The properties of an attribute before a value is assigned.
 
     Attributes:
         spec: Those of the object's class.
@@ -126,7 +126,7 @@ class Attribute(NamedTuple):
 
     @property
     def key(self) -> Any:
-        """The key under which the attribute stands."""
+        """The key of the attribute."""
         return self.keyed(self.name)
 
     @property
@@ -137,7 +137,7 @@ class Attribute(NamedTuple):
 
 
 def decide(attribute: Attribute, value: Any, mark: Kind | None) -> Kind:
-    """Return the kind that an attribute gets with a value.
+    """Return the kind of an attribute that is assigned a value.
 
     Args:
         attribute: The attribute.
@@ -176,7 +176,7 @@ def decide(attribute: Attribute, value: Any, mark: Kind | None) -> Kind:
 
 
 def recheck(attribute: Attribute, value: Any) -> Kind:
-    """Look through an attribute that is there, and return its kind.
+    """Check the value of an existing attribute, and return its kind.
 
     Raises:
         KindError: It is static and holds data, or has marks inside.
@@ -214,7 +214,7 @@ put: Final = object.__setattr__
 
 
 class Shell(DataNode):
-    """What an object has beside its attributes."""
+    """The data of an object besides its attributes."""
 
     __slots__ = (
         "__dict__",
@@ -244,7 +244,7 @@ def put_layout(obj: Any, layout: Layout | OwnLayout) -> None:
 
 
 def remember(obj: Any, aux: StaticMetadata) -> None:
-    """Let an object keep its aux data, and its layout learn to read it fast."""
+    """Store the aux data in an object, and let its layout learn to read it fast."""
     set_statics(obj, aux)
     layout = obj._leafwise_layout
     reader = hooks.reader
@@ -253,7 +253,7 @@ def remember(obj: Any, aux: StaticMetadata) -> None:
 
 
 def start(obj: Any) -> Layout:
-    """Give an object that was made without our `__new__` its first layout."""
+    """Give an object its first layout if it was created without `__new__`."""
     layout: Layout = type(obj)._leafwise_spec.family.root
     set_layout(obj, layout)
     return layout
@@ -324,7 +324,7 @@ def _is_kept_elsewhere(cls: type, name: str) -> bool:
 
 
 def settle(obj: Any) -> Mapping[str, Any]:
-    """Put the layout right where somebody wrote to the `__dict__`.
+    """Correct the layout after a direct write to the `__dict__`.
 
     Returns:
         The attributes that count: all but the values of cached properties.
@@ -357,7 +357,7 @@ def _infer(obj: Any, name: str, values: dict[str, Any]) -> Kind:
 
 
 def finish(obj: Any) -> None:
-    """Look through a new object: nothing static may hold data by now."""
+    """Check a new object: its static attributes must not hold data."""
     set_building(obj, False)
     values = obj.__dict__
     if len(values) != len(obj._leafwise_layout.kinds):
@@ -368,7 +368,7 @@ def finish(obj: Any) -> None:
 
 
 def look_through(obj: Any) -> None:
-    """Look through the attributes of an object, and then through its items."""
+    """Check the attributes of an object, and then its items."""
     spec = type(obj)._leafwise_spec
     layout = before = obj._leafwise_layout
     values = obj.__dict__
@@ -386,7 +386,7 @@ def look_through(obj: Any) -> None:
 
 
 def check(obj: Any, name: Any, value: Any) -> None:
-    """Refuse a value that an attribute cannot have; write nothing.
+    """Raise an error if an attribute cannot hold a value; write nothing.
 
     Raises:
         KindError: It cannot.
@@ -397,7 +397,7 @@ def check(obj: Any, name: Any, value: Any) -> None:
 
 
 def store(obj: Any, name: Any, value: Any) -> Callable[[], None]:
-    """Assign an attribute; return a function that takes it back."""
+    """Assign an attribute; return a function that reverts it."""
     kind = obj._leafwise_layout.kinds.get(name)
     said = name in obj._leafwise_layout.said
     old = vars(obj)[name] if kind is not None else None
@@ -416,7 +416,7 @@ def store(obj: Any, name: Any, value: Any) -> Callable[[], None]:
 
 
 def reconsider(obj: Any) -> None:
-    """Let what is static in an unchecked object be data, if it holds some by now."""
+    """Turn static attributes of an unchecked object into data if they hold some."""
     spec = type(obj)._leafwise_spec
     settle(obj)
     layout = obj._leafwise_layout
@@ -429,7 +429,7 @@ def reconsider(obj: Any) -> None:
 
 
 def is_unchecked(cls: type) -> bool:
-    """Return whether nobody checks the attributes of a class's objects."""
+    """Return whether the attributes of a class's objects are not checked."""
     spec = getattr(cls, "_leafwise_spec", None)
     return spec is not None and not spec.pytree
 
@@ -437,7 +437,7 @@ def is_unchecked(cls: type) -> bool:
 def blank(
     cls: Any, kinds: Iterable[tuple[str, Kind]], said: Collection[str] = ()
 ) -> Any:
-    """Return an object without values that knows the kinds they will have."""
+    """Return an object without values, with the kinds of its future attributes."""
     made = object.__new__(cls)
     put_layout(made, layout_of(cls._leafwise_spec.family, kinds, said))
     return made
@@ -655,7 +655,7 @@ def compared_statics(aux: StaticMetadata) -> Any:
 
 
 def write_statics(aux: StaticMetadata) -> Any:
-    """Return aux data as what JSON can hold."""
+    """Convert aux data to values that JSON can represent."""
     layout = aux.field_layout.layout
     kinds = [
         [name, kind.value, *([True] if name in layout.said else [])]
@@ -665,7 +665,7 @@ def write_statics(aux: StaticMetadata) -> Any:
 
 
 def read_statics(family: Family, written: Any) -> StaticMetadata:
-    """Return aux data from what JSON held.
+    """Convert values from JSON to aux data.
 
     Raises:
         ValueError: It is malformed.
@@ -723,7 +723,7 @@ def traverse(
     rule_for: Callable[[Any], Rule | None] | None = None,
     keys: Keys = keys_of,
 ) -> Iterator[tuple[str, Any, Any]]:
-    """Walk through a graph of objects, variables and containers, depth first.
+    """Walk a graph of objects, variables and containers depth first.
 
     Args:
         root: Where to begin.
@@ -777,7 +777,7 @@ _NOTHING: Final = (0, 0)
 
 
 def rule_of(cls: Any) -> Rule | None:
-    """Return the rule of a type, also of objects that are no nodes of trees."""
+    """Return the rule of a type, including objects that are not nodes of trees."""
     rule = current.view.rules.get(cls) or current.view.resolve(cls)
     if rule is None and issubclass(cls, DataNode):
         spec = getattr(cls, "_leafwise_spec", None)
@@ -786,7 +786,7 @@ def rule_of(cls: Any) -> Rule | None:
 
 
 def size_text(count: int, size: int) -> str:
-    """Return how many numbers there are, and in brackets how many bytes, if any."""
+    """Return the number of values as text, with the bytes in brackets if any."""
     return f"{count:,} ({bytes_text(size)})" if size else f"{count:,}"
 
 
@@ -803,7 +803,7 @@ def below(value: Any) -> list[tuple[Any, Any]]:
 
 
 def tally(root: Any, limit: int = sys.maxsize) -> dict[str, tuple[int, int]]:
-    """Return how many numbers and bytes the variables in an object hold, by type.
+    """Return the numbers and bytes that the variables in an object hold, by type.
 
     Args:
         root: The object.
@@ -835,7 +835,7 @@ def tally(root: Any, limit: int = sys.maxsize) -> dict[str, tuple[int, int]]:
 
 
 def tally_text(root: Any, nested: bool, *, named: bool = True) -> str:
-    """Return the tally of an object as text: nothing if there are no variables.
+    """Return the tally of an object as text; empty if there are no variables.
 
     Args:
         root: The object.

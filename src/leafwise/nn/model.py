@@ -66,15 +66,15 @@ T = TypeVar("T")
 
 
 def iter_graph(tree: Any) -> Iterator[tuple[Path, Any]]:
-    """Yield everything in an object with its path, inner things first.
+    """Yield everything in an object with its path, inner values first.
 
-    Objects, variables and containers come once, bare values wherever they stand.
+    Objects, variables and containers are yielded once, bare values at every place.
 
     Args:
         tree: An object, or a container with objects in it.
 
     Yields:
-        The path and the object, variable, container or value; the root comes last,
+        The path, and the object, variable, container or value. The root comes last,
         with the path `()`.
 
     Example:
@@ -100,7 +100,7 @@ def _inside_out(tree: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def iter_children(node: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the objects and variables right in an object, with their names.
+    """Yield the objects and variables directly in an object, with their names.
 
     Args:
         node: An object.
@@ -117,17 +117,18 @@ def iter_children(node: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def recursive_map(function: Callable[[Path, Any], Any], tree: T) -> T:
-    """Return a copy of an object in which each object and variable is mapped.
+    """Return a copy of an object with a function applied to each object and variable.
 
-    Inner ones come first, so the function sees what became of them.
+    Inner objects are mapped first, so the function receives objects with mapped
+    contents.
 
     Args:
-        function: Called with the path and the object or variable; returns what takes
-            its place.
+        function: Called with the path and the object or variable; returns its
+            replacement.
         tree: An object, or nested lists and dicts; it is not changed.
 
     Raises:
-        TypeError: Something is in a container that cannot be changed.
+        TypeError: An object is in an immutable container.
 
     Example:
         >>> import leafwise as lw
@@ -169,13 +170,13 @@ def set_attributes(
 
     Args:
         tree: An object, or a container with objects in it.
-        *filters: Which objects; all without a filter.
-        raise_if_not_found: Whether each attribute must be found at least once.
+        *filters: Which objects to change; all by default.
+        raise_if_not_found: Whether each attribute must exist on at least one object.
         **attributes: The values, by name.
 
     Raises:
-        ValueError: No object has an attribute of some name; nothing is changed then.
-        KindError: An attribute cannot have its value; nothing is changed then.
+        ValueError: No object has an attribute of a given name; nothing is changed.
+        KindError: An attribute cannot hold its value; nothing is changed.
 
     Example:
         >>> import leafwise as lw
@@ -211,11 +212,11 @@ def set_attributes(
 
 
 def set_metadata(tree: Any, only: Filter = ..., /, **metadata: Any) -> None:
-    """Set pieces of metadata of all variables in a tree, in place.
+    """Set metadata of all variables in a tree, in place.
 
     Args:
         tree: An object, or a container with objects in it.
-        only: Which variables.
+        only: A filter for the variables to change.
         **metadata: The metadata, by name.
 
     Example:
@@ -237,11 +238,11 @@ _EVALUATING: Final = ("deterministic", "use_running_average")
 
 
 def train(tree: Any, **attributes: Any) -> None:
-    """Put all objects in a tree into the mode for training, in place.
+    """Switch all objects in a tree to training mode, in place.
 
-    Sets `training` and `is_training` to True, `deterministic` and
-    `use_running_average` to False, wherever there are such attributes. Modules without
-    `is_training` are in this mode unless `eval` was used.
+    Sets `training` and `is_training` to True, and `deterministic` and
+    `use_running_average` to False, on all objects that have these attributes. Modules
+    that do not define `is_training` are in training mode unless you called `eval`.
 
     Args:
         tree: An object, or a container with objects in it.
@@ -264,9 +265,9 @@ def train(tree: Any, **attributes: Any) -> None:
 
 
 def eval(tree: Any, **attributes: Any) -> None:
-    """Put all objects in a tree into the mode for evaluation, in place.
+    """Switch all objects in a tree to evaluation mode, in place.
 
-    The opposite of `train`.
+    This is the opposite of `train`.
 
     Args:
         tree: An object, or a container with objects in it.
@@ -314,15 +315,15 @@ def _set_mode(module: Any, is_training: bool) -> None:
 
 
 def with_attributes(tree: T, *filters: Filter, **attributes: Any) -> T:
-    """Return an object with other attributes that shares the variables.
+    """Return a copy of an object with other attributes; the copy shares its variables.
 
     Args:
         tree: An object, or a container with objects in it; it is not changed.
-        *filters: Which objects; all without a filter.
+        *filters: Which objects to change; all by default.
         **attributes: The values, by name.
 
     Raises:
-        ValueError: No object has an attribute of some name.
+        ValueError: No object has an attribute of a given name.
 
     Example:
         >>> from leafwise import nn
@@ -370,14 +371,15 @@ class _Caller(Generic[M]):
 
 
 def call(pair: tuple[GraphDef[M], Any]) -> _Caller[M]:
-    """Call a method of an object that exists as structure and state only.
+    """Call a method of an object that is given as graphdef and state.
 
     Args:
-        pair: What `split` returned, of one state.
+        pair: The graphdef and one state, as `split` returns them.
 
     Returns:
-        Something that stands for the object: attributes and items lead to a method,
-        and calling it returns the result, and structure and state afterwards.
+        A proxy for the object. Access attributes and items to reach a method, and call
+        it. The call returns a pair: the result, and a pair of the graphdef and the
+        state afterwards.
 
     Example:
         >>> from leafwise import nn
@@ -401,18 +403,18 @@ def pure(
 ) -> Callable[P, R]:
     """Return a function that works on copies of its arguments.
 
-    So whatever it does to objects, variables, lists, dicts and NumPy arrays, its caller
-    sees it only in what it returns. What is one object among all arguments stays one.
-    A module that is called and the object that a method is bound to are copied as well,
-    and so are the arguments of a `functools.partial`; other things, such as the
-    objects of classes that are not trees, are not.
+    The caller sees changes to objects, variables, lists, dicts and NumPy arrays only in
+    the result. References shared among the arguments are kept in the copies. A module
+    that is called is copied as well, and so are the object that a method is bound to
+    and the arguments of a `functools.partial`. Other values, such as instances of
+    classes that are not nodes, are not copied.
 
     Args:
-        function: A function, a method, or a module that can be called.
-        static_argnums: The positions of arguments that are passed on as they are.
+        function: A function, a method, or a callable module.
+        static_argnums: The positions of arguments that are passed on without copying.
 
     Raises:
-        TypeError: It cannot be called.
+        TypeError: `function` is not callable.
 
     Example:
         >>> from leafwise import nn
@@ -475,21 +477,21 @@ def freeze(tree: T, selector: Any = MISSING, /) -> T:
     """Return a tree in which parameters count as state.
 
     Parameters are attributes of kind `PARAMETER` and variables such as `Param`, in
-    attributes, containers and states. Frozen ones are of kind `FROZEN`: `select_kind`
-    has them with the state, the filter `Param` does not mean them, and
-    `integrations.value_and_grad` does not differentiate for them. References within
-    the tree are kept, and what is in several places is frozen in all.
+    attributes, containers and states. Frozen parameters are of kind `FROZEN`.
+    `select_kind` returns them with the state, the filter `Param` does not match them,
+    and `integrations.value_and_grad` does not differentiate with respect to them.
+    References within the tree are kept: a parameter in several places is frozen in all
+    of them.
 
     Args:
         tree: An object, a variable, or a container with these in it.
-        selector: Which parameters; all by default. A selector as
-            :func:`~leafwise.at` takes it, a selection, or one of
-            :mod:`leafwise.nn.filters`.
+        selector: Which parameters to freeze; all by default. A selector as in
+            :func:`~leafwise.at`, a selection, or one of :mod:`leafwise.nn.filters`.
 
     Raises:
-        PathError: The selector means nothing.
-        TypeError: `tree` is a bare value, or it is not a selector.
-        ValueError: No parameter is selected, or only a part of one.
+        PathError: The selector matches nothing.
+        TypeError: `tree` is a bare value, or `selector` is not a selector.
+        ValueError: The selector picks no parameter, or only a part of one.
 
     Example:
         >>> import leafwise as lw
@@ -513,14 +515,14 @@ def freeze(tree: T, selector: Any = MISSING, /) -> T:
 
 
 def unfreeze(tree: T, selector: Any = MISSING, /) -> T:
-    """Return a tree in which what was frozen is a parameter again.
+    """Return a tree in which frozen parameters are parameters again.
 
     Args:
         tree: An object, a variable, or a container with these in it.
-        selector: Which parameters, as for `freeze`; all by default.
+        selector: Which parameters to unfreeze, as for `freeze`; all by default.
 
     Raises:
-        PathError, TypeError, ValueError: As `freeze`.
+        PathError, TypeError, ValueError: See `freeze`.
 
     Example:
         >>> from leafwise import nn

@@ -1,7 +1,7 @@
 """`Module`: the base of models, with the methods that NNX and PAX have.
 
 Owns the class, the names for its kinds of attributes, what modules store with `sow` and
-`perturb`, and the mode for training. Its methods add names to all modules, so most of
+`perturb`, and training mode. Its methods add names to all modules, so most of
 them give way: what a user's class, a mixin or an object calls so is the user's. What
 they do is done by functions.
 """
@@ -60,21 +60,22 @@ def _append(stored: Any, value: Any) -> Any:
 
 
 class Module(Pytree, order="insertion", kind=Kind.MODULE):
-    """Base of modules: trees whose attributes are parameters, state, or modules.
+    """Base class of modules, whose attributes are parameters, state or other modules.
 
-    A `Pytree` whose children come in the order in which they were first assigned.
-    An attribute that is first assigned a module is of kind `MODULE`. One that nobody
-    said to be static becomes what its value is when it is assigned data.
+    A module is a `Pytree` whose children are in the order of their first assignment. An
+    attribute whose first value is a module is of kind `MODULE`. If an attribute was
+    inferred to be static and you assign data to it later, it takes the kind of that
+    value.
 
-    The names of all methods but `register_...`, `sow` and `perturb` are free for other
-    things: a class, another base of it, an annotation or an object that uses one has
-    it for itself.
+    You can use the names of all methods except `register_...`, `sow` and `perturb` for
+    other purposes. If a class, another base class, an annotation or an instance defines
+    such a name, that definition applies.
 
     Attributes:
-        name_to_kind: The kind of each attribute, in order of assignment; read-only,
-            and not changed by what happens to the module later.
-        is_training: Whether the module is in the mode for training, as it is unless
-            something else is said; a part of the structure.
+        name_to_kind: The kind of each attribute, in order of assignment. The mapping is
+            read-only and does not reflect later changes to the module.
+        is_training: Whether the module is in training mode, which is the default. It is
+            part of the structure.
 
     Example:
         >>> import leafwise as lw
@@ -92,7 +93,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         >>> counter.name_to_kind["bias"]
         <Kind.PARAMETER: 'parameter'>
 
-    The kinds are those of PAX, the class is that of PAX and of Flax NNX in one.
+    The kinds are those of PAX. The class combines the modules of PAX and Flax NNX.
     """
 
     _leafwise_is_module: ClassVar[bool] = True
@@ -103,7 +104,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         return name_to_kind(self)
 
     def register_subtree(self, name: str, value: Any) -> None:
-        """Assign an attribute that is data of no closer kind.
+        """Assign an attribute of the general kind `DATA`.
 
         Args:
             name: The name of the attribute.
@@ -130,7 +131,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         setattr(self, name, Marked(Kind.STATE, value))
 
     def register_module(self, name: str, value: Any) -> None:
-        """Assign an attribute that is a module, or a tree with modules inside.
+        """Assign an attribute that is a module, or a tree with modules in it.
 
         Args:
             name: The name of the attribute.
@@ -146,11 +147,11 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
 
         @property
         def is_training(self) -> bool:
-            """Return whether the module is in the mode for training."""
+            """Return whether the module is in training mode."""
             return EVALUATING not in vars(self)
 
     def train(self, **attributes: Any) -> Self:
-        """Put this module and all inside into the mode for training, in place.
+        """Switch this module and all objects in it to training mode, in place.
 
         Args:
             **attributes: Further attributes to set; see :func:`~leafwise.nn.train`.
@@ -166,16 +167,16 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
             >>> module.train().is_training
             True
 
-        PAX has a method of this name that returns another module, Flax NNX one that
-        returns nothing.
+        The method of this name in PAX returns a new module; the one in Flax NNX returns
+        nothing.
         """
         to_training(self, **attributes)
         return self
 
     def eval(self, **attributes: Any) -> Self:
-        """Put this module and all inside into the mode for evaluation, in place.
+        """Switch this module and all objects in it to evaluation mode, in place.
 
-        The opposite of `train`.
+        This is the opposite of `train`.
 
         Args:
             **attributes: Further attributes to set; see :func:`~leafwise.nn.eval`.
@@ -189,10 +190,10 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
     # ------------------------------------------------------------------ as a tree
 
     def tree_flatten(self) -> tuple[list[Any], Any]:
-        """Return the children, in order, and the rest: what the treedef keeps.
+        """Return the children in order, and the aux data that the treedef keeps.
 
-        Flattening does not ask this method: a class that has another one is flattened
-        by the kinds of its attributes all the same.
+        Flattening does not call this method. If a class overrides it, instances are
+        still flattened by the kinds of their attributes.
 
         Example:
             >>> from leafwise import nn
@@ -211,14 +212,15 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
 
     @classmethod
     def tree_unflatten(cls, aux: Any, children: Sequence[Any]) -> Self:
-        """Return a module of these children, as `tree_flatten` returned them.
+        """Build a module from the children and aux data that `tree_flatten` returned.
 
         Args:
-            aux: The rest.
+            aux: The aux data.
             children: The children, any objects.
 
         Raises:
-            TreeDefError: They are not those of a module of this class.
+            TreeDefError: The children or the aux data are not those of a module of this
+                class.
         """
         rule, kids = cls._leafwise_spec.rule, [*children]
         if not rule.validate(len(kids), aux):
@@ -230,14 +232,14 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         return made
 
     def replace(self, **changes: Any) -> Self:
-        """Return a copy with other values of some attributes.
+        """Return a copy with new values for some attributes.
 
         Args:
             **changes: The new values, by name; see :func:`~leafwise.nn.replace`.
 
         Raises:
-            AttributeError: The module has no attribute of such a name.
-            KindError: An attribute cannot have the new value.
+            AttributeError: The module has no attribute with a given name.
+            KindError: An attribute cannot hold the new value.
 
         Example:
             >>> from leafwise import nn
@@ -250,14 +252,14 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         return replace(self, **changes)
 
     def apply(self, function: Callable[[Any], Any]) -> Any:
-        """Return a copy in which each module is mapped, those inside others first.
+        """Return a copy with a function applied to each module, inner modules first.
 
         Args:
-            function: Takes a module in which those inside were mapped already, which
-                it may change; returns what takes its place.
+            function: Takes a module whose inner modules are already mapped; it may
+                change that module. Returns the replacement.
 
         Returns:
-            What the function returned for this module.
+            The result of the function for this module.
 
         Raises:
             TypeError: The function returned None.
@@ -277,7 +279,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         return recursive_map(functools.partial(_mapped, function), self)
 
     def summary(self) -> TreeSummary:
-        """Return a table of the modules and variables inside, and what they hold.
+        """Return a table of the modules and variables in this module, with their sizes.
 
         See :func:`~leafwise.tree_summary`.
         """
@@ -307,8 +309,8 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         """Write values into the module, in place.
 
         Args:
-            values: Nested dicts, as `state_dict` returns them. The text `"0"`, as
-                some file formats have it, stands for the position `0`.
+            values: Nested dicts, as `state_dict` returns them. The string `"0"`, which
+                some file formats produce, denotes the position `0`.
 
         Returns:
             The module itself.
@@ -317,7 +319,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
             StructureError: A value is missing.
             ValueError: There is no such place, or it cannot hold the value.
 
-        Nothing is changed if anything is raised.
+        If an exception is raised, nothing is changed.
         """
         new = clone(state(self))
         known = to_flat_state(new).paths
@@ -341,22 +343,23 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         reduce_fn: Callable[[Any, Any], Any] = _append,
         init_fn: Callable[[], Any] = tuple,
     ) -> bool:
-        """Store a value under a name, together with those stored there before.
+        """Store a value under a name, by default after the values stored before.
 
         Args:
             variable_type: The type of variables that holds the values, or its name.
             name: The name of the attribute.
             value: The value.
-            reduce_fn: Takes what is stored and the value, returns what is stored
-                then; by default a longer tuple.
-            init_fn: Returns what is stored at first.
+            reduce_fn: Takes the stored value and the new value, and returns the value
+                to store. By default it appends to a tuple.
+            init_fn: Returns the initial stored value.
 
         Returns:
-            Whether it was stored; always, except where `capture` wants other types.
+            Whether the value was stored. This is False only if `capture` captures other
+            types.
 
         Raises:
-            ValueError: The name belongs to something else: a method, a value, a
-                variable of another type; or no type has the name that was given.
+            ValueError: The name belongs to a method, a value or a variable of another
+                type; or no type has the given type name.
 
         Example:
             >>> from leafwise import nn
@@ -389,10 +392,10 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         value: V,
         variable_type: type[Variable] | str = Perturbation,
     ) -> V:
-        """Add a perturbation to a value: zeros of its form, when it is met first.
+        """Add a perturbation to a value; a new perturbation consists of zeros.
 
-        What is differentiated for the perturbation is the gradient at the value. Where
-        `capture` wants other types, none is made.
+        The gradient with respect to the perturbation is the gradient at the value. No
+        perturbation is created if `capture` captures other types.
 
         Args:
             name: The name of the attribute that holds the perturbation.
@@ -403,8 +406,8 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
             The value with the perturbation added.
 
         Raises:
-            ValueError: As `sow`.
-            StructureError: The value has another structure than before.
+            ValueError: See `sow`.
+            StructureError: The value has a different structure from before.
 
         Example:
             >>> from leafwise import nn
@@ -547,14 +550,14 @@ def _keep(box: Variable, name: str, value: Any) -> None:
 
 
 def type_of(variable_type: type[Variable] | str) -> type[Variable]:
-    """Return a type of variables that is given by its name, or itself."""
+    """Return a type of variables, given by name or as the type."""
     if isinstance(variable_type, str):
         return named_type(variable_type)
     return get_origin(variable_type) or variable_type
 
 
 def zeros_like(leaf: Any) -> Any:
-    """Return zeros of the form of a number or an array."""
+    """Return zeros with the form of a number or an array."""
     if isinstance(leaf, int | float | complex) and not isinstance(leaf, bool):
         return type(leaf)(0)
     namespace = getattr(leaf, "__array_namespace__", None)
@@ -567,9 +570,9 @@ def zeros_like(leaf: Any) -> Any:
 
 
 def iter_modules(tree: Any) -> Iterator[tuple[Path, Module]]:
-    """Yield the modules in a tree with their paths, those inside others first.
+    """Yield the modules in a tree with their paths, inner modules first.
 
-    A module that is in several places comes once.
+    A module that is in several places is yielded once.
 
     Args:
         tree: A tree.

@@ -33,7 +33,7 @@ Path: TypeAlias = tuple[Any, ...]
 
 
 class OptState(Variable[Any]):
-    """What an optimizer remembers.
+    """Base class of the variables in the state of an optimizer.
 
     Example:
         >>> from leafwise import nn
@@ -45,7 +45,7 @@ class OptState(Variable[Any]):
 
 
 class OptArray(OptState):
-    """What an optimizer remembers of no variable in particular, such as a count.
+    """A value in an optimizer's state that belongs to no variable, such as a count.
 
     Example:
         >>> from leafwise import nn
@@ -55,7 +55,7 @@ class OptArray(OptState):
 
 
 class OptVariable(OptState):
-    """What an optimizer remembers of one variable, with the metadata of that.
+    """A value in an optimizer's state for one variable, with the variable's metadata.
 
     Example:
         >>> from leafwise import nn
@@ -65,7 +65,7 @@ class OptVariable(OptState):
 
 
 class Transformation(Protocol):
-    """What turns gradients into updates, as the transformations of optax do.
+    """An object that turns gradients into updates, such as a transformation of optax.
 
     Example:
         >>> from leafwise.nn.optimizer import Transformation
@@ -74,34 +74,35 @@ class Transformation(Protocol):
     """
 
     def init(self, params: Any, /) -> Any:
-        """Return a state for parameters."""
+        """Return the initial state for parameters."""
 
     def update(self, updates: Any, state: Any, params: Any = None, /) -> Any:
-        """Return what gradients become, and the next state."""
+        """Return the updates for gradients, and the next state."""
 
 
 class Optimizer(Pytree, Generic[M]):
-    """A transformation of gradients, with its state and the number of steps.
+    """A gradient transformation with its state and a step counter.
 
-    It does not hold the model, which is given to each `update`. The state is a tree
-    of variables, so `split`, `merge`, `jit` and all else carry it.
+    The optimizer does not hold the model; you pass it to each `update`. The state is a
+    tree of variables, so `split`, `merge`, `jit` and the other transforms handle it.
 
     Args:
         model: The model.
-        tx: A transformation of optax, or anything with its `init` and `update`. It is
-            given states, with variables at first and with bare values then.
-        wrt: A filter that says which values are trained.
+        tx: A transformation of optax, or any object with the methods `init` and
+            `update`. `init` receives a state with variables, `update` receives states
+            with bare values.
+        wrt: A filter for the values to train.
 
     Attributes:
-        step: How many updates there were, a variable.
+        step: The number of updates so far, a variable.
         tx: The transformation.
         opt_state: Its state.
         wrt: The filter.
 
     Raises:
         TypeError: `tx` has no `init` or no `update`.
-        ValueError: The filter means nothing in the model, or a variable that holds a
-            mapping.
+        ValueError: The filter matches nothing in the model, or it matches a variable
+            that holds a mapping.
 
     Example:
         >>> from leafwise import nn
@@ -144,23 +145,23 @@ class Optimizer(Pytree, Generic[M]):
         self.wrt = wrt
 
     def update(self, model: M, grads: Any, /, **extra: Any) -> State[Any, Any]:
-        """Change the trained values of the model, and the state, by one step in place.
+        """Update the trained values of the model and the optimizer's state, in place.
 
         Args:
             model: The model.
             grads: The gradients: a state as `nn.grad` returns it, nested dicts, or an
-                object like the model. Those of other values are passed over.
-            **extra: Further arguments of the transformation's `update`.
+                object like the model. Gradients of other values are ignored.
+            **extra: Further arguments for the `update` of the transformation.
 
         Returns:
-            What was added to the values.
+            The increments that were added to the values.
 
         Raises:
             StructureError: A gradient is missing, or the transformation returned an
-                update or a state of another structure.
-            TraceError: The model or this was made at another level of tracing.
+                update or a state of a different structure.
+            TraceError: The model or the optimizer was created at another trace level.
 
-        Nothing is changed if anything is raised.
+        If an exception is raised, nothing is changed.
         """
         params = _bare(state(model, self.wrt))
         known = to_flat_state(params)

@@ -86,7 +86,7 @@ else:
 
 
 class PytreeMeta(_MetaOfProtocols):
-    """Looks an object through once its outermost `__init__` is done.
+    """Metaclass that checks an object once its outermost `__init__` is done.
 
     It derives from the metaclass of protocols, so that a class may have one as a base,
     and behaves as `ABCMeta` itself does: a `Pytree` is never a protocol, and may well
@@ -107,30 +107,32 @@ class PytreeMeta(_MetaOfProtocols):
 
 
 class Pytree(Shell, metaclass=PytreeMeta):
-    """Base of classes whose instances are trees.
+    """Base class of objects that are trees, with a kind for each attribute.
 
-    Each attribute has a kind. Arrays, other trees of this kind and what was
-    registered with `register_data_type` become data, which is to say children, when
-    they are assigned; everything else is static, a part of the structure. The first
-    assignment decides, and `data(...)` or `static(...)` around a value, an annotation
-    or a dataclass field says otherwise. A container that holds data cannot be static:
-    wrap it in `data(...)`, or use `List` and `Dict`.
+    Each attribute has a kind. Arrays, objects of leafwise (such as another `Pytree`)
+    and instances of types registered with `register_data_type` become data when you
+    assign them; data are children. All other values are static, which means part of the
+    structure. The first assignment determines the kind. To choose it yourself, wrap the
+    value in `data(...)` or `static(...)`, or use an annotation or a dataclass field. A
+    container that holds data cannot be static: wrap it in `data(...)`, or use `List`
+    and `Dict`.
 
-    Flattening gives the data attributes in the order of their names. Rebuilding runs
-    no `__init__` and checks nothing, so leaves may be anything.
+    Flattening returns the data attributes in the order of their names. Unflattening
+    does not call `__init__` and checks nothing, so leaves can be anything.
 
-    Options of a class, given where it is defined and inherited:
+    Class options are passed in the class statement and inherited:
 
     Args:
-        pytree: False makes instances leaves and switches all checks off.
-        order: `"name"`, or `"insertion"` for children in the order of assignment.
-        strict: False makes a container that holds data become data, where it would
-            be refused otherwise.
-        kind: The kind of an attribute that holds such an instance, `Kind.DATA` if
-            nothing is said.
+        pytree: False makes instances leaves and disables all checks.
+        order: `"name"` sorts children by name, `"insertion"` keeps the order of
+            assignment.
+        strict: False makes an attribute data when you assign a container that holds
+            data. Otherwise this raises an error.
+        kind: The kind of an attribute that holds an instance of the class; `Kind.DATA`
+            by default.
 
     Raises:
-        KindError: An attribute cannot have a value; nothing is written then.
+        KindError: An attribute cannot hold a value; nothing is written.
         TypeError: The class has `__slots__`.
 
     Example:
@@ -277,7 +279,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
 
 
 def child_of(key: Any, value: Any, kind: Kind) -> Child:
-    """Return what an object holds under a key, as it is shown."""
+    """Return the value of an object at a key, for display."""
     return Child(label_of(key), key if kind.is_data else None, value, kind.value)
 
 
@@ -325,12 +327,12 @@ install(Pytree, lambda cls, **given: cls._leafwise_rule(_PACKAGE), inherit=True)
 
 
 class Object(Pytree, pytree=False):
-    """Base of classes whose instances are leaves, but known to `split` and `state`.
+    """Base class of objects that are leaves, but known to `split` and `state`.
 
-    The same as a `Pytree` with `pytree=False`, for all that is derived from it.
+    Equivalent to `Pytree` with `pytree=False`, for all subclasses.
 
     Raises:
-        ValueError: A subclass is given `pytree=True`.
+        ValueError: A subclass passes `pytree=True`.
 
     Example:
         >>> import leafwise as lw
@@ -359,8 +361,8 @@ class Object(Pytree, pytree=False):
 def name_to_kind(obj: Pytree) -> Mapping[str, Kind]:
     """Return the kind of each attribute of an object, in order of assignment.
 
-    The mapping is read-only, and stays as it is when the object changes. An attribute
-    is `FROZEN` as long as it holds a variable that is.
+    The mapping is read-only and does not reflect later changes to the object. An
+    attribute is `FROZEN` as long as it holds a frozen variable.
 
     Args:
         obj: An instance of a `Pytree` class.
@@ -391,18 +393,19 @@ def name_to_kind(obj: Pytree) -> Mapping[str, Kind]:
 
 
 def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
-    """Look for data in static attributes, and for marks that stand inside values.
+    """Check an object for data in static attributes and for misplaced markers.
 
-    Objects are looked through once when they are made. What was done to their
-    containers since, this function finds; also what is data by now, because its class
-    was registered, here or in a framework, after it was assigned.
+    Objects are checked once when they are created. This function also finds later
+    changes to their containers, and values that became data later because their class
+    was registered in leafwise or in a framework. A marker, `data(...)` or
+    `static(...)`, is misplaced inside another value.
 
     Args:
         obj: An instance of a `Pytree` class.
-        recursive: Whether to go on to the objects inside.
+        recursive: Whether to check the objects inside, too.
 
     Raises:
-        KindError: Something was found; the first thing is reported.
+        KindError: There is an error; only the first one is reported.
         TypeError: `obj` is not an instance of a `Pytree` class.
 
     Example:
@@ -460,9 +463,9 @@ P = TypeVar("P", bound=Pytree)
 
 
 def replace(obj: P, /, **changes: Any) -> P:
-    """Return a copy of an object with other values of some attributes.
+    """Return a copy of an object with new values for some attributes.
 
-    Attributes keep their kinds, unless a mark stands around the new value, and are
+    Attributes keep their kinds unless you wrap the new value in a marker, and are
     checked as in any assignment. `__init__` does not run.
 
     Args:
@@ -470,8 +473,8 @@ def replace(obj: P, /, **changes: Any) -> P:
         **changes: The new values, by name.
 
     Raises:
-        AttributeError: The object has no attribute of such a name.
-        KindError: An attribute cannot have the new value.
+        AttributeError: The object has no attribute with a given name.
+        KindError: An attribute cannot hold the new value.
         TypeError: `obj` is not an instance of a `Pytree` class.
 
     Example:

@@ -31,7 +31,7 @@ _WORDS: Final = 4
 
 
 class RngState(Variable[Any]):
-    """What a stream holds: its key, and its count.
+    """Base class of the variables in a stream: its key and its count.
 
     Example:
         >>> from leafwise import nn
@@ -62,7 +62,7 @@ class RngKey(RngState):
 
 
 class RngCount(RngState):
-    """How many keys were taken from a stream.
+    """The number of keys taken from a stream.
 
     Example:
         >>> import pytest
@@ -293,17 +293,18 @@ else:
 
 
 class RngStream(_Drawing):
-    """A stream of random keys: a key, and how many were taken.
+    """A stream of random keys, with a count of the keys taken.
 
-    Calling it returns the next one: a key of jax, or a generator of NumPy. It draws
-    numbers by the names of `jax.random`, without the key: `stream.normal((2, 3))`.
-    Over NumPy that is `bernoulli choice exponential gumbel laplace logistic normal
-    permutation poisson randint uniform`, with jax's arguments.
+    Calling a stream returns the next key: a key of jax, or a NumPy generator. Methods
+    named like the functions of `jax.random` draw numbers, without the key argument:
+    `stream.normal((2, 3))`. With NumPy, these are `bernoulli choice exponential gumbel
+    laplace logistic normal permutation poisson randint uniform`, with the arguments
+    that they have in jax.
 
     Args:
-        key: An int, a key of jax, or a `SeedSequence` or `Generator` of NumPy. An int
-            makes a key of jax if that is loaded.
-        tag: The name of the stream, also for filters.
+        key: An int, a key of jax, or a NumPy `SeedSequence` or `Generator`. An int
+            becomes a key of jax if jax is imported.
+        tag: The name of the stream, which is also its tag for filters.
 
     Raises:
         ValueError: The key is not one of these.
@@ -343,29 +344,30 @@ class RngStream(_Drawing):
         return type(self)(key, tag=self.tag)
 
     def split(self, k: Shape) -> RngStream:
-        """Return a stream with a key for each part, made from the next key.
+        """Return a stream with one key for each part, derived from the next key.
 
         Args:
-            k: How many parts there are, or along several axes.
+            k: The number of parts, or a shape for parts along several axes.
         """
         library, key = self._next()
         return self._made(library.split(key, k))
 
     def fork(self, *, split: Shape | None = None) -> RngStream:
-        """Return a stream that begins with the next key.
+        """Return a stream that starts with the next key.
 
         Args:
-            split: How many parts it has; one without axes if nothing is said.
+            split: The number of parts, or their shape; without it the stream has one
+                key and no axes.
         """
         if split is not None:
             return self.split(split)
         return self._made(self._next()[1])
 
     def broadcast(self, k: Shape) -> RngStream:
-        """Return a stream with the next key in each part.
+        """Return a stream with a copy of the next key in each part.
 
         Args:
-            k: How many parts there are, or along several axes.
+            k: The number of parts, or a shape for parts along several axes.
         """
         library, key = self._next()
         return self._made(library.broadcast(key, (k,) if isinstance(k, int) else k))
@@ -384,19 +386,20 @@ class RngStream(_Drawing):
 class Rngs(_Drawing):
     """Named streams of random keys: `rngs.params()`, `rngs.dropout()`, `rngs()`.
 
-    Calling a stream returns its next key. A name without a stream stands for the
-    `default` one, and calling the whole is calling that. Keys and counts are variables,
-    so `split`, `merge`, `jit` and all else carry them. Numbers are drawn as from a
-    stream: `rngs.normal((2, 3))`, by the default one.
+    Calling a stream returns its next key. A name without a stream refers to the
+    `default` stream, and so does calling `rngs` itself. Keys and counts are variables,
+    so `split`, `merge`, `jit` and the other transforms handle them. `Rngs` has the
+    methods of a stream that draw numbers, such as `rngs.normal((2, 3))`, and uses the
+    default stream for them.
 
     Args:
-        default: The seed of the default stream; see `RngStream`. A mapping has seeds by
-            name.
-        **streams: The seeds of further streams. That of another stream is its key.
+        default: The seed of the default stream; see `RngStream`. A mapping contains
+            seeds by name.
+        **streams: The seeds of further streams. For another stream, its key is used.
 
     Raises:
-        AttributeError: There is neither a stream of a name nor a default one.
-        ValueError: Something is not a seed.
+        AttributeError: There is neither a stream with the name nor a default stream.
+        ValueError: A value is not a seed.
 
     Example:
         >>> import pytest
@@ -472,12 +475,13 @@ class Rngs(_Drawing):
                 yield name, value
 
     def split(self, k: Shapes) -> Rngs:
-        """Return new streams with a key for each part, made from the next keys.
+        """Return new streams with one key for each part, derived from the next keys.
 
         Args:
-            k: How many parts there are, or along several axes; or a mapping that says
-                so by filters, of which the first that means a stream counts. None, and
-                a stream that no filter means, is not split: it begins anew.
+            k: The number of parts, or a shape for parts along several axes. In a
+                mapping from filters to these, the first filter that matches a stream
+                applies. With None, and for a stream that no filter matches, the stream
+                is not split: it starts anew.
 
         Example:
             >>> import pytest
@@ -490,18 +494,18 @@ class Rngs(_Drawing):
         return self._each(k, RngStream.split, lambda stream: stream)
 
     def fork(self, *, split: Shapes = None) -> Rngs:
-        """Return new streams that begin with the next keys.
+        """Return new streams that start with the next keys.
 
         Args:
-            split: Which of them have how many parts, as for `split`.
+            split: The streams to split and their number of parts, as for `split`.
         """
         return self._each(split, RngStream.split, RngStream.fork)
 
     def broadcast(self, k: Shapes) -> Rngs:
-        """Return new streams with the next key in each part.
+        """Return new streams with a copy of the next key in each part.
 
         Args:
-            k: How many parts there are, as for `split`.
+            k: The number of parts, as for `split`.
         """
         return self._each(k, RngStream.broadcast, lambda stream: stream)
 

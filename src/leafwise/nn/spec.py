@@ -86,7 +86,7 @@ def _family(cls: Any, items: bool) -> Family:
 
 
 class Layout:
-    """Which attributes an object has, in order of assignment, and their kinds.
+    """The attributes of an object, in order of assignment, with their kinds.
 
     Attributes:
         family: The layouts that it is one of.
@@ -126,12 +126,12 @@ class Layout:
 
     @property
     def fixed(self) -> Layout:
-        """Return a layout that never changes: this one."""
+        """Return a layout that never changes, which is this one."""
         return self
 
     @property
     def field_layout(self) -> FieldLayout:
-        """Return what is to be known for flattening."""
+        """Return the information for flattening."""
         made = self._anatomy
         if made is None:
             made = self._anatomy = FieldLayout(self)
@@ -176,7 +176,7 @@ class Layout:
 
 
 class OwnLayout:
-    """The layout of one object alone, which changes with it.
+    """The layout of a single object, which changes with it.
 
     Attributes:
         family: The layouts of the object's class.
@@ -214,7 +214,7 @@ class OwnLayout:
         return self
 
     def lacking(self, name: str) -> OwnLayout:
-        """Take an attribute away."""
+        """Remove an attribute."""
         self._fixed = None
         del self.kinds[name]
         self.said -= {name}
@@ -351,7 +351,7 @@ class StaticMetadata:
         return self.seen is self.values
 
     def describe(self) -> str:
-        """Return in words what the object has, for errors."""
+        """Describe in words what the object holds, for errors."""
         fields = self.field_layout
         kinds = ((child, fields.kind_of(child)) for child in fields.data)
         data = [
@@ -434,7 +434,7 @@ def same_value(a: Any, b: Any) -> bool:
 
 
 def is_inert(value: Any) -> bool:
-    """Return whether a value never changes, so that an equal one can stand for it."""
+    """Return whether a value never changes, so that an equal value can replace it."""
     cls = type(value)
     if cls is tuple:
         return all(map(is_inert, value))
@@ -442,7 +442,7 @@ def is_inert(value: Any) -> bool:
 
 
 def snapshots(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return values as they are now, whatever becomes of those that can change."""
+    """Return copies of values that later changes do not affect."""
     if _UNCHANGING.issuperset(map(type, values)):
         return values
     seen = tuple(map(snapshot, values))
@@ -450,7 +450,7 @@ def snapshots(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def snapshot(value: Any) -> Any:
-    """Return a value as it is now: lists, dicts and sets inside are copied."""
+    """Return a copy of a value with its lists, dicts and sets copied."""
     return value if type(value) in _UNCHANGING else _snapshot(value, {}, _MAX_DEPTH)
 
 
@@ -480,7 +480,7 @@ _BY_NAME: Final = {"Data": Kind.DATA, "Static": Kind.STATIC}
 
 
 class ClassSpec:
-    """What holds for all objects of one class.
+    """The properties of all objects of one class.
 
     Attributes:
         cls: The class.
@@ -564,7 +564,7 @@ class ClassSpec:
         return declared
 
     def forget(self) -> None:
-        """Read the declarations again, because the class was decorated since."""
+        """Read the declarations again after the class was decorated."""
         self._declared, self._made = None, {}
         self.family = Family(self.cls, self.order)
 
@@ -741,7 +741,7 @@ def _look_up(node: ast.expr, names: tuple[Mapping[str, Any], ...]) -> Any:
 
 
 def kinds_of_children(aux: Any) -> list[Kind] | None:
-    """Return the kinds of an object's children, None if a node is no object."""
+    """Return the kinds of an object's children, or None if a node is not an object."""
     if type(aux) is StaticMetadata:
         return _kinds_in(aux)
     if type(aux) is tuple and len(aux) == 2 and type(aux[1]) is StaticMetadata:

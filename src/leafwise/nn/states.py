@@ -1,4 +1,4 @@
-"""`State`: the values of an object, nested by the names that lead to them.
+"""`State`: the values of an object, nested by names, positions and keys.
 
 Owns the mapping, its flat form, its methods, and NNX's functions of the same names. How
 a state is taken out of an object and put back is owned by `graph`.
@@ -79,17 +79,17 @@ _put: Final = object.__setattr__
 
 
 class State(MutableMapping[K, V], DataNode, Generic[K, V]):
-    """Values nested by names, positions and keys: what an object holds.
+    """A mapping of an object's values, nested by names, positions and keys.
 
-    A mutable mapping, by items and by attributes. A mapping inside comes as a `State`
-    that shares its storage, so changes through it are seen. As a tree it is like a
-    dict, and its values are children.
+    A state is mutable, with access by items and by attributes. A nested mapping is
+    returned as a `State` that shares its storage, so changes through it are visible. As
+    a tree, a state is like a dict: its values are children.
 
     Args:
-        items: A mapping, or pairs; nested mappings are taken as they are.
+        items: A mapping, or pairs of keys and values; nested mappings are accepted.
 
     Raises:
-        KeyError: There is no such item; the text has the nearest ones.
+        KeyError: There is no such item; the message suggests similar keys.
 
     Example:
         >>> import leafwise as lw
@@ -164,20 +164,20 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
             raise AttributeError(*error.args) from None
 
     def to_flat_state(self) -> FlatState[V]:
-        """Return the values by whole paths."""
+        """Return the values by full path."""
         return FlatState(walk_state(self))
 
     @classmethod
     def from_flat_state(
         cls, flat: Mapping[Path, Any] | Iterable[tuple[Path, Any]]
     ) -> State:
-        """Return a state from values by whole paths.
+        """Return a state from values by full path.
 
         Args:
-            flat: A mapping from paths to values, or pairs of these.
+            flat: A mapping from paths to values, or pairs of paths and values.
 
         Raises:
-            ValueError: A path leads through a value.
+            ValueError: A path continues below a value.
         """
         root: dict[Any, Any] = {}
         for path, value in flat.items() if isinstance(flat, Mapping) else flat:
@@ -192,20 +192,21 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
         return view(root)
 
     def to_pure_dict(self) -> dict[Any, Any]:
-        """Return nested dicts, with bare values in place of variables."""
+        """Return nested dicts with bare values in place of variables."""
         return self.map(lambda _, value: _pure(value))._leafwise_items
 
     def replace_by_pure_dict(self, pure: Mapping[Any, Any]) -> None:
         """Set values from nested dicts of bare values, in place.
 
-        Variables stay and get new values. A text such as `"0"`, as checkpoints have it,
-        stands for the position `0` where there is no item of just that key.
+        Variables are kept and receive the new values. A string such as `"0"`, as in
+        checkpoints, denotes the position `0` unless there is an item with that exact
+        key.
 
         Args:
-            pure: Nested dicts; they need not have all values.
+            pure: Nested dicts; they may contain only some of the values.
 
         Raises:
-            ValueError: There is no value at some path; nothing was changed then.
+            ValueError: There is no value at a given path; nothing is changed.
         """
         changes = [_change(self._leafwise_items, *item) for item in walk_state(pure)]
         for holder, key, old, value in changes:
@@ -229,25 +230,25 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
     ) -> tuple[State[K, V], ...]: ...
 
     def filter(self, *filters: Filter) -> Any:
-        """Return the part that a filter selects, or one part for each of several."""
+        """Return the part that a filter matches, or one part for each of several."""
         parts = divide(walk_state(self), filters, exhaustive=False)
         made = tuple(map(from_flat_state, parts))
         return made[0] if len(filters) == 1 else made
 
     def split(self, *filters: Filter) -> tuple[State[K, V], ...]:
-        """Return one part for each filter; together they must select everything."""
+        """Return one part for each filter; each value must match a filter."""
         parts = divide(walk_state(self), filters, exhaustive=True)
         return tuple(map(from_flat_state, parts))
 
     def merge(self, *others: Mapping[Any, Any]) -> State:
-        """Return this state and others as one; at the same path the last wins."""
+        """Return this state merged with others; at equal paths the last value wins."""
         merged: dict[Path, Any] = {}
         for state in (self, *others):
             merged.update(walk_state(state))
         return from_flat_state(merged)
 
     def diff(self, other: Mapping[Any, Any]) -> State[K, V]:
-        """Return what is at paths that another state does not have."""
+        """Return the values at paths that another state does not have."""
         known = {_exact(path) for path, _ in walk_state(other)}
         pairs = walk_state(self)
         return from_flat_state(pair for pair in pairs if _exact(pair[0]) not in known)
@@ -302,7 +303,7 @@ def view(items: dict[Any, Any]) -> State:
 
 
 def stored(value: Any) -> Any:
-    """Return a value as it is stored: mappings inside as dicts of their own."""
+    """Return a value as it is stored: other mappings are copied to new dicts."""
     if isinstance(value, State):
         return value._leafwise_items
     if not isinstance(value, Mapping) or isinstance(value, DataNode):
@@ -323,7 +324,7 @@ def stored(value: Any) -> Any:
 
 
 def unknown(key: Any, known: Mapping[Any, Any]) -> str:
-    """Return what to say of a key that is not there."""
+    """Return the message for a missing key."""
     near = [
         other
         for other in known
@@ -396,14 +397,13 @@ def walk_state(state: Mapping[Any, Any]) -> Iterator[tuple[Path, Any]]:
 
 
 class FlatState(Mapping[Path, V], Generic[V]):
-    """The values of a state by whole paths.
+    """A mapping from full paths to the values of a state.
 
-    A mapping from paths to values, in the order of the state; a value that is at
-    two paths of the state is at both here, and of two values for one path the
-    later counts.
+    The values are in the order of the state. A value that is at two paths of the state
+    is at both paths here. If a path is given twice, the later value is used.
 
     Args:
-        items: A mapping from paths to values, or pairs of these.
+        items: A mapping from paths to values, or pairs of paths and values.
 
     Attributes:
         paths: The paths.
@@ -454,7 +454,7 @@ class FlatState(Mapping[Path, V], Generic[V]):
         return Sketch(children, "FlatState({", "})")
 
     def split(self, *filters: Filter) -> tuple[FlatState[V], ...]:
-        """Return one part for each filter; together they must mean everything."""
+        """Return one part for each filter; each value must match a filter."""
         parts = divide(self._items.items(), filters, exhaustive=True)
         return tuple(map(FlatState, parts))
 
@@ -467,13 +467,13 @@ class FlatState(Mapping[Path, V], Generic[V]):
     ) -> tuple[FlatState[V], ...]: ...
 
     def filter(self, *filters: Filter) -> Any:
-        """Return the part that a filter means, or one for each of several."""
+        """Return the part that a filter matches, or one part for each of several."""
         parts = divide(self._items.items(), filters, exhaustive=False)
         made = tuple([FlatState(part) for part in parts])
         return made[0] if len(filters) == 1 else made
 
     def merge(self, *others: Mapping[Path, Any]) -> FlatState:
-        """Return all values together; later ones win."""
+        """Return all values merged; at equal paths the last value wins."""
         merged = dict(self._items)
         for other in others:
             merged.update(other)
@@ -483,7 +483,7 @@ class FlatState(Mapping[Path, V], Generic[V]):
 def divide(
     items: Iterable[tuple[Path, Any]], filters: tuple[Filter, ...], *, exhaustive: bool
 ) -> list[list[tuple[Path, Any]]]:
-    """Put each value to the first filter that means it.
+    """Assign each value to the first filter that matches it.
 
     Raises:
         ValueError: No filter was given, or, if they must be exhaustive, some values
@@ -508,7 +508,7 @@ def divide(
 
 
 def left_over(rest: list[tuple[Path, Any]]) -> str:
-    """Return what to say of values that no filter means."""
+    """Return the message for values that no filter matches."""
     shown = "\n".join(f"  {path}: {type_name(value)}" for path, value in rest[:5])
     more = f"\n  and {len(rest) - 5} more" if len(rest) > 5 else ""
     return (
@@ -521,7 +521,7 @@ def left_over(rest: list[tuple[Path, Any]]) -> str:
 
 
 def as_state(state: Mapping[Any, Any]) -> State:
-    """Return a state, or nested mappings as one; a state is returned as it is.
+    """Convert nested mappings to a state; a state is returned unchanged.
 
     Raises:
         TypeError: It is neither; an object is not.
@@ -538,13 +538,13 @@ def as_state(state: Mapping[Any, Any]) -> State:
 
 
 def to_flat_state(state: Mapping[Any, Any]) -> FlatState:
-    """Return the values of a state by whole paths.
+    """Return the values of a state by full path.
 
     Args:
         state: A state, or nested mappings.
 
     Raises:
-        TypeError: It is an object, or anything else.
+        TypeError: The argument is an object, or another value that is not a mapping.
 
     Example:
         >>> from leafwise import nn
@@ -557,13 +557,13 @@ def to_flat_state(state: Mapping[Any, Any]) -> FlatState:
 def from_flat_state(
     flat: Mapping[Path, Any] | Iterable[tuple[Path, Any]],
 ) -> State:
-    """Return a state from values by whole paths.
+    """Return a state from values by full path.
 
     Args:
-        flat: A mapping from paths to values, or pairs of these.
+        flat: A mapping from paths to values, or pairs of paths and values.
 
     Raises:
-        ValueError: A path leads through a value.
+        ValueError: A path continues below a value.
 
     Example:
         >>> from leafwise import nn
@@ -574,7 +574,7 @@ def from_flat_state(
 
 
 def to_pure_dict(state: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return a state as nested dicts, with bare values in place of variables.
+    """Return a state as nested dicts with bare values in place of variables.
 
     Args:
         state: A state.
@@ -615,15 +615,15 @@ def _raw_value(leaf: Any) -> Any:
 def replace_by_pure_dict(state: State, pure: Mapping[Any, Any]) -> None:
     """Set the values of a state from nested dicts of bare values, in place.
 
-    Variables stay and get new values. A text such as `"0"`, as checkpoints have it,
-    stands for the position `0` where there is no item of just that key.
+    Variables are kept and receive the new values. A string such as `"0"`, as in
+    checkpoints, denotes the position `0` unless there is an item with that exact key.
 
     Args:
         state: The state.
-        pure: Nested dicts; they need not have all values.
+        pure: Nested dicts; they may contain only some of the values.
 
     Raises:
-        ValueError: There is no value at some path; nothing was changed then.
+        ValueError: There is no value at a given path; nothing is changed.
 
     Example:
         >>> from leafwise import nn
@@ -661,15 +661,15 @@ def filter_state(
 
 
 def filter_state(state: Mapping[Any, Any], *filters: Filter) -> Any:
-    """Return the part of a state that a filter means, or one for each of several.
+    """Return the part of a state that a filter matches, or one part for each filter.
 
     Args:
         state: The state.
         *filters: One filter or more; see :mod:`leafwise.nn.filters`.
 
     Raises:
-        ValueError: No filter was given.
-        TypeError: One is not a filter.
+        ValueError: No filter is given.
+        TypeError: An argument is not a filter.
 
     Example:
         >>> from leafwise import nn
@@ -680,15 +680,15 @@ def filter_state(state: Mapping[Any, Any], *filters: Filter) -> Any:
 
 
 def split_state(state: Mapping[Any, Any], *filters: Filter) -> tuple[State, ...]:
-    """Return one part of a state for each filter; each value goes to the first.
+    """Return one part of a state for each filter; the first matching filter applies.
 
     Args:
         state: The state.
-        *filters: One filter or more, which together mean everything.
+        *filters: One filter or more; each value must match one of them.
 
     Raises:
-        ValueError: Values are left over, or no filter was given.
-        TypeError: One is not a filter.
+        ValueError: Some values match no filter, or no filter is given.
+        TypeError: An argument is not a filter.
 
     Example:
         >>> from leafwise import nn
@@ -700,7 +700,7 @@ def split_state(state: Mapping[Any, Any], *filters: Filter) -> tuple[State, ...]
 
 
 def merge_state(*states: Mapping[Any, Any]) -> State:
-    """Return several states as one; where two have the same path, the later wins.
+    """Return several states merged; at equal paths the last value wins.
 
     Args:
         *states: The states.
@@ -714,11 +714,11 @@ def merge_state(*states: Mapping[Any, Any]) -> State:
 
 
 def diff_state(state: Mapping[Any, Any], other: Mapping[Any, Any]) -> State:
-    """Return what a state has at paths that another one has not.
+    """Return the values of a state at paths that another state does not have.
 
     Args:
         state: The state.
-        other: The other one.
+        other: The other state.
 
     Example:
         >>> from leafwise import nn
@@ -729,7 +729,7 @@ def diff_state(state: Mapping[Any, Any], other: Mapping[Any, Any]) -> State:
 
 
 def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return nested dicts in which keys that are numbers in text are numbers.
+    """Return nested dicts in which string keys that are integers become ints.
 
     Args:
         pure: Nested dicts, as read from a file.

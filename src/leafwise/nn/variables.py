@@ -1,4 +1,4 @@
-"""Variables: mutable boxes around values, told apart by their types.
+"""Variables: mutable boxes around values, distinguished by their types.
 
 A variable is a node with the one child `value`; its metadata are part of the
 structure. Operators work on the value and give bare values. The types that everybody
@@ -72,25 +72,26 @@ class Variable(DataNode, Generic[T]):
     """A mutable box for one value, with metadata; `Variable[T]` holds a `T`.
 
     Objects that hold the same variable see each other's changes. Operators, indexing
-    and calls work on the value, and `==` compares values; an attribute that the
-    variable does not have is looked for in its metadata, then in the value.
+    and calls use the value, and `==` compares values. Unknown attributes are looked up
+    in the metadata, then in the value.
 
-    `v[...] = x` and `v[i] = x` change the value in place. `v += x` is refused, since
-    it could mean either that or putting a bare value in the place of the variable.
+    `v[...] = x` and `v[i] = x` change the value in place. `v += x` raises an error
+    because it is ambiguous: it could change the value, or replace the variable with a
+    bare value.
 
     Args:
-        value: The value; of a variable, the value in it.
-        **metadata: Anything; a part of the structure. `frozen=True` lets it count as
-            state, see :func:`~leafwise.nn.freeze`. `on_get_value(variable, value)`
-            and `on_set_value(variable, value)` are called, and return the value that
-            counts, whenever it is read or set.
+        value: The value. If you pass a variable, its value is used.
+        **metadata: Metadata entries of any kind, which are part of the structure. With
+            `frozen=True` the variable counts as state, see :func:`~leafwise.nn.freeze`.
+            `on_get_value(variable, value)` and `on_set_value(variable, value)` are
+            called when the value is read or set, and return the value to use.
 
     Attributes:
         value: The value.
-        tag: A name for filters; that of the class in the registry of names, or None.
+        tag: A name for filters: the registered name of the class, or None.
 
     Raises:
-        AttributeError: An attribute is assigned that is not metadata.
+        AttributeError: The assigned attribute is not a metadata entry.
 
     Example:
         >>> import leafwise as lw
@@ -256,7 +257,7 @@ class Variable(DataNode, Generic[T]):
 
     @property
     def value(self) -> T:
-        """The value, as `get_value` gives it."""
+        """The value, as returned by `get_value`."""
         return self.get_value()
 
     @value.setter
@@ -264,13 +265,13 @@ class Variable(DataNode, Generic[T]):
         self.set_value(value)
 
     def get_value(self) -> T:
-        """Return the value. Subclasses may override it."""
+        """Return the value; subclasses may override this method."""
         hook = self._leafwise_metadata.get("on_get_value")
         value: T = self._leafwise_value
         return value if hook is None else hook(self, value)
 
     def set_value(self, value: T | Variable[T]) -> None:
-        """Set the value. Subclasses may override it."""
+        """Set the value; subclasses may override this method."""
         check_level(self, ".value")
         if isinstance(value, Variable):
             value = value.get_value()
@@ -278,16 +279,16 @@ class Variable(DataNode, Generic[T]):
         _put(self, "_leafwise_value", value if hook is None else hook(self, value))
 
     def get_raw_value(self) -> T:
-        """Return the value as it is stored, without any hook."""
+        """Return the stored value without calling any hook."""
         return self._leafwise_value  # type: ignore[no-any-return]  # a T
 
     # ------------------------------------------------------------------- metadata
 
     def get_metadata(self, name: str | None = None, default: Any = MISSING) -> Any:
-        """Return all metadata as a new dict, or one piece of it.
+        """Return all metadata as a new dict, or the value of one entry.
 
         Raises:
-            KeyError: There is no such piece, and no default was given.
+            KeyError: There is no such entry, and no default is given.
         """
         if name is None:
             return dict(self._leafwise_metadata)
@@ -296,10 +297,10 @@ class Variable(DataNode, Generic[T]):
         return self._leafwise_metadata.get(name, default)
 
     def set_metadata(self, *args: Any, **metadata: Any) -> None:
-        """Set pieces of metadata: a name and a value, keywords, or a dict of all.
+        """Set metadata entries from a name and a value, keywords, or a dict of all.
 
         Raises:
-            TypeError: The arguments are not of these forms.
+            TypeError: The arguments have none of these forms.
         """
         check_level(self, ".set_metadata")
         known = self._leafwise_metadata
@@ -316,14 +317,14 @@ class Variable(DataNode, Generic[T]):
             )
 
     def has_metadata(self, name: str) -> bool:
-        """Return whether there is a piece of metadata of that name."""
+        """Return whether there is a metadata entry with this name."""
         return name in self._leafwise_metadata
 
     def del_metadata(self, name: str) -> None:
-        """Delete a piece of metadata.
+        """Delete a metadata entry.
 
         Raises:
-            KeyError: There is no metadata of that name.
+            KeyError: There is no metadata entry with this name.
         """
         check_level(self, f".{name}")
         rest = dict(self._leafwise_metadata)
@@ -355,21 +356,21 @@ class Variable(DataNode, Generic[T]):
     # -------------------------------------------------------------------- copying
 
     def copy(self) -> Self:
-        """Return a new variable of the same type, value and metadata."""
+        """Return a new variable with the same type, value and metadata."""
         return self.replace()
 
     def replace(self, value: Any = MISSING, **metadata: Any) -> Self:
-        """Return a new variable with another value, or further metadata."""
+        """Return a new variable with another value or additional metadata."""
         if isinstance(value, Variable):
             value = value._leafwise_value
         kept = self._leafwise_value if value is MISSING else value
         return make_variable(type(self), kept, {**self._leafwise_metadata, **metadata})
 
     def copy_from(self, other: Variable) -> None:
-        """Take over value and metadata of a variable of the same type.
+        """Copy the value and metadata from a variable of the same type.
 
         Raises:
-            ValueError: It is of another type.
+            ValueError: The variable is of another type.
         """
         if type(other) is not type(self):
             raise ValueError(
@@ -379,7 +380,7 @@ class Variable(DataNode, Generic[T]):
         self.update_from_state(other)
 
     def update_from_state(self, other: Variable) -> None:
-        """Take over value and metadata of a variable of any type."""
+        """Copy the value and metadata from a variable of any type."""
         check_level(self, ".value")
         _put(self, "_leafwise_value", other._leafwise_value)
         _put(self, "_leafwise_metadata", dict(other._leafwise_metadata))
@@ -722,7 +723,7 @@ install(Variable, _variable_rule, inherit=True, bridge=True, where=_PACKAGE)
 
 
 class Param(Variable[T]):
-    """A variable that is trained.
+    """A variable for a trained parameter.
 
     Example:
         >>> from leafwise import nn
@@ -738,7 +739,7 @@ class Param(Variable[T]):
 
 
 class BatchStat(Variable[T]):
-    """A variable that holds a running statistic.
+    """A variable for a running statistic.
 
     Example:
         >>> from leafwise import nn
@@ -751,7 +752,7 @@ class BatchStat(Variable[T]):
 
 
 class Cache(Variable[T]):
-    """A variable that holds what was computed before.
+    """A variable for values that were computed earlier.
 
     Example:
         >>> from leafwise import nn
@@ -764,7 +765,7 @@ class Cache(Variable[T]):
 
 
 class Intermediate(Variable[T]):
-    """A variable that holds what came up on the way, as `Module.sow` stores it.
+    """A variable for intermediate values, as `Module.sow` stores them.
 
     Example:
         >>> from leafwise import nn
@@ -776,7 +777,7 @@ class Intermediate(Variable[T]):
 
 
 class Perturbation(Intermediate[T]):
-    """A variable that is added to a value, to get the gradient there.
+    """A variable that is added to a value, to compute the gradient at that value.
 
     Example:
         >>> from leafwise import nn
@@ -793,12 +794,12 @@ _types: Final[dict[str, type[Variable]]] = {}
 def register_variable_name(
     name: str, cls: type[V], *, exist_ok: bool = False
 ) -> type[V]:
-    """Give a type of variables a name, which is then its `tag`.
+    """Register a name for a type of variables; the name becomes its `tag`.
 
     Args:
         name: The name.
         cls: The type.
-        exist_ok: Whether the name may go from another type to this one.
+        exist_ok: Whether to reassign a name that belongs to another type.
 
     Returns:
         The type.
@@ -823,14 +824,14 @@ def register_variable_name(
 
 
 def variable_type(name: str, *, allow_register: bool = False) -> type[Variable]:
-    """Return the type of variables that has a name.
+    """Return the type of variables with a registered name.
 
     Args:
         name: The name.
-        allow_register: Whether to make a type of an unknown name.
+        allow_register: Whether to create a type for an unknown name.
 
     Raises:
-        ValueError: Nothing has that name.
+        ValueError: No type has this name.
 
     Example:
         >>> from leafwise import nn

@@ -1,6 +1,6 @@
-"""Visualizing trees: as text, tables, diagrams and pages, for any tree.
+"""Display of trees as text, tables, diagrams and pages.
 
-Names are loaded when they are first asked for.
+Names are imported on first access.
 
     >>> from leafwise import show
     >>> print(show.pformat({"b": [1, 2], "a": (None,)}))

@@ -53,28 +53,29 @@ def draw(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
-    """Return a tree as text, one line for each key, below the one that it belongs to.
+    """Draw a tree as text, with one line for each key and its children below it.
 
-    A node is written as its class, a leaf as its value, an array as what it is. An
-    object that occurs again is drawn once, with a number, and `→ #1` is at its
-    other places. What is left out is counted.
+    A node is shown as its class, a leaf as its value, an array as its dtype and shape.
+    An object that occurs again is drawn once, with a number, and `→ #1` marks its other
+    places. Omitted values are counted.
 
     Args:
-        tree: A tree, a treedef, an object. Of a selection, what it picks is drawn; of a
-            diff, the places of its changes.
+        tree: A tree, a treedef or an object. For a selection, the selected values are
+            drawn; for a diff, the places of its changes.
         depth: How many levels to open below the root; None for all, up to 100.
-        select: A selector: only what it picks is drawn, with what leads there.
-        max_leaves: How many values to write at most, about; what is near the root comes
+        select: A selector. Only the values that it picks are drawn, and the nodes that
+            lead to them.
+        max_leaves: About how many values to write at most; values near the root come
             first.
-        width: How many columns a line may have; longer ones are cut.
-        color: `"always"`, `"never"`, or `"auto"`, as `NO_COLOR`, `FORCE_COLOR` and the
-            standard output say.
+        width: How many columns a line may have; longer lines are cut.
+        color: `"always"`, `"never"`, or `"auto"`, which follows `NO_COLOR`,
+            `FORCE_COLOR` and the standard output.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
         PathError: The selector matches nothing.
-        ValueError: `color` is another word, or there is a selector for a diff.
+        ValueError: `color` is not one of these, or a selector is given for a diff.
 
     Example:
         >>> import leafwise as lw
@@ -170,22 +171,23 @@ def to_mermaid(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
-    """Return a tree as a Mermaid flowchart, as Markdown pages show them.
+    """Return a tree as a Mermaid flowchart, to embed in Markdown pages.
 
-    An object that occurs at several places is one box; dotted arrows lead to it.
+    An object that occurs in several places is one box; dotted arrows lead to it.
 
     Args:
-        tree, depth, select: As `leafwise.show.draw` takes them.
-        max_leaves: How many boxes to have at the ends, about.
-        collapse: Siblings of equal structure, side by side, are one box from this
-            number on; 0 to draw all.
-        direction: `"LR"` from left to right, `"TB"` from top to bottom.
+        tree, depth, select: See `leafwise.show.draw`.
+        max_leaves: About how many boxes without children to draw at most.
+        collapse: Draw neighbouring siblings of equal structure as one box if there are
+            at least this many; 0 draws all of them.
+        direction: `"LR"` for left to right, `"TB"` for top to bottom.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
         PathError: The selector matches nothing.
-        ValueError: It is another direction, or there is a selector for a diff.
+        ValueError: The direction is not one of these, or a selector is given for a
+            diff.
 
     Example:
         >>> import leafwise as lw
@@ -302,18 +304,18 @@ def to_dot(
 ) -> str:
     r"""Return a tree as a graph in Graphviz's DOT language.
 
-    An object that occurs at several places is one box; dashed arrows lead to it. The
+    An object that occurs in several places is one box; dashed arrows lead to it. The
     key path of each box is its tooltip.
 
     Args:
-        tree, depth, select, max_leaves, collapse, direction: As `leafwise.to_mermaid`
-            takes them.
+        tree, depth, select, max_leaves, collapse, direction: See `leafwise.to_mermaid`.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
         PathError: The selector matches nothing.
-        ValueError: It is another direction, or there is a selector for a diff.
+        ValueError: The direction is not one of these, or a selector is given for a
+            diff.
 
     Example:
         >>> import leafwise as lw

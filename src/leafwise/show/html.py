@@ -57,24 +57,26 @@ def to_html(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
-    """Return a tree as HTML, with nodes that fold and unfold.
+    """Return a tree as HTML with nodes that can be folded and unfolded.
 
-    Notebooks show treedefs, objects, states, differences and selections so. The HTML
-    stands on its own: it loads nothing, runs no script, and follows the light or dark
-    theme of what is around it. The key path of a value appears when the pointer is on
-    its line; one click selects all of it, to be copied. What is left out is counted.
+    Notebooks display treedefs, objects, states, differences and selections this way.
+    The HTML is self-contained: it loads nothing, runs no script, and follows the light
+    or dark theme of the surrounding page. The key path of a value appears when you
+    point at its line; one click selects all of it for copying. Omitted values are
+    counted.
 
-    A `TreeDiff` has old and new side by side; a `Selection` is shown as the tree
-    around its places.
+    A `TreeDiff` shows old and new values side by side. A `Selection` is shown as the
+    tree around the selected places.
 
     Args:
-        tree: A tree, a treedef, an object, differences, a selection.
-        depth: How many levels there are below the root; None for all, up to 100.
-        max_leaves: How many values, or changes, to write at most, about; what is near
-            the root comes first.
+        tree: A tree, a treedef, an object, differences or a selection.
+        depth: How many levels to show below the root; None for all, up to 100.
+        max_leaves: About how many values, or changes, to write at most; values near the
+            root come first.
         arrays: `"values"` to write the values of arrays, too.
-        max_bytes: How large it may be, at least 20 000; fewer values are written then.
-        document: Whether to return a whole document, to be written to a file.
+        max_bytes: How large the HTML may be, at least 20 000; if necessary, fewer
+            values are written.
+        document: Whether to return a complete document, to be written to a file.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 

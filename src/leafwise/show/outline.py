@@ -386,7 +386,7 @@ def _can_be_shared(value: Any, sketch: Sketch | None) -> bool:
 
 
 def comment_of(sketch: Sketch, *, nested: bool) -> str:
-    """Return what an object says beside itself; briefly, if it is nested in another."""
+    """Return the comment of an object, shortened if it is nested in another object."""
     comment = sketch.comment
     try:
         return printable(comment if isinstance(comment, str) else comment(nested))
@@ -479,7 +479,7 @@ def _brackets(cls: type, keys: Sequence[Any]) -> tuple[str, str]:
 
 
 def label_of(key: Any) -> str:
-    """Return what stands before a child in Python text.
+    """Return the text before a child in Python source.
 
     Example:
         >>> import leafwise as lw
@@ -495,7 +495,7 @@ def label_of(key: Any) -> str:
 
 
 def full_label(child: Child) -> str:
-    """Return what stands before a child in Python text: its label, or that of its key.
+    """Return the text before a child in Python source: its label, or that of its key.
 
     Example:
         >>> import leafwise as lw
@@ -516,7 +516,7 @@ _NEW_LINE: Final = re.compile(r"\s*\n\s*")
 
 
 def leaf_text(value: Any, arrays: Arrays = "short") -> str:
-    """Return a leaf as text of one line, safe to print. Never raises.
+    """Return a leaf as one line of text that is safe to print. Never raises.
 
     An array is written as its dtype and shape; with its values if they are few.
 
@@ -594,12 +594,12 @@ _UNITS: Final = ("kB", "MB", "GB", "TB", "PB")
 
 
 def leaves_text(number: int) -> str:
-    """Return how many leaves there are: `1 leaf`, `2,000 leaves`."""
+    """Return the number of leaves as text: `1 leaf`, `2,000 leaves`."""
     return f"{number:,} {'leaf' if number == 1 else 'leaves'}"
 
 
 def bytes_text(size: int) -> str:
-    """Return a number of bytes in a unit that suits it.
+    """Return a number of bytes in a suitable unit.
 
     Example:
         >>> from leafwise.show.outline import bytes_text

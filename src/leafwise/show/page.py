@@ -18,7 +18,7 @@ _LONGEST: Final = 300
 
 
 def framed(body: str, *, title: str | None = None) -> str:
-    """Return HTML within our style, which the rest of a notebook does not see.
+    """Return HTML with the style of leafwise, isolated from the rest of a notebook.
 
     The classes of elements are those of `STYLE`; `lw-caption`, `lw-dim`, `lw-key`,
     `lw-type`, `lw-array`, `lw-text` and `lw-num` are for all. Tables need none.
@@ -41,19 +41,19 @@ def framed(body: str, *, title: str | None = None) -> str:
 
 
 def safe(said: str, longest: int = _LONGEST) -> str:
-    """Return a text that shows every character that is not seen, cut and escaped."""
+    """Return a text with invisible characters made visible, shortened and escaped."""
     if len(said) > longest:
         said = f"{said[: longest - 3]}..."
     return escape(printable(said))
 
 
 def span(name: str, said: str) -> str:
-    """Return a text in an element of a class, nothing if there is no text."""
+    """Return a text in an element with a CSS class; an empty text gives no element."""
     return f'<span class="lw-{name}">{safe(said)}</span>' if said else ""
 
 
 def caption(said: str) -> str:
-    """Return a text that stands above or below, nothing if there is none."""
+    """Return a caption element; an empty text gives no element."""
     return f'<div class="lw-caption">{safe(said)}</div>' if said else ""
 
 

@@ -34,26 +34,26 @@ def pformat(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
-    """Return a tree as text that people can read, over several lines if it is long.
+    """Format a tree as readable text, over several lines if it is long.
 
-    Arrays are written as what they are, `f32[256,256]`, with their values if these are
-    few. What is left out is counted. An object that occurs again is written once, with
-    a number, and `→ #1` is at its other places; so cycles end, too. No value can
-    make it fail, or write what a terminal would act upon.
+    Arrays are written as dtype and shape, `f32[256,256]`, with their values if they
+    have few. Omitted values are counted. An object that occurs again is written once,
+    with a number, and `→ #1` marks its other places, so cycles end. No value makes it
+    fail, or writes control sequences that a terminal would execute.
 
     Args:
-        tree: A tree, a treedef, an object.
+        tree: A tree, a treedef or an object.
         width: How many columns the text may have.
         depth: How many levels to open below the root; None for all, up to 100.
-        max_leaves: How many values to write at most, about; what is near the root comes
+        max_leaves: About how many values to write at most; values near the root come
             first.
-        arrays: `"short"` to write what arrays are, or `"values"`, to write them by
+        arrays: `"short"` to write dtypes and shapes, or `"values"` to write arrays by
             their `repr`.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
-        ValueError: `arrays` is another word.
+        ValueError: `arrays` is not one of these.
 
     Example:
         >>> import leafwise as lw
@@ -94,21 +94,21 @@ def pprint(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> None:
-    """Print a tree, as `pformat` writes it.
+    """Print a tree as `pformat` formats it.
 
     Characters that the output cannot represent are escaped.
 
     Args:
-        tree: A tree, a treedef, an object.
-        file: Where to print it; the standard output, if it is left out.
-        width: How many columns the text may have; those of the terminal, if it is left
-            out, or 80 without one.
+        tree: A tree, a treedef or an object.
+        file: Where to print the text; the standard output by default.
+        width: How many columns the text may have; by default the width of the terminal,
+            or 80 without a terminal.
         depth, max_leaves, arrays: See `pformat`.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
-        ValueError: `arrays` is another word.
+        ValueError: `arrays` is not one of these.
 
     Example:
         >>> import leafwise as lw
@@ -132,7 +132,7 @@ def pprint(
 
 
 def as_part(root: Item) -> Part:
-    """Return an item as Python text that is still to be laid out."""
+    """Return an item as Python text that can still be laid out."""
     made: dict[int, Part] = {}
     stack = [(root, False)]
     while stack:

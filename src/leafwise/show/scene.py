@@ -45,7 +45,7 @@ def read(
     depth: int | None = None,
     most: int = 1000,
 ) -> Item:
-    """Return the outline of what is drawn.
+    """Return the outline of the tree to draw.
 
     Args:
         tree: A tree, a selection, of which only what it picks is drawn, or a diff.
@@ -118,7 +118,7 @@ def _leave_out(item: Item, number: int) -> None:
 
 
 def key_text(item: Item) -> str:
-    """Return the key of an item as a drawing has it: `'lr'`, `x`, `[0]`.
+    """Return the key of an item as it is drawn: `'lr'`, `x`, `[0]`.
 
     Example:
         >>> import leafwise as lw
@@ -138,7 +138,7 @@ def key_text(item: Item) -> str:
 
 
 def type_text(item: Item) -> str:
-    """Return the name of the class of a node; of a treedef, that of what it makes."""
+    """Return the class name of a node; for a treedef, that of the node it builds."""
     if item.value is BRANCH or isinstance(item.value, Change):
         return item.opening
     if isinstance(item.value, PyTreeDef):
@@ -150,7 +150,7 @@ def type_text(item: Item) -> str:
 
 
 def value_text(item: Item) -> str:
-    """Return what an item is: the class of a node, the text of a leaf."""
+    """Return the text of an item: the class of a node, the text of a leaf."""
     if item.role == "again":
         return f"→ #{item.number}"
     mark = f"#{item.number} " if item.number else ""
@@ -176,7 +176,7 @@ def is_closed(item: Item) -> bool:
 
 
 def columns(text: str) -> int:
-    """Return how many columns a text takes: two for wide letters, none for marks.
+    """Return the width of a text in columns: two for wide letters, none for marks.
 
     Example:
         >>> from leafwise.show.scene import columns
@@ -193,7 +193,7 @@ def _column(letter: str) -> int:
 
 
 def clipped(text: str, width: int) -> str:
-    """Return a text that takes so many columns at most.
+    """Return a text shortened to a number of columns.
 
     Example:
         >>> from leafwise.show.scene import clipped
@@ -252,7 +252,7 @@ class Box:
 
     @property
     def sort(self) -> str:
-        """What sort of box it is: a role of an item, or the sign of a change."""
+        """The sort of box: a role of an item, or the sign of a change."""
         item = self.item
         if isinstance(item.value, Change):
             return item.kind
@@ -262,7 +262,7 @@ class Box:
 
     @property
     def where(self) -> str:
-        """Where it stands, for a tooltip."""
+        """The place of the box, for a tooltip."""
         item = self.item
         is_place = item.key is not None or item.above is None or item.role == "static"
         return (self.path or "the root") if is_place else self.text
@@ -317,7 +317,7 @@ def _signs(root: Item) -> _Signs:
 
 
 def boxes_of(root: Item, collapse: int = 0) -> list[Box]:
-    """Return the boxes of an outline, each before those inside.
+    """Return the boxes of an outline, each before the boxes inside it.
 
     Args:
         root: The outline.
@@ -371,7 +371,7 @@ def scene(
     max_leaves: int = 200,
     collapse: int = 3,
 ) -> list[Box]:
-    """Return the boxes of what is drawn, each before those inside.
+    """Return the boxes of a drawing, each before the boxes inside it.
 
     What is drawn as one may stand for much, so more is read at first than is drawn.
 

@@ -45,28 +45,29 @@ def tree_summary(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> TreeSummary:
-    """Return a table of what a tree holds: shapes, numbers, bytes, node by node.
+    """Summarize a tree as a table of shapes, numbers and bytes, node by node.
 
-    Each node has a row with what is in it altogether, and each leaf one; a variable
-    stands for the value in it. All leaves are counted, whatever is shown. An array, a
-    variable or another object that is in several places counts where it stands
-    first; its other places say `→` and where that is.
+    Each leaf has a row, and each node has a row with its totals. A variable has one
+    row, for the value in it. All leaves are counted, even if they are not shown. An
+    array, a variable or another object that is in several places is counted at the
+    first place. Its other places show `→` and that path.
 
     Args:
-        tree: A tree, a treedef, an object, or a tree of what only has a shape and a
-            dtype, such as `jax.ShapeDtypeStruct`. Of a selection, what it picks.
+        tree: A tree, a treedef, an object, or a tree of values that have only a shape
+            and a dtype, such as `jax.ShapeDtypeStruct`. For a selection, the selected
+            values.
         depth: How many levels to show below the root; None for all, up to 100.
-        sort: The order of what is in one node: by `"count"` or `"bytes"`, the
-            largest first; None for that of the tree.
+        sort: The order of the children of a node: `"count"` or `"bytes"` for the
+            largest first, None for the order of the tree.
         by: Show one row for each `"type"`, `"kind"`, `"dtype"`, or `"key"` of the root,
             instead of nodes and leaves.
-        max_rows: How many rows to show, about; what is near the root comes first, and
-            what is left out is counted in rows of its own. None for all.
+        max_rows: About how many rows to show; rows near the root come first, and the
+            rest is counted in separate rows. None for all.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
-        ValueError: `sort` or `by` is another word, or a number is negative.
+        ValueError: `sort` or `by` is not one of these, or a number is negative.
 
     Example:
         >>> import leafwise as lw

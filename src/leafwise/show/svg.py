@@ -47,21 +47,21 @@ def to_svg(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
-    """Return a tree as an SVG picture, light or dark as the reader's system is.
+    """Return a tree as an SVG picture that follows the reader's light or dark theme.
 
-    It needs neither fonts nor scripts, and asks the network for nothing. Each box has
-    its key path as a tooltip. Siblings of equal structure are one box, `x 12`. An
-    object that occurs again is `→ #1`, with a dashed line to the box that has the
-    number. Equal trees give equal pictures.
+    The picture needs neither fonts nor scripts, and loads nothing from the network.
+    Each box has its key path as a tooltip. Siblings of equal structure are one box,
+    `x 12`. An object that occurs again is shown as `→ #1`, with a dashed line to the
+    box with that number. Equal trees give equal pictures.
 
     Args:
-        tree, depth, select, max_leaves, collapse: As `leafwise.to_mermaid` takes them.
+        tree, depth, select, max_leaves, collapse: See `leafwise.to_mermaid`.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
         PathError: The selector matches nothing.
-        ValueError: There is a selector for a diff.
+        ValueError: A selector is given for a diff.
 
     Example:
         >>> from leafwise.show import to_svg
@@ -81,7 +81,7 @@ def to_svg(
 
 
 def centres(boxes: list[Box]) -> list[float]:
-    """Return how far below the top the middle of each box is.
+    """Return the distance from the top to the middle of each box.
 
     Args:
         boxes: The boxes of a tree, each before those inside.

@@ -34,22 +34,22 @@ class SummaryRow(NamedTuple):
     """A row of a summary.
 
     Attributes:
-        path: The path, as text; of a group by key, that key.
-        depth: How many nodes are above it.
-        role: `node`; `leaf`; `again`, what stands elsewhere, too, and is counted there;
-            `more`, what is left out; `group`, what belongs together.
+        path: The path as text; in a group by key, the key.
+        depth: How many nodes are above the row's node or leaf.
+        role: `node`; `leaf`; `again`, a value that is counted at another place; `more`,
+            the values that are left out; `group`, all leaves of one group.
         type: The name of the class.
         shape: The shape of an array, None for other values.
         dtype: The dtype of an array.
-        kind: The kind, such as `parameter`; of a node, the kinds in it with how many
-            numbers they have, if there are several.
-        leaves: How many leaves are counted here.
-        count: How many numbers: those in arrays, and one for any other leaf.
-        bytes: How many bytes arrays take.
-        share: What part of the whole it is, from 0 to 1: of the bytes, or of the
-            numbers where nothing has bytes.
-        same_as: Of `again`, the path where it is counted.
-        left_out: Of `more`, how many values it stands for.
+        kind: The kind, such as `parameter`; for a node with several kinds, each kind
+            with its number of numbers.
+        leaves: The number of leaves counted in this row.
+        count: The number of numbers: those in arrays, and one for any other leaf.
+        bytes: The number of bytes that arrays take.
+        share: The fraction of the whole, from 0 to 1: of the bytes, or of the numbers
+            if no leaf has bytes.
+        same_as: For `again`, the path at which the value is counted.
+        left_out: For `more`, how many values are left out.
 
     Example:
         >>> import leafwise as lw
@@ -75,20 +75,21 @@ class SummaryRow(NamedTuple):
 
     @property
     def more_text(self) -> str:
-        """What to say of `more`, nothing of all else."""
+        """Return the text for `more`, and an empty text for any other role."""
         return f"… {self.left_out:,} more" if self.role == "more" else ""
 
 
 class TreeSummary:
-    """What a tree holds, as a table. It prints as text, and is HTML in a notebook.
+    """A summary of a tree as a table; prints as text, displays as HTML in notebooks.
 
     Attributes:
-        rows: The rows that are shown, for `pandas.DataFrame(summary.rows)`.
-        leaves: How many leaves the tree has.
-        count: How many numbers.
-        bytes: How many bytes.
-        kinds: By kind, how many leaves, numbers and bytes there are.
-        shared: How many places hold what stands elsewhere, too.
+        rows: The rows that are shown; `pandas.DataFrame(summary.rows)` makes a data
+            frame.
+        leaves: The number of leaves in the tree.
+        count: The number of numbers.
+        bytes: The number of bytes.
+        kinds: The number of leaves, numbers and bytes of each kind.
+        shared: How many places hold a value that is counted at another place.
 
     Example:
         >>> import leafwise as lw
@@ -111,11 +112,11 @@ class TreeSummary:
         self._by = by
 
     def to_text(self, width: int | None = None) -> str:
-        """Return it as text, at most so many columns wide where that can be.
+        """Return the table as text, at most `width` columns wide where possible.
 
         Args:
-            width: How many columns it may have; None for what the terminal has, or for
-                100 if the standard output is not one.
+            width: How many columns the text may have; None for the width of the
+                terminal, or 100 if the standard output is not a terminal.
         """
         if width is None:
             width = max(get_terminal_size((_WIDTH, 0)).columns, _NARROWEST)
@@ -131,7 +132,7 @@ class TreeSummary:
         return "\n".join([head, rule, *lines, rule, *notes])
 
     def to_html(self) -> str:
-        """Return it as HTML that needs nothing else, for light and dark pages."""
+        """Return the table as self-contained HTML for light and dark pages."""
         names, *columns = self._columns()
         heads = [f"<th{_side(c)}>{escape(c.name)}</th>" for c in (names, *columns)]
         cells = [
@@ -270,7 +271,7 @@ def _numbers(row: SummaryRow) -> tuple[str, str, str]:
 
 
 def kinds_text(amounts: dict[str, Amount]) -> str:
-    """Return the kinds, with how many numbers they have if they are several."""
+    """Return the kinds as text, with the size of each if there are several."""
     found = [kind.value for kind in Kind if kind.value in amounts]
     if len(found) < 2:
         return "".join(found)
@@ -313,7 +314,7 @@ def _side(column: _Column) -> str:
 
 
 def branches_of(depths: Sequence[int]) -> list[str]:
-    """Return what stands before each line of a tree, made from the last one up.
+    """Return the branch characters for each line of a tree, from the last line up.
 
     Example:
         >>> from leafwise.show.table import branches_of

@@ -28,7 +28,7 @@ DATA: Final = Kind.DATA.value
 
 
 class Amount(NamedTuple):
-    """How much there is of something.
+    """A number of leaves, numbers and bytes.
 
     Attributes:
         leaves: The number of leaves.
@@ -42,7 +42,7 @@ class Amount(NamedTuple):
 
 
 def total(amounts: Iterable[Amount]) -> Amount:
-    """Return all of these together.
+    """Return the sum of several amounts.
 
     Example:
         >>> from leafwise.show.tally import Amount, total
@@ -53,7 +53,7 @@ def total(amounts: Iterable[Amount]) -> Amount:
 
 
 class Again(NamedTuple):
-    """What stands in place of a child that is counted elsewhere.
+    """Placeholder for a child that is counted at another place.
 
     Attributes:
         above: The node in which it stands first.
@@ -82,7 +82,7 @@ class Spot(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A node of a treedef, as if it were one of a tree."""
+    """A node of a treedef, in place of a node of a tree."""
 
     rule: Rule
     aux: Any
@@ -90,13 +90,13 @@ class Part(NamedTuple):
 
 
 class AnyLeaf:
-    """What stands in a treedef for a leaf."""
+    """Placeholder for a leaf of a treedef."""
 
     __slots__ = ()
 
 
 class Node:
-    """A node that was met.
+    """A node found on the walk.
 
     Attributes:
         above: The node that it stands in; the root stands in one of its own.
@@ -144,7 +144,7 @@ class Node:
 
     @property
     def cls(self) -> type:
-        """Its class."""
+        """The class of the node."""
         rule = self.sort.rule
         return object if rule is None else rule.class_of(self.aux)
 
@@ -158,7 +158,7 @@ class Node:
 
     @property
     def is_cell(self) -> bool:
-        """Whether it stands for the one leaf in it, as a variable does."""
+        """Whether the node represents its only leaf, as a variable does."""
         return (
             self.sort.is_cell
             and len(self.children) == 1
@@ -183,7 +183,7 @@ class Node:
 
 
 class Sort(NamedTuple):
-    """What is known of all values of a class.
+    """The properties that all values of a class share.
 
     Attributes:
         rule: The rule of nodes, None for leaves.
@@ -213,7 +213,7 @@ _Rest: TypeAlias = "Iterator[tuple[int, Any, str]]"
 
 
 class Tally:
-    """What a tree holds.
+    """The counts of a tree.
 
     Attributes:
         top: A node that holds just the root.
@@ -253,7 +253,7 @@ class Tally:
         self._sums = self._sum_up()
 
     def amounts(self, start: int = 0, end: int = -1) -> dict[str, Amount]:
-        """Return what a range of the leaves has, by kind."""
+        """Return the amounts in a range of the leaves, by kind."""
         found = {}
         for kind, sums in self._sums.items():
             amount = Amount(*[numbers[end] - numbers[start] for numbers in sums])

@@ -1,13 +1,13 @@
-"""Stands in for optree: its public names, on the trees of leafwise.
+"""A stand-in for optree: its public names, on the trees of leafwise.
 
-A program that uses optree runs with `import leafwise.compat.optree as optree`. Where
-the two differ is told in the documentation; in short, here is no limit of depth,
-errors say where, and rebuilding a named tuple does not call its class.
+A program that uses optree runs with `import leafwise.compat.optree as optree`. The
+documentation lists the differences. In short, depth is not limited, errors name the
+place, and rebuilding a named tuple does not call its class.
 
 There is one registry. A class that is registered here, in a namespace or in the global
-registry, is a node for the functions of leafwise in that namespace, too, with the same
-paths; and what was registered by leafwise is a node here. A namespace that nobody
-registered in is as the global one, and does not become known by being asked for.
+registry, is also a node for the functions of leafwise in that namespace, with the same
+paths. Classes registered with leafwise are nodes here. A namespace without
+registrations behaves like the global one, and is not declared by being used.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ _VT_co = TypeVar("_VT_co", covariant=True)
 
 
 class PyTreeKind(IntEnum):
-    """What kind of node something is."""
+    """The kind of a node."""
 
     CUSTOM = 0
     LEAF = 1
@@ -138,7 +138,7 @@ class PyTreeEntry:
 
 
 class AutoEntry(PyTreeEntry):
-    """The entry that suits a registered class; calling it makes one of another class.
+    """The entry for a registered class; a call returns an entry of a suitable class.
 
     By name or position for named tuples, struct sequences and dataclasses, by key for
     mappings and sequences; else a `FlattenedEntry`.
@@ -174,7 +174,7 @@ class GetItemEntry(PyTreeEntry):
 
 
 class GetAttrEntry(PyTreeEntry):
-    """The child is an attribute; a name with dots leads further down."""
+    """The child is an attribute; a dotted name leads through several attributes."""
 
     __slots__ = ()
 
@@ -199,7 +199,7 @@ class GetAttrEntry(PyTreeEntry):
 
 
 class FlattenedEntry(PyTreeEntry):
-    """The child is known by its position among the children, and cannot be read."""
+    """The child is identified by its position among the children; it cannot be read."""
 
     __slots__ = ()
 
@@ -224,7 +224,7 @@ class SequenceEntry(GetItemEntry, Generic[_T_co]):
 
 
 class MappingEntry(GetItemEntry, Generic[_KT_co, _VT_co]):
-    """The child is the item of a key."""
+    """The child is the value of a key."""
 
     __slots__ = ()
 
@@ -319,12 +319,12 @@ class FieldEntry(GetAttrEntry):
 
     @property
     def init_fields(self) -> tuple[str, ...]:
-        """The names of the fields that the class takes."""
+        """The names of the fields that `__init__` takes."""
         return tuple(one.name for one in self.all_fields(self.type) if one.init)
 
     @property
     def children_fields(self) -> tuple[str, ...]:
-        """The names of the fields that a position counts.
+        """The names of the fields that are counted by positions.
 
         Those that are children where the class was registered by its fields, else all.
         """
@@ -376,7 +376,7 @@ def auto_class(cls: type) -> type[PyTreeEntry]:
 
 
 class PyTreeAccessor(tuple[PyTreeEntry, ...]):
-    """The way to a place in a tree: path entries, from the root down.
+    """The path to a place in a tree: path entries, from the root down.
 
     Args:
         path: The entries.
@@ -403,7 +403,7 @@ class PyTreeAccessor(tuple[PyTreeEntry, ...]):
 
     @property
     def path(self) -> tuple[Any, ...]:
-        """What the children are found by, without the classes of the entries."""
+        """The keys of the path, without the classes of the entries."""
         return tuple(entry.entry for entry in self)
 
     def __call__(self, obj: Any, /) -> Any:
@@ -449,7 +449,7 @@ class PyTreeAccessor(tuple[PyTreeEntry, ...]):
         return f"{self.__class__.__name__}({self.codify()}, {super().__repr__()})"
 
     def codify(self, /, root: str = "*") -> str:
-        """Return the code that reads the place.
+        """Return the code that reads the value at the path.
 
         Args:
             root: The code for the tree.

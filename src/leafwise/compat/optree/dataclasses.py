@@ -142,7 +142,7 @@ def make_dataclass(
     namespace: str,
     **options: Any,
 ) -> Any:
-    """Make a dataclass of a list of fields, and its instances nodes in a namespace.
+    """Make a dataclass from a list of fields, and its instances nodes in a namespace.
 
     Args:
         cls_name, fields, **options: As `dataclasses.make_dataclass` takes them.

@@ -90,7 +90,7 @@ def node_metadata(metadata: Any, pytree_node: bool | None, init: bool) -> Any:
 
 
 def check_new(cls: Any, ways: Ways) -> None:
-    """Refuse a class that was registered by its fields already.
+    """Raise an error if a class is already registered by its fields.
 
     Raises:
         TypeError: It was.

@@ -73,7 +73,7 @@ _KT = TypeVar("_KT")
 
 
 class DictMetaData(list[_KT]):
-    """The keys of a dict in the order of its children.
+    """The keys of a dict, in the order of its children.
 
     Attributes:
         original_keys: The keys in the order of insertion.
@@ -105,7 +105,7 @@ def _in_order(aux: Any, keys: Iterable[Any]) -> DictMetaData[Any]:
 
 
 def metadata(rule: Rule, aux: Any, *, keys: Any = None) -> Any:
-    """Return what is kept of a node beside its children.
+    """Return the metadata of a node, without its children.
 
     Args:
         rule: The rule of the node.
@@ -213,7 +213,7 @@ def code_accessors(code: Code, count: int) -> list[PyTreeAccessor]:
 
 
 def brackets(rule: Rule, aux: Any, arity: int) -> Brackets:
-    """Return what the text of a structure has around the children of a node."""
+    """Return the text around the children of a node in the text of a structure."""
     kind = kind_of(rule)
     make = _BRACKETS.get(kind)
     if make is not None:

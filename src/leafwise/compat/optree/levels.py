@@ -33,7 +33,7 @@ IsLeaf = Callable[[Any], Any] | None
 
 
 class FlattenOneLevelOutput(NamedTuple):
-    """What `tree_flatten_one_level` returns, as a tuple."""
+    """The result of `tree_flatten_one_level`, a tuple."""
 
     children: list[Any]
     metadata: Any
@@ -42,7 +42,7 @@ class FlattenOneLevelOutput(NamedTuple):
 
 
 class FlattenOneLevelOutputEx(FlattenOneLevelOutput):
-    """The same, and what the node is.
+    """The result of `tree_flatten_one_level`, with the node's type and kind.
 
     Attributes:
         type: The class of the node.
@@ -63,7 +63,7 @@ def tree_flatten_one_level(
     none_is_leaf: bool = False,
     namespace: str = "",
 ) -> FlattenOneLevelOutputEx:
-    """Return the children of a node, and what rebuilds it.
+    """Return the children of a node, with its metadata and its unflatten function.
 
     Raises:
         ValueError: It is a leaf.
@@ -107,7 +107,7 @@ def prefix_errors(
     none_is_leaf: bool = False,
     namespace: str = "",
 ) -> list[Callable[[str], ValueError]]:
-    """Return what makes the errors that say where a tree is no prefix of another.
+    """Return functions that make an error for each place where a tree is not a prefix.
 
     Returns:
         For each place a function from a name for the trees to an error.

@@ -142,7 +142,7 @@ def tree_flatten_with_accessor(
 
 
 def tree_unflatten(treespec: PyTreeSpec, leaves: Iterable[Any]) -> Any:
-    """Return a tree with a structure and leaves."""
+    """Build a tree from its structure and its leaves."""
     return treespec.unflatten(leaves)
 
 
@@ -154,7 +154,7 @@ def tree_iter(
     none_is_leaf: bool = False,
     namespace: str = "",
 ) -> Iterator[Any]:
-    """Return the leaves one by one, looking no further ahead than needed."""
+    """Return an iterator over the leaves that walks the tree only as far as needed."""
     walked = context(is_leaf, none_is_leaf, namespace)
     return iter_leaves(tree, walked.view, walked.stop)
 
@@ -247,7 +247,7 @@ def tree_map(
     none_is_leaf: bool = False,
     namespace: str = "",
 ) -> Any:
-    """Map a function over the leaves of a tree, and what others have at their places.
+    """Map a function over the leaves of a tree, and the subtrees of others there.
 
     Raises:
         ValueError: Another tree does not have the structure of the first.
@@ -300,7 +300,7 @@ def tree_map_with_path(
     none_is_leaf: bool = False,
     namespace: str = "",
 ) -> Any:
-    """Map a function that takes the path to each leaf before the leaves."""
+    """Map a function that takes the path of each leaf first."""
     walked = context(is_leaf, none_is_leaf, namespace)
     results, treedef = _mapped(PyTreeDef.bare_paths, func, (tree, *rests), walked)
     return treedef.unflatten(results)
@@ -315,7 +315,7 @@ def tree_map_with_path_(
     none_is_leaf: bool = False,
     namespace: str = "",
 ) -> Any:
-    """Call a function that takes the path for its effect; return the tree."""
+    """Call a function that takes the path first for its effect; return the tree."""
     walked = context(is_leaf, none_is_leaf, namespace)
     _mapped(PyTreeDef.bare_paths, func, (tree, *rests), walked)
     return tree
@@ -330,7 +330,7 @@ def tree_map_with_accessor(
     none_is_leaf: bool = False,
     namespace: str = "",
 ) -> Any:
-    """Map a function that takes the accessor of each leaf before the leaves."""
+    """Map a function that takes the accessor of each leaf first."""
     walked = context(is_leaf, none_is_leaf, namespace)
     results, treedef = _mapped(accessors_of, func, (tree, *rests), walked)
     return treedef.unflatten(results)
@@ -345,14 +345,14 @@ def tree_map_with_accessor_(
     none_is_leaf: bool = False,
     namespace: str = "",
 ) -> Any:
-    """Call a function that takes the accessor for its effect; return the tree."""
+    """Call a function that takes the accessor first for its effect; return the tree."""
     walked = context(is_leaf, none_is_leaf, namespace)
     _mapped(accessors_of, func, (tree, *rests), walked)
     return tree
 
 
 def tree_replace_nones(sentinel: Any, tree: Any, /, namespace: str = "") -> Any:
-    """Put an object in the place of each None.
+    """Replace each None with an object.
 
     Example:
         >>> from leafwise.compat import optree
@@ -377,13 +377,13 @@ def tree_partition(
     none_is_leaf: bool = False,
     namespace: str = "",
 ) -> tuple[Any, Any]:
-    """Return the tree of the leaves that pass, and that of the others.
+    """Return a tree of the leaves that pass a test, and a tree of the others.
 
     Args:
-        predicate: Asked of each leaf.
+        predicate: Called with each leaf.
         tree: The tree.
         is_leaf, none_is_leaf, namespace: See the module.
-        fillvalue: What stands where the other tree has the leaf.
+        fillvalue: The value in one tree at the places of the other tree's leaves.
 
     Example:
         >>> from leafwise.compat import optree
@@ -408,13 +408,13 @@ def tree_transpose(
     /,
     is_leaf: IsLeaf = None,
 ) -> Any:
-    """Turn a tree of trees inside out.
+    """Transpose a tree of trees.
 
     As in optree, only the number of leaves is checked; `leafwise.tree_transpose`
     checks the whole structure.
 
     Raises:
-        TypeError: The tree has another number of leaves.
+        TypeError: The tree has a different number of leaves.
         ValueError: The structures cannot be nested, or one has no leaves.
     """
     none_is_leaf = outer_treespec.none_is_leaf
@@ -474,13 +474,14 @@ def tree_transpose_map(
     none_is_leaf: bool = False,
     namespace: str = "",
 ) -> Any:
-    """Map a function over the leaves, and turn the tree of its results inside out.
+    """Map a function over the leaves, and transpose the tree of its results.
 
     Args:
         func: Returns trees of one structure.
         tree: The tree.
         *rests: Further trees.
-        inner_treespec: The structure of the results; that of the first if left out.
+        inner_treespec: The structure of the results; by default that of the first
+            result.
         is_leaf, none_is_leaf, namespace: See the module.
 
     Example:
@@ -504,7 +505,7 @@ def tree_transpose_map_with_path(
     none_is_leaf: bool = False,
     namespace: str = "",
 ) -> Any:
-    """Do what `tree_transpose_map` does, with the path as first argument."""
+    """Map a function that takes the path first; otherwise like `tree_transpose_map`."""
     walked = context(is_leaf, none_is_leaf, namespace)
     results, treedef = _mapped(PyTreeDef.bare_paths, func, (tree, *rests), walked)
     return _transposed(results, treedef, inner_treespec, walked)
@@ -520,7 +521,7 @@ def tree_transpose_map_with_accessor(
     none_is_leaf: bool = False,
     namespace: str = "",
 ) -> Any:
-    """Do what `tree_transpose_map` does, with the accessor as first argument."""
+    """Map a function that takes the accessor; otherwise like `tree_transpose_map`."""
     walked = context(is_leaf, none_is_leaf, namespace)
     results, treedef = _mapped(accessors_of, func, (tree, *rests), walked)
     return _transposed(results, treedef, inner_treespec, walked)
@@ -550,13 +551,13 @@ def tree_broadcast_prefix(
     none_is_leaf: bool = False,
     namespace: str = "",
 ) -> Any:
-    """Broadcast a tree over another: each leaf over the subtree at its place.
+    """Broadcast each leaf of a tree over the subtree of another tree at its place.
 
-    The containers are those of the prefix, and below its leaves those of the full
-    tree; the predicate is asked of both.
+    The containers are those of the prefix and, below its leaves, those of the full
+    tree. The predicate is called on both.
 
     Raises:
-        ValueError: It is not a prefix.
+        ValueError: The tree is not a prefix.
     """
     walked = context(is_leaf, none_is_leaf, namespace)
     found, treedef = _covered(prefix_tree, full_tree, walked)
@@ -589,7 +590,7 @@ def tree_broadcast_common(
     none_is_leaf: bool = False,
     namespace: str = "",
 ) -> tuple[Any, Any]:
-    """Broadcast two trees over each other, until both have the same structure.
+    """Broadcast two trees over each other until both have the same structure.
 
     Raises:
         ValueError: Both have nodes at one place that do not pair.
@@ -625,7 +626,7 @@ def tree_broadcast_map(
     none_is_leaf: bool = False,
     namespace: str = "",
 ) -> Any:
-    """Broadcast all trees over each other and map a function over them."""
+    """Broadcast all trees over each other, and map a function over them."""
     walked = context(is_leaf, none_is_leaf, namespace)
     columns, common = common_columns((tree, *rests), walked)
     return common.unflatten(map_leaves(func, columns, common._code))
@@ -651,7 +652,7 @@ def tree_broadcast_map_with_path(
     none_is_leaf: bool = False,
     namespace: str = "",
 ) -> Any:
-    """Do what `tree_broadcast_map` does, with the path as first argument."""
+    """Map a function that takes the path first; otherwise like `tree_broadcast_map`."""
     walked = context(is_leaf, none_is_leaf, namespace)
     return _broadcast_mapped(PyTreeDef.bare_paths, func, (tree, *rests), walked)
 
@@ -665,7 +666,7 @@ def tree_broadcast_map_with_accessor(
     none_is_leaf: bool = False,
     namespace: str = "",
 ) -> Any:
-    """Do what `tree_broadcast_map` does, with the accessor as first argument."""
+    """Map a function that takes the accessor; otherwise like `tree_broadcast_map`."""
     walked = context(is_leaf, none_is_leaf, namespace)
     return _broadcast_mapped(accessors_of, func, (tree, *rests), walked)
 
@@ -702,7 +703,7 @@ def tree_sum(
     none_is_leaf: bool = False,
     namespace: str = "",
 ) -> Any:
-    """Add up the leaves; a str or bytes as the start joins them."""
+    """Sum the leaves; a str or bytes as the start concatenates them."""
     leaves, _ = context(is_leaf, none_is_leaf, namespace).flatten(tree)
     if isinstance(start, str | bytes | bytearray):
         empty: Any = type(start)()

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class ReexportedModule(ModuleType):
-    """A module with the names of another, whose functions are bound to a namespace.
+    """A module with the names of another module, bound to a namespace.
 
     Args:
         name: Its name.

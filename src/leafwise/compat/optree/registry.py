@@ -145,7 +145,7 @@ def _key_maker(cls: type, entry_type: type[PyTreeEntry]) -> Callable[[Any], Any]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PyTreeNodeRegistryEntry:
-    """What is known of a class of nodes.
+    """The registration of a class of nodes.
 
     Attributes:
         type: The class.
@@ -381,7 +381,7 @@ def put(cls: Any, name: str, *how: Any) -> Any:
 
 
 def check_new(cls: type, name: str) -> None:
-    """Refuse what cannot be registered.
+    """Raise an error for a class that cannot be registered.
 
     Raises:
         ValueError: It is a node already.
@@ -410,7 +410,7 @@ def register_pytree_node_class(
     path_entry_type: type[PyTreeEntry] | None = None,
     namespace: str | None = None,
 ) -> Any:
-    """Make instances of a class nodes, by its own `__tree_flatten__` and the way back.
+    """Make instances nodes, by `__tree_flatten__` and `__tree_unflatten__`.
 
     Args:
         cls: The class; a decorator is returned without one, or for a namespace.
@@ -486,7 +486,7 @@ def _have_methods(cls: Any) -> None:
 
 
 def unregister_pytree_node(cls: type, /, *, namespace: str) -> PyTreeNodeRegistryEntry:
-    """Take a registration back.
+    """Remove a registration.
 
     Structures that were made before keep what they were made with.
 
@@ -520,15 +520,16 @@ def unregister_pytree_node(cls: type, /, *, namespace: str) -> PyTreeNodeRegistr
 
 @contextmanager
 def dict_insertion_ordered(mode: bool, /, *, namespace: str) -> Generator[None]:
-    """Walk dicts in the order of insertion while the context lasts, or sorted again.
+    """Return a context manager that walks dicts in insertion or sorted order.
 
-    As optree's, it holds for the whole process, all threads; it changes the calls of
-    this module only, not those of leafwise itself. `leafwise.namespace` can declare the
-    order of a namespace once and for all.
+    As in optree, this affects the whole process with all its threads. It changes only
+    the calls of this module, not those of leafwise itself. `leafwise.namespace` can
+    declare the order of a namespace permanently.
 
     Args:
-        mode: Whether as inserted.
-        namespace: Where; the global one is everywhere.
+        mode: True for insertion order, False for sorted order.
+        namespace: The namespace in which the order applies; the global one applies
+            everywhere.
 
     Example:
         >>> from leafwise.compat import optree

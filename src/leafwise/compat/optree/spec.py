@@ -29,7 +29,7 @@ __all__ = ["PyTreeSpec", "accessors_of", "check_spec", "joined", "merged", "spec
 
 
 class PyTreeSpec:
-    """The structure of a tree: its nodes and what they keep, without the leaves.
+    """The structure of a tree: its nodes and their metadata, without the leaves.
 
     Made by `tree_structure` and `tree_flatten`, and by the functions `treespec_*`.
 
@@ -72,12 +72,12 @@ class PyTreeSpec:
 
     @property
     def none_is_leaf(self) -> bool:
-        """Whether None counted as a leaf."""
+        """Whether None was treated as a leaf."""
         return self._treedef.none_is_leaf
 
     @property
     def namespace(self) -> str:
-        """The namespace that the structure depends on, empty if on none.
+        """The namespace that the structure depends on, or an empty string.
 
         That of the call which made it, if there is a node of a registered class.
         """
@@ -100,7 +100,7 @@ class PyTreeSpec:
         return kind_of(code[-1][1] if code else None)
 
     def is_leaf(self, /, *, strict: bool = True) -> bool:
-        """Return whether this is a leaf; or has no children, if not `strict`."""
+        """Return whether this is a leaf or, unless `strict`, has no children."""
         return self._treedef.is_leaf(strict=strict)
 
     def is_one_level(self) -> bool:
@@ -108,7 +108,7 @@ class PyTreeSpec:
         return self._treedef.is_one_level()
 
     def paths(self) -> list[tuple[Any, ...]]:
-        """Return for each leaf what it is found by, from the root down."""
+        """Return the path to each leaf."""
         return self._treedef.bare_paths()
 
     def accessors(self) -> list[PyTreeAccessor]:
@@ -116,14 +116,14 @@ class PyTreeSpec:
         return [*accessors_of(self._treedef)]
 
     def entries(self) -> list[Any]:
-        """Return what the children of the root are found by."""
+        """Return the path entries of the root's children."""
         if not self._treedef._code:
             return []
         _, rule, arity, aux = self._treedef._code[-1]
         return [*rule.bare_keys(aux, arity)]
 
     def entry(self, index: int, /) -> Any:
-        """Return what one child of the root is found by.
+        """Return the path entry of one child of the root.
 
         Raises:
             IndexError: There is no such child.
@@ -145,14 +145,14 @@ class PyTreeSpec:
         return self._like(self._treedef.child(place))  # type: ignore[no-any-return]  # a spec
 
     def one_level(self) -> Self | None:
-        """Return the root with leaves for children, None for a leaf."""
+        """Return the root with leaves as children, or None for a leaf."""
         found = self._treedef.one_level()
         return None if found is None else self._like(found)
 
     # -------------------------------------------------------------------------- using
 
     def unflatten(self, leaves: Iterable[Any], /) -> Any:
-        """Return a tree with these leaves.
+        """Build a tree from its leaves.
 
         Raises:
             ValueError: Too few or too many.
@@ -161,7 +161,7 @@ class PyTreeSpec:
         return treedef._runner.unflatten(treedef, _counted(leaves, treedef._count))
 
     def flatten_up_to(self, tree: Any, /) -> list[Any]:
-        """Return what a tree has at the place of each leaf.
+        """Return the subtrees of a tree at the leaves of this structure.
 
         Raises:
             ValueError: The tree does not have this structure.
@@ -215,13 +215,13 @@ class PyTreeSpec:
     # ------------------------------------------------------------------------ algebra
 
     def compose(self, inner: PyTreeSpec, /) -> PyTreeSpec:
-        """Return this structure with another one at each of its leaves."""
+        """Return this structure with another one in place of each leaf."""
         check_spec("compose", inner)
         namespace = joined((self, inner))
         return merged(self._plain().compose(inner._plain()), namespace)
 
     def broadcast_to_common_suffix(self, other: PyTreeSpec, /) -> PyTreeSpec:
-        """Return the smallest structure that both are prefixes of.
+        """Return the smallest structure that both structures are prefixes of.
 
         Raises:
             ValueError: There is none.
@@ -237,7 +237,7 @@ class PyTreeSpec:
         f_node: Callable[[PyTreeSpec], PyTreeSpec] | None = None,
         f_leaf: Callable[[PyTreeSpec], PyTreeSpec] | None = None,
     ) -> PyTreeSpec:
-        """Return a structure with other nodes, or with structures for leaves.
+        """Return a structure with nodes replaced, or leaves replaced by structures.
 
         Args:
             f_node: Takes each node with leaves for children, from the leaves up, and
@@ -302,7 +302,7 @@ class PyTreeSpec:
     # ---------------------------------------------------------------------- comparing
 
     def is_prefix(self, other: PyTreeSpec, /, *, strict: bool = False) -> bool:
-        """Return whether this is the structure of another, cut off at its leaves.
+        """Return whether this structure is a prefix of another.
 
         Args:
             other: The other structure.
@@ -314,7 +314,7 @@ class PyTreeSpec:
         return self._treedef.is_prefix(other._treedef, strict=strict)
 
     def is_suffix(self, other: PyTreeSpec, /, *, strict: bool = False) -> bool:
-        """Return whether the other is a prefix of this."""
+        """Return whether another structure is a prefix of this one."""
         check_spec("is_suffix", other)
         return other.is_prefix(self, strict=strict)
 
@@ -413,7 +413,7 @@ def _load(state: Any, namespace: str) -> Any:
 
 
 def check_spec(who: str, spec: Any) -> None:
-    """Refuse what is not a structure.
+    """Raise an error if a value is not a structure.
 
     Raises:
         TypeError: It is something else.

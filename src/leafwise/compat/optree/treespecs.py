@@ -237,7 +237,7 @@ def treespec_frozendict(
     namespace: str = "",
     **kwargs: PyTreeSpec,
 ) -> PyTreeSpec:
-    """Refuse: a frozen dict is not a node here.
+    """Raise an error: frozen dicts are not nodes here.
 
     Raises:
         RuntimeError: Always.

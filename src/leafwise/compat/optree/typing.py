@@ -103,14 +103,14 @@ class CustomTreeNode(Protocol[T]):  # type: ignore[misc]  # as optree's
 
 
 class FlattenFunc(Protocol[T]):  # type: ignore[misc]  # as optree's
-    """Takes a node, returns children and metadata, and if it likes, entries."""
+    """A function from a node to its children, metadata and, optionally, entries."""
 
     def __call__(self, container: Collection[T], /) -> Any:
         """Flatten a node."""
 
 
 class UnflattenFunc(Protocol[T]):  # type: ignore[misc]  # as optree's
-    """Takes metadata and children, returns a node."""
+    """A function from metadata and children to a node."""
 
     def __call__(self, metadata: Any, children: Any, /) -> Collection[T]:
         """Rebuild a node."""

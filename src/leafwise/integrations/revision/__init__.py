@@ -1,8 +1,8 @@
-"""Texts with other values, in which all that did not change stays as it was.
+"""Updating texts: values change, and everything else stays as it was.
 
-Owns the way from a text and a new tree to a new text: which values changed, what is
-written instead, and the proof that the result reads as it should. Comments, blank
-lines, order, quotes, anchors, indentation and line ends stay.
+Owns the steps from a text and a new tree to a new text: which values changed, what is
+written instead, and the check that the result reads as it should. Comments, blank
+lines, order, quotes, anchors, indentation and line ends are kept.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ __all__ = ["Revised", "revise"]
 
 
 class Revised(NamedTuple):
-    """A text with other values.
+    """An updated text, with a flag that tells whether its layout was kept.
 
     Attributes:
-        text: The text.
-        is_kept: Whether it has the comments and the layout of the old one.
+        text: The new text.
+        is_kept: Whether the comments and the layout of the old text were kept.
 
     Example:
         >>> from leafwise.integrations.formats import load
@@ -39,23 +39,25 @@ class Revised(NamedTuple):
 def revise(
     text: str, document: Document, tree: Any, *, allow_nan: bool = False
 ) -> Revised:
-    r"""Return a text that reads as another tree, and else stays as it was.
+    r"""Update a JSON, TOML or YAML text to a new tree, and keep the rest of the text.
 
     A comment at the end of a line, or on the lines directly above it, belongs to the
-    entry there: it moves and goes with it. In YAML, what an alias stands for changes
-    wherever the alias is.
+    entry on that line. It is moved and deleted with the entry. In YAML, a change to the
+    value of an alias appears wherever the alias is used.
 
     Args:
         text: The text of a JSON, TOML or YAML file.
-        document: What `load` made of it.
+        document: The `Document` that `load` returned for the text.
         tree: The new tree.
         allow_nan: Whether JSON may have `NaN` and `Infinity`.
 
     Returns:
-        The text. If its form cannot be kept, it is what `dump` makes of the tree.
+        A `Revised` with the new text. If the layout cannot be kept, the text is the one
+        that `dump` writes for the tree.
 
     Raises:
-        FormatError: The format cannot represent the tree, or a package is missing.
+        FormatError: The format cannot represent the tree, or a required package is not
+            installed.
 
     Example:
         >>> from leafwise.integrations.formats import load

@@ -1,6 +1,6 @@
-"""Classes of attrs that are nodes, as `optree.integrations.attrs` has them.
+"""Attrs classes as nodes, with the interface of `optree.integrations.attrs`.
 
-As optree does, a node is rebuilt by its class, so its converters run.
+As in optree, a node is rebuilt by its class, so its converters run.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def field(**kwargs: Any) -> Any:
 
 
 def define(cls: Any = None, /, *, namespace: str, **kwargs: Any) -> Any:
-    """Make a class one of attrs, and its instances nodes in a namespace.
+    """Make a class an attrs class, and its instances nodes in a namespace.
 
     Args:
         cls: The class; a decorator is returned without one.
@@ -131,7 +131,7 @@ def define(cls: Any = None, /, *, namespace: str, **kwargs: Any) -> Any:
 
 
 def frozen(cls: Any = None, /, *, namespace: str, **kwargs: Any) -> Any:
-    """Do what `define` does with `frozen=True`."""
+    """Make a frozen attrs class; equivalent to `define` with `frozen=True`."""
     options = {"frozen": True, "on_setattr": None, **kwargs}
     return define(cls, namespace=namespace, **options)
 
@@ -140,7 +140,7 @@ mutable = define
 
 
 def make_class(name: str, attrs: Any, /, *, namespace: str, **kwargs: Any) -> Any:
-    """Make an attrs class of a list of fields, and its instances nodes in a namespace.
+    """Make an attrs class from a list of fields, and its instances nodes.
 
     Args:
         name: The name of the class.

@@ -190,13 +190,13 @@ _MAX_SHAPE = 200
 
 
 class Difference(Frozen):
-    """One place where a tree is not what a structure asks for.
+    """One difference between a tree and an expected structure.
 
     Attributes:
-        path: Key path of the place.
+        path: Key path of the difference.
         expected: What the structure has there, in words.
         actual: What the tree has there, in words.
-        hint: What to do about it, empty if nothing can be said.
+        hint: How to fix it, empty if there is no hint.
 
     Example:
         >>> import leafwise as lw

@@ -749,12 +749,12 @@ def add_adopter(adopter: Callable[[type], Rule | None], *, namespace: str) -> No
 
 
 def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
-    """Take a registration back: nodes of the class are leaves from then on.
+    """Remove a registration: instances of the class are leaves from then on.
 
-    Treedefs made before keep the rule that they were made with.
+    Existing treedefs keep the rule that they were made with.
 
     Args:
-        cls: The class, as it was registered.
+        cls: The registered class.
         namespace: Where it was registered; `""` is the global registry.
 
     Raises:
@@ -789,15 +789,15 @@ def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
 def lookup(
     cls: type, *, namespace: str = GLOBAL, none_is_leaf: bool = False
 ) -> Rule | None:
-    """Return the rule that nodes of a type are walked by, None for a leaf type.
+    """Return the rule for nodes of a type, None for a leaf type.
 
     Args:
         cls: The type of the nodes.
-        namespace: The namespace to look in, then the global registry.
+        namespace: The namespace to search before the global registry.
         none_is_leaf: Whether None counts as a leaf.
 
     Raises:
-        NamespaceError: Nobody declared the namespace.
+        NamespaceError: The namespace was not declared.
         TypeError: `cls` is not a class.
 
     Example:
@@ -852,14 +852,17 @@ def registered_class(module: str, qualname: str, namespace: str) -> type:
 
 
 def is_registered(cls: type, *, namespace: str = GLOBAL) -> bool:
-    """Return whether a class is a node: built in, registered, or by its form.
+    """Return whether instances of a class are nodes.
+
+    A class is a node type if it is built in, registered, or recognized by its form, as
+    named tuples are.
 
     Args:
         cls: The class.
-        namespace: The namespace to look in, then the global registry.
+        namespace: The namespace to search before the global registry.
 
     Raises:
-        NamespaceError: Nobody declared the namespace.
+        NamespaceError: The namespace was not declared.
         TypeError: `cls` is not a class.
 
     Example:

@@ -139,16 +139,16 @@ def register_codec(
     *,
     namespace: str = "",
 ) -> None:
-    """Register how the aux data of a class is written as JSON.
+    """Register functions that convert the aux data of a class to JSON and back.
 
     Args:
         cls: The class.
-        to_json: Takes the aux data, returns what `json.dumps` takes.
-        from_json: Takes what `json.loads` returned, returns the aux data.
+        to_json: Takes the aux data, returns a value that `json.dumps` accepts.
+        from_json: Takes the value from `json.loads`, returns the aux data.
         namespace: The namespace that the class is registered in.
 
     Raises:
-        RegistryError: Not a class, or an object that is not callable.
+        RegistryError: `cls` is not a class, or a function is not callable.
 
     Example:
         >>> import leafwise as lw

@@ -29,24 +29,26 @@ _TRIES: Final = 100
 def replace_file(
     path: str | bytes | os.PathLike[Any], *, text: bool = False, encoding: str = "utf-8"
 ) -> Iterator[IO[Any]]:
-    r"""Open a file for writing that takes the place of another one at the end.
+    r"""Open a file for writing; it replaces the old file when the block ends.
 
-    What is written goes into a temporary file in the same folder. When the block ends,
-    that is brought to the disk and renamed; nobody sees a part of it, and after a crash
-    there is the old content or the new. When the block raises, or something fails, the
-    temporary file is removed, and the old one is as it was.
+    The content is written to a temporary file in the same folder. When the block ends,
+    the temporary file is flushed to disk and renamed. No other process sees a partial
+    file, and after a crash the file has either the old content or the new. If the block
+    raises or something fails, the temporary file is removed, and the old file is
+    unchanged.
 
-    The permissions of the old file are kept, and its owner, where the process may give
-    files away; other hard links to it keep the old content. Of a symbolic link, the
-    target is replaced. Devices and pipes, which cannot be replaced, are written to.
+    The permissions of the old file are kept, and also its owner, if the process may
+    change it. Other hard links to the old file keep the old content. For a symbolic
+    link, the target is replaced. Devices and pipes cannot be replaced; they are written
+    to directly.
 
     Args:
-        path: The file to replace, or to make.
-        text: Whether text is written, with `\n` at the ends of lines on all systems.
+        path: The file to replace or to create.
+        text: Whether to open it as text, with `\n` line endings on all systems.
         encoding: The encoding of the text.
 
     Yields:
-        The file to write to; unless it is a device it can seek and be read from, and
+        The file to write to. Unless it is a device, it can seek and be read from, and
         its `name` is the path of the temporary file.
 
     Raises:

@@ -28,19 +28,19 @@ _OPPOSITE: Final = {"added": "removed", "removed": "added"}
 
 
 class Change(Frozen):
-    """One difference.
+    """One difference between two trees.
 
     Attributes:
         kind: `added`, `removed`, `moved` (an item to another position of its list),
             `type` (another type of node, or a leaf where there was a node), `aux`
             (another static value or other aux data), or `value`.
-        path: The key path in the first tree. Of what was added to a list, the last key
-            is the position in the list of the second tree.
-        before: What was there; MISSING if it was added.
-        after: What is there now; MISSING if it was removed.
-        index: The position of the key in the mapping that has it, if it was added to
-            or removed from one; if it was moved, the position in the list of the second
-            tree; else None.
+        path: The key path in the first tree. For an item that was added to a list, the
+            last key is the position in the list of the second tree.
+        before: The old value; MISSING if the value was added.
+        after: The new value; MISSING if the value was removed.
+        index: If the value was added to or removed from a mapping, the position of its
+            key there. If it was moved, the position in the list of the second tree.
+            None otherwise.
 
     Example:
         >>> import leafwise as lw
@@ -68,17 +68,17 @@ class Change(Frozen):
         self._set(kind, path, before, after, index)
 
     def detail(self, places: int = FEW) -> Detail | None:
-        """Return how the two values differ: arrays, texts and sets.
+        """Return how the two values differ, for arrays, texts and sets.
 
-        It is worked out anew by each call, and says what differs in the sense of the
-        `tree_diff` that found it, with its tolerances.
+        Each call computes the result anew. Values are compared as in the `tree_diff`
+        call that found the change, with its tolerances.
 
         Args:
-            places: How many places of an array to tell.
+            places: How many differing elements of an array to report.
 
         Returns:
             An `ArrayDifference`, `TextDifference` or `SetDifference`; None if there
-            is nothing to say but what the values are.
+            are no details beyond the two values.
 
         Example:
             >>> import leafwise as lw

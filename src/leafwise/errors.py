@@ -160,7 +160,7 @@ leaves are the same (two Vague): == returned 'maybe' (str)
 
 
 class FlattenError(_AtPath, TypeError, ValueError):
-    """A registered flatten function returned something that is not a node.
+    """A registered flatten function returned an invalid result.
 
     Attributes:
         path: Key path of the node, a tuple of keys; None until the walk adds it.

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Kind(enum.Enum):
-    """The kind of a `Pytree` attribute: static, or one of the kinds of data.
+    """The kind of a `Pytree` attribute: static, or a kind of data.
 
     A `STATIC` attribute is part of the structure. All other kinds are data, so their
     attributes are children. `PARAMETER` is data that is trained, and `STATE` is data

@@ -19,13 +19,13 @@ from .registry import GLOBAL, View, view_of
 
 
 def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") -> str:
-    """Return the text of a key path: the text of its keys, joined.
+    """Return a key path as a string: the strings of its keys, joined.
 
     Args:
         keys: The keys from the root down.
         simple: Whether to omit brackets, quotes and dots. The result is for display:
             it cannot be parsed.
-        separator: The text between two keys.
+        separator: The string between two keys.
 
     Example:
         >>> import leafwise as lw
@@ -51,7 +51,7 @@ class KeyPath(tuple[Any, ...]):
     """The keys that lead from the root of a tree to one of its nodes.
 
     A tuple of keys. Call it to read the node (`path(tree)`). You can also print and
-    slice it, parse it from a text, and join it with `+`.
+    slice it, parse it from a string, and join it with `+`.
 
     Example:
         >>> import leafwise as lw
@@ -167,7 +167,7 @@ class KeyPath(tuple[Any, ...]):
 
     @classmethod
     def parse(cls, text: str) -> KeyPath:
-        """Parse the text of a path.
+        """Parse a path from its string.
 
         Enum members are looked up in modules that are already imported. Nothing is
         imported, and no code runs.
@@ -176,7 +176,7 @@ class KeyPath(tuple[Any, ...]):
             text: The result of `str(path)`.
 
         Raises:
-            PathError: The text is not a valid path.
+            PathError: The string is not a valid path.
 
         Example:
             >>> import leafwise as lw

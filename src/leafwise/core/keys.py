@@ -27,8 +27,8 @@ from ..safely import Frozen, class_name, shown
 class SequenceKey(Frozen):
     """The index of a child in a list, tuple or deque.
 
-    It equals the `DictKey` of the same int: both read `node[idx]`, and both have the
-    same text.
+    It equals the `DictKey` of the same int: both read `node[idx]`, and both print the
+    same.
 
     Args:
         idx: The index, counted from 0.

@@ -82,8 +82,8 @@ class Rule:
         declared: Takes the class and returns a dict from attribute names to types, each
             with whether the class converts the values. None if the annotations of the
             class say all.
-        codec: The default way to write aux data as JSON: a function to a value that
-            `json.dumps` accepts, and one back. None for plain values.
+        codec: The default codec for aux data: a function to a value that `json.dumps`
+            accepts, and a function back. None for plain values.
         form: What `flatten` and `unflatten` consist of, in simple cases: `Fields`,
             `Shaped`, `Functions` or None.
         derived: The rules of subclasses.

@@ -675,7 +675,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         return code_text(self._code, around=("PyTreeDef(", f"{mode})"), width=width)
 
     def to_json(self) -> str:
-        """Return a JSON text from which `from_json` makes an equal treedef.
+        """Return a JSON string from which `from_json` makes an equal treedef.
 
         Classes are written by module and qualified name, and dict keys by their text.
         Aux data must consist of JSON values, tuples, dicts, literals and classes, or
@@ -697,16 +697,16 @@ class PyTreeDef(Shown, Generic[Tree_co]):
 
     @classmethod
     def from_json(cls, text: str, *, limit: int = 10_000_000) -> PyTreeDef:
-        """Make a treedef from the text that `to_json` returned.
+        """Make a treedef from the string that `to_json` returned.
 
-        Nothing is imported, and nothing that the text names is called.
+        Nothing is imported, and nothing that the string names is called.
 
         Args:
-            text: The text.
+            text: The string.
             limit: The maximum number of characters to read.
 
         Raises:
-            TreeDefError: The text is malformed, too long, or names a class that
+            TreeDefError: The string is malformed, too long, or names a class that
                 is not registered or loaded.
 
         Example:
@@ -720,13 +720,13 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         return cls._make(*read_json(text, limit))
 
     def fingerprint(self) -> str:
-        """Return a text that is the same for equal structures, on any machine.
+        """Return a string that is the same for equal structures, on any machine.
 
         See `leafwise.fingerprint`; the leaves do not count.
 
         Raises:
-            TreeDefError: Aux data has no text that is the same everywhere. A note names
-                the key path.
+            TreeDefError: Aux data has no string that is the same everywhere. A note
+                names the key path.
 
         Example:
             >>> import leafwise as lw

@@ -1,7 +1,7 @@
-"""Trees in files.
+"""Save and load trees in files.
 
 Owns how a file is replaced as a whole, and how trees are saved and loaded. The names
-here are loaded when they are first asked for.
+here are loaded on first use.
 
     >>> import leafwise as lw
     >>> lw.io.register_codec.__module__

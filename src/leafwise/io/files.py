@@ -75,7 +75,7 @@ def save(
     configurations, which have no arrays. The leaves are stored under the names of
     `to_flat`, together with the structure of the tree. No format ever runs code.
 
-    Numbers, texts, dtypes, dates, sets, Enum members, and functions and classes (by
+    Numbers, strings, dtypes, dates, sets, Enum members, and functions and classes (by
     name) are restored as they were; arrays are restored as numpy arrays. An array,
     object or variable in several places is stored once, and is shared after loading.
 

@@ -34,7 +34,7 @@ def fingerprint(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
-    """Return a short text that identifies the content of a tree.
+    """Return a short string that identifies the content of a tree.
 
     Equal trees have the same fingerprint in every process, on every machine and Python
     version, whatever the order of their dicts. The fingerprint changes if anything

@@ -209,7 +209,7 @@ def tree_iter(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Iterator[Any]:
-    """Return an iterator over the leaves, which walks the tree lazily.
+    """Return an iterator over the leaves; it walks the tree lazily.
 
     Args:
         tree: Any value.

@@ -37,14 +37,14 @@ __all__ = ["parallel", "tree_gather"]
 
 
 class Parallel:
-    """Maps whose calls take long; made by `parallel`.
+    """Maps for slow functions; `parallel` returns it.
 
-    It does not change, and may be used again, and from several threads.
+    Calls do not change it: you can use it several times, and from several threads.
 
     Attributes:
-        executor: What runs the calls, or None.
+        executor: The executor that runs the calls, or None.
         progress: A function, or whether to show a bar.
-        chunk: How many calls are submitted as one, or None.
+        chunk: How many calls are submitted as one task, or None.
         errors: `"raise"` or `"collect"`.
 
     Example:

@@ -691,8 +691,9 @@ def tree_zip(
     """Zip several trees into one tree whose leaves are tuples.
 
     `tree_unzip(zipped, n)` is the inverse, if the trees themselves have no tuples
-    of `n` items. The result is that of `tree_map(lambda *xs: xs, *trees, strict=True)`.
-    For containers other than tuples, call `tree_map` with another function.
+    of `n` items. `tree_zip` is the same as
+    `tree_map(lambda *xs: xs, *trees, strict=True)`. For containers other than tuples,
+    call `tree_map` with another function.
 
     Args:
         trees: Trees of one structure, at least one.

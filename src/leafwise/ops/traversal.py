@@ -93,7 +93,7 @@ def tree_reduce_associative(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Fold the leaves in a balanced way, for an associative operation.
+    """Fold the leaves as a balanced tree, with an associative operation.
 
     Each half is folded separately. So sums of floats lose less precision, and the
     results of the two halves do not depend on each other.
@@ -202,7 +202,7 @@ def tree_sum(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Add up the leaves, from left to right.
+    """Return the sum of the leaves, added from left to right.
 
     Args:
         tree: The tree.
@@ -421,7 +421,7 @@ def tree_visit(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Tree:
-    """Visit every node and leaf of a tree and return the tree that the visitors give.
+    """Visit every node and leaf, and return the tree with the changes of the visitors.
 
     Args:
         tree: The tree.

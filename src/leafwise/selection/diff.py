@@ -235,12 +235,12 @@ class TreeDiff(Shown, Sequence[Change]):
         """Return the changes that a JSON Patch (RFC 6902) makes to a tree.
 
         Args:
-            patch: The patch as a text or as a list of operations.
+            patch: The patch as a string or as a list of operations.
             tree: The tree to which the patch applies.
 
         Raises:
             EditError: An operation is invalid or cannot be applied, or a `test` fails.
-            ValueError: The text is not JSON.
+            ValueError: The string is not JSON.
 
         Example:
             >>> import leafwise as lw

@@ -496,12 +496,12 @@ def tree_merge(
         join: Which keys of two mappings remain: with `"outer"` all keys, with `"left"`
             those of the base, with `"inner"` those in both, with `"right"` those of the
             overlay.
-        lists: How two lists or tuples are merged: `"replace"` takes the one of the
-            overlay, `"extend"` concatenates them, `"position"` merges item by item. A
+        lists: How two lists or tuples are merged: `"replace"` takes the overlay's list,
+            `"extend"` concatenates both, `"position"` merges item by item. A
             mapping of selectors to keys, such as `{"**.containers": "name"}`, pairs the
             items of these lists by the value of this key; other lists are replaced.
-        conflict: Which of two leaves wins, the one of the `"overlay"` or of the
-            `"base"`; `"error"` raises an error unless they are equal.
+        conflict: Which of two leaves is kept: `"overlay"` or `"base"`. `"error"` raises
+            an error unless they are equal.
         rules: For each selector, one of these words, or a function from both values to
             the new one. A word applies to what the selector picks in the base or an
             overlay, and below. It also decides whether a node or leaf that only one of

@@ -574,7 +574,7 @@ def override(
 
     Args:
         tree: Any tree; None counts as a leaf.
-        overrides: A list of texts, or a single text.
+        overrides: A list of strings, or a single string.
         validate: Whether changed pydantic models and attrs instances run
             :ref:`the validation of their class <validated>`, once, after all overrides
             are applied.
@@ -584,7 +584,7 @@ def override(
         The changed tree, which shares unchanged subtrees with the old one.
 
     Raises:
-        EditError: A value cannot be cast, a dict in a value has equal keys, the text is
+        EditError: A value cannot be cast, a dict in a value has equal keys, a string is
             not an override, or a value to add exists already.
         PathError: A pattern has no match or is malformed.
 

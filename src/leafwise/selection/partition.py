@@ -358,7 +358,7 @@ def tree_mask(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Hide selected leaves from maps.
+    """Hide the leaves that a selector picks, so that maps skip them.
 
     Args:
         tree: Any tree.

@@ -51,7 +51,7 @@ __all__ = [
 
 
 class Selector:
-    """Picks nodes or leaves of a tree; `&`, `|` and `~` combine selectors.
+    """A selector picks nodes or leaves of a tree; combine them with `&`, `|` and `~`.
 
     `a | b` picks the targets of `a` and of `b`. `a & b` picks what is in a target of
     both. `~a` picks all leaves that are in no target of `a`. `selector(...)` returns a
@@ -366,7 +366,7 @@ def selector(what: Any, *, namespace: str = GLOBAL) -> Selector:
         namespace: Where to look up whether a value is a node.
 
     Raises:
-        PathError: The text is not a pattern.
+        PathError: The string is not a valid pattern.
         TypeError: The value is not one of these.
 
     Example:
@@ -390,7 +390,7 @@ def read_selector(what: Any, view: View) -> Selector:
     """Turn a value into a selector, with the node types of a view.
 
     Raises:
-        PathError: The text is not a pattern.
+        PathError: The string is not a valid pattern.
         TypeError: The value cannot be a selector.
     """
     if type(what) is str:
@@ -418,7 +418,7 @@ def _of_leaf(what: Any) -> Selector:
     """Return the selector of a value that is not a node.
 
     Raises:
-        PathError: The text is not a pattern.
+        PathError: The string is not a valid pattern.
         TypeError: The value cannot be a selector.
     """
     if isinstance(what, str):

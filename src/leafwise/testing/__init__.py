@@ -1,7 +1,7 @@
-"""For tests: assertions about trees, random trees, and a check of registrations.
+"""Test tools: assertions about trees, random trees, and a check of registrations.
 
-The names here are loaded when they are first asked for; `hypothesis` is needed by those
-that make random trees, and loaded by them alone.
+The names here are loaded on first use. Only those that make random trees need and load
+`hypothesis`.
 
     >>> import leafwise as lw
     >>> lw.testing.assert_trees_close({"lr": 0.1}, {"lr": 0.1 + 1e-12})

@@ -89,14 +89,14 @@ def trees(
     fewer children, simpler leaves and keys.
 
     Args:
-        leaves: A strategy for leaves. The default is integers, bools, texts, and floats
-            except NaN.
+        leaves: A strategy for leaves. The default is integers, bools, strings, and
+            floats except NaN.
         max_leaves: The approximate maximum number of leaves.
         nodes: The node types to generate; the default is all built-in ones. A class may
             be a built-in node type, a named tuple, or a registered dataclass, whose
             static fields are drawn by type. A function takes the strategy for children
             and returns a strategy for nodes.
-        keys: A strategy for dict keys. The default is short texts, and sometimes
+        keys: A strategy for dict keys. The default is short strings, and sometimes
             integers, bools, None and tuples.
         namespace: Where the classes are registered.
 
@@ -138,7 +138,7 @@ def treedefs(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> SearchStrategy[PyTreeDef[Any]]:
-    """Return a Hypothesis strategy that generates treedefs, those of `trees`.
+    """Return a Hypothesis strategy that generates the treedefs of `trees`.
 
     Args:
         max_leaves, nodes, keys: As for `trees`.
@@ -282,8 +282,8 @@ def trees_like(
         leaves: A strategy for all leaves, or a function from a leaf of the tree to the
             strategy for its replacement. By default, a leaf is drawn like the existing
             one: arrays of numpy, jax and torch with its shape and dtype, numbers,
-            texts, bytes and Enum members. A leaf of any other type is kept. NaN is not
-            drawn.
+            strings, bytes and Enum members. A leaf of any other type is kept. NaN is
+            not drawn.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
@@ -411,12 +411,12 @@ def changed_in_one_place(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> SearchStrategy[Changed]:
-    """Return a Hypothesis strategy for trees with exactly one change from a tree.
+    """Return a Hypothesis strategy for trees that differ from a tree in one place.
 
     The change is one of these: a leaf has another value, shape or dtype; an item is
     added to a dict or list, or removed; a node has another type, or is replaced by a
     leaf; a static value differs, or the order of an `OrderedDict`, the factory of a
-    `defaultdict`, or the length limit of a `deque`. `tree_diff` finds this difference
+    `defaultdict`, or the maximum length of a `deque`. `tree_diff` finds this difference
     and no other.
 
     Args:

@@ -1,21 +1,21 @@
-"""The exceptions that leafwise raises, each refining the builtin that fits.
+"""The exceptions that leafwise raises; each one derives from a built-in exception, too.
 
-Owns the classes and the attributes they carry; the texts are composed where
-the failure is understood (`core.matching` for most of them). Knows nothing of
-trees: a path is here just a tuple of keys.
+Owns the classes and their attributes. The messages are composed where the error is
+found, most of them in `core.matching`. This module knows nothing of trees: a path is a
+tuple of keys here.
 
     LeafwiseError
     ├── StructureError(ValueError)    two structures do not match
     ├── CycleError(ValueError, RecursionError)   a tree contains itself
     ├── CompareError(TypeError)       two leaves cannot be compared
-    ├── FlattenError(TypeError)       a flatten function returned the wrong thing
-    ├── TreeDefError(ValueError)      a treedef cannot be made from this state
-    ├── PathError(LookupError)        nothing is at a path, or a text is not a path
+    ├── FlattenError(TypeError)       a flatten function returned an invalid result
+    ├── TreeDefError(ValueError)      a treedef cannot be made from the arguments
+    ├── PathError(LookupError)        a path does not exist, or a string is not a path
     ├── EditError(ValueError)         an impossible edit of a tree
-    ├── FileError(ValueError)         a tree cannot be saved, or a file not be loaded
+    ├── FileError(ValueError)         a tree cannot be saved, or a file cannot be loaded
     ├── SharedError(ValueError)       an object is in two places
     ├── TraceError(RuntimeError)      an object is changed inside a transform
-    ├── KindError(ValueError)         an attribute cannot be of this kind
+    ├── KindError(ValueError)         an attribute does not fit its declared kind
     └── RegistryError(ValueError)     an impossible registration
         └── NamespaceError(LookupError)   this namespace was not declared
 

@@ -1,8 +1,8 @@
-"""Kinds: what an attribute of a class that is a tree can be.
+"""Kinds: whether an attribute of a pytree class is static or data, and which data.
 
-Owns the kinds, and the ways to write them down: around a value that is assigned,
-as a dataclass field, as an annotation. What becomes of them is decided by those
-who read them: `dataclasses` for plain dataclasses, `objects` for `Pytree`s.
+Owns the kinds and the ways to declare them: around an assigned value, as a dataclass
+field, as an annotation. The readers decide what a kind means: `dataclasses` for plain
+dataclasses, `nn` for `Pytree`s.
 """
 
 from __future__ import annotations

@@ -508,8 +508,8 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             inner: The structure to put at each leaf.
 
         Raises:
-            TreeDefError: `inner` is not a treedef or has the other None mode, or the
-                two have different namespaces.
+            TreeDefError: `inner` is not a treedef or has the other None mode, or both
+                have a namespace and these differ.
 
         Example:
             >>> import leafwise as lw

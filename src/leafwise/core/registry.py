@@ -60,7 +60,7 @@ _derived_guard: Final = Guard()
 
 
 def _first(known: WeakValueDictionary[type, Rule], cls: type, rule: Rule) -> Rule:
-    """Return the rule that is known of a type, this one if none is.
+    """Return the known rule of a type, or this one if there is none.
 
     Two threads may have made one each; treedefs tell rules apart by identity, so all
     have to use the same one. The table looks and writes in two steps.
@@ -194,7 +194,7 @@ class View:
         self.asked: dict[type, Callable[[Any, Any], tuple[list[Any], Any] | None]] = {}
 
     def __call__(self, node: Any) -> bool:
-        """Return whether a value is of the classes that this view stops at."""
+        """Return whether this view stops at a value because of its class."""
         return issubclass(type(node), self._stops)
 
     def stopping_at(self, stops: tuple[type, ...]) -> View:
@@ -212,7 +212,7 @@ class View:
         return view
 
     def as_inserted(self) -> View:
-        """Return the view of the same rules in which dicts are walked as inserted."""
+        """Return the view with the same rules that walks dicts in insertion order."""
         if self._inserted is None:
             first, *rest = self._layers
             layers = (first.having(dict_order="insertion"), *rest)
@@ -282,7 +282,7 @@ class View:
         return self._adopted(cls) if rule is None else rule
 
     def _adopted(self, cls: type) -> Rule | None:
-        """Return the rule that somebody else knows for a type."""
+        """Return the rule that another registry has for a type."""
         for layer in self._layers:
             for adopter in layer.adopters:
                 rule = adopter(cls)

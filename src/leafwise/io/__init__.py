@@ -27,7 +27,7 @@ _HOMES: Final = {
     "atomic": "replace_file",
     "files": "load save",
 }
-"""The modules that are loaded when one of their names is first asked for."""
+"""The modules that are loaded on first use of one of their names."""
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(__name__, _HOMES)

@@ -101,7 +101,7 @@ def replace_file(
 
 
 def _status(target: str) -> os.stat_result | None:
-    """Return what the system says of a file that may be written to; None for no file.
+    """Return the `stat` result of a file that may be written to; None for no file.
 
     Raises:
         PermissionError: The file may not be written to. A rename would not mind.
@@ -117,7 +117,7 @@ def _status(target: str) -> os.stat_result | None:
 
 @contextmanager
 def _named(given: str) -> Iterator[None]:
-    """Let errors of the system name the file that was asked for."""
+    """Make errors of the operating system name the requested file."""
     try:
         yield
     except OSError as error:
@@ -146,7 +146,7 @@ def _opened(
 
 
 def _temporary(given: str, target: str, old: os.stat_result | None) -> tuple[int, str]:
-    """Make an empty file beside another one; return its number and its path.
+    """Create an empty file next to another one; return its descriptor and its path.
 
     Not by `tempfile`, whose files only their owner may read: where there was no file,
     the new one is to have the permissions that the umask leaves it, which cannot be

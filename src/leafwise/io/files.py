@@ -186,7 +186,7 @@ class _Writing:
 
 
 class _Content(NamedTuple):
-    """What a file has, before its arrays are read.
+    """The content of a file before its arrays are read.
 
     Attributes:
         path: Where it is.
@@ -237,7 +237,7 @@ class _Content(NamedTuple):
                     yield name, leaf
 
     def second_names(self) -> Iterator[tuple[str, str]]:
-        """Yield the names of further places of objects, with those of their first."""
+        """Yield the names of repeated objects, each with the name of the first one."""
         for table in self.tables:
             for name, leaf in table.leaves.items():
                 if type(leaf) is Shared and name != self.tables[leaf.number].at:
@@ -273,11 +273,11 @@ _DAMAGE_OF_OTHERS: Final = ("BadZipFile", "SafetensorError")
 
 @contextmanager
 def _reading(path: str) -> Iterator[None]:
-    """Say of what goes wrong in reading that the file is damaged.
+    """Report errors while reading as a damaged file.
 
     Raises:
-        FileError: It is.
-        OSError: The system does not let it be read.
+        FileError: The file is damaged.
+        OSError: The operating system does not allow reading the file.
     """
     try:
         yield
@@ -326,7 +326,7 @@ def _content(path: str, form: ModuleType, context: Context) -> Iterator[_Content
 
 
 def _read(opened: Any, held: Held) -> Any:
-    """Return an array of a file, if it is as the header says.
+    """Return an array of a file, if it matches the header.
 
     Raises:
         ValueError: It is not.
@@ -455,7 +455,7 @@ def _whole(
     renamed: Callable[[str], str | None],
     read: Callable[[Any], Any],
 ) -> Any:
-    """Return what a file has.
+    """Return the content of a file.
 
     Args:
         content: The file.
@@ -491,7 +491,7 @@ def _renamed(content: _Content, renamed: Callable[[str], str | None]) -> dict[st
 
 
 def _picked(content: _Content, tree: Any, chosen: Selector, context: Context) -> Any:
-    """Return what a selector picks of a tree, having read no other arrays.
+    """Return what a selector picks in a tree, without reading other arrays.
 
     Raises:
         PathError: Nothing.
@@ -593,7 +593,7 @@ def _add_second_names(
     wanted: Mapping[str, Wanted],
     found: dict[str, Any],
 ) -> None:
-    """Let what is in several places in the file be found at each of them."""
+    """Make an object in several places of the file available at each of them."""
     for second, first in content.second_names():
         new, old = renamed(second), renamed(first)
         if new is None or old is None:

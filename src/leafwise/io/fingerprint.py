@@ -1,4 +1,4 @@
-"""Fingerprints of trees: names for what is in them.
+"""Fingerprints of trees: short strings that identify their content.
 
 Owns the arguments, and errors about leaves. What is written of a structure and of a
 value is the affair of `core.fingerprint`.

@@ -191,7 +191,7 @@ def _check_rows(
     treedef: PyTreeDef,
     more: int,
 ) -> None:
-    """Refuse values that cannot be joined; see `_joined`.
+    """Raise an error for values that cannot be joined; see `_joined`.
 
     Raises:
         StructureError: Values of one place differ in what they must have in common.
@@ -217,7 +217,7 @@ def _check_rows(
 def _misfits(
     row: Sequence[Any], axis: Axis, more: int
 ) -> Iterator[tuple[int, str, str]]:
-    """Yield which values of a place do not fit, what was expected, and what is there.
+    """Yield the values at a path that do not fit, what was expected, and what is there.
 
     Without an axis, all have to be the same.
     """

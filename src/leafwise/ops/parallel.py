@@ -1,4 +1,4 @@
-"""Maps that run elsewhere: on an executor, or by waiting for what is running.
+"""Maps that run on an executor, and maps that wait for pending leaves.
 
 Owns `parallel`, which makes maps of calls that take long, and `tree_gather`. How calls
 are submitted, cancelled and fail is in `calls`; what is shown meanwhile in `progress`.
@@ -381,13 +381,13 @@ def _awaitable(leaf: Any) -> Any:
 
 
 async def _computed(delayed: Any) -> Any:
-    """Compute an object of dask in a thread."""
+    """Compute a dask object in a thread."""
     loop = sys.modules["asyncio"].get_running_loop()
     return await loop.run_in_executor(None, delayed.compute)
 
 
 async def _outcome(future: Any) -> Any:
-    """Wait for a future that does not know asyncio, such as those of dask.
+    """Wait for a future that does not support asyncio, such as those of dask.
 
     Its methods may block, so they are called in a thread.
     """

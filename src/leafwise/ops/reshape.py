@@ -477,10 +477,10 @@ each outer leaf, in 2 places:
 
 
 def _check_inner(who: str, outer: Any, inner: Any) -> None:
-    """Refuse what is not a structure, and structures that cannot be nested.
+    """Raise an error for values that are not treedefs or cannot be nested.
 
     Raises:
-        TreeDefError: They are of two None modes or two namespaces.
+        TreeDefError: The treedefs have different None modes or namespaces.
         TypeError: One is not a treedef; the inner one may be None.
     """
     for treedef in (outer, inner):

@@ -329,7 +329,7 @@ class Visit(enum.Enum):
     DELETE = "DELETE"
 
     def __call__(self, node: Any) -> Any:
-        """Return what puts a node in the place of another, without a visit of it.
+        """Return a result that replaces a node with another one and does not visit it.
 
         Args:
             node: The new node.
@@ -539,10 +539,10 @@ class Visiting:
         return _BELOW
 
     def _check_depth(self, path: KeyPath) -> None:
-        """Refuse to go on where `enter` puts new nodes below new nodes without end.
+        """Raise an error if `enter` adds new nodes below new nodes without end.
 
         Raises:
-            CycleError: It does, or the tree contains itself.
+            CycleError: `enter` does so, or the tree contains itself.
         """
         if not self.knows_depth:
             self.most_put += _depth(self.tree, self.context.plain)

@@ -109,14 +109,14 @@ class Change(Frozen):
 
 
 def of_values(values: tuple[Any, ...], asked: Asked) -> Change:
-    """Return a change that knows what counted when it was found."""
+    """Return a change that records the options of its comparison."""
     change = Change(*values)
     object.__setattr__(change, "_asked", asked)
     return change
 
 
 def asked_of(change: Change) -> Asked:
-    """Return what counted when a change was found, most often nothing special."""
+    """Return the options of the comparison that found a change."""
     return getattr(change, "_asked", PLAIN)
 
 
@@ -141,7 +141,7 @@ def note(change: Change, shifts: Shifts) -> None:
 
 
 def inverse(change: Change, shifts: Shifts) -> Change:
-    """Return a change in the other direction: its path is where things are after."""
+    """Return the opposite change; its path is the one after the original change."""
     kind, path, index = change.kind, change.path, change.index
     if _is_in_list(change) and kind != "moved":  # that position is of one side only
         path = shifts.after(path.parent) + path[-1:]
@@ -154,7 +154,7 @@ def inverse(change: Change, shifts: Shifts) -> Change:
 
 
 def as_json(change: Change) -> dict[str, Any]:
-    """Return a change as what `json.dumps` takes."""
+    """Return a change as a value that `json.dumps` accepts."""
     sides = {"before": change.before, "after": change.after}
     shown = {name: _plain(x) for name, x in sides.items() if x is not MISSING}
     if change.kind == "moved":
@@ -172,7 +172,7 @@ def _plain(value: Any) -> Any:
 
 
 def edit_of(change: Change) -> tuple[KeyPath, Edit]:
-    """Return a change as an edit, and where it is to be made."""
+    """Return a change as an edit, and the path of the edit."""
     path, is_in_list = change.path, _is_in_list(change)
     if change.kind == "moved":
         return path, Move(change.index)

@@ -356,7 +356,7 @@ def changes_between(
     ignore: Any = None,
     lists: str | Mapping[Any, str] = "align",
 ) -> list[Change]:
-    """Return the changes that lead from one tree to another.
+    """Return the changes that turn one tree into another.
 
     Args:
         a, b: The trees.
@@ -366,8 +366,8 @@ def changes_between(
 
     Raises:
         CompareError: Two leaves cannot be compared.
-        EditError: An item lacks the key that pairs it, or two items have the same.
-        ValueError: `lists` is another word.
+        EditError: An item lacks the key that pairs it, or two items have the same key.
+        ValueError: `lists` has an invalid value.
     """
     picked = Picked(ignore, lists, context, (a, b))
     found = None

@@ -31,7 +31,7 @@ _HOMES: Final = {
     "registrations": "check_node",
     "strategies": "Changed changed_in_one_place treedefs trees trees_like",
 }
-"""The modules that are loaded when one of their names is first asked for."""
+"""The modules that are loaded on first use of one of their names."""
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(__name__, _HOMES)

@@ -1,4 +1,4 @@
-"""Assertions about two trees, whose errors say path by path what differs.
+"""Assertions about two trees; their errors list the differences path by path.
 
 Owns what counts as close, and the texts of these errors. Which leaves are the same is
 decided by `equality.leaves`, what differs is found by `selection.diff`, and how a
@@ -211,7 +211,7 @@ def _lines_of_all(changes: Sequence[Change]) -> Iterator[str]:
 
 
 def _error(change: Change) -> str:
-    """Return how far apart two numbers are; "" of anything else."""
+    """Return the difference of two numbers as text; "" for other values."""
     a, b = change.before, change.after
     match change.detail():
         case ArrayDifference(before, absolute=size, relative=ratio) if not before.shape:

@@ -109,14 +109,14 @@ class KeyPath(tuple[Any, ...]):
         return keystr(self) or "the root"
 
     def __call__(self, tree: Any, *, namespace: str = GLOBAL) -> Any:
-        """Read what stands at this path in a tree.
+        """Read the node or leaf at this path in a tree.
 
         Args:
             tree: The tree.
-            namespace: Where to look classes up whose children have no names.
+            namespace: Where to look up classes whose children have no keys.
 
         Raises:
-            PathError: The tree has nothing there.
+            PathError: The path does not exist in the tree.
 
         Example:
             >>> import leafwise as lw
@@ -308,7 +308,7 @@ def read(key: Any, node: Any, view: View) -> Any:
 
 
 def _by_rule(key: Any, node: Any, view: View) -> Any:
-    """Read one child by what the class was registered with."""
+    """Read one child with the rule of the class."""
     rule = view.resolve(type(node))
     if rule is None:
         raise LookupError(key)

@@ -210,7 +210,7 @@ def literal(value: Any) -> str:
 
 
 def as_key(key: Any) -> Any:
-    """Turn what a flatten function gave as a key into a key object.
+    """Convert a key that a flatten function returned to a key object.
 
     A string names an attribute and an int a position; anything else is a key
     object of its class already, with a text of its own.

@@ -330,7 +330,7 @@ def count_of_children(arity: int) -> str:
 
 
 def require(condition: bool, why: str) -> None:
-    """Refuse aux data that could not be that of a node.
+    """Raise an error for aux data that cannot belong to a node.
 
     Raises:
         ValueError: The condition does not hold.

@@ -139,7 +139,7 @@ _VIEWS = (KeysView, ItemsView)  # sets by their methods, and ordered
 def keys_maker(
     key_of: Callable[[Any], Any],
 ) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    """Return a function from what nodes give as keys to key objects.
+    """Return a function that converts the keys that nodes give to key objects.
 
     A flatten function mostly gives the same few names each time, so these are made
     into keys once.
@@ -169,7 +169,7 @@ _MOST_KNOWN = 64
 def _checked(
     keys_of: Callable[[tuple[Any, ...]], tuple[Any, ...]], cls: type, result: Any
 ) -> tuple[Sequence[Any], Any]:
-    """Check what a flatten function returned, and take a copy of it."""
+    """Check the result of a flatten function, and copy it."""
     if type(result) is not tuple or len(result) not in (2, 3):
         raise FlattenError(
             f"the flatten function of {class_name(cls)} must return a tuple "
@@ -233,7 +233,7 @@ class KeyedRule(FunctionRule):
 
 
 def _split_pairs(cls: type, result: Any) -> tuple[Any, Any, Any]:
-    """Return children, aux data and keys of what a function with keys returned."""
+    """Return children, aux data and keys from the result of a function with keys."""
     if type(result) is not tuple or len(result) != 2:
         raise FlattenError(
             f"the flatten_with_keys function of {class_name(cls)} must return a "

@@ -50,7 +50,7 @@ _MAX_FLEETING = 64
 
 
 class Mode(NamedTuple):
-    """What a treedef remembers of the call that made it."""
+    """The options of the call that made a treedef."""
 
     namespace: str
     none_is_leaf: bool
@@ -70,7 +70,7 @@ def _first(known: WeakValueDictionary[type, Rule], cls: type, rule: Rule) -> Rul
 
 
 class Adopter:
-    """Asks somebody else for the rule of a type, and remembers the answer."""
+    """Asks another registry for the rule of a type, and remembers the answer."""
 
     __slots__ = ("asked", "known")
 
@@ -237,7 +237,7 @@ class View:
         return rule
 
     def _forget(self) -> None:
-        """Drop what was learned; walks that are under way just learn it again."""
+        """Clear the cache; walks in progress fill it again."""
         self.leaf_types.clear()
         for cls in [*self.rules]:
             if cls not in self._fixed:
@@ -595,7 +595,7 @@ def declare_namespace(
 
 
 def check_namespace(name: object) -> None:
-    """Refuse what cannot be the name of a namespace.
+    """Raise an error for an invalid namespace name.
 
     Raises:
         RegistryError: The name is not a string.
@@ -620,7 +620,7 @@ def caller() -> str:
 
 
 def check_class(cls: object) -> None:
-    """Refuse what cannot be registered at all.
+    """Raise an error for a class that cannot be registered.
 
     Raises:
         RegistryError: Not a class, or a built-in node type.
@@ -635,7 +635,7 @@ def check_class(cls: object) -> None:
 
 
 def check_callable(function: object, what: str, cls: type) -> None:
-    """Refuse what is not callable.
+    """Raise an error for an object that is not callable.
 
     Raises:
         RegistryError: It cannot be called.

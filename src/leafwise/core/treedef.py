@@ -361,7 +361,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         return found
 
     def _match(self, tree: Any) -> list[Any] | None:
-        """Return what a tree has at the leaves, None if it differs."""
+        """Return the subtrees of a tree at the leaves, None if the tree differs."""
         found = self._runner.flatten_up_to(self, tree)
         return reference.flatten_up_to(self, tree) if found is None else found
 
@@ -847,7 +847,7 @@ def _load(state: Any) -> PyTreeDef:
 
 
 def check_treedefs(who: str, parts: tuple[Any, ...], *, same_mode: bool = True) -> None:
-    """Refuse what is not a treedef, or has another None mode.
+    """Raise an error for a value that is not a treedef or has another None mode.
 
     Raises:
         TreeDefError: A part is one of these.

@@ -329,7 +329,7 @@ def _read(opened: Any, held: Held) -> Any:
     """Return an array of a file, if it matches the header.
 
     Raises:
-        ValueError: It is not.
+        ValueError: The array does not match the header.
     """
     there = opened.form(held.name)
     is_same = there.dtype == held.dtype or there.dtype in _BITS

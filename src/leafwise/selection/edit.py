@@ -1,4 +1,4 @@
-"""Reading and editing what a selector picks, without changing the tree.
+"""Read and edit the nodes and leaves that a selector picks; the tree is not changed.
 
 Owns `at`, and the functions that edit several places at once, move, rename or point.
 Every edit gives a new tree, which shares with the old one all that was not touched.

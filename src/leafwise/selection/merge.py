@@ -711,7 +711,7 @@ class _Merging:
         rules: tuple[Rule, Rule],
         key: Selector,
     ) -> list[list[int]]:
-        """Return numbers that stand for what pairs the items of two sequences."""
+        """Return numbers for the values that pair the items of two sequences."""
         path, context = spot.path, self.context
         if self.classes is None:
             self.classes = plain_classes(context)
@@ -740,7 +740,7 @@ class _Merging:
         return below
 
     def cleaned(self, spot: Spot, value: Any) -> Any:
-        """Return a value of an overlay without what is marked as deleted."""
+        """Return a value of an overlay without the parts marked as deleted."""
         if value is DELETE:
             return MISSING
         if self.context.rule_of(value) is None:

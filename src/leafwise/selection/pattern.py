@@ -255,10 +255,10 @@ class _Mask(Selector):
 
 
 def _check_depth(paths: Iterable[KeyPath], tree: Any, context: Context) -> None:
-    """Refuse a mask that goes into a leaf: of `is_leaf`, or of another namespace.
+    """Raise an error for a mask that goes into a leaf (of `is_leaf` or a namespace).
 
     Raises:
-        StructureError: It does.
+        StructureError: The mask goes into a leaf.
     """
     leaves = {*context.flatten(tree)[1].paths()}
     for path in paths:

@@ -1,21 +1,21 @@
-"""The exceptions that leafwise raises, each refining the builtin that fits.
+"""The exceptions that leafwise raises; each one derives from a built-in exception, too.
 
-Owns the classes and the attributes they carry; the texts are composed where
-the failure is understood (`core.matching` for most of them). Knows nothing of
-trees: a path is here just a tuple of keys.
+Owns the classes and their attributes. The messages are composed where the error is
+found, most of them in `core.matching`. This module knows nothing of trees: a path is a
+tuple of keys here.
 
     LeafwiseError
     ├── StructureError(ValueError)    two structures do not match
     ├── CycleError(ValueError, RecursionError)   a tree contains itself
     ├── CompareError(TypeError)       two leaves cannot be compared
-    ├── FlattenError(TypeError)       a flatten function returned the wrong thing
-    ├── TreeDefError(ValueError)      a treedef cannot be made from this state
-    ├── PathError(LookupError)        nothing is at a path, or a text is not a path
+    ├── FlattenError(TypeError)       a flatten function returned an invalid result
+    ├── TreeDefError(ValueError)      a treedef cannot be made from the arguments
+    ├── PathError(LookupError)        a path does not exist, or a string is not a path
     ├── EditError(ValueError)         an impossible edit of a tree
-    ├── FileError(ValueError)         a tree cannot be saved, or a file not be loaded
+    ├── FileError(ValueError)         a tree cannot be saved, or a file cannot be loaded
     ├── SharedError(ValueError)       an object is in two places
     ├── TraceError(RuntimeError)      an object is changed inside a transform
-    ├── KindError(ValueError)         an attribute cannot be of this kind
+    ├── KindError(ValueError)         an attribute does not fit its declared kind
     └── RegistryError(ValueError)     an impossible registration
         └── NamespaceError(LookupError)   this namespace was not declared
 
@@ -47,7 +47,7 @@ __all__ = [
 
 
 class LeafwiseError(Exception):
-    """Base of every exception that leafwise itself raises.
+    """Base class of all exceptions that leafwise defines.
 
     Example:
         >>> import leafwise as lw
@@ -82,13 +82,13 @@ class StructureError(LeafwiseError, ValueError):
     """Two structures, or a structure and a number of leaves, do not match.
 
     Attributes:
-        path: Key path of the first difference, a tuple of keys; None when the
-            failure belongs to no single place.
-        expected: What the treedef or the first tree asked for there.
+        path: Key path of the first difference, a tuple of keys; None if the error
+            does not concern a single path.
+        expected: What the treedef or the first tree has there.
         actual: What was found there.
-        tree_index: Which tree was wrong, counted from 0 for the first; None
-            where only one tree is involved.
-        differences: Every difference found, in order, as `Difference` records.
+        tree_index: Index of the tree that does not match, 0 for the first one; None
+            if only one tree is involved.
+        differences: All differences, in order, as `Difference` records.
 
     Example:
         >>> import leafwise as lw
@@ -120,11 +120,11 @@ class StructureError(LeafwiseError, ValueError):
 class CycleError(_AtTwoPaths, ValueError, RecursionError):
     """A tree contains itself, so walking it would never end.
 
-    It is a `RecursionError` as well: that is what other libraries raise then.
+    It is also a `RecursionError`, which other libraries raise in this case.
 
     Attributes:
-        first: Key path where the repeated node is first.
-        again: Key path, below `first`, where the same node is again.
+        first: Key path of the first occurrence of the node.
+        again: Key path, below `first`, where the same node occurs again.
 
     Example:
         >>> import leafwise as lw
@@ -160,10 +160,10 @@ leaves are the same (two Vague): == returned 'maybe' (str)
 
 
 class FlattenError(_AtPath, TypeError, ValueError):
-    """A registered flatten function returned something that is not a node.
+    """A registered flatten function returned an invalid result.
 
     Attributes:
-        path: Key path of the node, a tuple of keys; None until a walk adds it.
+        path: Key path of the node, a tuple of keys; None until the walk adds it.
 
     Example:
         >>> import leafwise as lw
@@ -179,11 +179,11 @@ class FlattenError(_AtPath, TypeError, ValueError):
 
 
 class SharedError(_AtTwoPaths, ValueError):
-    """An object is in two places where only one is allowed.
+    """An object appears in two places, and only one is allowed.
 
     Attributes:
-        first: Path where it is first, a tuple of names, positions and keys.
-        again: Path where it is again.
+        first: Path of the first occurrence, a tuple of names, positions and keys.
+        again: Path of the second occurrence.
 
     Example:
         >>> from leafwise import nn
@@ -197,7 +197,7 @@ class SharedError(_AtTwoPaths, ValueError):
 
 
 class TraceError(LeafwiseError, RuntimeError):
-    """An object is changed at another level of tracing than it was made at.
+    """An object was changed at another trace level than the one that created it.
 
     Attributes:
         attribute: The name of the attribute.
@@ -214,12 +214,12 @@ class TraceError(LeafwiseError, RuntimeError):
 
 
 class KindError(LeafwiseError, ValueError):
-    """An attribute of a `Pytree` cannot be of the kind that was declared.
+    """The value of a `Pytree` attribute does not fit the declared kind.
 
     Attributes:
         owner: The class of the object.
         attribute: The name of the attribute.
-        path: Key path, from the object on, of the value that does not allow it.
+        path: Key path, relative to the object, of the value that does not fit.
 
     Example:
         >>> import leafwise as lw
@@ -248,7 +248,7 @@ class KindError(LeafwiseError, ValueError):
 
 
 class TreeDefError(LeafwiseError, ValueError):
-    """A treedef cannot be made from what was given.
+    """A treedef cannot be made from the given arguments.
 
     Example:
         >>> import leafwise as lw
@@ -260,11 +260,11 @@ class TreeDefError(LeafwiseError, ValueError):
 
 
 class PathError(LeafwiseError, LookupError):
-    """A tree has nothing at a path, or a text cannot be parsed as a path.
+    """A path does not exist in a tree, or a string is not a valid path.
 
     Attributes:
-        path: The path that was asked for, a tuple of keys; None for a text.
-        found: The longest part of it that the tree has; None for a text.
+        path: The requested path, a tuple of keys; None for a string.
+        found: The longest part of it that exists in the tree; None for a string.
 
     Example:
         >>> import leafwise as lw
@@ -291,7 +291,8 @@ class EditError(_AtPath, ValueError):
     """An edit, a comparison or a merge of trees is impossible.
 
     Attributes:
-        path: Key path of the place, a tuple of keys; None if it is not a single place.
+        path: Key path of the node or leaf, a tuple of keys; None if there is not
+            exactly one.
 
     Example:
         >>> import leafwise as lw
@@ -306,11 +307,12 @@ children: they can be set, but not deleted, inserted or renamed
 class FileError(_AtPath, ValueError):
     """A tree cannot be saved, or the content of a file cannot be loaded.
 
-    What the system says, that there is no such file or no space, stays an `OSError`.
+    Errors of the operating system, such as a missing file or a full disk, are still
+    raised as `OSError`.
 
     Attributes:
         path: Key path of the leaf or node that cannot be saved, a tuple of keys; None
-            if it is about the file as a whole.
+            if the error concerns the file as a whole.
 
     Example:
         >>> import leafwise as lw
@@ -336,7 +338,7 @@ registered; register a subclass of it instead
 
 
 class NamespaceError(RegistryError, LookupError):
-    """A namespace is used that was not declared.
+    """An undeclared namespace was used.
 
     Example:
         >>> import leafwise as lw

@@ -1,8 +1,8 @@
-"""Kinds: what an attribute of a class that is a tree can be.
+"""Kinds: whether an attribute of a pytree class is static or data, and which data.
 
-Owns the kinds, and the ways to write them down: around a value that is assigned,
-as a dataclass field, as an annotation. What becomes of them is decided by those
-who read them: `dataclasses` for plain dataclasses, `objects` for `Pytree`s.
+Owns the kinds and the ways to declare them: around an assigned value, as a dataclass
+field, as an annotation. The readers decide what a kind means: `dataclasses` for plain
+dataclasses, `nn` for `Pytree`s.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ T = TypeVar("T")
 
 
 class Kind(enum.Enum):
-    """What an attribute of a `Pytree` is.
+    """The kind of a `Pytree` attribute: static, or a kind of data.
 
-    `STATIC` is part of the structure; all other kinds are data, which is to say
-    children. `PARAMETER` is what is trained, `STATE` what changes otherwise,
-    `FROZEN` a parameter that counts as state until it is unfrozen, `MODULE` a tree
-    that has kinds of its own, `DATA` anything else.
+    A `STATIC` attribute is part of the structure. All other kinds are data, so their
+    attributes are children. `PARAMETER` is data that is trained, and `STATE` is data
+    that changes without training. `FROZEN` is a parameter that counts as state until it
+    is unfrozen. `MODULE` is a tree that has kinds of its own. `DATA` is anything else.
 
     Attributes:
         is_data: Whether attributes of this kind are children.
@@ -33,7 +33,7 @@ class Kind(enum.Enum):
         >>> [kind.name for kind in nn.Kind if kind.is_data]
         ['DATA', 'PARAMETER', 'STATE', 'FROZEN', 'MODULE']
 
-    The finer kinds are those of PAX, the two-valued reading is that of Flax NNX.
+    The kinds of data come from PAX; the split into data and static comes from Flax NNX.
     """
 
     STATIC = "static"
@@ -126,21 +126,21 @@ def field(
     metadata: Mapping[Any, Any] | None = None,
     **options: Any,
 ) -> Any:
-    """Declare a dataclass field, and whether it is a child.
+    """Declare a dataclass field as a child or as aux data.
 
     Args:
-        pytree_node: True for a child, False for aux data. Left out, the field of
-            a plain dataclass is a child, and that of a `Pytree` what its values
-            make it.
-        kind: The same said more finely, for a dataclass that is a `Pytree`.
-        metadata: Further metadata of the field. Where it says too what the field is
-            (`static`, `pytree_node`, `kind`), all has to agree.
-        **options: Those of `dataclasses.field`: `default`, `default_factory`,
+        pytree_node: True for a child, False for aux data. If omitted, a field of a
+            plain dataclass is a child; the kind of a field of a `Pytree` is inferred
+            from its values.
+        kind: The `Kind` of the field, for a dataclass that is a `Pytree`.
+        metadata: Further metadata of the field. If it also declares what the field is
+            (`static`, `pytree_node`, `kind`), all declarations must agree.
+        **options: Options of `dataclasses.field`: `default`, `default_factory`,
             `init`, `repr`, `hash`, `compare`, `kw_only`.
 
-    The kind is in the metadata, as other libraries read it: `pytree_node` for
-    flax and optree, `static` for jax, flax.nnx and equinox. So a class that is
-    decorated by one of these has the same children there.
+    The kind is stored in the metadata under the keys that other libraries read:
+    `pytree_node` for flax and optree, `static` for jax, flax.nnx and equinox. So if one
+    of these libraries decorates the class, it finds the same children.
 
     Raises:
         ValueError: `pytree_node`, `kind` and `metadata` disagree.
@@ -154,7 +154,7 @@ def field(
         >>> lw.tree_leaves(Layer(0.5))
         [0.5]
 
-    The idea is that of `flax.struct.field` and `optree.dataclasses.field`.
+    The idea comes from `flax.struct.field` and `optree.dataclasses.field`.
     """
     known = dict(metadata or {})
     said = _said(pytree_node, kind, known)
@@ -225,14 +225,14 @@ def data(**options: Any) -> Any: ...
 
 
 def data(*value: Any, **options: Any) -> Any:
-    """Declare that an attribute is data, a child of its object.
+    """Declare an attribute as data: a child of its object.
 
-    Around a value that is assigned to an attribute of a `Pytree`, or without a
-    value as the specifier of a dataclass field.
+    Wrap a value that you assign to an attribute of a `Pytree`, or call it without a
+    value to declare a dataclass field.
 
     Args:
-        *value: The value that is assigned.
-        **options: Those of `dataclasses.field`.
+        *value: The value to assign.
+        **options: Options of `dataclasses.field`.
 
     Raises:
         TypeError: Both a value and options were given.
@@ -250,7 +250,7 @@ def data(*value: Any, **options: Any) -> Any:
         >>> lw.tree_leaves(Point())
         [0.0]
 
-    The idea is that of `flax.nnx.data`.
+    The idea comes from `flax.nnx.data`.
     """
     return _specify(Kind.DATA, value, options)
 
@@ -272,14 +272,14 @@ def static(**options: Any) -> Any: ...
 
 
 def static(*value: Any, **options: Any) -> Any:
-    """Declare that an attribute is static, a part of its object's structure.
+    """Declare an attribute as static: part of the structure of its object.
 
-    Around a value that is assigned to an attribute of a `Pytree`, or without a
-    value as the specifier of a dataclass field.
+    Wrap a value that you assign to an attribute of a `Pytree`, or call it without a
+    value to declare a dataclass field.
 
     Args:
-        *value: The value that is assigned; it must hold no data.
-        **options: Those of `dataclasses.field`.
+        *value: The value to assign; it must not contain data.
+        **options: Options of `dataclasses.field`.
 
     Raises:
         TypeError: Both a value and options were given.
@@ -298,7 +298,7 @@ def static(*value: Any, **options: Any) -> Any:
         >>> lw.tree_structure(Scaled(1.0))
         PyTreeDef(CustomNode(Scaled[('m',)], [*]))
 
-    The idea is that of `flax.nnx.static`.
+    The idea comes from `flax.nnx.static`.
     """
     return _specify(Kind.STATIC, value, options)
 
@@ -320,11 +320,11 @@ def parameter(**options: Any) -> Any: ...
 
 
 def parameter(*value: Any, **options: Any) -> Any:
-    """Declare that an attribute is a parameter: data that is trained.
+    """Declare an attribute as a parameter: data that is trained.
 
     Args:
-        *value: The value that is assigned.
-        **options: Those of `dataclasses.field`.
+        *value: The value to assign.
+        **options: Options of `dataclasses.field`.
 
     Raises:
         TypeError: Both a value and options were given.
@@ -358,11 +358,11 @@ def state_value(**options: Any) -> Any: ...
 
 
 def state_value(*value: Any, **options: Any) -> Any:
-    """Declare that an attribute is state: data that changes, but is not trained.
+    """Declare an attribute as state: data that changes, but is not trained.
 
     Args:
-        *value: The value that is assigned.
-        **options: Those of `dataclasses.field`.
+        *value: The value to assign.
+        **options: Options of `dataclasses.field`.
 
     Raises:
         TypeError: Both a value and options were given.

@@ -526,14 +526,14 @@ class Sealed:
 
 
 class Partial(functools.partial[R], Generic[R]):
-    """A `functools.partial` whose arguments are leaves and whose function is not.
+    """A `functools.partial` whose arguments are leaves and whose function is aux data.
 
-    The children are `args` and `keywords`; the function is aux data. A partial
-    that is wrapped keeps its own arguments to itself: they are not leaves.
+    The children are `args` and `keywords`. If the function is itself a partial, the
+    arguments of that partial belong to the function: they are not leaves.
 
     Args:
         func: The function to call.
-        *args: Positional arguments, filled in from the left.
+        *args: Positional arguments, passed before those of the call.
         **keywords: Keyword arguments.
 
     Raises:
@@ -547,7 +547,7 @@ class Partial(functools.partial[R], Generic[R]):
         >>> lw.tree_map(lambda x: x + 1, half)(5)
         3
 
-    The idea is that of `jax.tree_util.Partial`.
+    The idea comes from `jax.tree_util.Partial`.
     """
 
     def __new__(

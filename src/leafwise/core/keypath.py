@@ -19,13 +19,13 @@ from .registry import GLOBAL, View, view_of
 
 
 def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") -> str:
-    """Return the text of a key path: the text of its keys, joined.
+    """Return a key path as a string: the strings of its keys, joined.
 
     Args:
         keys: The keys from the root down.
-        simple: Whether to leave out brackets, quotes and dots; such a text is
-            for people, it cannot be read back.
-        separator: What to put between two keys.
+        simple: Whether to omit brackets, quotes and dots. The result is for display:
+            it cannot be parsed.
+        separator: The string between two keys.
 
     Example:
         >>> import leafwise as lw
@@ -50,8 +50,8 @@ def _simple(key: Any) -> str:
 class KeyPath(tuple[Any, ...]):
     """The keys that lead from the root of a tree to one of its nodes.
 
-    A tuple of keys that can be read (`path(tree)`), printed, parsed, joined with
-    `+` and sliced.
+    A tuple of keys. Call it to read the node (`path(tree)`). You can also print and
+    slice it, parse it from a string, and join it with `+`.
 
     Example:
         >>> import leafwise as lw
@@ -99,7 +99,7 @@ class KeyPath(tuple[Any, ...]):
         return self[:-1]
 
     def where(self) -> str:
-        """Return the place in words, for messages.
+        """Return the path for use in a message; the empty path is "the root".
 
         Example:
             >>> import leafwise as lw
@@ -109,14 +109,14 @@ class KeyPath(tuple[Any, ...]):
         return keystr(self) or "the root"
 
     def __call__(self, tree: Any, *, namespace: str = GLOBAL) -> Any:
-        """Read what stands at this path in a tree.
+        """Read the node or leaf at this path in a tree.
 
         Args:
             tree: The tree.
-            namespace: Where to look classes up whose children have no names.
+            namespace: Where to look up classes whose children have no keys.
 
         Raises:
-            PathError: The tree has nothing there.
+            PathError: The path does not exist in the tree.
 
         Example:
             >>> import leafwise as lw
@@ -136,15 +136,15 @@ class KeyPath(tuple[Any, ...]):
 
         The code is safe to run: it reads attributes and items, and calls nothing but
         `getattr`, `float`, `complex`, `frozenset` and `leafwise.tree_children`. Keys
-        are in it as literals, Enum members by their qualified name, so that the
-        module of their class has to be imported where the code runs.
+        are written as literals, and Enum members by their qualified name. So the module
+        of an Enum must be imported where the code runs.
 
         Args:
-            name: The code of the tree.
+            name: The expression for the tree.
 
         Raises:
-            PathError: A key is an object for which there is no such code. The path
-                itself still reads it: `path(tree)`.
+            PathError: A key is an object that cannot be written as such code. The path
+                itself can still read it: `path(tree)`.
 
         Example:
             >>> import leafwise as lw
@@ -167,16 +167,16 @@ class KeyPath(tuple[Any, ...]):
 
     @classmethod
     def parse(cls, text: str) -> KeyPath:
-        """Read the text of a path.
+        """Parse a path from its string.
 
-        Enum members are looked up in the modules that are loaded; nothing is
-        imported and no code is run.
+        Enum members are looked up in modules that are already imported. Nothing is
+        imported, and no code runs.
 
         Args:
-            text: What `str(path)` gives.
+            text: The result of `str(path)`.
 
         Raises:
-            PathError: The text is not a path.
+            PathError: The string is not a valid path.
 
         Example:
             >>> import leafwise as lw
@@ -308,7 +308,7 @@ def read(key: Any, node: Any, view: View) -> Any:
 
 
 def _by_rule(key: Any, node: Any, view: View) -> Any:
-    """Read one child by what the class was registered with."""
+    """Read one child with the rule of the class."""
     rule = view.resolve(type(node))
     if rule is None:
         raise LookupError(key)

@@ -25,13 +25,13 @@ from ..safely import Frozen, class_name, shown
 
 
 class SequenceKey(Frozen):
-    """The place of a child in a list, tuple or deque.
+    """The index of a child in a list, tuple or deque.
 
-    It equals the `DictKey` of the same int: both read `node[idx]`, and both
-    print alike.
+    It equals the `DictKey` of the same int: both read `node[idx]`, and both print the
+    same.
 
     Args:
-        idx: The position, counted from 0.
+        idx: The index, counted from 0.
 
     Example:
         >>> import leafwise as lw
@@ -48,7 +48,7 @@ class SequenceKey(Frozen):
 
     @property
     def entry(self) -> int:
-        """The position."""
+        """The index."""
         return self.idx
 
     def __str__(self) -> str:
@@ -116,10 +116,10 @@ class DictKey(Frozen):
 
 
 class GetAttrKey(Frozen):
-    """The attribute that holds a child.
+    """The name of the attribute that holds a child.
 
     Args:
-        name: The attribute's name.
+        name: The name of the attribute.
 
     Example:
         >>> import leafwise as lw
@@ -153,10 +153,10 @@ class GetAttrKey(Frozen):
 
 
 class FlattenedIndexKey(Frozen):
-    """The place of a child in a class that was registered without keys.
+    """The index of a child in a class that was registered without keys.
 
     Args:
-        key: The position among the children, counted from 0.
+        key: The index among the children, counted from 0.
 
     Example:
         >>> import leafwise as lw
@@ -173,17 +173,17 @@ class FlattenedIndexKey(Frozen):
 
     @property
     def entry(self) -> int:
-        """The position among the children."""
+        """The index among the children."""
         return self.key
 
     def __str__(self) -> str:
         return f"[<flat index {shown(self.key)}>]"
 
     def get(self, node: Any) -> Any:
-        """Refuse: a child without a name is found by the rule of the node.
+        """Raise an error: only the rule of the node can find a child without a key.
 
         Raises:
-            LookupError: Always; a path knows rules, `KeyPath((key,))(node)`.
+            LookupError: Always. Use `KeyPath((key,))(node)`, which applies the rule.
         """
         raise LookupError("a flat index is read as a path: KeyPath((key,))(node)")
 
@@ -210,7 +210,7 @@ def literal(value: Any) -> str:
 
 
 def as_key(key: Any) -> Any:
-    """Turn what a flatten function gave as a key into a key object.
+    """Convert a key that a flatten function returned to a key object.
 
     A string names an attribute and an int a position; anything else is a key
     object of its class already, with a text of its own.

@@ -35,7 +35,7 @@ NO_LITERAL: Final = (
 
 
 def read_literal(text: str) -> Any:
-    """Return what a text stands for.
+    """Return the value of a text.
 
     Raises:
         Exception: One of `NO_LITERAL`: the text is not a literal.
@@ -49,7 +49,7 @@ def read_literal(text: str) -> Any:
 
 
 def read_python(text: str, check: Callable[[list[tuple[Any, None]]], object]) -> Any:
-    """Return what a literal of Python means, which may be a container.
+    """Return the value of a Python literal, which may be a container.
 
     Args:
         text: The text.

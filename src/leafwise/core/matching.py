@@ -190,13 +190,13 @@ _MAX_SHAPE = 200
 
 
 class Difference(Frozen):
-    """One place where a tree is not what a structure asks for.
+    """One difference between a tree and an expected structure.
 
     Attributes:
-        path: Key path of the place.
+        path: Key path of the difference.
         expected: What the structure has there, in words.
         actual: What the tree has there, in words.
-        hint: What to do about it, empty if nothing can be said.
+        hint: How to fix it, empty if there is no hint.
 
     Example:
         >>> import leafwise as lw
@@ -331,7 +331,7 @@ def _compare(
 
 
 def flatten_by_key(code: Code, tree: Any, view: View, wider: bool) -> list[Any]:
-    """Return what stands at each leaf of a code in a tree that has its keys.
+    """Return the subtree at each leaf of a code, for a tree that has its keys.
 
     Args:
         code: The code.
@@ -372,7 +372,7 @@ class _Keys:
     def difference(
         self, path: KeyPath, rule: Rule, arity: int, aux: Any, node: Any, view: View
     ) -> Difference:
-        """Return what is missing in a node, and what may not be there."""
+        """Return the missing children of a node, and the unexpected ones."""
         children, actual = self._children(node), describe(node, view)
         if children is not None:
             changes = self._changes(rule.bare_keys(aux, arity), children)
@@ -380,7 +380,7 @@ class _Keys:
         return Difference(path, rule.describe(aux, arity), actual)
 
     def _children(self, node: Any) -> dict[Any, Any] | None:
-        """Return the children of a node by what their keys hold, None for a leaf."""
+        """Return the children of a node by their plain keys, None for a leaf."""
         rule = self.view.resolve(type(node))
         if rule is None:
             return None
@@ -447,7 +447,7 @@ def _compare_codes(a: Code, b: Code, *, exact: bool) -> list[Difference]:
 
 
 def _say(step: Step) -> str:
-    """Return in words what a structure has at a place."""
+    """Describe what a structure has at a place."""
     if step is None:
         return "a leaf"
     rule, arity, aux = step
@@ -495,7 +495,7 @@ def _changes(missing: list[Any], extra: list[Any]) -> str:
 
 
 def _told_apart(one: Node, other: Node) -> tuple[str, str]:
-    """Describe two nodes that differ, with what tells them apart if need be."""
+    """Describe two different nodes; add the difference if the descriptions match."""
     expected, actual = _say(one), _say(other)
     if expected != actual:
         return expected, actual
@@ -506,7 +506,7 @@ def _told_apart(one: Node, other: Node) -> tuple[str, str]:
 
 
 def _contrast(one: Node, other: Node) -> tuple[str, str] | str:
-    """Return what differs between two nodes that are described alike."""
+    """Return the difference between two nodes with the same description."""
     (rule, _, aux), (other_rule, _, other_aux) = one, other
     classes = rule.class_of(aux), other_rule.class_of(other_aux)
     if classes[0] is not classes[1]:

@@ -47,45 +47,45 @@ Brackets: TypeAlias = "tuple[str, Sequence[str] | None, str]"
 class Rule:
     """How nodes of one type are flattened, unflattened, matched and described.
 
-    A new node type is a subclass with `flatten`, `unflatten` and, most often, `keys`;
-    all other methods have defaults that follow from these.
+    To define a new node type, write a subclass with `flatten`, `unflatten` and
+    (usually) `keys`. All other methods have defaults that follow from these.
 
     Args:
         cls: The class of the nodes.
-        **given: Other attributes of this rule. A function given here stands in for
-            the method of that name; it does not take the rule as its first argument.
+        **given: Other attributes of this rule. A function given here replaces the
+            method of that name; it does not take the rule as its first argument.
 
     Attributes:
         cls: The class of the nodes.
-        name: What kind of node it is: `list`, `dict`, ..., `custom`.
+        name: The kind of node: `list`, `dict`, ..., `custom`.
         namespace: The namespace of the registration, `""` for the global one.
         where: File and line that registered the class, `""` for built-ins.
-        is_mapping: Whether the children are items with keys and a node may have other
-            items; see `items`.
-        is_sequence: Whether the children are items at positions and a node may have
-            other items.
-        is_fixed: Whether edits and diffs take the number of items as given all the
-            same, as that of a tuple.
-        reads_items: Whether `node[key.entry]` is the item at a key, of those that
-            `is_mapping` or `is_sequence` speak of; if so, `bare_keys` are known.
+        is_mapping: Whether the children are items with keys, and nodes with other items
+            are possible; see `items`.
+        is_sequence: Whether the children are items at positions, and nodes with other
+            items are possible.
+        is_fixed: Whether edits and diffs keep the number of items nevertheless, as for
+            a tuple.
+        reads_items: Whether `node[key.entry]` reads an item, if `is_mapping` or
+            `is_sequence` is set; if so, `bare_keys` are known.
         pairs_by_key: Whether a node matches dicts of all kinds with the same keys.
-        adapt: Makes the rule of a subclass, when registered with `inherit`, or None to
-            make its instances leaves.
-        unflatten_into: Where a node can be made before its children: takes an empty
-            instance, aux data and children, fills it in and returns it.
-        edited: Completes a node after an edit, as its class would: takes the node
-            before, the new one, which nobody else has yet, the names of the attributes
-            that have new values, and whether to run the validation of the class. It
-            changes the new node in place. None if there is nothing to do.
-        extras: Takes a node, returns the dict of its attributes that may come and go,
-            None if it can have no others.
-        declared: Takes the class, returns for attributes by name their type, and
-            whether the class converts what it is given; None if its annotations say
-            all.
-        codec: How aux data is written as JSON: a function to what `json.dumps`
-            takes and one back, if nobody registers others; None for plain values.
-        form: What `flatten` and `unflatten` are made of, where that is simple:
-            `Fields`, `Shaped`, `Functions` or None.
+        adapt: Called for a subclass if the class is registered with `inherit`. Returns
+            the rule of the subclass, or None to make its instances leaves.
+        unflatten_into: For nodes that can be created before their children. Takes an
+            empty instance, aux data and children; fills in and returns the instance.
+        edited: Completes a node after an edit, as its class would. Takes the old node,
+            the new node, which is not shared yet, the names of the attributes with new
+            values, and whether to run the validation of the class. It changes the new
+            node in place. None if there is nothing to do.
+        extras: Takes a node and returns the dict of its attributes that can be added
+            or removed, None if there are no such attributes.
+        declared: Takes the class and returns a dict from attribute names to types, each
+            with whether the class converts the values. None if the annotations of the
+            class say all.
+        codec: The default codec for aux data: a function to a value that `json.dumps`
+            accepts, and a function back. None for plain values.
+        form: What `flatten` and `unflatten` consist of, in simple cases: `Fields`,
+            `Shaped`, `Functions` or None.
         derived: The rules of subclasses.
 
     Example:
@@ -126,28 +126,28 @@ class Rule:
     def flatten(self, node: Any, /) -> tuple[Sequence[Any], Any]:
         """Return the children and the aux data of a node.
 
-        The children are a list or tuple that nobody else changes.
+        The children are a list or tuple that no other code changes.
         """
         raise NotImplementedError
 
     def unflatten(self, aux: Any, children: Any, /) -> Any:
-        """Return a node with these children, a list that it may keep."""
+        """Return a node with these children; it may keep the list."""
         raise NotImplementedError
 
     def keys(self, aux: Any, arity: int, /) -> Sequence[Any]:
-        """Return a key for each child; by default they have no names."""
+        """Return a key for each child; by default, a `FlattenedIndexKey`."""
         return flat_keys(arity)
 
     def bare_keys(self, aux: Any, arity: int, /) -> Sequence[Any]:
-        """Return the entries of the keys; a key of another class is its own."""
+        """Return the entry of each key; a key without `entry` is its own entry."""
         return [getattr(key, "entry", key) for key in self.keys(aux, arity)]
 
     def class_of(self, aux: Any, /) -> type:
-        """Return the class of a node, which is its own where classes share a rule."""
+        """Return the class of a node; override it if several classes share the rule."""
         return self.cls
 
     def empty(self, aux: Any, /) -> Any:
-        """Return an empty node for `unflatten_into`, None if there cannot be one."""
+        """Return an empty node for `unflatten_into`, None if that is impossible."""
         return None
 
     # --------------------------------------------------------------------- matching
@@ -155,8 +155,8 @@ class Rule:
     def match(self, aux: Any, arity: int, node: Any, /) -> Sequence[Any] | None:
         """Return the children of another node, None if it does not match.
 
-        They come in the order of the node that has this aux data. By default a node
-        of the very same class, aux data and number of children matches.
+        The children are in the order of the node that has this aux data. By default, a
+        node matches if its class, aux data and number of children are the same.
         """
         if type(node) is not self.cls:
             return None
@@ -166,7 +166,7 @@ class Rule:
         return None
 
     def match_aux(self, aux: Any, other: Any, /) -> bool:
-        """Return whether nodes of two aux data match, as `match` does."""
+        """Return whether nodes with these aux data match, as `match` does."""
         return self.same_aux(aux, other)
 
     def same_aux(self, a: Any, b: Any, /) -> bool:
@@ -178,9 +178,9 @@ class Rule:
         return exact.digest(aux)
 
     def compared_aux(self, aux: Any, /) -> Any:
-        """Return what `same_aux` compares, or more, in an order that equal ones share.
+        """Return what `same_aux` compares, or more, in one order for equal aux data.
 
-        A fingerprint is made of it, beside the class and the number of children.
+        Fingerprints use it, together with the class and the number of children.
         """
         return aux
 
@@ -189,20 +189,21 @@ class Rule:
     def items(self, node: Any, /) -> Any:
         """Return the items of a node, in the node's own order.
 
-        A dict if `is_mapping`, a list if `is_sequence`; the caller may change it.
+        The result is a dict if `is_mapping`, a list if `is_sequence`. The caller may
+        change it.
         """
         raise NotImplementedError
 
     def rest(self, node: Any, /) -> Any:
-        """Return what a node is beside its items."""
+        """Return everything in a node except its items."""
         return None
 
     def same_rest(self, a: Any, b: Any, /) -> bool:
-        """Return whether two nodes are the same beside their items."""
+        """Return whether two nodes are the same except for their items."""
         return exact.same(a, b)
 
     def from_items(self, rest: Any, items: Any, /) -> Any:
-        """Return a node with these items, which it may keep."""
+        """Return a node with these items; it may keep the container of the items."""
         raise NotImplementedError
 
     def order_keys(self, keys: tuple[Any, ...], /) -> tuple[Any, ...]:
@@ -220,20 +221,20 @@ class Rule:
         return aux
 
     def node_from(self, cls: type, data: Any, children: list[Any], /) -> Any:
-        """Return a node of what `node_data` shows, and children in leaf order."""
+        """Make a node from the result of `node_data` and the children in leaf order."""
         return self.unflatten(data, children)
 
     def describe(self, aux: Any, arity: int, /) -> str:
-        """Return in words what a node is, for messages."""
+        """Return a description of a node, for messages."""
         data = self.node_data(aux)
         said = "" if data is None else f" and aux data {clip(data)}"
         return f"{class_name(self.cls)} with {count_of_children(arity)}{said}"
 
     def contrast(self, aux: Any, other: Any, /) -> tuple[str, str] | str | None:
-        """Return what differs between aux data of two nodes that are described alike.
+        """Return how the aux data of two nodes with the same description differ.
 
-        What one and what the other has, one sentence about both, or None to compare
-        `node_data`.
+        The result is a pair of texts for the two nodes, one sentence about both, or
+        None to compare `node_data`.
         """
         return None
 
@@ -245,42 +246,42 @@ class Rule:
         return f"registered {scope}at {self.where}"
 
     def hint(self, node: Any, /) -> str:
-        """Return what to do about another node where one of this type is expected."""
+        """Return a hint for a node found where a node of this type is expected."""
         return ""
 
     # ----------------------------------------------------------------- serialization
 
     def dump_aux(self, aux: Any, /) -> Any:
-        """Return aux data as a pickled treedef has it."""
+        """Return the aux data in the form that a pickled treedef stores."""
         return aux
 
     def load_aux(self, arity: int, state: Any, /) -> Any:
-        """Return aux data from what `dump_aux` gave.
+        """Return the aux data from the result of `dump_aux`.
 
         Raises:
-            ValueError: It cannot be that of a node with so many children.
+            ValueError: It does not fit a node with this number of children.
         """
         require(self.validate(arity, state), "wrong number of children or values")
         return state
 
     def validate(self, arity: int, aux: Any, /) -> bool:
-        """Return whether aux data of foreign origin could be that of a node."""
+        """Return whether aux data from an untrusted source fits a node."""
         return True
 
     def aux_to_json(self, state: Any, write: Any, /) -> Any:
-        """Return what `dump_aux` gave as what `json.dumps` takes.
+        """Convert the result of `dump_aux` to a value that `json.dumps` accepts.
 
         Args:
             state: The aux data.
-            write: Has the functions `key`, `named` and `value`, which write a dict key,
-                a function or class by its name, and anything else; and `codec`,
-                which takes a rule and returns the codec of its class.
+            write: An object with the functions `key`, `named` and `value`, which write
+                a dict key, a function or class by its name, and anything else. Its
+                function `codec` takes a rule and returns the codec of its class.
         """
         codec = write.codec(self)
         return write.value(state) if codec is None else ["codec", codec[0](state)]
 
     def aux_from_json(self, written: Any, read: Any, /) -> Any:
-        """Return what `aux_to_json` wrote, with the functions of `read` likewise."""
+        """Convert the result of `aux_to_json` back, with the functions of `read`."""
         if type(written) is not list or written[:1] != ["codec"]:
             return read.value(written)
         _, inside = written
@@ -329,7 +330,7 @@ def count_of_children(arity: int) -> str:
 
 
 def require(condition: bool, why: str) -> None:
-    """Refuse aux data that could not be that of a node.
+    """Raise an error for aux data that cannot belong to a node.
 
     Raises:
         ValueError: The condition does not hold.

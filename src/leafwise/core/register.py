@@ -139,7 +139,7 @@ _VIEWS = (KeysView, ItemsView)  # sets by their methods, and ordered
 def keys_maker(
     key_of: Callable[[Any], Any],
 ) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    """Return a function from what nodes give as keys to key objects.
+    """Return a function that converts the keys that nodes give to key objects.
 
     A flatten function mostly gives the same few names each time, so these are made
     into keys once.
@@ -169,7 +169,7 @@ _MOST_KNOWN = 64
 def _checked(
     keys_of: Callable[[tuple[Any, ...]], tuple[Any, ...]], cls: type, result: Any
 ) -> tuple[Sequence[Any], Any]:
-    """Check what a flatten function returned, and take a copy of it."""
+    """Check the result of a flatten function, and copy it."""
     if type(result) is not tuple or len(result) not in (2, 3):
         raise FlattenError(
             f"the flatten function of {class_name(cls)} must return a tuple "
@@ -233,7 +233,7 @@ class KeyedRule(FunctionRule):
 
 
 def _split_pairs(cls: type, result: Any) -> tuple[Any, Any, Any]:
-    """Return children, aux data and keys of what a function with keys returned."""
+    """Return children, aux data and keys from the result of a function with keys."""
     if type(result) is not tuple or len(result) != 2:
         raise FlattenError(
             f"the flatten_with_keys function of {class_name(cls)} must return a "
@@ -466,7 +466,7 @@ def register_pytree_node(
     exist_ok: bool = False,
     bridge: bool = False,
 ) -> C:
-    """Make instances of a class nodes, by two functions.
+    """Register a class as a node type, with two functions.
 
     Args:
         cls: The class; dispatch is on the exact class.
@@ -474,25 +474,25 @@ def register_pytree_node(
             `(children, aux_data, keys)` with a key for each child: a key
             object, a str for an attribute or an int for a position.
         unflatten: Takes `(aux_data, children)`, returns a node. The children
-            come as a tuple and may be any objects.
+            are passed as a tuple and may be any objects.
         flatten_with_keys: Takes a node, returns `((key, child) pairs,
-            aux_data)`. Where given it is used instead of `flatten`, so that
+            aux_data)`. If given, it is used instead of `flatten`, so that
             keys and children cannot disagree.
         namespace: Where to register; `""` is the global registry.
-        inherit: Whether subclasses without a registration of their own follow.
-            The functions get the instance and the aux data, so put the class
-            into the aux data if it matters for rebuilding.
-        exist_ok: Whether to replace an earlier registration of this class, or
-            of the class that had its qualified name before.
-        bridge: Whether jax, optree and torch are to know the class, once they are
-            loaded.
+        inherit: Whether this also registers subclasses without a registration of their
+            own. The functions receive the instance and the aux data, so put the
+            class into the aux data if it matters for rebuilding.
+        exist_ok: Whether to replace an earlier registration of this class, or of a
+            class that had the same qualified name before.
+        bridge: Whether to register the class with jax, optree and torch too, once they
+            are imported.
 
     Returns:
         The class.
 
     Raises:
-        RegistryError: Not a class, a built-in node type, a duplicate, or a
-            object that is not callable. The registry is unchanged then.
+        RegistryError: `cls` is not a class, is a built-in node type or is already
+            registered; or a function is not callable. The registry is unchanged.
 
     Example:
         >>> import leafwise as lw
@@ -532,7 +532,7 @@ def register_pytree_with_keys(
     exist_ok: bool = False,
     bridge: bool = False,
 ) -> C:
-    """Make instances of a class nodes whose children have keys.
+    """Register a class as a node type whose children have keys.
 
     Args:
         cls: The class.
@@ -540,19 +540,20 @@ def register_pytree_with_keys(
             aux_data)`; a key is a key object, a str for an attribute or an
             int for a position.
         unflatten: Takes `(aux_data, children)`, returns a node.
-        flatten: Accepted for the sake of code written for jax, and checked;
-            keys and children both come from `flatten_with_keys`.
+        flatten: Accepted for compatibility with jax, and checked; keys and children
+            both come from `flatten_with_keys`.
         namespace: Where to register; `""` is the global registry.
-        inherit: Whether subclasses without a registration of their own follow.
+        inherit: Whether this also registers subclasses without a registration of their
+            own.
         exist_ok: Whether to replace an earlier registration.
-        bridge: Whether jax, optree and torch are to know the class, once they are
-            loaded.
+        bridge: Whether to register the class with jax, optree and torch too, once they
+            are imported.
 
     Returns:
         The class.
 
     Raises:
-        RegistryError: As `register_pytree_node`.
+        RegistryError: As for `register_pytree_node`.
 
     Example:
         >>> import leafwise as lw
@@ -595,27 +596,27 @@ def register_pytree_node_class(
     exist_ok: bool = False,
     bridge: bool = False,
 ) -> Any:
-    """Make instances of a class nodes, by two methods of its own.
+    """Register a class as a node type, with two methods of the class.
 
     The class has `tree_flatten(self)`, which returns `(children, aux_data)` or
     `(children, aux_data, keys)`, and a classmethod
-    `tree_unflatten(cls, aux_data, children)`; or the same two with double
-    underscores, which win where both are there.
+    `tree_unflatten(cls, aux_data, children)`. The same two names with double
+    underscores also work, and take precedence.
 
     Args:
-        cls: The class; left out when options are given to the decorator.
+        cls: The class; omit it to pass options to the decorator.
         namespace: Where to register; `""` is the global registry.
-        inherit: Whether subclasses without a registration of their own follow;
-            their own methods are used then.
+        inherit: Whether this also registers subclasses without a registration of their
+            own; their own methods are then used.
         exist_ok: Whether to replace an earlier registration.
-        bridge: Whether jax, optree and torch are to know the class, once they are
-            loaded.
+        bridge: Whether to register the class with jax, optree and torch too, once they
+            are imported.
 
     Returns:
         The class, or a decorator.
 
     Raises:
-        RegistryError: A method is missing, or as `register_pytree_node`.
+        RegistryError: A method is missing, or as for `register_pytree_node`.
 
     Example:
         >>> import leafwise as lw
@@ -640,25 +641,26 @@ def register_pytree_with_keys_class(
     exist_ok: bool = False,
     bridge: bool = False,
 ) -> Any:
-    """Make instances of a class nodes with keys, by two methods of its own.
+    """Register a class as a node type with keys, with two methods of the class.
 
     The class has `tree_flatten_with_keys(self)`, which returns
     `((key, child) pairs, aux_data)`, and a classmethod
     `tree_unflatten(cls, aux_data, children)`.
 
     Args:
-        cls: The class; left out when options are given to the decorator.
+        cls: The class; omit it to pass options to the decorator.
         namespace: Where to register; `""` is the global registry.
-        inherit: Whether subclasses without a registration of their own follow.
+        inherit: Whether this also registers subclasses without a registration of their
+            own.
         exist_ok: Whether to replace an earlier registration.
-        bridge: Whether jax, optree and torch are to know the class, once they are
-            loaded.
+        bridge: Whether to register the class with jax, optree and torch too, once they
+            are imported.
 
     Returns:
         The class, or a decorator.
 
     Raises:
-        RegistryError: A method is missing, or as `register_pytree_node`.
+        RegistryError: A method is missing, or as for `register_pytree_node`.
 
     Example:
         >>> import leafwise as lw
@@ -717,23 +719,25 @@ def register_static(
     exist_ok: bool = False,
     bridge: bool = False,
 ) -> C:
-    """Make instances of a class part of the structure: nodes without leaves.
+    """Register a class as static: its instances are nodes without leaves.
 
-    The instance itself is the aux data, compared by `==`.
+    They are part of the structure: the instance itself is the aux data, which is
+    compared by `==`.
 
     Args:
         cls: The class.
         namespace: Where to register; `""` is the global registry.
-        inherit: Whether subclasses without a registration of their own follow.
+        inherit: Whether this also registers subclasses without a registration of their
+            own.
         exist_ok: Whether to replace an earlier registration.
-        bridge: Whether jax, optree and torch are to know the class, once they are
-            loaded.
+        bridge: Whether to register the class with jax, optree and torch too, once they
+            are imported.
 
     Returns:
         The class.
 
     Raises:
-        RegistryError: As `register_pytree_node`.
+        RegistryError: As for `register_pytree_node`.
 
     Example:
         >>> import leafwise as lw
@@ -752,22 +756,23 @@ def register_leaf(
     inherit: bool = False,
     exist_ok: bool = False,
 ) -> C:
-    """Make instances of a class leaves, whatever else they would be.
+    """Register a class as a leaf type, even if its instances would be nodes.
 
-    For a named tuple that is one value, say, or to hide a global registration
+    Use it for a named tuple that is a single value, or to hide a global registration
     in a namespace.
 
     Args:
         cls: The class.
         namespace: Where to register; `""` is the global registry.
-        inherit: Whether subclasses without a registration of their own follow.
+        inherit: Whether this also registers subclasses without a registration of their
+            own.
         exist_ok: Whether to replace an earlier registration.
 
     Returns:
         The class.
 
     Raises:
-        RegistryError: As `register_pytree_node`.
+        RegistryError: As for `register_pytree_node`.
 
     Example:
         >>> import leafwise as lw

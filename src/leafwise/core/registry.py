@@ -50,7 +50,7 @@ _MAX_FLEETING = 64
 
 
 class Mode(NamedTuple):
-    """What a treedef remembers of the call that made it."""
+    """The options of the call that made a treedef."""
 
     namespace: str
     none_is_leaf: bool
@@ -60,7 +60,7 @@ _derived_guard: Final = Guard()
 
 
 def _first(known: WeakValueDictionary[type, Rule], cls: type, rule: Rule) -> Rule:
-    """Return the rule that is known of a type, this one if none is.
+    """Return the known rule of a type, or this one if there is none.
 
     Two threads may have made one each; treedefs tell rules apart by identity, so all
     have to use the same one. The table looks and writes in two steps.
@@ -70,7 +70,7 @@ def _first(known: WeakValueDictionary[type, Rule], cls: type, rule: Rule) -> Rul
 
 
 class Adopter:
-    """Asks somebody else for the rule of a type, and remembers the answer."""
+    """Asks another registry for the rule of a type, and remembers the answer."""
 
     __slots__ = ("asked", "known")
 
@@ -194,7 +194,7 @@ class View:
         self.asked: dict[type, Callable[[Any, Any], tuple[list[Any], Any] | None]] = {}
 
     def __call__(self, node: Any) -> bool:
-        """Return whether a value is of the classes that this view stops at."""
+        """Return whether this view stops at a value because of its class."""
         return issubclass(type(node), self._stops)
 
     def stopping_at(self, stops: tuple[type, ...]) -> View:
@@ -212,7 +212,7 @@ class View:
         return view
 
     def as_inserted(self) -> View:
-        """Return the view of the same rules in which dicts are walked as inserted."""
+        """Return the view with the same rules that walks dicts in insertion order."""
         if self._inserted is None:
             first, *rest = self._layers
             layers = (first.having(dict_order="insertion"), *rest)
@@ -237,7 +237,7 @@ class View:
         return rule
 
     def _forget(self) -> None:
-        """Drop what was learned; walks that are under way just learn it again."""
+        """Clear the cache; walks in progress fill it again."""
         self.leaf_types.clear()
         for cls in [*self.rules]:
             if cls not in self._fixed:
@@ -282,7 +282,7 @@ class View:
         return self._adopted(cls) if rule is None else rule
 
     def _adopted(self, cls: type) -> Rule | None:
-        """Return the rule that somebody else knows for a type."""
+        """Return the rule that another registry has for a type."""
         for layer in self._layers:
             for adopter in layer.adopters:
                 rule = adopter(cls)
@@ -595,7 +595,7 @@ def declare_namespace(
 
 
 def check_namespace(name: object) -> None:
-    """Refuse what cannot be the name of a namespace.
+    """Raise an error for an invalid namespace name.
 
     Raises:
         RegistryError: The name is not a string.
@@ -620,7 +620,7 @@ def caller() -> str:
 
 
 def check_class(cls: object) -> None:
-    """Refuse what cannot be registered at all.
+    """Raise an error for a class that cannot be registered.
 
     Raises:
         RegistryError: Not a class, or a built-in node type.
@@ -635,7 +635,7 @@ def check_class(cls: object) -> None:
 
 
 def check_callable(function: object, what: str, cls: type) -> None:
-    """Refuse what is not callable.
+    """Raise an error for an object that is not callable.
 
     Raises:
         RegistryError: It cannot be called.
@@ -749,12 +749,12 @@ def add_adopter(adopter: Callable[[type], Rule | None], *, namespace: str) -> No
 
 
 def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
-    """Take a registration back: nodes of the class are leaves from then on.
+    """Remove a registration: instances of the class are leaves from then on.
 
-    Treedefs made before keep the rule that they were made with.
+    Existing treedefs keep the rule that they were made with.
 
     Args:
-        cls: The class, as it was registered.
+        cls: The registered class.
         namespace: Where it was registered; `""` is the global registry.
 
     Raises:
@@ -789,15 +789,15 @@ def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
 def lookup(
     cls: type, *, namespace: str = GLOBAL, none_is_leaf: bool = False
 ) -> Rule | None:
-    """Return the rule that nodes of a type are walked by, None for a leaf type.
+    """Return the rule for nodes of a type, None for a leaf type.
 
     Args:
         cls: The type of the nodes.
-        namespace: The namespace to look in, then the global registry.
+        namespace: The namespace to search before the global registry.
         none_is_leaf: Whether None counts as a leaf.
 
     Raises:
-        NamespaceError: Nobody declared the namespace.
+        NamespaceError: The namespace was not declared.
         TypeError: `cls` is not a class.
 
     Example:
@@ -852,14 +852,17 @@ def registered_class(module: str, qualname: str, namespace: str) -> type:
 
 
 def is_registered(cls: type, *, namespace: str = GLOBAL) -> bool:
-    """Return whether a class is a node: built in, registered, or by its form.
+    """Return whether instances of a class are nodes.
+
+    A class is a node type if it is built in, registered, or recognized by its form, as
+    named tuples are.
 
     Args:
         cls: The class.
-        namespace: The namespace to look in, then the global registry.
+        namespace: The namespace to search before the global registry.
 
     Raises:
-        NamespaceError: Nobody declared the namespace.
+        NamespaceError: The namespace was not declared.
         TypeError: `cls` is not a class.
 
     Example:

@@ -139,16 +139,16 @@ def register_codec(
     *,
     namespace: str = "",
 ) -> None:
-    """Register how the aux data of a class is written as JSON.
+    """Register functions that convert the aux data of a class to JSON and back.
 
     Args:
         cls: The class.
-        to_json: Takes the aux data, returns what `json.dumps` takes.
-        from_json: Takes what `json.loads` returned, returns the aux data.
+        to_json: Takes the aux data, returns a value that `json.dumps` accepts.
+        from_json: Takes the value from `json.loads`, returns the aux data.
         namespace: The namespace that the class is registered in.
 
     Raises:
-        RegistryError: Not a class, or an object that is not callable.
+        RegistryError: `cls` is not a class, or a function is not callable.
 
     Example:
         >>> import leafwise as lw
@@ -223,7 +223,7 @@ def _write_entry(run: int, name: Any, arity: int, aux: Any, *, rule: Rule) -> li
 
 
 def _check_found_again(rule: Rule, name: Any) -> None:
-    """Refuse a class that reading would not find, or would find with another rule.
+    """Raise an error for a class that reading would not find or find with another rule.
 
     Args:
         rule: The rule of a node.
@@ -312,7 +312,7 @@ def codec_of(rule: Rule) -> Codec | None:
 
 
 def has_codec(rule: Rule) -> bool:
-    """Return whether somebody registered a codec for a class."""
+    """Return whether a codec is registered for a class."""
     return (rule.cls, rule.namespace) in _codecs
 
 
@@ -433,7 +433,7 @@ def _read_entry(run: Any, name: Any, arity: Any, aux: Any) -> tuple[Any, ...]:
 
 
 def _decode(rule: Rule, written: Any) -> Any:
-    """Read what a codec wrote.
+    """Read the output of a codec.
 
     Raises:
         TreeDefError: There is no codec, or it cannot read this.
@@ -484,7 +484,7 @@ def _split(name: Any) -> tuple[str, str]:
 
 
 def _find_named(name: Any) -> Any:
-    """Find what a name stands for, among the modules that are loaded."""
+    """Find the object of a name in the loaded modules."""
     if name is None:
         return None
     found = _find_object(name)

@@ -60,10 +60,10 @@ else:
 class PyTreeDef(Shown, Generic[Tree_co]):
     """The structure of a tree: its nodes and their aux data, without the leaves.
 
-    Made by `tree_structure` and `tree_flatten`. Immutable, comparable, hashable,
-    picklable. Two treedefs are equal when the same registrations flatten the
-    trees to the same nodes with the same aux data; dicts compare by their
-    keys, whatever their order.
+    `tree_structure` and `tree_flatten` return treedefs. They are immutable, comparable,
+    hashable and picklable. Two treedefs are equal if the same registrations flatten the
+    trees to the same nodes with the same aux data. Dicts are compared by their keys, in
+    any order.
 
     Example:
         >>> import leafwise as lw
@@ -113,7 +113,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
 
     @property
     def num_nodes(self) -> int:
-        """The number of nodes, leaves and None included."""
+        """The number of nodes, including leaves and None."""
         return self._count + len(self._code)
 
     @property
@@ -137,7 +137,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
 
     @property
     def none_is_leaf(self) -> bool:
-        """Whether None counted as a leaf."""
+        """Whether None counts as a leaf."""
         return self._mode.none_is_leaf
 
     @property
@@ -160,11 +160,11 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         return cls, rule.node_data(aux) if cls is rule.cls else None
 
     def is_leaf(self, *, strict: bool = True) -> bool:
-        """Return whether this is the structure of a bare leaf.
+        """Return whether this is the structure of a single leaf.
 
         Args:
-            strict: If False, a node without children counts as well, which is
-                what `jax.tree_util.treedef_is_leaf` answers.
+            strict: If False, a node without children counts as well, as in
+                `jax.tree_util.treedef_is_leaf`.
 
         Example:
             >>> import leafwise as lw
@@ -175,7 +175,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         return self.num_nodes == 1 and (not self._code or not strict)
 
     def is_one_level(self) -> bool:
-        """Return whether this is a node all of whose children are leaves.
+        """Return whether this is a node whose children are all leaves.
 
         Example:
             >>> import leafwise as lw
@@ -201,7 +201,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         ]
 
     def child(self, index: int) -> PyTreeDef:
-        """Return the treedef of one child of the root; negative counts from the end.
+        """Return the treedef of one child of the root, like indexing a list.
 
         Raises:
             IndexError: There is no such child.
@@ -214,7 +214,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         return self.children()[index]
 
     def one_level(self) -> PyTreeDef | None:
-        """Return the root with leaves for children, None for a leaf.
+        """Return the root with leaves as children, None for a leaf.
 
         Example:
             >>> import leafwise as lw
@@ -263,9 +263,9 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         return self._runner.paths(self)
 
     def bare_paths(self) -> list[tuple[Any, ...]]:
-        """Return the key path of each leaf as a tuple of what its keys hold.
+        """Return the key path of each leaf as a tuple of plain values.
 
-        Dict keys, names of attributes, and positions, also those in a named tuple.
+        The values are dict keys, attribute names, and indices, also in a named tuple.
 
         Example:
             >>> import leafwise as lw
@@ -280,8 +280,8 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         """Build a tree from its leaves.
 
         Args:
-            leaves: As many leaves as the treedef has, left to right; any object
-                may stand for a leaf.
+            leaves: As many leaves as the treedef has, from left to right; any object
+                may be a leaf.
 
         Raises:
             StructureError: Too few or too many leaves.
@@ -305,10 +305,10 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         return given
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
-        """Return what a tree has at the place of each leaf of this structure.
+        """Return the subtree of a tree at each leaf of this structure.
 
-        The tree may go deeper there; whole subtrees are returned then. Dicts,
-        OrderedDicts and defaultdicts pair with one another by key.
+        The tree may go deeper than the structure. Dicts, OrderedDicts and defaultdicts
+        match each other by key.
 
         Args:
             tree: The tree.
@@ -334,15 +334,15 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         return found
 
     def flatten_by_key(self, tree: Any, *, wider: bool = False) -> list[Any]:
-        """Return what a tree of other classes has at the place of each leaf.
+        """Return the subtree at each leaf, for a tree that may have other node classes.
 
-        As `flatten_up_to`, but a node fits by the keys of its children alone: a list
-        where there was a tuple of that length, a dict where there was an object with
+        Like `flatten_up_to`, but a node matches if its children have the same keys. So
+        a list matches a tuple of the same length, and a dict matches an object with
         these attributes.
 
         Args:
             tree: The tree.
-            wider: Whether its nodes may have further children, which are left out.
+            wider: Whether its nodes may have further children, which are ignored.
 
         Raises:
             StructureError: The tree has other keys.
@@ -361,7 +361,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         return found
 
     def _match(self, tree: Any) -> list[Any] | None:
-        """Return what a tree has at the leaves, None if it differs."""
+        """Return the subtrees of a tree at the leaves, None if the tree differs."""
         found = self._runner.flatten_up_to(self, tree)
         return reference.flatten_up_to(self, tree) if found is None else found
 
@@ -383,7 +383,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         f_node: Callable[[PyTreeDef], PyTreeDef] | None = None,
         f_leaf: Callable[[PyTreeDef], PyTreeDef] | None = None,
     ) -> PyTreeDef:
-        """Return a structure with other nodes, or with structures for leaves.
+        """Return this structure with its nodes and leaves replaced by two functions.
 
         Args:
             f_node: Takes each node as a one-level treedef, from the leaves up,
@@ -391,7 +391,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             f_leaf: Takes the treedef of a leaf and returns any treedef.
 
         Raises:
-            TreeDefError: A function returned something else, or a treedef of another
+            TreeDefError: A function returned something else, or a treedef with another
                 None mode or namespace.
 
         Example:
@@ -400,7 +400,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             >>> lw.tree_structure([1, {"a": 2}]).transform(f_leaf=lambda leaf: pair)
             PyTreeDef([(*, *), {'a': (*, *)}])
 
-        The idea is that of `optree.PyTreeSpec.transform`.
+        The idea comes from `optree.PyTreeSpec.transform`.
         """
         mode = self._mode
         steps: list[Step] = []
@@ -440,8 +440,8 @@ class PyTreeDef(Shown, Generic[Tree_co]):
 
         Args:
             leaves: As many leaves as the structure has.
-            f_node: Takes class, aux data and results of the children, and
-                returns a result; without it the node is built.
+            f_node: Takes the class, the aux data and the results of the children, and
+                returns a result. If omitted, the node is built.
             f_leaf: Called on each leaf first.
 
         Raises:
@@ -461,11 +461,11 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         f_node: Callable[[Any], Any] | None = None,
         f_leaf: Callable[[Any], Any] | None = None,
     ) -> Any:
-        """Build a tree from the leaves up, with a function called on each node.
+        """Build a tree from the leaves up, and call a function on each node.
 
         Args:
             leaves: As many leaves as the structure has.
-            f_node: Takes each node once it is built, returns what takes its place.
+            f_node: Takes each node once it is built, returns its replacement.
             f_leaf: Called on each leaf first.
 
         Raises:
@@ -505,11 +505,11 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         """Return this structure with another one at each of its leaves.
 
         Args:
-            inner: What is put at each leaf.
+            inner: The structure to put at each leaf.
 
         Raises:
-            TreeDefError: `inner` is not a treedef, has the other None mode, or both are
-                of namespaces that differ.
+            TreeDefError: `inner` is not a treedef or has the other None mode, or both
+                have a namespace and these differ.
 
         Example:
             >>> import leafwise as lw
@@ -532,15 +532,15 @@ class PyTreeDef(Shown, Generic[Tree_co]):
     # -------------------------------------------------------------- comparing
 
     def is_prefix(self, other: PyTreeDef, *, strict: bool = False) -> bool:
-        """Return whether this is the structure of another, cut off at its leaves.
+        """Return whether this structure is a prefix of another one.
 
-        Dicts of all kinds and deques of any maxlen stand for one another, as in
-        `flatten_up_to`; so two structures may be prefixes of each other without
-        being equal.
+        A prefix is the other structure, cut off at the leaves of this one. Dicts of all
+        kinds match each other, and so do deques with any maxlen, as in `flatten_up_to`.
+        So two structures may be prefixes of each other without being equal.
 
         Args:
             other: The other structure.
-            strict: Whether the other must go deeper somewhere.
+            strict: Whether the other structure must go deeper somewhere.
 
         Example:
             >>> import leafwise as lw
@@ -555,11 +555,11 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         return (deeper or not strict) and is_prefix(self._code, other._code)
 
     def is_suffix(self, other: PyTreeDef, *, strict: bool = False) -> bool:
-        """Return whether the other is a prefix of this.
+        """Return whether another structure is a prefix of this one.
 
         Args:
             other: The other structure.
-            strict: Whether this must go deeper somewhere.
+            strict: Whether this structure must go deeper somewhere.
 
         Example:
             >>> import leafwise as lw
@@ -586,7 +586,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         return self.is_suffix(other, strict=True)
 
     def common_suffix(self, other: PyTreeDef) -> PyTreeDef | None:
-        """Return the smallest structure that both are prefixes of, or None.
+        """Return the smallest structure that both are prefixes of, None if none exists.
 
         Example:
             >>> import leafwise as lw
@@ -602,10 +602,11 @@ class PyTreeDef(Shown, Generic[Tree_co]):
     def broadcast_to_common_suffix(self, other: PyTreeDef) -> PyTreeDef:
         """Return the smallest structure that both are prefixes of.
 
-        Where both have a node, it is the node of this structure.
+        Where both have a node, the result has the node of this structure.
 
         Raises:
-            StructureError: Both have nodes at one place that do not pair.
+            StructureError: The structures have nodes at the same path that do not
+                match.
 
         Example:
             >>> import leafwise as lw
@@ -622,10 +623,10 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         return found
 
     def explain(self, other: Any) -> list[Difference]:
-        """Return the places where another structure differs, none if it is equal.
+        """Return the differences from another structure, an empty list if it is equal.
 
         Args:
-            other: A treedef, or a tree, which is flattened by the rules of this
+            other: A treedef, or a tree, which is flattened with the rules of this
                 structure.
 
         Example:
@@ -674,16 +675,16 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         return code_text(self._code, around=("PyTreeDef(", f"{mode})"), width=width)
 
     def to_json(self) -> str:
-        """Return a text from which `from_json` makes an equal treedef.
+        """Return a JSON string from which `from_json` makes an equal treedef.
 
-        Classes are named by module and qualified name, dict keys by their text;
-        aux data must be made of JSON values, tuples, dicts, literals and classes,
-        or have a codec, see `register_codec`.
+        Classes are written by module and qualified name, and dict keys by their text.
+        Aux data must consist of JSON values, tuples, dicts, literals and classes, or
+        have a codec; see `register_codec`.
 
         Raises:
-            TreeDefError: Something in the treedef has no text, or none by which it
-                could be found again, as a class that was made in a function; with
-                a note of its key path.
+            TreeDefError: Something in the treedef cannot be written, or could not be
+                found again, such as a class defined in a function. A note names the
+                key path.
 
         Example:
             >>> import leafwise as lw
@@ -696,16 +697,16 @@ class PyTreeDef(Shown, Generic[Tree_co]):
 
     @classmethod
     def from_json(cls, text: str, *, limit: int = 10_000_000) -> PyTreeDef:
-        """Make a treedef of the text that `to_json` gave.
+        """Make a treedef from the string that `to_json` returned.
 
-        Nothing is imported, and nothing that the text names is called.
+        Nothing is imported, and nothing that the string names is called.
 
         Args:
-            text: The text.
-            limit: The largest number of characters to read.
+            text: The string.
+            limit: The maximum number of characters to read.
 
         Raises:
-            TreeDefError: The text is malformed, too long, or names a class that
+            TreeDefError: The string is malformed, too long, or names a class that
                 is not registered or loaded.
 
         Example:
@@ -719,13 +720,13 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         return cls._make(*read_json(text, limit))
 
     def fingerprint(self) -> str:
-        """Return a text that equal structures share, on any machine.
+        """Return a string that is the same for equal structures, on any machine.
 
         See `leafwise.fingerprint`; the leaves do not count.
 
         Raises:
-            TreeDefError: Aux data has no text that is the same everywhere; with a note
-                of its key path.
+            TreeDefError: Aux data has no string that is the same everywhere. A note
+                names the key path.
 
         Example:
             >>> import leafwise as lw
@@ -738,7 +739,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
 
     @classmethod
     def leaf(cls, *, none_is_leaf: bool = False, namespace: str = GLOBAL) -> PyTreeDef:
-        """Return the treedef of a bare leaf.
+        """Return the treedef of a single leaf.
 
         Args:
             none_is_leaf: The None mode.
@@ -758,8 +759,8 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         """Make a treedef of a container whose children are treedefs.
 
         Args:
-            collection: Any node, a registered instance too, with treedefs for
-                children.
+            collection: Any node, also an instance of a registered class, with treedefs
+                as children.
             none_is_leaf: The None mode.
             namespace: Where to look classes up before the global registry.
 
@@ -789,7 +790,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         none_is_leaf: bool = False,
         namespace: str = GLOBAL,
     ) -> PyTreeDef:
-        """Make a treedef of what `node_data` and `children` gave, or its equal.
+        """Make a treedef from the results of `node_data` and `children`, or equal ones.
 
         Args:
             node_data: The class of the root and its aux data, None for a leaf.
@@ -846,7 +847,7 @@ def _load(state: Any) -> PyTreeDef:
 
 
 def check_treedefs(who: str, parts: tuple[Any, ...], *, same_mode: bool = True) -> None:
-    """Refuse what is not a treedef, or has another None mode.
+    """Raise an error for a value that is not a treedef or has another None mode.
 
     Raises:
         TreeDefError: A part is one of these.

@@ -117,7 +117,7 @@ def tree_told(f_node: Any) -> Callable[[Any, Any, list[Any]], Any]:
 
 
 def flatten_up_to(code: Code, tree: Any, match: Any = None) -> list[Any] | None:
-    """Return what stands in a tree at each leaf of a code, None if it differs.
+    """Return the subtree of a tree at each leaf of a code, None if the tree differs.
 
     The tree must have the structure of the code and may go deeper. Dicts of
     all kinds pair by key.
@@ -234,7 +234,7 @@ def leaf_paths(code: Code, count: int) -> list[KeyPath]:
 
 
 def bare_leaf_paths(code: Code, count: int) -> list[tuple[Any, ...]]:
-    """Return the key path of each leaf as a tuple of what the keys hold."""
+    """Return the key path of each leaf as a tuple of plain keys."""
     return _long_leaf_paths(code, tuple, bare=True) if code else [()] * count
 
 

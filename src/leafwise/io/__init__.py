@@ -1,7 +1,7 @@
-"""Trees in files.
+"""Save and load trees in files.
 
 Owns how a file is replaced as a whole, and how trees are saved and loaded. The names
-here are loaded when they are first asked for.
+here are loaded on first use.
 
     >>> import leafwise as lw
     >>> lw.io.register_codec.__module__
@@ -27,7 +27,7 @@ _HOMES: Final = {
     "atomic": "replace_file",
     "files": "load save",
 }
-"""The modules that are loaded when one of their names is first asked for."""
+"""The modules that are loaded on first use of one of their names."""
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(__name__, _HOMES)

@@ -34,7 +34,7 @@ _BLOCK: Final = 8192
 
 
 class Form(NamedTuple):
-    """What an array is, without its elements.
+    """The description of an array, without its elements.
 
     Attributes:
         dtype: The name of its dtype.
@@ -104,7 +104,7 @@ def _wrong_in_torch(value: Any) -> str:
 
 
 def memory_of(value: Any) -> Any:
-    """Return what two arrays have in common that are the same elements in memory."""
+    """Return a key that two arrays share if they are the same elements in memory."""
     if instance_of(value, "numpy", "ndarray") and value.nbytes:
         start = value.__array_interface__["data"][0]
         return start, value.shape, value.strides, value.dtype.str
@@ -183,7 +183,7 @@ def real_dtype(name: str, buffer: Any) -> Any:
 
 
 def as_array_like(buffer: Any, name: str, like: Any) -> Any:
-    """Return what was read from a file as an array of the library of another one.
+    """Convert an array read from a file to the array library of another array.
 
     Args:
         buffer: An array of numpy, perhaps of unsigned ints; see `real_dtype`.

@@ -29,24 +29,26 @@ _TRIES: Final = 100
 def replace_file(
     path: str | bytes | os.PathLike[Any], *, text: bool = False, encoding: str = "utf-8"
 ) -> Iterator[IO[Any]]:
-    r"""Open a file for writing that takes the place of another one at the end.
+    r"""Open a file for writing; it replaces the old file when the block ends.
 
-    What is written goes into a temporary file in the same folder. When the block ends,
-    that is brought to the disk and renamed; nobody sees a part of it, and after a crash
-    there is the old content or the new. When the block raises, or something fails, the
-    temporary file is removed, and the old one is as it was.
+    The content is written to a temporary file in the same folder. When the block ends,
+    the temporary file is flushed to disk and renamed. No other process sees a partial
+    file, and after a crash the file has either the old content or the new. If the block
+    raises or something fails, the temporary file is removed, and the old file is
+    unchanged.
 
-    The permissions of the old file are kept, and its owner, where the process may give
-    files away; other hard links to it keep the old content. Of a symbolic link, the
-    target is replaced. Devices and pipes, which cannot be replaced, are written to.
+    The permissions of the old file are kept, and also its owner, if the process may
+    change it. Other hard links to the old file keep the old content. For a symbolic
+    link, the target is replaced. Devices and pipes cannot be replaced; they are written
+    to directly.
 
     Args:
-        path: The file to replace, or to make.
-        text: Whether text is written, with `\n` at the ends of lines on all systems.
+        path: The file to replace or to create.
+        text: Whether to open it as text, with `\n` line endings on all systems.
         encoding: The encoding of the text.
 
     Yields:
-        The file to write to; unless it is a device it can seek and be read from, and
+        The file to write to. Unless it is a device, it can seek and be read from, and
         its `name` is the path of the temporary file.
 
     Raises:
@@ -99,7 +101,7 @@ def replace_file(
 
 
 def _status(target: str) -> os.stat_result | None:
-    """Return what the system says of a file that may be written to; None for no file.
+    """Return the `stat` result of a file that may be written to; None for no file.
 
     Raises:
         PermissionError: The file may not be written to. A rename would not mind.
@@ -115,7 +117,7 @@ def _status(target: str) -> os.stat_result | None:
 
 @contextmanager
 def _named(given: str) -> Iterator[None]:
-    """Let errors of the system name the file that was asked for."""
+    """Make errors of the operating system name the requested file."""
     try:
         yield
     except OSError as error:
@@ -144,7 +146,7 @@ def _opened(
 
 
 def _temporary(given: str, target: str, old: os.stat_result | None) -> tuple[int, str]:
-    """Make an empty file beside another one; return its number and its path.
+    """Create an empty file next to another one; return its descriptor and its path.
 
     Not by `tempfile`, whose files only their owner may read: where there was no file,
     the new one is to have the permissions that the umask leaves it, which cannot be

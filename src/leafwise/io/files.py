@@ -68,28 +68,28 @@ def _format_of(path: Path) -> tuple[str, ModuleType]:
 def save(
     path: Path, tree: Any, *, treedef: bool = True, namespace: str = GLOBAL
 ) -> None:
-    """Save a tree in a file, which is replaced as a whole.
+    """Save a tree to a file; an existing file is replaced as a whole.
 
-    The format is chosen by the end of the name: `.npz` for arrays of all dtypes of
-    numpy, `.safetensors` for arrays that others are to read, too, and `.json` for
-    configurations, which have no arrays. Leaves are there by the names of `to_flat`,
-    with the structure of the tree. No format is ever one that runs code.
+    The extension of the name selects the format: `.npz` for arrays of all numpy dtypes,
+    `.safetensors` for arrays that other programs read, too, and `.json` for
+    configurations, which have no arrays. The leaves are stored under the names of
+    `to_flat`, together with the structure of the tree. No format ever runs code.
 
-    Numbers, texts, dtypes, dates, sets, members of enums, and functions and classes by
-    their names come back as they were, arrays as arrays of numpy. An array, object or
-    variable in several places is stored once, and is in these places again.
+    Numbers, strings, dtypes, dates, sets, Enum members, and functions and classes (by
+    name) are restored as they were; arrays are restored as numpy arrays. An array,
+    object or variable in several places is stored once, and is shared after loading.
 
     Args:
-        path: Where to; see `replace_file` for what happens to a file that is there.
+        path: The file; see `replace_file` for what happens to an existing file.
         tree: Any tree.
-        treedef: Whether to store the structure. Without it `load` needs `like`, or
+        treedef: Whether to store the structure. Without it, `load` needs `like`, or
             returns the leaves by name.
         namespace: The namespace in which classes are looked up.
 
     Raises:
-        FileError: A leaf or node cannot be saved; its key path is the `path` of the
-            error. Or the name has another end. The old file stays.
-        OSError: The file cannot be written. The old file stays.
+        FileError: A leaf or node cannot be saved, and its key path is the `path` of the
+            error; or the name has an unknown extension. The old file is unchanged.
+        OSError: The file cannot be written. The old file is unchanged.
         CycleError: The tree contains itself.
 
     Example:
@@ -186,7 +186,7 @@ class _Writing:
 
 
 class _Content(NamedTuple):
-    """What a file has, before its arrays are read.
+    """The content of a file before its arrays are read.
 
     Attributes:
         path: Where it is.
@@ -237,7 +237,7 @@ class _Content(NamedTuple):
                     yield name, leaf
 
     def second_names(self) -> Iterator[tuple[str, str]]:
-        """Yield the names of further places of objects, with those of their first."""
+        """Yield the names of repeated objects, each with the name of the first one."""
         for table in self.tables:
             for name, leaf in table.leaves.items():
                 if type(leaf) is Shared and name != self.tables[leaf.number].at:
@@ -273,11 +273,11 @@ _DAMAGE_OF_OTHERS: Final = ("BadZipFile", "SafetensorError")
 
 @contextmanager
 def _reading(path: str) -> Iterator[None]:
-    """Say of what goes wrong in reading that the file is damaged.
+    """Report errors while reading as a damaged file.
 
     Raises:
-        FileError: It is.
-        OSError: The system does not let it be read.
+        FileError: The file is damaged.
+        OSError: The operating system does not allow reading the file.
     """
     try:
         yield
@@ -326,10 +326,10 @@ def _content(path: str, form: ModuleType, context: Context) -> Iterator[_Content
 
 
 def _read(opened: Any, held: Held) -> Any:
-    """Return an array of a file, if it is as the header says.
+    """Return an array of a file, if it matches the header.
 
     Raises:
-        ValueError: It is not.
+        ValueError: The array does not match the header.
     """
     there = opened.form(held.name)
     is_same = there.dtype == held.dtype or there.dtype in _BITS
@@ -391,31 +391,31 @@ def load(
 ) -> Any:
     """Load a tree from a file.
 
-    Without `like`, a tree that was saved by `save` comes back as it was, with arrays of
-    numpy; its classes must be imported and registered. Of a file from elsewhere, the
-    arrays are returned in a dict by their names, and JSON as it is.
+    Without `like`, a tree that `save` wrote is restored as it was, with numpy arrays;
+    its classes must be imported and registered. For a file from another program, the
+    arrays are returned in a dict by name, and JSON is returned as it is.
 
-    With `like` the leaves are taken from the file, by their names, and the rest from
-    that tree: what is static, and of which library and on which device arrays are.
+    With `like`, the leaves come from the file, by name. Everything else comes from
+    `like`: static data, and the library and the device of the arrays.
 
     Args:
         path: The file.
-        like: A tree of the same structure. Its leaves say what the file has to have:
-            arrays, or what has a shape and a dtype, and values of a type.
-        select: A selector, see `leafwise.selection.selector`: only what it picks is
-            read. With `like`, the other leaves are those of `like`; without it, what it
-            picks is returned, as `at(tree)[select].get()` returns it.
-        rename: How the names of the file become those of `like`: see
+        like: A tree of the same structure. Its leaves define what the file must
+            contain: arrays, or objects with a shape and a dtype, and values of a type.
+        select: A selector, see `leafwise.selection.selector`; only what it picks is
+            read. With `like`, the other leaves are those of `like`. Without it, the
+            picked part is returned, as `at(tree)[select].get()` returns it.
+        rename: How to turn the names in the file into the names in `like`; see
             `leafwise.selection.from_flat`.
-        strict: Whether the file has to have the same names and classes of nodes. If
-            not, what is not expected is left out, and what is missing stays as it is in
-            `like`; shapes, dtypes and types have to be the same all the same.
+        strict: Whether the file must have the same names and node classes. If False,
+            unexpected entries are ignored, and missing leaves are kept from `like`;
+            shapes, dtypes and types must still be the same.
         namespace: The namespace in which classes are looked up.
 
     Raises:
-        FileError: The file is damaged, has another end of its name, or a structure that
-            cannot be read here.
-        StructureError: The file does not fit `like`; the error has all differences.
+        FileError: The file is damaged, has an unknown extension, or has a structure
+            that cannot be read here.
+        StructureError: The file does not fit `like`; the error lists all differences.
         PathError: `select` has no match.
         OSError: The file cannot be read.
         ModuleNotFoundError: A package that reads the format is not installed.
@@ -455,7 +455,7 @@ def _whole(
     renamed: Callable[[str], str | None],
     read: Callable[[Any], Any],
 ) -> Any:
-    """Return what a file has.
+    """Return the content of a file.
 
     Args:
         content: The file.
@@ -491,7 +491,7 @@ def _renamed(content: _Content, renamed: Callable[[str], str | None]) -> dict[st
 
 
 def _picked(content: _Content, tree: Any, chosen: Selector, context: Context) -> Any:
-    """Return what a selector picks of a tree, having read no other arrays.
+    """Return what a selector picks in a tree, without reading other arrays.
 
     Raises:
         PathError: Nothing.
@@ -593,7 +593,7 @@ def _add_second_names(
     wanted: Mapping[str, Wanted],
     found: dict[str, Any],
 ) -> None:
-    """Let what is in several places in the file be found at each of them."""
+    """Make an object in several places of the file available at each of them."""
     for second, first in content.second_names():
         new, old = renamed(second), renamed(first)
         if new is None or old is None:

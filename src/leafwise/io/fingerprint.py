@@ -1,4 +1,4 @@
-"""Fingerprints of trees: names for what is in them.
+"""Fingerprints of trees: short strings that identify their content.
 
 Owns the arguments, and errors about leaves. What is written of a structure and of a
 value is the affair of `core.fingerprint`.
@@ -34,34 +34,35 @@ def fingerprint(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
-    """Return a short text that names what is in a tree.
+    """Return a short string that identifies the content of a tree.
 
-    The same for equal trees in every process, on every machine and version of Python,
-    whatever the order of their dicts; another one if anything differs: structure, keys,
-    aux data and static values, types, dtypes, shapes, elements. So it can name a file
-    or a result that was computed of the tree.
+    Equal trees have the same fingerprint in every process, on every machine and Python
+    version, whatever the order of their dicts. The fingerprint changes if anything
+    differs: structure, keys, aux data and static values, types, dtypes, shapes,
+    elements. So it can name a file, or a result that was computed from the tree.
 
-    Equal are trees as for `tree_equal(a, b, typematch=True)`: 1, 1.0 and True differ;
-    0.0 and -0.0 do not, and all NaN are one. Classes and functions count by their
-    names, not by what they do. Elements of arrays are read where they are, not copied.
+    Trees are equal in the sense of `tree_equal(a, b, typematch=True)`: 1, 1.0 and True
+    differ; 0.0 and -0.0 do not, and all NaNs are the same. Classes and functions count
+    by name, not by what they do. Array elements are read in place, without a copy.
 
     Args:
         tree: A tree. Its leaves are numbers, strings, bytes, enums, dates, paths, and
-            containers and dataclasses of such; arrays of numpy, jax and torch; tables
-            of pandas and polars; classes and functions that a module has.
-        leaf_bytes: Called with each value at a leaf that has no fingerprint otherwise,
-            returns bytes that tell it from others of its class.
+            containers and dataclasses of these; arrays of numpy, jax and torch; tables
+            of pandas and polars; classes and functions of a module.
+        leaf_bytes: Called with each leaf value that has no fingerprint otherwise;
+            returns bytes that distinguish it from other values of its class.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Returns:
-        A version and 64 hexadecimal digits. The version changes if the same tree gets
-        another fingerprint.
+        A version and 64 hexadecimal digits. The version changes when a new algorithm
+        gives the same tree another fingerprint.
 
     Raises:
-        CompareError: A leaf has nothing that is the same everywhere, as an object of an
-            unknown type or a lambda.
-        TreeDefError: Aux data has not; with a note of the key path.
+        CompareError: A leaf has nothing that is the same everywhere, such as an object
+            of an unknown type or a lambda.
+        TreeDefError: Aux data has nothing that is the same everywhere. A note names the
+            key path.
 
     Example:
         >>> import leafwise as lw

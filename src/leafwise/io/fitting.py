@@ -1,4 +1,4 @@
-"""What a file has, compared with a tree that says what it should have.
+"""Compare the content of a file with a tree that defines the expected content.
 
 Owns all differences between the two, found before anything is read or built, and what
 becomes of a value that fits. Knows nothing of formats.
@@ -24,7 +24,7 @@ __all__ = ["Wanted", "differences", "fill", "node_differences", "refusal"]
 
 
 class Wanted(NamedTuple):
-    """A leaf of the tree that says what a file should have.
+    """A leaf of the tree that defines the expected content of a file.
 
     Attributes:
         path: Its path.
@@ -112,7 +112,7 @@ def _can_be(like: Any, dtype: str) -> bool:
 
 
 def _told(value: Any) -> str:
-    """Return in words what a leaf is."""
+    """Return a description of a leaf."""
     if type(value) is Held:
         return str(value.form)
     if is_array(value):
@@ -124,7 +124,7 @@ def _told(value: Any) -> str:
 
 
 def fill(found: Any, like: Any, read: Callable[[Held], Any]) -> Any:
-    """Return what takes the place of a leaf, of its type.
+    """Return the replacement of a leaf, with the type of the leaf.
 
     Args:
         found: What the file has, which fits.

@@ -1,4 +1,4 @@
-"""What stands in a file beside the arrays: the leaves by name, and the structure.
+"""The content of a file besides arrays: the leaves by name, and the structure.
 
 Owns the JSON of it, its version and its checksum. For each part of a tree (see `parts`)
 it has a table from the names of leaves to what they are: a value, an array of the file,
@@ -126,7 +126,7 @@ def _check(data: Mapping[str, Any]) -> str:
 
 
 def loads(text: str) -> Any:
-    """Return what a text of JSON says.
+    """Parse a JSON text.
 
     Raises:
         ValueError: It is not JSON, or an object in it has a key twice.
@@ -188,10 +188,10 @@ def read_header(data: Any) -> list[Table]:
 
 
 def _check_objects(table: Table, count: int) -> None:
-    """Refuse a table that names a part that is not there.
+    """Raise an error if a table names a part that does not exist.
 
     Raises:
-        TreeDefError: It does.
+        TreeDefError: The part does not exist.
     """
     numbers = [x.number for x in table.leaves.values() if type(x) is Shared]
     if type(table.at) is not str or any(not 0 < n < count for n in numbers):

@@ -80,7 +80,7 @@ class _Archive:
         self.names = self._infos.keys()
 
     def _check(self, info: Any) -> None:
-        """Refuse a file in the archive that cannot be as large as it says."""
+        """Raise an error if a file in the archive cannot be as large as stated."""
         most = _DEFLATED * info.compress_size + _DEFLATED
         if info.compress_type == _STORED:
             most = info.compress_size

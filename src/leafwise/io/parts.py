@@ -1,4 +1,4 @@
-"""Trees as parts: what stands in several places is taken out, and counted once.
+"""Trees as parts: an object that appears in several places is stored once.
 
 Owns which nodes are one thing in several places, and how a tree is put together again
 so that they are. These are objects and variables of `leafwise.nn`; other nodes are

@@ -36,7 +36,7 @@ def write(file: IO[bytes], header: str, _arrays: Mapping[str, Any]) -> None:
 
 
 def plain_text(tree: Any) -> str | None:
-    """Return the text of a tree that JSON has as it is; None for other trees."""
+    """Return the JSON text of a tree that JSON can represent; None for other trees."""
     if type(tree) not in (dict, list) or is_header(tree):
         return None
     stack = [(tree, 0)]

@@ -1,4 +1,4 @@
-"""Leaves that are no arrays, as JSON: each comes back as what it was.
+"""Leaves other than arrays, as JSON: each is restored as it was.
 
 Owns the form of numbers, texts, dtypes, sets and dates; see `core.serial` for what is
 written there, as what has a name in a module. A value that JSON has itself is written
@@ -48,7 +48,7 @@ _SETS: Final = {"set": set, "frozenset": frozenset}
 
 
 def write_leaf(value: Any) -> Any:
-    """Return what JSON has for a value: a list, or what is written as it is.
+    """Return the JSON form of a value: a list, or the value itself.
 
     Raises:
         TreeDefError: It has no form, or none that is read back as the same.
@@ -74,7 +74,7 @@ def write_leaf(value: Any) -> Any:
 
 
 def read_leaf(written: Any) -> Any:
-    """Return what `write_leaf` was given.
+    """Return the value that was passed to `write_leaf`.
 
     Raises:
         TreeDefError: It is malformed, or names what is not here.
@@ -160,7 +160,7 @@ def write_dtype(dtype: Any) -> Any:
 
 
 def dtype_of(form: Any) -> Any:
-    """Return the dtype of numpy that has a form; also those of the package ml_dtypes.
+    """Return the numpy dtype of a form, including the dtypes of ml_dtypes.
 
     Raises:
         TreeDefError: There is none.

@@ -71,15 +71,15 @@ def tree_stack(
 ) -> Any:
     """Stack the arrays of several trees along a new axis.
 
-    Arrays stay arrays of their library, with their dtype: numpy, jax (traced ones and
-    PRNG keys, too), torch, and others that follow the Python array API. Numpy arrays
-    may be mixed with those of jax. Python numbers become a numpy array.
+    Arrays keep their library and their dtype. Supported are numpy, jax (including
+    traced arrays and PRNG keys), torch, and other libraries that follow the Python
+    array API. You can mix numpy and jax arrays. Python numbers become a numpy array.
 
     Args:
         trees: Trees of one structure, at least one.
-        axis: The position of the new axis in the result; or a prefix of the trees that
-            says so for each leaf. None leaves a leaf as it is: it must be the same in
-            all trees, and may be anything.
+        axis: The position of the new axis in the result, or a prefix of the trees with
+            the position for each leaf. None keeps a leaf as it is: the leaf may be any
+            object, but must be the same in all trees.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
@@ -87,11 +87,11 @@ def tree_stack(
         One tree; `tree_unstack` splits it.
 
     Raises:
-        StructureError: The trees differ in structure, or the arrays at a leaf in shape
-            or dtype; or `axis` is not a prefix of them.
+        StructureError: The trees have different structures, the arrays at a leaf have
+            different shapes or dtypes, or `axis` is not a prefix of the trees.
         TypeError: A leaf is neither an array nor a number.
         ValueError: There are no trees.
-        ModuleNotFoundError: Numbers are to be stacked, and numpy is not installed.
+        ModuleNotFoundError: The leaves are numbers, and numpy is not installed.
 
     Example:
         >>> import pytest
@@ -120,14 +120,14 @@ def tree_concatenate(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Join the arrays of several trees along an axis that they have.
+    """Join the arrays of several trees along an existing axis.
 
-    As `tree_stack`, but that the arrays may differ in their length on that axis.
+    Works like `tree_stack`, but the arrays may have different lengths along that axis.
 
     Args:
         trees: Trees of one structure, at least one.
-        axis: The axis; or a prefix of the trees that has one for each leaf, or None,
-            see `tree_stack`.
+        axis: The axis, or a prefix of the trees with the axis for each leaf. None works
+            as in `tree_stack`.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
@@ -135,8 +135,9 @@ def tree_concatenate(
         One tree.
 
     Raises:
-        StructureError: The trees differ in structure, or the arrays at a leaf in dtype
-            or in their shape beside that axis; or `axis` is not a prefix of them.
+        StructureError: The trees have different structures, the arrays at a leaf have
+            different dtypes, or shapes that differ along other axes, or `axis` is not a
+            prefix of the trees.
         TypeError: A leaf is not an array.
         ValueError: There are no trees.
 
@@ -190,7 +191,7 @@ def _check_rows(
     treedef: PyTreeDef,
     more: int,
 ) -> None:
-    """Refuse values that cannot be joined; see `_joined`.
+    """Raise an error for values that cannot be joined; see `_joined`.
 
     Raises:
         StructureError: Values of one place differ in what they must have in common.
@@ -216,7 +217,7 @@ def _check_rows(
 def _misfits(
     row: Sequence[Any], axis: Axis, more: int
 ) -> Iterator[tuple[int, str, str]]:
-    """Yield which values of a place do not fit, what was expected, and what is there.
+    """Yield the values at a path that do not fit, what was expected, and what is there.
 
     Without an axis, all have to be the same.
     """
@@ -279,24 +280,24 @@ def tree_unstack(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> list[T]:
-    """Take a tree of arrays apart along an axis.
+    """Split a tree of arrays along an axis into a list of trees.
 
     Args:
-        tree: A tree whose arrays have the same length on that axis.
-        axis: The axis, which the results do not have; or a prefix of the tree that has
-            one for each leaf. None gives the leaf as it is to each result.
+        tree: A tree whose arrays have the same length along that axis.
+        axis: The axis to remove, or a prefix of the tree with the axis for each leaf.
+            None passes the leaf unchanged to each result.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Returns:
-        As many trees as the arrays are long; their arrays may share memory with those
-        of the tree.
+        One tree for each index along the axis. Their arrays may share memory with the
+        arrays of `tree`.
 
     Raises:
         StructureError: The lengths differ, or an array has no such axis; or `axis` is
             not a prefix of the tree.
         TypeError: A leaf is not an array.
-        ValueError: No leaf has an axis, so that nothing says how many trees there are.
+        ValueError: No leaf has an axis, so the number of results is unknown.
 
     Example:
         >>> import pytest
@@ -484,12 +485,12 @@ def tree_size(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> int:
-    """Return how many numbers a tree has: those in its arrays, and each other leaf.
+    """Return the number of array elements in a tree; any other leaf counts as one.
 
-    An array that is at several leaves counts once, as in `tree_summary`.
+    An array that appears at several leaves counts once, as in `tree_summary`.
 
     Args:
-        tree: The tree; shapes alone, as `jax.ShapeDtypeStruct`, are counted as well.
+        tree: The tree. Array specs such as `jax.ShapeDtypeStruct` count as well.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
@@ -512,14 +513,14 @@ def tree_nbytes(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> int:
-    """Return how many bytes the elements of the arrays in a tree have.
+    """Return the total size in bytes of the elements of all arrays in a tree.
 
-    An array that is at several leaves counts once, as in `tree_summary`; two arrays
-    that share memory count both, and a broadcast one as if it were written out. Leaves
-    that are not arrays do not count.
+    An array that appears at several leaves counts once, as in `tree_summary`. If two
+    arrays share memory, both count. A broadcast array counts with its full size.
+    Leaves that are not arrays do not count.
 
     Args:
-        tree: The tree; shapes alone, as `jax.ShapeDtypeStruct`, are counted as well.
+        tree: The tree. Array specs such as `jax.ShapeDtypeStruct` count as well.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 

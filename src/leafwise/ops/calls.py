@@ -1,4 +1,4 @@
-"""The calls of one map: made here or on an executor, and what becomes of each.
+"""The calls of one map: run in this thread or on an executor, with their results.
 
 Owns chunks, the order in which calls end, cancellation, what is done with exceptions,
 and how executors that differ from those of `concurrent.futures` are spoken to. Knows no
@@ -90,7 +90,7 @@ def _outcome(function: Callable[..., Any], row: Sequence[Any]) -> Any:
 def call_each(
     function: Callable[..., Any], rows: Iterable[Sequence[Any]], collect: bool
 ) -> list[Any]:
-    """Call a function with several rows of arguments: what a chunk does.
+    """Call a function with several rows of arguments: one chunk.
 
     Args:
         function: The function.
@@ -122,7 +122,7 @@ class _Refused:
 
 
 def check_executor(executor: Any) -> None:
-    """Refuse what cannot run calls.
+    """Raise an error for an object that cannot run calls.
 
     Raises:
         TypeError: It has no `submit`.
@@ -276,7 +276,7 @@ class Calls:
         return future
 
     def _take(self, start: int, pending: dict[int, Any], chunk: int | None) -> None:
-        """Take the results of what was submitted as one, and is done."""
+        """Take the results of a finished task."""
         future = pending.pop(start, None)
         if future is None:  # told of twice
             return
@@ -299,7 +299,7 @@ class Calls:
             self.settle(place, failed.error)
 
     def settle(self, place: int, value: Any) -> None:
-        """Keep what a call returned or, if exceptions are collected, what it raised."""
+        """Keep the result of a call or, if exceptions are collected, its exception."""
         if type(value) is Failed:
             value = value.error
             self._note(value, place)
@@ -311,7 +311,7 @@ class Calls:
             self.tell(self.done, place)
 
     def _note(self, error: Exception, place: int, others: int = 0) -> None:
-        """Tell an exception at which leaf it was raised, or at how many others.
+        """Add a note to an exception: the leaf where it was raised, or how many others.
 
         One that stands at many places, as that of a pool that broke, has two notes.
         """

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def predicate(is_leaf: IsLeaf, takes_path: bool = False) -> Predicate:
-    """Turn what `is_leaf` takes into a predicate, or None.
+    """Convert the argument `is_leaf` to a predicate, or None.
 
     Raises:
         TypeError: It is neither a predicate, nor a type, nor a tuple of types.
@@ -56,7 +56,7 @@ def predicate(is_leaf: IsLeaf, takes_path: bool = False) -> Predicate:
 
 
 class Context:
-    """Which values are nodes, and what they are flattened by.
+    """Which values are nodes, and the rules that flatten them.
 
     Attributes:
         view: The rules.
@@ -123,7 +123,7 @@ class Context:
         strict: bool = False,
         with_paths: bool = False,
     ) -> tuple[list[list[Any]], PyTreeDef]:
-        """Return what a map over several trees calls its function with, and a treedef.
+        """Return the arguments for a map over several trees, and the treedef.
 
         One list for each argument: the key paths, if `with_paths` is set, the leaves of
         the first tree, and what each further tree has at their places. The predicate is
@@ -176,10 +176,10 @@ class Context:
     def _check_column(
         self, column: list[Any] | None, treedef: PyTreeDef, other: Any, index: int
     ) -> None:
-        """Refuse a further tree that differs, or goes deeper than the first.
+        """Raise an error for a further tree that differs or goes deeper than the first.
 
         Raises:
-            StructureError: It does.
+            StructureError: A further tree differs or goes deeper.
         """
         if column is None:
             found = differences(treedef._code, other, self.view)

@@ -49,7 +49,7 @@ def tree_is_leaf(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
-    """Return whether a value is a leaf by itself.
+    """Return whether a value is a leaf.
 
     Args:
         tree: Any value.
@@ -73,7 +73,7 @@ def all_leaves(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
-    """Return whether each item of an iterable is a leaf by itself.
+    """Return whether all items of an iterable are leaves.
 
     Args:
         iterable: The items.
@@ -90,7 +90,7 @@ def all_leaves(
 
 
 class OneLevel(NamedTuple):
-    """A node, flattened by one level: its children, and what rebuilds it.
+    """A node flattened by one level: its children, and a function that rebuilds it.
 
     Attributes:
         children: The children, in leaf order.
@@ -123,7 +123,7 @@ def tree_flatten_one_level(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> OneLevel:
-    """Flatten a node into its direct children and what rebuilds it.
+    """Flatten a node into its direct children, and a function that rebuilds it.
 
     Args:
         tree: A node.
@@ -199,15 +199,15 @@ def tree_equal(
 ) -> bool:
     """Return whether two trees have equal structures and the same leaves.
 
-    Arrays are compared by shape, dtype and content, tables by their content, anything
-    else by `==`; NaN is the same as NaN, and True is not the same as 1. For details see
-    :ref:`which leaves are the same <same-value>`.
+    Arrays are compared by shape, dtype and content, tables by their content, and all
+    other leaves by `==`. NaN is the same as NaN, and True is not the same as 1. For
+    details, see :ref:`which leaves are the same <same-value>`.
 
     Args:
         a: A tree.
         b: Another tree.
-        typematch: Whether leaves of two types differ, such as 1 and 1.0, or an array
-            of numpy and one of jax.
+        typematch: Whether leaves of different types differ, such as 1 and 1.0, or a
+            numpy array and a jax array.
         rtol, atol: Numbers `x` and `y`, also in arrays of one shape and dtype, are the
             same if `|x - y| <= atol + rtol * max(|x|, |y|)`.
         equal_nan: Whether NaN is the same as NaN.
@@ -215,11 +215,11 @@ def tree_equal(
             :ref:`common arguments <common>`.
 
     Returns:
-        A bool; or, in a function that jax traces, a traced one, if it depends on traced
-        leaves.
+        A bool. In a function that jax traces, a traced bool if the result depends on
+        traced leaves.
 
     Raises:
-        CompareError: Two leaves cannot be compared, up to the first ones that differ.
+        CompareError: Two leaves cannot be compared, and no earlier leaves differ.
         CycleError: A tree contains itself.
         ValueError: A tolerance is negative or not finite.
 
@@ -281,7 +281,7 @@ def explain_leaf(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
-    """Explain in one sentence why a value is a leaf, or which node it is.
+    """Explain in one sentence why a value is a leaf, or what kind of node it is.
 
     Args:
         tree: Any value.

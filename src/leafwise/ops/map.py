@@ -95,7 +95,7 @@ def tree_flatten(
     """Split a tree into its leaves and its structure.
 
     Args:
-        tree: Any value; a value of no registered type is a leaf by itself.
+        tree: Any value. A value whose type is not registered is a single leaf.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
@@ -105,7 +105,7 @@ def tree_flatten(
 
     Raises:
         CycleError: The tree contains itself.
-        FlattenError: A registered flatten function returned the wrong thing.
+        FlattenError: A registered flatten function returned an invalid result.
 
     Example:
         >>> import leafwise as lw
@@ -209,7 +209,7 @@ def tree_iter(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Iterator[Any]:
-    """Return an iterator over the leaves that walks no further than it must.
+    """Return an iterator over the leaves; it walks the tree lazily.
 
     Args:
         tree: Any value.
@@ -217,7 +217,7 @@ def tree_iter(
             :ref:`common arguments <common>`.
 
     Raises:
-        CycleError: The tree contains itself; raised when the walk gets there.
+        CycleError: The tree contains itself; raised when the walk reaches that node.
 
     Example:
         >>> import leafwise as lw
@@ -233,8 +233,8 @@ def tree_unflatten(treedef: PyTreeDef[Tree], leaves: Iterable[Any]) -> Tree:
 
     Args:
         treedef: The structure.
-        leaves: As many leaves as the structure has, from left to right. Any
-            object may be a leaf: no `__init__` runs.
+        leaves: As many leaves as the structure has, from left to right. Any object
+            may be a leaf, because no `__init__` runs.
 
     Raises:
         StructureError: Too few or too many leaves.
@@ -299,24 +299,24 @@ def tree_map(
     """Call a function on each leaf and return the results in the same structure.
 
     Args:
-        f: Called with a leaf of `tree` and what each further tree has at its place,
-            in leaf order.
+        f: Called in leaf order, with a leaf of `tree` and the corresponding value of
+            each further tree.
         tree: The tree that gives the structure.
-        *rest: Further trees that have the structure of `tree`. They may go
-            deeper; `f` gets the whole subtree then.
+        *rest: Further trees that have the structure of `tree`. If they go deeper,
+            `f` receives the whole subtree.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
-        strict: Whether to refuse further trees that go deeper than `tree`.
+        strict: Whether it is an error if a further tree goes deeper than `tree`.
 
     Returns:
         A new tree. Dicts keep the insertion order of `tree`.
 
     Raises:
-        StructureError: A further tree does not have the structure of `tree`;
-            `f` has not been called then.
+        StructureError: A further tree does not have the structure of `tree`; raised
+            before the first call of `f`.
         CycleError: The tree contains itself.
 
-    An exception that `f` raises passes through, with a note of the key path.
+    An exception that `f` raises propagates, with a note that names the key path.
 
     Example:
         >>> import leafwise as lw
@@ -342,17 +342,17 @@ def tree_map_(
     namespace: str = GLOBAL,
     strict: bool = False,
 ) -> Any:
-    """Call a function on each leaf for its effect and return the tree itself.
+    """Call a function on each leaf for its side effects and return the tree itself.
 
     The whole structure is checked before the first call.
 
     Args:
-        f: Called as in `tree_map`; what it returns is dropped.
+        f: Called as in `tree_map`; its result is ignored.
         tree: The tree that gives the structure.
         *rest: Further trees that have the structure of `tree`.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
-        strict: Whether to refuse further trees that go deeper than `tree`.
+        strict: Whether it is an error if a further tree goes deeper than `tree`.
 
     Returns:
         `tree`, the same object.
@@ -386,12 +386,12 @@ def tree_map_only(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Map the leaves of some types and leave the others as they are.
+    """Map the leaves of the given types and keep the others unchanged.
 
     Args:
         type_or_types: A type, a tuple of types, a union such as `int | str`, or
             a predicate on leaves.
-        f: Called with each such leaf.
+        f: Called with each matching leaf.
         tree: The tree.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
@@ -405,7 +405,7 @@ def tree_map_only(
         >>> lw.tree_map_only(str, str.upper, ["a", 1, {"k": "b"}])
         ['A', 1, {'k': 'B'}]
 
-    The idea is that of `torch.utils._pytree.tree_map_only`.
+    The idea comes from `torch.utils._pytree.tree_map_only`.
     """
     chosen = chooser(type_or_types)
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
@@ -441,11 +441,11 @@ def tree_replace_nones(
     is_leaf_takes_path: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Replace each None in a tree by an object.
+    """Replace each None in a tree with a sentinel.
 
     Args:
-        sentinel: The object.
-        tree: The tree; a bare None counts as well.
+        sentinel: The replacement, any object.
+        tree: The tree; a bare None is replaced, too.
         is_leaf, is_leaf_takes_path, namespace: See
             :ref:`common arguments <common>`.
 
@@ -597,7 +597,7 @@ def tree_map_with_path(
         *rest: Further trees that have the structure of `tree`.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
-        strict: Whether to refuse further trees that go deeper than `tree`.
+        strict: Whether it is an error if a further tree goes deeper than `tree`.
 
     Returns:
         A new tree with the structure of `tree`.
@@ -628,15 +628,15 @@ def tree_map_with_path_(
     namespace: str = GLOBAL,
     strict: bool = False,
 ) -> Any:
-    """Call a function on each path and leaf for its effect; return the tree itself.
+    """Call a function on each key path and leaf for its side effects; return the tree.
 
     Args:
-        f: Called as `f(path, leaf, *others)`; what it returns is dropped.
+        f: Called as `f(path, leaf, *others)`; its result is ignored.
         tree: The tree that gives the structure.
         *rest: Further trees that have the structure of `tree`.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
-        strict: Whether to refuse further trees that go deeper than `tree`.
+        strict: Whether it is an error if a further tree goes deeper than `tree`.
 
     Returns:
         `tree`, the same object.
@@ -673,19 +673,19 @@ def tree_map_shared(
     namespace: str = GLOBAL,
     strict: bool = False,
 ) -> Any:
-    """Map over a tree so that what is shared in it stays shared.
+    """Map over a tree and keep shared objects shared.
 
-    An object that is at several places of `tree` is mapped once, and the result is at
-    all these places. Numbers, strings, bytes and None are mapped each time.
+    An object that appears in several places of `tree` is mapped once, and the result
+    appears in all these places. Numbers, strings, bytes and None are mapped each time.
 
     Args:
         f: Called as in `tree_map`.
         tree: The tree that gives the structure.
-        *rest: Further trees that have the structure of `tree`. Where they differ at two
-            places of one object, that object is mapped at each.
+        *rest: Further trees that have the structure of `tree`. If they differ between
+            two places of one object, that object is mapped in each place.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
-        strict: Whether to refuse further trees that go deeper than `tree`.
+        strict: Whether it is an error if a further tree goes deeper than `tree`.
 
     Returns:
         A new tree with the structure of `tree`.
@@ -694,7 +694,7 @@ def tree_map_shared(
         StructureError: A further tree does not have the structure of `tree`.
         CycleError: The tree contains itself.
 
-    An exception that `f` raises passes through, with a note of the key path.
+    An exception that `f` raises propagates, with a note that names the key path.
 
     Example:
         >>> import leafwise as lw

@@ -1,4 +1,4 @@
-"""Maps that run elsewhere: on an executor, or by waiting for what is running.
+"""Maps that run on an executor, and maps that wait for pending leaves.
 
 Owns `parallel`, which makes maps of calls that take long, and `tree_gather`. How calls
 are submitted, cancelled and fail is in `calls`; what is shown meanwhile in `progress`.
@@ -37,14 +37,14 @@ __all__ = ["parallel", "tree_gather"]
 
 
 class Parallel:
-    """Maps whose calls take long; made by `parallel`.
+    """Maps for slow functions; `parallel` returns it.
 
-    It does not change, and may be used again, and from several threads.
+    Calls do not change it: you can use it several times, and from several threads.
 
     Attributes:
-        executor: What runs the calls, or None.
+        executor: The executor that runs the calls, or None.
         progress: A function, or whether to show a bar.
-        chunk: How many calls are submitted as one, or None.
+        chunk: How many calls are submitted as one task, or None.
         errors: `"raise"` or `"collect"`.
 
     Example:
@@ -150,8 +150,8 @@ class Parallel:
     ) -> Any:
         """Map the leaves of some types as `leafwise.tree_map_only` does.
 
-        Leaves are chosen here, before the first call; only those that are chosen count
-        as progress.
+        The leaves are selected in the calling thread, before the first call. Only
+        selected leaves count as progress.
 
         Returns:
             A new tree with the structure of `tree`.
@@ -228,30 +228,31 @@ def parallel(
     chunk: int | None = None,
     errors: str = "raise",
 ) -> Any:
-    """Return an object with maps for calls that take long.
+    """Return an object with maps for slow functions: on an executor, with progress.
 
     It has `tree_map`, `tree_map_with_path` and `tree_map_only`, and
     `at(tree)[...].apply` takes it as `parallel`.
 
     Args:
-        executor: What runs the calls: an executor such as a `ThreadPoolExecutor` or a
+        executor: Where the calls run: an executor such as a `ThreadPoolExecutor` or a
             `ProcessPoolExecutor` of `concurrent.futures`, a `Client` of
-            dask.distributed, or the module `ray`. None calls here, in leaf order.
+            dask.distributed, or the module `ray`. None runs them in the calling thread,
+            in leaf order.
         progress: A function that is called as `progress(done, total, path)` after each
-            leaf, here, in the order in which they are done; its exceptions end the map.
-            True shows a bar of tqdm or of rich, or else a line, on stderr if that is a
-            terminal.
-        chunk: How many leaves to submit as one call, for functions that do little. By
-            default each is submitted by itself.
-        errors: What becomes of exceptions of the function: `"raise"` raises the first
-            and cancels what has not begun, `"collect"` puts each in place of its result
-            and goes on.
+            leaf, in the calling thread and in the order of completion; its exceptions
+            end the map. True shows a tqdm or rich progress bar, or else a line, on
+            stderr if that is a terminal.
+        chunk: How many leaves to submit in one task, for fast functions. By default,
+            each leaf is submitted as a task of its own.
+        errors: How to handle exceptions of the function. `"raise"` raises the first one
+            and cancels calls that have not started. `"collect"` puts each exception in
+            place of the result and continues.
 
     Raises:
         TypeError: An argument has the wrong type.
-        ValueError: `chunk` or `errors` is another value.
+        ValueError: `chunk` or `errors` has an invalid value.
 
-    Exceptions have a note of the key path in both cases.
+    In both cases, exceptions carry a note that names the key path.
 
     Example:
         >>> import leafwise as lw
@@ -287,9 +288,9 @@ async def tree_gather(
 ) -> Any:
     """Await all pending leaves of a tree concurrently, under asyncio.
 
-    Pending leaves are awaitables, the futures of `concurrent.futures` and of dask, and
-    dask's `Delayed` objects, which are computed. An object at several leaves is awaited
-    once. When one fails, the others are cancelled.
+    Pending leaves are awaitables, futures of `concurrent.futures` and dask, and
+    `Delayed` objects of dask, which are computed. An object at several leaves is
+    awaited once. When one fails, the others are cancelled.
 
     Args:
         tree: A tree; all other leaves stay as they are.
@@ -299,11 +300,11 @@ async def tree_gather(
         The tree with the results.
 
     Raises:
-        TypeError: A leaf is an asynchronous generator, which has many results; or the
+        TypeError: A leaf is an asynchronous generator, which has many results, or the
             result of a future is a coroutine.
 
-    An exception of a pending leaf passes through, with a note of the key path. Without
-    asyncio, `tree_map(lambda x: x.result(), tree)` waits for futures.
+    An exception of a pending leaf propagates, with a note that names the key path.
+    Without asyncio, `tree_map(lambda x: x.result(), tree)` waits for futures.
 
     Example:
         >>> import asyncio, leafwise as lw
@@ -380,13 +381,13 @@ def _awaitable(leaf: Any) -> Any:
 
 
 async def _computed(delayed: Any) -> Any:
-    """Compute an object of dask in a thread."""
+    """Compute a dask object in a thread."""
     loop = sys.modules["asyncio"].get_running_loop()
     return await loop.run_in_executor(None, delayed.compute)
 
 
 async def _outcome(future: Any) -> Any:
-    """Wait for a future that does not know asyncio, such as those of dask.
+    """Wait for a future that does not support asyncio, such as those of dask.
 
     Its methods may block, so they are called in a thread.
     """

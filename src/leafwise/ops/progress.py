@@ -1,4 +1,4 @@
-"""How far a map is: told to a function, or shown as a bar.
+"""The progress of a map: reported to a function, or shown as a bar.
 
 Owns which bar is shown, and when none is. Bars are those of tqdm or rich, if one is
 installed; else it is a line of text. Knows nothing of the calls.
@@ -29,7 +29,7 @@ _PAUSE = 0.1
 
 @contextlib.contextmanager
 def telling(progress: Progress, total: int, paths: Paths) -> Iterator[Tell | None]:
-    """Give whom to tell what is done, or None.
+    """Yield the function that reports progress, or None.
 
     A bar is closed at the end, whatever happened. It is shown where somebody sees it:
     on a terminal or in a notebook. Without leaves there is nothing to show. One that
@@ -54,7 +54,7 @@ def telling(progress: Progress, total: int, paths: Paths) -> Iterator[Tell | Non
 
 
 def _is_seen() -> bool:
-    """Return whether what is written to stderr is seen at once."""
+    """Return whether stderr is shown directly: in a terminal or a notebook."""
     if "ipykernel" in sys.modules:
         return True
     try:
@@ -87,7 +87,7 @@ def _rich_bar(rich: Any, total: int) -> Iterator[Tell]:
 
 @contextlib.contextmanager
 def _line(total: int) -> Iterator[Tell]:
-    """Show a line of text that changes; nothing comes of it if that fails."""
+    """Show a line of text that is updated; failures are ignored."""
     shown = 0.0
 
     def tell(done: int, _place: int) -> None:

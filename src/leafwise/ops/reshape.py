@@ -95,18 +95,18 @@ def tree_broadcast_prefix(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Broadcast a prefix over a tree: each leaf over the subtree that it covers.
+    """Broadcast a prefix tree: repeat each of its leaves over the subtree it covers.
 
     Args:
-        prefix_tree: A tree that has the structure of `full_tree` as far as it
-            goes; its leaves cover whole subtrees.
+        prefix_tree: A tree with the structure of `full_tree`, but possibly cut off
+            earlier: each of its leaves may cover a whole subtree.
         full_tree: The tree that gives the structure.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Returns:
-        A tree with the structure of `full_tree` and the leaves of
-        `prefix_tree`, repeated.
+        A tree with the structure of `full_tree` and the repeated leaves of
+        `prefix_tree`.
 
     Raises:
         StructureError: `prefix_tree` is not a prefix of `full_tree`.
@@ -119,7 +119,7 @@ def tree_broadcast_prefix(
         ...     (None, 0), ("a", {"x": "b", "y": "c"}), none_is_leaf=True)
         (None, {'x': 0, 'y': 0})
 
-    The idea is that of `in_axes` in `jax.vmap`.
+    The idea comes from `in_axes` in `jax.vmap`.
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     leaves, whole = _repeated(prefix_tree, full_tree, context)
@@ -136,7 +136,7 @@ def broadcast_prefix(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> list[Any]:
-    """Broadcast a prefix over a tree and return the flat list of its leaves.
+    """Broadcast a prefix tree and return the flat list of its repeated leaves.
 
     Args:
         prefix_tree: A tree whose leaves cover subtrees of `full_tree`.
@@ -169,7 +169,7 @@ def _flat(trees: tuple[Any, ...], context: Context) -> tuple[list[Flat], PyTreeD
     """Return the leaves and treedefs of trees, and their common structure.
 
     Raises:
-        StructureError: Two trees have nodes at one place that do not pair.
+        StructureError: Two trees have nodes at the same path that do not match.
     """
     flat = [context.flatten(tree) for tree in trees]
     common = flat[0][1]
@@ -202,28 +202,28 @@ def tree_broadcast_common(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> tuple[Any, Any]:
-    """Broadcast two trees over each other, until both have the same structure.
+    """Broadcast two trees against each other to their common structure.
 
-    Where one has a leaf and the other a subtree, the leaf is repeated.
+    Where one tree has a leaf and the other a subtree, the leaf is repeated.
 
     Args:
         tree: A tree.
         other: Another tree.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`; asked of both trees.
+            :ref:`common arguments <common>`; they apply to both trees.
 
     Returns:
         The two trees, broadcast.
 
     Raises:
-        StructureError: Both have nodes at one place that do not pair.
+        StructureError: The trees have nodes at the same path that do not match.
 
     Example:
         >>> import leafwise as lw
         >>> lw.tree_broadcast_common({"a": 1, "b": [2, 3]}, {"a": (4, 5), "b": 6})
         ({'a': (1, 1), 'b': [2, 3]}, {'a': (4, 5), 'b': [6, 6]})
 
-    The idea is that of `optree.tree_broadcast_common`.
+    The idea comes from `optree.tree_broadcast_common`.
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     return common_trees(tree, other, context)
@@ -247,19 +247,19 @@ def broadcast_common(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> tuple[list[Any], list[Any]]:
-    """Broadcast two trees over each other and return their flat lists of leaves.
+    """Broadcast two trees against each other and return their flat lists of leaves.
 
     Args:
         tree: A tree.
         other: Another tree.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`; asked of both trees.
+            :ref:`common arguments <common>`; they apply to both trees.
 
     Returns:
         Two lists of the same length, in the leaf order of `tree`.
 
     Raises:
-        StructureError: Both have nodes at one place that do not pair.
+        StructureError: The trees have nodes at the same path that do not match.
 
     Example:
         >>> import leafwise as lw
@@ -289,20 +289,20 @@ def tree_broadcast_map(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Broadcast all trees over each other and map a function over them.
+    """Broadcast all trees against each other and map a function over them.
 
     Args:
         f: Called with one leaf of each tree.
         tree: A tree.
         *rest: Further trees.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`; asked of all trees.
+            :ref:`common arguments <common>`; they apply to all trees.
 
     Returns:
-        A tree with the structure that all have in common.
+        A tree with the common structure of all trees.
 
     Raises:
-        StructureError: Two trees have nodes at one place that do not pair.
+        StructureError: Two trees have nodes at the same path that do not match.
 
     Example:
         >>> import leafwise as lw
@@ -324,20 +324,20 @@ def tree_broadcast_map_with_path(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Do what `tree_broadcast_map` does with a function that takes the path too.
+    """Map as `tree_broadcast_map` does, with a function that also takes the key path.
 
     Args:
         f: Called with the key path and one leaf of each tree.
         tree: A tree.
         *rest: Further trees.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`; asked of all trees.
+            :ref:`common arguments <common>`; they apply to all trees.
 
     Returns:
-        A tree with the structure that all have in common.
+        A tree with the common structure of all trees.
 
     Raises:
-        StructureError: Two trees have nodes at one place that do not pair.
+        StructureError: Two trees have nodes at the same path that do not match.
 
     Example:
         >>> import leafwise as lw
@@ -362,10 +362,10 @@ def prefix_errors(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> list[Difference]:
-    """Return all places where a tree is not a prefix of another.
+    """Return the differences that keep a tree from being a prefix of another.
 
     Args:
-        prefix_tree: What should be a prefix.
+        prefix_tree: The tree that should be a prefix.
         full_tree: The tree that it should be a prefix of.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
@@ -393,15 +393,15 @@ def equality_errors(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> list[Difference]:
-    """Return all places where the structures of two trees differ.
+    """Return all differences between the structures of two trees.
 
-    Leaves are not compared, see `tree_equal`.
+    Leaves are not compared; see `tree_equal` for that.
 
     Args:
         tree: A tree.
         other: Another tree.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`; asked of both trees.
+            :ref:`common arguments <common>`; they apply to both trees.
 
     Returns:
         The differences in leaf order; an empty list if the structures are equal.
@@ -430,16 +430,16 @@ def tree_transpose(
     *,
     is_leaf_takes_path: bool = False,
 ) -> Any:
-    """Turn a tree of trees inside out.
+    """Transpose a tree of trees: swap the outer and the inner structure.
 
     Args:
         outer_treedef: The structure of the outer tree.
-        inner_treedef: The structure at each of its leaves; None to take that of the
-            first one, and require it of the others.
-        tree: A tree of the structure `outer_treedef.compose(inner_treedef)`. It may
-            go deeper if `inner_treedef` is given: what is at a leaf of that is moved
-            as a whole.
-        is_leaf, is_leaf_takes_path: See :ref:`common arguments <common>`; asked of
+        inner_treedef: The structure of the subtree at each outer leaf. None takes the
+            structure of the first subtree, and requires it of the others.
+        tree: A tree of the structure `outer_treedef.compose(inner_treedef)`. If
+            `inner_treedef` is given, the tree may go deeper: a subtree at a leaf of
+            `inner_treedef` is moved as a whole.
+        is_leaf, is_leaf_takes_path: See :ref:`common arguments <common>`; they apply to
             the subtrees at the outer leaves, if `inner_treedef` is None.
 
     Returns:
@@ -448,8 +448,8 @@ def tree_transpose(
     Raises:
         StructureError: The tree does not have that structure, or there is no
             leaf to take the inner structure from.
-        TreeDefError: The treedefs are of two None modes or two namespaces.
-        TypeError: Something else is given as a treedef.
+        TreeDefError: The treedefs have different None modes or namespaces.
+        TypeError: `outer_treedef` or `inner_treedef` is not a treedef.
 
     Example:
         >>> import leafwise as lw
@@ -477,10 +477,10 @@ each outer leaf, in 2 places:
 
 
 def _check_inner(who: str, outer: Any, inner: Any) -> None:
-    """Refuse what is not a structure, and structures that cannot be nested.
+    """Raise an error for values that are not treedefs or cannot be nested.
 
     Raises:
-        TreeDefError: They are of two None modes or two namespaces.
+        TreeDefError: The treedefs have different None modes or namespaces.
         TypeError: One is not a treedef; the inner one may be None.
     """
     for treedef in (outer, inner):
@@ -561,19 +561,19 @@ def tree_transpose_map(
         f: Called as in `tree_map`; returns a tree.
         tree: The tree that gives the outer structure.
         *rest: Further trees that have the structure of `tree`.
-        inner_treedef: The structure of what `f` returns, which may go deeper; None to
-            take that of the first result, and require it of the others.
+        inner_treedef: The structure of the results of `f`, which may go deeper. None
+            takes the structure of the first result, and requires it of the others.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`; asked of `tree`, and of the results if
-            the inner structure is taken from them.
+            :ref:`common arguments <common>`; they apply to `tree`, and to the results
+            if the inner structure is taken from them.
 
     Returns:
         A tree of the inner structure with trees like `tree` at its leaves.
 
     Raises:
-        StructureError: The results differ in structure, or there are no results.
-        TreeDefError: `inner_treedef` is of another None mode or namespace; `f` has
-            not been called then.
+        StructureError: The results have different structures, or there are no results.
+        TreeDefError: `inner_treedef` has another None mode or namespace; raised before
+            the first call of `f`.
         TypeError: `inner_treedef` is not a treedef.
 
     Example:
@@ -581,7 +581,7 @@ def tree_transpose_map(
         >>> lw.tree_transpose_map(lambda x: (x, x * 10), {"a": 1, "b": [2]})
         ({'a': 1, 'b': [2]}, {'a': 10, 'b': [20]})
 
-    The idea is that of `optree.tree_transpose_map`.
+    The idea comes from `optree.tree_transpose_map`.
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     columns, outer = context.columns(tree, rest)
@@ -601,23 +601,23 @@ def tree_transpose_map_with_path(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Do what `tree_transpose_map` does with a function that takes the path too.
+    """Map as `tree_transpose_map` does, with a function that also takes the key path.
 
     Args:
         f: Called as `f(path, leaf, *others)`; returns a tree.
         tree: The tree that gives the outer structure.
         *rest: Further trees that have the structure of `tree`.
-        inner_treedef: The structure of what `f` returns; see `tree_transpose_map`.
+        inner_treedef: The structure of the results; see `tree_transpose_map`.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`; asked as in `tree_transpose_map`.
+            :ref:`common arguments <common>`; they apply as in `tree_transpose_map`.
 
     Returns:
         A tree of the inner structure with trees like `tree` at its leaves.
 
     Raises:
-        StructureError: The results differ in structure, or there are no results.
-        TreeDefError: `inner_treedef` is of another None mode or namespace; `f` has
-            not been called then.
+        StructureError: The results have different structures, or there are no results.
+        TreeDefError: `inner_treedef` has another None mode or namespace; raised before
+            the first call of `f`.
         TypeError: `inner_treedef` is not a treedef.
 
     Example:
@@ -644,20 +644,20 @@ def tree_unzip(
 ) -> tuple[Any, ...]:
     """Split a tree of n-tuples into n trees.
 
-    Tuples of `n` items are split; the walk stops at the first one on each way down.
+    The outermost tuples of `n` items are split; the walk does not go below them.
 
     Args:
-        tree: A tree with a tuple of `n` items wherever the walk ends.
+        tree: A tree in which every branch ends in a tuple of `n` items.
         n: How many items the tuples have.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`; where tuples of `n` items are also
-            containers, `is_leaf` says which ones to split.
+            :ref:`common arguments <common>`. If some tuples of `n` items are
+            containers, use `is_leaf` to choose which ones to split.
 
     Returns:
         A tuple of `n` trees.
 
     Raises:
-        StructureError: The walk ends at something else.
+        StructureError: A branch ends in something else.
 
     Example:
         >>> import leafwise as lw
@@ -688,11 +688,12 @@ def tree_zip(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Make one tree of several, with a tuple of their leaves at each leaf.
+    """Zip several trees into one tree whose leaves are tuples.
 
-    `tree_unzip(zipped, n)` is its inverse, if the trees themselves have no tuples
-    of `n` items. The same as `tree_map(lambda *xs: xs, *trees, strict=True)`, which
-    with another function makes other containers than tuples.
+    `tree_unzip(zipped, n)` is the inverse, if the trees themselves have no tuples
+    of `n` items. `tree_zip` is the same as
+    `tree_map(lambda *xs: xs, *trees, strict=True)`. For containers other than tuples,
+    call `tree_map` with another function.
 
     Args:
         trees: Trees of one structure, at least one.
@@ -700,7 +701,7 @@ def tree_zip(
             :ref:`common arguments <common>`.
 
     Returns:
-        A tree of the structure of the first, with tuples for leaves.
+        A tree with the structure of the first tree, whose leaves are tuples.
 
     Raises:
         StructureError: The trees differ in structure.

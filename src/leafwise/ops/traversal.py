@@ -61,7 +61,7 @@ def tree_reduce(
     Args:
         function: Takes the value so far and the next leaf.
         tree: The tree.
-        initializer: The value to begin with; without it, the first leaf.
+        initializer: The initial value; if omitted, the first leaf.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
@@ -93,10 +93,10 @@ def tree_reduce_associative(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Fold the leaves in a balanced way, for an associative operation.
+    """Fold the leaves as a balanced tree, with an associative operation.
 
-    Each half is folded on its own, so sums of floats lose less and results of
-    independent halves do not wait for each other.
+    Each half is folded separately. So sums of floats lose less precision, and the
+    results of the two halves do not depend on each other.
 
     Args:
         operation: Takes two values; must be associative.
@@ -114,7 +114,7 @@ def tree_reduce_associative(
         >>> lw.tree_reduce_associative(lambda x, y: f"({x}{y})", ["a", "b", "c"])
         '(a(bc))'
 
-    The idea is that of `jax.tree_util.tree_reduce_associative`.
+    The idea comes from `jax.tree_util.tree_reduce_associative`.
     """
     leaves = _leaves(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     if leaves:
@@ -148,7 +148,7 @@ def tree_all(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
-    """Return whether all leaves are true; stops at the first that is not.
+    """Return whether all leaves are true; stop at the first one that is not.
 
     Args:
         tree: The tree.
@@ -174,7 +174,7 @@ def tree_any(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
-    """Return whether any leaf is true; stops at the first that is.
+    """Return whether any leaf is true; stop at the first one that is.
 
     Args:
         tree: The tree.
@@ -202,11 +202,11 @@ def tree_sum(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Add up the leaves, from left to right.
+    """Return the sum of the leaves, added from left to right.
 
     Args:
         tree: The tree.
-        start: The value to begin with; a str or bytes joins the leaves.
+        start: The initial value; a str or bytes joins the leaves.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
@@ -235,12 +235,12 @@ def tree_max(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Return the largest leaf, the first of several.
+    """Return the largest leaf; the first one if several are equal.
 
     Args:
         tree: The tree.
         default: The result for a tree without leaves.
-        key: What to compare leaves by.
+        key: A function from a leaf to the value to compare.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
@@ -268,12 +268,12 @@ def tree_min(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Return the smallest leaf, the first of several.
+    """Return the smallest leaf; the first one if several are equal.
 
     Args:
         tree: The tree.
         default: The result for a tree without leaves.
-        key: What to compare leaves by.
+        key: A function from a leaf to the value to compare.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
@@ -309,13 +309,13 @@ def _extreme(
 
 
 class Visit(enum.Enum):
-    """What a visitor may return instead of a new node.
+    """A special result that a visitor may return instead of a new node.
 
     Attributes:
-        SKIP: Keep the node and do not go below it; called with a new node, put that
-            in its place and do not go below that.
+        SKIP: Keep the node and do not visit its children. Called with a new node, it
+            replaces the node, and the children of the new node are not visited.
         STOP: Keep everything from here on as it is.
-        DELETE: Leave the node out of its parent.
+        DELETE: Remove the node from its parent.
 
     Example:
         >>> import leafwise as lw
@@ -329,7 +329,7 @@ class Visit(enum.Enum):
     DELETE = "DELETE"
 
     def __call__(self, node: Any) -> Any:
-        """Return what puts a node in the place of another, without a visit of it.
+        """Return a result that replaces a node with another one and does not visit it.
 
         Args:
             node: The new node.
@@ -421,28 +421,28 @@ def tree_visit(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Tree:
-    """Visit every node and leaf of a tree and return what the visitors made of it.
+    """Visit every node and leaf, and return the tree with the changes of the visitors.
 
     Args:
         tree: The tree.
         enter: Called from the top down as `enter(node, path, parent)`, before
-            the children. What it returns replaces the node, and its children are
-            visited as well. It may return `SKIP` to keep the node and not visit its
-            children, `SKIP(new)` to replace it by a node whose children are not
-            visited, `STOP` to keep all that follows, or `DELETE`.
-        leave: Called from the bottom up, after the children, with the rebuilt
-            node. What it returns is not visited again. It may return `STOP` or `DELETE`
-            too.
+            the children. Its result replaces the node, and the children of the result
+            are visited. It may return `SKIP` to keep the node and not visit its
+            children, `SKIP(new)` to replace it with a node whose children are not
+            visited, `STOP` to keep everything that follows, or `DELETE`.
+        leave: Called from the bottom up as `leave(node, path, parent)`, after the
+            children, with the rebuilt node. Its result replaces the node and is not
+            visited again. It may also return `STOP` or `DELETE`.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Returns:
-        The visited tree. Nodes in which nothing changed are the same objects.
-        The parent that a visitor gets is the old one; at the root it is None.
+        The new tree. Nodes in which nothing changed are the same objects. The parent
+        that a visitor receives is the original one; at the root it is None.
 
     Raises:
-        CycleError: The tree contains itself, or a visitor makes it so; or `enter`
-            puts new nodes below new nodes without end.
+        CycleError: The tree contains itself, a visitor creates a cycle, or `enter`
+            adds new nodes below new nodes without end.
         StructureError: A child was deleted from a node with a fixed number of
             children, or the root was deleted.
 
@@ -457,8 +457,8 @@ def tree_visit(
         >>> lw.tree_visit([1, (2,)], wrapped)
         [[1], ([2],)]
 
-    The idea of a visitor that may keep, replace or stop is that of `tree.traverse`
-    in dm-tree.
+    The idea of a visitor that may keep, replace or stop comes from `tree.traverse` in
+    dm-tree.
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     visited: Tree = Visiting(tree, enter, leave, context).run()
@@ -539,10 +539,10 @@ class Visiting:
         return _BELOW
 
     def _check_depth(self, path: KeyPath) -> None:
-        """Refuse to go on where `enter` puts new nodes below new nodes without end.
+        """Raise an error if `enter` adds new nodes below new nodes without end.
 
         Raises:
-            CycleError: It does, or the tree contains itself.
+            CycleError: `enter` does so, or the tree contains itself.
         """
         if not self.knows_depth:
             self.most_put += _depth(self.tree, self.context.plain)
@@ -617,7 +617,7 @@ def tree_walk(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Iterator[tuple[KeyPath, Any]]:
-    """Yield every node and leaf of a tree with its path.
+    """Yield every node and leaf of a tree with its key path.
 
     Args:
         tree: The tree.
@@ -626,7 +626,7 @@ def tree_walk(
             :ref:`common arguments <common>`.
 
     Yields:
-        Pairs of path and node.
+        `(path, node)` pairs.
 
     Raises:
         CycleError: The tree contains itself.

@@ -1,8 +1,7 @@
-"""Selections: places in trees, and what is done with them.
+"""Select, edit, split, compare and merge trees.
 
-Owns the language of patterns, edits, partitions, diffs, merges and flat names. The most
-general of it is in `leafwise` itself; the names here are loaded when they are first
-asked for.
+Owns the pattern language, edits, partitions, diffs, merges and flat names. The most
+general functions are in `leafwise` itself. The names here are loaded on first use.
 
     >>> import leafwise as lw
     >>> lw.selection.override({"lr": 0.1}, ["lr=0.2"])

@@ -61,7 +61,7 @@ class Shifted(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Where an item is in two lists, -1 where it is not, and whether it moved."""
+    """The positions of an item in two lists, -1 if missing, and whether it moved."""
 
     before: int
     after: int
@@ -76,7 +76,7 @@ class Row(NamedTuple):
         return SequenceKey(before) if after < 0 else Shifted(before, after)
 
     def beyond(self, start: int) -> Row:
-        """Return the row of lists that have as many items more in front."""
+        """Return the row for lists with this many more items in front."""
         before, after, has_moved = self
         before = before if before < 0 else before + start
         return Row(before, after if after < 0 else after + start, has_moved)
@@ -89,11 +89,11 @@ def aligned(mine: Sequence[int], theirs: Sequence[int]) -> tuple[Pairs, Pairs]:
     """Return which items of two lists are the same.
 
     Args:
-        mine, theirs: Numbers that stand for the items.
+        mine, theirs: Numbers that identify the items.
 
     Returns:
-        Those that are in the same order in both, as many as possible, unless that took
-        too long; and the others.
+        The pairs of equal items in the same order in both lists, as many as possible,
+        unless that would take too long; and the other pairs of equal items.
 
     Example:
         >>> from leafwise.selection.align import aligned
@@ -263,8 +263,8 @@ def fitted(
 ) -> Pairs:
     """Return pairs of items that replace each other, in the order of both lists.
 
-    As many as there can be: position by position, unless one list is longer and the
-    items have parts, of which most are to be shared.
+    There are as many pairs as possible. They are paired by position, unless one list is
+    longer and the items have parts; then as many parts as possible are shared.
 
     Args:
         mine, theirs: Positions in two lists.
@@ -301,12 +301,12 @@ def filled(
     moved: Pairs,
     parts: Callable[[int, int], Counter[Any]],
 ) -> Pairs:
-    """Return pairs of equal items, and between them those that replace each other.
+    """Return pairs of equal items, and between them pairs that replace each other.
 
     Args:
         sizes: The lengths of two lists.
         kept: The pairs of equal items, in the order of both lists.
-        moved: Other such pairs, which are left out.
+        moved: Other pairs of equal items, which are excluded.
         parts: As for `fitted`.
     """
     gone, new = {i for i, _ in moved}, {j for _, j in moved}
@@ -356,7 +356,7 @@ def akin(
 
 
 class Picked:
-    """What a comparison of two trees was told about places in them.
+    """The options of a comparison that concern single places in two trees.
 
     Args:
         ignore: A selector, or None.
@@ -365,14 +365,14 @@ class Picked:
         trees: The trees.
 
     Attributes:
-        ignored: The paths in one tree and in the other that are not compared; empty if
-            there are none.
-        keys: The lists whose items are paired by a key, in one tree and in the other;
-            empty if there are none.
-        aligns: Whether other lists are compared after equal items are found.
+        ignored: The ignored paths in the first and in the second tree; empty if there
+            are none.
+        keys: The lists whose items are paired by a key, in the first and in the second
+            tree; empty if there are none.
+        aligns: Whether other lists are compared after equal items are matched.
 
     Raises:
-        ValueError: `lists` is another word.
+        ValueError: `lists` has an invalid value.
     """
 
     __slots__ = ("aligns", "context", "ignored", "keys")
@@ -404,7 +404,7 @@ class Picked:
         return not (self.ignored or self.keys)
 
     def by_position(self) -> Picked:
-        """Return the same for a comparison position by position."""
+        """Return the same options for a comparison position by position."""
         made = Picked(None, "position", self.context)
         made.ignored = self.ignored
         return made
@@ -416,7 +416,7 @@ LISTS: Final = ("align", "position")
 def keyed_lists(
     lists: Mapping[Any, str], tree: Any, context: Context
 ) -> dict[KeyPath, Selector]:
-    """Return the places that selectors pick, each with the selector of its key."""
+    """Return the places that selectors pick, each with the selector for its key."""
     found: dict[KeyPath, Selector] = {}
     for what, key in lists.items():
         chosen, named = read_selector(what, context.view), selector(key)
@@ -431,17 +431,18 @@ def numbers_by_key(
     number_of: Callable[[Any], int],
     path: KeyPath,
 ) -> list[int]:
-    """Return numbers that stand for what items have at a key.
+    """Return numbers that identify the values of a key in the items of a list.
 
     Args:
         items: The items of a list.
-        key: Where to look in each.
+        key: The key to read in each item.
         context: What is a leaf.
-        number_of: Takes what is there.
+        number_of: Takes the value of the key.
         path: The path of the list.
 
     Raises:
-        EditError: One has nothing there, or several things; or two have the same.
+        EditError: An item has no value or several values for the key, or two items have
+            the same value.
     """
     known: dict[int, int] = {}
     for place, item in enumerate(items):
@@ -466,7 +467,7 @@ def numbers_by_key(
 
 
 class Comparing(Protocol):
-    """What is asked of a comparison of two trees."""
+    """The interface of a comparison of two trees."""
 
     context: Context
     values: Values
@@ -513,7 +514,7 @@ class Lists:
 
     @property
     def in_doubt(self) -> bool:
-        """Whether items may be the same that were not seen to be."""
+        """Whether items may be the same without having been recognized as the same."""
         return self.classes.in_doubt
 
     def is_ignored(self, link: Any, side: int) -> bool:
@@ -523,17 +524,17 @@ class Lists:
     def rows(
         self, ours: Sequence[Any], others: Sequence[Any], link: Any
     ) -> Iterable[Row] | None:
-        """Return the items of two lists that differ, and with what.
+        """Return the differing items of two lists, and their counterparts.
 
         Args:
             ours, others: The items.
             link: The path to the lists.
 
         Returns:
-            Rows, in leaf order; None if items are ignored: then positions count.
+            Rows, in leaf order; None if items are ignored, so that positions count.
 
         Raises:
-            EditError: Items that are to be paired by a key cannot be.
+            EditError: The items cannot be paired by their key.
         """
         key = self._key(link)
         if key is not None:
@@ -665,7 +666,7 @@ def plain_keys(keys: Iterable[Any], side: int) -> Iterator[Any]:
 
 
 class Shifts:
-    """Where what is in a tree is after items of its lists were changed.
+    """Tracks where nodes and leaves are after items of lists were changed.
 
     Example:
         >>> import leafwise as lw
@@ -685,7 +686,7 @@ class Shifts:
         insort(self._at(path.parent).gone, path[-1].idx)
 
     def put(self, path: KeyPath) -> None:
-        """Note that an item is put into a list; the last key is where it is after."""
+        """Note that an item is put into a list; the last key is its new position."""
         insort(self._at(path.parent).new, path[-1].idx)
 
     def move(self, path: KeyPath, index: int) -> None:
@@ -696,7 +697,7 @@ class Shifts:
         insort(shift.new, index)
 
     def after(self, path: KeyPath) -> KeyPath:
-        """Return the path after the changes of what is at a path before them."""
+        """Return the path after the changes, given the path before them."""
         keys: list[Any] = []
         shift: _Shift | None = self._root
         for key in path:
@@ -742,12 +743,12 @@ class _Shift:
 
 
 def rows_of(sizes: tuple[int, int], kept: Pairs, moved: Pairs) -> Iterator[Row]:
-    """Yield the items of two lists in leaf order, those of the first one first.
+    """Yield the items of two lists in leaf order, those of the first list first.
 
     Args:
         sizes: The lengths of the lists.
-        kept: Which items are paired, in the order of both lists.
-        moved: Which are paired besides.
+        kept: The paired items, in the order of both lists.
+        moved: The other paired items.
     """
     targets = dict(moved)
     taken = {*targets.values()}

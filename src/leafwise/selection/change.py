@@ -28,19 +28,19 @@ _OPPOSITE: Final = {"added": "removed", "removed": "added"}
 
 
 class Change(Frozen):
-    """One difference.
+    """One difference between two trees.
 
     Attributes:
         kind: `added`, `removed`, `moved` (an item to another position of its list),
             `type` (another type of node, or a leaf where there was a node), `aux`
             (another static value or other aux data), or `value`.
-        path: The key path in the first tree. Of what was added to a list, the last key
-            is the position in the list of the second tree.
-        before: What was there; MISSING if it was added.
-        after: What is there now; MISSING if it was removed.
-        index: The position of the key in the mapping that has it, if it was added to
-            or removed from one; if it was moved, the position in the list of the second
-            tree; else None.
+        path: The key path in the first tree. For an item that was added to a list, the
+            last key is the position in the list of the second tree.
+        before: The old value; MISSING if the value was added.
+        after: The new value; MISSING if the value was removed.
+        index: If the value was added to or removed from a mapping, the position of its
+            key there. If it was moved, the position in the list of the second tree.
+            None otherwise.
 
     Example:
         >>> import leafwise as lw
@@ -68,17 +68,17 @@ class Change(Frozen):
         self._set(kind, path, before, after, index)
 
     def detail(self, places: int = FEW) -> Detail | None:
-        """Return how the two values differ: arrays, texts and sets.
+        """Return how the two values differ, for arrays, texts and sets.
 
-        It is worked out anew by each call, and says what differs in the sense of the
-        `tree_diff` that found it, with its tolerances.
+        Each call computes the result anew. Values are compared as in the `tree_diff`
+        call that found the change, with its tolerances.
 
         Args:
-            places: How many places of an array to tell.
+            places: How many differing elements of an array to report.
 
         Returns:
             An `ArrayDifference`, `TextDifference` or `SetDifference`; None if there
-            is nothing to say but what the values are.
+            are no details beyond the two values.
 
         Example:
             >>> import leafwise as lw
@@ -109,14 +109,14 @@ class Change(Frozen):
 
 
 def of_values(values: tuple[Any, ...], asked: Asked) -> Change:
-    """Return a change that knows what counted when it was found."""
+    """Return a change that records the options of its comparison."""
     change = Change(*values)
     object.__setattr__(change, "_asked", asked)
     return change
 
 
 def asked_of(change: Change) -> Asked:
-    """Return what counted when a change was found, most often nothing special."""
+    """Return the options of the comparison that found a change."""
     return getattr(change, "_asked", PLAIN)
 
 
@@ -141,7 +141,7 @@ def note(change: Change, shifts: Shifts) -> None:
 
 
 def inverse(change: Change, shifts: Shifts) -> Change:
-    """Return a change in the other direction: its path is where things are after."""
+    """Return the opposite change; its path is the one after the original change."""
     kind, path, index = change.kind, change.path, change.index
     if _is_in_list(change) and kind != "moved":  # that position is of one side only
         path = shifts.after(path.parent) + path[-1:]
@@ -154,7 +154,7 @@ def inverse(change: Change, shifts: Shifts) -> Change:
 
 
 def as_json(change: Change) -> dict[str, Any]:
-    """Return a change as what `json.dumps` takes."""
+    """Return a change as a value that `json.dumps` accepts."""
     sides = {"before": change.before, "after": change.after}
     shown = {name: _plain(x) for name, x in sides.items() if x is not MISSING}
     if change.kind == "moved":
@@ -172,7 +172,7 @@ def _plain(value: Any) -> Any:
 
 
 def edit_of(change: Change) -> tuple[KeyPath, Edit]:
-    """Return a change as an edit, and where it is to be made."""
+    """Return a change as an edit, and the path of the edit."""
     path, is_in_list = change.path, _is_in_list(change)
     if change.kind == "moved":
         return path, Move(change.index)

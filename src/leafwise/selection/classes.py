@@ -31,8 +31,8 @@ __all__ = ["Classes", "plain_classes"]
 class Classes:
     """Gives a number to each value: values that are the same have the same number.
 
-    The converse holds for those whose number is not in `loose`. It takes time and
-    memory by the size of the values, each of which is looked at once.
+    The converse holds for numbers that are not in `loose`. Time and memory are
+    proportional to the size of the values; each value is read once.
 
     Args:
         rule_of: Takes a node, the linked list of its keys, and 0 or 1 for the tree;
@@ -40,13 +40,14 @@ class Classes:
         values: Which leaves are the same.
         numbers: Returns all numbers of the trees.
         is_ignored: Takes a linked list of keys and the number of the tree.
-        by_path: Whether what a value is depends on where it is.
-        leaf_types: Types of which nobody has to be asked whether they are leaves.
+        by_path: Whether the meaning of a value depends on its path.
+        leaf_types: Types that are known to be leaves.
         check_cycles: Called where trees are deep.
 
     Attributes:
-        loose: The numbers that values may share which are not the same.
-        in_doubt: Whether there are values whose class says alone what equals them.
+        loose: The numbers that different values may share.
+        in_doubt: Whether there are values for which only their class decides what
+            equals them.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class Classes:
         Args:
             root: The value.
             link: The linked list of its keys.
-            side: In which tree it is.
+            side: Which tree it is in.
 
         Raises:
             CycleError: It contains itself.
@@ -290,7 +291,7 @@ class Classes:
 
 
 def plain_classes(context: Context) -> Classes:
-    """Return what gives numbers to values, if nothing special is asked."""
+    """Return the `Classes` for a comparison without special options."""
     resolve = context.view.resolve
     return Classes(
         lambda node, _link, _side: resolve(type(node)),

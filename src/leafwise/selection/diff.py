@@ -67,7 +67,7 @@ Tree = TypeVar("Tree")
 class TreeDiff(Shown, Sequence[Change]):
     """The differences between two trees, in leaf order.
 
-    A sequence of changes, which is true if there are any.
+    It is a sequence of `Change` objects, and is true if there is at least one.
 
     Example:
         >>> import leafwise as lw
@@ -116,16 +116,16 @@ class TreeDiff(Shown, Sequence[Change]):
         return "\n  ".join([f"<TreeDiff of {told}>", *self.lines(most=_IN_REPR)])
 
     def lines(self, *, color: str = "never", most: int | None = None) -> Iterator[str]:
-        """Yield the lines that `str` has: some for each change.
+        """Yield the lines of `str(diff)`, one or more for each change.
 
         Args:
-            color: `"always"`, `"never"`, or `"auto"`, that is if the standard output is
-                a terminal; `NO_COLOR` and `FORCE_COLOR` are respected.
-            most: How many changes to show, None for all; of the others, how many
-                they are is said.
+            color: `"always"`, `"never"`, or `"auto"` for colors if the standard output
+                is a terminal; `NO_COLOR` and `FORCE_COLOR` are respected.
+            most: How many changes to show, None for all. If there are more, the last
+                line says how many.
 
         Raises:
-            ValueError: `color` is another word.
+            ValueError: `color` has an invalid value.
 
         Example:
             >>> import leafwise as lw
@@ -138,14 +138,14 @@ class TreeDiff(Shown, Sequence[Change]):
     def show(
         self, *, color: str = "auto", most: int | None = None, file: Any = None
     ) -> None:
-        """Print the differences, in colour on a terminal.
+        """Print the differences, in color on a terminal.
 
         Args:
             color, most: As for `lines`.
-            file: Where to; None for the standard output.
+            file: The file to print to; None for the standard output.
 
         Raises:
-            ValueError: `color` is another word.
+            ValueError: `color` has an invalid value.
 
         Example:
             >>> import leafwise as lw
@@ -156,7 +156,7 @@ class TreeDiff(Shown, Sequence[Change]):
         print("\n".join(lines) or "no differences", file=file)
 
     def invert(self) -> TreeDiff:
-        """Return the differences in the other direction.
+        """Return the differences in the opposite direction.
 
         Example:
             >>> import leafwise as lw
@@ -173,7 +173,7 @@ class TreeDiff(Shown, Sequence[Change]):
         """Return a tree with the changes applied.
 
         Args:
-            tree: The tree that the differences were found in, or one like it.
+            tree: The first tree of the comparison, or a similar one.
 
         Raises:
             EditError: The tree does not have the old value of a change.
@@ -197,8 +197,9 @@ class TreeDiff(Shown, Sequence[Change]):
     def to_json(self, *, indent: int | None = None) -> str:
         r"""Return the changes as JSON text: a list of objects.
 
-        Each has `kind`, `path`, and `before` and `after` if they exist; `index` if it
-        was moved. Values that JSON cannot represent are written as their `repr`.
+        Each object has `kind` and `path`, `before` and `after` if they exist, and
+        `index` if the item was moved. A value that JSON cannot represent is written as
+        its `repr`.
 
         Args:
             indent: As for `json.dumps`.
@@ -211,7 +212,7 @@ class TreeDiff(Shown, Sequence[Change]):
         return json.dumps([*map(as_json, self._changes)], indent=indent)
 
     def to_json_patch(self, *, indent: int | None = None) -> str:
-        r"""Return the changes as a JSON Patch (RFC 6902), which other programs apply.
+        r"""Return the changes as a JSON Patch (RFC 6902) that other programs can apply.
 
         Args:
             indent: As for `json.dumps`.
@@ -231,15 +232,15 @@ class TreeDiff(Shown, Sequence[Change]):
     def from_json_patch(
         cls, patch: str | bytes | Sequence[Mapping[str, Any]], tree: Any
     ) -> TreeDiff:
-        """Return what a JSON Patch (RFC 6902) changes in a tree.
+        """Return the changes that a JSON Patch (RFC 6902) makes to a tree.
 
         Args:
-            patch: The patch as a text, or as a list of operations.
-            tree: The tree that it is for.
+            patch: The patch as a string or as a list of operations.
+            tree: The tree to which the patch applies.
 
         Raises:
-            EditError: An operation is not one, or cannot be made; or a `test` fails.
-            ValueError: The text is not JSON.
+            EditError: An operation is invalid or cannot be applied, or a `test` fails.
+            ValueError: The string is not JSON.
 
         Example:
             >>> import leafwise as lw
@@ -299,32 +300,33 @@ def tree_diff(
 ) -> TreeDiff:
     """Find all differences between two trees.
 
-    Dicts are compared key by key, objects of one class attribute by attribute, lists
-    and tuples after equal items are found; leaves as `tree_equal` compares them, so
-    that two trees have no differences exactly when they are equal. See :ref:`which
-    leaves are the same <same-value>`.
+    Dicts are compared key by key, and objects of the same class attribute by attribute.
+    Lists and tuples are compared after equal items are matched. Leaves are compared as
+    in `tree_equal`, so two trees have no differences exactly when they are equal. See
+    :ref:`which leaves are the same <same-value>`.
 
     Args:
         a: The first tree.
         b: The second tree.
         lists: How two lists are compared. `"align"` finds the fewest items to add and
-            to remove; what is both is moved, and what is replaced is compared with what
-            is there instead. `"position"` compares position by position. A mapping
-            of selectors to keys, `{"**.containers": "name"}`, pairs the items of these
-            lists by what they have at this key; other lists are aligned.
+            to remove. An item that is both removed and added counts as moved, and an
+            item that is replaced is compared with its replacement. `"position"`
+            compares position by position. A mapping of selectors to keys, such as
+            `{"**.containers": "name"}`, pairs the items of these lists by the value of
+            this key; other lists are aligned.
         typematch, rtol, atol, equal_nan: As for `tree_equal`.
-        ignore: A selector; what it picks in either tree is not compared.
+        ignore: A selector; nodes and leaves that it picks in either tree are ignored.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Returns:
-        The changes that lead from `a` to `b`, in the order of `a`.
+        The changes that turn `a` into `b`, in the order of `a`.
 
     Raises:
         CompareError: Two leaves cannot be compared.
         CycleError: A tree contains itself.
-        EditError: An item lacks the key that pairs it, or two items have the same.
-        ValueError: A tolerance is negative or not finite, or `lists` another word.
+        EditError: An item lacks the key that pairs it, or two items have the same key.
+        ValueError: A tolerance is negative or not finite, or `lists` is invalid.
 
     Example:
         >>> import leafwise as lw
@@ -354,7 +356,7 @@ def changes_between(
     ignore: Any = None,
     lists: str | Mapping[Any, str] = "align",
 ) -> list[Change]:
-    """Return the changes that lead from one tree to another.
+    """Return the changes that turn one tree into another.
 
     Args:
         a, b: The trees.
@@ -364,8 +366,8 @@ def changes_between(
 
     Raises:
         CompareError: Two leaves cannot be compared.
-        EditError: An item lacks the key that pairs it, or two items have the same.
-        ValueError: `lists` is another word.
+        EditError: An item lacks the key that pairs it, or two items have the same key.
+        ValueError: `lists` has an invalid value.
     """
     picked = Picked(ignore, lists, context, (a, b))
     found = None

@@ -65,7 +65,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def headline(diff: Sequence[Change], sides: str = "actual -> expected") -> str:
-    """Return what an error about two trees says before the differences."""
+    """Return the text of an error about two trees, up to the differences."""
     sorts = [change.kind if change.kind in _WORDS else "changed" for change in diff]
     words = "changed", "added", "removed", "moved"
     counts = {word: sorts.count(word) for word in words}
@@ -331,10 +331,10 @@ Line: TypeAlias = tuple[str, str | None, str | None]
 
 
 class Sides(NamedTuple):
-    """A change with old and new beside each other.
+    """A change with the old and the new value side by side.
 
     Attributes:
-        note: What there is to say of both, "" if nothing.
+        note: A note about both values, "" if there is none.
         lines: The texts of both, line by line.
     """
 
@@ -343,7 +343,7 @@ class Sides(NamedTuple):
 
 
 def sides_of(change: Change) -> Sides:
-    """Return a change with old and new beside each other. Never raises.
+    """Return a change with the old and the new value side by side. Never raises.
 
     Args:
         change: The change.

@@ -1,4 +1,4 @@
-"""Reading and editing what a selector picks, without changing the tree.
+"""Read and edit the nodes and leaves that a selector picks; the tree is not changed.
 
 Owns `at`, and the functions that edit several places at once, move, rename or point.
 Every edit gives a new tree, which shares with the old one all that was not touched.
@@ -68,9 +68,9 @@ __all__ = [
 
 
 class Selection(Shown, Generic[Tree, Value]):
-    """Places in a tree, to be read or edited; `at` makes one.
+    """The selected nodes and leaves of a tree, to read or edit; `at` returns it.
 
-    A selector in brackets continues from there: `at(tree)["layers"][0]["w"]`.
+    A further selector in brackets selects below them: `at(tree)["layers"][0]["w"]`.
 
     Attributes:
         tree: The tree.
@@ -130,7 +130,7 @@ class Selection(Shown, Generic[Tree, Value]):
         return self.tree, self._context, self.paths()
 
     def places(self) -> list[Place]:
-        """Return the places, in order.
+        """Return the selected places, in order.
 
         Raises:
             PathError: Nothing matches, and `missing_ok` is not set.
@@ -161,13 +161,13 @@ class Selection(Shown, Generic[Tree, Value]):
     def get(self, default: D) -> Value | D: ...
 
     def get(self, default: Any = MISSING) -> Any:
-        """Return the value there, or a list of values.
+        """Return the selected value, or a list of values.
 
-        A selector whose form allows one match only (a path, or a pattern without
-        wildcards) gives the value; any other gives a list of values.
+        A selector whose form allows only one match (a path, or a pattern without
+        wildcards) gives the value. Any other selector gives a list of values.
 
         Args:
-            default: What to return if that one value is missing.
+            default: The result if the only value is missing.
 
         Raises:
             PathError: There is no match.
@@ -207,7 +207,7 @@ class Selection(Shown, Generic[Tree, Value]):
         return value
 
     def paths(self) -> list[KeyPath]:
-        """Return the key paths.
+        """Return the key paths of the matches.
 
         Example:
             >>> import leafwise as lw
@@ -217,7 +217,7 @@ class Selection(Shown, Generic[Tree, Value]):
         return [place.path for place in self.places()]
 
     def items(self) -> list[tuple[KeyPath, Value]]:
-        """Return the key paths with the values.
+        """Return the key paths and the values of the matches.
 
         Example:
             >>> import leafwise as lw
@@ -227,7 +227,7 @@ class Selection(Shown, Generic[Tree, Value]):
         return [(place.path, place.value) for place in self.places()]
 
     def count(self) -> int:
-        """Return how many places there are.
+        """Return the number of matches.
 
         Example:
             >>> import leafwise as lw
@@ -237,9 +237,9 @@ class Selection(Shown, Generic[Tree, Value]):
         return len(self.places())
 
     def mask(self) -> PyTree[bool]:
-        """Return the tree with True for each selected leaf, False for others.
+        """Return the tree with True for each selected leaf and False for the others.
 
-        A leaf is selected if it is at one of the places, or below.
+        A leaf is selected if it is a match or is below a match.
 
         Example:
             >>> import leafwise as lw
@@ -260,15 +260,15 @@ class Selection(Shown, Generic[Tree, Value]):
         return edited(self.tree, edits, self._context, validate=validate)
 
     def set(self, value: Any, *, validate: bool = True) -> Tree:
-        """Return the tree with a value at each place.
+        """Return the tree with each match replaced by a value.
 
         Args:
             value: The value.
-            validate: Whether changed models of pydantic and instances of attrs run
+            validate: Whether changed pydantic models and attrs instances run
                 :ref:`the validation of their class <validated>`.
 
         Raises:
-            EditError: A place is inside another one.
+            EditError: A match is inside another one.
 
         Example:
             >>> import leafwise as lw
@@ -284,17 +284,17 @@ class Selection(Shown, Generic[Tree, Value]):
         parallel: Parallel | Collecting | None = None,
         validate: bool = True,
     ) -> Tree:
-        """Return the tree with the results of a function at each place.
+        """Return the tree with each match replaced by the result of a function.
 
         Args:
             f: Called with each value, in order, before anything is rebuilt. Its
-                exceptions get a note of the path.
-            parallel: What `leafwise.parallel` returns, to make the calls on an
+                exceptions get a note that names the key path.
+            parallel: The result of `leafwise.parallel`, to run the calls on an
                 executor, to show progress, or to collect exceptions.
             validate: As for `set`.
 
         Raises:
-            EditError: A place is inside another one.
+            EditError: A match is inside another one.
 
         Example:
             >>> import leafwise as lw
@@ -315,7 +315,7 @@ class Selection(Shown, Generic[Tree, Value]):
         return self._edited(lambda place: Set(f(place.value)), validate)
 
     def delete(self, *, validate: bool = True) -> Tree:
-        """Return the tree without what is at the places.
+        """Return the tree without the matches.
 
         Args:
             validate: As for `set`.
@@ -331,18 +331,18 @@ class Selection(Shown, Generic[Tree, Value]):
         return self._edited(lambda _place: Delete(), validate)
 
     def insert(self, value: Any, *, validate: bool = True) -> Tree:
-        """Return the tree with a value where there is nothing yet.
+        """Return the tree with a value inserted at a path that does not exist yet.
 
-        The last step of the selector must be a name, or a position: the value goes
-        before the item that is there now, or at the end of the list.
+        The last step of the selector must be a name or a position. At a position, the
+        value is inserted before the item that is there, or at the end of the list.
 
         Args:
             value: The value.
             validate: As for `set`.
 
         Raises:
-            EditError: Something is there already, or nothing can be inserted there.
-            PathError: There is nothing to insert into.
+            EditError: The path exists already, or nothing can be inserted there.
+            PathError: The parent does not exist.
 
         Example:
             >>> import leafwise as lw
@@ -439,16 +439,17 @@ def at(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> _At[Tree]:
-    """Select places in a tree, to read or edit them: `at(tree)[selector]`.
+    """Select nodes or leaves of a tree to read or edit: `at(tree)[selector]`.
 
     Args:
         tree: Any tree. It is never changed.
-        missing_ok: Whether a selector may have no match; an edit then returns the tree.
+        missing_ok: Whether a selector may have no match; an edit then returns the tree
+            unchanged.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Returns:
-        An object that gives a `Selection` for a selector.
+        An object that returns a `Selection` when you index it with a selector.
 
     Example:
         >>> import leafwise as lw
@@ -461,7 +462,7 @@ def at(
         leafwise.errors.PathError: no match for 'layers[-1].bais': the dict at \
 ['layers'][1] has ['bias'], ['w']
 
-    The idea is that of `sepes.at` and of `penzai.select`.
+    The idea comes from `sepes.at` and of `penzai.select`.
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     return _At(tree, context, missing_ok)
@@ -481,21 +482,21 @@ def tree_update(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Tree:
-    """Return a tree with many edits, made in one pass.
+    """Apply several edits to a tree in one pass and return the new tree.
 
     Args:
         tree: Any tree.
-        edits: For each selector a value to set, or a function to apply to what is
-            there. A node is a value, even if it is callable. All selectors apply to
+        edits: For each selector, a value to set or a function to apply to the old
+            value. A node is a value, even if it is callable. All selectors apply to
             `tree` as it is before the edits.
         missing_ok: Whether a selector may have no match.
-        validate: Whether changed models of pydantic and instances of attrs run
+        validate: Whether changed pydantic models and attrs instances run
             :ref:`the validation of their class <validated>`.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
-        EditError: Two selectors pick the same place, or one inside the other.
+        EditError: Two selectors pick the same node or leaf, or one inside the other.
         PathError: A selector has no match.
 
     Example:
@@ -525,19 +526,19 @@ def tree_move(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Tree:
-    """Move something to another place in a tree.
+    """Move a node or leaf to another path in a tree.
 
     Args:
         tree: Any tree.
         source: A selector with one match.
-        target: A path that does not exist yet, in the tree without the source.
+        target: A path that does not exist in the tree without the source.
         validate: As for `tree_update`.
         none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Raises:
         EditError: The target exists already, or a node does not allow the edit.
-        PathError: The source does not have one match, or there is nothing to insert
-            into.
+        PathError: The source does not have exactly one match, or the parent of the
+            target does not exist.
 
     Example:
         >>> import leafwise as lw
@@ -572,7 +573,7 @@ def tree_rename(
 
     Args:
         tree: Any tree.
-        what: A selector of what is to be renamed.
+        what: A selector of the children to rename.
         name: The new key, or a function from the old key to the new one.
         validate: As for `tree_update`.
         none_is_leaf, namespace: See :ref:`common arguments <common>`.
@@ -638,26 +639,26 @@ def tree_at(
     is_leaf_takes_path: bool = False,
     namespace: str = GLOBAL,
 ) -> Tree:
-    """Replace what a function returns of a tree.
+    """Replace the nodes or leaves that a function returns from a tree.
 
     Args:
-        where: Takes the tree, returns a node or leaf in it, or a tuple or list of some.
-            It is called with a tree of the same structure and with other leaves, so it
-            cannot depend on them. An empty tuple in the tree is a node like any other.
+        where: Takes the tree and returns a node or leaf in it, or a tuple or list of
+            several. It is called with a tree of the same structure and other leaves, so
+            it cannot depend on them. An empty tuple in the tree is a node like any
+            other.
         tree: Any tree.
-        replace: The new value; or as many as `where` returns, if that is a tuple or
-            list of nodes or leaves.
-        replace_fn: A function from what is there to the new value, instead of
-            `replace`.
+        replace: The new value. If `where` returns a tuple or list of nodes or leaves,
+            the same number of new values.
+        replace_fn: A function from the old value to the new one, instead of `replace`.
         validate: As for `tree_update`.
         is_leaf, is_leaf_takes_path, namespace: See
             :ref:`common arguments <common>`. None counts as a leaf.
 
     Raises:
-        EditError: `where` returns something that is not in the tree, or that is at
-            several places; or two of what it returns overlap.
-        TypeError: Both of `replace` and `replace_fn` are given, or neither.
-        ValueError: The number of values is not that of the places.
+        EditError: `where` returns something that is not in the tree or that appears in
+            several places, or two of its results overlap.
+        TypeError: Both `replace` and `replace_fn` are given, or neither.
+        ValueError: The number of values differs from the number of results of `where`.
 
     Example:
         >>> import leafwise as lw
@@ -667,7 +668,7 @@ def tree_at(
         >>> lw.selection.tree_at(lambda m: m["layers"], model, replace_fn=len)
         {'layers': 2}
 
-    The idea is that of `equinox.tree_at`.
+    The idea comes from `equinox.tree_at`.
     """
     if (replace is MISSING) == (replace_fn is None):
         raise TypeError("tree_at takes either replace or replace_fn")

@@ -36,10 +36,10 @@ class Laid:
     """An object with a mapping that is merged onto it.
 
     Attributes:
-        keys: The keys of its fields, and of what comes to them.
-        columns: What the object and what the mapping has at these keys; the fields
-            that the mapping has not are the same in both.
-        is_fixed: Whether all of them must remain.
+        keys: The keys of its fields, and the added keys.
+        columns: The values of the object and of the mapping at these keys. For fields
+            that the mapping does not have, both values are the same.
+        is_fixed: Whether all keys must remain.
     """
 
     __slots__ = ("_node", "_rule", "_spot", "columns", "is_fixed", "keys")
@@ -82,7 +82,7 @@ class Laid:
 
 
 def fields_of(node: Any, rule: Rule) -> dict[str, Any]:
-    """Return what an object has by name; nothing if its children have other keys."""
+    """Return the fields of an object by name; none if its children have other keys."""
     keys = keys_of(node, rule)
     if any(type(key) is not GetAttrKey for key in keys):
         return {}
@@ -101,7 +101,7 @@ def laid_over(
     join: str,
     is_decided: bool,
 ) -> Laid | None:
-    """Return an object with a mapping merged onto it; None if one is to win.
+    """Return an object with a mapping merged into it; None if one of them wins.
 
     Args:
         spot: The place of the object.
@@ -160,10 +160,10 @@ def declared_at(
         tree: The tree.
         path: The place.
         context: What is a leaf.
-        known: What was found out about classes; it is added to.
+        known: A cache of facts about classes, which is extended.
 
     Returns:
-        The annotation; and whether the class of the parent converts what it is given.
+        The annotation, and whether the class of the parent converts its arguments.
     """
     node, hint, converts = tree, Any, False
     for key in path:

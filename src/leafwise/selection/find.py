@@ -307,10 +307,10 @@ def _plain(name: str, text: str, start: int) -> Step:
 
 
 def _check_digits(number: str, text: str, start: int) -> None:
-    """Refuse a number that Python does not read, as it would take too long.
+    """Raise an error for a number that Python does not read, as it would take too long.
 
     Raises:
-        PathError: It is one.
+        PathError: The number has too many digits.
     """
     if _BOUND.fullmatch(number) and _is_too_long(number):
         raise _error(text, start, "this number has too many digits")
@@ -438,7 +438,7 @@ def _error(text: str, place: int, why: str) -> PathError:
 
 
 class Place:
-    """A place in a tree: a path, and what is there.
+    """A place in a tree: a path, and the node or leaf there.
 
     Attributes:
         value: The node or leaf there.
@@ -454,7 +454,7 @@ class Place:
 
     @property
     def path(self) -> KeyPath:
-        """The path from the root, made when somebody asks."""
+        """The path from the root, made on demand."""
         link = self._link
         if type(link) is not KeyPath:
             if type(link) is tuple:

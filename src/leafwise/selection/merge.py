@@ -348,21 +348,21 @@ def tree_map_outer(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Map a function over trees that need not have the same keys.
+    """Map a function over trees that may have different keys.
 
-    The result has each key that any of the trees has, in order of appearance; subtrees
+    The result has each key that any of the trees has, in order of appearance. Subtrees
     that do not change are shared.
 
     Args:
-        f: Takes as many values as there are trees: the leaf of each tree at a place,
-            or `fill`. Its exceptions get a note of the path.
+        f: Takes one value for each tree: the leaf of the tree at a key path, or `fill`.
+            Its exceptions get a note that names the key path.
         *trees: One tree or more.
-        fill: What to pass for a leaf that a tree does not have.
+        fill: The value to pass for a leaf that a tree does not have.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
-        EditError: Nodes of different types, or a leaf and a node, are at one place.
+        EditError: Nodes of different types, or a leaf and a node, are at the same path.
         CycleError: A tree contains itself.
         TypeError: No tree is given.
 
@@ -439,16 +439,16 @@ def tree_zip_outer(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Zip several trees: the leaves at each place become a tuple.
+    """Zip trees that may have different keys: the leaves at each path become a tuple.
 
     Args:
-        *trees: One tree or more, which need not have the same keys.
-        fill: What to put for a leaf that a tree does not have.
+        *trees: One tree or more, which may have different keys.
+        fill: The value to use for a leaf that a tree does not have.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
-        EditError: Nodes of different types, or a leaf and a node, are at one place.
+        EditError: Nodes of different types, or a leaf and a node, are at the same path.
 
     Example:
         >>> import leafwise as lw
@@ -480,43 +480,45 @@ def tree_merge(
     validate: bool = True,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Merge trees deeply into a tree; later ones win.
+    """Merge trees recursively into a base tree; later trees take precedence.
 
-    `DELETE` as a value in an overlay deletes what is there. None is a value like any
-    other. A leaf and a container, or containers of different types, cannot be merged:
-    that is an error, unless one of them is None, or a rule for the place says which one
-    wins. A dict is merged onto an object field by field: onto a dataclass, a named
-    tuple, a `Pytree`, a model of pydantic or an instance of attrs, which stays what it
-    is, with all its fields.
+    `DELETE` as a value in an overlay deletes the node or leaf there. None is a value
+    like any other. A leaf and a container, or containers of different types, cannot be
+    merged. This is an error, unless one of them is None or a rule says which one wins.
+    A dict is merged field by field into an object: a dataclass, a named tuple, a
+    `Pytree`, a pydantic model or an attrs instance. The object keeps its class and all
+    its fields.
 
     Args:
         base: The tree to merge into. It is not changed.
-        *overlays: The trees to merge into it, one after another. What an overlay does
-            not touch is shared with the base.
-        join: Which keys of two mappings remain: `"outer"` all, `"left"` those of the
-            base, `"inner"` those of both, `"right"` those of the overlay.
-        lists: How two lists or tuples are merged: `"replace"` takes that of the
-            overlay, `"extend"` concatenates them, `"position"` merges item by item. A
-            mapping of selectors to keys, `{"**.containers": "name"}`, pairs the items
-            of these lists by what they have at this key; other lists are replaced.
-        conflict: Which of two leaves wins: that of the `"overlay"`, or of the `"base"`;
-            or `"error"`, unless they are equal.
-        rules: For each selector one of these words, for what it picks in the base or an
-            overlay, and below; it also decides whether a place that only one of them
-            has remains. Or a function from both values to the new one. The last
-            selector that picks a place counts. The selector `""` picks the root.
-        validate: Whether changed models of pydantic and instances of attrs run
-            :ref:`the validation of their class <validated>`, once, with what all
-            overlays brought.
+        *overlays: The trees to merge into it, one after another. Subtrees that no
+            overlay changes are shared with the base.
+        join: Which keys of two mappings remain: with `"outer"` all keys, with `"left"`
+            those of the base, with `"inner"` those in both, with `"right"` those of the
+            overlay.
+        lists: How two lists or tuples are merged: `"replace"` takes the overlay's list,
+            `"extend"` concatenates both, `"position"` merges item by item. A
+            mapping of selectors to keys, such as `{"**.containers": "name"}`, pairs the
+            items of these lists by the value of this key; other lists are replaced.
+        conflict: Which of two leaves is kept: `"overlay"` or `"base"`. `"error"` raises
+            an error unless they are equal.
+        rules: For each selector, one of these words, or a function from both values to
+            the new one. A word applies to what the selector picks in the base or an
+            overlay, and below. It also decides whether a node or leaf that only one of
+            them has remains. If several selectors pick the same node or leaf, the last
+            one counts. The selector `""` picks the root.
+        validate: Whether changed pydantic models and attrs instances run
+            :ref:`the validation of their class <validated>`, once, after all overlays
+            are merged.
         namespace: The namespace to look up classes in.
 
     Raises:
         EditError: Two values cannot be merged, or differ where that is an error; a
-            child is deleted that its node must have; an item lacks the key that pairs
-            it, or two items have the same; or a dict has names that are not fields of
-            the object that it is merged onto.
+            required child is deleted; an item lacks the key that pairs it, or two items
+            have the same key; or a dict has names that are not fields of the object
+            that it is merged into.
         CycleError: A tree contains itself.
-        ValueError: A word is unknown.
+        ValueError: An option is an unknown word.
 
     Example:
         >>> import leafwise as lw
@@ -709,7 +711,7 @@ class _Merging:
         rules: tuple[Rule, Rule],
         key: Selector,
     ) -> list[list[int]]:
-        """Return numbers that stand for what pairs the items of two sequences."""
+        """Return numbers for the values that pair the items of two sequences."""
         path, context = spot.path, self.context
         if self.classes is None:
             self.classes = plain_classes(context)
@@ -738,7 +740,7 @@ class _Merging:
         return below
 
     def cleaned(self, spot: Spot, value: Any) -> Any:
-        """Return a value of an overlay without what is marked as deleted."""
+        """Return a value of an overlay without the parts marked as deleted."""
         if value is DELETE:
             return MISSING
         if self.context.rule_of(value) is None:

@@ -143,22 +143,23 @@ def to_flat(
 ) -> dict[str, Any]:
     """Flatten a tree into a dict with a name for each leaf.
 
-    Names are as people write them: `optim.lr`, `layers[0].w`. A key that is not a plain
-    name is quoted, `['a.b']`; None and empty containers are values. `from_flat`
-    restores the tree.
+    Names look like `optim.lr` and `layers[0].w`. A key that is not a plain name is
+    quoted: `['a.b']`. None and empty containers are values. `from_flat` restores the
+    tree.
 
     Args:
         tree: Any tree. Dicts are walked in their own order.
         sep: The separator between names.
-        strict: Whether to refuse what `from_flat` could restore only with `like`: nodes
-            other than dicts and lists, keys other than strings.
+        strict: Whether to raise an error for what `from_flat` could restore only with
+            `like`: nodes other than dicts and lists, and keys other than strings.
         is_leaf, is_leaf_takes_path, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
-        EditError: Something could not be restored; or two leaves have one name.
+        EditError: A node or key could not be restored, or two leaves have the same
+            name.
         CycleError: The tree contains itself.
-        ValueError: The separator has brackets or quotes, or is empty.
+        ValueError: The separator contains brackets or quotes, or is empty.
 
     Example:
         >>> import leafwise as lw
@@ -246,14 +247,14 @@ def _refused(link: Any, what: str) -> EditError:
 
 
 class FlatReport(NamedTuple):
-    """Which names of a flat table and of a tree matched.
+    """Which names of a flat dict and of a tree matched.
 
     Attributes:
         matched: The names whose values were used.
-        missing: The names of the tree that the table does not have.
-        extra: The names of the table that the tree does not have.
-        changed: The names whose values have another shape, dtype or type of node than
-            in the tree; they were not used.
+        missing: The names of the tree that are not in the flat dict.
+        extra: The names of the flat dict that are not in the tree.
+        changed: The names whose values have another shape, dtype or node type than in
+            the tree; these values were not used.
 
     Example:
         >>> import leafwise as lw
@@ -330,18 +331,19 @@ def from_flat(
     is_leaf_takes_path: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Restore the tree of a flat table.
+    """Restore a tree from a flat dict of names and values.
 
     Args:
         items: Names and values, as from `to_flat`: a mapping, or pairs.
-        like: A tree of the wanted structure; its leaves are replaced. Without it, dicts
-            and lists are made.
+        like: A tree of the desired structure; its leaves are replaced. Without it,
+            dicts and lists are made.
         sep: The separator between names.
-        rename: A table from names, or prefixes of names, to those in `like`; or a
-            function. None drops a value. The longest prefix counts. Each `*` stands for
-            one key, and for the same key on the other side.
+        rename: A mapping from names, or prefixes of names, to the names in `like`; or a
+            function. None drops a value. The longest matching prefix counts. Each `*`
+            stands for one key, and for the same key on the other side.
         partial: Whether names may be missing or extra, or values may not match those of
-            `like`: what matches is used, and a report is returned with the tree.
+            `like`. If True, only matching values are used, and a report is returned
+            with the tree.
         is_leaf, is_leaf_takes_path, namespace: See
             :ref:`common arguments <common>`.
 
@@ -350,7 +352,7 @@ def from_flat(
 
     Raises:
         EditError: The names contradict each other, or do not match `like`.
-        PathError: A name cannot be read.
+        PathError: A name cannot be parsed.
         TypeError: `partial` is given without `like`.
 
     Example:
@@ -556,33 +558,34 @@ def override(
     validate: bool = True,
     namespace: str = GLOBAL,
 ) -> Tree:
-    """Return a tree with changes that are written as text.
+    """Apply changes written as text, such as `optim.lr=0.1`, and return the new tree.
 
-    `optim.lr=3e-4` replaces a value, and casts the new one to the type of the old;
-    `+optim.wd=0.1` adds a value, `++optim.wd=0.1` adds or replaces it, and `~optim.wd`
-    deletes it. Instead of a path there may be any pattern. Overrides apply one after
-    another.
+    `optim.lr=3e-4` replaces a value, and casts the new value to the type of the old
+    one. `+optim.wd=0.1` adds a value, `++optim.wd=0.1` adds or replaces it, and
+    `~optim.wd` deletes it. You can write any pattern in place of a path. Overrides are
+    applied in order.
 
-    Where the class of an object or the annotation of a container declares a type, that
-    decides; elsewhere a number replaces a number, whether it is an int or a float, and
-    `null` is None, whatever the old value is. A string needs no quotes. Lists and dicts
-    are written as in JSON or Python, or without quotes: `[a, b]`, `{x: 2}`. A value
-    that is added is read in these ways; anything else is a string.
+    If the class of an object or the annotation of a container declares a type, the
+    value is cast to that type. Elsewhere a number replaces a number, whether it is an
+    int or a float, and `null` is None, whatever the old value is. A string needs no
+    quotes. Lists and dicts are written as in JSON or Python, or without quotes:
+    `[a, b]`, `{x: 2}`. An added value is parsed in the same ways; anything else is a
+    string.
 
     Args:
         tree: Any tree; None counts as a leaf.
-        overrides: The texts, or a single one.
-        validate: Whether changed models of pydantic and instances of attrs run
-            :ref:`the validation of their class <validated>`, once, with what all
-            overrides brought.
+        overrides: A list of strings, or a single string.
+        validate: Whether changed pydantic models and attrs instances run
+            :ref:`the validation of their class <validated>`, once, after all overrides
+            are applied.
         namespace: The namespace in which classes are looked up.
 
     Returns:
-        The changed tree, which shares what did not change with the old one.
+        The changed tree, which shares unchanged subtrees with the old one.
 
     Raises:
-        EditError: A value cannot be cast, a dict in it has equal keys, the text is not
-            an override, or there is a value already where one would be added.
+        EditError: A value cannot be cast, a dict in a value has equal keys, a string is
+            not an override, or a value to add exists already.
         PathError: A pattern has no match or is malformed.
 
     Example:

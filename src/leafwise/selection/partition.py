@@ -99,7 +99,7 @@ def tree_partition(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> tuple[Any, ...]:
-    """Split a tree into one part for each selector, and the rest.
+    """Split a tree into one part for each selector, and a part with the rest.
 
     Args:
         tree: Any tree.
@@ -109,7 +109,7 @@ def tree_partition(
             :ref:`common arguments <common>`.
 
     Returns:
-        As many trees as selectors, and the rest; all have the structure of `tree`, with
+        A tree for each selector, and the rest. All have the structure of `tree`, with
         `MISSING` in place of leaves that are in other parts.
 
     Raises:
@@ -125,7 +125,7 @@ def tree_partition(
         >>> lw.tree_combine(bias, floats, rest) == model
         True
 
-    The idea is that of `equinox.partition`, for any number of parts.
+    The idea comes from `equinox.partition`, for any number of parts.
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     regions = _regions(tree, selectors, context, missing_ok)
@@ -146,10 +146,10 @@ def tree_combine(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Combine the parts of a tree.
+    """Combine the parts of a tree, such as those of `tree_partition`.
 
     Args:
-        *trees: Trees of one structure, with `MISSING` where a leaf is in another one.
+        *trees: Trees of one structure, with `MISSING` where a leaf is in another tree.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
@@ -167,7 +167,7 @@ def tree_combine(
         ...
         leafwise.errors.EditError: the leaf at [1] is in parts 0 and 1
 
-    The idea is that of `equinox.combine`.
+    The idea comes from `equinox.combine`.
     """
     if not trees:
         raise TypeError("tree_combine takes at least one tree")
@@ -200,12 +200,12 @@ def tree_filter(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Return a tree with the leaves that a selector picks, and a filler for others.
+    """Keep the leaves that a selector picks, and replace the others with a filler.
 
     Args:
         tree: Any tree.
         what: A selector.
-        fill: What replaces the other leaves.
+        fill: The replacement for the other leaves.
         missing_ok: Whether the selector may have no match.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
@@ -242,13 +242,13 @@ def tree_labels(
 
     Args:
         tree: Any tree.
-        rules: For each selector a label; the first selector that picks a leaf counts.
+        rules: A label for each selector; the first selector that picks a leaf counts.
         default: The label of leaves that no selector picks.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
-        EditError: No selector picks a leaf, and there is no default.
+        EditError: A leaf is not picked by any selector, and there is no default.
 
     Example:
         >>> import leafwise as lw
@@ -282,14 +282,14 @@ def tree_group_by(
 
     Args:
         tree: Any tree.
-        by: A function from a leaf to its label, or a tree of labels, such as
-            `tree_labels` returns, which may be a prefix of `tree`. A node is a tree of
-            labels, even if it is callable.
+        by: A function from a leaf to its label, or a tree of labels, such as the result
+            of `tree_labels`, which may be a prefix of `tree`. A node is read as a tree
+            of labels, even if it is callable.
         none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Returns:
-        A tree for each label, in order of appearance; see `tree_partition`.
-        `tree_combine(*groups.values())` is the tree again.
+        A dict with a tree for each label, in order of appearance; see `tree_partition`.
+        `tree_combine(*groups.values())` restores the tree.
 
     Raises:
         StructureError: The labels are not a prefix of the tree.
@@ -358,7 +358,7 @@ def tree_mask(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
-    """Hide the leaves that a selector picks from maps.
+    """Hide the leaves that a selector picks, so that maps skip them.
 
     Args:
         tree: Any tree.
@@ -378,7 +378,7 @@ def tree_mask(
         >>> lw.selection.tree_unmask(lw.tree_map(lambda x: x * 2, masked))
         {'w': 3.0, 'name': 'a'}
 
-    The idea is that of `sepes.tree_mask`.
+    The idea comes from `sepes.tree_mask`.
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     return _map_selected(
@@ -394,7 +394,7 @@ def tree_mask(
 def tree_unmask(
     tree: Any, *, none_is_leaf: bool = False, namespace: str = GLOBAL
 ) -> Any:
-    """Return a tree in which no leaf is hidden.
+    """Return a tree in which no leaf is hidden: undo `tree_mask`.
 
     Args:
         tree: Any tree.

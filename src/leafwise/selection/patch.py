@@ -259,7 +259,7 @@ def _tokens(pointer: str) -> list[str]:
 
 
 def _found(tree: Any, pointer: str, context: Context) -> tuple[KeyPath, Any]:
-    """Return the path that a pointer means in a tree, and what is there.
+    """Return the path of a JSON pointer in a tree, and the value there.
 
     Raises:
         EditError: Nothing is there.
@@ -318,7 +318,7 @@ def _put(tree: Any, pointer: str, value: Any, context: Context) -> Any:
 
 
 def _removed(tree: Any, pointer: str, context: Context) -> Any:
-    """Return a tree without what is at a place.
+    """Return a tree without the node or leaf at a place.
 
     Raises:
         EditError: Nothing is there, or the tree itself.

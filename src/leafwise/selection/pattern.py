@@ -51,15 +51,16 @@ __all__ = [
 
 
 class Selector:
-    """Picks nodes or leaves of a tree; `&`, `|` and `~` combine selectors.
+    """A selector picks nodes or leaves of a tree; combine them with `&`, `|` and `~`.
 
-    `a | b` picks the targets of both; `a & b` what is in a target of both; `~a` all
-    leaves that are in no target of `a`. `selector(...)` makes one.
+    `a | b` picks the targets of `a` and of `b`. `a & b` picks what is in a target of
+    both. `~a` picks all leaves that are in no target of `a`. `selector(...)` returns a
+    `Selector`.
 
     Attributes:
-        text: The selector as it was written, or described in words.
-        is_single: Whether its form allows one match at most.
-        namespace: Where to look up classes in what it is combined with.
+        text: The selector as it was written, or a description.
+        is_single: Whether its form allows at most one match.
+        namespace: Where to look up classes in values that it is combined with.
 
     Example:
         >>> import leafwise as lw
@@ -81,7 +82,7 @@ class Selector:
 
     @property
     def is_level(self) -> bool:
-        """Whether all targets are equally deep, so that none is inside another."""
+        """Whether all targets have the same depth, so that none is inside another."""
         return self.is_single
 
     def targets(self, tree: Any, context: Context) -> list[Place]:
@@ -89,17 +90,17 @@ class Selector:
         raise NotImplementedError
 
     def split_last(self) -> tuple[Selector, Any]:
-        """Return the selector of the parents, and the last key; a name is a str.
+        """Return the selector of the parents, and the last key (a str for a name).
 
         Raises:
-            EditError: The selector does not end in one key.
+            EditError: The selector does not end in a single key.
         """
         raise EditError(
             f"cannot insert at {self.text!r}: its last step is not a single key"
         )
 
     def explain_miss(self, start: Place, context: Context) -> str:
-        """Describe what is at and below a place where the selector has no match.
+        """Describe the tree at and below a place where the selector has no match.
 
         Args:
             start: The place.
@@ -254,10 +255,10 @@ class _Mask(Selector):
 
 
 def _check_depth(paths: Iterable[KeyPath], tree: Any, context: Context) -> None:
-    """Refuse a mask that goes into a leaf: of `is_leaf`, or of another namespace.
+    """Raise an error for a mask that goes into a leaf (of `is_leaf` or a namespace).
 
     Raises:
-        StructureError: It does.
+        StructureError: The mask goes into a leaf.
     """
     leaves = {*context.flatten(tree)[1].paths()}
     for path in paths:
@@ -351,21 +352,21 @@ def unique(places: Sequence[Place]) -> list[Place]:
 
 
 def selector(what: Any, *, namespace: str = GLOBAL) -> Selector:
-    """Turn a value into a selector.
+    """Convert a value to a selector.
 
     Args:
         what: A pattern, see :doc:`selectors </guide/selecting>`; a `KeyPath`; a
             position; a compiled regular expression, which is searched in the text of
             the path of each leaf; a type or a tuple of types, for the outermost values
             of these types; a predicate on the leaf, or on path and leaf if it takes two
-            arguments; a tree of bools, which may be a prefix of the tree, and may have
-            predicates, types or selectors instead of bools, for what they pick below; a
-            tuple or list of patterns, for the targets of all; or a selector. A node is
-            read as such a tree, even if it is callable.
+            arguments; a tuple or list of patterns, for the targets of all of them; a
+            selector; or a tree of bools, which may be a prefix of the tree. That tree
+            may also have predicates, types or selectors instead of bools, for what they
+            pick below. A node is read as such a tree, even if it is callable.
         namespace: Where to look up whether a value is a node.
 
     Raises:
-        PathError: The text is not a pattern.
+        PathError: The string is not a valid pattern.
         TypeError: The value is not one of these.
 
     Example:
@@ -389,7 +390,7 @@ def read_selector(what: Any, view: View) -> Selector:
     """Turn a value into a selector, with the node types of a view.
 
     Raises:
-        PathError: The text is not a pattern.
+        PathError: The string is not a valid pattern.
         TypeError: The value cannot be a selector.
     """
     if type(what) is str:
@@ -417,7 +418,7 @@ def _of_leaf(what: Any) -> Selector:
     """Return the selector of a value that is not a node.
 
     Raises:
-        PathError: The text is not a pattern.
+        PathError: The string is not a valid pattern.
         TypeError: The value cannot be a selector.
     """
     if isinstance(what, str):

@@ -1,7 +1,7 @@
-"""For tests: assertions about trees, random trees, and a check of registrations.
+"""Test tools: assertions about trees, random trees, and a check of registrations.
 
-The names here are loaded when they are first asked for; `hypothesis` is needed by those
-that make random trees, and loaded by them alone.
+The names here are loaded on first use. Only those that make random trees need and load
+`hypothesis`.
 
     >>> import leafwise as lw
     >>> lw.testing.assert_trees_close({"lr": 0.1}, {"lr": 0.1 + 1e-12})
@@ -31,7 +31,7 @@ _HOMES: Final = {
     "registrations": "check_node",
     "strategies": "Changed changed_in_one_place treedefs trees trees_like",
 }
-"""The modules that are loaded when one of their names is first asked for."""
+"""The modules that are loaded on first use of one of their names."""
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(__name__, _HOMES)

@@ -1,4 +1,4 @@
-"""Assertions about two trees, whose errors say path by path what differs.
+"""Assertions about two trees; their errors list the differences path by path.
 
 Owns what counts as close, and the texts of these errors. Which leaves are the same is
 decided by `equality.leaves`, what differs is found by `selection.diff`, and how a
@@ -53,11 +53,11 @@ def assert_trees_equal(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> None:
-    """Raise an error that shows all differences, if two trees differ.
+    """Assert that two trees are equal; the error lists all differences.
 
     Args:
         actual: The tree to test.
-        expected: What it should be.
+        expected: The expected tree.
         lists, typematch, rtol, atol, equal_nan, ignore: As for `tree_diff`.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
@@ -111,21 +111,21 @@ def assert_trees_close(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> None:
-    """Raise an error that shows all differences, if two trees are not close.
+    """Assert that two trees are equal within a tolerance; the error lists differences.
 
-    They are close if their structures are equal, and so are the shapes of arrays, and
-    the leaves, position by position, are the same within a tolerance. It is for
-    floating-point and complex numbers: an integer has to equal another integer,
-    exactly. Beside numbers, leaves have to be the same as for `assert_trees_equal`.
+    The trees are close if their structures and the shapes of their arrays are equal,
+    and the leaves, position by position, are the same within a tolerance. The tolerance
+    applies to floating-point and complex numbers: an integer must equal another integer
+    exactly. Leaves other than numbers must be the same as for `assert_trees_equal`.
 
     Args:
         actual: The tree to test.
-        expected: What it should be.
+        expected: The expected tree.
         rtol, atol: Numbers `x` and `y` are close if `|x - y|` is at most
             `atol + rtol * max(|x|, |y|)`.
         equal_nan: Whether NaN is close to NaN.
-        dtypes: Whether dtypes have to agree as well, as those of `float32` and
-            `float64` do not.
+        dtypes: Whether dtypes must agree as well; for example, `float32` and `float64`
+            do not agree.
         ignore: As for `tree_diff`.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
@@ -211,7 +211,7 @@ def _lines_of_all(changes: Sequence[Change]) -> Iterator[str]:
 
 
 def _error(change: Change) -> str:
-    """Return how far apart two numbers are; "" of anything else."""
+    """Return the difference of two numbers as text; "" for other values."""
     a, b = change.before, change.after
     match change.detail():
         case ArrayDifference(before, absolute=size, relative=ratio) if not before.shape:
@@ -249,13 +249,13 @@ def assert_same_structure(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> None:
-    """Raise an error that shows where, if two trees differ in their structures.
+    """Assert that two trees have the same structure; the error lists differences.
 
-    Leaves do not count, nor does what kind of leaf is where.
+    The values and the types of the leaves are ignored.
 
     Args:
         actual: The tree to test, or a treedef.
-        expected: A tree of the structure that it should have, or a treedef.
+        expected: A tree with the expected structure, or a treedef.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 

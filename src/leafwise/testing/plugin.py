@@ -1,4 +1,4 @@
-"""What pytest prints where two trees are not equal: the differences, path by path.
+"""The pytest output for two trees that are not equal: the differences, path by path.
 
 Owns when it says something at all: of nested containers and of nodes of registered
 classes, where pytest itself would print both as a whole. pytest finds its way here by

@@ -34,18 +34,17 @@ __all__ = ["check_node"]
 
 
 def check_node(cls: type, examples: Iterable[Any], *, namespace: str = GLOBAL) -> None:
-    """Raise an error that says all that is wrong with how a class is registered.
+    """Assert that a class is registered correctly; the error lists all faults.
 
-    It is for classes registered with functions, by methods, or as dataclasses, and for
-    all other nodes. The examples, and nodes made of them with other children, are
-    flattened and unflattened; nothing is returned if that is as it should be. What is
-    checked is listed in the page on testing.
+    It works for classes registered with functions, by methods, or as dataclasses, and
+    for all other nodes. The examples, and nodes made from them with other children, are
+    flattened and unflattened. The page on testing lists what is checked.
 
     Args:
         cls: The class.
-        examples: Instances of it, two or more if there is something to be told apart:
-            with other static values, with few and with many children. They should be
-            as they were made, and are not changed.
+        examples: Instances of the class. Pass two or more if instances can differ: with
+            different static values, with few and with many children. They should be
+            as they were created, and are not changed.
         namespace: Where the class is registered.
 
     Raises:

@@ -83,25 +83,26 @@ def trees(
     keys: SearchStrategy[Any] | None = None,
     namespace: str = GLOBAL,
 ) -> SearchStrategy[Any]:
-    """Return a strategy for trees.
+    """Return a Hypothesis strategy that generates trees.
 
     A tree that makes a test fail shrinks to a small one: a leaf in place of a node,
     fewer children, simpler leaves and keys.
 
     Args:
-        leaves: The leaves: if not given, integers, bools, texts and floats but NaN.
-        max_leaves: About how many leaves a tree may have.
-        nodes: What sorts of nodes there are, if not all the built-in ones. Classes:
-            built-in nodes, named tuples, and dataclasses that are registered, whose
-            static fields are drawn by their types. Or functions, which take the
-            strategy for children and return one for nodes.
-        keys: The keys of dicts: if not given, short texts, and sometimes integers,
-            bools, None and tuples.
+        leaves: A strategy for leaves. The default is integers, bools, strings, and
+            floats except NaN.
+        max_leaves: The approximate maximum number of leaves.
+        nodes: The node types to generate; the default is all built-in ones. A class may
+            be a built-in node type, a named tuple, or a registered dataclass, whose
+            static fields are drawn by type. A function takes the strategy for children
+            and returns a strategy for nodes.
+        keys: A strategy for dict keys. The default is short strings, and sometimes
+            integers, bools, None and tuples.
         namespace: Where the classes are registered.
 
     Raises:
         ImportError: Hypothesis is not installed.
-        TypeError: Nobody says how a class is drawn.
+        TypeError: It is not known how to draw instances of a class.
 
     Example:
         >>> import leafwise as lw
@@ -137,7 +138,7 @@ def treedefs(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> SearchStrategy[PyTreeDef[Any]]:
-    """Return a strategy for treedefs, those of `trees`.
+    """Return a Hypothesis strategy that generates the treedefs of `trees`.
 
     Args:
         max_leaves, nodes, keys: As for `trees`.
@@ -145,7 +146,7 @@ def treedefs(
 
     Raises:
         ImportError: Hypothesis is not installed.
-        TypeError: Nobody says how a class is drawn.
+        TypeError: It is not known how to draw instances of a class.
 
     Example:
         >>> import leafwise as lw
@@ -274,15 +275,15 @@ def trees_like(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> SearchStrategy[Any]:
-    """Return a strategy for trees of the structure of a tree, with other leaves.
+    """Return a Hypothesis strategy for trees with a given structure and other leaves.
 
     Args:
         tree: The tree.
-        leaves: A strategy for all leaves; or a function from a leaf of the tree to the
-            strategy for its place. If not given, a leaf is drawn like the one that is
-            there: arrays of numpy, jax and torch with its shape and dtype, numbers,
-            texts, bytes and members of an Enum; a leaf of any other type is kept. NaN
-            is not drawn.
+        leaves: A strategy for all leaves, or a function from a leaf of the tree to the
+            strategy for its replacement. By default, a leaf is drawn like the existing
+            one: arrays of numpy, jax and torch with its shape and dtype, numbers,
+            strings, bytes and Enum members. A leaf of any other type is kept. NaN is
+            not drawn.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
@@ -382,12 +383,12 @@ _LIBRARIES: Final[Sequence[tuple[Callable[[Any], bool], Callable[[Any, Any], Any
 
 
 class Changed(NamedTuple):
-    """A tree that differs from another one in one place.
+    """A tree that differs from another tree in one place.
 
     Attributes:
         tree: The tree.
-        path: The key path of the place.
-        kind: What differs there, as `Change` has it: `value`, `added`, `removed`,
+        path: The key path of the difference.
+        kind: The kind of difference, as in `Change`: `value`, `added`, `removed`,
             `type` or `aux`.
 
     Example:
@@ -410,22 +411,23 @@ def changed_in_one_place(
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> SearchStrategy[Changed]:
-    """Return a strategy for trees that differ from a tree in exactly one place.
+    """Return a Hypothesis strategy for trees that differ from a tree in one place.
 
-    There a leaf has another value, or shape or dtype; an item was added to a dict or
-    list, or removed; there is another type of node, or a leaf instead; or another
-    static value, order of an `OrderedDict`, factory of a `defaultdict`, or length limit
-    of a `deque`. It is a difference for `tree_diff`, which finds that one and no other.
+    The change is one of these: a leaf has another value, shape or dtype; an item is
+    added to a dict or list, or removed; a node has another type, or is replaced by a
+    leaf; a static value differs, or the order of an `OrderedDict`, the factory of a
+    `defaultdict`, or the maximum length of a `deque`. `tree_diff` finds this difference
+    and no other.
 
     Args:
-        tree: The tree, which stays as it is; what is not changed is shared with it.
-        leaves: What other leaves there may be; if not given, a leaf is followed by one
-            of its own sort, as for `trees_like`.
+        tree: The tree, which is not changed; unchanged parts are shared with it.
+        leaves: What a changed leaf may be, as for `trees_like`. By default, a leaf is
+            replaced with a similar one.
         is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Returns:
-        A strategy for `Changed`: the tree, the path of the place, the kind of change.
+        A strategy for `Changed` objects: the tree, the path and the kind of the change.
 
     Raises:
         ImportError: Hypothesis is not installed.

@@ -25,7 +25,7 @@ PHRASES = {
     r"\b(?:this|that|the) sort\b": "this kind",
     r"\bsuch a one\b": "one",
     r"\bnone given\b": "without one",
-    r"\b(?:some|every)body\b": "someone, a user; everyone",
+    r"\b(?:some|every|any|no)body\b": "someone, a user; everyone; not ...",
     r"\bstands? (?:in|on|at|under|before|after|below|above|beside|there|here)\b"
     r"(?!,? for| its own)": "is in, is at",
     r"\bdifferences? to (?:other|others|jax|optree|torch|dm-tree)": "difference from",
@@ -34,6 +34,19 @@ PHRASES = {
     r"\bof before\b": "previous",
     r"\bwhat there is\b": "everything",
     r"\bthe other way round\b": "the other way around",
+    r"\banew\b": "again",
+    r"\b(?:if nothing is said|if no one says)\b": "by default",
+    r"\bsaid to be\b": "declared as",
+    r"\b(?:is|are|was|were) mended\b": "is fixed",
+    r"\bbrought to the disk\b": "flushed to disk",
+    r"\breplaced as a whole\b": "replaced atomically",
+    r"\bhanded? over\b": "pass",
+    r"\bcomes? and goe?s?\b": "are added and deleted",
+    r"\btakes? long\b": "slow",
+    r"\bone's own\b": "your own",
+    r"\b(?:of every|of the|of any) sort\b": "of any type",
+    r"\bmisspelt\b": "misspelled",
+    r"\bis the (?:faster|slower) one\b": "is faster, is slower",
 }
 """Patterns of phrases that read translated, and what to write instead."""
 

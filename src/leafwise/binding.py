@@ -144,7 +144,7 @@ def namespace(
         >>> lw.namespace("whole-tuples", leaves=(tuple,)).tree_leaves([(1, 2), 3])
         [(1, 2), 3]
 
-    The idea is that of `optree.pytree.reexport`.
+    Modelled on `optree.pytree.reexport`.
     """
     declare_namespace(name, dict_order, leaves)
     return Namespace(name)

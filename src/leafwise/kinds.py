@@ -154,7 +154,7 @@ def field(
         >>> lw.tree_leaves(Layer(0.5))
         [0.5]
 
-    The idea comes from `flax.struct.field` and `optree.dataclasses.field`.
+    Modelled on `flax.struct.field` and `optree.dataclasses.field`.
     """
     known = dict(metadata or {})
     said = _said(pytree_node, kind, known)
@@ -250,7 +250,7 @@ def data(*value: Any, **options: Any) -> Any:
         >>> lw.tree_leaves(Point())
         [0.0]
 
-    The idea comes from `flax.nnx.data`.
+    Modelled on `flax.nnx.data`.
     """
     return _specify(Kind.DATA, value, options)
 
@@ -298,7 +298,7 @@ def static(*value: Any, **options: Any) -> Any:
         >>> lw.tree_structure(Scaled(1.0))
         PyTreeDef(CustomNode(Scaled[('m',)], [*]))
 
-    The idea comes from `flax.nnx.static`.
+    Modelled on `flax.nnx.static`.
     """
     return _specify(Kind.STATIC, value, options)
 

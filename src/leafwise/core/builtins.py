@@ -547,7 +547,7 @@ class Partial(functools.partial[R], Generic[R]):
         >>> lw.tree_map(lambda x: x + 1, half)(5)
         3
 
-    The idea comes from `jax.tree_util.Partial`.
+    Modelled on `jax.tree_util.Partial`.
     """
 
     def __new__(

@@ -400,7 +400,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             >>> lw.tree_structure([1, {"a": 2}]).transform(f_leaf=lambda leaf: pair)
             PyTreeDef([(*, *), {'a': (*, *)}])
 
-        The idea comes from `optree.PyTreeSpec.transform`.
+        Modelled on `optree.PyTreeSpec.transform`.
         """
         mode = self._mode
         steps: list[Step] = []

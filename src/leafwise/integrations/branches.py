@@ -99,7 +99,7 @@ def cond(
         >>> int(counter.count)
         -2
 
-    The idea is that of `flax.nnx.cond`.
+    Modelled on `flax.nnx.cond`.
     """
     _check_callable(true_fun)
     _check_callable(false_fun)
@@ -147,7 +147,7 @@ def switch(
         >>> int(nn.switch(1, [plus, times], 3))
         30
 
-    The idea is that of `flax.nnx.switch`.
+    Modelled on `flax.nnx.switch`.
     """
     listed = [*branches]
     if not listed:
@@ -415,7 +415,7 @@ def remat(
         >>> float(gradients.w), int(layer.calls)
         (0.0, 1)
 
-    The idea is that of `flax.nnx.remat`.
+    Modelled on `flax.nnx.remat`.
     """
     if function is None:
         return functools.partial(
@@ -471,6 +471,6 @@ def eval_shape(function: Call, /, *args: Any, **kwargs: Any) -> Any:
         >>> nn.eval_shape(make, jnp.ones((2, 3))).w.value
         ShapeDtypeStruct(shape=(2, 3), dtype=float32)
 
-    The idea is that of `flax.nnx.eval_shape`.
+    Modelled on `flax.nnx.eval_shape`.
     """
     return jit(function).eval_shape(*args, **kwargs)

@@ -522,7 +522,7 @@ def scan(
         >>> float(last), before.tolist(), int(layers.seen)
         (12.0, [2.0, 2.0, 4.0], 3)
 
-    The idea is that of `flax.nnx.scan`.
+    Modelled on `flax.nnx.scan`.
     """
     options: dict[str, Any] = {"length": length, "reverse": reverse, "unroll": unroll}
     if _split_transpose:
@@ -743,7 +743,7 @@ def while_loop(
         >>> again is counter, int(counter.count), float(x)
         (True, 0, 8.0)
 
-    The idea is that of `flax.nnx.while_loop`.
+    Modelled on `flax.nnx.while_loop`.
     """
     jax = importlib.import_module("jax")
     (ask, of_cond), (body, of_body) = unbind(cond_fun), unbind(body_fun)
@@ -804,7 +804,7 @@ def fori_loop(
         >>> nn.fori_loop(0, 5, step, total) is total, int(total.sum)
         (True, 10)
 
-    The idea is that of `flax.nnx.fori_loop`.
+    Modelled on `flax.nnx.fori_loop`.
     """
     jax = importlib.import_module("jax")
     body, held = unbind(body_fun)

@@ -52,7 +52,7 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
         >>> unravel(vector * 2)["b"]
         6
 
-    The idea is that of `jax.flatten_util.ravel_pytree`.
+    Modelled on `jax.flatten_util.ravel_pytree`.
     """
     pairs, treedef = tree_flatten_with_path(tree)
     arrays = [_numbers(path, leaf) for path, leaf in pairs]
@@ -147,7 +147,7 @@ def vmap(
         >>> add(np.ones(2), {"k": np.arange(3)}).tolist()
         [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]
 
-    The idea is that of `jax.vmap`.
+    Modelled on `jax.vmap`.
     """
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)

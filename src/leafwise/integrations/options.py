@@ -85,7 +85,7 @@ class Carry:
         >>> nn.StateAxes({nn.Param: 0, ...: nn.Carry})
         StateAxes({Param: 0, ...: Carry})
 
-    The idea is that of `flax.nnx.Carry`.
+    Modelled on `flax.nnx.Carry`.
     """
 
 
@@ -112,7 +112,7 @@ class StateAxes(Frozen, Mapping[Filter, Any]):
         >>> axes[nn.Param], axes.axes
         (0, (0, None))
 
-    The idea is that of `flax.nnx.StateAxes`.
+    Modelled on `flax.nnx.StateAxes`.
     """
 
     __slots__ = ("_meant", "axes", "filters")
@@ -183,7 +183,7 @@ class DiffState(Frozen):
         >>> float(by_seen(model).seen)
         2.0
 
-    The idea is that of `flax.nnx.DiffState`.
+    Modelled on `flax.nnx.DiffState`.
     """
 
     __slots__ = ("argnum", "filter")
@@ -220,7 +220,7 @@ def prefix(tree: T, axes: Pairs | StateAxes | Callable[[Path, Any], Any], /) -> 
         >>> axes.w.get_raw_value(), axes.seen.get_raw_value()
         (0, None)
 
-    The idea is that of `flax.nnx.prefix`.
+    Modelled on `flax.nnx.prefix`.
     """
     known = axes if callable(axes) or isinstance(axes, StateAxes) else StateAxes(axes)
     flat = flatten_graph((tree,))

@@ -473,7 +473,7 @@ def share(
         >>> double(model) is inner, inner.x
         (True, 2)
 
-    The idea is that of the transforms of Flax NNX.
+    Modelled on the transforms of Flax NNX.
     """
 
     def decorate(function: Callable[P, Any]) -> Callable[P, Any]:

@@ -116,7 +116,7 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
         >>> unravel(vector * 2)["b"]
         tensor([0.])
 
-    The idea is that of `jax.flatten_util.ravel_pytree`.
+    Modelled on `jax.flatten_util.ravel_pytree`.
     """
     torch = importlib.import_module("torch")
     pairs, treedef = tree_flatten_with_path(tree)

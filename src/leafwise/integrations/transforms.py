@@ -114,7 +114,7 @@ def jit(
         >>> step(counter, by=2) is counter, int(counter.count)
         (True, 2)
 
-    The idea is that of `flax.nnx.jit`.
+    Modelled on `flax.nnx.jit`.
     """
     if function is None:
         return functools.partial(
@@ -275,7 +275,7 @@ def vmap(
         >>> times(layers, {"k": 2.0}).tolist()
         [0.0, 2.0, 4.0]
 
-    The idea is that of `flax.nnx.vmap`.
+    Modelled on `flax.nnx.vmap`.
     """
     names = {
         "axis_name": axis_name,
@@ -524,7 +524,7 @@ def value_and_grad(
         >>> float(value), gradients.w.value.tolist(), [*gradients]
         (5.0, [1.0, 1.0], ['w'])
 
-    The idea is that of `flax.nnx.value_and_grad`.
+    Modelled on `flax.nnx.value_and_grad`.
     """
     options = {
         "has_aux": has_aux,
@@ -708,7 +708,7 @@ def grad(
         >>> gradients.w.value.tolist()
         [2.0, 2.0]
 
-    The idea is that of `flax.nnx.grad`.
+    Modelled on `flax.nnx.grad`.
     """
     options = {
         "has_aux": has_aux,

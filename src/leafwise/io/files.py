@@ -68,7 +68,7 @@ def _format_of(path: Path) -> tuple[str, ModuleType]:
 def save(
     path: Path, tree: Any, *, treedef: bool = True, namespace: str = GLOBAL
 ) -> None:
-    """Save a tree to a file; an existing file is replaced as a whole.
+    """Save a tree to a file; an existing file is replaced atomically.
 
     The extension of the name selects the format: `.npz` for arrays of all numpy dtypes,
     `.safetensors` for arrays that other programs read, too, and `.json` for

@@ -143,7 +143,7 @@ def capture(
         >>> nn.to_pure_dict(seen)
         {'half': (1.5,), '__call__': (3.0,)}
 
-    The idea is that of `flax.nnx.capture`.
+    Modelled on `flax.nnx.capture`.
     """
     if isinstance(function, type) and issubclass(function, Variable):
         options = {"init": init, "method_outputs": method_outputs}

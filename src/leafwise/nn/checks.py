@@ -122,7 +122,7 @@ def is_data(value: Any) -> bool:
         >>> nn.is_data(lw.List([])), nn.is_data([]), nn.is_data(42), nn.is_data("a")
         (True, False, False, False)
 
-    The idea is that of `flax.nnx.is_data`.
+    Modelled on `flax.nnx.is_data`.
     """
     cls = type(value)
     if cls in learned.data:
@@ -152,7 +152,7 @@ def register_data_type(cls: C, *, subclasses: bool = False, data: bool = True) -
         >>> nn.is_data(Celsius(20)), nn.is_data(20.0)
         (True, False)
 
-    The idea is that of `flax.nnx.register_data_type`.
+    Modelled on `flax.nnx.register_data_type`.
     """
     check_class(cls)
     (_with_subclasses if subclasses else _exact)[cls] = data

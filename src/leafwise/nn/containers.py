@@ -279,7 +279,7 @@ class List(Container, MutableSequence[T], Generic[T]):
         >>> layers[:]
         [0.5, 1.0, 'tanh']
 
-    The idea is that of `flax.nnx.List`.
+    Modelled on `flax.nnx.List`.
     """
 
     __slots__ = ("_leafwise_item_kinds", "_leafwise_items")
@@ -489,7 +489,7 @@ class Sequential(List[Any]):
         >>> chain(3)
         12
 
-    The idea is that of `flax.nnx.Sequential`.
+    Modelled on `flax.nnx.Sequential`.
     """
 
     def __init__(self, *functions: Any) -> None:
@@ -548,7 +548,7 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
         >>> str(lw.tree_paths(weights)[0])
         "['keys']"
 
-    The idea is that of `flax.nnx.Dict`.
+    Modelled on `flax.nnx.Dict`.
     """
 
     __slots__ = ("_leafwise_item_layout", "_leafwise_items")

@@ -119,7 +119,7 @@ def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
         >>> nn.merge(graphdef, params, rest).weight.value
         0.5
 
-    The idea is that of `flax.nnx.split`.
+    Modelled on `flax.nnx.split`.
     """
     flat = flatten_whole(node, on_shared)
     chosen, rest = select(flat, filters)
@@ -170,7 +170,7 @@ def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
         >>> nn.state(lw.List([nn.Param(1.0), lw.data(2)]), nn.Param)
         State({0: Param(value=1.0)})
 
-    The idea is that of `flax.nnx.state`.
+    Modelled on `flax.nnx.state`.
     """
     flat = flatten_whole(node, on_shared)
     chosen, _ = select(flat, filters)
@@ -285,7 +285,7 @@ def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False)
         >>> nn.merge(graphdef, {0: 5.0})[0].value
         5.0
 
-    The idea is that of `flax.nnx.merge`.
+    Modelled on `flax.nnx.merge`.
     """
     if not isinstance(graphdef, GraphDef):
         raise TypeError(f"merge takes a GraphDef first, got {type_name(graphdef)}")
@@ -460,7 +460,7 @@ def update(node: Any, *states: Mapping[Any, Any]) -> None:
         >>> weight.value, model[1]
         (5.0, 6)
 
-    The idea is that of `flax.nnx.update`.
+    Modelled on `flax.nnx.update`.
     """
     require_whole(node)
     plan = _Plan()
@@ -656,7 +656,7 @@ def pop(node: Any, *filters: Filter) -> Any:
         >>> [*model]
         ['w']
 
-    The idea is that of `flax.nnx.pop`.
+    Modelled on `flax.nnx.pop`.
     """
     if not filters:
         raise ValueError("pop takes at least one filter: what to take out")
@@ -718,7 +718,7 @@ def clone(tree: T, variables: bool = True, *, arrays: bool = False) -> T:
         >>> copied["a"] is copied["b"], copied["a"] is row
         (True, False)
 
-    The idea is that of `flax.nnx.clone`.
+    Modelled on `flax.nnx.clone`.
     """
     if arrays and not variables:
         raise ValueError("arrays=True copies what is in variables, too; copy variables")
@@ -816,7 +816,7 @@ def select_kind(tree: T, *kinds: Kind) -> T:
         >>> nn.select_kind([Layer(), Layer()], nn.Kind.PARAMETER)[0]
         Layer(weight=0.5, calls=None)
 
-    The idea is that of `select_parameters` and `select_states` in PAX.
+    Modelled on `select_parameters` and `select_states` in PAX.
     """
     wanted = _wanted(kinds)
     leaves, treedef = tree_flatten(tree)
@@ -852,7 +852,7 @@ def update_kind(tree: T, other: Any, *kinds: Kind) -> T:
         >>> lw.tree_leaves(nn.update_kind(layer, doubled, nn.Kind.PARAMETER))
         [1.0, 3]
 
-    The idea is that of `update_parameters` and `update_states` in PAX.
+    Modelled on `update_parameters` and `update_states` in PAX.
     """
     wanted = _wanted(kinds)
     leaves, treedef = tree_flatten(tree)

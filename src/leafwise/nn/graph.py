@@ -646,7 +646,7 @@ def find_duplicates(
         >>> nn.find_duplicates({"in": weight, "out": [weight]})
         [[('in',), ('out', 0)]]
 
-    The idea is that of `flax.nnx.find_duplicates`.
+    Modelled on `flax.nnx.find_duplicates`.
     """
     meant = predicate(only)
     found: dict[int, tuple[Any, list[Any]]] = {}

@@ -86,7 +86,7 @@ def iter_graph(tree: Any) -> Iterator[tuple[Path, Any]]:
         (0,) Param
         () List
 
-    The idea is that of `flax.nnx.iter_graph`.
+    Modelled on `flax.nnx.iter_graph`.
     """
     for link, value in _inside_out(tree):
         yield unlink(link), value
@@ -111,7 +111,7 @@ def iter_children(node: Any) -> Iterator[tuple[Any, Any]]:
         >>> [key for key, _ in nn.iter_children(lw.Dict(a=lw.List(), b=lw.data(1)))]
         ['a']
 
-    The idea is that of `flax.nnx.iter_children`.
+    Modelled on `flax.nnx.iter_children`.
     """
     yield from ((part, child) for part, child in below(node) if is_node(child))
 
@@ -138,7 +138,7 @@ def recursive_map(function: Callable[[Path, Any], Any], tree: T) -> T:
         ...     lambda path, x: x.value if isinstance(x, nn.Param) else x, model)
         List([1.0])
 
-    The idea is that of `flax.nnx.recursive_map`.
+    Modelled on `flax.nnx.recursive_map`.
     """
     copied = clone(tree)
     results: dict[int, Any] = {}
@@ -189,7 +189,7 @@ def set_attributes(
         >>> [layer.active for layer in model]
         [False, False]
 
-    The idea is that of `flax.nnx.Module.set_attributes`.
+    Modelled on `flax.nnx.Module.set_attributes`.
     """
     meant = predicate(filters or ...)
     steps = []
@@ -259,7 +259,7 @@ def train(tree: Any, **attributes: Any) -> None:
         >>> model[0].deterministic
         False
 
-    The idea is that of `flax.nnx.Module.train`.
+    Modelled on `flax.nnx.Module.train`.
     """
     _set_modes(tree, True, attributes)
 
@@ -284,7 +284,7 @@ def eval(tree: Any, **attributes: Any) -> None:
         >>> model[0].deterministic
         True
 
-    The idea is that of `flax.nnx.Module.eval`.
+    Modelled on `flax.nnx.Module.eval`.
     """
     _set_modes(tree, False, attributes)
 
@@ -335,7 +335,7 @@ def with_attributes(tree: T, *filters: Filter, **attributes: Any) -> T:
         >>> layer.active, other.active, other.weight is layer.weight
         (True, False, True)
 
-    The idea is that of `flax.nnx.with_attributes`.
+    Modelled on `flax.nnx.with_attributes`.
     """
     made = clone(tree, variables=False)
     set_attributes(made, *filters, **attributes)
@@ -393,7 +393,7 @@ def call(pair: tuple[GraphDef[M], Any]) -> _Caller[M]:
         >>> result, state.count.value
         ('done', 3)
 
-    The idea is that of `flax.nnx.call`.
+    Modelled on `flax.nnx.call`.
     """
     return _Caller(pair)
 
@@ -428,7 +428,7 @@ def pure(
         >>> nn.pure(counter.step)(3).count, counter.count
         (3, 0)
 
-    The idea is that of `pax.pure`.
+    Modelled on `pax.pure`.
     """
     if not callable(function):
         raise TypeError(
@@ -509,7 +509,7 @@ def freeze(tree: T, selector: Any = MISSING, /) -> T:
         >>> nn.to_flat_state(nn.state(partly, nn.Param)).paths
         ((1, 'bias'),)
 
-    The idea is that of `freeze_parameters` in PAX.
+    Modelled on `freeze_parameters` in PAX.
     """
     return _changed(tree, selector, _freeze, "freeze")
 
@@ -534,7 +534,7 @@ def unfreeze(tree: T, selector: Any = MISSING, /) -> T:
         >>> [kind.name for kind in again.name_to_kind.values()]
         ['PARAMETER', 'STATE']
 
-    The idea is that of `unfreeze_parameters` in PAX.
+    Modelled on `unfreeze_parameters` in PAX.
     """
     return _changed(tree, selector, _unfreeze, "unfreeze")
 

@@ -274,7 +274,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
             >>> Layer(Layer()).apply(twice).inner[0].scale
             2
 
-        The idea is that of `Module.apply` in PAX.
+        Modelled on `Module.apply` in PAX.
         """
         return recursive_map(functools.partial(_mapped, function), self)
 
@@ -369,7 +369,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
             >>> nn.pop(module, nn.Intermediate).seen.value
             (1, 2)
 
-        The idea is that of `flax.nnx.Module.sow`.
+        Modelled on `flax.nnx.Module.sow`.
         """
         cls = type_of(variable_type)
         if CAPTURED in vars(self):
@@ -418,7 +418,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
             >>> module.perturb("x", {"a": 1.5})
             {'a': 2.0}
 
-        The idea is that of `flax.nnx.Module.perturb`.
+        Modelled on `flax.nnx.Module.perturb`.
         """
         cls = type_of(variable_type)
         box = self._leafwise_box(cls)
@@ -589,7 +589,7 @@ def iter_modules(tree: Any) -> Iterator[tuple[Path, Module]]:
         >>> [path for path, _ in nn.iter_modules(Block(Block(), Block()))]
         [('inner', 0), ('inner', 1), ()]
 
-    The idea is that of `flax.nnx.iter_modules`.
+    Modelled on `flax.nnx.iter_modules`.
     """
     for event, link, value in traverse(tree):
         if event is LEAVE and isinstance(value, Module):

@@ -120,7 +120,7 @@ class Optimizer(Pytree, Generic[M]):
         >>> model.w.value, int(optimizer.step)
         (2.0, 1)
 
-    The idea is that of `flax.nnx.Optimizer`.
+    Modelled on `flax.nnx.Optimizer`.
     """
 
     def __init__(self, model: M, tx: Transformation, *, wrt: Filter) -> None:

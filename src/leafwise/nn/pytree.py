@@ -147,7 +147,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
         >>> lw.tree_map(lambda x: x + 1, layer)
         Linear(size=2, weight=[1.5, 1.5])
 
-    The idea is that of `flax.nnx.Pytree`.
+    Modelled on `flax.nnx.Pytree`.
     """
 
     __slots__ = ()
@@ -343,7 +343,7 @@ class Object(Pytree, pytree=False):
         >>> lw.all_leaves([Store()])
         True
 
-    The idea is that of `flax.nnx.Object`.
+    Modelled on `flax.nnx.Object`.
     """
 
     def __init_subclass__(cls, *, pytree: bool | None = None, **kwargs: Any) -> None:
@@ -422,7 +422,7 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
         ...     print(error.path)
         .layers[0]
 
-    The idea is that of `flax.nnx.check_pytree`.
+    Modelled on `flax.nnx.check_pytree`.
     """
     _require_pytree("check_pytree", obj)
     learned.forget()

@@ -318,7 +318,7 @@ class RngStream(_Drawing):
         >>> bool((stream.normal((2,)) == again.normal((2,))).all())
         True
 
-    The idea is that of `flax.nnx.RngStream`.
+    Modelled on `flax.nnx.RngStream`.
     """
 
     def __init__(self, key: Any, *, tag: str) -> None:
@@ -414,7 +414,7 @@ class Rngs(_Drawing):
         >>> bool(again.uniform() == rngs.uniform())
         True
 
-    The idea is that of `flax.nnx.Rngs`; with jax, the numbers are the same.
+    Modelled on `flax.nnx.Rngs`; with jax, the numbers are the same.
     """
 
     def __init__(self, default: Any = None, **streams: Any) -> None:
@@ -481,7 +481,7 @@ class Rngs(_Drawing):
             k: The number of parts, or a shape for parts along several axes. In a
                 mapping from filters to these, the first filter that matches a stream
                 applies. With None, and for a stream that no filter matches, the stream
-                is not split: it starts anew.
+                is not split: it starts from the beginning.
 
         Example:
             >>> import pytest

@@ -105,7 +105,7 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
         >>> state.map(lambda path, x: x * 2).split(int, ...)[0].to_pure_dict()
         {'step': 6}
 
-    The idea is that of `flax.nnx.State`.
+    Modelled on `flax.nnx.State`.
     """
 
     __slots__ = ("__weakref__", "_leafwise_items")
@@ -598,7 +598,7 @@ def as_pure(tree: T) -> T:
         >>> nn.as_pure(nn.State({"a": nn.Param(1.0)}))
         State({'a': 1.0})
 
-    The idea is that of `flax.nnx.as_pure`.
+    Modelled on `flax.nnx.as_pure`.
     """
     made: T = tree_map(_raw_value, tree, is_leaf=_is_variable)
     return made

@@ -103,7 +103,7 @@ class Variable(DataNode, Generic[T]):
         >>> scale
         Param(value=5.0, unit='m')
 
-    The idea is that of `flax.nnx.Variable`.
+    Modelled on `flax.nnx.Variable`.
     """
 
     __slots__ = ("__weakref__", *_SLOTS)

@@ -405,7 +405,7 @@ def tree_map_only(
         >>> lw.tree_map_only(str, str.upper, ["a", 1, {"k": "b"}])
         ['A', 1, {'k': 'B'}]
 
-    The idea comes from `torch.utils._pytree.tree_map_only`.
+    Modelled on `torch.utils._pytree.tree_map_only`.
     """
     chosen = chooser(type_or_types)
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)

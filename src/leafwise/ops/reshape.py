@@ -119,7 +119,7 @@ def tree_broadcast_prefix(
         ...     (None, 0), ("a", {"x": "b", "y": "c"}), none_is_leaf=True)
         (None, {'x': 0, 'y': 0})
 
-    The idea comes from `in_axes` in `jax.vmap`.
+    Modelled on `in_axes` in `jax.vmap`.
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     leaves, whole = _repeated(prefix_tree, full_tree, context)
@@ -223,7 +223,7 @@ def tree_broadcast_common(
         >>> lw.tree_broadcast_common({"a": 1, "b": [2, 3]}, {"a": (4, 5), "b": 6})
         ({'a': (1, 1), 'b': [2, 3]}, {'a': (4, 5), 'b': [6, 6]})
 
-    The idea comes from `optree.tree_broadcast_common`.
+    Modelled on `optree.tree_broadcast_common`.
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     return common_trees(tree, other, context)
@@ -581,7 +581,7 @@ def tree_transpose_map(
         >>> lw.tree_transpose_map(lambda x: (x, x * 10), {"a": 1, "b": [2]})
         ({'a': 1, 'b': [2]}, {'a': 10, 'b': [20]})
 
-    The idea comes from `optree.tree_transpose_map`.
+    Modelled on `optree.tree_transpose_map`.
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     columns, outer = context.columns(tree, rest)

@@ -114,7 +114,7 @@ def tree_reduce_associative(
         >>> lw.tree_reduce_associative(lambda x, y: f"({x}{y})", ["a", "b", "c"])
         '(a(bc))'
 
-    The idea comes from `jax.tree_util.tree_reduce_associative`.
+    Modelled on `jax.tree_util.tree_reduce_associative`.
     """
     leaves = _leaves(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     if leaves:

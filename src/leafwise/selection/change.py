@@ -70,7 +70,7 @@ class Change(Frozen):
     def detail(self, places: int = FEW) -> Detail | None:
         """Return how the two values differ, for arrays, texts and sets.
 
-        Each call computes the result anew. Values are compared as in the `tree_diff`
+        Each call computes the result again. Values are compared as in the `tree_diff`
         call that found the change, with its tolerances.
 
         Args:

@@ -462,7 +462,7 @@ def at(
         leafwise.errors.PathError: no match for 'layers[-1].bais': the dict at \
 ['layers'][1] has ['bias'], ['w']
 
-    The idea comes from `sepes.at` and of `penzai.select`.
+    Modelled on `sepes.at` and `penzai.select`.
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     return _At(tree, context, missing_ok)
@@ -668,7 +668,7 @@ def tree_at(
         >>> lw.selection.tree_at(lambda m: m["layers"], model, replace_fn=len)
         {'layers': 2}
 
-    The idea comes from `equinox.tree_at`.
+    Modelled on `equinox.tree_at`.
     """
     if (replace is MISSING) == (replace_fn is None):
         raise TypeError("tree_at takes either replace or replace_fn")

@@ -125,7 +125,7 @@ def tree_partition(
         >>> lw.tree_combine(bias, floats, rest) == model
         True
 
-    The idea comes from `equinox.partition`, for any number of parts.
+    Modelled on `equinox.partition`, for any number of parts.
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     regions = _regions(tree, selectors, context, missing_ok)
@@ -167,7 +167,7 @@ def tree_combine(
         ...
         leafwise.errors.EditError: the leaf at [1] is in parts 0 and 1
 
-    The idea comes from `equinox.combine`.
+    Modelled on `equinox.combine`.
     """
     if not trees:
         raise TypeError("tree_combine takes at least one tree")
@@ -378,7 +378,7 @@ def tree_mask(
         >>> lw.selection.tree_unmask(lw.tree_map(lambda x: x * 2, masked))
         {'w': 3.0, 'name': 'a'}
 
-    The idea comes from `sepes.tree_mask`.
+    Modelled on `sepes.tree_mask`.
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     return _map_selected(

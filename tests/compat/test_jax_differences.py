@@ -76,12 +76,12 @@ def class_with(module, flatten, flatten_with_keys=None):
     return New
 
 
-@case("dicts that are rebuilt")
+@case("rebuilt dicts")
 def _(m):
     return [*m.tree_map(abs, {"b": 1, "a": 2})]
 
 
-@case("dict keys that do not compare")
+@case("dict keys that cannot be compared")
 def _(m):
     return tried(m.tree_leaves, {"a": 1, 2: 2})
 
@@ -108,7 +108,7 @@ def _(m):
     return len({hash(m.tree_structure({key: 1})) for key in "abc"})
 
 
-@case("a predicate that returns no bool")
+@case("a predicate that does not return a bool")
 def _(m):
     return tried(m.tree_leaves, [[1]], lambda node: 1)
 
@@ -125,7 +125,7 @@ def _(m):
     return tried(m.tree_leaves, class_with(m, lambda node: ("ab", None))())
 
 
-@case("both ways to flatten a class, with and without keys")
+@case("a class registered with two flatten functions, with and without keys")
 def _(m):
     keyed = lambda node: (((m.DictKey("x"), "keyed"),), None)  # noqa: E731
     return m.tree_leaves(class_with(m, lambda node: (("plain",), None), keyed)())
@@ -136,7 +136,7 @@ def _(m):
     return m.SequenceKey(1) == m.DictKey(1)
 
 
-@case("`treedef_tuple` of what is not a treedef")
+@case("`treedef_tuple` of something that is not a treedef")
 def _(m):
     return tried(m.treedef_tuple, [1])
 
@@ -179,7 +179,7 @@ def _(m):
     return tried(m.tree_leaves, tree)
 
 
-@case("texts of errors")
+@case("error texts")
 def _(m):
     try:
         m.tree_map(max, [1], (2,))
@@ -188,8 +188,8 @@ def _(m):
 
 
 EXPECTED = {
-    "dicts that are rebuilt": (["a", "b"], ["b", "a"]),
-    "dict keys that do not compare": (ValueError, [2, 1]),
+    "rebuilt dicts": (["a", "b"], ["b", "a"]),
+    "dict keys that cannot be compared": (ValueError, [2, 1]),
     "a dict, an `OrderedDict` and a `defaultdict` in one map or broadcast": (
         ValueError,
         {"a": 3},
@@ -197,15 +197,18 @@ EXPECTED = {
     "aux data whose `==` raises": (ValueError, False),
     "`treedef == None`, `treedef != 1`": ((TypeError, False), (False, True)),
     "`hash(treedef)`": (1, 3),
-    "a predicate that returns no bool": (ValueError, [[[1]]]),
+    "a predicate that does not return a bool": (ValueError, [[[1]]]),
     "a `str` or `int` as the key of a child": (
         ["'x'", "2"],
         ["GetAttrKey(name='x')", "SequenceKey(idx=2)"],
     ),
     "children given as text, a dict or a set": (["a", "b"], lw.errors.FlattenError),
-    "both ways to flatten a class, with and without keys": (["plain"], ["keyed"]),
+    "a class registered with two flatten functions, with and without keys": (
+        ["plain"],
+        ["keyed"],
+    ),
     "`SequenceKey(1) == DictKey(1)`": (False, True),
-    "`treedef_tuple` of what is not a treedef": (RuntimeError, TypeError),
+    "`treedef_tuple` of something that is not a treedef": (RuntimeError, TypeError),
     "`PyTreeDef.walk`": (["a", "b", 1, "c", 3], ["a", "b", "c", 1, 3]),
     "children from `flatten_one_level` of a registered class": (
         type(iter([])),
@@ -214,7 +217,7 @@ EXPECTED = {
     "iterators and views of dicts as leaves": ([DeprecationWarning], []),
     "`serialize_using_proto`": (False, True),
     "deep trees and cycles": ("may crash", lw.errors.CycleError),
-    "texts of errors": (True, False),
+    "error texts": (True, False),
 }
 """What jax does, and what the stand-in does."""
 

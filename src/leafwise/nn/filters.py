@@ -418,8 +418,8 @@ def predicate(filter: Filter) -> Callable[[Path, AnyValue], bool]:
     if callable(filter):
         return filter
     raise TypeError(
-        f"no filter: {clip(filter)} ({type_name(filter)}); a filter is a type, a "
-        "text, a Kind, a bool, ..., None, a function of path and value, or a list of "
+        f"not a filter: {clip(filter)} ({type_name(filter)}); a filter is a type, a "
+        "string, a Kind, a bool, ..., None, a function of path and value, or a list of "
         "filters"
     )
 
@@ -459,7 +459,7 @@ def predicates(
     for place, filter in enumerate(listed[:-1]):
         if filter is ... or filter is True:
             raise ValueError(
-                f"filter {place} is {filter!r} and means everything, so those after "
-                "it would get nothing; put it last"
+                f"filter {place} is {filter!r}, which matches everything, so later "
+                "filters would match nothing; put it last"
             )
     return tuple(map(predicate, listed))

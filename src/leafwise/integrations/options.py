@@ -613,8 +613,8 @@ class Places:
                 return group[0] + place
             if group is not None:
                 return group
-        place = named(path, self._roots)
-        raise StructureError(f"{self._name} has no entry for {place}")
+        where = named(path, self._roots)
+        raise StructureError(f"{self._name} has no entry for {where}")
 
     def below(self, path: Path) -> dict[Path, Group]:
         """Return what is said of a place and what is below it, by the path from it."""

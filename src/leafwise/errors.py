@@ -319,8 +319,8 @@ class FileError(_AtPath, ValueError):
         >>> lw.load("model.pickle")
         Traceback (most recent call last):
         ...
-        leafwise.errors.FileError: model.pickle: the name of the file has to end in \
-.json, .npz or .safetensors
+        leafwise.errors.FileError: model.pickle: the file name must end in .json, \
+.npz or .safetensors
     """
 
 

@@ -248,4 +248,4 @@ def test_how_lists_are_paired(tmp_path, capsys):
         assert main([command, *files, "--lists", word]) == 2
         assert "one of" in capsys.readouterr().err
     assert main(["diff", *files, "--lists", "align", *by_key]) == 2
-    assert "--lists takes one word, or nothing but" in capsys.readouterr().err
+    assert "--lists takes either one word or only" in capsys.readouterr().err

@@ -70,7 +70,7 @@ def test_keys_read_a_child():
     assert lw.SequenceKey(1).get("ab") == "b"
     assert lw.DictKey("k").get({"k": 1}) == 1
     assert lw.GetAttrKey("real").get(3) == 3
-    with pytest.raises(LookupError, match="is read as a path"):
+    with pytest.raises(LookupError, match="needs a key path"):
         lw.FlattenedIndexKey(0).get([1])
 
 

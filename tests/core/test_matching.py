@@ -70,7 +70,7 @@ def error_of(first, *rest, **options):
             [
                 "at the root: expected dict with keys 'bias', 'weight', got dict with "
                 "keys 'bais', 'weight' (missing 'bias'; extra 'bais')",
-                "hint: perhaps 'bais' is meant to be 'bias'",
+                "hint: perhaps 'bais' is a misspelling of 'bias'",
             ],
         ),
         ({}, {"a": 1}, [
@@ -386,7 +386,10 @@ def test_a_class_that_was_registered_anew():
     (found,) = old.explain(lw.tree_structure(Pair(1)))
     where = lw.lookup(Pair).where
     assert found.expected == f"{name} with 1 child (registered at {where})"
-    assert found.actual == f"{name} with 1 child (registered at {where}, another time)"
+    assert (
+        found.actual
+        == f"{name} with 1 child (registered at {where}, in another registration)"
+    )
     lw.namespace("mismatch-anew")
     register("mismatch-anew")
     (found,) = lw.tree_structure(Pair(1)).explain(

@@ -394,7 +394,7 @@ def text_of(**changes):
         ("[" * 100_000, None),
         (text_of(namespace=3), None),
         (text_of(nodes=[[2, "deque", 2, 10**30]]), "malformed state of a treedef: aux "
-         "data does not fit a deque: it is not a maxlen"),
+         "data does not fit a deque: it is not a valid maxlen"),
         (text_of(none_is_leaf=1), None),
     ],
 )  # fmt: skip

@@ -94,7 +94,10 @@ def whole(*entries, count=None, mode=("", False)):
         ((1, "", False, 2, ()), "its entries do not form one tree"),
         (whole(TUPLE, TUPLE), "its entries do not form one tree"),
         (whole(TUPLE, count=2), "its entries do not form one tree"),
-        (whole((0, "tuple", 1, None)), "a node has more children than there are"),
+        (
+            whole((0, "tuple", 1, None)),
+            "a node has more children than there are entries for them",
+        ),
         (whole((1, "tuple", 1)), "an entry is not a tuple of four"),
         (whole((1, "tuple", -1, None)), "a count in an entry is not a natural number"),
         (whole((1, "tuple", 1.0, None)), "a count in an entry is not a natural number"),
@@ -132,7 +135,7 @@ def whole(*entries, count=None, mode=("", False)):
         ),
         (
             whole((1, "deque", 1, 0)),
-            "aux data does not fit a deque: it is not a maxlen",
+            "aux data does not fit a deque: it is not a valid maxlen",
         ),
         (
             whole((2, "Partial", 2, 3)),

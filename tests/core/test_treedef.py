@@ -416,7 +416,7 @@ class TestOfNodeData:
 
     def test_what_does_not_fit_is_refused(self):
         leaf = lw.PyTreeDef.leaf()
-        with pytest.raises(lw.errors.TreeDefError, match="int'> is no class of nodes"):
+        with pytest.raises(lw.errors.TreeDefError, match="int'> is not a node class"):
             lw.PyTreeDef.from_node_data((int, None), [leaf])
         with pytest.raises(ValueError, match="zip"):
             lw.PyTreeDef.from_node_data((dict, ["a"]), [leaf, leaf])

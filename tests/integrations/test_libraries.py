@@ -155,7 +155,8 @@ def test_a_constructor_that_does_not_take_the_items():
         APP.tree_map(abs, Odd(-1, 2))
     assert error.value.__notes__[0] == (
         "test_a_constructor_that_does_not_take_the_items.<locals>.Odd was rebuilt from "
-        "{'low': 1, 'high': 2}; register_mapping(cls, build=...) can say how else to"
+        "{'low': 1, 'high': 2}; pass build=... to register_mapping to rebuild it in "
+        "another way"
     )
     register_mapping(Odd, lambda items: Odd(**items), namespace="containers")
     assert dict(APP.tree_map(abs, Odd(-1, 2))) == {"low": 1, "high": 2}
@@ -184,7 +185,7 @@ def test_registering_one_class():
         register_mapping(int)
     with pytest.raises(lw.RegistryError, match="int is not a subclass of Sequence"):
         register_sequence(int)
-    with pytest.raises(ValueError, match="no support for 'yaml'; there is for: 'omeg"):
+    with pytest.raises(ValueError, match="no support for 'yaml'; supported: 'omeg"):
         support("mappings", "yaml")
     assert issubclass(UserDict, MutableMapping)
     treedef = APP.tree_structure(UserDict(a=1))

@@ -48,7 +48,7 @@ def test_what_does_not_fit():
         lw.StructureError, match=r"shape \(3,\) is needed, got shape \(2"
     ):
         unravel(vector[:2])
-    with pytest.raises(TypeError, match=r"leaf at \['a'\] do not go into int64"):
+    with pytest.raises(TypeError, match=r"leaf at \['a'\] do not fit into int64"):
         unravel(vector + 0.5)
     with pytest.raises(
         TypeError, match=r"leaf at \['x'\]\[0\] is neither a number .*: str"
@@ -105,7 +105,7 @@ def test_errors():
         ),
         (
             lambda: vmap(lambda x: x, out_axes=None)(np.arange(2)),
-            "not the same each time",
+            "must be equal in all calls",
         ),
         (lambda: vmap(lambda x, k: x)(np.ones(2), k=np.ones(3)), "3 in keyword k"),
     ]

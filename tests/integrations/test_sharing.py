@@ -99,6 +99,6 @@ def test_names_of_places():
     assert named((0, 1, "w", 0), roots) == "argument 1 at ['w'][0]"
     assert named((0, 0), roots) == "argument 0"
     assert named((1, "x", 0), roots) == "keyword x at [0]"
-    assert named((2,), roots) == "what the function is bound to"
+    assert named((2,), roots) == "the object that the function is bound to"
     assert named((3, "y", 0), roots) == "the result at ['y'][0]"
     assert named((0, 1, "w", 0)) == "argument 1 at ('w', 0)"

@@ -334,7 +334,7 @@ def test_classes_and_functions_by_name():
     for value in (local, lambda x: x, test_numbers.__get__(1).__func__.__code__):
         with pytest.raises(CompareError, match=r"leaf at \['f'\] has no fingerprint"):
             lw.fingerprint({"f": value})
-    with pytest.raises(CompareError, match="no module has it under its name"):
+    with pytest.raises(CompareError, match="no module contains it under its name"):
         lw.fingerprint([functools.partial(local, 1)])
 
 
@@ -398,7 +398,7 @@ def test_aux_data_without_a_fingerprint():
         with pytest.raises(TreeDefError, match="the aux data of Box has no") as caught:
             make(tree)
         assert caught.value.__notes__ == ["at key path ['x'][0]"]
-        with pytest.raises(TreeDefError, match="no module has it under its name"):
+        with pytest.raises(TreeDefError, match="no module contains it under its name"):
             make(box((), lambda: 1))
         loop = []
         loop.append(loop)

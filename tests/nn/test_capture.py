@@ -146,9 +146,9 @@ def test_functions_of_a_module():
         nn.capture(len)([])
     with pytest.raises(TypeError, match=r"first argument .* a module, got nothing"):
         nn.capture(len)()
-    with pytest.raises(TypeError, match="or a function of one, got int"):
+    with pytest.raises(TypeError, match="or a function of a module, got int"):
         nn.capture(3)
-    with pytest.raises(TypeError, match="takes types of variables, got Ellipsis"):
+    with pytest.raises(TypeError, match="takes variable types, got Ellipsis"):
         nn.capture(model, ...)
     with pytest.raises(ValueError, match="no type of variables is named 'nothing'"):
         nn.capture(model, "nothing")
@@ -325,7 +325,7 @@ def test_the_type_of_outputs_is_one_of_the_types():
     """Else they would be lost."""
     with pytest.raises(ValueError, match="'Special', which is not one of the types"):
         nn.capture(Model(), nn.Intermediate, method_outputs=Special)
-    with pytest.raises(TypeError, match="takes types of variables, got 3"):
+    with pytest.raises(TypeError, match="takes variable types, got 3"):
         nn.capture(Model(), method_outputs=3)
     _, seen = nn.capture(Doubler(), method_outputs="special of captures")(1)
     assert type(seen.twice) is Special

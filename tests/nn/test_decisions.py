@@ -47,7 +47,7 @@ TABLE = [
 ]
 TEXTS = {
     "E1": "Foo.x was assigned static(...) around data: Foo.x",
-    "E2": "Cannot assign data to Foo.x, which is static, since it was first set: Foo.x",
+    "E2": "Cannot assign data to Foo.x, which is static since it was first set: Foo.x",
     "E3": "Found data in Foo.x, a list that would be static: Foo.x",
     "E4": "Found data in Foo.x, which is static: Foo.x",
 }
@@ -106,7 +106,7 @@ def test_after_init(value, state, outcome):
         with pytest.raises(lw.errors.KindError) as caught:
             obj.x = VALUES[value]()
         if outcome == "E4":  # nobody will look again: refused at once
-            assert "which is static, declared so: " in str(caught.value)
+            assert "which is static by declaration: " in str(caught.value)
         assert (dict(vars(obj)), dict(nn.name_to_kind(obj))) == before
         return
     obj.x = VALUES[value]()
@@ -130,9 +130,8 @@ def test_marks_inside(state, value, mark, path):
     with pytest.raises(lw.errors.KindError) as caught:
         make(state, value())()
     assert str(caught.value) == (
-        f"Found {mark}(...) inside the value of Foo.x, at Foo{path}. Marks say what an "
-        "attribute is, so they stand around what is assigned to one, and nowhere "
-        f"else:\n  obj.x = {mark}(...)"
+        f"Found {mark}(...) inside the value of Foo.x, at Foo{path}. A mark applies to "
+        f"a whole attribute, so wrap the assigned value instead:\n  obj.x = {mark}(...)"
     )
     assert str(caught.value.path) == path
 
@@ -152,18 +151,18 @@ def test_whole_texts():
         "Foo.name was assigned static(...) around data: Foo.name is ndarray of shape "
         "(2, 3) and dtype float32.\n"
         "Do one of these:\n"
-        "  1. let it be data:               obj.name = data(...)\n"
-        "  2. keep what is data out of it:  obj.name = static(value.shape)"
+        "  1. mark it as data:              obj.name = data(...)\n"
+        "  2. assign a value without data:  obj.name = static(value.shape)"
     )
     with pytest.raises(lw.errors.KindError) as caught:
         foo.cfg = ARRAY
     assert str(caught.value).replace(Foo.__qualname__, "Foo") == (
-        "Cannot assign data to Foo.cfg, which is static, since it was first set: "
+        "Cannot assign data to Foo.cfg, which is static since it was first set: "
         "Foo.cfg is ndarray of shape (2, 3) and dtype float32.\n"
         "Do one of these:\n"
-        "  1. make it data now:                           obj.cfg = data(...)\n"
-        "  2. make it data from the start, also as None:  self.cfg = data(None)\n"
-        "  3. declare it in the class:                    cfg: Data[...]"
+        "  1. mark it as data now:                           obj.cfg = data(...)\n"
+        "  2. mark it as data from the start, even if None:  self.cfg = data(None)\n"
+        "  3. declare it in the class:                       cfg: Data[...]"
     )
     with pytest.raises(lw.errors.KindError) as caught:
         foo.cfg = {"a": [1, ARRAY, ARRAY[0]]}
@@ -171,12 +170,12 @@ def test_whole_texts():
         "Found data in Foo.cfg, a dict that would be static: Foo.cfg['a'][1] is "
         "ndarray of shape (2, 3) and dtype float32 (and 1 more).\n"
         "Do one of these:\n"
-        "  1. let the whole dict be data:          obj.cfg = data(...)\n"
-        "  2. use a container that knows of data:  obj.cfg = Dict(...)\n"
-        "  3. declare it in the class:             cfg: Data[dict]\n"
-        "  4. let such containers be data:         class Foo(..., strict=False)\n"
-        "  5. let the class be no tree:            class Foo(..., pytree=False)\n"
-        "  6. keep what is data out of it:         obj.cfg = static(...)"
+        "  1. mark the whole dict as data:        obj.cfg = data(...)\n"
+        "  2. use a container that accepts data:  obj.cfg = Dict(...)\n"
+        "  3. declare it in the class:            cfg: Data[dict]\n"
+        "  4. treat such containers as data:      class Foo(..., strict=False)\n"
+        "  5. disable pytree for the class:       class Foo(..., pytree=False)\n"
+        "  6. assign a value without data:        obj.cfg = static(...)"
     )
     foo.grown.append(ARRAY)
     with pytest.raises(lw.errors.KindError, match="a list that is static") as caught:

@@ -285,9 +285,9 @@ def test_what_cannot_be_frozen():
     net.listed = nn.parameter([1.0, 2.0])
     with pytest.raises(lw.PathError, match="decoder"):
         nn.freeze(net, "decoder")
-    with pytest.raises(ValueError, match="there is no parameter to freeze in what"):
+    with pytest.raises(ValueError, match="the selection has no parameter to freeze"):
         nn.freeze(net, "**.calls")
-    with pytest.raises(ValueError, match="there is no parameter to unfreeze in what"):
+    with pytest.raises(ValueError, match="the selection has no parameter to unfreeze"):
         nn.unfreeze(net, nn.filters.PathContains("stat"))
     with pytest.raises(ValueError, match="only a part") as caught:
         nn.freeze(net, "listed[0]")

@@ -151,7 +151,7 @@ def test_what_cannot_be_unflattened():
     children, aux = Layer(2).tree_flatten()
     other = type("Other", (nn.Module,), {})()
     for rest, kids in ((aux, children[:1]), (other.tree_flatten()[1], []), (3, [])):
-        with pytest.raises(lw.errors.TreeDefError, match="Layer cannot be made of"):
+        with pytest.raises(lw.errors.TreeDefError, match="Layer cannot be built from"):
             Layer.tree_unflatten(rest, kids)
 
 
@@ -497,7 +497,7 @@ def test_what_is_declared_stays_so():
         size: int = lw.static(default=3)
 
     for model in (Annotated(), Field()):
-        with pytest.raises(lw.errors.KindError, match="static, declared so"):
+        with pytest.raises(lw.errors.KindError, match="static by declaration"):
             model.size = np.ones(1)
         assert model.size == 3
 

@@ -263,7 +263,7 @@ def test_n7_4_metadata_must_be_bool():
 
 def test_n7_5_disagreement():
     """An annotation and a specifier that disagree are refused at once."""
-    with pytest.raises(ValueError, match="annotated as data and its field is declared"):
+    with pytest.raises(ValueError, match="annotated as data but its field is declared"):
 
         @lw.dataclass
         class Foo(lw.Pytree):
@@ -328,7 +328,7 @@ def test_n7_8_marked_values_in_a_class_body():
     class Bar(lw.Pytree):
         x: int = lw.data(default=7)
 
-    with pytest.raises(TypeError, match="is no dataclass; decorate it"):
+    with pytest.raises(TypeError, match="is not a dataclass; decorate it"):
         Bar()
 
 
@@ -448,7 +448,7 @@ def test_n9_7_check_pytree():
     foo.ls.append(np.ones(1))
     with pytest.raises(lw.errors.KindError, match="a list that is static") as caught:
         nn.check_pytree(outer)
-    assert caught.value.__notes__ == ["the object stands at .inside['k'][0]"]
+    assert caught.value.__notes__ == ["the object is at .inside['k'][0]"]
     nn.check_pytree(outer, recursive=False)
     with pytest.raises(TypeError, match="takes an instance of a Pytree class, got"):
         nn.check_pytree([foo])

@@ -92,7 +92,7 @@ def test_what_is_trained():
     optimizer = nn.Optimizer(model, Momentum(), wrt=nn.PathContains("layers"))
     optimizer.update(model, {"layers": {0: 2.0, 1: 2.0}})
     assert values(model.layers) == [1.0, 4.0]
-    with pytest.raises(ValueError, match=r"wrt=.*Cache.* means nothing in Model"):
+    with pytest.raises(ValueError, match=r"wrt=.*Cache.* matches no value in Model"):
         nn.Optimizer(model, Momentum(), wrt=nn.Cache)
 
 

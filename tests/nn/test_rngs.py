@@ -60,7 +60,7 @@ def test_without_a_default():
 )
 def test_what_is_no_seed(wrong):
     """It is named, and nothing is made."""
-    with pytest.raises(ValueError, match="a stream is made of an int, a key of jax"):
+    with pytest.raises(ValueError, match="a stream is created from an int, a jax key"):
         nn.Rngs(params=seed(0), noise=wrong)
 
 
@@ -184,7 +184,9 @@ def test_drawing_by_name():
     assert rngs.uniform((), np.float32).dtype == np.float32
     assert int(rngs.default.count) == 14
     for name in ("he_normal", "categorical", "bits"):
-        with pytest.raises(AttributeError, match=f"does not draw '{name}'; its gen"):
+        with pytest.raises(
+            AttributeError, match=f"has no method '{name}'; use its gen"
+        ):
             getattr(rngs, name)
     with pytest.raises(AttributeError, match="no attribute 'gaussian'"):
         rngs.default.gaussian()

@@ -163,7 +163,7 @@ def test_n17_5_types_by_name():
     made = nn.variable_type("masks_of_test", allow_register=True)
     assert nn.variable_type("masks_of_test") is made
     assert issubclass(made, nn.Variable)
-    with pytest.raises(ValueError, match="belongs to"):
+    with pytest.raises(ValueError, match="is already registered for"):
         nn.register_variable_name("params", made)
     assert issubclass(nn.Perturbation, nn.Intermediate)
 

@@ -108,7 +108,7 @@ def test_check_pytree_reports_what_comes_first():
     with pytest.raises(lw.errors.KindError) as caught:
         nn.check_pytree(root)
     assert caught.value.attribute == "names"
-    assert caught.value.__notes__ == ["the object stands at .a[0]['x']"]
+    assert caught.value.__notes__ == ["the object is at .a[0]['x']"]
 
 
 def test_a_container_in_itself_can_be_frozen():
@@ -166,7 +166,7 @@ def test_classes_without_a_name_are_named():
     for call, text in (
         (
             lambda: setattr(one, "size", lw.List()),
-            "Nameless.size, which is static, since",
+            "Nameless.size, which is static since",
         ),
         (lambda: nn.replace(one, sise=1), "Nameless has no attribute 'sise'"),
         (lambda: nn.update([one], {0: 1}), "expected the values of a Nameless"),

@@ -639,7 +639,7 @@ def test_futures_that_can_only_be_awaited_are_refused():
         started = staticmethod(asyncio.ensure_future)
 
     async def run(executor):
-        with pytest.raises(TypeError, match="cannot wait for what submit returned"):
+        with pytest.raises(TypeError, match="cannot wait for the result of submit"):
             lw.parallel(executor).tree_map(double, [1, 2])
 
     asyncio.run(run(Coroutines()))

@@ -209,8 +209,8 @@ def test_a_tree_of_the_wrong_shape_is_refused():
     assert str(error.value) == (
         "the tree does not have the inner structure at each outer leaf, in 1 place:\n"
         "  at [1][0]: expected a leaf, got tuple of length 1\n"
-        "hint: the inner structure is that of the first one; pass it as a treedef to "
-        "allow anything at its leaves"
+        "hint: the inner structure is taken from the first one; pass it as a treedef "
+        "to allow anything at its leaves"
     )
 
 

@@ -548,7 +548,7 @@ def test_skip_takes_what_to_put_there():
     assert lw.tree_visit([1], None, lambda n, p, q: lw.SKIP((n,))) == ([(1,)],)
     for word in (lw.STOP, lw.DELETE):
         with pytest.raises(
-            TypeError, match=r"takes no node; SKIP\(node\) replaces one"
+            TypeError, match=r"cannot be called with a node; return SKIP\(node\)"
         ):
             word(1)
 

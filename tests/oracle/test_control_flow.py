@@ -833,7 +833,8 @@ STEPS = [
     (
         changing(lambda one: setattr(one, "w", nn.Param(one.w[...]))),
         lw.StructureError,
-        "argument 0 at .w was the Param that came in and is another Param after a step",
+        "argument 0 at .w was the Param that was passed in and is another Param after "
+        "a step",
     ),
     (
         changing(lambda one: setattr(one, "w", one.count)),
@@ -843,7 +844,7 @@ STEPS = [
     (
         lambda one, x: (layer(nn, 2, size=1), x),
         lw.StructureError,
-        "argument 0 was the Layer that came in and is another Layer after a step",
+        "argument 0 was the Layer that was passed in and is another Layer after a step",
     ),
     (
         lambda one, x: ([one], x),
@@ -858,8 +859,8 @@ STEPS = [
     (
         changing(grow),
         TypeError,
-        "argument 0 at .w was float32[2] and is float32[5] after a step: what goes "
-        "from step to step keeps its shape and type",
+        "argument 0 at .w was float32[2] and is float32[5] after a step: the carry "
+        "must keep its shape and type",
     ),
     (
         changing(lambda one: one.w.set_value(one.w[...] > 0)),
@@ -928,7 +929,7 @@ def test_branches_that_differ(jax):
             lambda one: setattr(one, "more", nn.Param(1.0)),
             lw.StructureError,
             "argument 0 at .more is of type Param after true_fun, and not there after "
-            "false_fun: all branches must leave objects, and return results, of one",
+            "false_fun: all branches must leave the objects, and return results, with",
         ),
         (
             lambda one: setattr(one, "size", 2),
@@ -1013,7 +1014,7 @@ def test_axes_of_scan_that_do_not_fit(jax):
             {"in_axes": (Carry, Carry)},
             (1.0, x),
             ValueError,
-            "there can be one Carry, it is at in_axes[0] and in_axes[1]",
+            "only one Carry is allowed, found at in_axes[0] and in_axes[1]",
         ),
         (
             {"in_axes": ({"k": Carry}, 0)},
@@ -1025,13 +1026,13 @@ def test_axes_of_scan_that_do_not_fit(jax):
             {"out_axes": 0},
             (1.0, x),
             ValueError,
-            "must both have Carry, or neither: got (Carry, 0) and 0",
+            "must either both contain Carry or neither: got (Carry, 0) and 0",
         ),
         (
             {"out_axes": (Carry, {"k": None})},
             (1.0, x),
             ValueError,
-            "out_axes[1]['k'] is None, but what comes out of each step needs an axis",
+            "out_axes[1]['k'] is None, but the output of each step needs an axis",
         ),
         (
             {"out_axes": (Carry, nn.StateAxes({...: Carry}))},
@@ -1044,13 +1045,14 @@ def test_axes_of_scan_that_do_not_fit(jax):
             {},
             (one, one),
             ValueError,
-            "the Layer at argument 0 (Carry) is the one at argument 1 (axis 0)",
+            "the Layer at argument 0 (Carry) is the same object as the one at "
+            "argument 1 (axis 0)",
         ),
         (
             {"in_axes": (Carry, nn.StateAxes({nn.Cache: 0}))},
             (1.0, one),
             lw.StructureError,
-            "in_axes says nothing of argument 1 at .w",
+            "in_axes has no entry for argument 1 at .w",
         ),
     ):
         with pytest.raises(error, match=re.escape(said)):
@@ -1060,7 +1062,7 @@ def test_axes_of_scan_that_do_not_fit(jax):
     for wrong in ("x", 5, {nn.Param: 1.5}):
         with pytest.raises(TypeError, match="StateAxes"):
             nn.StateAxes(wrong)
-    with pytest.raises(ValueError, match="means everything, so those after it would"):
+    with pytest.raises(ValueError, match="matches everything, so later filters would"):
         nn.StateAxes({...: 0, nn.Param: 1})
 
 
@@ -1217,5 +1219,5 @@ def test_axes_one_by_one(jax):
         assert f(args).shape == (3,)
     state = nn.StateAxes(nn.prefix(nn.state(one), {nn.Param: 0, ...: None}))
     assert nn.vmap(lambda m: m.w[...] * 2, in_axes=(state,))(one).shape == (3,)
-    with pytest.raises(ValueError, match=r"says nothing of the value at \('count',\)"):
+    with pytest.raises(ValueError, match=r"has no entry for the value at \('count',\)"):
         nn.prefix(one, {nn.Param: 0})

@@ -72,13 +72,13 @@ def test_an_array_in_it_is_never_static_silently(box):
         "Found data in Model.box, a Box that would be static: "
         f"Model{caught.value.path} is ndarray of shape (2,) and dtype float64.",
         "Do one of these:",
-        "1. let the whole Box be data: obj.box = data(...)",
-        f"2. let what {name} knows be a tree here, too: "
-        f"leafwise.integrations.adopt({name!r}), and data(...)",
+        "1. mark the whole Box as data: obj.box = data(...)",
+        f"2. adopt the node types of {name}: leafwise.integrations.adopt({name!r}), "
+        "and data(...)",
         "3. declare it in the class: box: Data[Box]",
-        "4. let such containers be data: class Model(..., strict=False)",
-        "5. let the class be no tree: class Model(..., pytree=False)",
-        "6. keep what is data out of it: obj.box = static(...)",
+        "4. treat such containers as data: class Model(..., strict=False)",
+        "5. disable pytree for the class: class Model(..., pytree=False)",
+        "6. assign a value without data: obj.box = static(...)",
     ]
 
 

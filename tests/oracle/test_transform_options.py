@@ -353,7 +353,7 @@ def test_a_bound_method_carries_its_object(jax):
     assert integrations.vmap(one.__call__)(jax_ones((3, 2))).tolist() == [[4, 4]] * 3
     assert integrations.grad(lambda x: one(x).sum())(jax_ones(2)).tolist() == [4, 4]
     with pytest.raises(
-        ValueError, match=r"what the function is bound to at \.w is not"
+        ValueError, match=r"the object that the function is bound to at \.w differs"
     ):
         integrations.vmap(one.grow)(jax_ones((3, 2)))
     before, x = one.w.value, jax_ones(2)
@@ -427,17 +427,18 @@ def test_errors_about_axes_name_arguments(jax):
         ),
         (
             lambda: integrations.vmap(lambda a: {"x": [a]}, 0, {"x": None})(x),
-            "the result at ['x'][0] is not the same for all that is mapped, but it has "
-            "no axis in out_axes",
+            "the result at ['x'][0] differs along the mapped axis, but it has no axis "
+            "in out_axes",
         ),
         (
             lambda: integrations.vmap(lambda m, x: m.grow(x), (None, 0))(one, x),
-            "argument 0 at .w is not the same for all that is mapped, but it has no "
-            "axis in in_axes",
+            "argument 0 at .w differs along the mapped axis, but it has no axis in "
+            "in_axes",
         ),
         (
             lambda: integrations.vmap(lambda a, b: 1, (0, None))(one, {"k": [one]}),
-            "the Model at argument 0 (axis 0) is the one at argument 1 at ['k'][0] "
+            "the Model at argument 0 (axis 0) is the same object as the one at "
+            "argument 1 at ['k'][0] "
             "(axis None), and can only be mapped in one way",
         ),
         (

@@ -183,7 +183,8 @@ def test_vmap(jax):
     assert batched.sum.tolist() == [3.0, 7.0, 11.0]
     assert fixed.w.value.tolist() == [1.0, 1.0]
     with pytest.raises(
-        ValueError, match=r"the Layer at argument 0 .* is the one at argument 1"
+        ValueError,
+        match=r"the Layer at argument 0 .* is the same object as the one at argument 1",
     ):
         integrations.vmap(f, in_axes=(0, None, 1))(batched, batched, x)
     with pytest.raises(ValueError, match="in_axes has 1 entry for 3 arguments"):
@@ -221,7 +222,7 @@ def test_value_and_grad(jax):
     jitted = integrations.jit(integrations.grad(lambda m, x: loss(m, x)[0]))
     assert jitted(model, x).w.value.tolist() == [2.0, 8.0]
     assert int(model.calls.value) == 3
-    with pytest.raises(ValueError, match=r"OfType\(Cache\) means no value of"):
+    with pytest.raises(ValueError, match=r"OfType\(Cache\) matches no value of"):
         integrations.grad(loss, wrt=nn.Cache)(model, x)
 
 

@@ -401,7 +401,7 @@ def test_items_with_a_key_are_paired_by_it():
 @pytest.mark.parametrize(
     ("items", "text"),
     [
-        ([{"name": 1}, {}], r"item at \['x'\]\[1\] has no 'name', the key that is to"),
+        ([{"name": 1}, {}], r"item at \['x'\]\[1\] has no 'name', the key that pairs"),
         ([{"name": 1}, 2], r"item at \['x'\]\[1\] has no 'name'"),
         (
             [{"name": 1}, {"name": 2}, {"name": 1.0}],

@@ -297,7 +297,7 @@ def test_pointing():
         lw.selection.tree_at(lambda t: (t["a"], t["a"]), tree, (1, 2))
     with pytest.raises(lw.EditError, match=r"cannot edit both .* inside it"):
         lw.selection.tree_at(lambda t: (t["a"], t["a"][0]), tree, (1, 2))
-    with pytest.raises(ValueError, match="returned 2 places, but there are 3 values"):
+    with pytest.raises(ValueError, match="returned 2 results, but there are 3 values"):
         lw.selection.tree_at(lambda t: (t["a"], t["b"]), tree, (1, 2, 3))
     for options in ({}, {"replace": 1, "replace_fn": str}):
         with pytest.raises(TypeError, match="either replace or replace_fn"):
@@ -339,7 +339,7 @@ def test_pointing_at_one_object_in_two_places_is_an_error():
     with pytest.raises(lw.EditError) as caught:
         lw.selection.tree_at(lambda t: t["a"], {"a": mask, "b": mask}, 2)
     assert str(caught.value) == (
-        "the result of where (Masked) is at several places: ['a'], ['b']"
+        "the result of where (Masked) occurs several times: ['a'], ['b']"
     )
 
 

@@ -195,8 +195,8 @@ def test_a_node_with_something_else_in_it_is_no_selector():
     assert str(caught.value) == (
         "a selector is a pattern, a KeyPath, a regular expression, a type, a "
         "predicate, or a tree of bools and predicates; got Pair that contains 1.5; "
-        "Pair is a node type, so this is read as such a tree and not as a predicate: "
-        "pass a function that calls it"
+        "Pair is a node type, so this is read as a tree and not as a predicate: to use "
+        "a predicate, pass a function that calls it"
     )
     for wrong in ({"a": "b"}, {"a": 1}, 1.5, np.array([True]), [1, True]):
         with pytest.raises(TypeError, match="a selector is a pattern, "):
@@ -227,7 +227,7 @@ def test_a_mask_that_does_not_fit_is_an_error():
     with pytest.raises(lw.StructureError) as caught:
         lw.at({"a": [1, 2]}, is_leaf=list)[{"a": [True, False]}].get()
     assert str(caught.value) == (
-        "the tree of bools goes deeper than the tree, which has a leaf at ['a']"
+        "the tree of bools is deeper than the tree, which has a leaf at ['a']"
     )
     mask = space.selector([Local(True, False)])
     assert space.at([Local(1, 2)])[mask].get() == [1]

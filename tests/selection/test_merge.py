@@ -253,8 +253,8 @@ def test_objects_are_joined_attribute_by_attribute():
     with pytest.raises(lw.EditError) as error:
         lw.tree_merge([base], [overlay], lists="position")
     assert str(error.value) == (
-        "cannot merge a Model onto a Model with other children at [0]; a rule for this "
-        'path, "overlay" or "base", decides which one wins'
+        "cannot merge a Model onto a Model with other children at [0]; add a rule for "
+        'this path, "overlay" or "base", to choose which one wins'
     )
     assert lw.tree_merge(base, overlay, rules={"": "overlay"}) is overlay
 
@@ -317,18 +317,18 @@ def test_rules_hold_between_all_overlays():
     [
         (
             {"a": {"b": 1}}, {"a": 3}, {},
-            "cannot merge the leaf 3 onto a dict at ['a']; a rule for this path, "
-            '"overlay" or "base", decides which one wins',
+            "cannot merge the leaf 3 onto a dict at ['a']; add a rule for this path, "
+            '"overlay" or "base", to choose which one wins',
         ),
         (
             {"a": 3}, {"a": {"b": 1}}, {},
-            "cannot merge a dict onto the leaf 3 at ['a']; a rule for this path, "
-            '"overlay" or "base", decides which one wins',
+            "cannot merge a dict onto the leaf 3 at ['a']; add a rule for this path, "
+            '"overlay" or "base", to choose which one wins',
         ),
         (
             {"a": {"b": 1}}, {"a": [1]}, {},
-            "cannot merge a list onto a dict at ['a']; a rule for this path, "
-            '"overlay" or "base", decides which one wins',
+            "cannot merge a list onto a dict at ['a']; add a rule for this path, "
+            '"overlay" or "base", to choose which one wins',
         ),
         ({"a": [1]}, {"a": [2]}, {"conflict": "error"}, "[1] and [2] differ at ['a']"),
         ({"a": 1}, {"a": True}, {"conflict": "error"}, "1 and True differ at ['a']"),
@@ -483,5 +483,5 @@ def test_two_classes_of_one_name_that_do_not_fit_are_told_apart():
     with pytest.raises(lw.EditError) as caught:
         lw.tree_merge({"a": one(1)}, {"a": other(1)})
     assert str(caught.value).startswith(
-        "cannot merge a Pair (second.Pair) onto a Pair (first.Pair) at ['a']; a rule"
+        "cannot merge a Pair (second.Pair) onto a Pair (first.Pair) at ['a']; add"
     )

@@ -122,8 +122,8 @@ def test_what_would_not_come_back_is_refused(tree, what):
     with pytest.raises(lw.EditError) as error:
         lw.selection.to_flat(tree)
     assert str(error.value) == (
-        f"from_flat could not restore {what}; pass strict=False if it will be given a "
-        "tree like this one"
+        f"from_flat could not restore {what}; pass strict=False if from_flat will get "
+        "a tree like this one"
     )
     assert same(
         lw.selection.from_flat(lw.selection.to_flat(tree, strict=False), tree), tree
@@ -152,15 +152,15 @@ def test_leaves_of_one_name_are_refused():
     [
         (
             {"a": 1, "a.b": 2}, lw.EditError,
-            "'a.b' is below a name that has a value itself",
+            "'a.b' is below a name that already has a value",
         ),
         (
             {"a.b": 2, "a": 1}, lw.EditError,
-            "'a' has a value, and so have names below it",
+            "'a' has a value, but names below it have one, too",
         ),
         (
             {"a[0]": 1, "a[2]": 2}, lw.EditError,
-            "position 1 is missing in a list that has 0, 2",
+            "position 1 is missing; the positions are 0, 2",
         ),
         (
             {"a[0]": 1, "a.b": 2}, lw.EditError,
@@ -169,7 +169,8 @@ def test_leaves_of_one_name_are_refused():
         ([("a", 1), ("a", 2)], lw.EditError, "two items have the name 'a'"),
         (
             {"a[1.5]": 1}, lw.PathError,
-            "'a[1.5]' has the key 1.5; without `like`, keys are strings or positions",
+            "'a[1.5]' has the key 1.5; without `like`, keys must be strings or "
+            "positions",
         ),
         (
             {"a..b": 1}, lw.PathError,
@@ -190,7 +191,8 @@ def test_separators_and_arguments():
     """A separator that names could not be told apart by is refused."""
     for sep in ("", "[", "a'"):
         with pytest.raises(
-            ValueError, match="a separator is not empty and has no quotes or brackets"
+            ValueError,
+            match="a separator must not be empty or contain quotes or brackets",
         ):
             lw.selection.to_flat({}, sep)
     with pytest.raises(TypeError, match="partial=True needs a tree to compare with"):

@@ -514,52 +514,51 @@ def named_tuple_checks():
 BROKEN = {
     flattened_node_is_kept: "unflatten returns the node that was flattened",
     last_node_is_changed: "unflatten changes a node that it made before",
-    aux_is_changed: "unflatten changes aux data, which other trees have as well",
+    aux_is_changed: "unflatten changes aux data, which other trees share",
     attribute_is_gone: "a round trip loses .tag",
-    more_children_come_back: "1 child came back as 2 from a round trip",
-    flattens_with_other_aux: "tree_flatten and tree_flatten_with_keys give other aux",
-    copy_loses_children: "copy.copy gives a node with other children",
-    aux_is_lopsided: "the == of aux data depends on which of the two is asked",
-    property_fails: "an example cannot be looked at: RuntimeError: private",
+    more_children_come_back: "1 child became 2 in a round trip",
+    flattens_with_other_aux: "tree_flatten_with_keys return different aux",
+    copy_loses_children: "copy.copy returns a node with different children",
+    aux_is_lopsided: "the == of aux data is not symmetric",
+    property_fails: "an example cannot be inspected: RuntimeError: private",
     named_tuple_checks: "copy.copy fails: ValueError: x must be positive",
     children_and_aux_swapped: "unflatten takes the children first and aux data second",
-    base_class_is_made: "unflatten returns a Pair where a Broken was flattened",
-    nothing_is_returned: "unflatten returns None where a Broken was flattened",
-    order_is_another_one: "the children come back in another order",
+    base_class_is_made: "unflatten returns a Pair instead of a Broken",
+    nothing_is_returned: "unflatten returns None instead of a Broken",
+    order_is_another_one: "a round trip changes the order of the children",
     child_is_lost: "a round trip changes .y from [2] to None",
     attribute_is_lost: "a round trip changes .tag from 't' to None",
-    init_checks: "unflatten fails if the children are other objects, here object(): "
+    init_checks: "unflatten fails if the children are replaced by object(): "
     "TypeError: '>' not supported",
-    init_converts: "a child comes back as another object from a round trip: "
-    "float: 1.5 as str: '1.5'; neither flatten nor unflatten may copy or convert it",
-    flatten_converts: "flatten gives other objects as children when it is called again",
-    children_by_type: "flatten gives 2 children, but 0 if they are None",
-    none_is_static: "a child that is replaced by another object, here texts, comes "
-    "back as None",
-    iterator_is_used_up: "flatten gives 2 children and then, called again, 0; an "
-    "iterator is empty",
+    init_converts: "a round trip replaces a child by another object: float: 1.5 "
+    "becomes str: '1.5'",
+    flatten_converts: "flatten returns different child objects on each call",
+    children_by_type: "flatten returns 2 children, but 0 if they are None",
+    none_is_static: "a child that is replaced by texts comes back as None",
+    iterator_is_used_up: "flatten returns 2 children on the first call and 0 on the "
+    "second; an iterator is exhausted",
     flatten_changes: "flatten changes the node: .count; it must only read it",
-    unflatten_changes_the_node: "aux data holds the node itself",
-    aux_holds_a_child: "aux data holds a child, too",
+    unflatten_changes_the_node: "aux data contains the node itself",
+    aux_holds_a_child: "aux data contains a child",
     aux_is_a_list: "aux data cannot be hashed: unhashable type: 'list'",
-    aux_has_no_equality: "the structure of what copy.deepcopy gives is another one",
-    aux_is_made_anew: "not equal to what it gives when it is called again",
+    aux_has_no_equality: "copy.deepcopy changes the structure",
+    aux_is_made_anew: "not equal to the aux data of a second call",
     aux_raises: "aux data cannot be compared: RuntimeError: not now",
-    aux_is_vague: "the == of aux data returns no bool but str: 'perhaps'",
-    aux_is_always_equal: "two pieces of aux data, both Same, are equal, but their "
+    aux_is_vague: "the == of aux data must return a bool, got str: 'perhaps'",
+    aux_is_always_equal: "two pieces of aux data of class Same are equal, but their "
     ".value is not",
-    aux_has_two_hashes: "has another hash than its copy",
+    aux_has_two_hashes: "its copy are equal but have different hashes",
     aux_counts_more_than_equality: "two examples are equal",
     keys_are_too_few: "gave 1 keys for 2 children; give one key for each child",
     keys_are_swapped: "the key .y reads [2], which has the key .x, not its child 1.5; "
     "give keys in the order of the children",
-    keys_are_misspelt: "the key .why reads nothing: Broken has no such attribute",
+    keys_are_misspelt: "the key .why cannot be read: Broken has no such attribute",
     keys_are_the_same: "several children have the key ['x']",
-    flattens_two_ways: "tree_flatten and tree_flatten_with_keys give other children",
-    children_from_a_set: "flatten goes through the set .x in its own order",
-    aux_from_a_frozenset: "flatten goes through the set .x in its own order",
-    dict_order_is_structure: "different treedefs if the dict .x has another order",
-    one_object_for_all: "unflatten returns one object each time",
+    flattens_two_ways: "tree_flatten_with_keys return different children",
+    children_from_a_set: "flatten iterates over the set .x in its own order",
+    aux_from_a_frozenset: "flatten iterates over the set .x in its own order",
+    dict_order_is_structure: "if the keys of the dict .x are in a different order",
+    one_object_for_all: "unflatten returns the same object on every call",
     children_are_changed: "unflatten changes the children that it is given",
     repr_formats: "repr fails if the children are object(): TypeError",
     attributes_are_delegated: "copy.copy fails: RecursionError",
@@ -567,7 +566,7 @@ BROKEN = {
     flatten_returns_a_dict: "must return a tuple (children, aux_data)",
     flatten_fails: "flatten fails: AttributeError: 'Broken' object has no",
     node_is_its_child: "the node is its own child, so a walk would never end",
-    subclass_is_a_leaf: "Derived is no node: an instance is a leaf: ",
+    subclass_is_a_leaf: "Derived is not a node: an instance is a leaf: ",
     static_field_is_a_dict: "aux data cannot be hashed: unhashable type: 'dict'",
 }
 """Registrations that are wrong, and what has to be said about each.
@@ -746,7 +745,7 @@ def test_arrays_in_aux_data_are_a_warning():
 
 def test_examples_are_asked_for():
     """Instances of the very class, one at least."""
-    with pytest.raises(ValueError, match="needs an example"):
+    with pytest.raises(ValueError, match="needs at least one example"):
         check_node(Own, [])
     with pytest.raises(TypeError, match="instance of Own itself, got int: 1"):
         check_node(Own, [1])

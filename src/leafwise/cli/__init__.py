@@ -115,7 +115,7 @@ def _parser(
         prog="python -m leafwise" if _is_module() else "leafwise",
         description="Show, query, edit, compare and merge nested config files: JSON, "
         "TOML, and YAML if ruamel.yaml is installed. Use - for the standard input. "
-        "Without a command, FILE is shown.",
+        "FILE without a command shows the file.",
     )
     parser.add_argument("--version", action="version", version=__version__)
     parser.add_argument(
@@ -177,21 +177,19 @@ def _of_show(parser: argparse.ArgumentParser) -> None:
     _of_selectors(parser)
     parser.add_argument(
         "--select", action="append", default=[], metavar="SELECTOR",
-        help="show only this part, like SELECTOR",
+        help="show only this part, the same as SELECTOR",
     )  # fmt: skip
-    parser.add_argument("--depth", type=_levels, help="number of levels to draw")
+    parser.add_argument("--depth", type=_levels, help="the number of levels to draw")
     forms = parser.add_mutually_exclusive_group()
     for name, told in (
-        ("tree", "draw a tree, even into a pipe"),
+        ("tree", "draw the tree, even into a pipe"),
         ("summary", "print a table of shapes, counts and bytes"),
         ("mermaid", "print a Mermaid flowchart"),
         ("dot", "print a graph in the DOT language of Graphviz"),
     ):
         forms.add_argument(f"--{name}", action="store_const", const=True, help=told)
-    forms.add_argument("--svg", metavar="FILE", help="write an SVG picture")
-    forms.add_argument(
-        "--html", metavar="FILE", help="write an HTML page with nodes that fold"
-    )
+    forms.add_argument("--svg", metavar="FILE", help="write an SVG image")
+    forms.add_argument("--html", metavar="FILE", help="write a collapsible HTML page")
 
 
 def _levels(text: str) -> int:
@@ -232,7 +230,9 @@ def _of_delete(parser: argparse.ArgumentParser) -> None:
 def _of_move(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("source", metavar="SELECTOR", help="the part to move")
-    parser.add_argument("target", metavar="PATH", help="the new path")
+    parser.add_argument(
+        "target", metavar="PATH", help="the new path, which must not exist"
+    )
     _of_output(parser)
 
 
@@ -246,8 +246,8 @@ def _of_rename(parser: argparse.ArgumentParser) -> None:
 def _add_lists(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument(
         "--lists", action="append", default=[], metavar="HOW",
-        help=f"{', '.join(words)}, or SELECTOR=KEY to pair items by their value at "
-        "this key, such as '**.containers=name'",
+        help=f"{', '.join(words)}, or SELECTOR=KEY: pair items by the value of this "
+        "key, such as '**.containers=name'",
     )  # fmt: skip
 
 
@@ -275,11 +275,12 @@ def _of_merge(parser: argparse.ArgumentParser) -> None:
     _add_lists(parser, LISTS)
     parser.add_argument("--conflict", choices=CONFLICTS, default="overlay")
     parser.add_argument(
-        "--delete", metavar="VALUE", help="value that deletes, such as null"
+        "--delete", metavar="VALUE", help="a value that marks deletions, such as null"
     )
     parser.add_argument(
         "--rule", action="append", default=[], metavar="SELECTOR=WORD",
-        help="use one of these words for the selected part, such as '**.tags=extend'",
+        help="use one of the words above for the selected part, such as "
+        "'**.tags=extend'",
     )  # fmt: skip
     _of_output(parser)
 

@@ -381,7 +381,7 @@ def _lists(given: list[str], default: str) -> str | dict[str, str]:
     if all(what for what, _, _ in parts) and parts:
         return {what: key for what, _, key in parts}
     if len(parts) > 1:
-        raise Unreadable("--lists takes one word, or nothing but SELECTOR=KEY")
+        raise Unreadable("--lists takes either one word or only SELECTOR=KEY")
     return given[0] if given else default
 
 

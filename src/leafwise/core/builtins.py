@@ -455,7 +455,7 @@ class DequeRule(SequenceRule):
 
     def load_aux(self, arity: int, state: Any) -> Any:
         fits = type(state) is int and arity <= state <= sys.maxsize
-        require(state is None or fits, "it is not a maxlen")
+        require(state is None or fits, "it is not a valid maxlen")
         return state
 
 

@@ -457,7 +457,10 @@ def _by_name(value: Any) -> str:
     for known, found in vars(types).items():  # those that `builtins` does not show
         if found is value:
             return f"types:{known}"
-    raise Undecided("no module has it under its name, as what a function makes")
+    raise Undecided(
+        "no module contains it under its name, for example because it was created "
+        "inside a function"
+    )
 
 
 def _write_name(writer: Writer, value: Any, _depth: int) -> None:

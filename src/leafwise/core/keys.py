@@ -185,7 +185,7 @@ class FlattenedIndexKey(Frozen):
         Raises:
             LookupError: Always. Use `KeyPath((key,))(node)`, which applies the rule.
         """
-        raise LookupError("a flat index is read as a path: KeyPath((key,))(node)")
+        raise LookupError("a flat index needs a key path: use KeyPath((key,))(node)")
 
 
 def _is_index(key: Any) -> bool:

@@ -515,7 +515,7 @@ def _contrast(one: Node, other: Node) -> tuple[str, str] | str:
         origins = rule.origin(), other_rule.origin()
         if origins[0] != origins[1]:
             return origins
-        return origins[0], f"{origins[1]}, another time"
+        return origins[0], f"{origins[1]}, in another registration"
     missing, extra = _key_changes(one, other)
     if missing or extra:
         return _changes(missing, extra)
@@ -530,7 +530,7 @@ def _misspelt(missing: list[Any], extra: list[Any]) -> str:
     for key in missing:
         for other in extra:
             if type(key) is str and type(other) is str and is_near(key, other):
-                return f"perhaps {shown(other)} is meant to be {shown(key)}"
+                return f"perhaps {shown(other)} is a misspelling of {shown(key)}"
     return ""
 
 

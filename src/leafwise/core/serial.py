@@ -113,7 +113,7 @@ def _check_arities(code: Sequence[Entry], count: int) -> None:
         held += run
         total += run
         if arity > held:
-            raise _malformed("a node has more children than there are")
+            raise _malformed("a node has more children than there are entries for them")
         held += 1 - arity
     if count != (total if code else 1) or (code and held != 1):
         raise _malformed("its entries do not form one tree")

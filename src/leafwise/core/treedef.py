@@ -815,7 +815,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         node_class, data = node_data
         rule = view_of(namespace, none_is_leaf).resolve(node_class)
         if rule is None:
-            raise TreeDefError(f"{clip(node_class)} is no class of nodes")
+            raise TreeDefError(f"{clip(node_class)} is not a node class")
         node = rule.node_from(node_class, data, [*children])
         return cls.from_children(node, none_is_leaf=none_is_leaf, namespace=namespace)
 

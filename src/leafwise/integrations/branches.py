@@ -256,8 +256,8 @@ class _Branches:
             if differs is not None:
                 raise StructureError(
                     self.told(differs, first, other)
-                    + ": all branches must leave objects, and return results, of one "
-                    "structure",
+                    + ": all branches must leave the objects, and return results, with "
+                    "the same structure",
                     path=self.keys(differs.path, first, other),
                     expected=differs.was,
                     actual=differs.now,
@@ -266,7 +266,7 @@ class _Branches:
             if differs is not None:
                 raise TypeError(
                     self.told(differs, first, other)
-                    + ": all branches must give a value one shape and type"
+                    + ": all branches must give a value the same shape and type"
                 )
 
     def keys(self, path: Path, first: Branch, other: Branch) -> KeyPath:

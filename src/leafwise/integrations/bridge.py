@@ -366,12 +366,15 @@ def _unasked() -> list[type]:
     return [cls for cls, rule in rules.items() if rule and cls not in _classes]
 
 
+_NOT_LOADED: Final = "the framework is not loaded"
+
+
 def _status(framework: Framework) -> Status:
     done = framework.done.pairs()
     refused = {cls: why for cls, why in done if why}
     loaded = framework.module() is not None
     waiting = [cls for cls, _ in _classes.pairs() if cls not in framework.done]
-    why = "it was made unseen; call enable" if loaded else "the framework is not loaded"
+    why = "it is not registered there; call enable" if loaded else _NOT_LOADED
     refused |= dict.fromkeys(waiting, why)
     refused |= dict.fromkeys(_unasked(), "it was registered without bridge=True")
     registered = (cls for cls, why in done if not why)

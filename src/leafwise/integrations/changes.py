@@ -182,7 +182,7 @@ def identity_difference(
         before.first, before.tracked, after.tracked, strict=True
     ):
         if mine is not theirs:
-            was = f"the {type_name(mine)} that came in"
+            was = f"the {type_name(mine)} that was passed in"
             return Difference(place(unlink(link)), was, f"another {type_name(theirs)}")
     return None
 
@@ -242,7 +242,7 @@ def _entry_difference(
         if mine[0] == VARIABLE:
             was, now = (f"with metadata {shown(entry[3])}" for entry in (mine, theirs))
         else:
-            was, now = f"{was} as it came in", f"{now} with other static parts"
+            was, now = f"{was} as passed in", f"{now} with different static fields"
     return Difference(place(path), was, now)
 
 

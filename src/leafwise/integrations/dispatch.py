@@ -153,8 +153,8 @@ def _check_static(place: tuple[Any, ...], value: Any) -> None:
     if has_objects(value):
         raise ValueError(
             f"{named(place)} is static, but its values may change: it is or contains "
-            f"objects ({clip(value)}). Pass it as an ordinary argument; what is static "
-            "in an object stays static"
+            f"objects ({clip(value)}). Pass it as an ordinary argument; its static "
+            "fields stay static"
         )
 
 

@@ -91,7 +91,7 @@ def support(*names: str, namespace: str = GLOBAL) -> None:
     for name in names:
         if name not in _FAMILIES:
             known = ", ".join(map(repr, _FAMILIES))
-            raise ValueError(f"no support for {name!r}; there is for: {known}")
+            raise ValueError(f"no support for {name!r}; supported: {known}")
     for name in names:
         add_adopter(_FAMILIES[name], namespace=namespace)
 
@@ -289,8 +289,8 @@ def _called(build: Build, items: Any, cls: type) -> Any:
         kind = "mapping" if isinstance(items, dict) else "sequence"
         add_note(
             error,
-            f"{class_name(cls)} was rebuilt from {clip(items)}; register_{kind}(cls, "
-            "build=...) can say how else to",
+            f"{class_name(cls)} was rebuilt from {clip(items)}; pass build=... to "
+            f"register_{kind} to rebuild it in another way",
         )
         raise
 
@@ -724,11 +724,11 @@ def treedef_to(name: str, treedef: PyTreeDef) -> Any:
         ...     lw.integrations.treedef_to("keras", lw.tree_structure([1]))
         ... except ValueError as error:
         ...     print(error)
-        keras is not loaded, or unknown
+        keras is unknown or not loaded
     """
     module = real(name)
     if name not in _FINDERS or module is None:
-        raise ValueError(f"{name} is not loaded, or unknown")
+        raise ValueError(f"{name} is unknown or not loaded")
     tree = treedef.unflatten(map(_Leaf, range(treedef.num_leaves)))
     if name == "jax":
         leaves, made = _jax_trees(module).tree_flatten(tree)
@@ -739,7 +739,7 @@ def treedef_to(name: str, treedef: PyTreeDef) -> Any:
     for leaf in leaves:
         if leaf is not None and type(leaf) is not _Leaf:  # torch has None for a leaf
             raise RegistryError(
-                f"{type_name(leaf)} is a node here and a leaf in {name}; register it "
-                f"here with bridge=True, or in {name} itself"
+                f"{type_name(leaf)} is a node in leafwise but a leaf in {name}; "
+                f"register it in leafwise with bridge=True, or in {name} itself"
             )
     return made

@@ -160,9 +160,9 @@ def _refuse_other(
     if found is not None:
         where = plan.named(found.path, roots)
         raise StructureError(
-            f"{where} was {found.was} and is {found.now} after a step: what goes from "
-            "step to step must stay the same objects, of the same structure. Write "
-            "new values into the objects; leafwise.nn.update does it for all of one",
+            f"{where} was {found.was} and is {found.now} after a step: the carry must "
+            "keep the same objects with the same structure. Write new values into the "
+            "objects, for example with leafwise.nn.update",
             path=key_path(found.path, roots),
             expected=found.was,
             actual=found.now,
@@ -179,7 +179,7 @@ def _other_object(
         if mine is theirs or not isinstance(mine, OBJECTS):
             was = "a value"
         else:
-            was = f"the {type_name(mine)} that came in"
+            was = f"the {type_name(mine)} that was passed in"
         is_other = mine is not theirs and isinstance(theirs, OBJECTS)
         now = f"another {type_name(theirs)}" if is_other else "a value"
         if was != now:
@@ -354,8 +354,8 @@ def _refuse_other_constants(
         if Opaque in (type(was), type(now)) and was != now:
             where = plan.named(unlink(flat.links[place]), roots)
             raise StructureError(
-                f"{where} was {shown(was)} and is {shown(now)} after a step: what is "
-                "no array cannot change in a loop"
+                f"{where} was {shown(was)} and is {shown(now)} after a step: only "
+                "arrays can change in a loop"
             )
 
 
@@ -452,8 +452,8 @@ class Round(NamedTuple):
         if found is not None:
             where = self.plan.named(found.path, self.roots)
             raise TypeError(
-                f"{where} was {found.was} and is {found.now} after a step: what goes "
-                "from step to step keeps its shape and type"
+                f"{where} was {found.was} and is {found.now} after a step: the carry "
+                "must keep its shape and type"
             )
 
 
@@ -536,7 +536,7 @@ def scan(
     _check_options(ins, outs)
     if (carries[0] is None) != (carries[1] is None):
         raise ValueError(
-            "in_axes and out_axes must both have Carry, or neither: got "
+            "in_axes and out_axes must either both contain Carry or neither: got "
             f"{_said(in_axes)} and {_said(out_axes)}"
         )
     call, held = unbind(function)
@@ -633,8 +633,8 @@ def _check_options(ins: Option, outs: Option) -> None:
                     )
                 if option is outs and axis is None:
                     raise ValueError(
-                        f"{where} is None, but what comes out of each step needs an "
-                        "axis, or goes on as Carry"
+                        f"{where} is None, but the output of each step needs an axis "
+                        "or must be Carry"
                     )
                 if option is outs and axis is Carry and leaf is not Carry:
                     raise ValueError(f"{where} has Carry in StateAxes, for a result")
@@ -656,7 +656,7 @@ def _carry_place(option: Option) -> tuple[Any, ...] | None:
             )
     if len(found) > 1:
         places = " and ".join(f"{option.name}{_shown(path)}" for path in found)
-        raise ValueError(f"there can be one Carry, it is at {places}")
+        raise ValueError(f"only one Carry is allowed, found at {places}")
     return found[0] if found else None
 
 

@@ -106,7 +106,7 @@ def _restored(path: KeyPath, part: Any, cls: type, dtype: Any) -> Any:
     restored = real.astype(dtype)
     if not np.can_cast(part.dtype, dtype, "same_kind") and np.any(restored != part):
         raise TypeError(
-            f"the numbers for the leaf at {path.where()} do not go into {dtype}"
+            f"the numbers for the leaf at {path.where()} do not fit into {dtype}"
         )
     return cls(restored.item()) if cls in _SCALARS else restored
 
@@ -270,5 +270,5 @@ def _stack(column: Sequence[Any], axis: Any) -> Any:
     if axis is not None:
         return np.stack([np.asarray(item) for item in column], axis)
     if any(not np.array_equal(item, column[0]) for item in column[1:]):
-        raise ValueError("a result with out_axes=None is not the same each time")
+        raise ValueError("a result with out_axes=None must be equal in all calls")
     return column[0]

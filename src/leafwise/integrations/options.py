@@ -230,7 +230,7 @@ def prefix(tree: T, axes: Pairs | StateAxes | Callable[[Path, Any], Any], /) -> 
             return known(path, leaf)
         place = known.place(path, leaf, kind)
         if place is None:
-            raise ValueError(f"{shown(known)} says nothing of the value at {path}")
+            raise ValueError(f"{shown(known)} has no entry for the value at {path}")
         return known.axes[place]
 
     found = [
@@ -299,7 +299,7 @@ def named(path: Path, roots: Sequence[Any] = ()) -> str:
         where = f"keyword {rest[0]}"
     depth = 2 if where else 1
     where = where or (
-        "the result" if kind == RESULT else "what the function is bound to"
+        "the result" if kind == RESULT else "the object that the function is bound to"
     )
     below = key_path(path, roots) if kind < len(roots) else path[depth:]
     return f"{where} at {below}" if below else where
@@ -613,7 +613,8 @@ class Places:
                 return group[0] + place
             if group is not None:
                 return group
-        raise StructureError(f"{self._name} says nothing of {named(path, self._roots)}")
+        where = named(path, self._roots)
+        raise StructureError(f"{self._name} has no entry for {where}")
 
     def below(self, path: Path) -> dict[Path, Group]:
         """Return what is said of a place and what is below it, by the path from it."""

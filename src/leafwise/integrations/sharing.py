@@ -393,7 +393,7 @@ def _refuse_captured(
             raise TraceError(
                 f"the {class_name(type(obj))} in {name_of(unlink(link))} is captured: "
                 "it was made outside of the function that is being traced (by jit, "
-                "grad, vmap, ...), and only a copy of it could come back.\n"
+                "grad, vmap, ...), and the function could only return a copy of it.\n"
                 "Do one of these:\n"
                 "  1. pass the object to the function as an argument\n"
                 "  2. return its values, or a copy: leafwise.nn.clone(...)"

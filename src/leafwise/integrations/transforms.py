@@ -350,8 +350,8 @@ def _mapped(call: Call, roots: Roots, groups: Groups, names: dict[str, Any]) -> 
         number, position = map(int, place.groups())
         option = "out_axes" if number >= len(groups.inputs) else "in_axes"
         raise ValueError(
-            f"{names_of[-1](number, position)} is not the same for all that is "
-            f"mapped, but it has no axis in {option}"
+            f"{names_of[-1](number, position)} differs along the mapped axis, but it "
+            f"has no axis in {option}"
         ) from error
     return put_back(found, flat)
 
@@ -386,9 +386,9 @@ def mapped_lists(flat: FlatGraph, roots: Roots, groups: Groups) -> list[int]:
                     for path, said, axis in texts
                 )
                 raise ValueError(
-                    f"the {type_name(flat.tracked[number])} at {place} is the one at "
-                    f"{there_too}, and can only be mapped in one way"
-                    + _where_they_differ(one, other, (*first, *rest), roots)
+                    f"the {type_name(flat.tracked[number])} at {place} is the same "
+                    f"object as the one at {there_too}, and can only be mapped in one "
+                    "way" + _where_they_differ(one, other, (*first, *rest), roots)
                 )
     return order
 
@@ -580,8 +580,8 @@ def _pair(result: Any) -> tuple[Any, Any]:
     """
     if not isinstance(result, tuple) or len(result) != 2:
         raise TypeError(
-            "with has_aux=True the function must return a pair, of a number and what "
-            f"is beside it; it returned {described(result)}"
+            "with has_aux=True the function must return a pair of a number and "
+            f"auxiliary data; it returned {described(result)}"
         )
     return result
 
@@ -600,7 +600,7 @@ def _differentiated(
     graphdef = GraphDef(tuple(flat.code))
     targets = [_target(flat, args, number, meant) for number, meant in pairs]
     if len({number % len(args) for number, _ in pairs}) != len(pairs):
-        raise ValueError("an argument stands in argnums twice")
+        raise ValueError("argnums contains an argument twice")
     chosen = [*dict.fromkeys(place for places, _ in targets for place in places)]
 
     def pure(wanted: list[Any], leaves: list[Any]) -> Any:
@@ -654,9 +654,10 @@ def _target(
             path[:2] == (0, number) and kinds[place] is Kind.FROZEN
             for place, path in enumerate(paths)
         )
+        more = f" ({frozen} of its values are frozen)" if frozen else ""
         raise ValueError(
-            f"{shown(meant)} means no value of argument {number}: there is nothing to "
-            f"differentiate{f' ({frozen} of its values are frozen)' if frozen else ''}"
+            f"{shown(meant)} matches no value of argument {number}: there is nothing "
+            f"to differentiate{more}"
         )
     names = [paths[place][2:] for place in places]
     return places, lambda found: from_flat_state(zip(names, found, strict=True))

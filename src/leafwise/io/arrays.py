@@ -89,8 +89,10 @@ def _wrong_in_jax(value: Any) -> str:
     if not hasattr(value.dtype, "kind"):
         return "a key of jax's random numbers (save jax.random.key_data of it)"
     if value.is_deleted():
-        return "an array whose memory was given away"
-    return "" if value.is_fully_addressable else "an array that is on other hosts, too,"
+        return "an array whose memory was donated"
+    if not value.is_fully_addressable:
+        return "an array that is not fully addressable from this host"
+    return ""
 
 
 def _wrong_in_torch(value: Any) -> str:

@@ -57,7 +57,7 @@ def _format_of(path: Path) -> tuple[str, ModuleType]:
     suffix = os.path.splitext(given)[1].lower()
     if suffix not in _FORMATS:
         raise FileError(
-            f"{given}: the name of the file has to end in .json, .npz or .safetensors"
+            f"{given}: the file name must end in .json, .npz or .safetensors"
         )
     return given, _FORMATS[suffix]
 
@@ -137,7 +137,7 @@ class _Writing:
         for path, leaf in zip(part.paths(), part.leaves, strict=True):
             name = name_of(path)
             if name in leaves or name in self.arrays:
-                raise self._refused(path, f"another one has its name, {name!r}, too")
+                raise self._refused(path, f"another leaf has the same name, {name!r}")
             leaves[name] = self._leaf(name, path, leaf)
         return Table(name_of(part.path), leaves, self._treedef(part, with_treedef))
 
@@ -171,7 +171,7 @@ class _Writing:
             notes = "; ".join([str(error), *getattr(error, "__notes__", ())])
             raise FileError(
                 f"{self._path}: the structure of the tree cannot be saved: {notes}; "
-                "treedef=False saves the leaves alone, and `load` then needs `like`",
+                "pass treedef=False to save only the leaves; `load` then needs `like`",
                 path=part.path,
             ) from error
 
@@ -225,8 +225,8 @@ class _Content(NamedTuple):
             return [*map(_structure, self.tables)]
         except TreeDefError as error:
             raise FileError(
-                f"{self.path}: the structure of the tree cannot be read: {error}; with "
-                "`like`, a tree of that structure, it is not needed"
+                f"{self.path}: the structure of the tree cannot be read: {error}; pass "
+                "a tree of that structure as `like` to load without it"
             ) from error
 
     def leaves(self) -> Iterator[tuple[str, Any]]:
@@ -248,7 +248,9 @@ def _structure(table: Table) -> PyTreeDef:
     written = table.treedef or ""
     treedef = PyTreeDef.from_json(written, limit=len(written))
     if treedef.num_leaves != len(table.leaves):
-        raise TreeDefError("it has another number of leaves than there are")
+        raise TreeDefError(
+            "its number of leaves differs from the number of stored leaves"
+        )
     return treedef
 
 
@@ -293,7 +295,7 @@ def _reading(path: str) -> Iterator[None]:
             raise
         reason = " ".join(printed(error).split()) or type_name(error)
         raise FileError(
-            f"{path} is damaged, or of another format than its name says: {reason}"
+            f"{path} is damaged, or its format does not match its name: {reason}"
         ) from error
 
 
@@ -334,10 +336,10 @@ def _read(opened: Any, held: Held) -> Any:
     there = opened.form(held.name)
     is_same = there.dtype == held.dtype or there.dtype in _BITS
     if not is_same or there.shape != held.shape:
-        raise ValueError(f"the array {held.name!r} is {there}, but was {held.form}")
+        raise ValueError(f"the array {held.name!r} is {there}, expected {held.form}")
     buffer = opened.read(held.name)
     if held.checksum and checksum(buffer) != held.checksum:
-        raise ValueError(f"the array {held.name!r} is not as it was saved")
+        raise ValueError(f"the array {held.name!r} does not match its checksum")
     return buffer
 
 
@@ -353,7 +355,7 @@ def _check_names(tables: list[Table], names: Iterable[str]) -> None:
     """
     leaves = [leaf for table in tables for leaf in table.leaves.values()]
     if {leaf.name for leaf in leaves if type(leaf) is Held} != {*names}:
-        raise ValueError("its header has the names of other arrays")
+        raise ValueError("the array names in its header do not match its arrays")
 
 
 @overload

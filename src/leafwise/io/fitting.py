@@ -36,8 +36,8 @@ class Wanted(NamedTuple):
 
 
 _HINT: Final = (
-    "strict=False leaves out what is not expected, and keeps the leaves of `like` for "
-    "what is missing"
+    "strict=False ignores unexpected leaves and keeps the leaves of `like` for missing "
+    "ones"
 )
 
 

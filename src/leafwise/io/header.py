@@ -168,13 +168,13 @@ def read_header(data: Any) -> list[Table]:
         raise TreeDefError("its header is malformed")
     if about.get("format") != VERSION:
         raise TreeDefError(
-            f"it is of version {clip(about.get('format'))} of the format, this library "
-            f"reads version {VERSION}"
+            f"its format version is {clip(about.get('format'))}, this library reads "
+            f"version {VERSION}"
         )
     if about.get("check", _check(data)) != _check(data):
         raise TreeDefError(
-            "it was changed since it was saved; if that was meant to be, remove the "
-            'entry "check"'
+            "it was changed since it was saved; if the change was intended, remove "
+            'the entry "check"'
         )
     main = {"at": "", "leaves": data["leaves"], "treedef": data["treedef"]}
     parts = [main, *data["objects"]]
@@ -207,7 +207,9 @@ def _held(name: str, written: Any) -> Held:
     dtype, shape, checksum = written
     is_form = type(dtype) is str and all(type(size) is int for size in shape)
     if not is_form or type(checksum) is not str:
-        raise TreeDefError(f"the array {clip(name)} is described by {clip(written)}")
+        raise TreeDefError(
+            f"the array {clip(name)} has a malformed description: {clip(written)}"
+        )
     return Held(name, Form(dtype, tuple(shape)), checksum)
 
 

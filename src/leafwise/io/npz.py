@@ -69,7 +69,7 @@ class _Archive:
         self._numpy = need("numpy", "loading .npz files", "arrays")
         infos = {info.orig_filename: info for info in archive.infolist()}
         if len(infos) != len(archive.infolist()):
-            raise ValueError("it has two files of one name")
+            raise ValueError("it has two files with the same name")
         for info in infos.values():
             self._check(info)
         found = infos.pop(_HEADER, None)
@@ -97,10 +97,10 @@ class _Archive:
                 read = form.read_array_header_2_0
             shape, _, dtype = read(member, max_header_size=_MOST_OF_NPY)
             if dtype.hasobject:
-                raise ValueError(f"{info.filename!r} holds objects of Python")
+                raise ValueError(f"{info.filename!r} contains Python objects")
             start = info.file_size - math.prod(shape) * dtype.itemsize
             if any(length < 0 for length in shape) or start != member.tell():
-                raise ValueError(f"{info.filename!r} is of another size than it says")
+                raise ValueError(f"{info.filename!r} differs from its header in size")
         return Form(dtype_name(dtype), tuple(shape))
 
     def read(self, name: str) -> Any:
@@ -110,7 +110,7 @@ class _Archive:
                 member, allow_pickle=False, max_header_size=_MOST_OF_NPY
             )
             if member.read(1):  # which also compares the checksum
-                raise ValueError(f"{name!r} is larger than it says")
+                raise ValueError(f"{name!r} is larger than its header says")
             return found
 
 

@@ -161,6 +161,6 @@ def order(leaves: Sequence[list[Any]]) -> list[int]:
             continue
         begun.add(number)
         if any(n in begun for n in missing):
-            raise TreeDefError("an object in several places is inside itself")
+            raise TreeDefError("an object in several places contains itself")
         stack += missing
     return [*done]

@@ -27,7 +27,7 @@ _LARGEST: Final = 10_000
 
 def why_not(_name: str, _array: Any) -> str:
     """Return why an array cannot be in such a file."""
-    return "has no arrays; .npz and .safetensors files have"
+    return "files cannot hold arrays; use .npz or .safetensors"
 
 
 def write(file: IO[bytes], header: str, _arrays: Mapping[str, Any]) -> None:

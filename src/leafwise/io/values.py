@@ -102,12 +102,12 @@ def read_leaf(written: Any) -> Any:
 
 def _read_text(word: str, text: Any) -> Any:
     if type(text) is not str:
-        raise TreeDefError(f"a {word} is not written as {clip(text)}")
+        raise TreeDefError(f"a {word} cannot be read from {clip(text)}")
     if word == "text":
         found = read_value(["literal", text])
         if type(found) is str:
             return found
-        raise TreeDefError(f"{clip(text)} is not a text")
+        raise TreeDefError(f"{clip(text)} is not a string")
     if word == "float":
         return float(text)
     return _TEXTS[word][2](text)
@@ -129,7 +129,7 @@ def _written_text(value: Any) -> list[Any]:
     _, write, read = _TEXTS[word]
     text = write(value)
     if _digest(read(text)) != _digest(value) or not _is_unicode(text):
-        raise TreeDefError(f"{clip(value)} has no text that is read back as the same")
+        raise TreeDefError(f"{clip(value)} has no text form that reads back the same")
     return [word, text]
 
 
@@ -156,7 +156,9 @@ def write_dtype(dtype: Any) -> Any:
         )
         if dtype_of(form) == dtype:
             return form
-    raise TreeDefError(f"the dtype {clip(dtype)} has no text that is read back")
+    raise TreeDefError(
+        f"the dtype {clip(dtype)} has no text form that reads back the same"
+    )
 
 
 def dtype_of(form: Any) -> Any:
@@ -178,7 +180,7 @@ def _written_scalar(value: Any) -> list[Any]:
     """Return the form of a scalar of numpy: a number where that is exact, or bytes."""
     dtype = value.dtype
     if dtype.hasobject:
-        raise TreeDefError(f"{clip(value)} holds objects of Python")
+        raise TreeDefError(f"{clip(value)} contains Python objects")
     form = write_dtype(dtype)
     if dtype.kind in "biuf" and dtype.isbuiltin == 1:
         item = value.item()

@@ -153,8 +153,8 @@ def capture(
     module = bound if isinstance(bound, Module) else None
     if module is None and not callable(function):
         raise TypeError(
-            "capture takes a module, a method of one, or a function of one, got "
-            f"{type_name(function)}"
+            "capture takes a module, a method of a module or a function of a module, "
+            f"got {type_name(function)}"
         )
 
     @functools.wraps(function, updated=())
@@ -189,8 +189,8 @@ def _wanted(
     outputs = _checked_type(method_outputs)
     if wanted and outputs not in wanted:
         raise ValueError(
-            f"the outputs of methods are to be of type {outputs.__name__!r}, which is "
-            "not one of the types to capture; name it there, too"
+            f"method_outputs is {outputs.__name__!r}, which is not one of the types to "
+            "capture; add it to them"
         )
     return wanted or (outputs,), outputs
 
@@ -199,7 +199,7 @@ def _checked_type(wanted: Any) -> type[Variable]:
     cls = type_of(wanted)
     if isinstance(cls, type) and issubclass(cls, Variable):
         return cls
-    raise TypeError(f"capture takes types of variables, got {wanted!r}")
+    raise TypeError(f"capture takes variable types, got {wanted!r}")
 
 
 def _first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -214,7 +214,8 @@ def _first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _no_module(found: str) -> TypeError:
     return TypeError(
-        f"the first argument of what is captured is, or holds, a module, got {found}"
+        "the first argument of a captured function must be or contain a module, got "
+        f"{found}"
     )
 
 

@@ -434,23 +434,23 @@ def static_mark_on_data(owner: type, key: Any, value: Any) -> KindError:
         value,
         f"{class_name(owner)}{key} was assigned static(...) around data",
         (
-            ("let it be data", f"obj{key} = data(...)"),
-            ("keep what is data out of it", f"obj{key} = static(value.shape)"),
+            ("mark it as data", f"obj{key} = data(...)"),
+            ("assign a value without data", f"obj{key} = static(value.shape)"),
         ),
     )
 
 
 def data_on_static(owner: type, key: Any, value: Any, *, declared: bool) -> KindError:
     """E2: data assigned to a static attribute."""
-    reason = "declared so" if declared else "since it was first set"
+    reason = "by declaration" if declared else "since it was first set"
     return _refusal(
         owner,
         key,
         value,
-        f"Cannot assign data to {class_name(owner)}{key}, which is static, {reason}",
+        f"Cannot assign data to {class_name(owner)}{key}, which is static {reason}",
         (
-            ("make it data now", f"obj{key} = data(...)"),
-            ("make it data from the start, also as None", f"self{key} = data(None)"),
+            ("mark it as data now", f"obj{key} = data(...)"),
+            ("mark it as data from the start, even if None", f"self{key} = data(None)"),
             *_declaration(key, "..."),
         ),
     )
@@ -468,7 +468,7 @@ def data_after_init(owner: type, key: Any, value: Any) -> KindError:
 
 def _data_inside(owner: type, key: Any, value: Any, reason: str) -> KindError:
     kind = type_name(value)
-    name = class_name(owner, qualified=False)
+    name = f"class {class_name(owner, qualified=False)}"
     subject = "which" if _is_data(value) else f"a {kind} that"
     is_attribute = isinstance(key, GetAttrKey)
     return _refusal(
@@ -477,18 +477,18 @@ def _data_inside(owner: type, key: Any, value: Any, reason: str) -> KindError:
         value,
         f"Found data in {class_name(owner)}{key}, {subject} {reason}",
         (
-            (f"let the whole {kind} be data", f"obj{key} = data(...)"),
+            (f"mark the whole {kind} as data", f"obj{key} = data(...)"),
             *_other_container(key, value),
             *_declaration(key, kind),
             *(
                 (
-                    ("let such containers be data", f"class {name}(..., strict=False)"),
-                    ("let the class be no tree", f"class {name}(..., pytree=False)"),
+                    ("treat such containers as data", f"{name}(..., strict=False)"),
+                    ("disable pytree for the class", f"{name}(..., pytree=False)"),
                 )
                 if is_attribute
                 else ()
             ),
-            ("keep what is data out of it", f"obj{key} = static(...)"),
+            ("assign a value without data", f"obj{key} = static(...)"),
         ),
     )
 
@@ -497,12 +497,12 @@ def _other_container(key: Any, value: Any) -> tuple[tuple[str, str], ...]:
     """Return what to use in place of a container, or how to make it a tree here."""
     if isinstance(value, (*_SEQUENCES, Mapping)):
         ours = "Dict" if isinstance(value, Mapping) else "List"
-        return (("use a container that knows of data", f"obj{key} = {ours}(...)"),)
+        return (("use a container that accepts data", f"obj{key} = {ours}(...)"),)
     known = framework_of(value)
     if known is None:
         return ()
     adopt = f"leafwise.integrations.adopt({known[0]!r}), and data(...)"
-    return ((f"let what {known[0]} knows be a tree here, too", adopt),)
+    return ((f"adopt the node types of {known[0]}", adopt),)
 
 
 def _declaration(key: Any, kind: str) -> tuple[tuple[str, str], ...]:
@@ -550,8 +550,8 @@ def stray_marks(owner: type, key: Any, found: Found) -> KindError:
     mark = shown(found.value).partition("(")[0]
     return KindError(
         f"Found {mark}(...) inside the value of {class_name(owner)}{key}, at "
-        f"{class_name(owner)}{path}. Marks say what an attribute is, so they stand "
-        "around what is assigned to one, and nowhere else:\n"
+        f"{class_name(owner)}{path}. A mark applies to a whole "
+        "attribute, so wrap the assigned value instead:\n"
         f"  obj{key} = {mark}(...)",
         owner=owner,
         attribute=_name(key),

@@ -211,7 +211,7 @@ def require_whole(node: Any) -> None:
     """
     if rule_of(type(node)) is None or isinstance(node, Variable):
         raise TypeError(
-            "an object or a container with objects is needed, got a bare "
+            "expected an object or a container with objects, got a bare "
             f"{type_name(node)}"
         )
 
@@ -299,7 +299,7 @@ def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False)
 
 def _items(state: Mapping[Any, Any]) -> dict[Any, Any]:
     if not isinstance(state, Mapping):
-        raise TypeError(f"a state or nested mappings are needed, got {clip(state)}")
+        raise TypeError(f"expected a state or nested mappings, got {clip(state)}")
     items: dict[Any, Any] = stored(state)
     return items
 
@@ -562,7 +562,7 @@ class _Plan:
 def _missing_place(link: Any, parts: Iterable[Any]) -> StructureError:
     path = unlink(link)
     there = ", ".join(map(clip, [*parts][:5])) or "nothing"
-    return StructureError(f"there is no place at {path}; there are: {there}", path=path)
+    return StructureError(f"{path} does not exist; available: {there}", path=path)
 
 
 def write(holder: Any, key: Any, value: Any) -> Callable[[], None]:
@@ -675,8 +675,8 @@ def pop(node: Any, *filters: Filter) -> Any:
         if not isinstance(holder, dict) and not _drops(holder, link[1]):
             path = unlink(link)
             raise ValueError(
-                f"Cannot pop key {shown(path[-1])} at {path}: it stands in a "
-                f"{type_name(holder)}"
+                f"Cannot pop key {shown(path[-1])} at {path}: it cannot be removed "
+                f"from a {type_name(holder)}"
             )
     states = [nested(flat, part) for part in chosen]
     for holder, link in found:
@@ -721,7 +721,10 @@ def clone(tree: T, variables: bool = True, *, arrays: bool = False) -> T:
     Modelled on `flax.nnx.clone`.
     """
     if arrays and not variables:
-        raise ValueError("arrays=True copies what is in variables, too; copy variables")
+        raise ValueError(
+            "arrays=True needs variables=True, since it also copies the arrays in "
+            "variables"
+        )
     flat = flatten_graph(tree, copying=True, keep=() if variables else (Variable,))
     copied = _copied_array if arrays else _copied_leaf
     leaves = map(copied, flat.leaves) if variables else flat.leaves

@@ -148,8 +148,8 @@ def recursive_map(function: Callable[[Path, Any], Any], tree: T) -> T:
             if id(child) in results and results[id(child)] is not child:
                 if not isinstance(value, list | dict | DataNode):
                     raise TypeError(
-                        f"{clip(child)} stands in a {type_name(value)}, which "
-                        "cannot be changed"
+                        f"{clip(child)} is in a {type_name(value)}, which cannot be "
+                        "changed"
                     )
                 write(
                     value,
@@ -552,7 +552,7 @@ def _changed(tree: T, what: Any, change: Callable[[_Owner], bool], name: str) ->
     chosen = [*_chosen(fresh, is_tree, meant)]
     found = [change(owner) for owner in chosen]
     if what is not MISSING and not any(found):
-        raise ValueError(f"there is no parameter to {name} in what is selected")
+        raise ValueError(f"the selection has no parameter to {name}")
     return fresh
 
 

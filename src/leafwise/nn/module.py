@@ -225,8 +225,8 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         rule, kids = cls._leafwise_spec.rule, [*children]
         if not rule.validate(len(kids), aux):
             raise TreeDefError(
-                f"{class_name(cls)} cannot be made of {len(kids)} children and "
-                f"{shown(aux)}; give what tree_flatten returned"
+                f"{class_name(cls)} cannot be built from {len(kids)} children and "
+                f"{shown(aux)}; pass what tree_flatten returned"
             )
         made: Self = rule.unflatten(aux, kids)
         return made
@@ -533,8 +533,8 @@ def _mapped(function: Callable[[Any], Any], _path: Any, value: Any) -> Any:
     made = function(value)
     if made is None:
         raise TypeError(
-            f"the function returned None for a {type_name(value)}; return the module, "
-            "or what takes its place"
+            f"the function returned None for a {type_name(value)}; return the module "
+            "or its replacement"
         )
     return made
 

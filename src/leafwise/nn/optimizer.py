@@ -132,12 +132,12 @@ class Optimizer(Pytree, Generic[M]):
                 )
         params = state(model, wrt)
         if not len(params):
-            raise ValueError(f"wrt={clip(wrt)} means nothing in {type_name(model)}")
+            raise ValueError(f"wrt={clip(wrt)} matches no value in {type_name(model)}")
         for path, held in to_flat_state(params).items():
             if isinstance(_bare(held), Mapping):
                 raise ValueError(
-                    f"the variable at {path} holds a {type_name(_bare(held))}, which "
-                    "states take for names inside; let each value have a variable"
+                    f"the variable at {path} holds a {type_name(_bare(held))}, which a "
+                    "state reads as nested names; store each value in its own variable"
                 )
         self.step: OptState = OptState(_zero())
         self.tx = tx

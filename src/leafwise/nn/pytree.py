@@ -440,7 +440,7 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
                 look_through(value)
             except KindError as error:
                 if link:
-                    add_note(error, f"the object stands at {KeyPath(unlink(link))}")
+                    add_note(error, f"the object is at {KeyPath(unlink(link))}")
                 raise
             if not recursive:
                 return

@@ -102,8 +102,8 @@ class _OverJax:
     def next_key(self, key: Any, count: Any) -> Any:
         if key.dtype == self.numpy.uint32:
             raise TypeError(
-                "a stream over NumPy was given to a function that jax traces; make it "
-                "of a key of jax"
+                "a NumPy stream was passed to a function that jax traces; create the "
+                "stream from a jax key"
             )
         return self.random.fold_in(key, count)
 
@@ -187,7 +187,7 @@ class _OverNumpy:
         function = _DRAWN.get(name)
         if function is None:
             raise AttributeError(
-                f"a stream over NumPy does not draw {name!r}; its generators do: "
+                f"a NumPy stream has no method {name!r}; use its generators: "
                 f"rngs.{stream.tag}()",
                 name=name,
                 obj=stream,
@@ -263,8 +263,8 @@ def _library_of(key: Any) -> Any:
 
 def _no_seed(given: Any) -> ValueError:
     return ValueError(
-        "a stream is made of an int, a key of jax, a SeedSequence or a Generator of "
-        f"NumPy, got {described(given)}"
+        "a stream is created from an int, a jax key, a SeedSequence or a NumPy "
+        f"Generator, got {described(given)}"
     )
 
 

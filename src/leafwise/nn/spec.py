@@ -583,8 +583,8 @@ class ClassSpec:
             if self._marks.get(name, kind) is not kind:
                 raise ValueError(
                     f"{class_name(self.cls)}.{name} is annotated as "
-                    f"{self._marks[name].value} and its field is declared as "
-                    f"{kind.value}; these disagree, say it once"
+                    f"{self._marks[name].value} but its field is declared as "
+                    f"{kind.value}; declare its kind only once"
                 )
         return {**self._marks, **fields}
 
@@ -611,7 +611,7 @@ def _fields_of(cls: type) -> dict[str, Kind]:
         if isinstance(value, dataclasses.Field):
             raise TypeError(
                 f"{class_name(cls)}.{name} is declared as a dataclass field, but "
-                f"{class_name(cls)} is no dataclass; decorate it with "
+                f"{class_name(cls)} is not a dataclass; decorate it with "
                 "leafwise.dataclass, or give a value: data(value), static(value)"
             )
     return {}

@@ -185,9 +185,9 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
             for key in path[:-1]:
                 level = level.setdefault(key, {})
                 if type(level) is not dict:
-                    raise ValueError(f"path {path} leads through a value")
+                    raise ValueError(f"path {path} continues below a value")
             if not path or type(level.get(path[-1])) is dict:
-                raise ValueError(f"path {path} leads to no single value")
+                raise ValueError(f"path {path} does not name a single value")
             level[path[-1]] = value
         return view(root)
 
@@ -512,8 +512,8 @@ def left_over(rest: list[tuple[Path, Any]]) -> str:
     shown = "\n".join(f"  {path}: {type_name(value)}" for path, value in rest[:5])
     more = f"\n  and {len(rest) - 5} more" if len(rest) > 5 else ""
     return (
-        f"the filters leave {len(rest)} over; add ... as the last filter for the "
-        f"rest:\n{shown}{more}"
+        f"no filter matches {len(rest)} of the values; add ... as the last filter for "
+        f"the rest:\n{shown}{more}"
     )
 
 
@@ -531,8 +531,8 @@ def as_state(state: Mapping[Any, Any]) -> State:
     root = stored(state)
     if type(root) is not dict:
         raise TypeError(
-            "a state or nested mappings are needed, got "
-            f"{type_name(state)}; leafwise.nn.state gives the state of an object"
+            f"expected a state or nested mappings, got {type_name(state)}; "
+            "leafwise.nn.state gives the state of an object"
         )
     return view(root)
 

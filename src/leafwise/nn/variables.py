@@ -817,7 +817,7 @@ def register_variable_name(
     known = _types.setdefault(name, cls)  # in one step: another thread may ask, too
     if known is not cls:
         if not exist_ok:
-            raise ValueError(f"the name {name!r} belongs to {known!r} already")
+            raise ValueError(f"the name {name!r} is already registered for {known!r}")
         _types[name] = cls
     cls.tag = name
     return cls

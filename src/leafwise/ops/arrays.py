@@ -168,7 +168,7 @@ def _joined(
     """
     given = [*trees]
     if not given:
-        raise ValueError(f"there are no trees to be {done}")
+        raise ValueError(f"expected at least one tree to be {done}")
     first, *rest = given
     columns, treedef = context.columns(first, tuple(rest), strict=True)
     axes = _axes(axis, first, context, treedef)
@@ -248,8 +248,8 @@ def _is_number(value: Any) -> bool:
 
 def _no_array(done: str, value: Any, path: KeyPath, of: str = "") -> TypeError:
     return TypeError(
-        f"the leaf at {path.where()}{of} cannot be {done}: it is no array but "
-        f"{described(value)}; with None for its axis it stays as it is"
+        f"the leaf at {path.where()}{of} cannot be {done}: expected an array, got "
+        f"{described(value)}; pass None as its axis to keep the leaf unchanged"
     )
 
 
@@ -343,11 +343,9 @@ def _length(leaves: Sequence[Any], axes: Sequence[Axis], treedef: PyTreeDef) -> 
             actual = f"length {length} on axis {axis}"
             found.append(Difference(path, wanted[1], actual))
     if found:
-        raise mismatch_error(found, subject="the tree cannot be taken apart")
+        raise mismatch_error(found, subject="the tree cannot be unstacked")
     if wanted is None:
-        raise ValueError(
-            "no leaf has an axis, so it is not known into how many trees to take apart"
-        )
+        raise ValueError("no leaf has an axis, so the number of trees is unknown")
     return wanted[0]
 
 
@@ -423,7 +421,7 @@ def _array_of_numbers(row: Sequence[Any]) -> Any:
     made = numpy.asarray([*row])
     kinds = "iu" if all(isinstance(value, int) for value in row) else "fc"
     if made.dtype.kind not in (*kinds, "b"):
-        raise OverflowError(f"no dtype of integers has all of {clip([*row])}")
+        raise OverflowError(f"no integer dtype can hold all of {clip([*row])}")
     return made
 
 
@@ -445,7 +443,7 @@ def _library(row: Sequence[Any]) -> Any:
     if len(spaces) == 1 and None not in spaces:
         return spaces.pop()
     names = ", ".join(dict.fromkeys(map(type_name, row)))
-    raise TypeError(f"no library joins arrays of these types: {names}")
+    raise TypeError(f"no library can join arrays of these types: {names}")
 
 
 def _array_namespace(value: Any) -> Any:

@@ -75,7 +75,7 @@ def _received(parts: Any, text: str) -> Failed:
         if state and state[0]:
             error.__setstate__(state[0])
     except Exception:
-        error = RuntimeError("a call raised what cannot be unpickled here")
+        error = RuntimeError("a call raised an exception that cannot be unpickled here")
     error.__cause__ = RemoteTraceback(text)
     return Failed(error)
 
@@ -150,7 +150,7 @@ def submitter(executor: Any, function: Callable[..., Any]) -> Callable[..., Any]
         if executor.asynchronous:
             raise TypeError(
                 "a map cannot wait for an asynchronous dask Client: submit the calls "
-                "by tree_map, and await tree_gather of the futures"
+                "with tree_map, and await tree_gather of the futures"
             )
         executor = executor.get_executor(pure=False)  # equal leaves, yet two calls
     submit: Callable[..., Any] = executor.submit
@@ -270,8 +270,9 @@ class Calls:
             return _Refused(error)
         if not hasattr(future, "result") or hasattr(future, _OF_ASYNCIO):
             raise TypeError(
-                f"a map cannot wait for what submit returned ({type_name(future)}): "
-                "submit by tree_map, and await tree_gather of that tree"
+                f"a map cannot wait for the result of submit ({type_name(future)}): "
+                "submit the calls with tree_map, and await tree_gather of the "
+                "resulting tree"
             )
         return future
 

@@ -351,8 +351,8 @@ def _tasks(leaves: Sequence[Any], code: Code) -> dict[int, Any]:
         if isinstance(leaf, AsyncGenerator):
             path = leaf_paths(code, len(leaves))[place]
             raise TypeError(
-                f"the leaf at {path.where()} is an asynchronous generator, which has "
-                "many results: collect them in a coroutine"
+                f"the leaf at {path.where()} is an asynchronous generator, which "
+                "yields many results: collect them in a coroutine"
             )
     asyncio = sys.modules["asyncio"]
     found: dict[int, Any] = {}

@@ -530,7 +530,7 @@ def _transposed(
 
 
 _PASS_TREEDEF: Final = (
-    "the inner structure is that of the first one; pass it as a treedef to allow "
+    "the inner structure is taken from the first one; pass it as a treedef to allow "
     "anything at its leaves"
 )
 
@@ -717,7 +717,7 @@ def tree_zip(
     """
     given = [*trees]
     if not given:
-        raise ValueError("there are no trees to be zipped")
+        raise ValueError("expected at least one tree to be zipped")
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     first, *rest = given
     columns, treedef = context.columns(first, tuple(rest), strict=True)

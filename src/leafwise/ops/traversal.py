@@ -338,7 +338,10 @@ class Visit(enum.Enum):
             TypeError: This is not `SKIP`.
         """
         if self is not SKIP:
-            raise TypeError(f"{self} takes no node; SKIP(node) replaces one")
+            raise TypeError(
+                f"{self} cannot be called with a node; return SKIP(node) to replace a "
+                "node"
+            )
         return _Skipped(node)
 
     def __repr__(self) -> str:

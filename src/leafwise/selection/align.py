@@ -451,8 +451,8 @@ def numbers_by_key(
         if len(found) != 1:
             has = f"{len(found)} values at" if found else "no"
             raise EditError(
-                f"the item at {where.where()} has {has} {key.text!r}, the key that is "
-                "to pair it",
+                f"the item at {where.where()} has {has} {key.text!r}, the key that "
+                "pairs the items",
                 path=where,
             )
         number = number_of(found[0].value)
@@ -460,7 +460,7 @@ def numbers_by_key(
             first = path_below(path, SequenceKey(known[number]))
             raise EditError(
                 f"the items at {first.where()} and {where.where()} have the same "
-                f"{key.text!r}, {clip(found[0].value)}, the key that is to pair them",
+                f"{key.text!r}, {clip(found[0].value)}, the key that pairs the items",
                 path=where,
             )
     return [*known]

@@ -682,7 +682,7 @@ def tree_at(
         new = [*replace] if several else [replace]
     if len(new) != len(chosen):
         raise ValueError(
-            f"where returned {len(chosen)} places, but there are {len(new)} values"
+            f"where returned {len(chosen)} results, but there are {len(new)} values"
         )
     edits = [*zip(chosen, map(Set, new), strict=True)]
     return edited(tree, edits, context, validate=validate)
@@ -703,7 +703,7 @@ def _pointed_at(
         if len(found) != 1:
             which = f"item {number} of the" if several else "the"
             places = ", ".join(path.where() for path in found[:3])
-            wrong = f"is at several places: {places}" if found else "is not in the tree"
+            wrong = f"occurs several times: {places}" if found else "is not in the tree"
             raise EditError(f"{which} result of where ({type_name(one)}) {wrong}")
         paths.append(found[0])
     return paths, several

@@ -529,8 +529,8 @@ def tree_merge(
         >>> lw.tree_merge(base, {"optim": 3})
         Traceback (most recent call last):
         ...
-        leafwise.errors.EditError: cannot merge the leaf 3 onto a dict at ['optim']; a \
-rule for this path, "overlay" or "base", decides which one wins
+        leafwise.errors.EditError: cannot merge the leaf 3 onto a dict at ['optim']; \
+add a rule for this path, "overlay" or "base", to choose which one wins
         >>> lw.tree_merge(base, {"optim": 3}, rules={"optim": "overlay"})
         {'optim': 3, 'tags': ['a']}
         >>> base = {"users": [{"id": 1, "age": 30}, {"id": 2}]}
@@ -786,7 +786,7 @@ def _misfit(spot: Spot, below: Any, above: Any, context: Context) -> EditError:
     hint = how_to_register(type(below)) if context.rule_of(below) is None else ""
     return EditError(
         f"cannot merge {over} onto {under}{other} at {path.where()}; "
-        f"{hint and f'{hint}; '}a rule for this path, "
-        '"overlay" or "base", decides which one wins',
+        f"{hint and f'{hint}; '}add a rule for this path, "
+        '"overlay" or "base", to choose which one wins',
         path=path,
     )

@@ -54,7 +54,8 @@ _QUOTES: Final = "[]'\""
 def _checked(sep: str) -> str:
     if not sep or any(letter in _QUOTES for letter in sep):
         raise ValueError(
-            f"a separator is not empty and has no quotes or brackets, got {clip(sep)}"
+            "a separator must not be empty or contain quotes or brackets, got "
+            f"{clip(sep)}"
         )
     return sep
 
@@ -90,7 +91,7 @@ def _parts(name: str, sep: str) -> Iterator[Any]:
             key = parse_literal(name[place + 1 : end])
             if type(key) not in (int, str):
                 raise PathError(
-                    f"{name!r} has the key {clip(key)}; without `like`, keys are "
+                    f"{name!r} has the key {clip(key)}; without `like`, keys must be "
                     "strings or positions"
                 )
             yield key
@@ -170,7 +171,7 @@ def to_flat(
         Traceback (most recent call last):
         ...
         leafwise.errors.EditError: from_flat could not restore the tuple at ['size']; \
-pass strict=False if it will be given a tree like this one
+pass strict=False if from_flat will get a tree like this one
     """
     context = context_of(is_leaf, is_leaf_takes_path, True, namespace)
     flat: dict[str, Any] = {}
@@ -238,7 +239,7 @@ def _refused(link: Any, what: str) -> EditError:
     path = KeyPath(unlink(link))
     return EditError(
         f"from_flat could not restore {what} at {path.where()}; pass strict=False if "
-        "it will be given a tree like this one",
+        "from_flat will get a tree like this one",
         path=path,
     )
 
@@ -466,10 +467,10 @@ def _grown(table: Mapping[str, Any], sep: str) -> Any:
         for key in keys[:-1]:
             below = branch.setdefault(key, _Branch())
             if type(below) is not _Branch:
-                raise EditError(f"{name!r} is below a name that has a value itself")
+                raise EditError(f"{name!r} is below a name that already has a value")
             branch = below
         if keys[-1] in branch:
-            raise EditError(f"{name!r} has a value, and so have names below it")
+            raise EditError(f"{name!r} has a value, but names below it have one, too")
         branch[keys[-1]] = value
     if not root:
         return {}
@@ -499,7 +500,7 @@ def _container(children: dict[Any, Any], table: Mapping[str, Any]) -> Any:
     for place in range(len(children)):
         if place not in children:
             shown = ", ".join(map(str, sorted(children)[:4]))
-            raise EditError(f"position {place} is missing in a list that has {shown}")
+            raise EditError(f"position {place} is missing; the positions are {shown}")
     return [children[place] for place in range(len(children))]
 
 

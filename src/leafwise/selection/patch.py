@@ -229,7 +229,7 @@ def _applied(
                     path=path,
                 )
             return tree
-    raise EditError(f"there is no operation {clip(word)}")
+    raise EditError(f"unknown operation {clip(word)}")
 
 
 def _member(operation: dict[str, Any], name: str) -> str:
@@ -269,7 +269,7 @@ def _found(tree: Any, pointer: str, context: Context) -> tuple[KeyPath, Any]:
         key, children = _step(node, token, path, context)
         path = path_below(path, key)
         if key.entry not in children:
-            raise EditError(f"nothing is at {path.where()}", path=path)
+            raise EditError(f"no value at {path.where()}", path=path)
         node = children[key.entry]
     return path, node
 
@@ -281,14 +281,14 @@ def _step(node: Any, token: str, path: KeyPath, context: Context) -> tuple[Any, 
         return DictKey(token), rule.items(node)
     if rule is None or not rule.is_sequence:
         raise EditError(
-            f"{clip(token)} leads into {clip(node)} ({type_name(node)}), which has no "
+            f"{clip(token)} goes into {clip(node)} ({type_name(node)}), which has no "
             f"members, at {path.where()}",
             path=path,
         )
     items = rule.items(node)
     is_index = token.isascii() and token.isdigit() and str(int(token)) == token
     if not is_index and token != "-":
-        raise EditError(f"{token!r} is no position, at {path.where()}", path=path)
+        raise EditError(f"{token!r} is not a position, at {path.where()}", path=path)
     place = int(token) if is_index else len(items)
     return SequenceKey(place), dict(enumerate(items))
 

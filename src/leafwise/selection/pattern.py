@@ -266,8 +266,8 @@ def _check_depth(paths: Iterable[KeyPath], tree: Any, context: Context) -> None:
             if path[:size] in leaves:
                 where = path[:size].where()
                 raise StructureError(
-                    f"the tree of bools goes deeper than the tree, which has a leaf "
-                    f"at {where}",
+                    "the tree of bools is deeper than the tree, which has a leaf at "
+                    f"{where}",
                     path=path[:size],
                 )
 
@@ -512,8 +512,8 @@ def _no_selector(what: Any, wrong: Any) -> TypeError:
     hint = ""
     if callable(what):
         hint = (
-            f"; {name} is a node type, so this is read as such a tree and not as a "
-            "predicate: pass a function that calls it"
+            f"; {name} is a node type, so this is read as a tree and not as a "
+            "predicate: to use a predicate, pass a function that calls it"
         )
     got = clip(what) if wrong is what else f"{name} that contains {clip(wrong)}"
     return TypeError(

@@ -71,15 +71,15 @@ def check_node(cls: type, examples: Iterable[Any], *, namespace: str = GLOBAL) -
         ... except AssertionError as error:
         ...     print(error)  # doctest: +ELLIPSIS
         the registration of Interval, registered at ..., has 1 fault:
-          - unflatten fails if the children are other objects, here object(): \
+          - unflatten fails if the children are replaced by object(): \
 TypeError: '<=' not supported between instances of 'object' and 'object'; unflatten \
-must take any children, so make the object without the checks of __init__, as \
-object.__new__(cls) does
+must accept any children, so create the object without the checks of __init__, for \
+example with object.__new__(cls)
     """
     __tracebackhide__ = True
     given = [*examples]
     if not given:
-        raise ValueError("check_node needs an example at least")
+        raise ValueError("check_node needs at least one example")
     for example in given:
         if type(example) is not cls:
             raise TypeError(
@@ -91,7 +91,7 @@ object.__new__(cls) does
     if rule is None:
         why = explain_leaf(given[0], namespace=namespace)
         raise AssertionError(
-            f"{class_name(cls)} is no node: an instance is {why}; register it"
+            f"{class_name(cls)} is not a node: an instance is {why}; register the class"
         )
     found = dict.fromkeys(_faults(rule, given, view))
     faults = [fault for fault in found if not isinstance(fault, _Doubt)]
@@ -150,7 +150,7 @@ def _said(error: Exception) -> str:
     """Return a fault that was raised, or what the class raised where it should not."""
     if isinstance(error, _Fault):
         return str(error)
-    return f"an example cannot be looked at: {type_name(error)}: {printed(error)}"
+    return f"an example cannot be inspected: {type_name(error)}: {printed(error)}"
 
 
 # ------------------------------------------------------------------------- one example
@@ -262,20 +262,20 @@ def _stays_as_it_is(case: _Case) -> Iterator[str]:
     children, aux = case.flatten(case.node)
     if len(children) != len(case.children):
         yield (
-            f"flatten gives {_numbers(len(case.children))} and then, called again, "
-            f"{len(children)}; an iterator is empty the second time: keep the children "
-            "in a list or tuple"
+            f"flatten returns {_numbers(len(case.children))} on the first call and "
+            f"{len(children)} on the second; an iterator is exhausted after one pass: "
+            "keep the children in a list or tuple"
         )
     elif not case.same(children, case.children):
         yield (
-            "flatten gives other objects as children when it is called again; return "
-            "the objects that the node has, no copies and nothing computed"
+            "flatten returns different child objects on each call; return the objects "
+            "that the node stores, not copies or computed values"
         )
     if not case.rule.same_aux(aux, case.aux):
         yield (
-            f"flatten gives aux data {clip(case.data)} that is not equal to what it "
-            "gives when it is called again, so no two treedefs are equal; aux data "
-            "must be compared by value: give its class __eq__ and __hash__"
+            f"flatten returns aux data {clip(case.data)} that is not equal to the aux "
+            "data of a second call, so no two treedefs are equal; aux data must "
+            "compare by value: define __eq__ and __hash__ on its class"
         )
     after = _attributes(case.node)
     changed = [
@@ -295,8 +295,8 @@ def _has_sound_children(case: _Case) -> Iterator[str]:
         yield "the node is its own child, so a walk would never end"
     if case.children and _holds(case.data, lambda value: value is case.node):
         yield (
-            "aux data holds the node itself, and so its leaves, which stay in each "
-            "treedef; put only what is no child into aux data"
+            "aux data contains the node itself, so each treedef keeps the node's "
+            "leaves alive; aux data must not contain children"
         )
         return
     hidden = [
@@ -306,8 +306,8 @@ def _has_sound_children(case: _Case) -> Iterator[str]:
     ]
     if hidden:
         yield (
-            f"aux data holds a child, too: {clip(hidden[0])}; treedefs would differ "
-            "with the leaves: leave it out of aux data"
+            f"aux data contains a child: {clip(hidden[0])}; treedefs would then depend "
+            "on the leaves: remove the child from aux data"
         )
     elif _holds(case.data, is_array):
         yield _Doubt(
@@ -347,7 +347,7 @@ def _has_fitting_keys(case: _Case) -> Iterator[str]:
     texts = [printed(key) for key in case.keys]
     twice = [text for text in dict.fromkeys(texts) if texts.count(text) > 1]
     if twice:
-        yield f"several children have the key {twice[0]}; give each one of its own"
+        yield f"several children have the key {twice[0]}; give each child a unique key"
     for key, child in zip(case.keys, case.children, strict=True):
         yield from _fits(key, child, case)
 
@@ -363,9 +363,9 @@ def _fits(key: Any, child: Any, case: _Case) -> Iterator[str]:
         found = key.get(case.node)
     except Exception:
         yield (
-            f"the key {key} reads nothing: {class_name(type(case.node))} has no such "
+            f"the key {key} cannot be read: {class_name(type(case.node))} has no such "
             f"{'item' if is_item else 'attribute'}; give the name under which the "
-            "child is found, or a number of type FlattenedIndexKey"
+            "child is stored, or a FlattenedIndexKey"
         )
         return
     if found is not child and not alike(found, child):
@@ -390,11 +390,11 @@ def _agrees_with_its_keys(case: _Case) -> Iterator[str]:
     )
     if not _same([*children], [child for _, child in pairs]):
         yield (
-            "tree_flatten and tree_flatten_with_keys give other children; give the "
-            "same ones in the same order"
+            "tree_flatten and tree_flatten_with_keys return different children; return "
+            "the same children in the same order"
         )
     if not exact.same(aux, other):
-        yield "tree_flatten and tree_flatten_with_keys give other aux data"
+        yield "tree_flatten and tree_flatten_with_keys return different aux data"
 
 
 def _has_comparable_aux(case: _Case) -> Iterator[str]:
@@ -410,9 +410,9 @@ def _has_comparable_aux(case: _Case) -> Iterator[str]:
         hash(data)
     except Exception as error:
         yield (
-            f"aux data cannot be hashed: {printed(error)}; treedefs are keys of "
-            f"caches, as those of jax.jit: make {clip(data)} of tuples, frozensets and "
-            "frozen dataclasses"
+            f"aux data cannot be hashed: {printed(error)}; treedefs are used as cache "
+            f"keys, for example by jax.jit: build {clip(data)} from tuples, frozensets "
+            "and frozen dataclasses"
         )
 
 
@@ -428,8 +428,8 @@ def _fault_of_equality(data: Any) -> str:
     if isinstance(equal, bool):
         return ""
     return (
-        f"the == of aux data returns no bool but {described(equal)}; treedefs are "
-        "compared by it: return True or False"
+        f"the == of aux data must return a bool, got {described(equal)}; treedefs are "
+        "compared with it: return True or False"
     )
 
 
@@ -438,17 +438,17 @@ def _comes_back(case: _Case) -> Iterator[str]:
     before = _copy_of(case.data)
     made = _NOTHING if _takes_children_first(case) else case.rebuilt(case.children)
     if before is not _NOTHING and not exact.same(before, case.data):
-        yield "unflatten changes aux data, which other trees have as well"
+        yield "unflatten changes aux data, which other trees share"
     elif made is _NOTHING:
         yield (
-            "unflatten takes the children first and aux data second, as that of torch "
-            "does; it is called with aux data first: unflatten(aux_data, children)"
+            "unflatten takes the children first and aux data second, as in torch; "
+            "leafwise passes aux data first: unflatten(aux_data, children)"
         )
     elif type(made) is not type(case.node):
         returned = "None" if made is None else f"a {class_name(type(made))}"
         yield (
-            f"unflatten returns {returned} where a {class_name(type(case.node))} was "
-            "flattened; make an instance of the class that was flattened"
+            f"unflatten returns {returned} instead of a {class_name(type(case.node))}; "
+            "return an instance of the class that was flattened"
         )
     elif made is case.node and case.children:
         yield "unflatten returns the node that was flattened; it must make a new one"
@@ -472,9 +472,8 @@ def _is_the_same(made: Any, case: _Case) -> Iterator[str]:
         yield _other_children(case.children, children)
     elif not case.rule.same_aux(aux, case.aux):
         yield (
-            f"aux data {clip(case.data)} comes back as "
-            f"{clip(case.rule.node_data(aux))} from a round trip; unflatten must put "
-            "back all of it"
+            f"aux data {clip(case.data)} becomes {clip(case.rule.node_data(aux))} in a "
+            "round trip; unflatten must restore all of it"
         )
     elif isinstance(case.rule, FunctionRule):
         yield from _lost(case.before, _attributes(made))
@@ -504,17 +503,17 @@ def _other_children(before: Sequence[Any], after: Sequence[Any]) -> str:
     """Return what became of children that came back as others."""
     if len(before) != len(after):
         return (
-            f"{_numbers(len(before))} came back as {len(after)} from a round trip; "
-            "unflatten must put back each child, flatten return each"
+            f"{_numbers(len(before))} became {len(after)} in a round trip; "
+            "unflatten must restore every child, and flatten must return every child"
         )
     if {*map(id, before)} == {*map(id, after)}:
         return (
-            "the children come back in another order from a round trip; flatten and "
-            "unflatten must have them in the same order"
+            "a round trip changes the order of the children; flatten and unflatten "
+            "must use the same order"
         )
     old, new = next((a, b) for a, b in zip(before, after, strict=True) if a is not b)
     return (
-        f"a child comes back as another object from a round trip: {described(old)} as "
+        f"a round trip replaces a child by another object: {described(old)} becomes "
         f"{described(new)}; neither flatten nor unflatten may copy or convert it"
     )
 
@@ -577,7 +576,7 @@ _CHILDREN: Final[Sequence[tuple[str, Callable[[], Any]]]] = (
 def _takes_any_children(case: _Case) -> Iterator[str]:
     for name, make in _CHILDREN:
         given = [make() for _ in case.children]
-        what = f"unflatten fails if the children are other objects, here {name}"
+        what = f"unflatten fails if the children are replaced by {name}"
         try:
             made = _attempt(
                 what, case.rule.unflatten, case.aux, [*given], hint=_NO_INIT
@@ -588,29 +587,29 @@ def _takes_any_children(case: _Case) -> Iterator[str]:
         children, aux = case.flatten(made)
         if len(children) != len(given):
             yield (
-                f"flatten gives {_numbers(len(given))}, but {len(children)} if they "
-                f"are {name}; which children there are must not depend on what they are"
+                f"flatten returns {_numbers(len(given))}, but {len(children)} if they "
+                f"are {name}; the number of children must not depend on their values"
             )
             return
         if not case.same(children, given):
             yield (
-                f"a child that is replaced by another object, here {name}, comes back "
-                f"as {clip(_first_other(given, children))}; neither flatten nor "
-                "unflatten may copy, convert or check it"
+                f"a child that is replaced by {name} comes back as "
+                f"{clip(_first_other(given, children))}; neither flatten nor unflatten "
+                "may copy, convert or check it"
             )
             return
         if not case.rule.same_aux(aux, case.aux):
             yield (
                 f"aux data depends on the children: it is {clip(case.data)}, and "
-                f"{clip(case.rule.node_data(aux))} if the children are {name}; then a "
-                "map changes the structure"
+                f"{clip(case.rule.node_data(aux))} if the children are {name}; a map "
+                "would change the structure"
             )
             return
 
 
 _NO_INIT: Final = (
-    "unflatten must take any children, so make the object without the checks of "
-    "__init__, as object.__new__(cls) does"
+    "unflatten must accept any children, so create the object without the checks of "
+    "__init__, for example with object.__new__(cls)"
 )
 
 
@@ -626,7 +625,7 @@ def _is_shown(case: _Case) -> Iterator[str]:
         except Exception as error:
             yield (
                 f"repr fails if the children are {name}: {type_name(error)}: "
-                f"{printed(error)}; errors print nodes with such children"
+                f"{printed(error)}; error messages print nodes with such children"
             )
             return
 
@@ -641,8 +640,8 @@ def _is_new(case: _Case) -> Iterator[str]:
     second = case.rebuilt([_Stranger() for _ in case.children])
     if first is second:
         yield (
-            "unflatten returns one object each time; it must make a new one, since a "
-            "map may be called twice"
+            "unflatten returns the same object on every call; it must make a new one, "
+            "since a map may be called twice"
         )
     elif _keeps(case, given) and not case.same(case.flatten(first)[0], given):
         yield "unflatten changes a node that it made before; it must make a new one"
@@ -675,23 +674,22 @@ def _is_copied(case: _Case) -> Iterator[str]:
         except Exception as error:
             yield (
                 f"{name} fails: {type_name(error)}: {printed(error)}; static values "
-                "must allow it, and __getattr__ must not need attributes that are not "
-                "there yet"
+                "must support it, and __getattr__ must not read attributes that are "
+                "not set yet"
             )
             continue
         children, aux = case.flatten(other)
         if [*children] != [*range(len(case.children))]:
-            yield f"{name} gives a node with other children"
+            yield f"{name} returns a node with different children"
         elif not case.rule.same_aux(aux, case.aux):
             yield _fault_of_equality(case.data) or (
-                f"the structure of what {name} gives is another one: aux data "
-                f"{clip(case.data)} is not equal to its copy; give its class __eq__ "
-                "and __hash__"
+                f"{name} changes the structure: aux data {clip(case.data)} is not "
+                "equal to its copy; define __eq__ and __hash__ on its class"
             )
         elif case.rule.hash_aux(aux) != case.rule.hash_aux(case.aux):
             yield (
-                f"aux data {clip(case.data)} has another hash than its copy, which is "
-                "equal; __hash__ must agree with __eq__"
+                f"aux data {clip(case.data)} and its copy are equal but have different "
+                "hashes; __hash__ must agree with __eq__"
             )
 
 
@@ -711,8 +709,8 @@ def _has_one_order(case: _Case) -> Iterator[str]:
         found = (*children, *keys), aux
         if not exact.same(found, ((*case.children, *case.keys), case.aux)):
             yield (
-                f"flatten goes through the set .{name} in its own order, which is "
-                "another one in each process; sort it"
+                f"flatten iterates over the set .{name} in its own order, which "
+                "differs from process to process; sort the set"
             )
 
 
@@ -753,8 +751,8 @@ def _is_equal_by_order(case: _Case) -> Iterator[str]:
             continue
         if not case.rule.same_aux(aux, case.aux):
             yield (
-                f"two equal nodes have different treedefs if the dict .{name} has "
-                "another order; sort its keys in flatten"
+                "two equal nodes have different treedefs if the keys of the dict "
+                f".{name} are in a different order; sort the keys in flatten"
             )
 
 
@@ -784,7 +782,7 @@ def _are_told_apart(one: _Case, other: _Case) -> Iterator[str]:
     """Compare two examples: their treedefs are equal if and only if they should be."""
     same = one.rule.same_aux(one.aux, other.aux)
     if same != one.rule.same_aux(other.aux, one.aux):
-        yield "the == of aux data depends on which of the two is asked"
+        yield "the == of aux data is not symmetric"
         return
     same = same and len(one.children) == len(other.children)
     try:
@@ -794,7 +792,8 @@ def _are_told_apart(one: _Case, other: _Case) -> Iterator[str]:
     if equal is True and not same and not _has_no_equality(one.node):
         yield (
             f"two examples are equal, {clip(one.node)} and {clip(other.node)}, but "
-            "their treedefs are not: aux data holds what does not count for =="
+            "their treedefs are not: aux data contains something that == of the nodes "
+            "ignores"
         )
     if not same or not isinstance(one.rule, FunctionRule):
         return
@@ -806,13 +805,13 @@ def _are_told_apart(one: _Case, other: _Case) -> Iterator[str]:
         yield from _differ_all_the_same(a, b)
     for fault in _lost(other.before, _attributes(made)):
         yield (
-            "the treedefs of two examples are equal, though one cannot be built with "
-            f"that of the other: {fault}"
+            "the treedefs of two examples are equal, but one example cannot be rebuilt "
+            f"with the treedef of the other: {fault}"
         )
     if one.rule.hash_aux(one.aux) != one.rule.hash_aux(other.aux):
         yield (
-            "equal aux data of two examples has two hashes; __hash__ must agree with "
-            "__eq__"
+            "equal aux data of two examples has different hashes; __hash__ must agree "
+            "with __eq__"
         )
 
 
@@ -828,7 +827,7 @@ def _differ_all_the_same(a: Any, b: Any) -> Iterator[str]:
     for name in before:
         if not alike(before[name], after.get(name, _NOTHING)):
             yield (
-                f"two pieces of aux data, both {class_name(type(a))}, are equal, but "
-                f"their .{name} is not; what was compiled for one would be used for "
+                f"two pieces of aux data of class {class_name(type(a))} are equal, but "
+                f"their .{name} is not; a function compiled for one would be used for "
                 "the other: compare it in __eq__"
             )

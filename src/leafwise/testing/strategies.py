@@ -211,9 +211,9 @@ def _maker(sort: Any, view: View, keys: Any) -> Callable[[Any], Any]:
             .map(lambda items: rule.unflatten(aux, [*items]))
         )
     raise TypeError(
-        f"nothing says what a {class_name(sort)} is made of: give a function that "
-        "takes a strategy for children and returns one for nodes, such as "
-        f"lambda children: st.builds({class_name(sort, qualified=False)}, children)"
+        f"no strategy is known for the node class {class_name(sort)}: pass a function "
+        "that takes a strategy for children and returns one for nodes, such as lambda "
+        f"children: st.builds({class_name(sort, qualified=False)}, children)"
     )
 
 

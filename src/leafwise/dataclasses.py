@@ -98,8 +98,8 @@ def dataclass(
         if become is not None:
             if namespace != GLOBAL:
                 raise TypeError(
-                    f"{cls.__qualname__} is a Pytree and so a node everywhere; leave "
-                    "namespace out"
+                    f"{cls.__qualname__} is a Pytree and therefore a node in every "
+                    "namespace; omit namespace"
                 )
             return become(options)
         made = dataclasses.dataclass(cls, **options)

@@ -258,7 +258,7 @@ def test_classes_of_one_name_are_told_apart(cls):
         lw.tree_map(lambda x, y: x, one, other)
     (found,) = lw.equality_errors(one, other)
     assert caught.value.differences == (found,)
-    assert found.actual == f"{found.expected} (another class of the same name)"
+    assert found.actual == f"{found.expected} (a different class with the same name)"
     type(other).__module__ = "elsewhere"
     (found,) = lw.equality_errors(one, other)
     name = type(one).__qualname__
@@ -327,7 +327,7 @@ def test_factories_that_print_the_same():
     nodes = (defaultdict(Factory(), a=1) for _ in range(2))
     (found,) = lw.equality_errors(*nodes)
     assert found.actual == (
-        "defaultdict with keys 'a' (another factory that prints the same)"
+        "defaultdict with keys 'a' (a different factory with the same repr)"
     )
 
 

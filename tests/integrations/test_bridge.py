@@ -257,5 +257,5 @@ except ValueError as error:
         "[]",
         "[]",
         "True",
-        "no framework 'keras'; there are: 'jax', 'optree', 'torch'",
+        "unknown framework 'keras'; known: 'jax', 'optree', 'torch'",
     ]

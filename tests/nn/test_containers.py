@@ -188,7 +188,7 @@ def test_n16_2_items_never_collide_with_methods():
     items = lw.Dict(keys=lw.data(1), update=2)
     assert items["keys"] == 1
     assert [*items.keys()] == ["keys", "update"]
-    with pytest.raises(AttributeError, match="'values' is a name that Dict itself"):
+    with pytest.raises(AttributeError, match="'values' is a reserved name of Dict"):
         items.values = 3
     assert lw.tree_map(lambda x: x + 1, items)["keys"] == 2
 

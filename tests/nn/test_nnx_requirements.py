@@ -595,7 +595,7 @@ def test_kind_of_a_class():
 
 def test_n7_3_a_pytree_is_a_node_everywhere():
     """So its dataclass takes no namespace."""
-    with pytest.raises(TypeError, match="leave namespace out"):
+    with pytest.raises(TypeError, match="omit namespace"):
         lw.namespace("n7").dataclass(Undecorated)
 
 

@@ -83,7 +83,7 @@ def test_n18_1_a_nested_mapping():
         del state["c"]
     with pytest.raises(AttributeError):
         del state.c
-    with pytest.raises(AttributeError, match="a name that State itself uses"):
+    with pytest.raises(AttributeError, match="a reserved name of State"):
         state.items = 1
     with pytest.raises(TypeError, match="unhashable"):
         hash(state)
@@ -197,5 +197,5 @@ def test_methods_of_states_are_the_functions():
     assert state.diff({"b": 0}) == nn.diff_state(state, {"b": 0}) == state - {"b": 0}
     state.replace_by_pure_dict({"a": {"0": 5.0}})
     assert state.a[0].value == 5.0
-    with pytest.raises(AttributeError, match="State itself uses"):
+    with pytest.raises(AttributeError, match="reserved name of State"):
         state.filter = 1

@@ -233,7 +233,7 @@ def test_ragged_trees_are_not_taken_apart():
         with pytest.raises(ValueError, match="no leaf has an axis"):
             lw.tree_unstack(tree, axis)
     for leaf in (1, "text", None):
-        with pytest.raises(TypeError, match=r"leaf at \[0\] cannot be taken apart"):
+        with pytest.raises(TypeError, match=r"leaf at \[0\] cannot be unstacked"):
             lw.tree_unstack([leaf], none_is_leaf=True)
 
 
@@ -308,7 +308,7 @@ def test_tables_are_refused():
         for function in (lw.tree_stack, lw.tree_concatenate):
             with pytest.raises(TypeError, match=r"leaf at \['t'\] of tree 0 cannot be"):
                 function([{"t": table}, {"t": table}])
-        with pytest.raises(TypeError, match=r"leaf at \['t'\] cannot be taken apart"):
+        with pytest.raises(TypeError, match=r"leaf at \['t'\] cannot be unstacked"):
             lw.tree_unstack({"t": table})
 
 

@@ -1003,7 +1003,7 @@ def test_axes_of_scan_that_do_not_fit(jax):
     for options, args, error, said in (
         ({}, (1.0, 2.0), ValueError, "argument 1 has shape (), so there is no axis 0"),
         ({}, (1.0,), ValueError, "in_axes has 2 entries for 1 argument"),
-        ({}, (1.0, {}), ValueError, "scan needs at least one array that is scanned"),
+        ({}, (1.0, {}), ValueError, "scan needs length or at least one array"),
         (
             {"length": 4},
             (1.0, x),

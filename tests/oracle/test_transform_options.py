@@ -408,13 +408,13 @@ def test_errors_about_axes_name_arguments(jax):
     cases = [
         (
             lambda: integrations.vmap(lambda a, b: a, (0, {"k": [0]}))(x, {"k": (x,)}),
-            "in_axes[1]['k'] is not a prefix of what it is for: expected list of "
-            "length 1, got tuple of length 1",
+            "in_axes[1]['k'] is not a prefix of the structure it applies to: expected "
+            "list of length 1, got tuple of length 1",
         ),
         (
             lambda: integrations.vmap(lambda a: [a], out_axes=(0,))(x),
-            "out_axes is not a prefix of what it is for: expected tuple of length 1, "
-            "got list of length 1",
+            "out_axes is not a prefix of the structure it applies to: expected tuple "
+            "of length 1, got list of length 1",
         ),
         (
             lambda: integrations.vmap(lambda a, b: a, (0, 1))(x, {"k": [x]}),

@@ -346,10 +346,11 @@ def test_two_values_that_print_the_same_are_told_apart():
         "100 -> 101 characters, which differ from character 101 on\n"
     )
     assert (
-        texts(made(), made()) == "a thing -> a thing (another class of the same name)"
+        texts(made(), made())
+        == "a thing -> a thing (a different class with the same name)"
     )
     assert texts(Plain(), Plain()) == (
-        "plain -> plain (a different value that prints the same)"
+        "plain -> plain (a different value with the same repr)"
     )
     assert texts(np.float64(1), "np.float64(1.0)").endswith(
         "(float64) -> 'np.float64(1.0)' (str)"

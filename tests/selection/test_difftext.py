@@ -128,7 +128,7 @@ relative 0.95
         np.array([Thing("it"), 1], object),
         np.array([Thing("it"), 1], object),
         "~ ['x']: object[2], 1 of 2 places differs\n            [0]: it -> it "
-        "(a different value that prints the same)",
+        "(a different value with the same repr)",
     ),
     "fields": (
         ROWS,

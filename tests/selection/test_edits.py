@@ -150,7 +150,9 @@ def test_a_full_deque():
     """It does not drop items silently."""
     full = deque([1, 2], maxlen=2)
     assert lw.at([full])["[0][0]"].delete() == [deque([2], maxlen=2)]
-    with pytest.raises(lw.EditError, match=r"the deque at \[0\] holds 2 items at most"):
+    with pytest.raises(
+        lw.EditError, match=r"the deque at \[0\] can hold at most 2 items"
+    ):
         lw.at([full])["[0][0]"].insert(0)
 
 

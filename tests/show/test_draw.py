@@ -150,7 +150,7 @@ def test_differences():
     assert draw(diff, max_leaves=1).splitlines()[-1] == "└── ... 3 changes more"
     assert draw(lw.tree_diff(1, 2)).splitlines()[-1] == "└── ~ 1 -> 2"
     assert draw(lw.tree_diff(1, 1)) == "TreeDiff: 0 changes"
-    with pytest.raises(ValueError, match="drawn as a whole"):
+    with pytest.raises(ValueError, match="select is not supported for a TreeDiff"):
         draw(diff, select="lr")
 
 

@@ -230,7 +230,7 @@ class DefaultDictRule(MappingRule):
             return super().contrast(aux, other)
         names = clip(aux[2]), clip(other[2])
         if names[0] == names[1]:
-            return "another factory that prints the same"
+            return "a different factory with the same repr"
         return f"factory {names[0]}", f"factory {names[1]}"
 
     def origin(self) -> str:

@@ -388,7 +388,7 @@ def same_places(a: Any, b: Any, asked: Asked) -> Any:
     """
     numbers = is_number_dtype(a.dtype) and is_number_dtype(b.dtype)
     if not numbers and a.dtype != b.dtype and a.dtype.kind != b.dtype.kind:
-        raise Undecided("the elements are of two sorts")
+        raise Undecided("the element types differ")
     with quiet():
         if asked.tolerant and numbers:
             return _close(a, b, asked)

@@ -395,7 +395,7 @@ def _differing(x: Any, y: Any, asked: Asked) -> Any:
     numpy: Any = sys.modules["numpy"]
     names = x.dtype.names
     if names != y.dtype.names:
-        raise Undecided("they have other fields")
+        raise Undecided("they have different fields")
     if names is not None:
         columns = [_differing_field(x[name], y[name], asked) for name in names]
         return numpy.any([numpy.zeros(x.size, bool), *columns], axis=0)
@@ -412,7 +412,7 @@ def _differing_field(x: Any, y: Any, asked: Asked) -> Any:
     """Return which elements differ in a field, which may be an array itself."""
     rows, others = x.reshape(len(x), -1), y.reshape(len(y), -1)
     if rows.shape != others.shape:
-        raise Undecided("they have other fields")
+        raise Undecided("they have different fields")
     differ = _differing(rows.reshape(-1), others.reshape(-1), asked)
     return differ.reshape(rows.shape).any(axis=1)
 

@@ -544,14 +544,14 @@ def contrast(a: Any, b: Any) -> tuple[str, str] | str:
     if type(a) in (tuple, list) and len(a) == len(b):
         pairs = zip(a, b, strict=True)
         return contrast(*next((p for p in pairs if not alike(*p)), (None, None)))
-    return _places(a, b) or _letters(a, b) or "a different value that prints the same"
+    return _places(a, b) or _letters(a, b) or "a different value with the same repr"
 
 
 def contrast_classes(one: type, other: type) -> tuple[str, str] | str:
     """Return what tells two classes apart, as `contrast` does for values."""
     names = [(cls.__module__, class_name(cls)) for cls in (one, other)]
     if names[0] == names[1]:
-        return "another class of the same name"
+        return "a different class with the same name"
     return type_names(one, other)
 
 

@@ -252,7 +252,7 @@ class _Branches:
             differs = structure_difference(first.graph, other.graph, self.place)
             differs = differs or self.other_object(first, other)
             if differs is None and _structure(first) != _structure(other):
-                differs = Difference((RESULT,), "of some structure", "of another")
+                differs = Difference((RESULT,), "of one structure", "of another")
             if differs is not None:
                 raise StructureError(
                     self.told(differs, first, other)

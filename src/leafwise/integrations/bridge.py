@@ -308,7 +308,7 @@ def enable(name: str) -> None:
     """
     if name not in FRAMEWORKS:
         known = ", ".join(map(repr, FRAMEWORKS))
-        raise ValueError(f"no framework {name!r}; there are: {known}")
+        raise ValueError(f"unknown framework {name!r}; known: {known}")
     with _guard.lock:
         for cls, _ in _classes.pairs():
             FRAMEWORKS[name].take(cls)

@@ -441,11 +441,11 @@ def adopt(name: str, *, namespace: str = GLOBAL) -> None:
         ...     adopt("keras")
         ... except ValueError as error:
         ...     print(error)
-        no framework 'keras'; there are: 'jax', 'optree', 'torch'
+        unknown framework 'keras'; known: 'jax', 'optree', 'torch'
     """
     if name not in _FINDERS:
         known = ", ".join(map(repr, _FINDERS))
-        raise ValueError(f"no framework {name!r}; there are: {known}")
+        raise ValueError(f"unknown framework {name!r}; known: {known}")
     module = real(name)
     if module is None:
         raise ValueError(f"{name} is not loaded; import it before its classes are used")

@@ -567,9 +567,7 @@ def _scanned(
     flat = flatten_graph(roots)
     axes = [groups.inputs[number] for number in mapped_lists(flat, roots, groups)]
     if check_axes(flat, roots, axes, "length", options["length"]) is None:
-        raise ValueError(
-            "scan needs at least one array that is scanned over, or length"
-        )
+        raise ValueError("scan needs length or at least one array to scan over")
     plan = step.plan(roots, flat, axes, carry)
     values, over = in_lists(wrap(jax, map(bare, flat.leaves)), map(_is_axis, axes), 2)
     moved = [axis for axis in axes if _is_axis(axis)]

@@ -556,7 +556,8 @@ def _parts(value: Any) -> dict[Any, Any]:
 def _misfit(name: str, spec: Any, value: Any) -> StructureError:
     expected, actual = (describe(tree, current.view) for tree in (spec, value))
     return StructureError(
-        f"{name} is not a prefix of what it is for: expected {expected}, got {actual}",
+        f"{name} is not a prefix of the structure it applies to: expected {expected}, "
+        f"got {actual}",
         expected=expected,
         actual=actual,
     )

@@ -632,8 +632,8 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
                 super().__setattr__(name, value)
             elif hasattr(type(self), name):
                 raise AttributeError(
-                    f"{shown(name)} is a name that {type_name(self)} itself uses; "
-                    f"write obj[{shown(name)}] = ... for an item"
+                    f"{shown(name)} is a reserved name of {type_name(self)}; write "
+                    f"obj[{shown(name)}] = ... for an item"
                 )
             else:
                 self[name] = value

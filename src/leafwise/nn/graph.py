@@ -556,7 +556,7 @@ def unflatten_graph(
 
 def _made_before(value: Any) -> Any:
     if value is _UNMADE:
-        raise CycleError("a cycle goes through a container that is immutable")
+        raise CycleError("a cycle contains an immutable container")
     return value
 
 

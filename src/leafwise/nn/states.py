@@ -152,8 +152,7 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
             raise AttributeError(name)
         if hasattr(type(self), name):
             raise AttributeError(
-                f"{name!r} is a name that State itself uses; write "
-                f"state[{name!r}] = ..."
+                f"{name!r} is a reserved name of State; write state[{name!r}] = ..."
             )
         self[name] = value
 

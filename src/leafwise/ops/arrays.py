@@ -332,7 +332,7 @@ def _length(leaves: Sequence[Any], axes: Sequence[Axis], treedef: PyTreeDef) -> 
             continue
         path = treedef.paths()[place]
         if not _is_joined(leaf):
-            raise _no_array("taken apart", leaf, path)
+            raise _no_array("unstacked", leaf, path)
         if not _has_axis(leaf, axis):
             found.append(Difference(path, f"an array with axis {axis}", _form(leaf)))
             continue

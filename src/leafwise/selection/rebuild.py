@@ -570,7 +570,9 @@ def _made_of(link: Any, node: Any, rule: Rule, items: list[Any]) -> Any:
     made = rule.from_items(rule.rest(node), items)
     if len(made) != size:
         name = type_name(node)
-        raise _refusal(link, f"the {name} at {{where}} holds {len(made)} items at most")
+        raise _refusal(
+            link, f"the {name} at {{where}} can hold at most {len(made)} items"
+        )
     return made
 
 

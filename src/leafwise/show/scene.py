@@ -60,7 +60,9 @@ def read(
     """
     if isinstance(tree, TreeDiff):
         if select is not None:
-            raise ValueError("a diff is drawn as a whole: select its trees instead")
+            raise ValueError(
+                "select is not supported for a TreeDiff: select in its trees instead"
+            )
         return _of_changes(tree, DEPTH if depth is None else min(depth, DEPTH), most)
     only = None
     if isinstance(tree, Selection):

@@ -6,11 +6,12 @@ and when two values are the same. Knows no format.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from ...selection.align import aligned, filled, rows_of
+from ...ops.context import context_of
+from ...selection.align import Row, aligned, filled, rows_of
+from ...selection.classes import plain_classes
 
 
 __all__ = ["ALIAS", "BLOCK", "FLOW", "LEAF", "Entry", "Part", "Step", "Unkept"]
@@ -183,19 +184,31 @@ def _predecessors(keys: Any, stays: set[Any]) -> dict[Any, Any]:
 
 
 def _of_lists(old: list[Any], new: list[Any]) -> Iterator[Step]:
-    known: dict[str, int] = {}
-    mine, theirs = (
-        [known.setdefault(repr(item), len(known)) for item in items]
-        for items in (old, new)
-    )
-    kept, _ = aligned(mine, theirs)
-    sizes = len(old), len(new)
-    pairs = filled(sizes, kept, [], lambda side, n: _contents((old, new)[side][n]))
-    for before, after, _ in rows_of(sizes, pairs, []):
+    start = _alike(old, new)
+    end = _alike([*reversed(old[start:])], [*reversed(new[start:])])
+    yield from ((n, n) for n in range(start))
+    rest = old[start : len(old) - end], new[start : len(new) - end]
+    for row in _rows(*rest):
+        before, after, _ = row.beyond(start)
         yield before if before >= 0 else None, after if after >= 0 else GONE
+    yield from ((len(old) - n, len(new) - n) for n in range(end, 0, -1))
 
 
-def _contents(item: Any) -> Counter[Any]:
-    if type(item) is dict:
-        return Counter((key, repr(value)) for key, value in item.items())
-    return Counter(map(repr, item) if type(item) is list else ())
+def _alike(old: list[Any], new: list[Any]) -> int:
+    """Return how many items are the same from the start on."""
+    pairs = enumerate(zip(old, new, strict=False))
+    least = min(len(old), len(new))
+    return next((n for n, (x, y) in pairs if not same(x, y)), least)
+
+
+def _rows(old: list[Any], new: list[Any]) -> Iterator[Row]:
+    """Yield the items of two lists that differ at both ends, in the order of both."""
+    sizes = len(old), len(new)
+    classes = plain_classes(context_of())
+    kept: list[tuple[int, int]] = []
+    if min(sizes) > 0 and max(sizes) > 1:  # else there is nothing to find
+        kept, _ = aligned([*map(classes.of, old)], [*map(classes.of, new)])
+    pairs = filled(
+        sizes, kept, [], lambda side, n: classes.parts((old, new)[side][n], (), side)
+    )
+    return rows_of(sizes, pairs, [])

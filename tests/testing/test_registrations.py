@@ -517,7 +517,8 @@ BROKEN = {
     aux_is_changed: "unflatten changes aux data, which other trees share",
     attribute_is_gone: "a round trip loses .tag",
     more_children_come_back: "1 child became 2 in a round trip",
-    flattens_with_other_aux: "tree_flatten_with_keys return different aux",
+    flattens_with_other_aux: "tree_flatten and tree_flatten_with_keys return different "
+    "aux",
     copy_loses_children: "copy.copy returns a node with different children",
     aux_is_lopsided: "the == of aux data is not symmetric",
     property_fails: "an example cannot be inspected: RuntimeError: private",
@@ -531,7 +532,7 @@ BROKEN = {
     init_checks: "unflatten fails if the children are replaced by object(): "
     "TypeError: '>' not supported",
     init_converts: "a round trip replaces a child by another object: float: 1.5 "
-    "becomes str: '1.5'",
+    "becomes str: '1.5'; neither flatten nor unflatten may copy or convert it",
     flatten_converts: "flatten returns different child objects on each call",
     children_by_type: "flatten returns 2 children, but 0 if they are None",
     none_is_static: "a child that is replaced by texts comes back as None",
@@ -554,10 +555,12 @@ BROKEN = {
     "give keys in the order of the children",
     keys_are_misspelt: "the key .why cannot be read: Broken has no such attribute",
     keys_are_the_same: "several children have the key ['x']",
-    flattens_two_ways: "tree_flatten_with_keys return different children",
+    flattens_two_ways: "tree_flatten and tree_flatten_with_keys return different "
+    "children",
     children_from_a_set: "flatten iterates over the set .x in its own order",
     aux_from_a_frozenset: "flatten iterates over the set .x in its own order",
-    dict_order_is_structure: "if the keys of the dict .x are in a different order",
+    dict_order_is_structure: "have different treedefs if the keys of the dict .x are "
+    "in a different order",
     one_object_for_all: "unflatten returns the same object on every call",
     children_are_changed: "unflatten changes the children that it is given",
     repr_formats: "repr fails if the children are object(): TypeError",

@@ -4,7 +4,7 @@
 //     pip install --target DIR/site --only-binary :all: --platform any ... pytest ...
 //     node tests/pyodide/run.mjs DIR [arguments of pytest]
 //
-// (`.ci/run pyodide` has the commands in full.) The checkout and DIR/site are mounted, nothing
+// (`nox -s pyodide` runs these commands.) The checkout and DIR/site are mounted, nothing
 // is copied or installed; what tests write to the temporary folder stays in memory. The exit
 // code is pytest's.
 import { dirname, resolve } from "node:path";

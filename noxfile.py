@@ -1,0 +1,226 @@
+"""What must hold, as sessions of nox: `nox -l` lists them, `nox -s lint` runs one.
+
+`.ci/run` runs all of them in a copy of the checkout, the workflows some.
+Sessions that write into the checkout (`ways`, `benchmarks`) work on a copy, too.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import nox
+
+
+PYTHONS = ["3.11", "3.12", "3.13"]
+SUITE = ["-m", "pytest", "-q", "--hypothesis-profile=quick"]
+LIBRARY = "core ops engine laws equality nn selection"
+"""The folders of tests whose results could depend on the engine."""
+ORACLES = ["tests/oracle", "tests/seeds", "tests/compat"]
+WITHOUT = {"3.11": "autoform", "3.12": "torch flax torchopt ray"}
+WITHOUT["3.13"] = WITHOUT["3.12"] + " autoform"
+"""Peers and clients that have no package for a Python, or are tested on another one."""
+PYODIDE = "pyodide@314.0.7"
+EXPECTED = "not on this Python", "it cannot be a key", "root may do anything"
+"""The reasons for which a test may be skipped although all peers are there."""
+
+nox.options.default_venv_backend = "venv"
+nox.options.reuse_existing_virtualenvs = True
+nox.options.sessions = ["tests-3.11", "lint"]
+
+
+def install(session: nox.Session, *packages: str) -> None:
+    """Install packages; compiling all of them to bytecode costs more than it saves."""
+    session.install("--no-compile", *packages)
+
+
+def copy(session: nox.Session) -> Path:
+    """Return a copy of what the checkout has and git would keep."""
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, capture_output=True, check=True, text=True).stdout
+    folder = Path(session.create_tmp()) / "copy"
+    shutil.rmtree(folder, ignore_errors=True)
+    for name in filter(os.path.isfile, names.split("\0")):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(name, folder / name)
+    return folder
+
+
+@nox.session(python=PYTHONS[0])
+def readme(session: nox.Session) -> None:
+    """The two commands of the README, each in a fresh copy."""
+    setup = Path("README.md").read_text(encoding="utf-8").split("## Set up")[1]
+    commands = setup.split("```sh\n")[1].split("```")[0].splitlines()
+    assert len(commands) == 2, commands
+    for command in commands:
+        folder = copy(session)
+        programs = folder / ".programs"
+        programs.mkdir()
+        (programs / "python3").symlink_to(Path(session.bin, "python").resolve())
+        with session.chdir(folder):
+            path = f"{programs}:{os.environ['PATH']}"
+            session.run("bash", "-euc", command, external=True, env={"PATH": path})
+
+
+@nox.session(python=[*PYTHONS, "3.14"])
+def tests(session: nox.Session) -> None:
+    """The test-suite, as a contributor runs it."""
+    install(session, "-e", ".[test]")
+    session.run("python", "-m", "pytest", "-q", *session.posargs)
+
+
+@nox.session(python=PYTHONS)
+def peers(session: nox.Session) -> None:
+    """The test-suite with the peers; on 3.11 its coverage and the slow tests, too."""
+    version = str(session.python)
+    first = version == PYTHONS[0]
+    if first:
+        extras = "dev,interop,clients,pages,test"
+        install(session, "torch==2.13.0", "-e", f".[{extras}]")
+        browser(session)
+        diagrams = npm(session, "mermaid@11.17.2", "jsdom@29.1.1")
+        session.env["LEAFWISE_NODE"] = str(diagrams)
+    else:
+        install(session, "-e", ".[interop,clients,test]")
+    session.env["LEAFWISE_PEERS"] = "required"
+    session.env["LEAFWISE_WITHOUT"] = WITHOUT[version]
+    if first:
+        # a forked child may inherit a lock of the measuring that nobody releases
+        forks = "tests/fuzz/test_fuzz.py::test_a_few_rounds[forks]"
+        suite(session, "coverage", "run", *SUITE, "--deselect", forks)
+        session.run("coverage", "combine", "-q")
+        session.run("coverage", "report")
+        suite(session, "python", *SUITE, "-m", "slow")
+    else:
+        suite(session, "python", *SUITE, "-p", "no:asyncio")
+        suite(session, "python", *SUITE, "-p", "no:asyncio", "-m", "slow", *ORACLES)
+
+
+def npm(session: nox.Session, *packages: str) -> Path:
+    """Install packages of npm; return the folder."""
+    folder = Path(session.create_tmp(), "node").resolve()
+    quiet = ["--silent", "--no-audit", "--no-fund", "--prefix", str(folder)]
+    session.run("npm", "install", *quiet, *packages, external=True)
+    return folder
+
+
+def browser(session: nox.Session) -> None:
+    """Install Chromium, unless it is there."""
+    if not (shutil.which("chromium") or shutil.which("google-chrome")):
+        wait = ["-qq", "-o", "DPkg::Lock::Timeout=600"]
+        session.run("apt-get", *wait, "update", external=True)
+        wanted = ["-y", "--no-install-recommends", "chromium"]
+        session.run("apt-get", *wait, "install", *wanted, external=True)
+
+
+def suite(session: nox.Session, *command: str) -> None:
+    """Run tests with peers; a test that was skipped for another reason is an error."""
+    told = session.run(*command, silent=True)
+    assert isinstance(told, str)
+    print(told[-8_000:])
+    skipped = [line for line in told.splitlines() if line.startswith("SKIPPED")]
+    wrong = [line for line in skipped if not any(why in line for why in EXPECTED)]
+    if wrong:
+        session.error("tests with peers were skipped:\n" + "\n".join(wrong))
+
+
+@nox.session(python=PYTHONS)
+def ways(session: nox.Session) -> None:
+    """What could depend on the engine, with it off (3.11), deleted and eager."""
+    folder = copy(session)
+    install(session, "-e", f"{folder}[test]")
+    with session.chdir(folder):
+        tests = [f"tests/{name}" for name in LIBRARY.split()]
+        match session.python:
+            case "3.11":
+                session.run("python", *SUITE, *tests, env={"LEAFWISE_ENGINE": "0"})
+            case "3.12":
+                shutil.rmtree("src/leafwise/engine")
+                session.run("python", *SUITE, *tests)
+            case "3.13":
+                session.run("python", *SUITE, *tests, env={"LEAFWISE_ENGINE": "eager"})
+
+
+@nox.session(python=PYTHONS[0])
+def lint(session: nox.Session) -> None:
+    """Style, types, import layers."""
+    install(session, "-e", ".[dev,test]")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("mypy")
+    session.run("pyright")
+    session.run("lint-imports")
+
+
+@nox.session(python=PYTHONS[0])
+def package(session: nox.Session) -> None:
+    """The package: built twice, from the checkout and from its own sdist."""
+    install(session, "build", "twine")
+    folder = Path(session.create_tmp()).resolve()
+    shutil.rmtree(folder)
+    session.run("python", "-m", "build", "-o", f"{folder / 'both'}", ".")
+    session.run("python", "-m", "build", "-w", "-o", f"{folder / 'wheel'}", ".")
+    (wheel,) = (folder / "both").glob("*.whl")
+    assert wheel.read_bytes() == (folder / "wheel" / wheel.name).read_bytes()
+    session.run("twine", "check", "--strict", *map(str, (folder / "both").iterdir()))
+
+
+@nox.session(python=PYTHONS[0])
+def docs(session: nox.Session) -> None:
+    """The site, its links, in a browser; the tutorials, each from an empty folder."""
+    install(session, "-e", ".[docs,pages,test]")
+    browser(session)
+    site = str(Path(session.create_tmp(), "html").resolve())
+    session.run("sphinx-build", "-n", "-W", "-q", "-b", "html", "docs", site)
+    programs = npm(session, PYODIDE) / "node_modules" / "pyodide"
+    session.env["LEAFWISE_SITE"] = site
+    session.env["LEAFWISE_PYODIDE"] = str(programs)
+    session.env["LEAFWISE_TUTORIALS"] = "1"
+    session.run("python", *SUITE, "-m", "", "tests/docs/test_built_site.py")
+    session.run("python", *SUITE, "-m", "slow", "tests/docs/test_tutorials.py")
+
+
+@nox.session(python=PYTHONS[0])
+def pyodide(session: nox.Session) -> None:
+    """The tests that need no threads and no processes, in the CPython of browsers."""
+    folder = npm(session, PYODIDE)
+    session.run("pip", "wheel", "-q", "--no-deps", "-w", str(folder), ".")
+    needs = ["hypothesis==6.155.7", "pytest", "ruamel.yaml", "sybil", "tomlkit"]
+    kind = [
+        "--platform=any",
+        "--python-version=3.14",
+        "--implementation=py",
+        "--abi=none",
+    ]
+    pure = [
+        "--no-compile",
+        "--only-binary=:all:",
+        *kind,
+        "--target",
+        str(folder / "site"),
+    ]
+    wheels = map(str, folder.glob("leafwise-*-py3-none-any.whl"))
+    session.run("pip", "install", "-q", "--upgrade", *pure, *wheels, *needs)
+    told = session.run(
+        "node", "tests/pyodide/run.mjs", str(folder), "-q", silent=True, external=True
+    )
+    print(str(told)[-4_000:])
+    passed = re.search(r"(\d+) passed", str(told))
+    assert int(passed[1] if passed else 0) > 1_500, "too few tests"
+
+
+@nox.session(python=PYTHONS[0])
+def fuzz(session: nox.Session) -> None:
+    """Each part of the fuzzer for a moment, or as long as the arguments say."""
+    install(session, "-e", ".[interop,test]")
+    arguments = session.posargs or ["--minutes", "0.05"]
+    session.run("python", "-m", "tests.fuzz", *arguments)
+
+
+@nox.session(python=PYTHONS[0])
+def benchmarks(session: nox.Session) -> None:
+    """The two main benchmarks, short."""
+    install(session, "-e", ".[bench,test]")
+    for name in ("run", "objects"):
+        session.run("python", f"benchmarks/{name}.py", "--quick")

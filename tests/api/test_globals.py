@@ -42,11 +42,6 @@ SHARED = {
     "compat.optree.spec._known": "equal",
     "compat.modules._made": "locked",
     "compat.dm_nodes._known": "locked",
-    "compat.torch_nodes.CONSTANT_NODES": "single",
-    "compat.torch_nodes.SERIALIZED_TYPE_TO_PYTHON_TYPE": "swapped",
-    "compat.torch_nodes.SUPPORTED_NODES": "swapped",
-    "compat.torch_nodes.SUPPORTED_SERIALIZED_TYPES": "swapped",
-    "compat.torch_spec._unknown": "locked",
     "compat.optree.dataclasses.KW_ONLY": "equal",  # marks, which hold nothing
     "compat.optree.dataclasses.MISSING": "equal",
     "compat.optree.fields.GLOBAL_NAMESPACE": "equal",

@@ -22,7 +22,6 @@ __all__ = ["STANDINS", "install", "uninstall"]
 STANDINS: Final = {
     "jax.tree": "jax_tree",
     "jax.tree_util": "jax_tree_util",
-    "torch.utils._pytree": "torch_pytree",
     "tree": "dm_tree",
     "optree": "optree",
     **{

@@ -27,8 +27,8 @@ STANDINS: Final = {
     **{
         f"optree.{name}": f"optree.{name}"
         for name in (
-            *("accessors", "dataclasses", "functools", "integrations", "ops"),
-            *("pytree", "registry", "treespec", "typing", "utils", "version"),
+            *("accessors", "dataclasses", "functools", "ops", "pytree"),
+            *("registry", "treespec", "typing", "utils", "version"),
         )
     },
 }

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum, nonmember
 from typing import Any, ClassVar, Final, Generic, Self, SupportsIndex, TypeVar, overload
 
-from ..forms import (
+from .forms import (
     UNNAMED,
     is_namedtuple_class,
     is_structseq_class,
@@ -22,18 +22,10 @@ from ..forms import (
 )
 
 
-__all__ = [
-    "AutoEntry",
-    "DataclassEntry",
-    "FlattenedEntry",
-    "GetAttrEntry",
-    "GetItemEntry",
-    "MappingEntry",
-    "NamedTupleEntry",
-    "PyTreeAccessor",
-    "PyTreeEntry",
-    "SequenceEntry",
-    "StructSequenceEntry",
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    *("AutoEntry", "DataclassEntry", "FlattenedEntry", "GetAttrEntry", "GetItemEntry"),
+    *("MappingEntry", "NamedTupleEntry", "PyTreeAccessor", "PyTreeEntry"),
+    *("SequenceEntry", "StructSequenceEntry"),
 ]
 
 FIELDS: Final = "__optree_dataclass_fields__"

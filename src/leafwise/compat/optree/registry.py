@@ -25,7 +25,6 @@ from ...core.register import FunctionRule, keys_maker
 from ...core.registry import EMPTY, GLOBAL, current, install
 from ...core.registry import unregister_pytree_node as unregister
 from ...safely import described
-from ..forms import StructSequence, is_namedtuple_class, is_structseq_class
 from .accessors import (
     AutoEntry,
     GetAttrEntry,
@@ -35,6 +34,7 @@ from .accessors import (
     auto_class,
 )
 from .context import ordered, view
+from .forms import StructSequence, is_namedtuple_class, is_structseq_class
 from .kinds import ENTRIES, UNFLATTEN, kind_of, metadata
 from .kinds import DictMetaData as DictMetaData
 

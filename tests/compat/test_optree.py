@@ -35,8 +35,18 @@ NEVER_CALLED = {
 }
 """Methods that optree has for type checkers; they raise."""
 STANDARD = {
-    *("Children", "DefaultDict", "Deque", "Dict", "F", "Iterable", "KT", "List", "P"),
-    *("MetaData", "NamedTuple", "OrderedDict", "S", "Sequence", "T", "Tuple", "U", "VT"),
+    *("P", "Children", "DefaultDict", "Deque", "Dict", "F", "Iterable", "KT", "List"),
+    *(
+        "MetaData",
+        "NamedTuple",
+        "OrderedDict",
+        "S",
+        "Sequence",
+        "T",
+        "Tuple",
+        "U",
+        "VT",
+    ),
     *(name for name in ours.accessors.__all__),
 }
 """What `optree.typing` passes on of the standard library and of other modules."""

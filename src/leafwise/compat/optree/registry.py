@@ -165,24 +165,28 @@ class PyTreeNodeRegistryEntry:
     namespace: str = ""
 
 
-@functools.cache
-def _built_in(rule: Rule, cls: Any) -> PyTreeNodeRegistryEntry:
-    """Return what is known of a built-in class, the same each time."""
-    return PyTreeNodeRegistryEntry(
-        cls or rule.cls,
-        _flatten_by(rule),
-        unflatten_by(rule),
-        path_entry_type=ENTRIES.get(kind_of(rule), PyTreeEntry),
-        kind=kind_of(rule),
-    )
+@dataclasses.dataclass(frozen=True)
+class _FlattenBy:
+    """Flattens nodes by a rule, as a flatten function of optree does."""
+
+    rule: Rule
+
+    def __call__(self, node: Any) -> tuple[Any, Any, Any]:
+        children, aux = self.rule.flatten(node)
+        keys = self.rule.bare_keys(aux, len(children))
+        return children, metadata(self.rule, aux), tuple(keys)
 
 
-def _flatten_by(rule: Rule) -> Callable[[Any], Any]:
-    def flatten(node: Any) -> tuple[Any, Any, Any]:
-        children, aux = rule.flatten(node)
-        return children, metadata(rule, aux), rule.bare_keys(aux, len(children))
+@dataclasses.dataclass(frozen=True)
+class _UnflattenBy:
+    """Rebuilds nodes by a rule, with this aux data if metadata does not suffice."""
 
-    return flatten
+    rule: Rule
+    aux: Any = None
+
+    def __call__(self, data: Any, children: Iterable[Any]) -> Any:
+        aux = data if self.aux is None else self.aux
+        return self.rule.unflatten(aux, [*children])
 
 
 def unflatten_by(rule: Rule, aux: Any = None) -> Callable[[Any, Any], Any]:
@@ -193,34 +197,22 @@ def unflatten_by(rule: Rule, aux: Any = None) -> Callable[[Any, Any], Any]:
         aux: The aux data of a node, which is used where metadata is not enough.
     """
     if isinstance(rule, FunctionRule):
-        unflatten: Any = rule.form.unflatten
-        return unflatten  # type: ignore[no-any-return]  # what was registered
-    known = UNFLATTEN.get(kind_of(rule))
-    if known is not None:
-        return known
-
-    def rebuild(data: Any, children: Iterable[Any]) -> Any:
-        return rule.unflatten(data if aux is None else aux, [*children])
-
-    return rebuild
-
-
-def _flatten_of(rule: FunctionRule) -> Callable[[Any], Any]:
-    """Return the function that a class was registered with."""
-    flatten: Callable[[Any], Any] = rule.form.flatten
-    names = getattr(rule, "names", None)
-    return flatten if names is None else lambda node: (*flatten(node), names)
+        unflatten: Callable[[Any, Any], Any] = rule.form.unflatten
+        return unflatten
+    return UNFLATTEN.get(kind_of(rule)) or _UnflattenBy(rule, aux)
 
 
 def _entry_of(rule: Rule, cls: Any = None) -> PyTreeNodeRegistryEntry:
-    if kind_of(rule) is not PyTreeKind.CUSTOM:
-        return _built_in(rule, cls)
+    kind = kind_of(rule)
+    is_given = isinstance(rule, FunctionRule) and getattr(rule, "names", None) is None
+    default: Any = AutoEntry if kind is PyTreeKind.CUSTOM else ENTRIES.get(kind)
     return PyTreeNodeRegistryEntry(
-        rule.cls,
-        _flatten_of(rule) if isinstance(rule, FunctionRule) else _flatten_by(rule),
+        cls or rule.cls,
+        rule.form.flatten if is_given else _FlattenBy(rule),
         unflatten_by(rule),
-        path_entry_type=getattr(rule, "path_entry_type", AutoEntry),
-        namespace=rule.namespace,
+        path_entry_type=getattr(rule, "path_entry_type", default or PyTreeEntry),
+        kind=kind,
+        namespace=rule.namespace if kind is PyTreeKind.CUSTOM else "",
     )
 
 
@@ -296,6 +288,25 @@ def name_of(namespace: Any) -> str:
     if namespace == "":
         raise ValueError("The namespace cannot be an empty string.")
     return namespace
+
+
+def class_and_namespace(cls: Any, namespace: Any) -> tuple[Any, Any]:
+    """Return class and namespace; the first argument may be the namespace.
+
+    Raises:
+        ValueError: The namespace is missing, empty or given twice.
+    """
+    if cls is GLOBAL_NAMESPACE or isinstance(cls, str):
+        if namespace is not None:
+            raise ValueError(
+                "Cannot specify `namespace` when the first argument is a string."
+            )
+        if cls == "":
+            raise ValueError("The namespace cannot be an empty string.")
+        return None, cls
+    if namespace is None:
+        raise ValueError("Must specify `namespace` when the first argument is a class.")
+    return cls, namespace
 
 
 def _check_class(cls: object) -> None:
@@ -433,14 +444,7 @@ def register_pytree_node_class(
         >>> optree.tree_leaves(Box([1, 2]), namespace="doc-boxes")
         [1, 2]
     """
-    if cls is GLOBAL_NAMESPACE or isinstance(cls, str):
-        if namespace is not None:
-            raise ValueError(
-                "Cannot specify `namespace` when the first argument is a string."
-            )
-        cls, namespace = None, cls
-    if namespace is None:
-        raise ValueError("Must specify `namespace` when the first argument is a class.")
+    cls, namespace = class_and_namespace(cls, namespace)
     name_of(namespace)
     if cls is None:
         return functools.partial(
@@ -539,15 +543,8 @@ def dict_insertion_ordered(mode: bool, /, *, namespace: str) -> Generator[None]:
     """
     name = name_of(namespace)
     before = name in ordered
-    _set_order(name, mode)
+    (ordered.add if mode else ordered.discard)(name)
     try:
         yield
     finally:
-        _set_order(name, before)
-
-
-def _set_order(namespace: str, mode: bool) -> None:
-    if mode:
-        ordered.add(namespace)
-    else:
-        ordered.discard(namespace)
+        (ordered.add if before else ordered.discard)(name)

@@ -38,13 +38,10 @@ DISCIPLINES = {
 SHARED = {
     "compat.modules._attributes": "locked",
     "compat.optree.context.ordered": "single",
-    "compat.optree.registry._built_in": "equal",
-    "compat.optree.spec._known": "equal",
+    "compat.optree.typing._unions": "single",
     "compat.modules._made": "locked",
-    "compat.dm_nodes._known": "locked",
     "compat.optree.dataclasses.KW_ONLY": "equal",  # marks, which hold nothing
     "compat.optree.dataclasses.MISSING": "equal",
-    "compat.optree.fields.GLOBAL_NAMESPACE": "equal",
     "core.keys.AS_GIVEN": "equal",
     "core.keys._known_attributes": "equal",
     "core.keys._known_dicts": "equal",

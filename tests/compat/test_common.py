@@ -10,31 +10,6 @@ import pytest
 import leafwise as lw
 import leafwise.compat.dm_tree as dm
 from leafwise.compat import optree
-from leafwise.compat.common import kept_by_treedef
-
-
-class Answer:
-    """Something to hold weakly."""
-
-
-def test_what_follows_from_a_treedef_goes_with_it():
-    asked = []
-
-    @kept_by_treedef
-    def work_out(treedef):
-        asked.append(treedef.num_leaves)
-        return Answer()
-
-    whole = lw.tree_structure([{"a": [1], "b": 2}])
-    treedef, other = whole.child(0), whole.child(0)  # made for us, so nobody keeps them
-    answer = weakref.ref(work_out(treedef))
-    assert work_out(treedef) is answer()
-    assert treedef == other
-    assert work_out(other) is not answer()  # keys of equal ones may print differently
-    del treedef
-    gc.collect()
-    assert answer() is None
-    assert asked == [2, 2]
 
 
 def list_class():

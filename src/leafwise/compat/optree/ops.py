@@ -613,4 +613,4 @@ def _prefix_error(
 
 
 _PUBLIC = ("tree_", "treespec_", "broadcast_", "prefix_", "all_", "MAX_", "NONE_")
-__all__ = [name for name in globals() if name.startswith(_PUBLIC)]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [*sorted(name for name in globals() if name.startswith(_PUBLIC))]  # pyright: ignore[reportUnsupportedDunderAll]

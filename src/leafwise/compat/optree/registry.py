@@ -21,7 +21,7 @@ from typing import Any, Final
 from ...core.builtins import BUILTINS
 from ...core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ...core.node import Rule
-from ...core.register import FunctionRule, keys_maker
+from ...core.register import FunctionRule
 from ...core.registry import EMPTY, GLOBAL, current, install
 from ...core.registry import unregister_pytree_node as unregister
 from ...safely import described
@@ -50,14 +50,12 @@ __all__ = [
 class _GlobalNamespace:
     """Stands for the registry that all namespaces have below them."""
 
-    __slots__ = ()
-
     def __repr__(self) -> str:
         return "<GLOBAL NAMESPACE>"
 
 
-__GLOBAL_NAMESPACE: Any = _GlobalNamespace()
-GLOBAL_NAMESPACE: Final[Any] = __GLOBAL_NAMESPACE
+GLOBAL_NAMESPACE: Final[Any] = _GlobalNamespace()
+globals()["__GLOBAL_NAMESPACE"] = GLOBAL_NAMESPACE  # its name in optree
 
 
 # ------------------------------------------------------------------------------- rules
@@ -86,18 +84,23 @@ class OptreeRule(FunctionRule):
     ) -> None:
         object.__setattr__(self, "path_entry_type", path_entry_type)
         object.__setattr__(self, "names", names)
-        key_of = _key_maker(cls, path_entry_type)
-        object.__setattr__(self, "_keys_of", keys_maker(key_of))
         super().__init__(cls, flatten, unflatten, self._checked, **given)
-
-    _keys_of: Callable[[tuple[Any, ...]], tuple[Any, ...]]
 
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
         """Return the keys that leafwise has for the entries."""
-        given: tuple[Any, ...] | None = aux[1]
-        if given is not None:
-            return given
-        return self._keys_of(tuple(range(arity)) if self.names is None else self.names)
+        entries = aux[1]
+        if entries is None:
+            entries = range(arity) if self.names is None else self.names
+        return [*map(self._key, entries)]
+
+    def _key(self, entry: Any) -> Any:
+        chosen = self.path_entry_type
+        chosen = auto_class(self.cls) if chosen is AutoEntry else chosen
+        if issubclass(chosen, GetAttrEntry) and type(entry) is str:
+            return GetAttrKey(entry)
+        if issubclass(chosen, GetItemEntry):
+            return SequenceKey(entry) if type(entry) is int else DictKey(entry)
+        return FlattenedIndexKey(entry)
 
     def _checked(self, cls: type, result: Any) -> tuple[Sequence[Any], Any]:
         """Return children, metadata and keys of what the flatten function returned.
@@ -116,7 +119,7 @@ class OptreeRule(FunctionRule):
         children = tuple(children)
         if not given or given[0] is None:
             return children, (data, None)
-        keys = self._keys_of(tuple(given[0]))
+        keys = tuple(given[0])
         if len(keys) != len(children):
             raise RuntimeError(
                 f"PyTree custom flatten function for type {cls!r} returned "
@@ -124,20 +127,6 @@ class OptreeRule(FunctionRule):
                 f"entries ({len(keys)})."
             )
         return children, (data, keys)
-
-
-def _key_maker(cls: type, entry_type: type[PyTreeEntry]) -> Callable[[Any], Any]:
-    """Return a function that makes a key of leafwise of an entry."""
-    chosen = auto_class(cls) if entry_type is AutoEntry else entry_type
-
-    def make(entry: Any) -> Any:
-        if issubclass(chosen, GetAttrEntry) and type(entry) is str:
-            return GetAttrKey(entry)
-        if issubclass(chosen, GetItemEntry):
-            return SequenceKey(entry) if type(entry) is int else DictKey(entry)
-        return FlattenedIndexKey(entry)
-
-    return make
 
 
 # ------------------------------------------------------------------------------ entries

@@ -187,4 +187,4 @@ def treespec_from_collection(
     return _make(collection, type(collection).__name__, none_is_leaf, namespace)
 
 
-__all__ = [name for name in globals() if name.startswith("treespec_")]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [*sorted(name for name in globals() if name.startswith("treespec_"))]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -17,18 +17,8 @@ from ...core.keys import DictKey, GetAttrKey, SequenceKey
 from ...core.node import Brackets, Rule
 from ...core.treedef import PyTreeDef
 from ...core.walk import iter_steps
-from .accessors import (
-    DataclassEntry,
-    FlattenedEntry,
-    GetAttrEntry,
-    MappingEntry,
-    NamedTupleEntry,
-    PyTreeAccessor,
-    PyTreeEntry,
-    PyTreeKind,
-    SequenceEntry,
-    StructSequenceEntry,
-)
+from . import accessors
+from .accessors import PyTreeAccessor, PyTreeEntry, PyTreeKind
 from .forms import UNNAMED, structseq_fields
 
 
@@ -71,9 +61,7 @@ class DictMetaData(list[_KT]):
         super().__init__(keys)
         own = self if original_keys is None else original_keys
         self.original_keys = dict.fromkeys(own)
-        if check_keys_consistency and (
-            len(self) != len(self.original_keys) or {*self} != {*self.original_keys}
-        ):
+        if check_keys_consistency and {*self} != {*self.original_keys}:
             raise ValueError(f"the keys differ: {[*self]!r} and {[*own]!r}")
 
 
@@ -133,21 +121,20 @@ UNFLATTEN: Final[Mapping[PyTreeKind, Callable[[Any, Iterable[Any]], Any]]] = {
 # ----------------------------------------------------------------------------- entries
 
 ENTRIES: Final[Mapping[PyTreeKind, type[PyTreeEntry]]] = {
-    PyTreeKind.TUPLE: SequenceEntry,
-    PyTreeKind.LIST: SequenceEntry,
-    PyTreeKind.DICT: MappingEntry,
-    PyTreeKind.NAMEDTUPLE: NamedTupleEntry,
-    PyTreeKind.ORDEREDDICT: MappingEntry,
-    PyTreeKind.DEFAULTDICT: MappingEntry,
-    PyTreeKind.DEQUE: SequenceEntry,
-    PyTreeKind.STRUCTSEQUENCE: StructSequenceEntry,
+    **dict.fromkeys(
+        (PyTreeKind.TUPLE, PyTreeKind.LIST, PyTreeKind.DEQUE), accessors.SequenceEntry
+    ),
+    **dict.fromkeys((PyTreeKind.DICT, PyTreeKind.ORDEREDDICT), accessors.MappingEntry),
+    PyTreeKind.DEFAULTDICT: accessors.MappingEntry,
+    PyTreeKind.NAMEDTUPLE: accessors.NamedTupleEntry,
+    PyTreeKind.STRUCTSEQUENCE: accessors.StructSequenceEntry,
 }
 """The classes of the entries of children."""
 
 _OF_KEYS: Final[Mapping[type, type[PyTreeEntry]]] = {
-    GetAttrKey: GetAttrEntry,
-    DictKey: MappingEntry,
-    SequenceKey: SequenceEntry,
+    GetAttrKey: accessors.GetAttrEntry,
+    DictKey: accessors.MappingEntry,
+    SequenceKey: accessors.SequenceEntry,
 }
 
 
@@ -158,9 +145,9 @@ def entry_class(rule: Rule, aux: Any, arity: int) -> type[PyTreeEntry]:
         return found
     kinds = {type(key) for key in rule.keys(aux, arity)}  # registered as leafwise does
     of_keys = _OF_KEYS.get(kinds.pop()) if len(kinds) == 1 else None
-    if of_keys is GetAttrEntry and is_dataclass(rule.cls):
-        return DataclassEntry
-    return of_keys or FlattenedEntry
+    if of_keys is accessors.GetAttrEntry and is_dataclass(rule.cls):
+        return accessors.DataclassEntry
+    return of_keys or accessors.FlattenedEntry
 
 
 def accessors_of(treedef: PyTreeDef) -> list[PyTreeAccessor]:

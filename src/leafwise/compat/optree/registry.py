@@ -10,15 +10,14 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import functools
-import time
 import warnings
 from collections import namedtuple
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from operator import methodcaller
 from typing import Any, Final
 
-from ...core.builtins import BUILTINS
+from ...core.builtins import BUILTINS, BY_NAME
 from ...core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ...core.node import Rule
 from ...core.register import FunctionRule
@@ -205,11 +204,12 @@ def _entry_of(rule: Rule, cls: Any = None) -> PyTreeNodeRegistryEntry:
     )
 
 
-_BY_FORM: Final[dict[PyTreeKind, Any]] = {
-    PyTreeKind.NAMEDTUPLE: namedtuple,
-    PyTreeKind.STRUCTSEQUENCE: StructSequence,
+_CUSTOM: Final = PyTreeKind.CUSTOM
+_BY_FORM: Final[dict[Any, Rule]] = {
+    namedtuple: BY_NAME["namedtuple"],
+    StructSequence: BY_NAME["structseq"],
 }
-"""What stands in the list of all classes for those that are nodes by their form."""
+"""The rules of classes that are nodes by their form, by what is listed for them."""
 
 
 def _get(
@@ -228,36 +228,21 @@ def _get(
         namespace = GLOBAL
     found = view(False, namespace)
     if cls is None:
-        return dict(_all_entries(namespace))
-    if cls is namedtuple or cls is StructSequence:
-        (entry,) = (one for name, one in _all_entries(GLOBAL) if name is cls)
-        return entry
+        rules = [one for one in BUILTINS.values() if kind_of(one) is not _CUSTOM]
+        for name in dict.fromkeys((GLOBAL, namespace)):
+            rules += filter(None, current.state.layers.get(name, EMPTY).rules.values())
+        listed = {rule.cls: rule for rule in rules} | _BY_FORM
+        return {cls: _entry_of(rule, cls) for cls, rule in listed.items()}
+    if cls in (namedtuple, StructSequence):
+        return _entry_of(_BY_FORM[cls], cls)
     if not isinstance(cls, type):
         raise TypeError(f"Expected a class, got {cls!r}.")
     rule = found.resolve(cls)
     if rule is None:
         return None
-    return _entry_of(rule, _BY_FORM.get(kind_of(rule)))
-
-
-def _all_entries(namespace: str) -> Iterator[tuple[Any, PyTreeNodeRegistryEntry]]:
-    for rule in BUILTINS.values():
-        if kind_of(rule) is not PyTreeKind.CUSTOM:
-            yield rule.cls, _entry_of(rule)
-    for kind, stands_for in _BY_FORM.items():
-        sample: Any = _SAMPLES[kind]
-        yield stands_for, _entry_of(view().resolve(sample), stands_for)  # type: ignore[arg-type]  # a node
-    for name in dict.fromkeys((GLOBAL, namespace)):
-        layer = current.state.layers.get(name, EMPTY)
-        for cls, rule_of in layer.rules.items():
-            if rule_of is not None:
-                yield cls, _entry_of(rule_of)
-
-
-_SAMPLES: Final[dict[PyTreeKind, type]] = {
-    PyTreeKind.NAMEDTUPLE: namedtuple("_Sample", ()),  # just its form
-    PyTreeKind.STRUCTSEQUENCE: time.struct_time,
-}
+    kind = kind_of(rule)
+    forms = (form for form, its in _BY_FORM.items() if kind_of(its) is kind)
+    return _entry_of(rule, next(forms, None))
 
 
 # ------------------------------------------------------------------------- registration

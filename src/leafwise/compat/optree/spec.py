@@ -23,6 +23,10 @@ from .accessors import PyTreeAccessor, PyTreeKind
 from .kinds import accessors_of, brackets, kind_of, metadata
 
 
+def _of_treedef(name: str, doc: str) -> Any:
+    return property(operator.attrgetter(f"_treedef.{name}"), doc=doc)
+
+
 class PyTreeSpec:
     """The structure of a tree: its nodes and their metadata, without the leaves.
 
@@ -49,38 +53,16 @@ class PyTreeSpec:
 
     # ------------------------------------------------------------------------ reading
 
-    @property
-    def num_leaves(self) -> int:
-        """The number of leaves."""
-        return self._treedef.num_leaves
-
-    @property
-    def num_nodes(self) -> int:
-        """The number of nodes, leaves included."""
-        return self._treedef.num_nodes
-
-    @property
-    def num_children(self) -> int:
-        """The number of children of the root."""
-        return self._treedef.num_children
-
-    @property
-    def none_is_leaf(self) -> bool:
-        """Whether None was treated as a leaf."""
-        return self._treedef.none_is_leaf
+    num_leaves = _of_treedef("num_leaves", "The number of leaves.")
+    num_nodes = _of_treedef("num_nodes", "The number of nodes, leaves included.")
+    num_children = _of_treedef("num_children", "The number of children of the root.")
+    none_is_leaf = _of_treedef("none_is_leaf", "Whether None was treated as a leaf.")
+    type = _of_treedef("type", "The class of the root, None for a leaf.")
 
     @property
     def namespace(self) -> str:
-        """The namespace that the structure depends on, or an empty string.
-
-        That of the call which made it, if there is a node of a registered class.
-        """
+        """The namespace that the structure depends on, or an empty string."""
         return self._namespace
-
-    @property
-    def type(self) -> builtins.type | None:
-        """The class of the root, None for a leaf."""
-        return self._treedef.type
 
     @property
     def kind(self) -> PyTreeKind:

@@ -1,5 +1,6 @@
 """What stand-ins share, and that nothing of a program is kept once it is done."""
 
+import functools
 import gc
 import weakref
 from collections import UserList, namedtuple
@@ -8,33 +9,7 @@ import pytest
 
 import leafwise as lw
 import leafwise.compat.dm_tree as dm
-import leafwise.compat.keras as keras
-import leafwise.compat.torch_pytree as pytree
-from leafwise.compat.common import kept_by_treedef
-
-
-class Answer:
-    """Something to hold weakly."""
-
-
-def test_what_follows_from_a_treedef_goes_with_it():
-    asked = []
-
-    @kept_by_treedef
-    def work_out(treedef):
-        asked.append(treedef.num_leaves)
-        return Answer()
-
-    whole = lw.tree_structure([{"a": [1], "b": 2}])
-    treedef, other = whole.child(0), whole.child(0)  # made for us, so nobody keeps them
-    answer = weakref.ref(work_out(treedef))
-    assert work_out(treedef) is answer()
-    assert treedef == other
-    assert work_out(other) is not answer()  # keys of equal ones may print differently
-    del treedef
-    gc.collect()
-    assert answer() is None
-    assert asked == [2, 2]
+from leafwise.compat import optree
 
 
 def list_class():
@@ -46,7 +21,7 @@ def list_class():
 
 def tuple_class():
     Point = namedtuple("Point", "x y")
-    return Point, Point(1, 2), (dm.map_structure, pytree.tree_map, keras.map_structure)
+    return Point, Point(1, 2), (dm.map_structure, optree.tree_map)
 
 
 def registered_class():
@@ -54,10 +29,10 @@ def registered_class():
         def __init__(self, x):
             self.x = x
 
-    pytree.register_pytree_node(
-        Box, lambda b: ([b.x], None), lambda kids, _: Box(*kids)
+    optree.register_pytree_node(
+        Box, lambda b: ([b.x], None), lambda _, kids: Box(*kids), namespace="let-go"
     )
-    return Box, Box(1), (pytree.tree_map,)
+    return Box, Box(1), (functools.partial(optree.tree_map, namespace="let-go"),)
 
 
 @pytest.mark.needs("classes that go")
@@ -69,7 +44,7 @@ def test_classes_are_let_go(make):
         for _ in range(60):
             function(lambda *values: values, [node, {"a": node}])
     if make is registered_class:
-        pytree._deregister_pytree_node(cls)
+        optree.unregister_pytree_node(cls, namespace="let-go")
     gone = weakref.ref(cls)
     del cls, node
     for _ in range(3):

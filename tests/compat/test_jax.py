@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections import OrderedDict, defaultdict, deque, namedtuple
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -30,8 +31,12 @@ Point = namedtuple("Point", "x y")
 
 def test_every_public_name_takes_the_same_calls(jax_tree):
     """Of functions, classes and their methods; one says of itself what is not so."""
-    static = "PyTreeDef.from_node_data_and_children"  # it takes no `self`
-    assert missing(jax_tree, jax_tree_util, but=[static]) == []
+    left_out = [
+        "PyTreeDef.from_node_data_and_children",  # it takes no `self`
+        *("PyTreeDef.serialize_using_proto", "PyTreeDef.deserialize_using_proto"),
+        "PyTreeDef.make_from_node_data_and_children",  # of older versions
+    ]
+    assert missing(jax_tree, jax_tree_util, but=left_out) == []
     assert {*dir(jax_tree)} - {*dir(jax_tree_util)} <= {"_deprecations", "typing"}
 
 
@@ -39,10 +44,66 @@ def test_every_short_name_takes_the_same_calls(jax):
     assert missing(jax.tree, jax_tree) == []
 
 
-def test_the_registry_takes_the_same_calls(jax_tree):
-    theirs, ours = type(jax_tree.default_registry), jax_tree_util.PyTreeRegistry
-    names = [name for name in dir(theirs) if not name.startswith("_")]
-    assert missing(theirs, ours, names=names) == []
+def test_the_registry_has_functions_of_the_module(jax_tree):
+    """As an object, by the names that it has there."""
+    names = vars(jax_tree_util.default_registry)
+    assert names.keys() <= {*dir(jax_tree.default_registry)}
+    for registry in (jax_tree.default_registry, jax_tree_util.default_registry):
+        leaves, treedef = registry.flatten({"b": 1, "a": (2, None)})
+        assert leaves == [2, 1]
+        assert treedef.num_nodes == 5
+        assert [*registry.flatten_one_level([1, 2])[0]] == [1, 2]
+
+
+def test_names_of_attributes_are_not_quoted_in_paths(jax_tree):
+    """Whatever is in them."""
+    for module in (jax_tree, jax_tree_util):
+        keys = (module.GetAttrKey("layer.0"), module.DictKey("a b"))
+        assert module.keystr(keys) == ".layer.0['a b']"
+        assert module.keystr(keys, separator="/") == ".layer.0/['a b']"
+        assert module.keystr(keys, simple=True, separator="/") == "layer.0/a b"
+
+
+def test_a_partial_of_a_partial_shows_it(jax_tree):
+    inner = partial(max, 1)
+    for module in (jax_tree, jax_tree_util):
+        assert module.Partial(inner, 2).func == inner
+        assert module.Partial(inner, 2).func != partial(max, 1)
+
+
+def test_pairs_of_key_and_child_may_be_lists(jax_tree):
+    """In jax only for functions that do not ask for paths."""
+
+    class Row:
+        def __init__(self, x, y):
+            self.x, self.y = x, y
+
+    def flatten(row):
+        return [[jax_tree_util.GetAttrKey("x"), row.x], ["y", row.y]], None
+
+    for module in (jax_tree, jax_tree_util):
+        module.register_pytree_with_keys(Row, flatten, lambda _, kids: Row(*kids))
+        assert module.tree_leaves([Row(1, (2, 3))]) == [1, 2, 3]
+        assert module.tree_map(lambda x: -x, Row(1, 2)).y == -2
+    paths = [
+        jax_tree_util.keystr(p)
+        for p, _ in jax_tree_util.tree_leaves_with_path(Row(1, 2))
+    ]
+    assert paths == [".x", ".y"]
+
+
+@pytest.mark.parametrize("result", [((1,), None, ("x",)), ((1,),), [(1,), None]])
+def test_a_flatten_function_returns_two_values(jax_tree, result):
+    """Keys come from another function, not as a third value."""
+    for module in (jax_tree, jax_tree_util):
+
+        class Row:
+            """Flattened in another way than it should be."""
+
+        module.register_pytree_node(Row, lambda row: result, lambda _, kids: Row())
+        for function in (module.tree_leaves, module.tree_structure):
+            with pytest.raises(ValueError, match=r"\(children, aux_data\)"):
+                function(Row())
 
 
 def test_classes_that_only_jax_knows_are_nodes(jax, jax_tree):

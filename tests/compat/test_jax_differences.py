@@ -164,12 +164,6 @@ def _(m):
     return [one.category for one in caught]
 
 
-@case("`serialize_using_proto`")
-def _(m):
-    data = m.tree_structure([1, (2, None)]).serialize_using_proto()
-    return data.startswith(b'{"leafwise"')
-
-
 @case("deep trees and cycles")
 def _(m):
     if m is not jax_tree_util:
@@ -215,18 +209,10 @@ EXPECTED = {
         list,
     ),
     "iterators and views of dicts as leaves": ([DeprecationWarning], []),
-    "`serialize_using_proto`": (False, True),
     "deep trees and cycles": ("may crash", lw.errors.CycleError),
     "error texts": (True, False),
 }
 """What jax does, and what the stand-in does."""
-
-
-def test_bytes_of_treedefs_go_both_ways():
-    treedef = jax_tree_util.tree_structure([1, {"a": (2, None)}])
-    registry = jax_tree_util.default_registry
-    data = treedef.serialize_using_proto()
-    assert treedef.deserialize_using_proto(registry, data) == treedef
 
 
 def test_the_table_of_names_is_that_of_the_modules():

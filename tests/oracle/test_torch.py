@@ -440,7 +440,6 @@ def test_the_compiler_is_told_of_all_functions_that_write():
         name: importlib.import_module(f"leafwise.{name}")
         for name in names
         if not name.endswith(("__init__", "__main__"))
-        and not name.startswith("compat.optree.integrations")  # need what they ravel
     }
     writing = {name for name, module in modules.items() if any(traced._writers(module))}
     assert writing == {*traced._WRITERS}

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from . import dm_tree as dm_tree
     from . import jax_tree as jax_tree
     from . import jax_tree_util as jax_tree_util
-    from . import keras as keras
     from . import optree as optree
-    from . import torch_pytree as torch_pytree
     from .modules import STANDINS as STANDINS
     from .modules import install as install
     from .modules import uninstall as uninstall
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 _HOMES: Final = {"modules": "STANDINS install uninstall"}
 """The modules that are loaded when one of their names is first asked for."""
 
-_ROOMS: Final = "dm_tree jax_tree jax_tree_util keras optree torch_pytree"
+_ROOMS: Final = "dm_tree jax_tree jax_tree_util optree"
 """The stand-ins, which are loaded in the same way."""
 
 if not TYPE_CHECKING:

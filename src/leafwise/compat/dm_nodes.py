@@ -1,8 +1,7 @@
 """Which values are nodes in dm-tree, and when two structures are the same there.
 
 Owns the rules of the namespace that `dm_tree` walks by, and the comparisons of
-structures that its functions make; these walk trees of different types side by side, so
-they are written out here. What the functions are called is said in `dm_tree`.
+structures that its functions make.
 
 What a value is depends on its type: mappings, with their keys sorted; sequences other
 than text and bytes; views of mappings; named tuples; classes of attrs; and proxies of
@@ -12,7 +11,7 @@ wrapt, which are what they wrap. Everything else is a leaf, None included.
 from __future__ import annotations
 
 import sys
-from collections import ChainMap, Counter, OrderedDict, UserString, defaultdict
+from collections import ChainMap, Counter, UserString, defaultdict
 from collections.abc import (
     Callable,
     Generator,
@@ -25,37 +24,14 @@ from collections.abc import (
 from types import MappingProxyType
 from typing import Any, Final
 
-from ..core.builtins import (
-    LIST,
-    NAMEDTUPLE,
-    TUPLE,
-    DefaultDictRule,
-    DictRule,
-)
-from ..core.keys import (
-    DictKey,
-    GetAttrKey,
-    KeyOrder,
-    key_order,
-    sequence_keys,
-)
+from ..core.keys import DictKey, GetAttrKey, sequence_keys
 from ..core.node import Rule
 from ..core.registry import Adopter, declare_namespace, view_of
-from ..core.treedef import PyTreeDef
-from ..ops.context import Context, plain_context
+from ..ops.context import Context
 from ..safely import clip, described, type_name
-from .common import does_no_more_than_hold
 
 
-__all__ = [
-    "check_pair",
-    "check_same",
-    "context_asking",
-    "flatten_nodes",
-    "is_node",
-    "rule_of",
-    "values_up_to",
-]
+__all__ = ["check_pair", "check_same", "context", "rule_of", "values_up_to"]
 
 NAMESPACE: Final = "leafwise.compat.dm_tree"
 Path = tuple[Any, ...]
@@ -78,31 +54,8 @@ def _sort(keys: Iterable[Any]) -> list[Any]:
         ) from None
 
 
-class _SortedDictRule(DictRule):
-    """Dicts whose keys can be sorted."""
-
-    name = "sorted dict"
-
-    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        held = dict.copy(node)
-        keys = tuple(held)
-        order = _sorted_order(keys)
-        values = [*held.values()]
-        return values if order is None else order.gather(values), (keys, order)
-
-
-def _sorted_order(keys: tuple[Any, ...]) -> KeyOrder | None:
-    if set(map(type, keys)) <= {str}:
-        return key_order(keys)
-    ordered = _sort(keys)
-    places = {key: place for place, key in enumerate(keys)}
-    places_in_order = tuple(places[key] for key in ordered)
-    is_moved = places_in_order != tuple(range(len(keys)))
-    return KeyOrder(places_in_order) if is_moved else None
-
-
 class _MappingNode(Rule):
-    """Other mappings. The aux data: keys as they stand, keys in order, the factory."""
+    """Mappings. The aux data: the keys as inserted, the sorted keys, the factory."""
 
     name = "mapping"
 
@@ -142,15 +95,6 @@ class _SequenceNode(Rule):
 
     def keys(self, _aux: Any, arity: int) -> Sequence[Any]:
         return sequence_keys(arity)
-
-
-class _EndlessNode(Rule):
-    """`UserString`, whose items have themselves for items, without end."""
-
-    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        raise TypeError(
-            f"{described(node)} has itself for an item; pass str(x) instead"
-        )
 
 
 class FieldsNode(Rule):
@@ -197,9 +141,7 @@ class _ProxyNode(Rule):
     name = "proxy"
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        rule = rule_of(node.__wrapped__)
-        if rule is None:
-            raise _ProxyOfLeafError
+        rule: Any = rule_of(node.__wrapped__)  # not None: see `context`
         children, aux = rule.flatten(node.__wrapped__)
         return children, (rule, aux)
 
@@ -207,8 +149,7 @@ class _ProxyNode(Rule):
         rule, inner = aux
         made = rule.unflatten(inner, children)
         make: Any = self.cls
-        has_fields = rule is NAMEDTUPLE or isinstance(rule, FieldsNode)
-        return made if has_fields else make(made)
+        return made if isinstance(rule, FieldsNode) else make(made)
 
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
         rule, inner = aux
@@ -222,22 +163,10 @@ class _ProxyNode(Rule):
         return hash(aux[0].hash_aux(aux[1]))
 
 
-class _ProxyOfLeafError(Exception):
-    """A proxy wraps a leaf, so it is one itself, whatever others of its class are."""
-
-
 # --------------------------------------------------------- which rule a type has
 
 
-_DICT: Final = _SortedDictRule(dict)
-_EXACT: Final[dict[type, Rule]] = {
-    list: LIST,
-    tuple: TUPLE,
-    dict: _DICT,
-    defaultdict: DefaultDictRule(defaultdict, _DICT),
-    OrderedDict: _MappingNode(OrderedDict),
-}
-_TEXT: Final = (str, bytes, bytearray)
+_TEXT: Final = (str, bytes, bytearray, UserString)
 
 
 def _rule_of_class(cls: Any) -> Rule | None:
@@ -254,24 +183,10 @@ def _rule_of_class(cls: Any) -> Rule | None:
         return FieldsNode(cls, tuple(one.name for one in attributes), words)
     if _fields_of(cls):
         return FieldsNode(cls, tuple(cls._fields))
-    if issubclass(cls, UserString):
-        return _EndlessNode(cls)
     return _SequenceNode(cls) if issubclass(cls, Sequence | MappingView) else None
 
 
-_known: Final = Adopter(_rule_of_class)
-
-
-def _dispatch(cls: Any) -> Rule | None:
-    rule = _EXACT.get(cls)
-    if rule is not None:
-        return rule
-    if cls.__base__ is tuple and _fields_of(cls) and does_no_more_than_hold(cls):
-        return NAMEDTUPLE  # all of them share it
-    return _known(cls)
-
-
-declare_namespace(NAMESPACE, dispatch=_dispatch)
+declare_namespace(NAMESPACE, dispatch=Adopter(_rule_of_class))
 
 
 def _is_proxy(cls: type) -> bool:
@@ -301,28 +216,12 @@ def rule_of(node: Any) -> Rule | None:
     return rule
 
 
-def is_node(node: Any) -> bool:
-    """Return whether a value is a node."""
-    return rule_of(node) is not None
-
-
-def flatten_nodes(tree: Any) -> tuple[list[Any], PyTreeDef]:
-    """Return the leaves of a tree and its treedef.
-
-    Raises:
-        TypeError: A mapping has keys that cannot be sorted.
-        CycleError: The tree contains itself.
-    """
-    view = view_of(NAMESPACE, True)
-    try:
-        return (view.context or plain_context(view)).flatten(tree)
-    except _ProxyOfLeafError:
-        return context_asking().flatten(tree)
-
-
-def context_asking() -> Context:
-    """Return what asks of each node whether it is one, even of a proxy of a leaf."""
-    return Context(view_of(NAMESPACE, True), lambda node: rule_of(node) is None)
+def context() -> Context:
+    """Return the context of the rules of dm-tree; a proxy of a leaf is a leaf."""
+    return Context(
+        view_of(NAMESPACE, True),
+        lambda node: _is_proxy(type(node)) and rule_of(node) is None,
+    )
 
 
 def _items(node: Any) -> Iterable[tuple[Any, Any]]:

@@ -5,9 +5,8 @@
     [[1], {'b': 4, 'a': (9,)}]
 
 Names, arguments, results and types of exceptions are those of dm-tree 0.1.10; error
-messages are more detailed and name the place. Owns the functions; `dm_nodes` defines
-which values are nodes. Compiled functions read structures that they know, and only the
-rest is walked here.
+messages are more detailed and name the place. `dm_nodes` defines which values are
+nodes.
 
 This module differs where dm-tree fails or gives a wrong tree. Trees of any depth are
 walked, and a tree that contains itself raises a `CycleError`. A `Counter`, a `ChainMap`
@@ -22,35 +21,17 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar, Union
 
-from ..core.treedef import PyTreeDef
 from ..core.walk import map_leaves
+from ..ops.traversal import SKIP, Visiting
 from ..safely import clip, described
-from .common import kept_by_treedef, traversed
-from .dm_nodes import (
-    Path,
-    check_pair,
-    check_same,
-    context_asking,
-    flatten_nodes,
-    is_node,
-    values_up_to,
-)
+from .dm_nodes import Path, check_pair, check_same, context, rule_of, values_up_to
 
 
-__all__ = [
-    "MAP_TO_NONE",
-    "assert_same_structure",
-    "flatten",
-    "flatten_up_to",
-    "flatten_with_path",
-    "flatten_with_path_up_to",
-    "is_nested",
-    "map_structure",
-    "map_structure_up_to",
-    "map_structure_with_path",
-    "map_structure_with_path_up_to",
-    "traverse",
-    "unflatten_as",
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    *("MAP_TO_NONE", "assert_same_structure", "flatten", "flatten_up_to"),
+    *("flatten_with_path", "flatten_with_path_up_to", "is_nested", "map_structure"),
+    *("map_structure_up_to", "map_structure_with_path"),
+    *("map_structure_with_path_up_to", "traverse", "unflatten_as"),
 ]
 
 __version__ = "0.1.10"
@@ -78,7 +59,7 @@ def is_nested(structure: Any) -> bool:
         >>> tree.is_nested({"a": 1}), tree.is_nested("text"), tree.is_nested(None)
         (True, False, False)
     """
-    return is_node(structure)
+    return rule_of(structure) is not None
 
 
 def flatten(structure: Any) -> list[Any]:
@@ -93,7 +74,7 @@ def flatten(structure: Any) -> list[Any]:
         >>> tree.flatten([None, {"b": 1, "a": (2, 3)}])
         [None, 2, 3, 1]
     """
-    return flatten_nodes(structure)[0]
+    return context().flatten(structure)[0]
 
 
 def flatten_with_path(structure: Any) -> list[tuple[Path, Any]]:
@@ -108,8 +89,14 @@ def flatten_with_path(structure: Any) -> list[tuple[Path, Any]]:
         >>> tree.flatten_with_path([{"a": 1}])
         [((0, 'a'), 1)]
     """
-    leaves, treedef = flatten_nodes(structure)
-    return [*zip(_paths(treedef), leaves, strict=True)]
+    leaves, treedef = context().flatten(structure)
+    pairs = zip(treedef.paths(), leaves, strict=True)
+    return [(_plain(path), leaf) for path, leaf in pairs]
+
+
+def _plain(path: Any) -> Path:
+    """Return a key path without key objects."""
+    return tuple([key.entry for key in path])
 
 
 def unflatten_as(structure: Any, flat_sequence: Any) -> Any:
@@ -125,35 +112,20 @@ def unflatten_as(structure: Any, flat_sequence: Any) -> Any:
         >>> tree.unflatten_as({"b": 0, "a": (0, 0)}, [1, 2, 3])
         {'b': 3, 'a': (1, 2)}
     """
-    if type(flat_sequence) is not list and not is_node(flat_sequence):
+    if not is_nested(flat_sequence):
         raise TypeError(
             f"flat_sequence must be a sequence, got {described(flat_sequence)}"
         )
-    _, treedef = flatten_nodes(structure)
-    count = treedef.num_leaves
-    if len(flat_sequence) != count:
-        raise _count_error(treedef, len(flat_sequence), flat_sequence)
-    if type(flat_sequence) is not list:  # a dict is read by positions, too
-        flat_sequence = [flat_sequence[place] for place in range(count)]
-    return treedef._runner.unflatten(treedef, flat_sequence)
-
-
-def _count_error(treedef: PyTreeDef, found: int, flat_sequence: Any) -> ValueError:
-    if not treedef._code:
-        return ValueError(
-            f"Structure is a scalar, but flat_sequence had {found} elements: "
-            f"{clip(flat_sequence)}"
+    _, treedef = context().flatten(structure)
+    expected, count = treedef.num_leaves, len(flat_sequence)
+    if count != expected:
+        said = "is a scalar" if treedef.is_leaf() else f"had {expected} elements"
+        raise ValueError(
+            f"Could not pack sequence. Structure {said}, but flat_sequence had {count} "
+            f"elements: {clip(flat_sequence)}"
         )
-    return ValueError(
-        f"Could not pack sequence. Structure had {treedef.num_leaves} elements, but "
-        f"flat_sequence had {found} elements. flat_sequence: {clip(flat_sequence)}"
-    )
-
-
-@kept_by_treedef
-def _paths(treedef: PyTreeDef) -> list[Path]:
-    """Return the path of each leaf, without key objects."""
-    return [tuple([key.entry for key in path]) for path in treedef.paths()]
+    # a dict is read by positions, too
+    return treedef.unflatten([flat_sequence[index] for index in range(count)])
 
 
 # ------------------------------------------------------------------------------ map
@@ -190,42 +162,12 @@ def map_structure(func: Callable[..., Any], *structures: Any, **kwargs: Any) -> 
             "Only valid keyword arguments are `check_types`, not: "
             + ", ".join(f"`{name}`" for name in kwargs)
         )
-    first = structures[0]
-    if len(structures) == 1:
-        leaves, treedef = flatten_nodes(first)
-        columns = [leaves]
-    else:
-        columns, treedef = _same_leaves(structures, check_types)
-    results = map_leaves(func, columns, treedef._code)
-    return treedef._runner.unflatten(treedef, results)
-
-
-def _same_leaves(
-    structures: Sequence[Any], check_types: bool
-) -> tuple[list[list[Any]], PyTreeDef]:
-    """Return the leaves of structures that are nested as the first one is, and how.
-
-    Raises:
-        ValueError: One is not; see `assert_same_structure`.
-        TypeError: Types of nodes differ.
-    """
-    first, *others = structures
-    known, columns = _flatten_if_sortable(first), []
-    for other in others:
-        found = _flatten_if_sortable(other)
-        is_same = known is not None and found is not None
-        if not is_same or not (found[1] is known[1] or found[1] == known[1]):  # type: ignore[index]  # not None
-            check_same(first, other, check_types)
-        columns.append(found[0] if found is not None else flatten(other))
-    leaves, treedef = known or flatten_nodes(first)
-    return [leaves, *columns], treedef
-
-
-def _flatten_if_sortable(structure: Any) -> tuple[list[Any], PyTreeDef] | None:
-    try:
-        return flatten_nodes(structure)
-    except TypeError:
-        return None
+    for other in structures[1:]:
+        check_same(structures[0], other, check_types)
+    walked = context()
+    flat = [walked.flatten(structure) for structure in structures]
+    columns, treedef = [leaves for leaves, _ in flat], flat[0][1]
+    return treedef.unflatten(map_leaves(func, columns, treedef._code))
 
 
 def map_structure_with_path(
@@ -264,7 +206,9 @@ def map_structure_up_to(
         >>> tree.map_structure_up_to([None, None], len, [[1, 1], [2], "wider"])
         [2, 1]
     """
-    return _map_up_to(shallow_structure, func, structures, kwargs, with_path=False)
+    return map_structure_with_path_up_to(
+        shallow_structure, lambda _path, *values: func(*values), *structures, **kwargs
+    )
 
 
 def map_structure_with_path_up_to(
@@ -282,38 +226,10 @@ def map_structure_with_path_up_to(
         ...     {"a": 0}, lambda path, x, y: (path, x, y), {"a": [1]}, {"a": 2, "b": 3})
         {'a': (('a',), [1], 2)}
     """
-    return _map_up_to(shallow_structure, func, structures, kwargs, with_path=True)
-
-
-def _map_up_to(
-    shallow: Any,
-    func: Callable[..., Any],
-    structures: tuple[Any, ...],
-    options: Mapping[str, Any],
-    with_path: bool,
-) -> Any:
-    """Call a function on what structures have at the leaves of a shallow one."""
-    if "check_types" in options:
+    if "check_types" in kwargs:
         logging.warning("check_types is deprecated here and does not have any effect.")
-    known = _flatten_if_sortable(shallow)
-    if known is None or not structures:
-        rows = _rows_up_to(shallow, structures)
-        return unflatten_as(shallow, _results(func, rows, with_path))
-    leaves, treedef = known
-    columns: list[Any] = [
-        leaves if tree is shallow else treedef._match(tree) for tree in structures
-    ]
-    if None in columns:
-        rows = _rows_up_to(shallow, structures)
-        return unflatten_as(shallow, _results(func, rows, with_path))
-    if with_path:
-        columns.insert(0, _paths(treedef))
-    results = map_leaves(func, columns, treedef._code)
-    return treedef._runner.unflatten(treedef, results)
-
-
-def _results(func: Callable[..., Any], rows: Any, with_path: bool) -> list[Any]:
-    return [func(*row) if with_path else func(*row[1:]) for row in rows]
+    rows = _rows_up_to(shallow_structure, structures)
+    return unflatten_as(shallow_structure, [func(*row) for row in rows])
 
 
 def _rows_up_to(shallow: Any, trees: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
@@ -352,7 +268,7 @@ def assert_same_structure(a: Any, b: Any, check_types: bool = True) -> None:
         >>> tree.assert_same_structure([(0, 1)], [(2, 3)])
         >>> tree.assert_same_structure([0], (1,), check_types=False)
     """
-    _same_leaves((a, b), check_types)
+    check_same(a, b, check_types)
 
 
 def flatten_up_to(
@@ -369,7 +285,8 @@ def flatten_up_to(
         >>> tree.flatten_up_to([0, [0, 0]], [[1, 2], [3, 4]])
         [[1, 2], 3, 4]
     """
-    return _flatten_up_to(shallow_structure, input_structure, check_types, False)[1]
+    pairs = _pairs_up_to(shallow_structure, input_structure, check_types, False)
+    return [value for _, value in pairs]
 
 
 def flatten_with_path_up_to(
@@ -386,27 +303,21 @@ def flatten_with_path_up_to(
         >>> tree.flatten_with_path_up_to({"a": 0}, {"a": [1, 2]})
         [(('a',), [1, 2])]
     """
-    found = _flatten_up_to(shallow_structure, input_structure, check_types, True)
-    return [*zip(*found, strict=True)]
+    return _pairs_up_to(shallow_structure, input_structure, check_types, True)
 
 
-def _flatten_up_to(
+def _pairs_up_to(
     shallow: Any, tree: Any, check_types: bool, with_path: bool
-) -> tuple[Sequence[Path], list[Any]]:
-    """Return paths and values, once it is certain that they fit."""
-    known = _flatten_if_sortable(shallow)
-    values = None if known is None else known[1]._match(tree)
-    if known is not None and values is not None:
-        return _paths(known[1]) if with_path else (), values
+) -> list[tuple[Path, Any]]:
+    """Return pairs of path and subtree, once it is certain that they fit."""
     check = functools.partial(check_pair, check_types, with_path)
     try:
-        pairs = [*values_up_to(shallow, tree, check)]
+        return [*values_up_to(shallow, tree, check)]
     except KeyError as error:
         raise ValueError(
             "The shallow_tree's keys are not a subset of the input_tree's keys: the "
             f"input has no {clip(error.args[0])}"
         ) from error
-    return [path for path, _ in pairs], [value for _, value in pairs]
 
 
 # -------------------------------------------------------------------------- traverse
@@ -431,7 +342,7 @@ def traverse(fn: Callable[[Any], Any], structure: Any, top_down: bool = True) ->
         >>> tree.traverse(lambda x: sum(x) if type(x) is tuple else None, [(1, 2), 3])
         [3, 3]
     """
-    return _traversed(lambda _, node: fn(node), structure, top_down)
+    return traverse_with_path(lambda _, node: fn(node), structure, top_down)
 
 
 def traverse_with_path(
@@ -450,13 +361,10 @@ def traverse_with_path(
         ('a', 0) 1
         {'a': [1]}
     """
-    return _traversed(
-        lambda path, node: fn(tuple([key.entry for key in path]), node),
-        structure,
-        top_down,
-    )
 
+    def visit(node: Any, path: Any, _parent: Any) -> Any:
+        found = fn(_plain(path), node)
+        return node if found is None else SKIP(None if found is MAP_TO_NONE else found)
 
-def _traversed(fn: Callable[[Any, Any], Any], structure: Any, top_down: bool) -> Any:
-    asking = context_asking()
-    return traversed(fn, structure, top_down, asking, lambda x: x is MAP_TO_NONE)
+    enter, leave = (visit, None) if top_down else (None, visit)
+    return Visiting(structure, enter, leave, context(), anew=True).run()

@@ -5,8 +5,6 @@ struct sequences are leaves. This is the policy of the namespace `"jax.tree_util
 Classes are registered in the global registry of leafwise, and in jax once it is
 imported. Classes that only jax knows are nodes here, too.
 
-Besides the public names it has the names of jax's own module that other libraries use.
-
 Example:
     >>> import leafwise.compat.jax_tree_util as jtu
     >>> jtu.tree_flatten({"b": 1, "a": (2, None)})
@@ -18,64 +16,44 @@ Example:
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import methodcaller
+from types import SimpleNamespace
 from typing import Any, Final, TypeVar, final
 
 from .. import integrations
 from ..core import builtins as nodes
+from ..core import keypath
 from ..core import register as registering
 from ..core import treedef as treedefs
-from ..core.keypath import keystr
-from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
+from ..core.keys import DictKey as DictKey
+from ..core.keys import FlattenedIndexKey as FlattenedIndexKey
+from ..core.keys import GetAttrKey as GetAttrKey
+from ..core.keys import SequenceKey as SequenceKey
 from ..core.registry import declare_namespace, lookup
 from ..dataclasses import register_dataclass as register_fields
+from ..errors import FlattenError
 from ..integrations.bridge import once_loaded
 from ..ops import inspect as looking
 from ..ops import map as mapping
 from ..ops import reshape as reshaping
 from ..ops import traversal as folding
-from ..safely import MISSING, Sealed, class_name, described
+from ..safely import MISSING, class_name, described
 
 
-__all__ = [
-    "DictKey",
-    "FlattenedIndexKey",
-    "GetAttrKey",
-    "KeyEntry",
-    "KeyPath",
-    "Partial",
-    "PyTreeDef",
-    "SequenceKey",
-    "all_leaves",
-    "default_registry",
-    "flatten_one_level",
-    "flatten_one_level_with_keys",
-    "is_tree_node",
-    "keystr",
-    "register_dataclass",
-    "register_pytree_node",
-    "register_pytree_node_class",
-    "register_pytree_with_keys",
-    "register_pytree_with_keys_class",
-    "register_static",
-    "tree_all",
-    "tree_broadcast",
-    "tree_flatten",
-    "tree_flatten_with_path",
-    "tree_leaves",
-    "tree_leaves_with_path",
-    "tree_map",
-    "tree_map_with_path",
-    "tree_reduce",
-    "tree_reduce_associative",
-    "tree_structure",
-    "tree_transpose",
-    "tree_unflatten",
-    "treedef_children",
-    "treedef_is_leaf",
-    "treedef_tuple",
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    *("DictKey", "FlattenedIndexKey", "GetAttrKey", "KeyEntry", "KeyPath", "Partial"),
+    *("PyTreeDef", "SequenceKey", "all_leaves", "default_registry"),
+    *("flatten_one_level", "flatten_one_level_with_keys", "is_tree_node", "keystr"),
+    *("register_dataclass", "register_pytree_node", "register_pytree_node_class"),
+    *("register_pytree_with_keys", "register_pytree_with_keys_class"),
+    *("register_static", "tree_all", "tree_broadcast", "tree_flatten"),
+    *("tree_flatten_with_path", "tree_leaves", "tree_leaves_with_path", "tree_map"),
+    *("tree_map_with_path", "tree_reduce", "tree_reduce_associative"),
+    *("tree_structure", "tree_transpose", "tree_unflatten", "treedef_children"),
+    *("treedef_is_leaf", "treedef_tuple"),
 ]
 
 NAMESPACE: Final = "jax.tree_util"
@@ -158,7 +136,9 @@ class PyTreeDef:
         children: Iterable[PyTreeDef],
     ) -> PyTreeDef:
         """Make a treedef from the results of `node_data` and `children`."""
-        return make_from_node_data_and_children(registry, node_data, children)
+        make = treedefs.PyTreeDef.from_node_data
+        parts = [*map(_ours, children)]
+        return _own(make(node_data, parts, namespace=NAMESPACE))
 
     def compose(self, inner: PyTreeDef, /) -> PyTreeDef:
         """Return this structure with another one in place of each leaf."""
@@ -197,15 +177,6 @@ class PyTreeDef:
                 )
             todo += zip(reversed(children), reversed(items), strict=True)
         return self.treedef.unflatten(leaves)
-
-    def serialize_using_proto(self) -> bytes:
-        """Return bytes for `deserialize_using_proto`: the treedef as leafwise JSON."""
-        return self.treedef.to_json().encode()
-
-    @staticmethod
-    def deserialize_using_proto(registry: Any, data: bytes) -> PyTreeDef:
-        """Make a treedef from the bytes of `serialize_using_proto`."""
-        return _own(treedefs.PyTreeDef.from_json(data.decode()))
 
     def __eq__(self, other: object) -> bool:
         return self.treedef == getattr(other, "treedef", other)
@@ -249,15 +220,6 @@ def _ours(treedef: Any) -> treedefs.PyTreeDef:
     return found
 
 
-def make_from_node_data_and_children(
-    registry: Any, node_data: tuple[type, Any] | None, children: Iterable[Any]
-) -> PyTreeDef:
-    """Make a treedef from the results of `node_data` and `children`."""
-    parts = [*map(_ours, children)]
-    make = treedefs.PyTreeDef.from_node_data
-    return _own(make(node_data, parts, namespace=NAMESPACE))
-
-
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     """Return the treedef of a tuple whose children have these treedefs."""
     return _own(_tuple_of(map(_ours, treedefs)))
@@ -271,11 +233,6 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
     """Return whether a treedef has one node: a leaf, or a node without children."""
     return treedef.num_nodes == 1
-
-
-def treedef_is_strict_leaf(treedef: PyTreeDef) -> bool:
-    """Return whether a treedef is that of a leaf."""
-    return treedef.num_nodes == 1 and treedef.num_leaves == 1
 
 
 # ----------------------------------------------------------------- flatten and map
@@ -330,9 +287,6 @@ def tree_leaves_with_path(
     return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 
-generate_key_paths: Final = tree_leaves_with_path
-
-
 def tree_map_with_path(
     f: Callable[..., Any],
     tree: Any,
@@ -349,6 +303,20 @@ def tree_map_with_path(
         is_leaf_takes_path=is_leaf_takes_path,
         namespace=NAMESPACE,
     )
+
+
+def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") -> str:
+    """Return the text of a key path; names of attributes are not quoted.
+
+    Example:
+        >>> import leafwise.compat.jax_tree_util as jtu
+        >>> jtu.keystr((jtu.GetAttrKey("layer.0"), jtu.DictKey("w")))
+        ".layer.0['w']"
+    """
+    if simple:
+        return keypath.keystr(keys, simple=True, separator=separator)
+    texts = (f".{k.name}" if type(k) is GetAttrKey else str(k) for k in keys)
+    return separator.join(texts)
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: Predicate = None) -> bool:
@@ -404,15 +372,6 @@ def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: Predicate = None) 
     )
 
 
-def broadcast_prefix(
-    prefix_tree: Any, full_tree: Any, is_leaf: Predicate = None
-) -> list[Any]:
-    """Repeat each leaf of a prefix over the subtree that it covers, as a flat list."""
-    return reshaping.broadcast_prefix(
-        prefix_tree, full_tree, is_leaf, namespace=NAMESPACE
-    )
-
-
 def tree_transpose(
     outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any
 ) -> Any:
@@ -435,45 +394,6 @@ def tree_transpose(
         )
     columns = [leaves[place::inner] for place in range(inner)] if outer else []
     return inner_treedef.unflatten([*map(outer_treedef.unflatten, columns)])
-
-
-def prefix_errors(
-    prefix_tree: Any, full_tree: Any, is_leaf: Predicate = None
-) -> list[Callable[[str], ValueError]]:
-    """Return, for each difference, a function from a name to an error."""
-    found = reshaping.prefix_errors(
-        prefix_tree, full_tree, is_leaf, namespace=NAMESPACE
-    )
-
-    def named(difference: Any) -> Callable[[str], ValueError]:
-        return lambda name: ValueError(
-            "pytree structure error: at key path\n"
-            f"    {name}{keystr(difference.path)}\n"
-            f"expected {difference.expected}, got {difference.actual}"
-        )
-
-    return [*map(named, found)]
-
-
-def equality_errors(
-    tree1: Any, tree2: Any, is_leaf: Predicate = None
-) -> Iterator[tuple[tuple[Any, ...], str, str, str]]:
-    """Yield the path, both sides and the reason for each difference."""
-    for one in reshaping.equality_errors(tree1, tree2, is_leaf, namespace=NAMESPACE):
-        yield tuple(one.path), one.expected, one.actual, one.hint or "they differ"
-
-
-def equality_errors_pytreedef(
-    tree1: PyTreeDef, tree2: PyTreeDef
-) -> Iterator[tuple[tuple[Any, ...], str, str, str]]:
-    """Yield the differences of two structures, like `equality_errors`."""
-    for one in _ours(tree1).explain(_ours(tree2)):
-        yield tuple(one.path), one.expected, one.actual, one.hint or "they differ"
-
-
-def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
-    """Build a tree from one of the same form with any iterables as nodes."""
-    return treedef.from_iterable_tree(xs)
 
 
 # -------------------------------------------------------------------------- one level
@@ -539,9 +459,41 @@ def register_pytree_node(
     for function in (flatten_func, unflatten_func):
         if not callable(function):
             raise TypeError(f"a function is wanted, got {described(function)}")
+    with_keys = flatten_with_keys_func and _giving_pairs(flatten_with_keys_func)
     registering.register_pytree_node(
-        nodetype, flatten_func, unflatten_func, flatten_with_keys_func, bridge=True
+        nodetype, _giving_two(flatten_func), unflatten_func, with_keys, bridge=True
     )
+
+
+def _giving_two(flatten: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, Any]]:
+    """Return a flatten function that refuses other results than children and aux data.
+
+    leafwise takes keys as a third value, which jax does not.
+    """
+
+    @functools.wraps(flatten)
+    def call(node: Any) -> tuple[Any, Any]:
+        result = flatten(node)
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise FlattenError(
+                f"the flatten function of {class_name(type(node))} must return a tuple "
+                f"(children, aux_data), got {described(result)}"
+            )
+        return result
+
+    return call
+
+
+def _giving_pairs(flatten: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, Any]]:
+    """Return a flatten function whose pairs of key and child may be lists."""
+    two = _giving_two(flatten)
+
+    @functools.wraps(flatten)
+    def call(node: Any) -> tuple[Any, Any]:
+        pairs, aux = two(node)
+        return [tuple(one) if type(one) is list else one for one in pairs], aux
+
+    return call
 
 
 def register_pytree_node_class(cls: C) -> C:
@@ -660,53 +612,15 @@ register_pytree_node(
 )
 
 
-class PyTreeRegistry(Sealed):
-    """The interface of jax's registry of classes, on the registry of leafwise."""
-
-    def flatten(
-        self, tree: Any, leaf_predicate: Predicate = None
-    ) -> tuple[list[Any], PyTreeDef]:
-        """Return the leaves of a tree, and its structure."""
-        return tree_flatten(tree, leaf_predicate)
-
-    def flatten_with_path(
-        self, tree: Any, leaf_predicate: Predicate = None
-    ) -> tuple[list[tuple[tuple[Any, ...], Any]], PyTreeDef]:
-        """Return pairs of path and leaf; the predicate takes the path as well."""
-        return tree_flatten_with_path(tree, leaf_predicate, is_leaf_takes_path=True)
-
-    def flatten_one_level(self, tree: Any) -> tuple[Iterable[Any], Any] | None:
-        """Return the children of a node, and its aux data; None for a leaf."""
-        return flatten_one_level(tree) if self.is_node(type(tree)) else None
-
-    def flatten_one_level_with_keys(
-        self, tree: Any
-    ) -> tuple[Iterable[tuple[Any, Any]], Any] | None:
-        """Return pairs of key and child, and the aux data; None for a leaf."""
-        return flatten_one_level_with_keys(tree) if self.is_node(type(tree)) else None
-
-    def is_node(self, type: type) -> bool:
-        """Return whether instances of a class are nodes."""
-        return is_tree_node(type)
-
-    def register_node(
-        self,
-        type: type,
-        to_iterable: Callable[[Any], tuple[Any, Any]],
-        from_iterable: Callable[[Any, Any], Any],
-        to_iterable_with_keys: Callable[[Any], tuple[Any, Any]] | None = None,
-    ) -> None:
-        """Make instances of a class nodes, by two functions."""
-        register_pytree_node(type, to_iterable, from_iterable, to_iterable_with_keys)
-
-    def register_dataclass_node(
-        self, type: type, data_fields: Sequence[str], meta_fields: Sequence[str], /
-    ) -> None:
-        """Make instances of a dataclass nodes that are rebuilt by `__init__`."""
-        register_dataclass(type, data_fields, meta_fields)
-
-
-default_registry: Final = PyTreeRegistry()
+default_registry: Final = SimpleNamespace(
+    flatten=tree_flatten,
+    flatten_one_level=flatten_one_level,
+    flatten_one_level_with_keys=flatten_one_level_with_keys,
+    is_node=is_tree_node,
+    register_node=register_pytree_node,
+    register_dataclass_node=register_dataclass,
+)
+"""The registry of classes, as an object."""
 
 
 # ------------------------------------------------------------- what jax itself knows

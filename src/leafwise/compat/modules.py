@@ -22,14 +22,13 @@ __all__ = ["STANDINS", "install", "uninstall"]
 STANDINS: Final = {
     "jax.tree": "jax_tree",
     "jax.tree_util": "jax_tree_util",
-    "torch.utils._pytree": "torch_pytree",
     "tree": "dm_tree",
     "optree": "optree",
     **{
         f"optree.{name}": f"optree.{name}"
         for name in (
-            *("accessors", "dataclasses", "functools", "integrations", "ops"),
-            *("pytree", "registry", "treespec", "typing", "utils", "version"),
+            *("accessors", "dataclasses", "functools", "ops", "pytree"),
+            *("registry", "treespec", "typing", "utils", "version"),
         )
     },
 }

@@ -499,7 +499,8 @@ R = TypeVar("R")
 class Sealed:
     """Wraps a `functools.partial` so that an outer one does not absorb it.
 
-    Two of them are equal when the wrapped partials are made of equal parts.
+    Two of them are equal when the wrapped partials are made of equal parts. One is also
+    equal to the partial that it wraps.
     """
 
     __slots__ = ("func",)
@@ -508,6 +509,8 @@ class Sealed:
         self.func = func
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, functools.partial):
+            return self.func == other
         if type(other) is not Sealed:
             return NotImplemented
         return exact.same(self.func, other.func)

@@ -15,7 +15,6 @@ from __future__ import annotations
 from . import accessors as accessors
 from . import dataclasses as dataclasses
 from . import functools as functools
-from . import integrations as integrations
 from . import ops as ops
 from . import pytree as pytree
 from . import registry as registry
@@ -26,43 +25,14 @@ from . import version as version
 from .accessors import *
 from .ops import *
 from .registry import *
-from .typing import CustomTreeNode as CustomTreeNode
-from .typing import FlattenFunc as FlattenFunc
-from .typing import PyTree as PyTree
-from .typing import PyTreeDef as PyTreeDef
-from .typing import PyTreeKind as PyTreeKind
-from .typing import PyTreeSpec as PyTreeSpec
-from .typing import PyTreeTypeVar as PyTreeTypeVar
-from .typing import UnflattenFunc as UnflattenFunc
-from .typing import is_namedtuple as is_namedtuple
-from .typing import is_namedtuple_class as is_namedtuple_class
-from .typing import is_namedtuple_instance as is_namedtuple_instance
-from .typing import is_structseq as is_structseq
-from .typing import is_structseq_class as is_structseq_class
-from .typing import is_structseq_instance as is_structseq_instance
-from .typing import namedtuple_fields as namedtuple_fields
-from .typing import structseq_fields as structseq_fields
+from .treespecs import *
+from .typing import *
 from .version import __version__ as __version__
 
 
-__all__ = [
-    "CustomTreeNode",
-    "FlattenFunc",
-    "PyTree",
-    "PyTreeDef",
-    "PyTreeKind",
-    "PyTreeSpec",
-    "PyTreeTypeVar",
-    "UnflattenFunc",
-    "is_namedtuple",
-    "is_namedtuple_class",
-    "is_namedtuple_instance",
-    "is_structseq",
-    "is_structseq_class",
-    "is_structseq_instance",
-    "namedtuple_fields",
-    "structseq_fields",
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    *typing.__all__,
+    *accessors.__all__,
+    *ops.__all__,
+    *registry.__all__,
 ]
-__all__ += accessors.__all__
-__all__ += ops.__all__
-__all__ += registry.__all__

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum, nonmember
-from typing import Any, ClassVar, Final, Generic, Self, SupportsIndex, TypeVar, overload
+from typing import Any, ClassVar, Final, Generic, Self, SupportsIndex, TypeVar
 
-from ..forms import (
+from .forms import (
     UNNAMED,
     is_namedtuple_class,
     is_structseq_class,
@@ -22,18 +23,10 @@ from ..forms import (
 )
 
 
-__all__ = [
-    "AutoEntry",
-    "DataclassEntry",
-    "FlattenedEntry",
-    "GetAttrEntry",
-    "GetItemEntry",
-    "MappingEntry",
-    "NamedTupleEntry",
-    "PyTreeAccessor",
-    "PyTreeEntry",
-    "SequenceEntry",
-    "StructSequenceEntry",
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    *("AutoEntry", "DataclassEntry", "FlattenedEntry", "GetAttrEntry", "GetItemEntry"),
+    *("MappingEntry", "NamedTupleEntry", "PyTreeAccessor", "PyTreeEntry"),
+    *("SequenceEntry", "StructSequenceEntry"),
 ]
 
 FIELDS: Final = "__optree_dataclass_fields__"
@@ -48,18 +41,8 @@ _VT_co = TypeVar("_VT_co", covariant=True)
 class PyTreeKind(IntEnum):
     """The kind of a node."""
 
-    CUSTOM = 0
-    LEAF = 1
-    NONE = 2
-    TUPLE = 3
-    LIST = 4
-    DICT = 5
-    NAMEDTUPLE = 6
-    ORDEREDDICT = 7
-    DEFAULTDICT = 8
-    DEQUE = 9
-    STRUCTSEQUENCE = 10
-    FROZENDICT = 11
+    CUSTOM, LEAF, NONE, TUPLE, LIST, DICT, NAMEDTUPLE, ORDEREDDICT = range(8)
+    DEFAULTDICT, DEQUE, STRUCTSEQUENCE, FROZENDICT = range(8, 12)
 
     NUM_KINDS = nonmember(12)
 
@@ -75,6 +58,7 @@ class PyTreeEntry:
         entry: What the child is found by: a key, a position, a name.
         type: The class of the node.
         kind: The kind of the node.
+        shown: The attribute that is printed.
 
     Example:
         >>> from leafwise.compat import optree
@@ -86,6 +70,8 @@ class PyTreeEntry:
     entry: Any
     type: builtins.type
     kind: PyTreeKind
+
+    shown: ClassVar[str] = "entry"
 
     def __post_init__(self) -> None:
         """Refuse what has no children."""
@@ -126,7 +112,8 @@ class PyTreeEntry:
         return hash(self._identity())
 
     def __repr__(self) -> str:
-        return f"{self.__class__.__name__}(entry={self.entry!r}, type={self.type!r})"
+        value = getattr(self, self.shown)
+        return f"{self.__class__.__name__}({self.shown}={value!r}, type={self.type!r})"
 
     def codify(self, /, node: str = "") -> str:
         """Return the code that reads the child.
@@ -178,17 +165,11 @@ class GetAttrEntry(PyTreeEntry):
 
     __slots__ = ()
 
-    @property
-    def name(self) -> str:
-        """The name of the attribute."""
-        name: str = self.entry
-        return name
+    name = property(lambda self: self.entry, doc="The name of the attribute.")
 
     def __call__(self, obj: Any, /) -> Any:
         """Return the attribute of a node."""
-        for name in self.name.split("."):
-            obj = getattr(obj, name)
-        return obj
+        return functools.reduce(getattr, self.name.split("."), obj)
 
     def codify(self, /, node: str = "") -> str:
         """Return the code that reads the attribute."""
@@ -209,18 +190,8 @@ class SequenceEntry(GetItemEntry, Generic[_T_co]):
 
     __slots__ = ()
 
-    @property
-    def index(self) -> int:
-        """The position."""
-        place: int = self.entry
-        return place
-
-    def __call__(self, obj: Sequence[_T_co], /) -> _T_co:
-        """Return the item of a sequence."""
-        return obj[self.index]
-
-    def __repr__(self) -> str:
-        return f"{self.__class__.__name__}(index={self.index!r}, type={self.type!r})"
+    shown = "index"
+    index = property(lambda self: self.entry, doc="The position.")
 
 
 class MappingEntry(GetItemEntry, Generic[_KT_co, _VT_co]):
@@ -228,18 +199,8 @@ class MappingEntry(GetItemEntry, Generic[_KT_co, _VT_co]):
 
     __slots__ = ()
 
-    @property
-    def key(self) -> _KT_co:
-        """The key."""
-        key: _KT_co = self.entry
-        return key
-
-    def __call__(self, obj: Mapping[Any, _VT_co], /) -> _VT_co:
-        """Return the item of a mapping."""
-        return obj[self.key]
-
-    def __repr__(self) -> str:
-        return f"{self.__class__.__name__}(key={self.key!r}, type={self.type!r})"
+    shown = "key"
+    key = property(lambda self: self.entry, doc="The key.")
 
 
 class NamedTupleEntry(SequenceEntry[_T]):
@@ -247,18 +208,9 @@ class NamedTupleEntry(SequenceEntry[_T]):
 
     __slots__ = ()
 
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The names of all fields."""
-        return namedtuple_fields(self.type)
-
-    @property
-    def field(self) -> str:
-        """The name of the field."""
-        return self.fields[self.index]
-
-    def __repr__(self) -> str:
-        return f"{self.__class__.__name__}(field={self.field!r}, type={self.type!r})"
+    shown = "field"
+    fields = property(lambda self: namedtuple_fields(self.type), doc="All field names.")
+    field = property(lambda self: self.fields[self.index], doc="The field name.")
 
     def codify(self, /, node: str = "") -> str:
         """Return the code that reads the field."""
@@ -270,93 +222,51 @@ class StructSequenceEntry(SequenceEntry[_T]):
 
     __slots__ = ()
 
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The names of all fields that are items."""
-        return structseq_fields(self.type)
-
-    @property
-    def field(self) -> str:
-        """The name of the field."""
-        return self.fields[self.index]
-
-    @property
-    def is_unnamed(self) -> bool:
-        """Whether the field has no name."""
-        return self.field == UNNAMED
-
-    def __repr__(self) -> str:
-        name = self.__class__.__name__
-        if self.is_unnamed:
-            return f"{name}(entry={self.entry!r}, type={self.type!r})"
-        return f"{name}(field={self.field!r}, type={self.type!r})"
+    fields = property(lambda self: structseq_fields(self.type), doc="All item names.")
+    field = property(lambda self: self.fields[self.index], doc="The field name.")
+    is_unnamed = property(
+        lambda self: self.field == UNNAMED, doc="Whether the field has no name."
+    )
+    shown = property(lambda self: "entry" if self.is_unnamed else "field")
 
     def codify(self, /, node: str = "") -> str:
         """Return the code that reads the field."""
         return f"{node}[{self.entry!r}]" if self.is_unnamed else f"{node}.{self.field}"
 
 
-class FieldEntry(GetAttrEntry):
-    """The child is a field of a class; the entry is its name or its position.
+class DataclassEntry(GetAttrEntry):
+    """The child is a field of a dataclass; the entry is its name or its position.
 
-    Attributes:
-        mark: Where a class keeps which of its fields are children.
+    Positions count the fields that are children, if the class was registered by its
+    fields, otherwise all fields.
     """
 
     __slots__ = ()
 
-    mark: ClassVar[str]
+    shown = "field"
 
-    @classmethod
-    def all_fields(cls, owner: Any) -> Iterable[Any]:
-        """Return the fields of a class."""
-        raise NotImplementedError
+    def _names(self, test: Callable[[Any], bool] = lambda _: True) -> tuple[str, ...]:
+        return tuple(one.name for one in dataclasses.fields(self.type) if test(one))
 
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The names of all fields."""
-        return tuple(one.name for one in self.all_fields(self.type))
-
-    @property
-    def init_fields(self) -> tuple[str, ...]:
-        """The names of the fields that `__init__` takes."""
-        return tuple(one.name for one in self.all_fields(self.type) if one.init)
-
-    @property
-    def children_fields(self) -> tuple[str, ...]:
-        """The names of the fields that are counted by positions.
-
-        Those that are children where the class was registered by its fields, else all.
-        """
-        known = vars(self.type).get(self.mark)
-        return self.fields if known is None else tuple(known[0])
+    fields = property(_names, doc="The names of all fields.")
+    init_fields = property(
+        lambda self: self._names(lambda one: one.init),
+        doc="The names of the fields that `__init__` takes.",
+    )
+    children_fields = property(
+        lambda self: tuple(vars(self.type).get(FIELDS, [self.fields])[0]),
+        doc="The names of the fields that are counted by positions.",
+    )
 
     @property
     def field(self) -> str:
         """The name of the field."""
         entry: Any = self.entry
-        return self.children_fields[entry] if isinstance(entry, int) else entry
+        if isinstance(entry, int):
+            entry = self.children_fields[entry]
+        return entry  # type: ignore[no-any-return]  # a str
 
-    @property
-    def name(self) -> str:
-        """The name of the field."""
-        return self.field
-
-    def __repr__(self) -> str:
-        return f"{self.__class__.__name__}(field={self.field!r}, type={self.type!r})"
-
-
-class DataclassEntry(FieldEntry):
-    """The child is a field of a dataclass; the entry is its name or its position."""
-
-    __slots__ = ()
-
-    mark: ClassVar[str] = FIELDS
-
-    @classmethod
-    def all_fields(cls, owner: Any) -> Iterable[Any]:
-        """Return the fields of a dataclass."""
-        return dataclasses.fields(owner)
+    name = field
 
 
 def auto_class(cls: type) -> type[PyTreeEntry]:
@@ -412,16 +322,9 @@ class PyTreeAccessor(tuple[PyTreeEntry, ...]):
             obj = entry(obj)
         return obj
 
-    @overload
-    def __getitem__(self, index: SupportsIndex, /) -> PyTreeEntry: ...
-
-    @overload
-    def __getitem__(self, index: slice, /) -> Self: ...
-
-    def __getitem__(self, index: SupportsIndex | slice, /) -> PyTreeEntry | Self:
-        if isinstance(index, slice):
-            return self.__class__(super().__getitem__(index))
-        return super().__getitem__(index)
+    def __getitem__(self, index: Any, /) -> Any:
+        found = super().__getitem__(index)
+        return self.__class__(found) if isinstance(index, slice) else found
 
     def __add__(self, other: object, /) -> Self:
         if isinstance(other, PyTreeEntry):
@@ -454,7 +357,4 @@ class PyTreeAccessor(tuple[PyTreeEntry, ...]):
         Args:
             root: The code for the tree.
         """
-        code = root
-        for entry in self:
-            code = entry.codify(code)
-        return code
+        return functools.reduce(lambda code, entry: entry.codify(code), self, root)

@@ -1,30 +1,32 @@
-"""What a call of optree walks by, of the arguments that most functions share.
+"""The options that most functions of optree share, and what a call walks by.
 
-Owns the meaning of `namespace`: one that nobody registered in is as the global one.
-Owns the modes in which dicts are walked as inserted, which hold for a whole process.
+Owns the meaning of `namespace`: one without registrations is like the global one.
+Owns the modes in which dicts are walked as inserted, which hold for the whole process.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
-from typing import Any, Final
+from inspect import Parameter
+from typing import Any, Final, NamedTuple, TypeVar
 
 from ...core.registry import GLOBAL, View, current, view_of
 from ...core.treedef import PyTreeDef
 from ...ops.context import Context, plain_context
 from ...safely import described
+from .accessors import PyTreeKind
+from .kinds import kind_of
 from .spec import PyTreeSpec, spec_of
 
 
-__all__ = ["context", "is_inserted", "ordered", "spec_in", "view"]
+__all__ = ["Walk", "options", "options_by_name", "ordered", "spec_in", "view"]
+
+R = TypeVar("R")
 
 ordered: Final[set[str]] = set()
 """The namespaces whose dicts are walked as inserted; the global one is all of them."""
-
-
-def is_inserted(namespace: str) -> bool:
-    """Return whether dicts are walked as inserted."""
-    return bool(ordered) and (namespace in ordered or GLOBAL in ordered)
 
 
 def view(none_is_leaf: bool = False, namespace: str = "") -> View:
@@ -37,31 +39,77 @@ def view(none_is_leaf: bool = False, namespace: str = "") -> View:
         raise TypeError(f"the namespace must be a string, got {described(namespace)}")
     name = namespace if namespace in current.state.layers else GLOBAL
     found = view_of(name, bool(none_is_leaf))
-    return found.as_inserted() if is_inserted(namespace) else found
-
-
-def context(
-    is_leaf: Callable[[Any], object] | None,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> Context:
-    """Return what a call walks by.
-
-    Raises:
-        TypeError: The namespace is not a string, or the predicate cannot be called.
-    """
-    if namespace == "" and none_is_leaf is False and not ordered:
-        found = current.view
-    else:
-        found = view(none_is_leaf, namespace)
-    if is_leaf is None:
-        return found.context or plain_context(found)
-    if not callable(is_leaf):
-        raise TypeError(f"is_leaf must be a function, got {described(is_leaf)}")
-    return Context(found, is_leaf)
+    return found.as_inserted() if ordered & {namespace, GLOBAL} else found
 
 
 def spec_in(treedef: PyTreeDef, namespace: str) -> PyTreeSpec:
-    """Return the structure that a call with this namespace found."""
-    asked = namespace != "" and namespace not in ordered
-    return spec_of(treedef, namespace, asked=asked)
+    """Return the structure that a call with this namespace found.
+
+    It depends on the namespace if it has a node of a registered class.
+    """
+    depends = namespace != "" and (
+        namespace in ordered
+        or any(kind_of(rule) is PyTreeKind.CUSTOM for _, rule, _, _ in treedef._code)
+    )
+    return spec_of(treedef, namespace if depends else "")
+
+
+class Walk(NamedTuple):
+    """What a call walks by: its context, and its namespace."""
+
+    context: Context
+    namespace: str
+
+    def flatten(self, tree: Any) -> tuple[list[Any], PyTreeSpec]:
+        """Return the leaves of a tree, and its structure."""
+        leaves, treedef = self.context.flatten(tree)
+        return leaves, spec_in(treedef, self.namespace)
+
+
+def _walk(is_leaf: Any, none_is_leaf: bool, namespace: str) -> Walk:
+    found = view(none_is_leaf, namespace)
+    if is_leaf is None:
+        return Walk(plain_context(found), namespace)
+    if not callable(is_leaf):
+        raise TypeError(f"is_leaf must be a function, got {described(is_leaf)}")
+    return Walk(Context(found, is_leaf), namespace)
+
+
+def options(
+    function: Callable[..., R], kind: Any = Parameter.POSITIONAL_OR_KEYWORD
+) -> Callable[..., R]:
+    """Give a function the options `is_leaf`, `none_is_leaf` and `namespace`.
+
+    Args:
+        function: Takes a `Walk` that is made of the options first.
+        kind: The kind of the parameter `is_leaf`.
+    """
+    signature = inspect.signature(function)
+    own = [*signature.parameters.values()][1:]
+    options = [
+        Parameter("is_leaf", kind, default=None),
+        Parameter("none_is_leaf", Parameter.KEYWORD_ONLY, default=False),
+        Parameter("namespace", Parameter.KEYWORD_ONLY, default=""),
+    ]
+    places = sum(one.kind is Parameter.POSITIONAL_ONLY for one in own)
+    by_place = kind is Parameter.POSITIONAL_OR_KEYWORD
+
+    @functools.wraps(function)
+    def call(
+        *args: Any,
+        is_leaf: Any = None,
+        none_is_leaf: bool = False,
+        namespace: str = "",
+        **keywords: Any,
+    ) -> R:
+        if by_place and is_leaf is None and len(args) == places + 1:
+            *args, is_leaf = args  # type: ignore[assignment]  # a list will do
+        return function(_walk(is_leaf, none_is_leaf, namespace), *args, **keywords)
+
+    parameters = sorted([*own, *options], key=lambda one: one.kind)
+    made: Any = call
+    made.__signature__ = signature.replace(parameters=parameters)
+    return call
+
+
+options_by_name = functools.partial(options, kind=Parameter.KEYWORD_ONLY)

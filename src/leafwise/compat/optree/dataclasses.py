@@ -1,69 +1,69 @@
 """Dataclasses that are nodes, by the names of `optree.dataclasses`.
 
-Beside what is here, the module has all public names of the standard library's
-`dataclasses`. As optree does, and unlike leafwise's own decorator, a node is rebuilt by
-its constructor: `__post_init__` runs, and what `init=False` fields hold is computed
-anew.
+As in optree, and unlike with leafwise's own decorator, a node is rebuilt by its
+constructor: `__post_init__` runs, and `init=False` fields are computed anew.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import operator
+import inspect
 import sys
 import warnings
-from collections.abc import Iterable
-from dataclasses import (
-    KW_ONLY,
-    MISSING,
-    Field,
-    FrozenInstanceError,
-    InitVar,
-    asdict,
-    astuple,
-    fields,
-    is_dataclass,
-    replace,
-)
+from collections.abc import Callable, Iterable
+from dataclasses import KW_ONLY as KW_ONLY
+from dataclasses import MISSING as MISSING
+from dataclasses import Field as Field
+from dataclasses import FrozenInstanceError as FrozenInstanceError
+from dataclasses import InitVar as InitVar
+from dataclasses import asdict as asdict
+from dataclasses import astuple as astuple
+from dataclasses import fields as fields
+from dataclasses import is_dataclass as is_dataclass
+from dataclasses import replace as replace
+from types import MappingProxyType
 from typing import Any
 
 from typing_extensions import dataclass_transform
 
 from ...safely import class_name
 from .accessors import FIELDS, DataclassEntry
-from .fields import (
-    Ways,
-    arguments,
+from .registry import (
+    GLOBAL_NAMESPACE,
     check_new,
-    global_if_empty,
-    node_metadata,
-    register_fields,
+    class_and_namespace,
+    name_of,
+    put,
 )
 
 
-__all__ = [
-    "KW_ONLY",
-    "MISSING",
-    "DataclassEntry",
-    "Field",
-    "FrozenInstanceError",
-    "InitVar",
-    "asdict",
-    "astuple",
-    "dataclass",
-    "field",
-    "fields",
-    "is_dataclass",
-    "make_dataclass",
-    "register_node",
-    "replace",
-]
+__all__ = [*dataclasses.__all__, "DataclassEntry", "register_node"]  # pyright: ignore[reportUnsupportedDunderAll]
 
 _NEW_ARGUMENTS = {"doc": (3, 14), "module": (3, 12), "decorator": (3, 14)}
 """The arguments of the standard library that are younger than our oldest Python."""
 
 
+def _signed_like(original: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Show in the signature of a function the options that it passes to another."""
+
+    def sign(function: Any) -> Any:
+        own = inspect.signature(function)
+        parameters = [*own.parameters.values()][:-1]
+        theirs = dict(inspect.signature(original).parameters)
+        for name in ("doc",) if original is dataclasses.field else ():
+            more = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+            theirs.setdefault(name, more)
+        for name, one in theirs.items():
+            if one.kind is one.KEYWORD_ONLY and name not in own.parameters:
+                parameters.append(one)
+        function.__signature__ = own.replace(parameters=parameters)
+        return function
+
+    return sign
+
+
+@_signed_like(dataclasses.field)
 def field(
     *,
     init: bool = True,
@@ -75,8 +75,8 @@ def field(
 
     Args:
         init, metadata, **options: As `dataclasses.field` takes them.
-        pytree_node: Whether it is a child, which the metadata may say as well; if
-            nothing does, it is one. A child has to be an argument of the constructor.
+        pytree_node: Whether it is a child, which the metadata may say as well; by
+            default, it is one. A child must be an argument of the constructor.
 
     Raises:
         TypeError: A child with `init=False`.
@@ -90,12 +90,17 @@ def field(
         >>> optree.tree_map(lambda w: w * 2, Layer(0.5, "a"), namespace="doc-layers")
         Layer(weight=1.0, name='a')
     """
-    data = node_metadata(metadata, pytree_node, init)
+    data = {**(metadata or {})}
+    if pytree_node is None:
+        pytree_node = data.get("pytree_node", True)
+    data["pytree_node"] = pytree_node
+    if not init and pytree_node:
+        raise TypeError("`pytree_node=True` is not allowed for non-init fields.")
     return dataclasses.field(init=init, metadata=data, **_known_here(options))
 
 
 def _known_here(options: dict[str, Any]) -> dict[str, Any]:
-    """Return options without those that this Python lacks, if they say nothing."""
+    """Return options without those that this Python lacks, if they are defaults."""
     return {
         name: value
         for name, value in options.items()
@@ -121,17 +126,16 @@ def dataclass(cls: Any = None, /, *, namespace: str, **options: Any) -> Any:
         return functools.partial(dataclass, namespace=namespace, **options)
     if not isinstance(cls, type):
         raise TypeError(
-            "@optree.dataclasses.dataclass() can only be used with "
-            f"classes, not {cls!r}."
+            "@optree.dataclasses.dataclass() can only be used with classes, not "
+            f"{cls!r}."
         )
     if FIELDS in vars(cls):
         raise TypeError(
             "@optree.dataclasses.dataclass() cannot be applied to "
             f"{class_name(cls)} more than once."
         )
-    where = global_if_empty(namespace)
-    made: Any = dataclasses.dataclass(cls, **options)
-    return register_node(made, namespace=where)
+    where = _global_if_empty(namespace)
+    return register_node(dataclasses.dataclass(cls, **options), namespace=where)
 
 
 def make_dataclass(
@@ -156,7 +160,15 @@ def make_dataclass(
         >>> optree.tree_leaves(make("Point", ["x"], namespace="xs")(1), namespace="xs")
         [1]
     """
-    attributes, where = _swapped(ns, namespace)
+    attributes: Any = ns
+    where: Any = namespace
+    if isinstance(where, dict) or where is None:
+        if ns is None:
+            raise TypeError(
+                "make_dataclass() missing 1 required keyword-only argument: 'ns'"
+            )
+        attributes, where = where, attributes
+    where = _global_if_empty(where)
     if sys.version_info >= _NEW_ARGUMENTS["module"] and not options.get("module"):
         options["module"] = sys._getframe(1).f_globals.get("__name__", "__main__")
     if options.get("decorator") is dataclass:
@@ -166,19 +178,15 @@ def make_dataclass(
     return register_node(made, namespace=where)
 
 
-def _swapped(ns: Any, namespace: Any) -> tuple[Any, Any]:
-    """Return the attributes of a class and the namespace, whichever is which.
+def _global_if_empty(namespace: Any) -> Any:
+    """Return a namespace, in which the empty name is the global one.
 
     Raises:
-        TypeError: One is missing, or the namespace is not a string.
+        TypeError: It is not a string.
     """
-    if isinstance(namespace, dict) or namespace is None:
-        if ns is None:
-            raise TypeError(
-                "make_dataclass() missing 1 required keyword-only argument: 'ns'"
-            )
-        ns, namespace = namespace, ns
-    return ns, global_if_empty(namespace)
+    if namespace is not GLOBAL_NAMESPACE and not isinstance(namespace, str):
+        raise TypeError(f"The namespace must be a string, got {namespace!r}.")
+    return GLOBAL_NAMESPACE if namespace == "" else namespace
 
 
 def register_node(cls: Any = None, /, *, namespace: str | None = None) -> Any:
@@ -194,22 +202,54 @@ def register_node(cls: Any = None, /, *, namespace: str | None = None) -> Any:
         ValueError: The namespace is missing, empty or given twice, or the class is a
             node there already.
     """
-    cls, namespace = arguments(cls, namespace)
+    cls, where = class_and_namespace(cls, namespace)
     if cls is None:
-        return functools.partial(register_node, namespace=namespace)
+        return functools.partial(register_node, namespace=where)
     if not isinstance(cls, type):
         raise TypeError(f"Expected a class, got {cls!r}.")
     if not is_dataclass(cls):
         raise TypeError(f"{cls!r} is not a dataclass.")
-    check_new(cls, _WAYS)
-    where = global_if_empty(namespace)
+    if FIELDS in vars(cls):
+        raise TypeError(
+            f"Cannot register {class_name(cls)} as a pytree node more than once with "
+            "`optree.dataclasses.register_node()`. Use `optree.register_pytree_node()` "
+            "for another namespace."
+        )
+    name = name_of(_global_if_empty(where))
     _check_init(cls)
-    return register_fields(cls, where, _WAYS)
+    check_new(cls, name)
+    children, others = _split(cls)
+    marked: Any = cls
+    marked.__optree_dataclass_fields__ = MappingProxyType(children), others
+
+    def flatten(node: Any) -> Any:
+        values = tuple([getattr(node, name) for name in children])
+        return values, tuple([(name, getattr(node, name)) for name in others])
+
+    def unflatten(data: Any, values: Any) -> Any:
+        return marked(**dict(zip(children, values, strict=True)), **dict(data))
+
+    return put(cls, name, flatten, unflatten, DataclassEntry, tuple(children))
 
 
-_WAYS = Ways(
-    "optree.dataclasses", FIELDS, DataclassEntry, fields, operator.attrgetter("name")
-)
+def _split(cls: Any) -> tuple[dict[str, Any], MappingProxyType[str, Any]]:
+    """Return the fields that are children, and the others that the class takes.
+
+    Raises:
+        TypeError: A child is no argument of the class.
+    """
+    parts: tuple[dict[str, Any], dict[str, Any]] = {}, {}
+    for one in fields(cls):
+        is_child = one.metadata.get("pytree_node", True)
+        if one.init:
+            parts[not is_child][one.name] = one
+        elif is_child:
+            raise TypeError(
+                f"PyTree node field {one.name!r} must be included in `__init__()`. Or "
+                "declare it with `optree.dataclasses.field(init=False, "
+                "pytree_node=False)`."
+            )
+    return parts[0], MappingProxyType(parts[1])
 
 
 def _check_init(cls: Any) -> None:

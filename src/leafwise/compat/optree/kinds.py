@@ -15,51 +15,18 @@ from typing import Any, Final, TypeVar
 from ...core.builtins import BY_NAME
 from ...core.keys import DictKey, GetAttrKey, SequenceKey
 from ...core.node import Brackets, Rule
-from ...core.walk import Code
-from ..forms import UNNAMED, structseq_fields
-from .accessors import (
-    DataclassEntry,
-    FlattenedEntry,
-    GetAttrEntry,
-    MappingEntry,
-    NamedTupleEntry,
-    PyTreeAccessor,
-    PyTreeEntry,
-    PyTreeKind,
-    SequenceEntry,
-    StructSequenceEntry,
-)
+from ...core.treedef import PyTreeDef
+from ...core.walk import iter_steps
+from . import accessors
+from .accessors import PyTreeAccessor, PyTreeEntry, PyTreeKind
+from .forms import UNNAMED, structseq_fields
 
-
-__all__ = [
-    "ENTRIES",
-    "UNFLATTEN",
-    "DictMetaData",
-    "brackets",
-    "code_accessors",
-    "entry_class",
-    "kind_of",
-    "metadata",
-]
 
 _CUSTOM: Final = PyTreeKind.CUSTOM
-_NAMES: Final[dict[str, PyTreeKind]] = {
-    "None": PyTreeKind.NONE,
-    "tuple": PyTreeKind.TUPLE,
-    "list": PyTreeKind.LIST,
-    "dict": PyTreeKind.DICT,
-    "dict as given": PyTreeKind.DICT,
-    "namedtuple": PyTreeKind.NAMEDTUPLE,
-    "namedtuple with attributes": PyTreeKind.NAMEDTUPLE,
-    "OrderedDict": PyTreeKind.ORDEREDDICT,
-    "defaultdict": PyTreeKind.DEFAULTDICT,
-    "defaultdict as given": PyTreeKind.DEFAULTDICT,
-    "deque": PyTreeKind.DEQUE,
-    "structseq": PyTreeKind.STRUCTSEQUENCE,
-}
 _KINDS: Final[dict[Rule, PyTreeKind]] = {
-    rule: _NAMES[name] for name, rule in BY_NAME.items() if name in _NAMES
-}
+    rule: PyTreeKind.__members__.get(name.split()[0].upper(), _CUSTOM)
+    for name, rule in BY_NAME.items()
+} | {BY_NAME["structseq"]: PyTreeKind.STRUCTSEQUENCE}
 
 
 def kind_of(rule: Rule | None) -> PyTreeKind:
@@ -94,9 +61,7 @@ class DictMetaData(list[_KT]):
         super().__init__(keys)
         own = self if original_keys is None else original_keys
         self.original_keys = dict.fromkeys(own)
-        if check_keys_consistency and (
-            len(self) != len(self.original_keys) or {*self} != {*self.original_keys}
-        ):
+        if check_keys_consistency and {*self} != {*self.original_keys}:
             raise ValueError(f"the keys differ: {[*self]!r} and {[*own]!r}")
 
 
@@ -156,21 +121,20 @@ UNFLATTEN: Final[Mapping[PyTreeKind, Callable[[Any, Iterable[Any]], Any]]] = {
 # ----------------------------------------------------------------------------- entries
 
 ENTRIES: Final[Mapping[PyTreeKind, type[PyTreeEntry]]] = {
-    PyTreeKind.TUPLE: SequenceEntry,
-    PyTreeKind.LIST: SequenceEntry,
-    PyTreeKind.DICT: MappingEntry,
-    PyTreeKind.NAMEDTUPLE: NamedTupleEntry,
-    PyTreeKind.ORDEREDDICT: MappingEntry,
-    PyTreeKind.DEFAULTDICT: MappingEntry,
-    PyTreeKind.DEQUE: SequenceEntry,
-    PyTreeKind.STRUCTSEQUENCE: StructSequenceEntry,
+    **dict.fromkeys(
+        (PyTreeKind.TUPLE, PyTreeKind.LIST, PyTreeKind.DEQUE), accessors.SequenceEntry
+    ),
+    **dict.fromkeys((PyTreeKind.DICT, PyTreeKind.ORDEREDDICT), accessors.MappingEntry),
+    PyTreeKind.DEFAULTDICT: accessors.MappingEntry,
+    PyTreeKind.NAMEDTUPLE: accessors.NamedTupleEntry,
+    PyTreeKind.STRUCTSEQUENCE: accessors.StructSequenceEntry,
 }
 """The classes of the entries of children."""
 
 _OF_KEYS: Final[Mapping[type, type[PyTreeEntry]]] = {
-    GetAttrKey: GetAttrEntry,
-    DictKey: MappingEntry,
-    SequenceKey: SequenceEntry,
+    GetAttrKey: accessors.GetAttrEntry,
+    DictKey: accessors.MappingEntry,
+    SequenceKey: accessors.SequenceEntry,
 }
 
 
@@ -181,32 +145,28 @@ def entry_class(rule: Rule, aux: Any, arity: int) -> type[PyTreeEntry]:
         return found
     kinds = {type(key) for key in rule.keys(aux, arity)}  # registered as leafwise does
     of_keys = _OF_KEYS.get(kinds.pop()) if len(kinds) == 1 else None
-    if of_keys is GetAttrEntry and is_dataclass(rule.cls):
-        return DataclassEntry
-    return of_keys or FlattenedEntry
+    if of_keys is accessors.GetAttrEntry and is_dataclass(rule.cls):
+        return accessors.DataclassEntry
+    return of_keys or accessors.FlattenedEntry
 
 
-def _made_entries(rule: Rule, aux: Any, arity: int) -> list[PyTreeEntry]:
-    """Return the entries of the children of a node, as objects."""
-    make, kind, cls = entry_class(rule, aux, arity), kind_of(rule), rule.class_of(aux)
-    return [make(entry, cls, kind) for entry in rule.bare_keys(aux, arity)]
-
-
-def code_accessors(code: Code, count: int) -> list[PyTreeAccessor]:
+def accessors_of(treedef: PyTreeDef) -> list[PyTreeAccessor]:
     """Return the accessor of each leaf of a structure."""
-    if not code:
-        return [PyTreeAccessor()] * count
     found: list[PyTreeAccessor] = []
     stack: list[tuple[PyTreeEntry, ...]] = [()]
-    for run, rule, arity, aux in reversed(code):
+    for step in iter_steps(treedef._code, backwards=True):
         path = stack.pop()
-        stack += [(*path, entry) for entry in _made_entries(rule, aux, arity)]
-        if run:
-            leaves = stack[: -run - 1 : -1]
-            found += [tuple.__new__(PyTreeAccessor, leaf) for leaf in leaves]
-            del stack[-run:]
-    found.reverse()
-    return found
+        if step is None:
+            found.append(PyTreeAccessor(path))
+            continue
+        rule, arity, aux = step
+        make, kind, cls = (
+            entry_class(rule, aux, arity),
+            kind_of(rule),
+            rule.class_of(aux),
+        )
+        stack += [(*path, make(key, cls, kind)) for key in rule.bare_keys(aux, arity)]
+    return found[::-1]
 
 
 # -------------------------------------------------------------------------------- text

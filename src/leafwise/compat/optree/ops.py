@@ -1,15 +1,12 @@
 """The functions on trees, by optree's names and arguments.
 
-Owns what each of them does differently from the function of leafwise that is most like
-it. The functions on structures stand in `treespecs`.
+The functions on structures are in `treespecs`. The options that most functions share:
 
-The arguments that most functions share:
-
-    is_leaf: A predicate that is asked of each node from the root down; it stops there
-        where it says yes.
+    is_leaf: A predicate that is called on each node, from the root down; nodes for
+        which it is true are leaves.
     none_is_leaf: Whether None is a leaf; by default it is a node without children.
-    namespace: The namespace to look classes up in before the global registry; one that
-        nobody registered in is as the global one.
+    namespace: The namespace to look classes up in before the global registry; one
+        without registrations is like the global one.
 """
 
 from __future__ import annotations
@@ -17,85 +14,33 @@ from __future__ import annotations
 import builtins
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from ...core.node import Rule
 from ...core.treedef import PyTreeDef
 from ...core.walk import iter_leaves, map_leaves
 from ...ops.context import Context
 from ...ops.reshape import common_columns, common_trees
 from ...safely import MISSING, clip
-from . import treespecs
-from .accessors import PyTreeAccessor
-from .context import context, spec_in
-from .levels import prefix_errors, tree_flatten_one_level
-from .spec import PyTreeSpec, accessors_of, joined, spec_of
+from .accessors import PyTreeAccessor, PyTreeEntry, PyTreeKind
+from .context import Walk, options, options_by_name, spec_in
+from .kinds import accessors_of, entry_class, kind_of, metadata
+from .registry import unflatten_by
+from .spec import PyTreeSpec, joined
 from .treespecs import *
 
-
-__all__ = [
-    "MAX_RECURSION_DEPTH",
-    "NONE_IS_LEAF",
-    "NONE_IS_NODE",
-    "all_leaves",
-    "broadcast_common",
-    "broadcast_prefix",
-    "prefix_errors",
-    "tree_accessors",
-    "tree_all",
-    "tree_any",
-    "tree_broadcast_common",
-    "tree_broadcast_map",
-    "tree_broadcast_map_with_accessor",
-    "tree_broadcast_map_with_path",
-    "tree_broadcast_prefix",
-    "tree_flatten",
-    "tree_flatten_one_level",
-    "tree_flatten_with_accessor",
-    "tree_flatten_with_path",
-    "tree_is_leaf",
-    "tree_iter",
-    "tree_leaves",
-    "tree_map",
-    "tree_map_",
-    "tree_map_with_accessor",
-    "tree_map_with_accessor_",
-    "tree_map_with_path",
-    "tree_map_with_path_",
-    "tree_max",
-    "tree_min",
-    "tree_partition",
-    "tree_paths",
-    "tree_reduce",
-    "tree_replace_nones",
-    "tree_structure",
-    "tree_sum",
-    "tree_transpose",
-    "tree_transpose_map",
-    "tree_transpose_map_with_accessor",
-    "tree_transpose_map_with_path",
-    "tree_unflatten",
-]
-__all__ += treespecs.__all__
 
 MAX_RECURSION_DEPTH: Final = 1000
 """How deep optree goes. Here there is no such limit."""
 NONE_IS_NODE: Final = False
 NONE_IS_LEAF: Final = True
 
-IsLeaf = Callable[[Any], Any] | None
-
 
 # ------------------------------------------------------------------- flatten, unflatten
 
 
-def tree_flatten(
-    tree: Any,
-    /,
-    is_leaf: IsLeaf = None,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> tuple[list[Any], PyTreeSpec]:
+@options
+def tree_flatten(walk: Walk, tree: Any, /) -> tuple[list[Any], PyTreeSpec]:
     """Return the leaves of a tree and its structure.
 
     Example:
@@ -103,17 +48,12 @@ def tree_flatten(
         >>> optree.tree_flatten({"b": (1, None), "a": 2})
         ([2, 1], PyTreeSpec({'a': *, 'b': (*, None)}))
     """
-    leaves, treedef = context(is_leaf, none_is_leaf, namespace).flatten(tree)
-    return leaves, spec_in(treedef, namespace)
+    return walk.flatten(tree)
 
 
+@options
 def tree_flatten_with_path(
-    tree: Any,
-    /,
-    is_leaf: IsLeaf = None,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = "",
+    walk: Walk, tree: Any, /
 ) -> tuple[list[tuple[Any, ...]], list[Any], PyTreeSpec]:
     """Return the path to each leaf, the leaves and the structure.
 
@@ -122,23 +62,17 @@ def tree_flatten_with_path(
         >>> optree.tree_flatten_with_path({"a": [1]})
         ([('a', 0)], [1], PyTreeSpec({'a': [*]}))
     """
-    leaves, treedef = context(is_leaf, none_is_leaf, namespace).flatten(tree)
-    paths = treedef.bare_paths()
-    return paths, leaves, spec_in(treedef, namespace)
+    leaves, spec = walk.flatten(tree)
+    return spec.paths(), leaves, spec
 
 
+@options
 def tree_flatten_with_accessor(
-    tree: Any,
-    /,
-    is_leaf: IsLeaf = None,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = "",
+    walk: Walk, tree: Any, /
 ) -> tuple[list[PyTreeAccessor], list[Any], PyTreeSpec]:
     """Return the accessor of each leaf, the leaves and the structure."""
-    leaves, treedef = context(is_leaf, none_is_leaf, namespace).flatten(tree)
-    accessors = [*accessors_of(treedef)]
-    return accessors, leaves, spec_in(treedef, namespace)
+    leaves, spec = walk.flatten(tree)
+    return spec.accessors(), leaves, spec
 
 
 def tree_unflatten(treespec: PyTreeSpec, leaves: Iterable[Any]) -> Any:
@@ -146,107 +80,98 @@ def tree_unflatten(treespec: PyTreeSpec, leaves: Iterable[Any]) -> Any:
     return treespec.unflatten(leaves)
 
 
-def tree_iter(
-    tree: Any,
-    /,
-    is_leaf: IsLeaf = None,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> Iterator[Any]:
+@options
+def tree_iter(walk: Walk, tree: Any, /) -> Iterator[Any]:
     """Return an iterator over the leaves that walks the tree only as far as needed."""
-    walked = context(is_leaf, none_is_leaf, namespace)
-    return iter_leaves(tree, walked.view, walked.stop)
+    return iter_leaves(tree, walk.context.view, walk.context.stop)
 
 
-def tree_leaves(
-    tree: Any,
-    /,
-    is_leaf: IsLeaf = None,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> list[Any]:
+@options
+def tree_leaves(walk: Walk, tree: Any, /) -> list[Any]:
     """Return the leaves of a tree."""
-    return context(is_leaf, none_is_leaf, namespace).flatten(tree)[0]
+    return walk.context.flatten(tree)[0]
 
 
-def tree_structure(
-    tree: Any,
-    /,
-    is_leaf: IsLeaf = None,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> PyTreeSpec:
+@options
+def tree_structure(walk: Walk, tree: Any, /) -> PyTreeSpec:
     """Return the structure of a tree."""
-    found = context(is_leaf, none_is_leaf, namespace).flatten(tree)[1]
-    return spec_in(found, namespace)
+    return walk.flatten(tree)[1]
 
 
-def tree_paths(
-    tree: Any,
-    /,
-    is_leaf: IsLeaf = None,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> list[tuple[Any, ...]]:
+@options
+def tree_paths(walk: Walk, tree: Any, /) -> list[tuple[Any, ...]]:
     """Return the path to each leaf."""
-    found = context(is_leaf, none_is_leaf, namespace).flatten(tree)[1]
-    return found.bare_paths()
+    return walk.flatten(tree)[1].paths()
 
 
-def tree_accessors(
-    tree: Any,
-    /,
-    is_leaf: IsLeaf = None,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> list[PyTreeAccessor]:
+@options
+def tree_accessors(walk: Walk, tree: Any, /) -> list[PyTreeAccessor]:
     """Return the accessor of each leaf."""
-    found = context(is_leaf, none_is_leaf, namespace).flatten(tree)[1]
-    return [*accessors_of(found)]
+    return walk.flatten(tree)[1].accessors()
 
 
-def tree_is_leaf(
-    tree: Any,
-    /,
-    is_leaf: IsLeaf = None,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> bool:
+@options
+def tree_is_leaf(walk: Walk, tree: Any, /) -> bool:
     """Return whether a value is a leaf by itself."""
-    return context(is_leaf, none_is_leaf, namespace).rule_of(tree) is None
+    return walk.context.rule_of(tree) is None
 
 
-def all_leaves(
-    iterable: Iterable[Any],
-    /,
-    is_leaf: IsLeaf = None,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> bool:
+@options
+def all_leaves(walk: Walk, iterable: Iterable[Any], /) -> bool:
     """Return whether each item is a leaf by itself."""
-    walked = context(is_leaf, none_is_leaf, namespace)
-    return all(walked.rule_of(item) is None for item in iterable)
+    return all(walk.context.rule_of(item) is None for item in iterable)
 
 
 # ------------------------------------------------------------------------------- map
 
+Columns = tuple[list[list[Any]], PyTreeDef]
+Lead = Callable[[PyTreeDef], list[Any]] | None
 
-def tree_map(
-    func: Callable[..., Any],
-    tree: Any,
-    /,
-    *rests: Any,
-    is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> Any:
+
+def _side_by_side(context: Context, trees: tuple[Any, ...]) -> Columns:
+    return context.columns(trees[0], trees[1:])
+
+
+def _broadcast(context: Context, trees: tuple[Any, ...]) -> Columns:
+    return common_columns(trees, context)
+
+
+def _results(
+    func: Callable[..., Any], columns: list[list[Any]], treedef: PyTreeDef, lead: Lead
+) -> list[Any]:
+    columns = columns if lead is None else [lead(treedef), *columns]
+    return map_leaves(func, columns, treedef._code)
+
+
+def _mapper(
+    name: str,
+    doc: str,
+    lead: Lead = None,
+    columns: Callable[[Context, tuple[Any, ...]], Columns] = _side_by_side,
+    in_place: bool = False,
+) -> Callable[..., Any]:
+    """Return a function that maps over the leaves of trees.
+
+    Args:
+        name: Its name.
+        doc: Its docstring.
+        lead: Takes the treedef, returns what the mapped function gets first, a value
+            for each leaf.
+        columns: Takes the trees, returns their leaves, and their common treedef.
+        in_place: Whether the function returns the first tree.
+    """
+
+    def mapper(walk: Walk, func: Callable[..., Any], tree: Any, /, *rests: Any) -> Any:
+        found, treedef = columns(walk.context, (tree, *rests))
+        results = _results(func, found, treedef, lead)
+        return tree if in_place else treedef.unflatten(results)
+
+    mapper.__name__, mapper.__qualname__, mapper.__doc__ = name, name, doc
+    return options_by_name(mapper)
+
+
+tree_map = _mapper(
+    "tree_map",
     """Map a function over the leaves of a tree, and the subtrees of others there.
 
     Raises:
@@ -256,99 +181,52 @@ def tree_map(
         >>> from leafwise.compat import optree
         >>> optree.tree_map(lambda x, y: x + y, {"b": 1, "a": 2}, {"a": 3, "b": 4})
         {'b': 5, 'a': 5}
-    """
-    walked = context(is_leaf, none_is_leaf, namespace)
-    columns, treedef = walked.columns(tree, rests)
-    build = treedef._runner.unflatten
-    return build(treedef, map_leaves(func, columns, treedef._code))
-
-
-def tree_map_(
-    func: Callable[..., Any],
-    tree: Any,
-    /,
-    *rests: Any,
-    is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> Any:
-    """Call a function on the leaves for its effect; return the tree itself."""
-    walked = context(is_leaf, none_is_leaf, namespace)
-    columns, treedef = walked.columns(tree, rests)
-    map_leaves(func, columns, treedef._code)
-    return tree
-
-
-def _mapped(
-    find: Callable[[PyTreeDef], list[Any]],
-    func: Callable[..., Any],
-    trees: tuple[Any, ...],
-    walked: Context,
-) -> tuple[list[Any], PyTreeDef]:
-    """Return the results of a function that takes what leads to a leaf, too."""
-    columns, treedef = walked.columns(trees[0], trees[1:])
-    columns = [find(treedef), *columns]
-    return map_leaves(func, columns, treedef._code), treedef
-
-
-def tree_map_with_path(
-    func: Callable[..., Any],
-    tree: Any,
-    /,
-    *rests: Any,
-    is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> Any:
-    """Map a function that takes the path of each leaf first."""
-    walked = context(is_leaf, none_is_leaf, namespace)
-    results, treedef = _mapped(PyTreeDef.bare_paths, func, (tree, *rests), walked)
-    return treedef.unflatten(results)
-
-
-def tree_map_with_path_(
-    func: Callable[..., Any],
-    tree: Any,
-    /,
-    *rests: Any,
-    is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> Any:
-    """Call a function that takes the path first for its effect; return the tree."""
-    walked = context(is_leaf, none_is_leaf, namespace)
-    _mapped(PyTreeDef.bare_paths, func, (tree, *rests), walked)
-    return tree
-
-
-def tree_map_with_accessor(
-    func: Callable[..., Any],
-    tree: Any,
-    /,
-    *rests: Any,
-    is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> Any:
-    """Map a function that takes the accessor of each leaf first."""
-    walked = context(is_leaf, none_is_leaf, namespace)
-    results, treedef = _mapped(accessors_of, func, (tree, *rests), walked)
-    return treedef.unflatten(results)
-
-
-def tree_map_with_accessor_(
-    func: Callable[..., Any],
-    tree: Any,
-    /,
-    *rests: Any,
-    is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> Any:
-    """Call a function that takes the accessor first for its effect; return the tree."""
-    walked = context(is_leaf, none_is_leaf, namespace)
-    _mapped(accessors_of, func, (tree, *rests), walked)
-    return tree
+    """,
+)
+tree_map_ = _mapper(
+    "tree_map_",
+    "Call a function on the leaves for its effect; return the tree itself.",
+    in_place=True,
+)
+tree_map_with_path = _mapper(
+    "tree_map_with_path",
+    "Map a function that takes the path of each leaf first.",
+    PyTreeDef.bare_paths,
+)
+tree_map_with_path_ = _mapper(
+    "tree_map_with_path_",
+    "Call a function that takes the path first for its effect; return the tree.",
+    PyTreeDef.bare_paths,
+    in_place=True,
+)
+tree_map_with_accessor = _mapper(
+    "tree_map_with_accessor",
+    "Map a function that takes the accessor of each leaf first.",
+    accessors_of,
+)
+tree_map_with_accessor_ = _mapper(
+    "tree_map_with_accessor_",
+    "Call a function that takes the accessor first for its effect; return the tree.",
+    accessors_of,
+    in_place=True,
+)
+tree_broadcast_map = _mapper(
+    "tree_broadcast_map",
+    "Broadcast all trees over each other, and map a function over them.",
+    columns=_broadcast,
+)
+tree_broadcast_map_with_path = _mapper(
+    "tree_broadcast_map_with_path",
+    "Map a function that takes the path first; otherwise like `tree_broadcast_map`.",
+    PyTreeDef.bare_paths,
+    _broadcast,
+)
+tree_broadcast_map_with_accessor = _mapper(
+    "tree_broadcast_map_with_accessor",
+    "Map a function that takes the accessor; otherwise like `tree_broadcast_map`.",
+    accessors_of,
+    _broadcast,
+)
 
 
 def tree_replace_nones(sentinel: Any, tree: Any, /, namespace: str = "") -> Any:
@@ -367,22 +245,21 @@ def tree_replace_nones(sentinel: Any, tree: Any, /, namespace: str = "") -> Any:
     )
 
 
+@options
 def tree_partition(
+    walk: Walk,
     predicate: Callable[[Any], bool],
     tree: Any,
     /,
-    is_leaf: IsLeaf = None,
     *,
     fillvalue: Any = None,
-    none_is_leaf: bool = False,
-    namespace: str = "",
 ) -> tuple[Any, Any]:
     """Return a tree of the leaves that pass a test, and a tree of the others.
 
     Args:
+        walk: The options, see the module.
         predicate: Called with each leaf.
         tree: The tree.
-        is_leaf, none_is_leaf, namespace: See the module.
         fillvalue: The value in one tree at the places of the other tree's leaves.
 
     Example:
@@ -390,12 +267,11 @@ def tree_partition(
         >>> optree.tree_partition(lambda x: x > 1, {"a": 1, "b": [2]})
         ({'a': None, 'b': [2]}, {'a': 1, 'b': [None]})
     """
-    leaves, treedef = context(is_leaf, none_is_leaf, namespace).flatten(tree)
-    passed = [bool(predicate(leaf)) for leaf in leaves]
-    pairs = [*zip(leaves, passed, strict=True)]
+    leaves, spec = walk.flatten(tree)
+    pairs = [(leaf, bool(predicate(leaf))) for leaf in leaves]
     first = [leaf if passes else fillvalue for leaf, passes in pairs]
     other = [fillvalue if passes else leaf for leaf, passes in pairs]
-    return treedef.unflatten(first), treedef.unflatten(other)
+    return spec.unflatten(first), spec.unflatten(other)
 
 
 # ------------------------------------------------------------------------- transpose
@@ -406,7 +282,7 @@ def tree_transpose(
     inner_treespec: PyTreeSpec,
     tree: Any,
     /,
-    is_leaf: IsLeaf = None,
+    is_leaf: Callable[[Any], Any] | None = None,
 ) -> Any:
     """Transpose a tree of trees.
 
@@ -430,127 +306,81 @@ def tree_transpose(
         raise TypeError(
             f"Tree structure mismatch; expected: {clip(expected)}, got: {clip(spec)}."
         )
-    columns = (leaves[place::inner_size] for place in range(inner_size))
+    columns = (leaves[index::inner_size] for index in range(inner_size))
     return inner_treespec.unflatten(map(outer_treespec.unflatten, columns))
 
 
-def _transposed(
-    results: list[Any],
-    outer: PyTreeDef,
-    inner: PyTreeSpec | None,
-    walked: Context,
-) -> Any:
-    """Turn the results of a map inside out.
+def _transposing(name: str, doc: str, lead: Lead = None) -> Callable[..., Any]:
+    """Return a function that maps over the leaves and transposes the results."""
 
-    Raises:
-        ValueError: There is no inner structure, or it is not that of all results.
-    """
-    if inner is None:
-        if not results:
+    def mapper(
+        walk: Walk,
+        func: Callable[..., Any],
+        tree: Any,
+        /,
+        *rests: Any,
+        inner_treespec: PyTreeSpec | None = None,
+    ) -> Any:
+        columns, outer = walk.context.columns(tree, rests)
+        results = _results(func, columns, outer, lead)
+        if inner_treespec is None and not results:
+            spec = spec_in(outer, walk.namespace)
             raise ValueError(
-                "The outer structure must have at least one leaf. Got: "
-                f"{spec_of(outer)!r}."
+                f"The outer structure must have at least one leaf. Got: {spec!r}."
             )
-        inside = walked.flatten(results[0])[1]
-    else:
-        inside = inner._treedef
-    if not inside.num_leaves:
-        raise ValueError(
-            "The inner structure must have at least one leaf. Got: "
-            f"{spec_of(inside)!r}."
-        )
-    rows = [inside.flatten_up_to(result) for result in results]
-    columns = zip(*rows, strict=True) if rows else [()] * inside.num_leaves
-    return inside.unflatten(map(outer.unflatten, columns))
+        inner = inner_treespec
+        if inner is None:
+            inner = walk.flatten(results[0])[1]
+        if not inner.num_leaves:
+            raise ValueError(
+                f"The inner structure must have at least one leaf. Got: {inner!r}."
+            )
+        rows = [inner.flatten_up_to(result) for result in results]
+        parts = zip(*rows, strict=True) if rows else [()] * inner.num_leaves
+        return inner.unflatten(map(outer.unflatten, parts))
+
+    mapper.__name__, mapper.__qualname__, mapper.__doc__ = name, name, doc
+    return options_by_name(mapper)
 
 
-def tree_transpose_map(
-    func: Callable[..., Any],
-    tree: Any,
-    /,
-    *rests: Any,
-    inner_treespec: PyTreeSpec | None = None,
-    is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> Any:
+tree_transpose_map = _transposing(
+    "tree_transpose_map",
     """Map a function over the leaves, and transpose the tree of its results.
 
-    Args:
-        func: Returns trees of one structure.
-        tree: The tree.
-        *rests: Further trees.
-        inner_treespec: The structure of the results; by default that of the first
-            result.
-        is_leaf, none_is_leaf, namespace: See the module.
+    `inner_treespec` is the structure of the results, by default that of the first one.
 
     Example:
         >>> from leafwise.compat import optree
         >>> optree.tree_transpose_map(lambda x: (x, -x), {"a": 1, "b": 2})
         ({'a': 1, 'b': 2}, {'a': -1, 'b': -2})
-    """
-    walked = context(is_leaf, none_is_leaf, namespace)
-    columns, treedef = walked.columns(tree, rests)
-    results = map_leaves(func, columns, treedef._code)
-    return _transposed(results, treedef, inner_treespec, walked)
-
-
-def tree_transpose_map_with_path(
-    func: Callable[..., Any],
-    tree: Any,
-    /,
-    *rests: Any,
-    inner_treespec: PyTreeSpec | None = None,
-    is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> Any:
-    """Map a function that takes the path first; otherwise like `tree_transpose_map`."""
-    walked = context(is_leaf, none_is_leaf, namespace)
-    results, treedef = _mapped(PyTreeDef.bare_paths, func, (tree, *rests), walked)
-    return _transposed(results, treedef, inner_treespec, walked)
-
-
-def tree_transpose_map_with_accessor(
-    func: Callable[..., Any],
-    tree: Any,
-    /,
-    *rests: Any,
-    inner_treespec: PyTreeSpec | None = None,
-    is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> Any:
-    """Map a function that takes the accessor; otherwise like `tree_transpose_map`."""
-    walked = context(is_leaf, none_is_leaf, namespace)
-    results, treedef = _mapped(accessors_of, func, (tree, *rests), walked)
-    return _transposed(results, treedef, inner_treespec, walked)
+    """,
+)
+tree_transpose_map_with_path = _transposing(
+    "tree_transpose_map_with_path",
+    "Map a function that takes the path first; otherwise like `tree_transpose_map`.",
+    PyTreeDef.bare_paths,
+)
+tree_transpose_map_with_accessor = _transposing(
+    "tree_transpose_map_with_accessor",
+    "Map a function that takes the accessor; otherwise like `tree_transpose_map`.",
+    accessors_of,
+)
 
 
 # ------------------------------------------------------------------------- broadcast
 
 
 def _covered(
-    prefix_tree: Any, full_tree: Any, walked: Context
-) -> tuple[list[tuple[Any, int, PyTreeDef]], PyTreeDef]:
-    """Return the leaves of a prefix with what they cover, and the prefix's treedef."""
-    (leaves, parts), treedef = walked.columns(prefix_tree, (full_tree,))
-    below = [walked.flatten(part)[1] for part in parts]
-    found = [
-        (leaf, part.num_leaves, part) for leaf, part in zip(leaves, below, strict=True)
-    ]
-    return found, treedef
+    context: Context, prefix_tree: Any, full_tree: Any
+) -> tuple[list[tuple[Any, PyTreeDef]], PyTreeDef]:
+    """Return the leaves of a prefix, with what they cover, and its structure."""
+    (leaves, parts), treedef = context.columns(prefix_tree, (full_tree,))
+    below = [context.flatten(part)[1] for part in parts]
+    return [*zip(leaves, below, strict=True)], treedef
 
 
-def tree_broadcast_prefix(
-    prefix_tree: Any,
-    full_tree: Any,
-    /,
-    is_leaf: IsLeaf = None,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> Any:
+@options
+def tree_broadcast_prefix(walk: Walk, prefix_tree: Any, full_tree: Any, /) -> Any:
     """Broadcast each leaf of a tree over the subtree of another tree at its place.
 
     The containers are those of the prefix and, below its leaves, those of the full
@@ -559,219 +389,228 @@ def tree_broadcast_prefix(
     Raises:
         ValueError: The tree is not a prefix.
     """
-    walked = context(is_leaf, none_is_leaf, namespace)
-    found, treedef = _covered(prefix_tree, full_tree, walked)
-    return treedef.unflatten(
-        [part.unflatten([leaf] * count) for leaf, count, part in found]
-    )
+    pairs, treedef = _covered(walk.context, prefix_tree, full_tree)
+    parts = [part.unflatten([leaf] * part.num_leaves) for leaf, part in pairs]
+    return treedef.unflatten(parts)
 
 
-def broadcast_prefix(
-    prefix_tree: Any,
-    full_tree: Any,
-    /,
-    is_leaf: IsLeaf = None,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> list[Any]:
+@options
+def broadcast_prefix(walk: Walk, prefix_tree: Any, full_tree: Any, /) -> list[Any]:
     """Return the leaves of `tree_broadcast_prefix`."""
-    walked = context(is_leaf, none_is_leaf, namespace)
-    found, _ = _covered(prefix_tree, full_tree, walked)
-    return [leaf for leaf, count, _ in found for _ in range(count)]
+    pairs, _ = _covered(walk.context, prefix_tree, full_tree)
+    return [leaf for leaf, part in pairs for _ in range(part.num_leaves)]
 
 
-def tree_broadcast_common(
-    tree: Any,
-    other_tree: Any,
-    /,
-    is_leaf: IsLeaf = None,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> tuple[Any, Any]:
+@options
+def tree_broadcast_common(walk: Walk, tree: Any, other_tree: Any, /) -> tuple[Any, Any]:
     """Broadcast two trees over each other until both have the same structure.
 
     Raises:
         ValueError: Both have nodes at one place that do not pair.
     """
-    return common_trees(tree, other_tree, context(is_leaf, none_is_leaf, namespace))
+    return common_trees(tree, other_tree, walk.context)
 
 
+@options
 def broadcast_common(
-    tree: Any,
-    other_tree: Any,
-    /,
-    is_leaf: IsLeaf = None,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = "",
+    walk: Walk, tree: Any, other_tree: Any, /
 ) -> tuple[list[Any], list[Any]]:
     """Broadcast two trees over each other, and return their leaves.
 
     Raises:
         ValueError: Both have nodes at one place that do not pair.
     """
-    walked = context(is_leaf, none_is_leaf, namespace)
-    columns, _ = common_columns((tree, other_tree), walked)
-    return columns[0], columns[1]
-
-
-def tree_broadcast_map(
-    func: Callable[..., Any],
-    tree: Any,
-    /,
-    *rests: Any,
-    is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> Any:
-    """Broadcast all trees over each other, and map a function over them."""
-    walked = context(is_leaf, none_is_leaf, namespace)
-    columns, common = common_columns((tree, *rests), walked)
-    return common.unflatten(map_leaves(func, columns, common._code))
-
-
-def _broadcast_mapped(
-    find: Callable[[PyTreeDef], list[Any]],
-    func: Callable[..., Any],
-    trees: tuple[Any, ...],
-    walked: Context,
-) -> Any:
-    columns, common = common_columns(trees, walked)
-    columns = [find(common), *columns]
-    return common.unflatten(map_leaves(func, columns, common._code))
-
-
-def tree_broadcast_map_with_path(
-    func: Callable[..., Any],
-    tree: Any,
-    /,
-    *rests: Any,
-    is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> Any:
-    """Map a function that takes the path first; otherwise like `tree_broadcast_map`."""
-    walked = context(is_leaf, none_is_leaf, namespace)
-    return _broadcast_mapped(PyTreeDef.bare_paths, func, (tree, *rests), walked)
-
-
-def tree_broadcast_map_with_accessor(
-    func: Callable[..., Any],
-    tree: Any,
-    /,
-    *rests: Any,
-    is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> Any:
-    """Map a function that takes the accessor; otherwise like `tree_broadcast_map`."""
-    walked = context(is_leaf, none_is_leaf, namespace)
-    return _broadcast_mapped(accessors_of, func, (tree, *rests), walked)
+    (first, other), _ = common_columns((tree, other_tree), walk.context)
+    return first, other
 
 
 # ------------------------------------------------------------------------------ folds
 
 
+@options_by_name
 def tree_reduce(
-    func: Callable[[Any, Any], Any],
-    tree: Any,
-    /,
-    initial: Any = MISSING,
-    *,
-    is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
-    namespace: str = "",
+    walk: Walk, func: Callable[[Any, Any], Any], tree: Any, /, initial: Any = MISSING
 ) -> Any:
     """Fold the leaves from left to right.
 
     Raises:
         TypeError: There are no leaves and no initial value.
     """
-    leaves, _ = context(is_leaf, none_is_leaf, namespace).flatten(tree)
     start = () if initial is MISSING else (initial,)
-    return functools.reduce(func, leaves, *start)
+    return functools.reduce(func, walk.context.flatten(tree)[0], *start)
 
 
-def tree_sum(
-    tree: Any,
-    /,
-    start: Any = 0,
-    *,
-    is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> Any:
+@options_by_name
+def tree_sum(walk: Walk, tree: Any, /, start: Any = 0) -> Any:
     """Sum the leaves; a str or bytes as the start concatenates them."""
-    leaves, _ = context(is_leaf, none_is_leaf, namespace).flatten(tree)
+    leaves, _ = walk.context.flatten(tree)
     if isinstance(start, str | bytes | bytearray):
         empty: Any = type(start)()
         return start + empty.join(leaves)
     return builtins.sum(leaves, start)
 
 
+def _extreme(
+    choose: Callable[..., Any], walk: Walk, tree: Any, default: Any, key: Any
+) -> Any:
+    default = {} if default is MISSING else {"default": default}
+    return choose(walk.context.flatten(tree)[0], key=key, **default)
+
+
+@options_by_name
 def tree_max(
-    tree: Any,
-    /,
-    *,
-    default: Any = MISSING,
-    key: Callable[[Any], Any] | None = None,
-    is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
-    namespace: str = "",
+    walk: Walk, tree: Any, /, *, default: Any = MISSING, key: Any = None
 ) -> Any:
     """Return the largest leaf.
 
     Raises:
         ValueError: There are no leaves and no default.
     """
-    leaves, _ = context(is_leaf, none_is_leaf, namespace).flatten(tree)
-    options = {} if default is MISSING else {"default": default}
-    return builtins.max(leaves, key=key, **options)
+    return _extreme(builtins.max, walk, tree, default, key)
 
 
+@options_by_name
 def tree_min(
-    tree: Any,
-    /,
-    *,
-    default: Any = MISSING,
-    key: Callable[[Any], Any] | None = None,
-    is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
-    namespace: str = "",
+    walk: Walk, tree: Any, /, *, default: Any = MISSING, key: Any = None
 ) -> Any:
     """Return the smallest leaf.
 
     Raises:
         ValueError: There are no leaves and no default.
     """
-    leaves, _ = context(is_leaf, none_is_leaf, namespace).flatten(tree)
-    options = {} if default is MISSING else {"default": default}
-    return builtins.min(leaves, key=key, **options)
+    return _extreme(builtins.min, walk, tree, default, key)
 
 
-def tree_all(
-    tree: Any,
-    /,
-    *,
-    is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> bool:
+@options_by_name
+def tree_all(walk: Walk, tree: Any, /) -> bool:
     """Return whether all leaves are true."""
-    options: Any = {"none_is_leaf": none_is_leaf, "namespace": namespace}
-    return builtins.all(tree_iter(tree, is_leaf, **options))
+    return builtins.all(iter_leaves(tree, walk.context.view, walk.context.stop))
 
 
-def tree_any(
-    tree: Any,
-    /,
-    *,
-    is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> bool:
+@options_by_name
+def tree_any(walk: Walk, tree: Any, /) -> bool:
     """Return whether any leaf is true."""
-    options: Any = {"none_is_leaf": none_is_leaf, "namespace": namespace}
-    return builtins.any(tree_iter(tree, is_leaf, **options))
+    return builtins.any(iter_leaves(tree, walk.context.view, walk.context.stop))
+
+
+# -------------------------------------------------------------------------- one level
+
+
+class FlattenOneLevelOutput(NamedTuple):
+    """The result of `tree_flatten_one_level`, a tuple."""
+
+    children: list[Any]
+    metadata: Any
+    entries: tuple[Any, ...]
+    unflatten_func: Callable[[Any, Any], Any]
+
+
+class FlattenOneLevelOutputEx(FlattenOneLevelOutput):
+    """The result of `tree_flatten_one_level`, with the node's type and kind."""
+
+    type: builtins.type
+    path_entry_type: builtins.type[PyTreeEntry]
+    kind: PyTreeKind
+
+
+@options
+def tree_flatten_one_level(walk: Walk, tree: Any, /) -> FlattenOneLevelOutputEx:
+    """Return the children of a node, with its metadata and its unflatten function.
+
+    Raises:
+        ValueError: It is a leaf.
+
+    Example:
+        >>> from leafwise.compat import optree
+        >>> node = optree.tree_flatten_one_level({"b": [1], "a": 2})
+        >>> node.children, node.metadata, node.entries
+        ([2, [1]], ['a', 'b'], ('a', 'b'))
+        >>> node.unflatten_func(node.metadata, ["x", "y"])
+        {'b': 'y', 'a': 'x'}
+    """
+    rule = walk.context.rule_of(tree)
+    if rule is None:
+        raise ValueError(f"Cannot flatten leaf-type: {type(tree)} (node: {tree!r}).")
+    children, aux = rule.flatten(tree)
+    arity = len(children)
+    found = FlattenOneLevelOutputEx(
+        [*children],
+        metadata(rule, aux),
+        tuple(rule.bare_keys(aux, arity)),
+        unflatten_by(rule, aux),
+    )
+    found.type, found.kind = type(tree), kind_of(rule)
+    entry = PyTreeEntry if tree is None else entry_class(rule, aux, arity)
+    found.path_entry_type = entry
+    return found
+
+
+@options
+def prefix_errors(
+    walk: Walk, prefix_tree: Any, full_tree: Any, /
+) -> list[Callable[[str], ValueError]]:
+    """Return functions that make an error for each place where a tree is not a prefix.
+
+    Returns:
+        For each place a function from a name for the trees to an error.
+
+    Example:
+        >>> from leafwise.compat import optree
+        >>> (make,) = optree.prefix_errors({"a": [0]}, {"a": (0,)})
+        >>> print(make("in_axes"))
+        pytree structure error: different types at key path
+            in_axes['a']
+        prefix: list of length 1
+        full tree: tuple of length 1
+    """
+    found: list[Callable[[str], ValueError]] = []
+    stack = [(PyTreeAccessor(), prefix_tree, full_tree)]
+    while stack:
+        accessor, prefix, full = stack.pop()
+        rule = walk.context.rule_of(prefix)
+        if rule is None:
+            continue
+        children, aux = rule.flatten(prefix)
+        arity = len(children)
+        others = rule.match(aux, arity, full)
+        if others is None:
+            expected = rule.describe(aux, arity)
+            what = _difference(rule, arity, aux, full, walk.context)
+            found.append(functools.partial(_prefix_error, accessor, expected, *what))
+            continue
+        make, kind, cls = entry_class(rule, aux, arity), kind_of(rule), type(prefix)
+        below = [accessor + make(e, cls, kind) for e in rule.bare_keys(aux, arity)]
+        stack += reversed([*zip(below, children, others, strict=True)])
+    return found
+
+
+def _difference(
+    rule: Rule, arity: int, aux: Any, full: Any, context: Context
+) -> tuple[str, str]:
+    """Return in which respect a node differs from one of a rule, and what it is."""
+    other = context.view.resolve(type(full))
+    if other is None:
+        return "types", f"leaf {clip(full)}"
+    children, other_aux = other.flatten(full)
+    actual = other.describe(other_aux, len(children))
+    if rule.pairs_by_key and other.pairs_by_key:
+        return "pytree keys", actual
+    if other is not rule or rule.class_of(aux) is not other.class_of(other_aux):
+        return "types", actual
+    if len(children) != arity:
+        return "numbers of pytree children", actual
+    return "pytree metadata", actual
+
+
+def _prefix_error(
+    accessor: PyTreeAccessor, expected: str, what: str, actual: str, name: str
+) -> ValueError:
+    where = accessor.codify(name) if accessor else f"{name} tree root"
+    return ValueError(
+        f"pytree structure error: different {what} at key path\n    {where}\n"
+        f"prefix: {expected}\nfull tree: {actual}"
+    )
+
+
+_PUBLIC = ("tree_", "treespec_", "broadcast_", "prefix_", "all_", "MAX_", "NONE_")
+__all__ = [*sorted(name for name in globals() if name.startswith(_PUBLIC))]  # pyright: ignore[reportUnsupportedDunderAll]

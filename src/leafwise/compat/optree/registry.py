@@ -10,22 +10,20 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import functools
-import time
 import warnings
 from collections import namedtuple
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from operator import methodcaller
 from typing import Any, Final
 
-from ...core.builtins import BUILTINS
+from ...core.builtins import BUILTINS, BY_NAME
 from ...core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ...core.node import Rule
-from ...core.register import FunctionRule, keys_maker
+from ...core.register import FunctionRule
 from ...core.registry import EMPTY, GLOBAL, current, install
 from ...core.registry import unregister_pytree_node as unregister
 from ...safely import described
-from ..forms import StructSequence, is_namedtuple_class, is_structseq_class
 from .accessors import (
     AutoEntry,
     GetAttrEntry,
@@ -35,6 +33,7 @@ from .accessors import (
     auto_class,
 )
 from .context import ordered, view
+from .forms import StructSequence, is_namedtuple_class, is_structseq_class
 from .kinds import ENTRIES, UNFLATTEN, kind_of, metadata
 from .kinds import DictMetaData as DictMetaData
 
@@ -50,14 +49,12 @@ __all__ = [
 class _GlobalNamespace:
     """Stands for the registry that all namespaces have below them."""
 
-    __slots__ = ()
-
     def __repr__(self) -> str:
         return "<GLOBAL NAMESPACE>"
 
 
-__GLOBAL_NAMESPACE: Any = _GlobalNamespace()
-GLOBAL_NAMESPACE: Final[Any] = __GLOBAL_NAMESPACE
+GLOBAL_NAMESPACE: Final[Any] = _GlobalNamespace()
+globals()["__GLOBAL_NAMESPACE"] = GLOBAL_NAMESPACE  # its name in optree
 
 
 # ------------------------------------------------------------------------------- rules
@@ -86,18 +83,23 @@ class OptreeRule(FunctionRule):
     ) -> None:
         object.__setattr__(self, "path_entry_type", path_entry_type)
         object.__setattr__(self, "names", names)
-        key_of = _key_maker(cls, path_entry_type)
-        object.__setattr__(self, "_keys_of", keys_maker(key_of))
         super().__init__(cls, flatten, unflatten, self._checked, **given)
-
-    _keys_of: Callable[[tuple[Any, ...]], tuple[Any, ...]]
 
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
         """Return the keys that leafwise has for the entries."""
-        given: tuple[Any, ...] | None = aux[1]
-        if given is not None:
-            return given
-        return self._keys_of(tuple(range(arity)) if self.names is None else self.names)
+        entries = aux[1]
+        if entries is None:
+            entries = range(arity) if self.names is None else self.names
+        return [*map(self._key, entries)]
+
+    def _key(self, entry: Any) -> Any:
+        chosen = self.path_entry_type
+        chosen = auto_class(self.cls) if chosen is AutoEntry else chosen
+        if issubclass(chosen, GetAttrEntry) and type(entry) is str:
+            return GetAttrKey(entry)
+        if issubclass(chosen, GetItemEntry):
+            return SequenceKey(entry) if type(entry) is int else DictKey(entry)
+        return FlattenedIndexKey(entry)
 
     def _checked(self, cls: type, result: Any) -> tuple[Sequence[Any], Any]:
         """Return children, metadata and keys of what the flatten function returned.
@@ -116,7 +118,7 @@ class OptreeRule(FunctionRule):
         children = tuple(children)
         if not given or given[0] is None:
             return children, (data, None)
-        keys = self._keys_of(tuple(given[0]))
+        keys = tuple(given[0])
         if len(keys) != len(children):
             raise RuntimeError(
                 f"PyTree custom flatten function for type {cls!r} returned "
@@ -124,20 +126,6 @@ class OptreeRule(FunctionRule):
                 f"entries ({len(keys)})."
             )
         return children, (data, keys)
-
-
-def _key_maker(cls: type, entry_type: type[PyTreeEntry]) -> Callable[[Any], Any]:
-    """Return a function that makes a key of leafwise of an entry."""
-    chosen = auto_class(cls) if entry_type is AutoEntry else entry_type
-
-    def make(entry: Any) -> Any:
-        if issubclass(chosen, GetAttrEntry) and type(entry) is str:
-            return GetAttrKey(entry)
-        if issubclass(chosen, GetItemEntry):
-            return SequenceKey(entry) if type(entry) is int else DictKey(entry)
-        return FlattenedIndexKey(entry)
-
-    return make
 
 
 # ------------------------------------------------------------------------------ entries
@@ -165,24 +153,28 @@ class PyTreeNodeRegistryEntry:
     namespace: str = ""
 
 
-@functools.cache
-def _built_in(rule: Rule, cls: Any) -> PyTreeNodeRegistryEntry:
-    """Return what is known of a built-in class, the same each time."""
-    return PyTreeNodeRegistryEntry(
-        cls or rule.cls,
-        _flatten_by(rule),
-        unflatten_by(rule),
-        path_entry_type=ENTRIES.get(kind_of(rule), PyTreeEntry),
-        kind=kind_of(rule),
-    )
+@dataclasses.dataclass(frozen=True)
+class _FlattenBy:
+    """Flattens nodes by a rule, as a flatten function of optree does."""
+
+    rule: Rule
+
+    def __call__(self, node: Any) -> tuple[Any, Any, Any]:
+        children, aux = self.rule.flatten(node)
+        keys = self.rule.bare_keys(aux, len(children))
+        return children, metadata(self.rule, aux), tuple(keys)
 
 
-def _flatten_by(rule: Rule) -> Callable[[Any], Any]:
-    def flatten(node: Any) -> tuple[Any, Any, Any]:
-        children, aux = rule.flatten(node)
-        return children, metadata(rule, aux), rule.bare_keys(aux, len(children))
+@dataclasses.dataclass(frozen=True)
+class _UnflattenBy:
+    """Rebuilds nodes by a rule, with this aux data if metadata does not suffice."""
 
-    return flatten
+    rule: Rule
+    aux: Any = None
+
+    def __call__(self, data: Any, children: Iterable[Any]) -> Any:
+        aux = data if self.aux is None else self.aux
+        return self.rule.unflatten(aux, [*children])
 
 
 def unflatten_by(rule: Rule, aux: Any = None) -> Callable[[Any, Any], Any]:
@@ -193,42 +185,31 @@ def unflatten_by(rule: Rule, aux: Any = None) -> Callable[[Any, Any], Any]:
         aux: The aux data of a node, which is used where metadata is not enough.
     """
     if isinstance(rule, FunctionRule):
-        unflatten: Any = rule.form.unflatten
-        return unflatten  # type: ignore[no-any-return]  # what was registered
-    known = UNFLATTEN.get(kind_of(rule))
-    if known is not None:
-        return known
-
-    def rebuild(data: Any, children: Iterable[Any]) -> Any:
-        return rule.unflatten(data if aux is None else aux, [*children])
-
-    return rebuild
-
-
-def _flatten_of(rule: FunctionRule) -> Callable[[Any], Any]:
-    """Return the function that a class was registered with."""
-    flatten: Callable[[Any], Any] = rule.form.flatten
-    names = getattr(rule, "names", None)
-    return flatten if names is None else lambda node: (*flatten(node), names)
+        unflatten: Callable[[Any, Any], Any] = rule.form.unflatten
+        return unflatten
+    return UNFLATTEN.get(kind_of(rule)) or _UnflattenBy(rule, aux)
 
 
 def _entry_of(rule: Rule, cls: Any = None) -> PyTreeNodeRegistryEntry:
-    if kind_of(rule) is not PyTreeKind.CUSTOM:
-        return _built_in(rule, cls)
+    kind = kind_of(rule)
+    is_given = isinstance(rule, FunctionRule) and getattr(rule, "names", None) is None
+    default: Any = AutoEntry if kind is PyTreeKind.CUSTOM else ENTRIES.get(kind)
     return PyTreeNodeRegistryEntry(
-        rule.cls,
-        _flatten_of(rule) if isinstance(rule, FunctionRule) else _flatten_by(rule),
+        cls or rule.cls,
+        rule.form.flatten if is_given else _FlattenBy(rule),
         unflatten_by(rule),
-        path_entry_type=getattr(rule, "path_entry_type", AutoEntry),
-        namespace=rule.namespace,
+        path_entry_type=getattr(rule, "path_entry_type", default or PyTreeEntry),
+        kind=kind,
+        namespace=rule.namespace if kind is PyTreeKind.CUSTOM else "",
     )
 
 
-_BY_FORM: Final[dict[PyTreeKind, Any]] = {
-    PyTreeKind.NAMEDTUPLE: namedtuple,
-    PyTreeKind.STRUCTSEQUENCE: StructSequence,
+_CUSTOM: Final = PyTreeKind.CUSTOM
+_BY_FORM: Final[dict[Any, Rule]] = {
+    namedtuple: BY_NAME["namedtuple"],
+    StructSequence: BY_NAME["structseq"],
 }
-"""What stands in the list of all classes for those that are nodes by their form."""
+"""The rules of classes that are nodes by their form, by what is listed for them."""
 
 
 def _get(
@@ -247,36 +228,21 @@ def _get(
         namespace = GLOBAL
     found = view(False, namespace)
     if cls is None:
-        return dict(_all_entries(namespace))
-    if cls is namedtuple or cls is StructSequence:
-        (entry,) = (one for name, one in _all_entries(GLOBAL) if name is cls)
-        return entry
+        rules = [one for one in BUILTINS.values() if kind_of(one) is not _CUSTOM]
+        for name in dict.fromkeys((GLOBAL, namespace)):
+            rules += filter(None, current.state.layers.get(name, EMPTY).rules.values())
+        listed = {rule.cls: rule for rule in rules} | _BY_FORM
+        return {cls: _entry_of(rule, cls) for cls, rule in listed.items()}
+    if cls in (namedtuple, StructSequence):
+        return _entry_of(_BY_FORM[cls], cls)
     if not isinstance(cls, type):
         raise TypeError(f"Expected a class, got {cls!r}.")
     rule = found.resolve(cls)
     if rule is None:
         return None
-    return _entry_of(rule, _BY_FORM.get(kind_of(rule)))
-
-
-def _all_entries(namespace: str) -> Iterator[tuple[Any, PyTreeNodeRegistryEntry]]:
-    for rule in BUILTINS.values():
-        if kind_of(rule) is not PyTreeKind.CUSTOM:
-            yield rule.cls, _entry_of(rule)
-    for kind, stands_for in _BY_FORM.items():
-        sample: Any = _SAMPLES[kind]
-        yield stands_for, _entry_of(view().resolve(sample), stands_for)  # type: ignore[arg-type]  # a node
-    for name in dict.fromkeys((GLOBAL, namespace)):
-        layer = current.state.layers.get(name, EMPTY)
-        for cls, rule_of in layer.rules.items():
-            if rule_of is not None:
-                yield cls, _entry_of(rule_of)
-
-
-_SAMPLES: Final[dict[PyTreeKind, type]] = {
-    PyTreeKind.NAMEDTUPLE: namedtuple("_Sample", ()),  # just its form
-    PyTreeKind.STRUCTSEQUENCE: time.struct_time,
-}
+    kind = kind_of(rule)
+    forms = (form for form, its in _BY_FORM.items() if kind_of(its) is kind)
+    return _entry_of(rule, next(forms, None))
 
 
 # ------------------------------------------------------------------------- registration
@@ -296,6 +262,25 @@ def name_of(namespace: Any) -> str:
     if namespace == "":
         raise ValueError("The namespace cannot be an empty string.")
     return namespace
+
+
+def class_and_namespace(cls: Any, namespace: Any) -> tuple[Any, Any]:
+    """Return class and namespace; the first argument may be the namespace.
+
+    Raises:
+        ValueError: The namespace is missing, empty or given twice.
+    """
+    if cls is GLOBAL_NAMESPACE or isinstance(cls, str):
+        if namespace is not None:
+            raise ValueError(
+                "Cannot specify `namespace` when the first argument is a string."
+            )
+        if cls == "":
+            raise ValueError("The namespace cannot be an empty string.")
+        return None, cls
+    if namespace is None:
+        raise ValueError("Must specify `namespace` when the first argument is a class.")
+    return cls, namespace
 
 
 def _check_class(cls: object) -> None:
@@ -433,14 +418,7 @@ def register_pytree_node_class(
         >>> optree.tree_leaves(Box([1, 2]), namespace="doc-boxes")
         [1, 2]
     """
-    if cls is GLOBAL_NAMESPACE or isinstance(cls, str):
-        if namespace is not None:
-            raise ValueError(
-                "Cannot specify `namespace` when the first argument is a string."
-            )
-        cls, namespace = None, cls
-    if namespace is None:
-        raise ValueError("Must specify `namespace` when the first argument is a class.")
+    cls, namespace = class_and_namespace(cls, namespace)
     name_of(namespace)
     if cls is None:
         return functools.partial(
@@ -539,15 +517,8 @@ def dict_insertion_ordered(mode: bool, /, *, namespace: str) -> Generator[None]:
     """
     name = name_of(namespace)
     before = name in ordered
-    _set_order(name, mode)
+    (ordered.add if mode else ordered.discard)(name)
     try:
         yield
     finally:
-        _set_order(name, before)
-
-
-def _set_order(namespace: str, mode: bool) -> None:
-    if mode:
-        ordered.add(namespace)
-    else:
-        ordered.discard(namespace)
+        (ordered.add if before else ordered.discard)(name)

@@ -16,16 +16,15 @@ from typing_extensions import TypeIs
 
 from ...core.matching import code_text
 from ...core.registry import GLOBAL, Mode, current, namespaces
-from ...core.serial import dump, load
 from ...core.treedef import PyTreeDef
-from ...core.walk import Step, iter_steps
 from ...errors import StructureError, TreeDefError
-from ...safely import class_name, described, on_sweep
+from ...safely import class_name, described
 from .accessors import PyTreeAccessor, PyTreeKind
-from .kinds import brackets, code_accessors, kind_of, metadata
+from .kinds import accessors_of, brackets, kind_of, metadata
 
 
-__all__ = ["PyTreeSpec", "accessors_of", "check_spec", "joined", "merged", "spec_of"]
+def _of_treedef(name: str, doc: str) -> Any:
+    return property(operator.attrgetter(f"_treedef.{name}"), doc=doc)
 
 
 class PyTreeSpec:
@@ -44,54 +43,26 @@ class PyTreeSpec:
         {'b': ['y', None], 'a': 'x'}
     """
 
-    __slots__ = ("__weakref__", "_is_asked", "_namespace", "_treedef")
+    __slots__ = ("__weakref__", "_namespace", "_treedef")
 
     _treedef: PyTreeDef
     _namespace: str
-    _is_asked: bool
 
     def __init__(self) -> None:
         raise TypeError("optree.PyTreeSpec: No constructor defined!")
 
     # ------------------------------------------------------------------------ reading
 
-    @property
-    def num_leaves(self) -> int:
-        """The number of leaves."""
-        return self._treedef.num_leaves
-
-    @property
-    def num_nodes(self) -> int:
-        """The number of nodes, leaves included."""
-        return self._treedef.num_nodes
-
-    @property
-    def num_children(self) -> int:
-        """The number of children of the root."""
-        return self._treedef.num_children
-
-    @property
-    def none_is_leaf(self) -> bool:
-        """Whether None was treated as a leaf."""
-        return self._treedef.none_is_leaf
+    num_leaves = _of_treedef("num_leaves", "The number of leaves.")
+    num_nodes = _of_treedef("num_nodes", "The number of nodes, leaves included.")
+    num_children = _of_treedef("num_children", "The number of children of the root.")
+    none_is_leaf = _of_treedef("none_is_leaf", "Whether None was treated as a leaf.")
+    type = _of_treedef("type", "The class of the root, None for a leaf.")
 
     @property
     def namespace(self) -> str:
-        """The namespace that the structure depends on, or an empty string.
-
-        That of the call which made it, if there is a node of a registered class.
-        """
-        if self._is_asked:
-            rules = (rule for _, rule, _, _ in self._treedef._code)
-            if PyTreeKind.CUSTOM not in map(kind_of, rules):
-                self._namespace = ""
-            self._is_asked = False
+        """The namespace that the structure depends on, or an empty string."""
         return self._namespace
-
-    @property
-    def type(self) -> builtins.type | None:
-        """The class of the root, None for a leaf."""
-        return self._treedef.type
 
     @property
     def kind(self) -> PyTreeKind:
@@ -113,7 +84,7 @@ class PyTreeSpec:
 
     def accessors(self) -> list[PyTreeAccessor]:
         """Return the accessor of each leaf."""
-        return [*accessors_of(self._treedef)]
+        return accessors_of(self._treedef)
 
     def entries(self) -> list[Any]:
         """Return the path entries of the root's children."""
@@ -157,8 +128,7 @@ class PyTreeSpec:
         Raises:
             ValueError: Too few or too many.
         """
-        treedef = self._treedef
-        return treedef._runner.unflatten(treedef, _counted(leaves, treedef._count))
+        return self._treedef.unflatten(_counted(leaves, self.num_leaves))
 
     def flatten_up_to(self, tree: Any, /) -> list[Any]:
         """Return the subtrees of a tree at the leaves of this structure.
@@ -191,7 +161,7 @@ class PyTreeSpec:
             data = metadata(rule, aux, keys=list)
             return f_node(rule.class_of(aux), data, tuple(children))
 
-        given = _counted(leaves, self._treedef._count)
+        given = _counted(leaves, self.num_leaves)
         return self._treedef._fold(given, f_leaf, fold)
 
     def traverse(
@@ -209,7 +179,7 @@ class PyTreeSpec:
             f_leaf: Called on each leaf first.
         """
         _check_callables("traverse", f_node, f_leaf)
-        given = _counted(leaves, self._treedef._count)
+        given = _counted(leaves, self.num_leaves)
         return self._treedef.traverse(given, f_node, f_leaf)
 
     # ------------------------------------------------------------------------ algebra
@@ -250,54 +220,18 @@ class PyTreeSpec:
         """
         _check_callables("transform", f_node, f_leaf)
         namespaces = {self.namespace}
-        steps: list[Step] = []
-        for step in iter_steps(self._treedef._code):
-            function = f_leaf if step is None else f_node
-            if function is None:
-                steps.append(step)
-                continue
-            made = function(self._like(self._one(step)))
-            self._check_made(made, step)
-            namespaces.add(made.namespace)
-            found = iter_steps(made._treedef._code)
-            steps += found if step is None else [made._treedef._code[-1][1:]]
-        namespace = _one_namespace(namespaces)
-        mode = Mode(GLOBAL, self.none_is_leaf)
-        return merged(PyTreeDef._of(steps, mode), namespace)
 
-    def _one(self, step: Step) -> PyTreeDef:
-        """Return the structure of a step: a leaf, or a node with leaves."""
-        if step is None:
-            return PyTreeDef._make((), 1, Mode(GLOBAL, self.none_is_leaf))
-        rule, arity, aux = step
-        code = ((arity, rule, arity, aux),)
-        return PyTreeDef._make(code, arity, Mode(GLOBAL, self.none_is_leaf))
+        def told(function: Any) -> Any:
+            def call(one: PyTreeDef) -> PyTreeDef:
+                made = function(self._like(one))
+                _check_made(made, one)
+                namespaces.add(made.namespace)
+                return made._plain()  # type: ignore[no-any-return]  # a spec
 
-    def _check_made(self, made: Any, step: Step) -> None:
-        """Refuse what a function of `transform` may not return.
+            return None if function is None else call
 
-        Raises:
-            TypeError: It is not a structure.
-            ValueError: It cannot stand there.
-        """
-        if not isinstance(made, PyTreeSpec):
-            raise TypeError(
-                "Expected the PyTreeSpec transform function returns a PyTreeSpec, got "
-                f"{described(made)}"
-            )
-        if made.none_is_leaf != self.none_is_leaf:
-            raise ValueError(
-                "Expected the PyTreeSpec transform function returns a PyTreeSpec with "
-                f"the same value of `none_is_leaf={self.none_is_leaf}` as the input, "
-                f"got {made!r}"
-            )
-        if step is None:
-            return
-        if not made.is_one_level() or made.num_leaves != step[1]:
-            raise ValueError(
-                "Expected the PyTreeSpec transform function returns a one-level "
-                f"PyTreeSpec with the same number of arity ({step[1]}), got {made!r}"
-            )
+        found = self._plain().transform(told(f_node), told(f_leaf))
+        return merged(found, _one_namespace(namespaces))
 
     # ---------------------------------------------------------------------- comparing
 
@@ -356,9 +290,7 @@ class PyTreeSpec:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        treedef = self._treedef
-        state = dump(treedef._code, treedef.num_leaves, treedef._mode)
-        return _load, (state, self.namespace)
+        return _load, (*self._treedef.__reduce__(), self.namespace)
 
     # ----------------------------------------------------------------------- as parts
 
@@ -382,21 +314,34 @@ def _is_spec(other: object) -> TypeIs[PyTreeSpec]:
     return isinstance(other, PyTreeSpec)
 
 
-def spec_of(
-    treedef: PyTreeDef, namespace: str = "", *, asked: bool = False
-) -> PyTreeSpec:
-    """Return a treedef as a `PyTreeSpec`.
+def _check_made(made: Any, one: PyTreeDef) -> None:
+    """Refuse what a function of `transform` may not return in place of a structure.
 
-    Args:
-        treedef: The treedef.
-        namespace: The namespace that it depends on.
-        asked: Whether the namespace is just what a call was given, which counts only
-            if there is a node of a registered class.
+    Raises:
+        TypeError: It is not a structure.
+        ValueError: It cannot stand there.
     """
+    must = "Expected the PyTreeSpec transform function returns a"
+    if not isinstance(made, PyTreeSpec):
+        raise TypeError(f"{must} PyTreeSpec, got {described(made)}")
+    if made.none_is_leaf != one.none_is_leaf:
+        raise ValueError(
+            f"{must} PyTreeSpec with the same value of "
+            f"`none_is_leaf={one.none_is_leaf}` as the input, got {made!r}"
+        )
+    arity = one.num_children
+    if not one.is_leaf() and not (made.is_one_level() and made.num_leaves == arity):
+        raise ValueError(
+            f"{must} one-level PyTreeSpec with the same number of arity ({arity}), got "
+            f"{made!r}"
+        )
+
+
+def spec_of(treedef: PyTreeDef, namespace: str = "") -> PyTreeSpec:
+    """Return a treedef as a `PyTreeSpec` that depends on a namespace."""
     made = object.__new__(PyTreeSpec)
     made._treedef = treedef
     made._namespace = namespace
-    made._is_asked = asked
     return made
 
 
@@ -404,12 +349,11 @@ class _MalformedError(TreeDefError, RuntimeError):
     """The state of a pickled structure is malformed, or names an unknown class."""
 
 
-def _load(state: Any, namespace: str) -> Any:
+def _load(load: Callable[..., PyTreeDef], state: Any, namespace: str) -> PyTreeSpec:
     try:
-        treedef = PyTreeDef._make(*load(state))
+        return spec_of(load(*state), namespace)
     except TreeDefError as error:
         raise _MalformedError(*error.args) from None
-    return spec_of(treedef, namespace)
 
 
 def check_spec(who: str, spec: Any) -> None:
@@ -464,8 +408,6 @@ def _check_callables(who: str, *functions: Any) -> None:
 
 def _fit(a: PyTreeSpec, b: PyTreeSpec) -> bool:
     """Return whether two structures may be of one namespace."""
-    if a._namespace == b._namespace:  # so are those that they depend on, or none is
-        return True
     return a.namespace == b.namespace or not a.namespace or not b.namespace
 
 
@@ -502,24 +444,3 @@ def merged(treedef: PyTreeDef, namespace: str) -> PyTreeSpec:
                 "its original registration"
             )
     return spec_of(treedef, namespace)
-
-
-# -------------------------------------------------------------------- known accessors
-
-_MOST_KNOWN = 256
-_known: dict[int, tuple[PyTreeDef, list[PyTreeAccessor]]] = {}
-
-
-def accessors_of(treedef: PyTreeDef) -> list[PyTreeAccessor]:
-    """Return the accessor of each leaf; not to be changed, since it is remembered."""
-    known = _known.get(id(treedef))
-    if known is not None:
-        return known[1]
-    if len(_known) >= _MOST_KNOWN:
-        _known.clear()
-    found = code_accessors(treedef._code, treedef._count)
-    _known[id(treedef)] = treedef, found
-    return found
-
-
-on_sweep.append(lambda _lasts: _known.clear())

@@ -1,59 +1,25 @@
-"""The functions on structures: what one is asked for, and how one is made.
-
-Owns how a structure is made of a container of structures.
-"""
+"""The functions on structures: what one is asked for, and how one is made."""
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from inspect import Parameter
+from typing import Any
 
 from ...core.registry import GLOBAL, Mode
 from ...core.treedef import PyTreeDef
 from ...core.walk import Step, iter_steps
-from ..forms import is_namedtuple_instance, is_structseq_instance
 from .accessors import PyTreeKind
-from .context import ordered, spec_in, view
+from .context import ordered, view
+from .forms import is_namedtuple_instance, is_structseq_instance
 from .kinds import kind_of
-from .spec import PyTreeSpec, merged
-
-
-__all__ = [
-    "treespec_accessors",
-    "treespec_child",
-    "treespec_children",
-    "treespec_defaultdict",
-    "treespec_deque",
-    "treespec_dict",
-    "treespec_entries",
-    "treespec_entry",
-    "treespec_from_collection",
-    "treespec_frozendict",
-    "treespec_is_leaf",
-    "treespec_is_one_level",
-    "treespec_is_prefix",
-    "treespec_is_strict_leaf",
-    "treespec_is_suffix",
-    "treespec_leaf",
-    "treespec_list",
-    "treespec_namedtuple",
-    "treespec_none",
-    "treespec_one_level",
-    "treespec_ordereddict",
-    "treespec_paths",
-    "treespec_structseq",
-    "treespec_transform",
-    "treespec_tuple",
-]
-
-Specs: TypeAlias = Iterable[PyTreeSpec]
-Items: TypeAlias = "Mapping[Any, PyTreeSpec] | Iterable[tuple[Any, PyTreeSpec]]"
+from .spec import PyTreeSpec, merged, spec_of
 
 
 # ----------------------------------------------------------------------------- asking
-
 
 treespec_paths = PyTreeSpec.paths
 treespec_accessors = PyTreeSpec.accessors
@@ -83,168 +49,119 @@ def _make(collection: Any, what: str, none_is_leaf: bool, namespace: str) -> PyT
     Raises:
         ValueError: They are not, or cannot be joined.
     """
-    found = view(none_is_leaf, namespace)
-    rule = found.resolve(type(collection))
+    rule = view(none_is_leaf, namespace).resolve(type(collection))
     mode = Mode(GLOBAL, bool(none_is_leaf))
     if rule is None:
-        return spec_in(PyTreeDef._make((), 1, mode), namespace)
+        return spec_of(PyTreeDef.leaf(none_is_leaf=mode.none_is_leaf))
     children, aux = rule.flatten(collection)
     steps: list[Step] = []
     adopted = ""
     for child in children:
-        _check_child(child, collection, what, mode.none_is_leaf)
-        adopted = _adopted(child.namespace, adopted, namespace)
+        if not isinstance(child, PyTreeSpec):
+            raise ValueError(
+                f"Expected a(n) {what} of PyTreeSpec(s), got {collection!r}."
+            )
+        if child.none_is_leaf != mode.none_is_leaf:
+            raise ValueError(
+                f"Expected treespec(s) with `none_is_leaf={mode.none_is_leaf}`."
+            )
+        if child.namespace and child.namespace != (namespace or child.namespace):
+            raise ValueError(
+                f"Expected treespec(s) with namespace {namespace!r}, got "
+                f"{child.namespace!r}."
+            )
+        if child.namespace and child.namespace != (adopted or child.namespace):
+            raise ValueError(
+                "Expected treespecs with the same namespace, got "
+                f"{adopted!r} vs. {child.namespace!r}."
+            )
+        adopted = child.namespace or adopted
         steps += iter_steps(child._treedef._code)
     steps.append((rule, len(children), aux))
+    depends = kind_of(rule) is PyTreeKind.CUSTOM or namespace in ordered
     treedef = PyTreeDef._of(steps, mode)
-    if adopted:
-        return merged(treedef, adopted)
-    depends = kind_of(rule) is PyTreeKind.CUSTOM  # the children do not, it is said
-    return spec_in(treedef, namespace if depends or namespace in ordered else "")
+    return (
+        merged(treedef, adopted)
+        if adopted
+        else spec_of(treedef, namespace if depends else "")
+    )
 
 
-def _check_child(child: Any, collection: Any, what: str, none_is_leaf: bool) -> None:
-    if not isinstance(child, PyTreeSpec):
-        raise ValueError(f"Expected a(n) {what} of PyTreeSpec(s), got {collection!r}.")
-    if child.none_is_leaf != none_is_leaf:
-        raise ValueError(f"Expected treespec(s) with `none_is_leaf={none_is_leaf}`.")
+def _maker(
+    name: str, make: Callable[..., Any], what: str | None = None
+) -> Callable[..., PyTreeSpec]:
+    """Return the function that makes the structure of a container of structures.
 
-
-def _adopted(name: str, adopted: str, given: str) -> str:
-    """Return the namespace of a structure and of one more child.
-
-    Raises:
-        ValueError: They differ.
+    Args:
+        name: The name of the function, without `treespec_`.
+        make: Takes the arguments of the function, returns the container.
+        what: What the container is called in errors, if not by the name.
     """
-    if name and given and name != given:
-        raise ValueError(
-            f"Expected treespec(s) with namespace {given!r}, got {name!r}."
-        )
-    if name and adopted and name != adopted:
-        raise ValueError(
-            f"Expected treespecs with the same namespace, got {adopted!r} vs. {name!r}."
-        )
-    return name or adopted
+
+    def treespec(
+        *args: Any, none_is_leaf: bool = False, namespace: str = "", **keywords: Any
+    ) -> PyTreeSpec:
+        made = make(*args, **keywords)
+        return _make(made, what or name, none_is_leaf, namespace)
+
+    signature = inspect.signature(make)
+    options = [
+        Parameter("none_is_leaf", Parameter.KEYWORD_ONLY, default=False),
+        Parameter("namespace", Parameter.KEYWORD_ONLY, default=""),
+    ]
+    parameters = sorted(
+        [*signature.parameters.values(), *options], key=lambda one: one.kind
+    )
+    made: Any = treespec
+    made.__signature__ = signature.replace(parameters=parameters)
+    made.__name__ = made.__qualname__ = f"treespec_{name}"
+    made.__doc__ = (
+        f"Return the structure of a {what or name}, whose children are structures."
+    )
+    return treespec
 
 
-def treespec_leaf(*, none_is_leaf: bool = False, namespace: str = "") -> PyTreeSpec:
-    """Return the structure of a leaf."""
-    return _make(object(), "leaf", none_is_leaf, namespace)
+def _checked(is_instance: Callable[[Any], bool], what: str, node: Any) -> Any:
+    if not is_instance(node):
+        raise ValueError(f"Expected a {what} of PyTreeSpec(s), got {node!r}.")
+    return node
 
 
-def treespec_none(*, none_is_leaf: bool = False, namespace: str = "") -> PyTreeSpec:
-    """Return the structure of None, which may be a leaf."""
-    return _make(None, "None", none_is_leaf, namespace)
-
-
-def treespec_tuple(
-    iterable: Specs = (), /, *, none_is_leaf: bool = False, namespace: str = ""
-) -> PyTreeSpec:
-    """Return the structure of a tuple of these structures."""
-    return _make(tuple(iterable), "tuple", none_is_leaf, namespace)
-
-
-def treespec_list(
-    iterable: Specs = (), /, *, none_is_leaf: bool = False, namespace: str = ""
-) -> PyTreeSpec:
-    """Return the structure of a list of these structures."""
-    return _make([*iterable], "list", none_is_leaf, namespace)
-
-
-def treespec_dict(
-    mapping: Items = (),
-    /,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-    **kwargs: PyTreeSpec,
-) -> PyTreeSpec:
-    """Return the structure of a dict of these structures.
-
-    Example:
-        >>> from leafwise.compat import optree
-        >>> leaf = optree.treespec_leaf()
-        >>> optree.treespec_dict(b=leaf, a=optree.treespec_tuple([leaf, leaf]))
-        PyTreeSpec({'a': (*, *), 'b': *})
-    """
-    return _make(dict(mapping, **kwargs), "dict", none_is_leaf, namespace)
-
-
-def treespec_namedtuple(
-    namedtuple: Any, /, *, none_is_leaf: bool = False, namespace: str = ""
-) -> PyTreeSpec:
-    """Return the structure of a named tuple of structures."""
-    if not is_namedtuple_instance(namedtuple):
-        raise ValueError(f"Expected a namedtuple of PyTreeSpec(s), got {namedtuple!r}.")
-    return _make(namedtuple, "namedtuple", none_is_leaf, namespace)
-
-
-def treespec_ordereddict(
-    mapping: Items = (),
-    /,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-    **kwargs: PyTreeSpec,
-) -> PyTreeSpec:
-    """Return the structure of an ordered dict of these structures."""
-    made = OrderedDict(mapping, **kwargs)
-    return _make(made, "OrderedDict", none_is_leaf, namespace)
-
-
-def treespec_defaultdict(
-    default_factory: Callable[[], Any] | None = None,
-    mapping: Items = (),
-    /,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-    **kwargs: PyTreeSpec,
-) -> PyTreeSpec:
-    """Return the structure of a default dict of these structures."""
-    made = defaultdict(default_factory, mapping, **kwargs)
-    return _make(made, "defaultdict", none_is_leaf, namespace)
-
-
-def treespec_deque(
-    iterable: Specs = (),
-    /,
-    maxlen: int | None = None,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-) -> PyTreeSpec:
-    """Return the structure of a deque of these structures."""
-    return _make(deque(iterable, maxlen=maxlen), "deque", none_is_leaf, namespace)
-
-
-def treespec_structseq(
-    structseq: Any, /, *, none_is_leaf: bool = False, namespace: str = ""
-) -> PyTreeSpec:
-    """Return the structure of a struct sequence of structures."""
-    if not is_structseq_instance(structseq):
-        raise ValueError(
-            f"Expected a PyStructSequence of PyTreeSpec(s), got {structseq!r}."
-        )
-    return _make(structseq, "PyStructSequence", none_is_leaf, namespace)
-
-
-def treespec_frozendict(
-    mapping: Items = (),
-    /,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = "",
-    **kwargs: PyTreeSpec,
-) -> PyTreeSpec:
-    """Raise an error: frozen dicts are not nodes here.
-
-    Raises:
-        RuntimeError: Always.
-    """
+def _frozendict(mapping: Any = (), /, **kwargs: PyTreeSpec) -> Any:
     raise RuntimeError(
         "`optree.treespec_frozendict` requires Python 3.15+ with `frozendict` support."
     )
+
+
+treespec_leaf = _maker("leaf", object)
+treespec_none = _maker("none", lambda: None, "None")
+treespec_tuple = _maker("tuple", lambda iterable=(), /: tuple(iterable))
+treespec_list = _maker("list", lambda iterable=(), /: [*iterable])
+treespec_dict = _maker("dict", lambda mapping=(), /, **kwargs: dict(mapping, **kwargs))
+treespec_ordereddict = _maker(
+    "ordereddict",
+    lambda mapping=(), /, **kwargs: OrderedDict(mapping, **kwargs),
+    "OrderedDict",
+)
+treespec_defaultdict = _maker(
+    "defaultdict",
+    lambda default_factory=None, mapping=(), /, **kwargs: defaultdict(
+        default_factory, mapping, **kwargs
+    ),
+)
+treespec_deque = _maker(
+    "deque", lambda iterable=(), /, maxlen=None: deque(iterable, maxlen)
+)
+treespec_namedtuple = _maker(
+    "namedtuple",
+    lambda namedtuple, /: _checked(is_namedtuple_instance, "namedtuple", namedtuple),
+)
+treespec_structseq = _maker(
+    "structseq",
+    lambda structseq, /: _checked(is_structseq_instance, "PyStructSequence", structseq),
+    "PyStructSequence",
+)
+treespec_frozendict = _maker("frozendict", _frozendict)
 
 
 def treespec_from_collection(
@@ -253,6 +170,12 @@ def treespec_from_collection(
     """Return the structure of any node whose children are structures.
 
     Something else gives the structure of a leaf, with a `UserWarning`.
+
+    Example:
+        >>> from leafwise.compat import optree
+        >>> leaf = optree.treespec_leaf()
+        >>> optree.treespec_from_collection({"b": leaf, "a": optree.treespec_none()})
+        PyTreeSpec({'a': None, 'b': *})
     """
     rule = view(none_is_leaf, namespace).resolve(type(collection))
     if rule is None:
@@ -262,3 +185,6 @@ def treespec_from_collection(
             stacklevel=2,
         )
     return _make(collection, type(collection).__name__, none_is_leaf, namespace)
+
+
+__all__ = [*sorted(name for name in globals() if name.startswith("treespec_"))]  # pyright: ignore[reportUnsupportedDunderAll]

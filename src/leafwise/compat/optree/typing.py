@@ -1,24 +1,11 @@
-"""Names for annotations, as `optree.typing` has them.
-
-Owns `PyTree[T]` as a union that can be looked into at run time, and the protocols of
-nodes and of the functions of a registration.
-"""
+"""Names for annotations: `PyTree[T]`, and the protocols of a registration."""
 
 from __future__ import annotations
 
-import threading
 import types
-import typing
-from builtins import dict as Dict  # the names that optree has
-from builtins import list as List
-from builtins import tuple as Tuple
-from collections import OrderedDict
-from collections import defaultdict as DefaultDict
-from collections import deque as Deque
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections import deque
 from typing import (
     Any,
-    ClassVar,
     ForwardRef,
     Generic,
     Never,
@@ -26,67 +13,18 @@ from typing import (
     Self,
     TypeAlias,
     TypeVar,
-)
-from typing import Union as _Union
-from weakref import WeakKeyDictionary
-
-from typing_extensions import (
-    NamedTuple,
-    ParamSpec,
+    Union,
     runtime_checkable,
 )
+from weakref import WeakSet
 
-from .. import forms
-from ..forms import *
-from . import accessors
-from .accessors import *
-from .accessors import PyTreeKind
+from .accessors import PyTreeKind as PyTreeKind
+from .forms import *
 from .spec import PyTreeSpec
 
 
-__all__ = [
-    "KT",
-    "VT",
-    "Children",
-    "CustomTreeNode",
-    "DefaultDict",
-    "Deque",
-    "Dict",
-    "F",
-    "FlattenFunc",
-    "Iterable",
-    "List",
-    "MetaData",
-    "NamedTuple",
-    "OrderedDict",
-    "P",
-    "PyTree",
-    "PyTreeDef",
-    "PyTreeKind",
-    "PyTreeSpec",
-    "PyTreeTypeVar",
-    "S",
-    "Sequence",
-    "T",
-    "Tuple",
-    "U",
-    "UnflattenFunc",
-]
-__all__ += accessors.__all__
-__all__ += forms.__all__
-
 PyTreeDef: TypeAlias = PyTreeSpec
-
 T = TypeVar("T")
-S = TypeVar("S")
-U = TypeVar("U")
-KT = TypeVar("KT")
-VT = TypeVar("VT")
-P = ParamSpec("P")
-F = TypeVar("F", bound=Callable[..., Any])
-
-Children: TypeAlias = Iterable[T]
-MetaData: TypeAlias = typing.Optional[Hashable]  # noqa: UP045  # as optree's
 
 
 @runtime_checkable
@@ -94,7 +32,7 @@ class CustomTreeNode(Protocol[T]):  # type: ignore[misc]  # as optree's
     """A class that can be registered by its own methods."""
 
     def __tree_flatten__(self) -> Any:
-        """Return children and metadata, and if it likes, entries."""
+        """Return children and metadata, and optionally entries."""
 
     @classmethod
     def __tree_unflatten__(cls, metadata: Any, children: Any, /) -> Self:
@@ -105,19 +43,35 @@ class CustomTreeNode(Protocol[T]):  # type: ignore[misc]  # as optree's
 class FlattenFunc(Protocol[T]):  # type: ignore[misc]  # as optree's
     """A function from a node to its children, metadata and, optionally, entries."""
 
-    def __call__(self, container: Collection[T], /) -> Any:
+    def __call__(self, container: Any, /) -> Any:
         """Flatten a node."""
 
 
 class UnflattenFunc(Protocol[T]):  # type: ignore[misc]  # as optree's
     """A function from metadata and children to a node."""
 
-    def __call__(self, metadata: Any, children: Any, /) -> Collection[T]:
+    def __call__(self, metadata: Any, children: Any, /) -> Any:
         """Rebuild a node."""
-        ...
 
 
-# ------------------------------------------------------------------------------ PyTree
+_unions: WeakSet[Any] = WeakSet()
+
+
+def _union(name: str | None, param: Any) -> Any:
+    try:
+        if name is None and param in _unions:
+            return param
+    except TypeError:  # it has no weak references
+        pass
+    spelled = repr(param)
+    if isinstance(param, type) and not isinstance(param, types.GenericAlias):
+        is_builtin = param.__module__ == "builtins"
+        spelled = ("" if is_builtin else f"{param.__module__}.") + param.__qualname__
+    own: Any = ForwardRef(name or f"PyTree[{spelled}]")
+    nodes = tuple[own, ...], list[own], dict[Any, own], deque[own], CustomTreeNode[own]
+    made: Any = Union[(param, *nodes)]  # of what is no class
+    _unions.add(made)
+    return made
 
 
 class PyTree(Generic[T]):
@@ -133,31 +87,12 @@ class PyTree(Generic[T]):
         (<class 'int'>, tuple[ForwardRef('PyTree[int]'), ...])
     """
 
-    __slots__: ClassVar[tuple[()]] = ()
-    __instances__: ClassVar[Any] = WeakKeyDictionary()
-    __instance_lock__: ClassVar[Any] = threading.Lock()
-
     def __class_getitem__(cls, item: Any) -> Any:
         """Return the union of a type, and of a name, if one is given."""
-        param, name = item if type(item) is tuple else (item, None)
-        if (type(item) is tuple and len(item) != 2) or not _is_name(name):
-            raise TypeError(
-                f"{cls.__name__}[...] takes a type and maybe a name, got {item!r}."
-            )
-        if name is None and _known(param):
-            return param
-        reference: Any = ForwardRef(name or f"{cls.__name__}[{_spelled(param)}]")
-        made: Any = _Union[  # noqa: UP007  # of what is no class
-            param,
-            Tuple[reference, ...],
-            List[reference],
-            Dict[Any, reference],
-            Deque[reference],
-            CustomTreeNode[reference],
-        ]
-        with cls.__instance_lock__:
-            cls.__instances__[made] = (param, name)
-        return made
+        param, name = item if type(item) is tuple and len(item) == 2 else (item, None)
+        if type(param) is tuple or not (name is None or isinstance(name, str)):
+            raise TypeError(f"PyTree[...] takes a type and maybe a name, got {item!r}.")
+        return _union(name, param)
 
     def __new__(cls) -> Never:
         """Refuse: it is for annotations."""
@@ -167,37 +102,8 @@ class PyTree(Generic[T]):
         raise TypeError("Cannot subclass special typing classes.")
 
 
-_unions: Any = PyTree
-
-
-def _is_name(name: Any) -> bool:
-    return name is None or isinstance(name, str)
-
-
-def _known(param: Any) -> bool:
-    """Return whether a type is such a union already."""
-    try:
-        return param in _unions.__instances__
-    except TypeError:  # it has no weak references
-        return False
-
-
-def _spelled(param: Any) -> str:
-    """Return the name of a type, as code would spell it."""
-    if not isinstance(param, type) or isinstance(param, types.GenericAlias):
-        return repr(param)
-    if param.__module__ == "builtins":
-        return param.__qualname__
-    return f"{param.__module__}.{param.__qualname__}"
-
-
 class PyTreeTypeVar:
-    """Make a union as `PyTree[param, name]`.
-
-    Args:
-        name: The name by which the union mentions itself.
-        param: The type of the leaves.
-    """
+    """Make a union as `PyTree[param, name]`."""
 
     def __new__(cls, /, name: str, param: Any) -> Any:
         """Make the union."""
@@ -205,7 +111,15 @@ class PyTreeTypeVar:
             raise TypeError(
                 f"{cls.__name__} only supports a string of type name, got {name!r}."
             )
-        return _unions[param, name]
+        return _union(name, param)
 
     def __init_subclass__(cls, /, *args: Any, **kwargs: Any) -> Never:
         raise TypeError("Cannot subclass special typing classes.")
+
+
+_FORMS = ("is_namedtuple", "is_structseq", "namedtuple_fields", "structseq_fields")
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    *("CustomTreeNode", "FlattenFunc", "PyTree", "PyTreeDef", "PyTreeKind"),
+    *("PyTreeSpec", "PyTreeTypeVar", "UnflattenFunc"),
+    *(name for name in globals() if name.startswith(_FORMS)),
+]

@@ -5,21 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Never, Self, TypeVar, final
 
-from ..core import builtins
-from ..core.builtins import structseq_names
+from ...core import builtins
+from ...core.builtins import structseq_names
 
-
-__all__ = [
-    "StructSequence",
-    "is_namedtuple",
-    "is_namedtuple_class",
-    "is_namedtuple_instance",
-    "is_structseq",
-    "is_structseq_class",
-    "is_structseq_instance",
-    "namedtuple_fields",
-    "structseq_fields",
-]
 
 UNNAMED = "unnamed field"
 """The name of a field of a struct sequence that has none."""

@@ -118,18 +118,20 @@ def _in_several_places(tree: Any, context: Context) -> dict[int, Any]:
     return again
 
 
-def put_together(treedefs: Sequence[PyTreeDef], leaves: Sequence[list[Any]]) -> Any:
+def put_together(
+    treedefs: Sequence[PyTreeDef],
+    leaves: Sequence[list[Any]],
+    numbers: Sequence[int],
+) -> Any:
     """Return the tree of parts.
 
     Args:
         treedefs: The structures of the parts.
         leaves: The leaves of each.
-
-    Raises:
-        TreeDefError: A part is inside itself, or is not there.
+        numbers: The parts in an order in which each is after those in it.
     """
     made: dict[int, Any] = {}
-    for number in order(leaves):
+    for number in numbers:
         filled = [
             made[leaf.number] if type(leaf) is Shared else leaf
             for leaf in leaves[number]

@@ -271,8 +271,12 @@ HOSTILE = {
     "a scalar of 400 MB.json": header({"a": ["numpy", "|V8", 400_000_000]}),
     "a scalar of bytes.json": header({"a": ["numpy", "|V400000000", ["bytes", "00"]]}),
     "a string of 400 MB.json": header({"a": ["numpy", "<U100000000", 1]}),
-    "very many leaves.json": header({"a": 1}, nodes(_HUGE, [_HUGE, "list", _HUGE, None])),
-    "more children than leaves.json": header({"a": 1}, nodes(1, [1, "list", _HUGE, None])),
+    "very many leaves.json": header(
+        {"a": 1}, nodes(_HUGE, [_HUGE, "list", _HUGE, None])
+    ),
+    "more children than leaves.json": header(
+        {"a": 1}, nodes(1, [1, "list", _HUGE, None])
+    ),
     "an object that is not there.json": header({"a": {"object": _HUGE}}, nodes(1)),
     "an object in itself.json": header(
         {"a": {"object": 1}}, nodes(1),

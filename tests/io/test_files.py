@@ -75,8 +75,8 @@ VALUES = [
     datetime.datetime(2024, 1, 2, tzinfo=datetime.UTC), decimal.Decimal("1.10"),
     pathlib.Path("a/b"), uuid.UUID(int=5), np.dtype("f4"), np.dtype(">i8"),
     np.dtype([("a", "<f8"), ("b", "i4", (2,))]), np.float32(0.1), np.float64("nan"),
-    np.int8(-3), np.bool_(True), np.complex64(1 + 2j), np.str_("abc"), np.str_(""), np.str_("a\0"), np.bytes_(b"a\0"), np.void(b"\0\0"),
-    np.str_("\ud800"),
+    np.int8(-3), np.bool_(True), np.complex64(1 + 2j), np.str_("abc"), np.str_(""),
+    np.str_("a\0"), np.bytes_(b"a\0"), np.void(b"\0\0"), np.str_("\ud800"),
     np.bytes_(b"ab"), np.datetime64("2024-01-02T03", "h"), np.timedelta64(5, "s"),
     np.longdouble(1) / 3, np.float16("inf"),
 ]  # fmt: skip

@@ -75,6 +75,8 @@ def is_stored(value: Any) -> bool:
             wrong = f"an array of the class {class_name(type(value))}"
         elif value.dtype.hasobject or value.dtype.kind == "T":
             wrong = f"an array of Python objects, of dtype {value.dtype},"
+        elif value.dtype.isbuiltin == REGISTERED and not value.dtype.isnative:
+            wrong = "an array of a dtype of ml_dtypes in another byte order"
     elif is_jax_array(value):
         if is_traced(value):
             wrong = "an array that jax is tracing"

@@ -184,9 +184,8 @@ def _reading(path: str) -> Iterator[None]:
     except Exception as error:
         # Of json, zipfile, zlib, lzma, numpy, ast, tokenize, safetensors, and of
         # constructors as that of Decimal: each has its own exceptions for damage.
-        is_system = isinstance(error, OSError) and error.errno is not None
-        if is_system and error.errno != errno.EINVAL:  # a place before the beginning
-            raise
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise  # EINVAL: the file says that something is before its beginning
         reason = " ".join(printed(error).split()) or type_name(error)
         raise FileError(
             f"{printable(path)} is damaged, or its format does not match its name: "

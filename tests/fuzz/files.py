@@ -3,6 +3,7 @@
 The model of a file is the tree itself, with arrays of numpy in place of tensors.
 """
 
+import copy
 import io
 import json
 import tempfile
@@ -281,7 +282,8 @@ def rewritten(random: Random, text: str) -> str:
     data = [json.loads(text)]
     for _ in range(random.randrange(1, 3)):
         node, key = random.choice([*places(data)])
-        node[key] = random.choice((random.choice(HUGE), random.choice(WORDS)))
+        word = random.choice((random.choice(HUGE), random.choice(WORDS)))
+        node[key] = copy.deepcopy(word)
     return json.dumps(data[0])
 
 

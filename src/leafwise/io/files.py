@@ -13,7 +13,6 @@ from contextlib import ExitStack, contextmanager
 from types import ModuleType
 from typing import Any, Final, TypeVar, overload
 
-from ..core.keypath import KeyPath
 from ..core.matching import Difference, mismatch_error
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
@@ -495,7 +494,7 @@ def _wanted(parts: list[Part], region: Any) -> dict[str, Wanted]:
             if type(leaf) is Shared:
                 places[leaf.number].append(path)
     return {
-        name_of(path): Wanted(path, leaf)
+        name_of(path): (path, leaf)
         for part, above in zip(parts, places, strict=True)
         for path, leaf in zip(part.paths(), part.leaves, strict=True)
         if type(leaf) is not Shared

@@ -7,7 +7,7 @@ becomes of a value that fits. Knows nothing of formats.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, TypeAlias
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey
@@ -22,17 +22,8 @@ from .header import Held
 __all__ = ["Wanted", "class_differences", "fill", "leaf_differences"]
 
 
-class Wanted(NamedTuple):
-    """A leaf of the tree that defines the expected content of a file.
-
-    Attributes:
-        path: Its path.
-        leaf: The leaf.
-    """
-
-    path: KeyPath
-    leaf: Any
-
+Wanted: TypeAlias = tuple[KeyPath, Any]
+"""A leaf of the tree that defines the expected content of a file, after its path."""
 
 _HINT: Final = (
     "strict=False ignores unexpected leaves and keeps the leaves of `like` for missing "
@@ -61,9 +52,8 @@ def leaf_differences(
     told = []
     for name, (path, like) in wanted.items():
         if name in found:
-            expected, actual = _told(like), _told(found[name])
             if not _fits(like, found[name], foreign):
-                told.append(Difference(path, expected, actual))
+                told.append(Difference(path, _told(like), _told(found[name])))
         elif strict:
             told.append(Difference(path, _told(like), "nothing", _HINT))
     if strict and whole:
@@ -152,23 +142,22 @@ def class_differences(
         step, other_step = ours.steps[place], theirs.steps[other]
         if step is None or other_step is None:
             continue
-        classes = [rule.class_of(aux) for rule, _, aux in (step, other_step)]
-        if classes[0] is not classes[1]:
-            told.append(Difference(path, *map(_name, classes)))
+        cls, other_cls = (rule.class_of(aux) for rule, _, aux in (step, other_step))
+        if cls is not other_cls:
+            told.append(Difference(path, _name(cls), _name(other_cls)))
             continue
-        below = [
-            dict(zip(rule.keys(aux, arity), steps.children(at), strict=True))
-            for (rule, arity, aux), steps, at in (
-                (step, ours, place),
-                (other_step, theirs, other),
-            )
-        ]
+        children = _children(theirs, other)
         stack += [
-            (KeyPath((*path, key)), child, below[1][key])
-            for key, child in reversed(below[0].items())
-            if key in below[1]
+            (KeyPath((*path, key)), child, children[key])
+            for key, child in reversed(_children(ours, place).items())
+            if key in children
         ]
     return told
+
+
+def _children(steps: Steps, place: int) -> dict[Any, int]:
+    rule, arity, aux = steps.steps[place]  # type: ignore[misc]  # it is no leaf
+    return dict(zip(rule.keys(aux, arity), steps.children(place), strict=True))
 
 
 def _name(cls: type) -> str:

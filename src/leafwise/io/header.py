@@ -88,17 +88,16 @@ def write_header(tables: list[Table]) -> str:
 
 def _written(table: Table) -> dict[str, Any]:
     treedef = None if table.treedef is None else json.loads(table.treedef)
-    leaves: dict[str, Any] = {}
-    for name, leaf in table.leaves.items():
-        if type(leaf) is Shared:
-            leaves[name] = {"object": leaf.number}
-        elif type(leaf) is not Held:
-            leaves[name] = leaf
-        elif leaf.name != name:
-            leaves[name] = {"same": leaf.name}
-        else:
-            leaves[name] = {"array": leaf.form}
+    leaves = {name: _leaf(name, leaf) for name, leaf in table.leaves.items()}
     return {"at": table.at, "leaves": leaves, "treedef": treedef}
+
+
+def _leaf(name: str, leaf: Any) -> Any:
+    if type(leaf) is Shared:
+        return {"object": leaf.number}
+    if type(leaf) is not Held:
+        return leaf
+    return {"array": leaf.form} if leaf.name == name else {"same": leaf.name}
 
 
 def _text(value: Any) -> str:

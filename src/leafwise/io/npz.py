@@ -50,8 +50,8 @@ def write(file: IO[bytes], header: str, arrays: Mapping[str, Any]) -> None:
             if kind is None:
                 self.close()
 
-        def __del__(self) -> None:
-            """Write nothing more."""
+        # nothing, and not in Python: what a signal handler raises there is lost
+        __del__ = staticmethod(bool)
 
     with Archive(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(zipfile.ZipInfo(_HEADER), header)

@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import IO, Any, Final
 
 from ..safely import MISSING
@@ -57,25 +58,13 @@ def _is_plain(node: Any, depth: int = 0) -> bool:
     return node is None or cls is bool or (cls is float and math.isfinite(node))
 
 
-class _Read:
-    """The content of a file.
-
-    Attributes:
-        header: What JSON says, if that is a header; None if not.
-        tree: What JSON says, if it is no header.
-        names: The names of its arrays: none.
-    """
-
-    def __init__(self, text: str) -> None:
-        found = loads(text)
-        self.header = found if is_header(found) else None
-        self.tree = MISSING if is_header(found) else found
-        self.names: list[str] = []
-
-
 @contextmanager
-def opened(path: str) -> Iterator[_Read]:
-    """Open a file for reading."""
+def opened(path: str) -> Iterator[SimpleNamespace]:
+    """Open a file for reading; it has a header or a tree, and no arrays."""
     with open(path, "rb") as file:
         data = file.read()
-    yield _Read(data.decode(json.detect_encoding(data)))
+    found = loads(data.decode(json.detect_encoding(data)))
+    if is_header(found):
+        yield SimpleNamespace(header=found, tree=MISSING, names=())
+    else:
+        yield SimpleNamespace(header=None, tree=found, names=())

@@ -31,6 +31,7 @@ PARTS = {
     "transposes": "transposes",
     "graphs": "graphs",
     "texts": "texts",
+    "files": "files",
 }
 """The parts, and the modules that they are in."""
 

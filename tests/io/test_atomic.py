@@ -96,7 +96,7 @@ def test_a_failure_of_the_system_names_the_file(old, monkeypatch, call):
 def test_a_full_disk_leaves_the_old_file(old, monkeypatch):
     """The temporary file is a device on which each write fails, when it is flushed."""
     real = os.open
-    monkeypatch.setattr(os, "open", lambda path, *rest: real("/dev/full", os.O_RDWR))
+    monkeypatch.setattr(os, "open", lambda path, *_, **__: real("/dev/full", os.O_RDWR))
     with pytest.raises(OSError, match="No space left"):
         write(old)
     with pytest.raises(OSError, match="No space left"):
@@ -208,7 +208,7 @@ def test_a_file_that_may_not_be_written_to_is_not_replaced(old, monkeypatch):
 def test_a_folder_that_allows_no_new_file(old, monkeypatch):
     """As above, for a process that may do anything."""
 
-    def refuse(path, *rest):
+    def refuse(path, *rest, **options):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
     monkeypatch.setattr(os, "open", refuse)

@@ -3,12 +3,14 @@
 import datetime
 import decimal
 import enum
+import io
 import json
 import math
 import os
 import pathlib
 import threading
 import uuid
+import zipfile
 from collections import OrderedDict, defaultdict, deque
 from importlib.util import find_spec
 
@@ -74,6 +76,7 @@ VALUES = [
     pathlib.Path("a/b"), uuid.UUID(int=5), np.dtype("f4"), np.dtype(">i8"),
     np.dtype([("a", "<f8"), ("b", "i4", (2,))]), np.float32(0.1), np.float64("nan"),
     np.int8(-3), np.bool_(True), np.complex64(1 + 2j), np.str_("abc"), np.str_(""),
+    np.str_("a\0"), np.bytes_(b"a\0"), np.void(b"\0\0"), np.str_("\ud800"),
     np.bytes_(b"ab"), np.datetime64("2024-01-02T03", "h"), np.timedelta64(5, "s"),
     np.longdouble(1) / 3, np.float16("inf"),
 ]  # fmt: skip
@@ -117,6 +120,28 @@ def test_bfloat16(again, of_arrays):
     assert_same(again(tree, of_arrays), tree)
     assert_same(again([ml_dtypes.bfloat16(1.5)]), [ml_dtypes.bfloat16(1.5)])
     assert_same(again([np.ones(2, ml_dtypes.int4)]), [np.ones(2, ml_dtypes.int4)])
+
+
+def test_empty_arrays_of_bfloat16_keep_their_shapes(again, of_arrays):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    shapes = [(0, 4), (2, 0, 3), (0,), (4, 0)]
+    tree = [np.ones(shape, ml_dtypes.bfloat16) for shape in shapes]
+    assert_same(again(tree, of_arrays), tree)
+
+
+def test_fields_whose_names_are_in_any_alphabet(tmp_path):
+    tree = {"a": np.ones(2, [("\u0431", "f4"), ("b", "i2")])}
+    with pytest.warns(UserWarning, match="format 3.0"):
+        lw.save(tmp_path / "x.npz", tree)
+    assert_same(lw.load(tmp_path / "x.npz"), tree)
+    assert_same(lw.load(tmp_path / "x.npz", tree), tree)
+
+
+def test_aligned_fields(again):
+    tree = [np.ones(2, np.dtype([("a", "i1"), ("b", "f8")], align=True))]
+    found = again(tree)[0]
+    assert found["b"].tolist() == [1, 1]
+    assert found.dtype.itemsize == 16
 
 
 SMALL = [value for value in KEPT if type(value) is not int]
@@ -286,6 +311,23 @@ def test_paths_of_all_kinds(tmp_path, suffix, kind):
     assert lw.load(path) == {"a": 1}
 
 
+def test_no_message_has_raw_escapes_of_a_file_name(tmp_path, suffix):
+    folder = tmp_path / "a\x1b[31m\u202eb"
+    folder.mkdir()
+    for act in (
+        lambda: lw.load(folder / "x.txt"),
+        lambda: lw.save(folder / f"x{suffix}", {"a": lambda: 0}),
+        lambda: lw.save(folder / f"x{suffix}", [Box(1, tag=Odd())]),
+        lambda: lw.load(folder / f"bad{suffix}"),
+        lambda: lw.load(folder / f"good{suffix}", {"a": 1.5}),
+    ):
+        (folder / f"bad{suffix}").write_bytes(b"\x1b[31m")
+        lw.save(folder / f"good{suffix}", {"a": (1,)})
+        with pytest.raises((FileError, lw.StructureError)) as caught:
+            act()
+        assert str(caught.value).replace("\n", "").isprintable()
+
+
 def test_files_that_are_not_there(tmp_path, suffix):
     with pytest.raises(FileNotFoundError, match="none"):
         lw.load(tmp_path / f"none{suffix}")
@@ -322,7 +364,6 @@ def test_plain_configurations_are_plain(tmp_path):
     "tree",
     [
         {"leafwise": {"format": 1}},
-        {"leaves": {}, "treedef": None, "objects": []},
         {"a": {1: 2}},
         {"a": (1,)},
         [math.nan],
@@ -351,10 +392,6 @@ def test_a_leaf_may_be_edited_by_hand(tmp_path):
     lw.save(path, {"betas": (0.9, 0.99)})
     text = path.read_text(encoding="utf-8").replace("0.99", "0.95")
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(FileError, match='remove the entry "check"'):
-        lw.load(path)
-    start = text.index(', "check"')
-    path.write_text(text[:start] + text[text.index("}", start) :], encoding="utf-8")
     assert lw.load(path) == {"betas": (0.9, 0.95)}
 
 
@@ -409,6 +446,57 @@ def test_arrays_in_several_places_are_stored_once(tmp_path, of_arrays):
     loaded = lw.load(path)
     assert loaded["a"] is loaded["b"][0] is loaded["b"][1]
     assert loaded["b"][2].tolist() == [1.0] * 500
+
+
+def test_views_of_one_memory_come_back_as_themselves(again, of_arrays):
+    base = np.arange(4, dtype="u2")
+    tree = [base, base.view("i2"), base[::-1], base.reshape(2, 2), base.T, base[:2]]
+    if of_arrays == ".npz":
+        fields = np.zeros(3, [("a", "i2"), ("b", "i2")])
+        fields["b"] = 1
+        tree += [fields, fields.view([("b", "i2"), ("a", "i2")]), fields["a"]]
+        tree += [fields.view([("a", "u2"), ("b", "i2")]), fields.view("V4")]
+    assert_same(again(tree, of_arrays), tree)
+
+
+def test_views_of_ml_dtypes_come_back_as_themselves(again, of_arrays):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    base = np.arange(4, dtype="u1")
+    names = ("float8_e5m2", "float8_e4m3fn")
+    tree = [base, *(base.view(getattr(ml_dtypes, name)) for name in names)]
+    assert_same(again(tree, of_arrays), tree)
+
+
+def test_views_of_tensors_come_back_as_themselves(tmp_path, of_arrays):
+    torch = pytest.importorskip("torch")
+    base = torch.tensor([1 + 2j, 3 - 4j], dtype=torch.complex64)
+    tree = [base, base.conj(), torch._neg_view(base), base.conj().imag, base.imag]
+    path = tmp_path / f"x{of_arrays}"
+    lw.save(path, tree)
+    expected = [x.resolve_conj().resolve_neg().tolist() for x in tree]
+    assert [x.tolist() for x in lw.load(path)] == expected
+    assert [x.tolist() for x in lw.load(path, tree)] == expected
+
+
+def test_members_of_npz_whose_names_differ_by_the_end(tmp_path):
+    path = tmp_path / "x.npz"
+    plain = io.BytesIO()
+    np.save(plain, np.zeros(2))
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a", plain.getvalue())
+        plain.seek(0)
+        np.save(plain, np.ones(2))
+        archive.writestr("a.npy", plain.getvalue())
+    found = lw.load(path)
+    assert {name: x.tolist() for name, x in found.items()} == {
+        "a": [0, 0],
+        "a.npy": [1, 1],
+    }
+    tree = {"a": np.zeros(2), "a.npy": np.ones(2)}
+    lw.save(path, tree)
+    assert_same(lw.load(path), tree)
+    lw.save(path, tree, treedef=False)
+    assert {*lw.load(path)} == {"a", "['a.npy']"}
 
 
 def test_lists_in_several_places_are_values(again, suffix):

@@ -362,7 +362,7 @@ def test_tensors_of_torch_that_are_refused(path):
 def test_parameters_in_several_places_are_stored_once(path):
     torch = pytest.importorskip("torch")
     weight = torch.nn.Parameter(torch.ones(1000, 2))
-    tree = {"a": weight, "b": weight.detach(), "c": weight[:10]}
+    tree = {"a": weight, "b": weight, "c": weight[:10]}
     lw.save(path, tree)
     assert path.stat().st_size < 10_500
     loaded = lw.load(path, tree)

@@ -1,36 +1,34 @@
 """Arrays on their way into a file and out of it.
 
-Owns which arrays can be saved and how their bytes are reached without a copy, what
-becomes of them when another array says what they should be, and the checksum. Knows
-nothing of formats, and nothing of trees.
+Owns which arrays can be saved and how their bytes are reached without a copy, which are
+stored as one, and what becomes of them when another array says what they should be.
+Knows nothing of formats, and nothing of trees.
 """
 
 from __future__ import annotations
 
-import zlib
 from typing import Any, Final, NamedTuple
 
 from ..equality.content import dtype_name, instance_of, is_jax_array, is_traced
 from ..errors import TreeDefError
 from ..lazy import need
-from ..safely import class_name
+from ..safely import class_name, clip
 
 
 __all__ = [
+    "REGISTERED",
     "Form",
     "as_array_like",
     "as_buffer",
-    "checksum",
+    "elements",
     "form_of",
-    "is_stored_as_array",
-    "memory_of",
-    "real_dtype",
+    "identity",
+    "is_known_to_numpy",
+    "is_stored",
 ]
 
-_FROM_ELSEWHERE: Final = 2
-"""What numpy says of dtypes that are not its own, as bfloat16."""
-_BLOCK: Final = 8192
-"""Words of eight bytes."""
+REGISTERED: Final = 2
+"""The `isbuiltin` of dtypes that a package adds to numpy, as ml_dtypes does."""
 
 
 class Form(NamedTuple):
@@ -48,6 +46,15 @@ class Form(NamedTuple):
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"
 
 
+def is_known_to_numpy(dtype: str) -> bool:
+    """Return whether numpy itself has the dtype of a name; ml_dtypes adds others."""
+    numpy = need("numpy", "arrays in files", "arrays")
+    try:
+        return not dtype.isidentifier() or numpy.dtype(dtype).isbuiltin != REGISTERED
+    except TypeError:
+        return False
+
+
 def form_of(array: Any) -> Form:
     """Return the form of an array, or of something that describes one."""
     return Form(dtype_name(array.dtype), tuple(array.shape))
@@ -56,18 +63,40 @@ def form_of(array: Any) -> Form:
 # ------------------------------------------------------------------------ into a file
 
 
-def is_stored_as_array(value: Any) -> bool:
-    """Return whether a leaf is an array that can be saved.
+def is_stored(value: Any) -> bool:
+    """Return whether a leaf is stored as an array.
 
     Raises:
         TreeDefError: It is an array that cannot be saved.
     """
+    wrong = ""
     if instance_of(value, "numpy", "ndarray"):
-        wrong = _wrong_in_numpy(value)
+        if class_name(type(value)) not in ("ndarray", "memmap"):
+            wrong = f"an array of the class {class_name(type(value))}"
+        elif value.dtype.hasobject or value.dtype.kind == "T":
+            wrong = f"an array of Python objects, of dtype {value.dtype},"
+        elif value.dtype.isbuiltin == REGISTERED and not value.dtype.isnative:
+            wrong = "an array of a dtype of ml_dtypes in another byte order"
     elif is_jax_array(value):
-        wrong = _wrong_in_jax(value)
+        if is_traced(value):
+            wrong = "an array that jax is tracing"
+        elif not hasattr(value.dtype, "kind"):
+            wrong = "a key of jax's random numbers (save jax.random.key_data of it)"
+        elif value.is_deleted():
+            wrong = "an array whose memory was donated"
+        elif not value.is_fully_addressable:
+            wrong = "an array that is not fully addressable from this host"
     elif instance_of(value, "torch", "Tensor"):
-        wrong = _wrong_in_torch(value)
+        if class_name(type(value)) not in ("Tensor", "Parameter", "Buffer"):
+            wrong = f"a tensor of the class {class_name(type(value))}"
+        elif value.is_meta:
+            wrong = "a tensor without memory"
+        elif (
+            str(value.layout) != "torch.strided"
+            or value.is_quantized
+            or value.is_nested
+        ):
+            wrong = "a tensor that is sparse, quantized or nested"
     else:
         return False
     if wrong:
@@ -75,45 +104,16 @@ def is_stored_as_array(value: Any) -> bool:
     return True
 
 
-def _wrong_in_numpy(value: Any) -> str:
-    if class_name(type(value)) not in ("ndarray", "memmap"):
-        return f"an array of the class {class_name(type(value))}"
-    if value.dtype.hasobject or value.dtype.kind == "T":
-        return f"an array of Python objects, of dtype {value.dtype},"
-    return ""
+def identity(array: Any) -> Any:
+    """Return a key that two arrays share if they are stored as one.
 
-
-def _wrong_in_jax(value: Any) -> str:
-    if is_traced(value):
-        return "an array that jax is tracing"
-    if not hasattr(value.dtype, "kind"):
-        return "a key of jax's random numbers (save jax.random.key_data of it)"
-    if value.is_deleted():
-        return "an array whose memory was donated"
-    if not value.is_fully_addressable:
-        return "an array that is not fully addressable from this host"
-    return ""
-
-
-def _wrong_in_torch(value: Any) -> str:
-    if class_name(type(value)) not in ("Tensor", "Parameter", "Buffer"):
-        return f"a tensor of the class {class_name(type(value))}"
-    if value.is_meta:
-        return "a tensor without memory"
-    if str(value.layout) != "torch.strided" or value.is_quantized or value.is_nested:
-        return "a tensor that is sparse, quantized or nested"
-    return ""
-
-
-def memory_of(value: Any) -> Any:
-    """Return a key that two arrays share if they are the same elements in memory."""
-    if instance_of(value, "numpy", "ndarray") and value.nbytes:
-        start = value.__array_interface__["data"][0]
-        return start, value.shape, value.strides, value.dtype.str
-    if instance_of(value, "torch", "Tensor") and value.numel():
-        place = value.data_ptr(), str(value.device)
-        return *place, tuple(value.shape), value.stride(), str(value.dtype)
-    return id(value)
+    These are the same object, or arrays of numpy that show the same memory in the same
+    way. The dtype must be the same object: dtypes of one text can have other fields.
+    """
+    if instance_of(array, "numpy", "ndarray") and array.nbytes:
+        start = array.__array_interface__["data"][0]
+        return start, array.shape, array.strides, id(array.dtype)
+    return id(array)
 
 
 def as_buffer(value: Any) -> Any:
@@ -124,92 +124,74 @@ def as_buffer(value: Any) -> Any:
     numpy = need("numpy", "saving arrays", "arrays")
     if instance_of(value, "torch", "Tensor"):
         found = value.detach().cpu().resolve_conj().resolve_neg()
-        if _numpy_name(value.dtype) is None:
-            return _bits_of_torch(found)
+        if not is_known_to_numpy(dtype_name(found.dtype)):
+            torch, size = need("torch", "a tensor", "interop"), found.element_size()
+            bits = found.contiguous().view({1: torch.uint8, 2: torch.int16}[size])
+            return bits.numpy().view(f"u{size}")
         return found.numpy()
     found = numpy.asarray(value)
-    if found.dtype.isbuiltin == _FROM_ELSEWHERE:
-        return numpy.asarray(found, order="C").view(f"u{found.dtype.itemsize}")
+    if found.dtype.isbuiltin == REGISTERED:
+        return found.view(f"u{found.dtype.itemsize}")
     return found
-
-
-def _numpy_name(dtype: Any) -> str | None:
-    numpy = need("numpy", "saving arrays", "arrays")
-    name = dtype_name(dtype)
-    return name if hasattr(numpy, name) else None
-
-
-def _bits_of_torch(tensor: Any) -> Any:
-    torch = need("torch", "a tensor", "interop")
-    size = tensor.element_size()
-    bits = tensor.contiguous().view({1: torch.uint8, 2: torch.int16}[size])
-    return bits.numpy().view(f"u{size}")
-
-
-def checksum(buffer: Any) -> str:
-    """Return a checksum of an array's bytes, at about the speed of memory.
-
-    The sums of the words of each block, and of these the CRC-32: any one bit counts,
-    and so does where it stands, within a block of 64 KiB. The standard library has
-    nothing that takes less time than writing a file does.
-    """
-    numpy = need("numpy", "saving arrays", "arrays")
-    flat = numpy.ascontiguousarray(buffer).reshape(-1).view("u1")
-    size = len(flat) // (8 * _BLOCK) * 8 * _BLOCK
-    blocks = flat[:size].view("<u8").reshape(-1, _BLOCK)
-    sums = numpy.add.reduce(blocks, axis=1, dtype="<u8")
-    return f"{zlib.crc32(flat[size:], zlib.crc32(sums.astype('<u8'))):08x}"
 
 
 # ------------------------------------------------------------------------ out of a file
 
 
-def real_dtype(name: str, buffer: Any) -> Any:
+def elements(buffer: Any, form: Form, of_torch: Any = None) -> Any:
     """Return an array of numpy in the dtype that it was saved with.
 
     Args:
-        name: The name of the dtype.
         buffer: The array, or unsigned ints for a dtype that numpy does not have.
+        form: The form of the array.
+        of_torch: A dtype of torch; for one that numpy does not have, the ints are
+            returned.
 
     Raises:
         ModuleNotFoundError: It is such a dtype, and ml_dtypes is not installed.
-        TreeDefError: There is no such dtype.
+        TreeDefError: There is no such dtype, or the array has another form.
     """
-    if dtype_name(buffer.dtype) == name:
-        return buffer
-    package = need("ml_dtypes", f"the dtype {name}", "arrays")
-    found = getattr(package, name, None)
-    if not isinstance(found, type) or not hasattr(found, "dtype"):
-        raise TreeDefError(f"there is no dtype {name}")
-    return buffer.view(found)
+    dtype = buffer.dtype
+    is_same = buffer.shape == form.shape
+    if is_known_to_numpy(form.dtype):
+        is_same = is_same and (dtype.names or dtype_name(dtype) == form.dtype)
+    elif of_torch is not None:
+        is_same = is_same and dtype.itemsize == of_torch.itemsize
+    else:
+        package = need("ml_dtypes", f"the dtype {form.dtype}", "arrays")
+        found = getattr(package, form.dtype, None)
+        if not isinstance(found, type) or not hasattr(found, "dtype"):
+            raise TreeDefError(f"there is no dtype {clip(form.dtype)}")
+        dtype = need("numpy", "loading arrays", "arrays").dtype(found)
+        is_same = is_same and dtype.itemsize == buffer.dtype.itemsize
+    if not is_same:
+        raise TreeDefError(f"an array is {form_of(buffer)}, expected {form}")
+    return buffer.view(dtype)
 
 
-def as_array_like(buffer: Any, name: str, like: Any) -> Any:
-    """Convert an array read from a file to the array library of another array.
+def as_array_like(array: Any, like: Any) -> Any:
+    """Convert an array of a file to the library of another array.
 
     Args:
-        buffer: An array of numpy, perhaps of unsigned ints; see `real_dtype`.
-        name: The name of its dtype.
+        array: An array of numpy; for a tensor of a dtype that numpy does not have, of
+            unsigned ints.
         like: The other array, or what describes one.
     """
     if instance_of(like, "torch", "Tensor"):
-        return _as_torch(buffer, name, like)
-    array = real_dtype(name, buffer)
+        return _as_torch(array, like)
     if is_jax_array(like) or instance_of(like, "jax", "ShapeDtypeStruct"):
         jax = need("jax", "an array", "interop")
         sharding = getattr(like, "sharding", None)
         return jax.device_put(jax.numpy.asarray(array), sharding)
-    if instance_of(like, "numpy", "generic"):
-        return array[()]
     return array
 
 
-def _as_torch(buffer: Any, name: str, like: Any) -> Any:
+def _as_torch(array: Any, like: Any) -> Any:
     torch = need("torch", "a tensor", "interop")
     numpy = need("numpy", "loading arrays", "arrays")
-    if buffer.dtype.isbuiltin == _FROM_ELSEWHERE or not hasattr(numpy, name):
-        buffer = buffer.view({1: "u1", 2: "i2"}[buffer.dtype.itemsize])
-    tensor = torch.from_numpy(numpy.require(buffer, requirements=["C", "W"]))
+    if not is_known_to_numpy(dtype_name(like.dtype)):
+        array = array.view({1: "u1", 2: "i2"}[like.dtype.itemsize])
+    tensor = torch.from_numpy(numpy.require(array, requirements=["C", "W"]))
     tensor = tensor.view(like.dtype)
     if not like.is_meta:
         tensor = tensor.to(like.device)

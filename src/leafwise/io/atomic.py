@@ -13,16 +13,11 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any, Final
+from functools import partial
+from typing import IO, Any
 
 
-__all__ = ["replace_file"]
-
-_ANYONE: Final = 0o666
-"""What a new file may allow; the process's umask takes from it, as from any file."""
-_OWNER: Final = 0o600
-"""What a file allows until it gets the permissions of the one whose place it takes."""
-_TRIES: Final = 100
+__all__ = ["Replacement", "replace_file"]
 
 
 @contextmanager
@@ -69,35 +64,99 @@ def replace_file(
         ...         print(os.listdir(folder), os.path.getsize(name))
         ['notes.txt'] 4
     """
-    given = os.fsdecode(path)
-    kind: dict[str, Any] = (
-        {"mode": "w+", "encoding": encoding, "newline": ""} if text else {"mode": "w+b"}
-    )
-    with _named(given):
-        target = os.path.realpath(given)
-        old = _status(target)
-    if old is not None and not stat.S_ISREG(old.st_mode):
-        with _opened(
-            given, {**kind, "mode": kind["mode"].replace("+", "")}, given
-        ) as file:
-            yield file
-        return
-    number, temporary = _temporary(given, target, old)
+    options = {"encoding": encoding, "newline": ""} if text else {}
+    new = Replacement(path)
     try:
-        with _opened(temporary, kind, given, lambda *_: number) as file:
-            yield file
-            with _named(given):
-                file.flush()
-                if old is not None:
-                    _keep(number, temporary, old)
-                os.fsync(number)
-        with _named(given):
-            os.replace(temporary, target)
+        yield new.open("" if text else "b", **options)
+        new.finish()
     except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
+        new.abandon()
         raise
-    _sync_folder(os.path.dirname(target))
+
+
+class Replacement:
+    """The new content of a file, to be finished or abandoned.
+
+    For a caller that calls `open` and `finish` in one `try` statement, and `abandon` if
+    that raises, an exception of a signal handler leaves nothing behind, wherever it is
+    raised. A context manager in Python cannot promise this: its `__exit__` is not
+    called if the exception is raised in its `__enter__`.
+
+    Args:
+        path: The file to replace or to create.
+
+    Raises:
+        OSError: The file may not be written to.
+    """
+
+    def __init__(self, path: str | bytes | os.PathLike[Any]) -> None:
+        self._given = os.fsdecode(path)
+        self._file: IO[Any] | None = None
+        with self._named():
+            self._target = os.path.realpath(self._given)
+            self._old = _status(self._target)
+        folder, name = os.path.split(self._target)
+        # a short name: the file's own may be as long as the system allows
+        name = f".{name[:32]}.{os.urandom(6).hex()}.tmp"
+        self._temporary: str | None = os.path.join(folder, name)
+        if self._old is not None and not stat.S_ISREG(self._old.st_mode):
+            self._temporary = None
+
+    def open(self, mode: str, **options: Any) -> IO[Any]:
+        """Return a new file to write to, or the device itself.
+
+        Not by `tempfile`, whose files only their owner may read: a new file is to have
+        the permissions that the umask leaves it, which cannot be asked for without
+        changing it for all threads. The opener is no function in Python, in which a
+        signal handler could raise an exception between two instructions.
+        """
+        with self._named():
+            if self._temporary is None:
+                self._file = open(self._given, f"w{mode}", **options)  # noqa: SIM115
+                return self._file
+            opener = partial(os.open, mode=0o666 if self._old is None else 0o600)
+            try:
+                self._file = open(  # noqa: SIM115  # closed by the other methods
+                    self._temporary, f"x+{mode}", opener=opener, **options
+                )
+            except OSError as error:
+                folder = os.path.dirname(self._temporary)
+                error.strerror = f"{error.strerror} (for a temporary file in {folder})"
+                raise
+            return self._file
+
+    def finish(self) -> None:
+        """Bring the content to the disk, and give the file its name."""
+        assert self._file is not None
+        with self._named():
+            if self._temporary is None:
+                self._file.close()
+                return
+            self._file.flush()
+            if self._old is not None:
+                _keep(self._file.fileno(), self._temporary, self._old)
+            os.fsync(self._file.fileno())
+            self._file.close()
+            os.replace(self._temporary, self._target)
+        _sync_folder(os.path.dirname(self._target))
+
+    def abandon(self) -> None:
+        """Close the file, and remove it unless it has its name already."""
+        with contextlib.suppress(OSError):
+            if self._file is not None:
+                self._file.close()
+        with contextlib.suppress(OSError):
+            if self._temporary is not None:
+                os.unlink(self._temporary)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Make errors of the operating system name the requested file."""
+        try:
+            yield
+        except OSError as error:
+            error.filename, error.filename2 = self._given, None
+            raise
 
 
 def _status(target: str) -> os.stat_result | None:
@@ -115,66 +174,6 @@ def _status(target: str) -> os.stat_result | None:
     return found
 
 
-@contextmanager
-def _named(given: str) -> Iterator[None]:
-    """Make errors of the operating system name the requested file."""
-    try:
-        yield
-    except OSError as error:
-        error.filename, error.filename2 = given, None
-        raise
-
-
-@contextmanager
-def _opened(
-    path: str, kind: dict[str, Any], given: str, opener: Any = None
-) -> Iterator[IO[Any]]:
-    """Open a file, and close it once whatever happens.
-
-    Closing writes what is still to be written, which may fail as writing does.
-    """
-    with _named(given):
-        file = open(path, opener=opener, **kind)  # noqa: SIM115  # closed below
-    try:
-        yield file
-    except BaseException:
-        with contextlib.suppress(OSError):
-            file.close()
-        raise
-    with _named(given):
-        file.close()
-
-
-def _temporary(given: str, target: str, old: os.stat_result | None) -> tuple[int, str]:
-    """Create an empty file next to another one; return its descriptor and its path.
-
-    Not by `tempfile`, whose files only their owner may read: where there was no file,
-    the new one is to have the permissions that the umask leaves it, which cannot be
-    asked for without changing it for all threads.
-
-    Raises:
-        OSError: The folder is not there, or allows no new file.
-    """
-    folder, name = os.path.split(target)
-    mode = _ANYONE if old is None else _OWNER
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
-    flags |= getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-    flags |= getattr(os, "O_NOFOLLOW", 0)
-    for _ in range(_TRIES):
-        # a short name: the file's own may be as long as the system allows
-        path = os.path.join(folder, f".{name[:32]}.{os.urandom(6).hex()}.tmp")
-        try:
-            return os.open(path, flags, mode), path
-        except FileExistsError:
-            continue
-        except OSError as error:
-            why = f"{error.strerror} (for a temporary file in {folder})"
-            raise type(error)(error.errno, why, given) from None
-    raise FileExistsError(
-        errno.EEXIST, f"No free name for a temporary file in {folder}", given
-    )
-
-
 def _keep(number: int, temporary: str, old: os.stat_result) -> None:
     """Give a file the owner and the permissions of another one, as far as allowed."""
     if sys.platform != "win32":
@@ -190,9 +189,13 @@ def _sync_folder(folder: str) -> None:
     """Bring a rename to the disk, where the system can."""
     if not hasattr(os, "O_DIRECTORY"):  # Windows has no number for a folder
         return
+    flags = os.O_RDONLY | os.O_DIRECTORY
+    numbers: list[int] = []
     with contextlib.suppress(OSError):
-        number = os.open(folder or os.curdir, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            os.fsync(number)
+            # one call, in which no signal handler can raise: the number is not lost
+            numbers.extend(map(os.open, [folder or os.curdir], [flags]))
+            os.fsync(numbers[0])
         finally:
-            os.close(number)
+            for number in numbers:
+                os.close(number)

@@ -8,34 +8,24 @@ from __future__ import annotations
 
 import errno
 import os
-import struct
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from types import ModuleType
-from typing import Any, Final, NamedTuple, TypeVar, overload
+from typing import Any, Final, TypeVar, overload
 
-from ..core.keypath import KeyPath
-from ..core.matching import Difference
+from ..core.matching import Difference, mismatch_error
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
 from ..errors import FileError, TreeDefError
 from ..ops.context import Context, context_of
-from ..safely import MISSING, printed, type_name
+from ..safely import MISSING, printable, printed, type_name
 from ..selection.names import Renaming, from_flat, name_of, renaming
 from ..selection.pattern import Region, Selector, require, selector
 from . import npz, safetensors, text
-from .arrays import (
-    as_buffer,
-    checksum,
-    form_of,
-    is_stored_as_array,
-    memory_of,
-    real_dtype,
-)
-from .atomic import replace_file
-from .fitting import Wanted, differences, fill, node_differences, refusal
-from .header import Held, Table, loads, read_header, write_header
+from .arrays import elements, form_of, identity, is_stored
+from .atomic import Replacement
+from .fitting import Wanted, class_differences, fill, leaf_differences
+from .header import Held, Table, read_header, write_header
 from .parts import Part, Shared, order, put_together, take_apart
 from .values import write_leaf
 
@@ -48,7 +38,7 @@ _FORMATS: Final = {module.SUFFIX: module for module in (text, npz, safetensors)}
 
 
 def _format_of(path: Path) -> tuple[str, ModuleType]:
-    """Return a path as text, and the module of its format.
+    """Return a path as a string, and the module of its format.
 
     Raises:
         FileError: It is none of the three.
@@ -57,7 +47,7 @@ def _format_of(path: Path) -> tuple[str, ModuleType]:
     suffix = os.path.splitext(given)[1].lower()
     if suffix not in _FORMATS:
         raise FileError(
-            f"{given}: the file name must end in .json, .npz or .safetensors"
+            f"{printable(given)}: the file name must end in .json, .npz or .safetensors"
         )
     return given, _FORMATS[suffix]
 
@@ -109,111 +99,152 @@ def save(
 be saved: <function <lambda> at ...> (function) cannot be written as text
     """
     given, form = _format_of(path)
-    plain = text.plain_text(tree) if form is text else None
-    writing = _Writing(given, form)
-    if plain is None:
+    arrays: dict[str, Any] = {}
+    header = text.plain_text(tree) if form is text else None
+    if header is None:
         parts = take_apart(tree, context_of(namespace=namespace))
-        plain = write_header([writing.table(part, treedef) for part in parts])
-    with replace_file(given) as file:
-        form.write(file, plain, writing.arrays)
+        tables = [*_tables(given, form, parts, arrays, treedef)]
+        header = write_header(tables)
+    new = Replacement(given)
+    try:
+        form.write(new.open("b"), header, arrays)
+        new.finish()
+    except BaseException:
+        new.abandon()
+        raise
 
 
-class _Writing:
-    """The leaves of a tree on their way into a file.
+def _tables(
+    given: str,
+    form: ModuleType,
+    parts: list[Part],
+    arrays: dict[str, Any],
+    with_treedef: bool,
+) -> Iterator[Table]:
+    """Yield the parts of a tree as tables, and add their arrays by name to `arrays`.
 
-    Attributes:
-        arrays: The arrays, each once, by name.
+    Raises:
+        FileError: A leaf or a structure cannot be saved.
     """
-
-    def __init__(self, path: str, form: ModuleType) -> None:
-        self._path = path
-        self._form = form
-        self._known: dict[Any, Held] = {}
-        self.arrays: dict[str, Any] = {}
-
-    def table(self, part: Part, with_treedef: bool) -> Table:
-        """Return a part of a tree as a table."""
+    known: dict[Any, Held] = {}
+    file = printable(given)
+    for part in parts:
         leaves: dict[str, Any] = {}
         for path, leaf in zip(part.paths(), part.leaves, strict=True):
             name = name_of(path)
-            if name in leaves or name in self.arrays:
-                raise self._refused(path, f"another leaf has the same name, {name!r}")
-            leaves[name] = self._leaf(name, path, leaf)
-        return Table(name_of(part.path), leaves, self._treedef(part, with_treedef))
-
-    def _leaf(self, name: str, path: KeyPath, leaf: Any) -> Any:
+            try:
+                if name in leaves or name in arrays:
+                    raise TreeDefError(f"another leaf has the same name, {name!r}")
+                if type(leaf) is Shared:
+                    leaves[name] = leaf
+                elif not is_stored(leaf):
+                    leaves[name] = write_leaf(leaf)
+                else:
+                    if reason := form.why_not(name, leaf):
+                        raise TreeDefError(f"{form.SUFFIX} {reason}")
+                    if identity(leaf) not in known:
+                        known[identity(leaf)] = Held(name, form_of(leaf))
+                        arrays[name] = leaf
+                    leaves[name] = known[identity(leaf)]
+            except TreeDefError as error:
+                raise FileError(
+                    f"{file}: the leaf at {path.where()} cannot be saved: {error}",
+                    path=path,
+                ) from None
         try:
-            if type(leaf) is Shared:
-                return leaf
-            if is_stored_as_array(leaf):
-                return self._array(name, path, leaf)
-            return write_leaf(leaf)
-        except TreeDefError as error:
-            raise self._refused(path, str(error)) from None
-
-    def _array(self, name: str, path: KeyPath, leaf: Any) -> Held:
-        reason = self._form.why_not(name, leaf)
-        if reason:
-            raise self._refused(path, f"{self._form.SUFFIX} {reason}")
-        memory = memory_of(leaf)
-        if memory not in self._known:
-            check = "" if self._form.HAS_CHECKSUMS else checksum(as_buffer(leaf))
-            self._known[memory] = Held(name, form_of(leaf), check)
-            self.arrays[name] = leaf
-        return self._known[memory]
-
-    def _treedef(self, part: Part, with_treedef: bool) -> str | None:
-        if not with_treedef:
-            return None
-        try:
-            return part.treedef.to_json()
+            structure = part.treedef.to_json() if with_treedef else None
         except TreeDefError as error:
             notes = "; ".join([str(error), *getattr(error, "__notes__", ())])
             raise FileError(
-                f"{self._path}: the structure of the tree cannot be saved: {notes}; "
+                f"{file}: the structure of the tree cannot be saved: {notes}; "
                 "pass treedef=False to save only the leaves; `load` then needs `like`",
                 path=part.path,
             ) from error
-
-    def _refused(self, path: KeyPath, reason: str) -> FileError:
-        return FileError(
-            f"{self._path}: the leaf at {path.where()} cannot be saved: {reason}",
-            path=path,
-        )
+        yield Table(name_of(part.path), leaves, structure)
 
 
 # ----------------------------------------------------------------------------- loading
 
 
-class _Content(NamedTuple):
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """Report what is raised while a file is read as damage of it.
+
+    Raises:
+        FileError: The file is damaged, or says what is not here.
+        OSError: The operating system does not allow reading the file.
+    """
+    try:
+        yield
+    except (FileError, ImportError, MemoryError):
+        raise
+    except TreeDefError as error:
+        raise FileError(f"{printable(path)}: {printed(error)}") from error
+    except Exception as error:
+        # Of json, zipfile, zlib, lzma, numpy, ast, tokenize, safetensors, and of
+        # constructors as that of Decimal: each has its own exceptions for damage.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise  # EINVAL: the file says that something is before its beginning
+        reason = " ".join(printed(error).split()) or type_name(error)
+        raise FileError(
+            f"{printable(path)} is damaged, or its format does not match its name: "
+            f"{printable(reason[:500])}"
+        ) from error
+
+
+class _Content:
     """The content of a file before its arrays are read.
+
+    Args:
+        path: Where it is.
+        opened: The file, as the module of its format opened it.
+        context: The context of the tree.
 
     Attributes:
         path: Where it is.
         tables: The parts of the tree in it.
         tree: The tree, if that is all that there is: JSON without a header.
         is_foreign: Whether it has no header: types and structure are unknown.
-        read: Reads an array; the same one twice is one object.
     """
 
-    path: str
-    tables: list[Table]
-    tree: Any
-    is_foreign: bool
-    read: Callable[[Held], Any]
+    def __init__(self, path: str, opened: Any, context: Context) -> None:
+        self.path = path
+        self.tree = opened.tree
+        self.is_foreign = opened.header is None
+        self._opened = opened
+        self._read: dict[tuple[str, Any], Any] = {}
+        if not self.is_foreign:
+            self.tables = read_header(opened.header)
+        elif self.tree is MISSING:
+            held = {name: Held(name, opened.form(name)) for name in opened.names}
+            self.tables = [Table("", held, None)]
+        else:
+            (part,) = take_apart(self.tree, context)
+            names = map(name_of, part.paths())
+            leaves = dict(zip(names, part.leaves, strict=True))
+            self.tables = [Table("", leaves, None)]
 
     @property
-    def has_structure(self) -> bool:
-        """Whether the structure of the tree stands in the file."""
-        return all(table.treedef is not None for table in self.tables)
+    def is_nested(self) -> bool:
+        """Whether the file has a structure, or is one."""
+        has_structure = all(table.treedef is not None for table in self.tables)
+        return has_structure or self.tree is not MISSING
 
-    def array(self, leaf: Any) -> Any:
-        """Return a leaf, with an array of numpy in place of one not yet read."""
+    def read(self, leaf: Any, of_torch: Any = None) -> Any:
+        """Return a leaf; for an array not yet read, the array, each time the same.
+
+        Args:
+            leaf: The leaf.
+            of_torch: See `elements`.
+        """
         if type(leaf) is not Held:
             return leaf
-        buffer = self.read(leaf)
-        with _reading(self.path):
-            return real_dtype(leaf.dtype, buffer)
+        key = leaf.name, of_torch
+        if key not in self._read:
+            with _reading(self.path):
+                buffer = self._opened.read(leaf.name)
+                self._read[key] = elements(buffer, leaf.form, of_torch)
+        return self._read[key]
 
     def treedefs(self) -> list[PyTreeDef]:
         """Return the structures of the parts.
@@ -225,23 +256,9 @@ class _Content(NamedTuple):
             return [*map(_structure, self.tables)]
         except TreeDefError as error:
             raise FileError(
-                f"{self.path}: the structure of the tree cannot be read: {error}; pass "
-                "a tree of that structure as `like` to load without it"
+                f"{printable(self.path)}: the structure of the tree cannot be read: "
+                f"{error}; pass a tree of that structure as `like` to load without it"
             ) from error
-
-    def leaves(self) -> Iterator[tuple[str, Any]]:
-        """Yield the leaves with their names, each once."""
-        for table in self.tables:
-            for name, leaf in table.leaves.items():
-                if type(leaf) is not Shared:
-                    yield name, leaf
-
-    def second_names(self) -> Iterator[tuple[str, str]]:
-        """Yield the names of repeated objects, each with the name of the first one."""
-        for table in self.tables:
-            for name, leaf in table.leaves.items():
-                if type(leaf) is Shared and name != self.tables[leaf.number].at:
-                    yield name, self.tables[leaf.number].at
 
 
 def _structure(table: Table) -> PyTreeDef:
@@ -252,110 +269,6 @@ def _structure(table: Table) -> PyTreeDef:
             "its number of leaves differs from the number of stored leaves"
         )
     return treedef
-
-
-_DAMAGE: Final = (
-    ArithmeticError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    MemoryError,
-    RuntimeError,
-    SyntaxError,
-    TypeError,
-    UserWarning,
-    ValueError,
-    struct.error,
-    zlib.error,
-)
-"""What the modules that read files raise if these are damaged."""
-_DAMAGE_OF_OTHERS: Final = ("BadZipFile", "SafetensorError")
-"""The same, of modules that may not be loaded."""
-
-
-@contextmanager
-def _reading(path: str) -> Iterator[None]:
-    """Report errors while reading as a damaged file.
-
-    Raises:
-        FileError: The file is damaged.
-        OSError: The operating system does not allow reading the file.
-    """
-    try:
-        yield
-    except TreeDefError as error:
-        raise FileError(f"{path}: {printed(error)}") from error
-    except (FileError, ImportError):
-        raise
-    except Exception as error:
-        is_ours = isinstance(error, _DAMAGE) or type_name(error) in _DAMAGE_OF_OTHERS
-        if isinstance(error, OSError):
-            is_ours = error.errno in (None, errno.EINVAL)
-        if not is_ours:
-            raise
-        reason = " ".join(printed(error).split()) or type_name(error)
-        raise FileError(
-            f"{path} is damaged, or its format does not match its name: {reason}"
-        ) from error
-
-
-@contextmanager
-def _content(path: str, form: ModuleType, context: Context) -> Iterator[_Content]:
-    """Open a file, and compare its header with the arrays that it has."""
-    with ExitStack() as stack:
-        with _reading(path):
-            opened = stack.enter_context(form.opened(path))
-            tree = MISSING if opened.header else getattr(opened, "tree", MISSING)
-            if opened.header is not None:
-                tables = read_header(loads(opened.header))
-                _check_names(tables, opened.names)
-            elif tree is MISSING:
-                held = {name: Held(name, opened.form(name)) for name in opened.names}
-                tables = [Table("", held, None)]
-            else:
-                (part,) = take_apart(tree, context)
-                names = map(name_of, part.paths())
-                tables = [Table("", dict(zip(names, part.leaves, strict=True)), None)]
-        made: dict[str, Any] = {}
-
-        def read(held: Held) -> Any:
-            if held.name not in made:
-                with _reading(path):
-                    made[held.name] = _read(opened, held)
-            return made[held.name]
-
-        yield _Content(path, tables, tree, opened.header is None, read)
-
-
-def _read(opened: Any, held: Held) -> Any:
-    """Return an array of a file, if it matches the header.
-
-    Raises:
-        ValueError: The array does not match the header.
-    """
-    there = opened.form(held.name)
-    is_same = there.dtype == held.dtype or there.dtype in _BITS
-    if not is_same or there.shape != held.shape:
-        raise ValueError(f"the array {held.name!r} is {there}, expected {held.form}")
-    buffer = opened.read(held.name)
-    if held.checksum and checksum(buffer) != held.checksum:
-        raise ValueError(f"the array {held.name!r} does not match its checksum")
-    return buffer
-
-
-_BITS: Final = ("uint8", "uint16")
-"""What stands for dtypes that numpy does not have."""
-
-
-def _check_names(tables: list[Table], names: Iterable[str]) -> None:
-    """Compare which arrays the header names with those that there are.
-
-    Raises:
-        ValueError: They differ.
-    """
-    leaves = [leaf for table in tables for leaf in table.leaves.values()]
-    if {leaf.name for leaf in leaves if type(leaf) is Held} != {*names}:
-        raise ValueError("the array names in its header do not match its arrays")
 
 
 @overload
@@ -438,18 +351,29 @@ def load(
     given, form = _format_of(path)
     context = context_of(namespace=namespace)
     chosen = None if select is None else selector(select, namespace=namespace)
-    with _content(given, form, context) as content:
+    renamed = renaming(rename)
+    with ExitStack() as stack:
+        with _reading(given):
+            opened = stack.enter_context(form.opened(given))
+            content = _Content(given, opened, context)
         if like is not None:
-            return _fitted(content, like, chosen, rename, strict, context)
-        is_nested = content.has_structure or content.tree is not MISSING
-        if rename is not None and is_nested:
+            is_same = rename is None and chosen is None
+            return _fitted(content, like, chosen, renamed, strict, is_same, context)
+        if rename is not None and content.is_nested:
             raise TypeError("rename needs `like`: the file has its own structure")
         if chosen is None:
-            return _whole(content, renaming(rename), content.array)
-        tree = _whole(content, renaming(rename), lambda leaf: leaf)
-        if not is_nested:
-            tree = from_flat(tree)
-        return _picked(content, tree, chosen, context)
+            return _whole(content, renamed, content.read)
+        tree = _nested(content, renamed, lambda leaf: leaf)
+        places = require(chosen, tree, context)
+        inside = [x for place in places for x in context.flatten(place.value)[0]]
+        names = {x.name for x in inside if type(x) is Held}
+        tree = _nested(
+            content,
+            renamed,
+            lambda x: content.read(x) if type(x) is Held and x.name in names else x,
+        )
+        found = [place.path(tree) for place in places]
+        return found[0] if chosen.is_single else found
 
 
 def _whole(
@@ -466,52 +390,43 @@ def _whole(
     """
     if content.tree is not MISSING:
         return content.tree
-    if not content.has_structure:
-        found = _renamed(content, renamed)
+    if not content.is_nested:
+        found = _by_name(content, renamed)
         return {name: read(leaf) for name, leaf in found.items()}
     treedefs = content.treedefs()
     leaves = [[*map(read, table.leaves.values())] for table in content.tables]
     with _reading(content.path):
-        order(leaves)
-    return put_together(treedefs, leaves)
+        numbers = order(leaves)
+    return put_together(treedefs, leaves, numbers)
 
 
-def _renamed(content: _Content, renamed: Callable[[str], str | None]) -> dict[str, Any]:
-    """Return the leaves of a file by their new names.
+def _nested(
+    content: _Content,
+    renamed: Callable[[str], str | None],
+    read: Callable[[Any], Any],
+) -> Any:
+    """Return the content of a file, as a nested tree even if it has only names."""
+    tree = _whole(content, renamed, read)
+    return tree if content.is_nested else from_flat(tree)
+
+
+def _by_name(content: _Content, renamed: Callable[[str], str | None]) -> dict[str, Any]:
+    """Return the leaves of a file by their new names, each once.
 
     Raises:
         FileError: Two have one name.
     """
     found: dict[str, Any] = {}
-    for old, leaf in content.leaves():
-        name = renamed(old)
-        if name in found:
-            raise FileError(f"{content.path}: two leaves have the name {name!r}")
-        if name is not None:
-            found[name] = leaf
+    for table in content.tables:
+        for old, leaf in table.leaves.items():
+            name = None if type(leaf) is Shared else renamed(old)
+            if name in found:
+                raise FileError(
+                    f"{printable(content.path)}: two leaves have the name {name!r}"
+                )
+            if name is not None:
+                found[name] = leaf
     return found
-
-
-def _picked(content: _Content, tree: Any, chosen: Selector, context: Context) -> Any:
-    """Return what a selector picks in a tree, without reading other arrays.
-
-    Raises:
-        PathError: Nothing.
-    """
-    places = require(chosen, tree, context)
-    inside = [context.flatten(place.value)[0] for place in places]
-    names = {x.name for leaves in inside for x in leaves if type(x) is Held}
-    parts = take_apart(tree, context)
-    leaves = [
-        [
-            content.array(leaf) if type(leaf) is Held and leaf.name in names else leaf
-            for leaf in part.leaves
-        ]
-        for part in parts
-    ]
-    filled = put_together([part.treedef for part in parts], leaves)
-    found = [place.path(filled) for place in places]
-    return found[0] if chosen.is_single else found
 
 
 # ------------------------------------------------------------------------- fitted
@@ -521,47 +436,48 @@ def _fitted(
     content: _Content,
     like: Any,
     chosen: Selector | None,
-    rename: Renaming | None,
+    renamed: Callable[[str], str | None],
     strict: bool,
+    is_same: bool,
     context: Context,
 ) -> Any:
     """Return a tree like another one, with the leaves of a file.
+
+    Args:
+        content: The file.
+        like: The other tree.
+        chosen: Which leaves to take from the file; None for all.
+        renamed: Returns the new name of a leaf.
+        strict: Whether the names must be the same.
+        is_same: Whether the file is to have the same structure as a whole.
+        context: The context of the tree.
 
     Raises:
         StructureError: The file does not fit.
     """
     parts = take_apart(like, context)
-    renamed = renaming(rename)
-    wanted = _wanted(parts, _region(chosen, like, context))
-    found = _renamed(content, renamed)
+    region = None if chosen is None else Region(require(chosen, like, context))
+    wanted = _wanted(parts, region)
+    found = _by_name(content, renamed)
     _add_second_names(content, renamed, wanted, found)
-    told = differences(
-        wanted,
-        found,
-        strict=strict,
-        whole=chosen is None,
-        is_foreign=content.is_foreign,
+    told = leaf_differences(
+        wanted, found, strict=strict, whole=region is None, foreign=content.is_foreign
     )
-    if strict and rename is None and chosen is None:
+    if strict and is_same:
         told += _other_classes(content, parts)
     if told:
-        raise refusal(content.path, told)
-    leaves = []
-    for part in parts:
-        names = map(name_of, part.paths())
-        leaves.append(
-            [
-                fill(found[name], leaf, content.read)
-                if name in wanted and name in found and type(leaf) is not Shared
-                else leaf
-                for name, leaf in zip(names, part.leaves, strict=True)
-            ]
-        )
-    return put_together([part.treedef for part in parts], leaves)
-
-
-def _region(chosen: Selector | None, like: Any, context: Context) -> Any:
-    return None if chosen is None else Region(require(chosen, like, context))
+        subject = f"{printable(content.path)} does not fit `like`"
+        raise mismatch_error(told, subject=subject)
+    leaves = [
+        [
+            fill(found[name], leaf, content.read)
+            if name in wanted and name in found and type(leaf) is not Shared
+            else leaf
+            for name, leaf in zip(map(name_of, part.paths()), part.leaves, strict=True)
+        ]
+        for part in parts
+    ]
+    return put_together([part.treedef for part in parts], leaves, order(leaves))
 
 
 def _wanted(parts: list[Part], region: Any) -> dict[str, Wanted]:
@@ -578,7 +494,7 @@ def _wanted(parts: list[Part], region: Any) -> dict[str, Wanted]:
             if type(leaf) is Shared:
                 places[leaf.number].append(path)
     return {
-        name_of(path): Wanted(path, leaf)
+        name_of(path): (path, leaf)
         for part, above in zip(parts, places, strict=True)
         for path, leaf in zip(part.paths(), part.leaves, strict=True)
         if type(leaf) is not Shared
@@ -596,23 +512,25 @@ def _add_second_names(
     found: dict[str, Any],
 ) -> None:
     """Make an object in several places of the file available at each of them."""
-    for second, first in content.second_names():
-        new, old = renamed(second), renamed(first)
-        if new is None or old is None:
-            continue
-        for name in wanted:
-            rest = name.removeprefix(new)
-            if name not in found and rest != name and f"{old}{rest}" in found:
-                found[name] = found[f"{old}{rest}"]
+    for table in content.tables:
+        for name, leaf in table.leaves.items():
+            first = content.tables[leaf.number].at if type(leaf) is Shared else name
+            new, old = renamed(name), renamed(first)
+            if first == name or new is None or old is None:
+                continue
+            for other in wanted.keys() - found.keys():
+                rest = other.removeprefix(new)
+                if rest != other and f"{old}{rest}" in found:
+                    found[other] = found[f"{old}{rest}"]
 
 
 def _other_classes(content: _Content, parts: list[Part]) -> list[Difference]:
     """Return where the file has nodes of other classes, as far as that is known."""
-    if not content.has_structure or len(content.tables) != len(parts):
+    if content.is_foreign or not content.is_nested or len(content.tables) != len(parts):
         return []
     try:
         treedefs = content.treedefs()
     except FileError:  # a class that is not here, which `like` stands for
         return []
     pairs = zip(parts, treedefs, strict=True)
-    return [d for p, t in pairs for d in node_differences(t, p.treedef, p.path)]
+    return [d for p, t in pairs for d in class_differences(t, p.treedef, p.path)]

@@ -6,34 +6,24 @@ becomes of a value that fits. Knows nothing of formats.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey
-from ..core.matching import Difference, Steps, mismatch_error
+from ..core.matching import Difference, Steps
 from ..core.treedef import PyTreeDef
 from ..equality.content import instance_of, is_array
-from ..errors import StructureError
 from ..safely import class_name, clip, type_name
-from .arrays import Form, as_array_like, form_of
+from .arrays import as_array_like, form_of
 from .header import Held
 
 
-__all__ = ["Wanted", "differences", "fill", "node_differences", "refusal"]
+__all__ = ["Wanted", "class_differences", "fill", "leaf_differences"]
 
 
-class Wanted(NamedTuple):
-    """A leaf of the tree that defines the expected content of a file.
-
-    Attributes:
-        path: Its path.
-        leaf: The leaf.
-    """
-
-    path: KeyPath
-    leaf: Any
-
+Wanted: TypeAlias = tuple[KeyPath, Any]
+"""A leaf of the tree that defines the expected content of a file, after its path."""
 
 _HINT: Final = (
     "strict=False ignores unexpected leaves and keeps the leaves of `like` for missing "
@@ -41,13 +31,13 @@ _HINT: Final = (
 )
 
 
-def differences(
+def leaf_differences(
     wanted: Mapping[str, Wanted],
     found: Mapping[str, Any],
     *,
     strict: bool,
     whole: bool,
-    is_foreign: bool,
+    foreign: bool,
 ) -> list[Difference]:
     """Return where the leaves of a file differ from those that are wanted.
 
@@ -56,15 +46,14 @@ def differences(
         found: By name, the leaves of the file: values, and arrays not yet read.
         strict: Whether it matters which names there are.
         whole: Whether the file should have nothing else.
-        is_foreign: Whether the file has no types of its own, so that an array of one
+        foreign: Whether the file has no types of its own, so that an array of one
             number may stand for the number.
     """
     told = []
     for name, (path, like) in wanted.items():
         if name in found:
-            expected, actual = _told(like), _told(found[name])
-            if not _fits(like, found[name], is_foreign):
-                told.append(Difference(path, expected, actual))
+            if not _fits(like, found[name], foreign):
+                told.append(Difference(path, _told(like), _told(found[name])))
         elif strict:
             told.append(Difference(path, _told(like), "nothing", _HINT))
     if strict and whole:
@@ -76,19 +65,14 @@ def differences(
     return told
 
 
-def refusal(path: str, found: Sequence[Difference]) -> StructureError:
-    """Return the error with all differences."""
-    return mismatch_error(found, subject=f"{path} does not fit `like`")
-
-
-def _fits(like: Any, found: Any, is_foreign: bool) -> bool:
+def _fits(like: Any, found: Any, foreign: bool) -> bool:
     if type(found) is Held:
         if _is_plain_array(like):
             return form_of(like) == found.form
-        return is_foreign and found.shape == () and _can_be(like, found.dtype)
+        return foreign and found.shape == () and _can_be(like, found.dtype)
     if _is_scalar(like):
         return type(like) is type(found) and form_of(like) == form_of(found)
-    if is_foreign and type(like) is float and type(found) is int:
+    if foreign and type(like) is float and type(found) is int:
         return True
     return type(like) is type(found) and not _is_plain_array(like)
 
@@ -116,33 +100,33 @@ def _told(value: Any) -> str:
     if type(value) is Held:
         return str(value.form)
     if is_array(value):
-        form: Form = form_of(value)
+        form = form_of(value)
         return f"numpy.{form.dtype}" if _is_scalar(value) else str(form)
     if isinstance(value, type):
         return f"the class {class_name(value)}"
     return type_name(value)
 
 
-def fill(found: Any, like: Any, read: Callable[[Held], Any]) -> Any:
+def fill(found: Any, like: Any, read: Callable[..., Any]) -> Any:
     """Return the replacement of a leaf, with the type of the leaf.
 
     Args:
         found: What the file has, which fits.
         like: The leaf.
-        read: Reads an array.
+        read: Reads an array: itself, or the bits of a dtype of torch.
     """
     if type(found) is not Held:
         return type(like)(found) if type(like) is float else found
-    buffer = read(found)
     if not _is_plain_array(like):
-        return type(like)(as_array_like(buffer, found.dtype, None).item())
-    return as_array_like(buffer, found.dtype, like)
+        return type(like)(read(found).item())
+    is_torch = instance_of(like, "torch", "Tensor")
+    return as_array_like(read(found, like.dtype if is_torch else None), like)
 
 
 # ------------------------------------------------------------------------------- nodes
 
 
-def node_differences(
+def class_differences(
     found: PyTreeDef, like: PyTreeDef, above: KeyPath
 ) -> list[Difference]:
     """Return where two structures have nodes of two classes.
@@ -158,23 +142,22 @@ def node_differences(
         step, other_step = ours.steps[place], theirs.steps[other]
         if step is None or other_step is None:
             continue
-        classes = [rule.class_of(aux) for rule, _, aux in (step, other_step)]
-        if classes[0] is not classes[1]:
-            told.append(Difference(path, *map(_name, classes)))
+        cls, other_cls = (rule.class_of(aux) for rule, _, aux in (step, other_step))
+        if cls is not other_cls:
+            told.append(Difference(path, _name(cls), _name(other_cls)))
             continue
-        below = [
-            dict(zip(rule.keys(aux, arity), steps.children(at), strict=True))
-            for (rule, arity, aux), steps, at in (
-                (step, ours, place),
-                (other_step, theirs, other),
-            )
-        ]
+        children = _children(theirs, other)
         stack += [
-            (KeyPath((*path, key)), child, below[1][key])
-            for key, child in reversed(below[0].items())
-            if key in below[1]
+            (KeyPath((*path, key)), child, children[key])
+            for key, child in reversed(_children(ours, place).items())
+            if key in children
         ]
     return told
+
+
+def _children(steps: Steps, place: int) -> dict[Any, int]:
+    rule, arity, aux = steps.steps[place]  # type: ignore[misc]  # it is no leaf
+    return dict(zip(rule.keys(aux, arity), steps.children(place), strict=True))
 
 
 def _name(cls: type) -> str:

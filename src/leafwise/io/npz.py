@@ -1,8 +1,8 @@
 """Arrays in `.npz` files: zip archives with one `.npy` file for each array.
 
-Owns how such a file is written and read by numpy's own functions, one array at a time,
-and what is checked before memory is taken. The header is a file of its own in the
-archive, which `numpy.load` shows as bytes.
+Owns how such a file is written and read by zipfile and numpy, one array at a time, and
+what is checked before memory is taken. The header is a file of its own in the archive,
+which `numpy.load` shows as bytes. Damage is found by the checksums of zip.
 """
 
 from __future__ import annotations
@@ -16,22 +16,18 @@ from typing import IO, Any, Final
 
 from ..equality.content import dtype_name
 from ..lazy import need
+from ..safely import MISSING
 from .arrays import Form, as_buffer
+from .header import loads
 
 
-__all__ = ["HAS_CHECKSUMS", "SUFFIX", "opened", "why_not", "write"]
+__all__ = ["SUFFIX", "opened", "why_not", "write"]
 
 SUFFIX: Final = ".npz"
-HAS_CHECKSUMS: Final = True
 _HEADER: Final = "leafwise.json"
-_COMMENT: Final = b"leafwise"
-"""A second sign that the file is ours, should the name of the header be damaged."""
 _END: Final = ".npy"
-_STORED: Final = 0
-"""The number of what is not compressed."""
-_DEFLATED: Final = 1040
-"""How much larger what is compressed can be, with something to spare."""
-_MOST_OF_NPY: Final = 1 << 20
+_MAX_DEFLATE_RATIO: Final = 1040
+_MAX_NPY_HEADER: Final = 1 << 20
 
 
 def why_not(_name: str, _array: Any) -> str:
@@ -43,8 +39,21 @@ def write(file: IO[bytes], header: str, arrays: Mapping[str, Any]) -> None:
     """Write arrays and header into a file."""
     numpy = need("numpy", "saving .npz files", "arrays")
     zipfile = import_module("zipfile")  # it loads what there may not be: threads
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-        archive.comment = _COMMENT
+
+    class Archive(zipfile.ZipFile):  # type: ignore[name-defined,misc]
+        """An archive that is not completed after an exception.
+
+        To complete it would raise a ValueError instead, if a file in it is open.
+        """
+
+        def __exit__(self, kind: Any, *_: object) -> None:
+            if kind is None:
+                self.close()
+
+        # nothing, and not in Python: what a signal handler raises there is lost
+        __del__ = staticmethod(bool)
+
+    with Archive(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(zipfile.ZipInfo(_HEADER), header)
         for name, array in arrays.items():
             info = zipfile.ZipInfo("array")
@@ -55,69 +64,81 @@ def write(file: IO[bytes], header: str, arrays: Mapping[str, Any]) -> None:
                 )
 
 
-class _Archive:
+class _Opened:
     """An archive that is open for reading.
 
     Attributes:
-        header: The text of the header; None if it has none.
+        header: The header; None if it has none.
+        tree: Missing: the archive has arrays only.
         names: The names of its arrays.
     """
 
+    tree = MISSING
+
     def __init__(self, archive: Any, size: int) -> None:
         self._archive = archive
-        self._size = size
-        self._numpy = need("numpy", "loading .npz files", "arrays")
-        infos = {info.orig_filename: info for info in archive.infolist()}
-        if len(infos) != len(archive.infolist()):
+        self._format = need("numpy", "loading .npz files", "arrays").lib.format
+        members = {info.orig_filename: info for info in archive.infolist()}
+        if len(members) != len(archive.infolist()):
             raise ValueError("it has two files with the same name")
-        for info in infos.values():
-            self._check(info)
-        found = infos.pop(_HEADER, None)
-        if (found is None) != (archive.comment != _COMMENT):
-            raise ValueError("its header is damaged")
-        self.header = None if found is None else archive.read(found).decode()
-        self._infos = {name.removesuffix(_END): info for name, info in infos.items()}
-        self.names = self._infos.keys()
-
-    def _check(self, info: Any) -> None:
-        """Raise an error if a file in the archive cannot be as large as stated."""
-        most = _DEFLATED * info.compress_size + _DEFLATED
-        if info.compress_type == _STORED:
+        for info in members.values():
             most = info.compress_size
-        if info.compress_size > self._size or info.file_size > most:
-            raise ValueError(f"{info.filename!r} is larger than the file")
+            if info.compress_type != 0 and info.orig_filename != _HEADER:
+                most = _MAX_DEFLATE_RATIO * (most + 1)
+            if info.compress_size > size or info.file_size > max(most, size):
+                raise ValueError(f"{info.filename!r} is larger than the file")
+        found = members.pop(_HEADER, None)
+        self.header = None if found is None else loads(archive.read(found).decode())
+        self._members = {}
+        for full, info in members.items():
+            name = full.removesuffix(_END)
+            is_taken = found is None and name in members
+            self._members[full if is_taken else name] = info
+        self.names = [*self._members]
 
     def form(self, name: str) -> Form:
-        """Return the form of an array, which is checked against its size."""
-        info, form = self._infos[name], self._numpy.lib.format
-        with self._archive.open(info) as member:
-            version = form.read_magic(member)
-            read = form.read_array_header_1_0
-            if version != (1, 0):
-                read = form.read_array_header_2_0
-            shape, _, dtype = read(member, max_header_size=_MOST_OF_NPY)
-            if dtype.hasobject:
-                raise ValueError(f"{info.filename!r} contains Python objects")
-            start = info.file_size - math.prod(shape) * dtype.itemsize
-            if any(length < 0 for length in shape) or start != member.tell():
-                raise ValueError(f"{info.filename!r} differs from its header in size")
-        return Form(dtype_name(dtype), tuple(shape))
+        """Return the form of an array."""
+        with self._archive.open(self._members[name]) as member:
+            shape, dtype = self._checked(member, self._members[name])
+        return Form(dtype_name(dtype), shape)
 
     def read(self, name: str) -> Any:
         """Return an array."""
-        with self._archive.open(self._infos[name]) as member:
-            found = self._numpy.lib.format.read_array(
-                member, allow_pickle=False, max_header_size=_MOST_OF_NPY
+        with self._archive.open(self._members[name]) as member:
+            self._checked(member, self._members[name])
+            member.seek(0)
+            found = self._format.read_array(
+                member, allow_pickle=False, max_header_size=_MAX_NPY_HEADER
             )
-            if member.read(1):  # which also compares the checksum
-                raise ValueError(f"{name!r} is larger than its header says")
+            member.read(1)  # the end, where the checksum is compared
             return found
+
+    def _checked(self, member: Any, info: Any) -> tuple[tuple[int, ...], Any]:
+        """Return shape and dtype of an array, which must fit its size in the archive.
+
+        Raises:
+            ValueError: They do not, or the array contains Python objects.
+        """
+        version = self._format.read_magic(member)
+        read = self._format.read_array_header_1_0
+        if version != (1, 0):
+            read = self._format.read_array_header_2_0
+        try:
+            shape, _, dtype = read(member, max_header_size=_MAX_NPY_HEADER)
+        except MemoryError:  # of Python's parser, for a text of many brackets
+            raise ValueError(f"{info.filename!r} has a malformed header") from None
+        if dtype.hasobject:
+            raise ValueError(f"{info.filename!r} contains Python objects")
+        size = math.prod(shape) * dtype.itemsize
+        if min(shape, default=0) < 0 or info.file_size - size != member.tell():
+            raise ValueError(f"{info.filename!r} differs from its header in size")
+        return shape, dtype
 
 
 @contextmanager
-def opened(path: str) -> Iterator[_Archive]:
+def opened(path: str) -> Iterator[_Opened]:
     """Open a file for reading."""
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         with import_module("zipfile").ZipFile(file) as archive:
-            yield _Archive(archive, size)
+            yield _Opened(archive, size)

@@ -8,6 +8,7 @@ values. Knows nothing of files.
 from __future__ import annotations
 
 import functools
+import graphlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -118,18 +119,20 @@ def _in_several_places(tree: Any, context: Context) -> dict[int, Any]:
     return again
 
 
-def put_together(treedefs: Sequence[PyTreeDef], leaves: Sequence[list[Any]]) -> Any:
+def put_together(
+    treedefs: Sequence[PyTreeDef],
+    leaves: Sequence[list[Any]],
+    numbers: Sequence[int],
+) -> Any:
     """Return the tree of parts.
 
     Args:
         treedefs: The structures of the parts.
         leaves: The leaves of each.
-
-    Raises:
-        TreeDefError: A part is inside itself, or is not there.
+        numbers: The parts in an order in which each is after those in it.
     """
     made: dict[int, Any] = {}
-    for number in order(leaves):
+    for number in numbers:
         filled = [
             made[leaf.number] if type(leaf) is Shared else leaf
             for leaf in leaves[number]
@@ -145,22 +148,13 @@ def order(leaves: Sequence[list[Any]]) -> list[int]:
         leaves: The leaves of each part.
 
     Raises:
-        TreeDefError: A part is inside itself, or is not there.
+        TreeDefError: A part is inside itself.
     """
-    inside = [[x.number for x in part if type(x) is Shared] for part in leaves]
-    done: dict[int, None] = {}
-    begun: set[int] = set()
-    stack = [0]
-    while stack:
-        number = stack[-1]
-        if not 0 <= number < len(leaves):
-            raise TreeDefError("an object in several places is missing")
-        missing = [n for n in inside[number] if n not in done]
-        if not missing:
-            done[stack.pop()] = None
-            continue
-        begun.add(number)
-        if any(n in begun for n in missing):
-            raise TreeDefError("an object in several places contains itself")
-        stack += missing
-    return [*done]
+    inside = {
+        number: [leaf.number for leaf in part if type(leaf) is Shared]
+        for number, part in enumerate(leaves)
+    }
+    try:
+        return [*graphlib.TopologicalSorter(inside).static_order()]
+    except graphlib.CycleError:
+        raise TreeDefError("an object in several places contains itself") from None

@@ -1,9 +1,9 @@
-"""Arrays in `.safetensors` files.
+"""Arrays in `.safetensors` files: a table in JSON, then the bytes of all arrays.
 
-Owns how such a file is written: a table in JSON, then the bytes of all arrays. They go
-from where they are into the file, since the writers of the package take either a copy
-of all of them, or a path that they replace themselves. Files are read by the package,
-which maps them into memory.
+Owns how such a file is written: the arrays go from where they are into the file, since
+the functions of the package take a copy of all of them, or replace the file themselves.
+On reading, the package checks the table; the arrays are read by numpy, since the
+package has no numpy arrays of dtypes of eight bits.
 """
 
 from __future__ import annotations
@@ -16,17 +16,16 @@ from typing import IO, Any, Final
 
 from ..equality.content import dtype_name
 from ..lazy import need
-from .arrays import Form, as_buffer, form_of
+from ..safely import MISSING
+from .arrays import Form, as_buffer, form_of, is_known_to_numpy
+from .header import loads
 
 
-__all__ = ["HAS_CHECKSUMS", "SUFFIX", "opened", "why_not", "write"]
+__all__ = ["SUFFIX", "opened", "why_not", "write"]
 
 SUFFIX: Final = ".safetensors"
-HAS_CHECKSUMS: Final = False
 _ABOUT: Final = "__metadata__"
 _HEADER: Final = "leafwise"
-_VERSION: Final = "leafwise_format"
-"""A second sign that the file is ours, should the first be damaged."""
 _CODES: Final = {
     "bool": "BOOL",
     "bfloat16": "BF16",
@@ -58,74 +57,68 @@ def write(file: IO[bytes], header: str, arrays: Mapping[str, Any]) -> None:
 
     Arrays of large elements stand before others, so that all are aligned.
     """
-    table: dict[str, Any] = {_ABOUT: {_HEADER: header, _VERSION: "1"}}
-    sizes = {name: _size(array) for name, array in arrays.items()}
-    order = sorted(arrays, key=lambda name: (-sizes[name][0], name))
+    numpy = need("numpy", "saving .safetensors files", "arrays")
+    table: dict[str, Any] = {_ABOUT: {_HEADER: header}}
+    order = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
     end = 0
     for name in order:
-        form, (_, size) = form_of(arrays[name]), sizes[name]
+        form, begin = form_of(arrays[name]), end
+        end += arrays[name].dtype.itemsize * math.prod(form.shape)
         table[name] = {
             "dtype": _CODES[form.dtype],
             "shape": form.shape,
-            "data_offsets": [end, end := end + size],
+            "data_offsets": [begin, end],
         }
     text = json.dumps(table, separators=(",", ":")).encode()
     text += b" " * (-len(text) % _ALIGNMENT)
     file.write(len(text).to_bytes(8, "little"))
     file.write(text)
-    numpy = need("numpy", "saving .safetensors files", "arrays")
     for name in order:
         buffer = numpy.ascontiguousarray(as_buffer(arrays[name]))
         file.write(buffer.reshape(-1).view("u1"))
-
-
-def _size(array: Any) -> tuple[int, int]:
-    """Return how many bytes an element has, and the array."""
-    width = array.dtype.itemsize
-    return width, width * math.prod(array.shape)
 
 
 class _Opened:
     """A file that is open for reading.
 
     Attributes:
-        header: The text of the header; None if it has none.
+        header: The header; None if it has none.
+        tree: Missing: the file has arrays only.
         names: The names of its arrays.
     """
 
-    def __init__(self, mapped: Any, raw: IO[bytes]) -> None:
-        self._mapped = mapped
-        self._raw = raw
-        about = mapped.metadata() or {}
-        if (_HEADER in about) != (_VERSION in about):
-            raise ValueError("its header is damaged")
-        self.header: str | None = about.get(_HEADER)
-        self.names = {*mapped.keys()}
+    tree = MISSING
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        length = int.from_bytes(file.read(8), "little")
+        self._start = 8 + length
+        self._table = loads(file.read(length).decode())
+        header = self._table.pop(_ABOUT, {}).get(_HEADER)
+        self.header = None if header is None else loads(header)
+        self.names = [*self._table]
 
     def form(self, name: str) -> Form:
         """Return the form of an array."""
-        part = self._mapped.get_slice(name)
-        code: str = part.get_dtype()
-        return Form(_NAMES.get(code, code), tuple(part.get_shape()))
+        code = self._table[name]["dtype"]
+        return Form(_NAMES.get(code, code), tuple(self._table[name]["shape"]))
 
     def read(self, name: str) -> Any:
         """Return an array; for a dtype that numpy does not have, of unsigned ints."""
         numpy = need("numpy", "loading .safetensors files", "arrays")
-        form = self.form(name)
-        if hasattr(numpy, form.dtype):
-            return self._mapped.get_tensor(name)
-        self._raw.seek(0)
-        length = int.from_bytes(self._raw.read(8), "little")
-        start, end = json.loads(self._raw.read(length))[name]["data_offsets"]
-        self._raw.seek(8 + length + start)
-        width = (end - start) // max(1, math.prod(form.shape))
-        found = numpy.fromfile(self._raw, f"u{width or 1}", math.prod(form.shape))
-        return found.reshape(form.shape)
+        dtype, shape = self.form(name)
+        begin, _ = self._table[name]["data_offsets"]
+        if not is_known_to_numpy(dtype):
+            dtype = "uint16" if dtype == "bfloat16" else "uint8"
+        self._file.seek(self._start + begin)
+        return numpy.fromfile(self._file, dtype, math.prod(shape)).reshape(shape)
 
 
 @contextmanager
 def opened(path: str) -> Iterator[_Opened]:
     """Open a file for reading."""
     package = need("safetensors", "loading .safetensors files", "arrays")
-    with open(path, "rb") as raw, package.safe_open(path, "numpy") as mapped:
-        yield _Opened(mapped, raw)
+    with open(path, "rb") as file:
+        with package.safe_open(path, "numpy"):
+            pass  # it checks all lengths against the size of the file
+        yield _Opened(file)

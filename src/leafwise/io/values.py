@@ -1,6 +1,6 @@
 """Leaves other than arrays, as JSON: each is restored as it was.
 
-Owns the form of numbers, texts, dtypes, sets and dates; see `core.serial` for what is
+Owns the form of numbers, strings, dtypes, sets and dates; see `core.serial` for what is
 written there, as what has a name in a module. A value that JSON has itself is written
 as it is; any other one as a list that begins with a word, never as an object, so that
 objects can stand for other things. Reading imports nothing, and calls nothing that the
@@ -23,9 +23,10 @@ from ..equality.content import dtype_name, instance_of
 from ..errors import TreeDefError
 from ..lazy import need
 from ..safely import clip, printed
+from .arrays import REGISTERED
 
 
-__all__ = ["dtype_of", "read_leaf", "write_dtype", "write_leaf"]
+__all__ = ["is_unicode", "read_leaf", "write_leaf"]
 
 _TEXTS: Final[dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]]] = {
     "date": (datetime.date, str, datetime.date.fromisoformat),
@@ -42,9 +43,16 @@ _TEXTS: Final[dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]]
 }
 """Classes whose values are read back from their text, by the word that names them."""
 _BY_CLASS: Final = {cls: word for word, (cls, _, _) in _TEXTS.items()}
-_FROM_ELSEWHERE: Final = 2
-"""What numpy says of dtypes that are not its own, as bfloat16."""
 _SETS: Final = {"set": set, "frozenset": frozenset}
+
+
+def is_unicode(text: str) -> bool:
+    """Return whether a string has no lone surrogates: JSON would join two of them."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def write_leaf(value: Any) -> Any:
@@ -55,19 +63,19 @@ def write_leaf(value: Any) -> Any:
     """
     cls = type(value)
     if cls is str:
-        return value if _is_unicode(value) else ["text", repr(value)]
+        return value if is_unicode(value) else ["text", repr(value)]
     if cls is float and not math.isfinite(value):
         return ["float", repr(value)]
     if cls is complex:
         return ["complex", write_leaf(value.real), write_leaf(value.imag)]
     if cls in _BY_CLASS:
-        return _written_text(value)
+        return _write_text(value)
     if cls in (set, frozenset):
         return [cls.__name__, *sorted(map(write_leaf, value), key=repr)]
     if instance_of(value, "numpy", "generic"):
-        return _written_scalar(value)
+        return _write_scalar(value)
     if instance_of(value, "numpy", "dtype"):
-        return ["dtype", write_dtype(value)]
+        return ["dtype", _write_dtype(value)]
     if instance_of(value, "torch", "dtype"):
         return ["object", f"torch:{dtype_name(value)}"]  # by which it is found
     return write_value(value)
@@ -78,7 +86,7 @@ def read_leaf(written: Any) -> Any:
 
     Raises:
         TreeDefError: It is malformed, or names what is not here.
-        ValueError: A text is not one of its kind.
+        Exception: Of a class that cannot read a text, or is given something else.
     """
     if type(written) is not list:
         return read_value(written)
@@ -88,61 +96,45 @@ def read_leaf(written: Any) -> Any:
     if word == "complex":
         real_part, imaginary = map(read_leaf, items)
         return complex(real_part, imaginary)
-    if word == "dtype":
-        (form,) = items
-        return dtype_of(form)
-    if word in _TEXTS or word in ("text", "float"):
-        (text,) = items
-        return _read_text(word, text)
     if word == "numpy":
         dtype, data = items
-        return _scalar(dtype_of(dtype), data)
-    return read_value(written)
-
-
-def _read_text(word: str, text: Any) -> Any:
+        return _read_scalar(_read_dtype(dtype), data)
+    if word == "dtype":
+        (form,) = items
+        return _read_dtype(form)
+    if word not in _TEXTS and word not in ("text", "float"):
+        return read_value(written)
+    (text,) = items
     if type(text) is not str:
         raise TreeDefError(f"a {word} cannot be read from {clip(text)}")
-    if word == "text":
-        found = read_value(["literal", text])
-        if type(found) is str:
-            return found
-        raise TreeDefError(f"{clip(text)} is not a string")
     if word == "float":
         return float(text)
-    return _TEXTS[word][2](text)
+    if word in _TEXTS:
+        return _TEXTS[word][2](text)
+    found = read_value(["literal", text])
+    if type(found) is not str:
+        raise TreeDefError(f"{clip(text)} is not a string")
+    return found
 
 
-# ------------------------------------------------------------------------- texts, names
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # a half of a pair: JSON would join two of them
-        return False
-    return True
-
-
-def _written_text(value: Any) -> list[Any]:
+def _write_text(value: Any) -> list[Any]:
     word = _BY_CLASS[type(value)]
     _, write, read = _TEXTS[word]
     text = write(value)
-    if _digest(read(text)) != _digest(value) or not _is_unicode(text):
+    again = read(text)
+    # by their text, as times in two zones may be equal; it does not show the fold
+    is_same = repr(again) == repr(value)
+    is_same = is_same and getattr(again, "fold", 0) == getattr(value, "fold", 0)
+    if not is_same or not is_unicode(text):
         raise TreeDefError(f"{clip(value)} has no text form that reads back the same")
     return [word, text]
-
-
-def _digest(value: Any) -> tuple[Any, ...]:
-    """Return all that makes out a value; times in two zones may be equal."""
-    return repr(value), getattr(value, "fold", 0)
 
 
 # ------------------------------------------------------------------------------- numpy
 
 
-def write_dtype(dtype: Any) -> Any:
-    """Return the form of a dtype, from which `dtype_of` makes it.
+def _write_dtype(dtype: Any) -> Any:
+    """Return the form of a dtype, from which `_read_dtype` makes it.
 
     Raises:
         TreeDefError: There is none.
@@ -151,17 +143,17 @@ def write_dtype(dtype: Any) -> Any:
     with contextlib.suppress(TreeDefError, TypeError, ValueError):
         form = (
             dtype.name
-            if dtype.isbuiltin == _FROM_ELSEWHERE
+            if dtype.isbuiltin == REGISTERED
             else write_value(numpy.lib.format.dtype_to_descr(dtype))
         )
-        if dtype_of(form) == dtype:
+        if _read_dtype(form) == dtype:
             return form
     raise TreeDefError(
         f"the dtype {clip(dtype)} has no text form that reads back the same"
     )
 
 
-def dtype_of(form: Any) -> Any:
+def _read_dtype(form: Any) -> Any:
     """Return the numpy dtype of a form, including the dtypes of ml_dtypes.
 
     Raises:
@@ -176,30 +168,42 @@ def dtype_of(form: Any) -> Any:
         raise TreeDefError(f"{clip(form)} is not a dtype: {printed(error)}") from None
 
 
-def _written_scalar(value: Any) -> list[Any]:
-    """Return the form of a scalar of numpy: a number where that is exact, or bytes."""
+def _write_scalar(value: Any) -> list[Any]:
+    """Return the form of a scalar of numpy.
+
+    Numbers are written as such where that is exact, strings as those of Python, which
+    keep null characters at their ends, and everything else as bytes.
+    """
     dtype = value.dtype
     if dtype.hasobject:
         raise TreeDefError(f"{clip(value)} contains Python objects")
-    form = write_dtype(dtype)
+    if dtype.kind in "SU":
+        bare = str.__str__(value) if dtype.kind == "U" else bytes(value)
+        return ["numpy", f"|{dtype.kind}0", write_leaf(bare)]
+    form = _write_dtype(dtype)
     if dtype.kind in "biuf" and dtype.isbuiltin == 1:
         item = value.item()
         if type(item) in (bool, int, float) and math.isfinite(item):
             return ["numpy", form, item]
-    return ["numpy", form, ["bytes", value.tobytes()[: dtype.itemsize].hex()]]
+    return ["numpy", form, ["bytes", value.tobytes().hex()]]
 
 
-def _scalar(dtype: Any, data: Any) -> Any:
-    """Return the scalar that `_written_scalar` wrote.
+def _read_scalar(dtype: Any, data: Any) -> Any:
+    """Return the scalar that `_write_scalar` wrote.
 
     Raises:
         TreeDefError: There are too few or too many bytes.
     """
-    if type(data) is not list:
-        return dtype.type(data)
-    _, text = data
-    raw = bytes.fromhex(text)
-    if len(raw) != dtype.itemsize or dtype.hasobject:
-        raise TreeDefError(f"{clip(text)} is not a value of {clip(dtype)}")
     numpy = need("numpy", "a scalar", "arrays")
-    return numpy.frombuffer(raw, dtype)[0] if raw else dtype.type()
+    if dtype.kind in "SU":
+        found = read_leaf(data)
+        if type(found) is not (str if dtype.kind == "U" else bytes):
+            raise TreeDefError(f"{clip(data)} is not a value of {clip(dtype)}")
+        return dtype.type(found)
+    if type(data) in (bool, int, float) and dtype.kind in "biuf":
+        return dtype.type(data)
+    word, text = data
+    raw = bytes.fromhex(text)
+    if word != "bytes" or len(raw) != dtype.itemsize or dtype.hasobject:
+        raise TreeDefError(f"{clip(data)} is not a value of {clip(dtype)}")
+    return numpy.frombuffer(raw, dtype)[0] if raw else numpy.zeros((), dtype)[()]

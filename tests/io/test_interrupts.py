@@ -1,0 +1,142 @@
+"""Saving that is interrupted: the old file stays, nothing else does."""
+
+import gc
+import os
+import random
+import signal
+import stat
+import sys
+import threading
+
+import pytest
+
+import leafwise as lw
+from interrupts import interrupted
+from strategies import Point
+
+
+np = pytest.importorskip("numpy")
+SUFFIXES = [".npz", ".safetensors", ".json"]
+pytestmark = [
+    pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="descriptors"),
+    # a file that was just made is closed by the interpreter, which says so
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+@pytest.fixture(params=SUFFIXES)
+def path(request, tmp_path):
+    """A file of each format."""
+    return tmp_path / f"tree{request.param}"
+
+
+def tree_for(path, number):
+    tree = {"pair": Point(number, number)}
+    if path.suffix != ".json":
+        tree |= {"a": np.full(40, number), "b": np.full((2, 3), number, "f4")}
+    return tree
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+def descriptors(folder):
+    """Return which files of a folder this process has open."""
+    found = []
+    for number in os.listdir("/proc/self/fd"):
+        try:
+            name = os.readlink(f"/proc/self/fd/{number}")
+            is_file = stat.S_ISREG(os.stat(f"/proc/self/fd/{number}").st_mode)
+        except OSError:  # of listing these
+            continue
+        if is_file and name.startswith(str(folder)):
+            found.append(name)
+    return found
+
+
+def check(path):
+    """Return the number of the tree that is there, whole; nothing else may be there."""
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+    assert descriptors(path.parent) == []
+    number = 0
+    with open(path, "rb") as file:
+        data = file.read()
+    for number in (0, 1):
+        if data == CONTENT[path.suffix, number]:
+            return number
+    raise AssertionError(data)
+
+
+CONTENT = {}
+
+
+def prepare(path):
+    for number in (1, 0):
+        lw.save(path, tree_for(path, number))
+        CONTENT[path.suffix, number] = path.read_bytes()
+
+
+FILES = (os.path.join("leafwise", "io"), "zipfile")
+
+
+def attempts(path, places):
+    """Interrupt `save` at these places; return at how many it was."""
+    prepare(path)
+    count = 0
+    for place in places:
+        try:
+            with interrupted(interrupt, place, FILES) as done:
+                lw.save(path, tree_for(path, 1))
+        except KeyboardInterrupt:
+            count += 1
+            gc.collect()
+            check(path)
+        else:
+            assert not done
+            assert check(path) == 1
+        lw.save(path, tree_for(path, 0))
+    return count
+
+
+def test_save_is_interrupted_anywhere(path):
+    if path.suffix == ".safetensors":
+        pytest.importorskip("safetensors")
+    chance = random.Random(path.suffix)
+    assert attempts(path, [chance.randrange(1500) for _ in range(60)]) > 20
+
+
+@pytest.mark.slow
+def test_save_is_interrupted_everywhere(path):
+    attempts(path, range(6_000))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.skipif(
+    threading.current_thread() is not threading.main_thread(), reason="signals"
+)
+@pytest.mark.parametrize("count", [20, pytest.param(500, marks=pytest.mark.slow)])
+def test_save_is_interrupted_by_a_timer(path, count):
+    """A real signal comes out as what its handler raised."""
+    prepare(path)
+    chance, caught = random.Random(count), 0
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        for _ in range(count):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, chance.uniform(5e-5, 3e-3))
+                for _ in range(1000):
+                    lw.save(path, tree_for(path, 1))
+                pytest.fail("the signal was lost")
+            except KeyboardInterrupt:
+                caught += 1
+                check(path)
+            lw.save(path, tree_for(path, 0))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert caught == count

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any, Final, SupportsIndex, overload
 
 from ..errors import PathError
-from ..safely import brief, clip, nearest, printed, type_name
+from ..safely import brief, clip, nearest, printable_lines, printed, type_name
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
 from .registry import GLOBAL, View, view_of
 
@@ -101,12 +101,14 @@ class KeyPath(tuple[Any, ...]):
     def where(self) -> str:
         """Return the path for use in a message; the empty path is "the root".
 
+        Control characters are escaped.
+
         Example:
             >>> import leafwise as lw
             >>> lw.KeyPath(()).where(), lw.KeyPath((lw.SequenceKey(0),)).where()
             ('the root', '[0]')
         """
-        return keystr(self) or "the root"
+        return printable_lines(keystr(self)) or "the root"
 
     def __call__(self, tree: Any, *, namespace: str = GLOBAL) -> Any:
         """Read the node or leaf at this path in a tree.
@@ -340,9 +342,8 @@ def _no_such_place(path: KeyPath, depth: int, node: Any, view: View) -> PathErro
         shown = brief(nearest(printed(key), known)[:5])
         more = f" and {len(known) - 5} more" if len(known) > 5 else ""
         there = f"the {kind} there has {shown}{more}"
-    return PathError(
-        f"no {printed(key)} at {found.where()}; {there}", path=path, found=found
-    )
+    message = printable_lines(f"no {printed(key)} at {found.where()}; {there}")
+    return PathError(message, path=path, found=found)
 
 
 # --------------------------------------------------------------------- parsing

@@ -167,6 +167,17 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
+def printable_lines(text: str) -> str:
+    r"""Return a text with escapes for all but its ends of lines, see `printable`.
+
+    Example:
+        >>> from leafwise.safely import printable_lines
+        >>> printable_lines("a\x1b[31m\nb")
+        'a\\x1b[31m\nb'
+    """
+    return text if text.isprintable() else "\n".join(map(printable, text.split("\n")))
+
+
 def described(value: Any) -> str:
     """Return the type of a value and its short `repr`, as errors say it.
 

@@ -3,7 +3,6 @@
 import copy
 import enum
 import math
-import operator
 import pickle
 from collections import OrderedDict, namedtuple
 
@@ -12,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from leafwise.core.keypath import LinkedPath, path_below
 from leafwise.core.keys import as_key, sequence_keys
 
 
@@ -511,65 +509,19 @@ def test_attributes_that_only_the_rule_knows_are_read_by_it():
         lw.KeyPath.parse("[0].cell_2")([Row(1, 2)])
 
 
-# ---------------------------------------------------------- paths made when read
+# ------------------------------------------------------------------ paths are tuples
 
 
-def linked(keys):
-    """Return the path of the keys as a walk over a deep tree gives it."""
-    path = lw.KeyPath()
-    for key in keys:
-        path = LinkedPath(path, (key,))
-    return path
-
-
-PATHS = st.lists(st.sampled_from(KEYS), min_size=1, max_size=4)
-
-
-@given(PATHS, PATHS)
-def test_a_path_that_is_made_when_read_is_a_path_like_any_other(keys, others):
-    """Compared, hashed, joined, sliced, printed, copied: never to be told apart."""
-    made, other = lw.KeyPath(keys), lw.KeyPath(others)
-    ways = (
-        *(len, str, repr, hash, tuple, lw.KeyPath, lw.KeyPath.where),
-        *(lambda p: p.parent, lambda p: p[0], lambda p: p[::-1], lambda p: [*p]),
-        *(lambda p: (p == other, p != other, other == p, p == keys, p == ()),),
-        *(lambda p: (p + other, other + p, p * 2, 2 * p, (*p,)),),
-        *(lambda p: (p.count(keys[0]), p.index(keys[-1]), keys[0] in p),),
-        *(lambda p: (p == linked(others), linked(others) == p, p + linked(others)),),
-        *(copy.copy, copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))),
-        lambda p: operator.iadd([*others], p),
-    )
-    for way in ways:
-        assert way(linked(keys)) == way(made)
-    assert isinstance(linked(keys), lw.KeyPath)
-    assert {made: 1}[linked(keys)] == 1
-
-
-def test_short_paths_are_made_at_once():
-    """So that few programs meet others."""
-    path = lw.KeyPath()
-    kinds = []
+def test_a_path_of_a_deep_tree_is_a_tuple_of_its_keys():
+    """To C code as well, which reads tuples without asking their methods."""
+    tree = 1
     for _ in range(150):
-        path = path_below(path, lw.SequenceKey(0))
-        kinds.append(type(path))
-    assert kinds == [lw.KeyPath] * 100 + [LinkedPath] * 50
-    assert path == lw.KeyPath([lw.SequenceKey(0)] * 150)
-
-
-@pytest.mark.parametrize(
-    "depth", [20_000, pytest.param(200_000, marks=pytest.mark.needs("stack"))]
-)
-def test_long_chains_of_paths_are_dropped_without_recursion(depth):
-    """Read in the middle, or never."""
-    path = middle = lw.KeyPath()
-    for place in range(depth):
-        path = path_below(path, lw.SequenceKey(place))
-        middle = path if place == depth // 2 - 1 else middle
-    never_read = path_below(path, lw.SequenceKey(depth))
-    assert len(middle) == depth // 2
-    assert path[-1] == lw.SequenceKey(depth - 1)
-    assert path[:3] == middle[:3]
-    links = 0
-    while type(never_read) is LinkedPath:
-        never_read, links = never_read._above, links + 1
-    assert links <= depth // 32
+        tree = [tree]
+    walked = [path for path, _ in lw.tree_walk(tree)][-1]
+    seen = []
+    lw.tree_visit(tree, lambda node, path, _: seen.append(path) or node)
+    for path in (walked, seen[-1]):
+        assert type(path) is lw.KeyPath
+        assert tuple.__len__(path) == 150
+        assert "%s" * 150 % path == "[0]" * 150
+        assert (*path,) == path == lw.KeyPath([lw.SequenceKey(0)] * 150)

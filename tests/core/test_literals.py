@@ -45,6 +45,19 @@ def test_reading_is_that_of_python_without_warnings(text):
     assert value_of(text, parse, "error") == theirs
 
 
+LONG = ["1.", "3or ", '"', "a.", "-", 'r"""x', "u'\\' "]
+
+
+@pytest.mark.parametrize("text", LONG)
+def test_long_texts_of_keys_are_refused_at_once(text):
+    """A million characters, which nothing reads by the square of their number."""
+    long = text * (1_000_000 // len(text))
+    with pytest.raises(lw.PathError):
+        lw.KeyPath.parse(f"[{long}]")
+    with pytest.raises(NO_LITERAL):
+        ast.literal_eval(parse(f"{long}("))
+
+
 @pytest.mark.parametrize("filters", ["error", "ignore", "always"])
 def test_who_writes_a_value_or_a_key_is_not_warned(filters):
     """And what is written means the same, whatever becomes of warnings."""

@@ -161,6 +161,43 @@ def test_text():
     )
 
 
+class Hostile:
+    """A key, or aux data, that would change the title and colours of a terminal."""
+
+    def __repr__(self):
+        return "\x1b]0;title\x07\x1b[31m\u202e\x9b1m"
+
+
+@pytest.mark.parametrize("aux", [Hostile(), "\x1b[31m", "two\nlines\r"])
+def test_printing_a_treedef_does_not_act_on_the_terminal(aux):
+    """Keys, aux data and names of classes are escaped, in errors and paths as well."""
+
+    class Odd:
+        pass
+
+    Odd.__name__ = Odd.__qualname__ = "Odd\x1b[2J"
+
+    def rebuild(*_):
+        return Odd()
+
+    lw.register_pytree_with_keys(Odd, lambda _: (((Hostile(), 1),), aux), rebuild)
+    tree = {Hostile(): Odd()}
+    treedef = structure(tree)
+    texts = [repr(treedef), str(treedef), lw.tree_paths(tree)[0].where()]
+    with pytest.raises(lw.StructureError) as caught:
+        treedef.flatten_up_to([1])
+    with pytest.raises(lw.StructureError) as below:
+        structure(Odd()).flatten_up_to([1])
+    with pytest.raises(lw.PathError) as missing:
+        lw.tree_paths(tree)[0](Odd())
+    with pytest.raises(ValueError, match="expected 1 leaf") as counted:
+        treedef.unflatten([])
+    texts += [str(error.value) for error in (caught, below, missing, counted)]
+    for text in texts:
+        assert all(line.isprintable() for line in text.split("\n")), ascii(text)
+        assert "\\x1b" in text
+
+
 def test_unflatten_takes_any_iterable():
     """Lists, strings and generators of the right length will do."""
     treedef = structure([1, {"a": 2}])

@@ -251,13 +251,6 @@ def test_dates():
     for edge in (datetime.datetime.min, datetime.datetime.max):
         for zone in (datetime.UTC, east, datetime.timezone(-east.utcoffset(None))):
             assert same(edge.replace(tzinfo=zone), edge.replace(tzinfo=zone))
-    zoneinfo = pytest.importorskip("zoneinfo")
-    try:
-        zones = [zoneinfo.ZoneInfo(name) for name in ("UTC", "Europe/Berlin")]
-    except zoneinfo.ZoneInfoNotFoundError:
-        return
-    assert not same(*zones)
-    assert same(zones[0], zoneinfo.ZoneInfo.no_cache("UTC"))
 
 
 def test_paths_of_this_machine():
@@ -597,7 +590,7 @@ def test_large_arrays():
 def test_zeros_and_nan_in_arrays():
     """As of numbers: one of each."""
     np = pytest.importorskip("numpy")
-    for dtype in ("f2", "f4", "f8", "c8", "c16", "longdouble", "clongdouble", ">f8"):
+    for dtype in ("f2", "f4", "f8", "c8", "c16", ">f8"):
         array = np.array([1, 0, float("nan"), float("inf")], dtype)
         other = np.copysign(array.real, -1) if array.dtype.kind == "f" else -array
         other = other.astype(dtype)
@@ -614,16 +607,15 @@ def test_zeros_and_nan_in_arrays():
 
 
 def test_wide_floats():
-    """Whose memory has gaps; all digits count."""
+    """Are refused: machines differ in their size, and in what is between them."""
     np = pytest.importorskip("numpy")
-    one = np.array([1, 3], "longdouble") / 3
-    other = one.copy()
-    other[0] = np.nextafter(one[0], 1, dtype="longdouble")
-    assert fp(one) == fp(one.copy())
-    assert fp(one) != fp(other)
-    huge = np.array([np.finfo("longdouble").max], "longdouble")
-    assert fp(huge) != fp(huge / 2)
-    assert fp(one + 1j * one) != fp(one + 1j * other)
+    for dtype in ("longdouble", "clongdouble"):
+        array = np.array([1, 3], dtype)
+        if array.itemsize <= (16 if array.dtype.kind == "c" else 8):
+            assert fp(array) == fp(array.copy())
+            continue
+        with pytest.raises(CompareError, match="machines differ in what"):
+            fp(array)
 
 
 DTYPES = [
@@ -695,10 +687,13 @@ def test_scalars_and_subclasses_of_arrays():
 
 
 def test_memory():
-    """Elements are read where they are: of 16 MB in any order a few are copied."""
+    """Elements are read where they are; those of other orders are copied once."""
     np = pytest.importorskip("numpy")
     array = np.ones((2048, 2048), "f4")
-    for view in (array, array.T, array[:, ::2], array.view(">i4"), array.view("c8")):
+    for view, copied in (
+        *((array, 0), (array.view("i4"), 0), (array.view("c8"), 0)),
+        *((array.T, 1), (array[:, ::2], 0.5), (array.view(">i4"), 1)),
+    ):
         fp(view[:2])
         tracemalloc.start()
         try:
@@ -706,7 +701,7 @@ def test_memory():
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
-        assert peak < 6_000_000
+        assert peak < 6_000_000 + copied * array.nbytes
 
 
 def test_tables():

@@ -607,19 +607,3 @@ def test_paths_of_deep_trees_are_those_of_the_places(depth):
     lw.tree_visit(tree, lambda node, path, _: seen.append(path) or node)
     assert [*map(len, seen)] == [*range(depth + 2)]
     assert seen[-1] == expected
-
-
-def test_no_long_path_is_made_that_nobody_reads():
-    """Or a walk would take time by the square of the depth."""
-    tree = 1
-    for _ in range(500):
-        tree = [tree]
-    paths = [path for path, _ in lw.tree_walk(tree)]
-    lw.tree_visit(
-        tree,
-        lambda node, path, _: paths.append(path) or node,
-        lambda node, path, _: paths.append(path) or node,
-    )
-    assert len(paths) == 3 * 501
-    assert all(path._made is None for path in paths if type(path) is not lw.KeyPath)
-    assert sum(type(path) is lw.KeyPath for path in paths) == 3 * 101

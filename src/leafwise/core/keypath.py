@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Sequence
-from itertools import chain
-from typing import Any, Final, SupportsIndex, overload
+from typing import Any, SupportsIndex, overload
 
 from ..errors import PathError
-from ..safely import brief, clip, nearest, printed, type_name
+from ..safely import brief, clip, nearest, printable_lines, printed, type_name
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
 from .registry import GLOBAL, View, view_of
 
@@ -101,12 +100,14 @@ class KeyPath(tuple[Any, ...]):
     def where(self) -> str:
         """Return the path for use in a message; the empty path is "the root".
 
+        Control characters are escaped.
+
         Example:
             >>> import leafwise as lw
             >>> lw.KeyPath(()).where(), lw.KeyPath((lw.SequenceKey(0),)).where()
             ('the root', '[0]')
         """
-        return keystr(self) or "the root"
+        return printable_lines(keystr(self)) or "the root"
 
     def __call__(self, tree: Any, *, namespace: str = GLOBAL) -> Any:
         """Read the node or leaf at this path in a tree.
@@ -193,80 +194,9 @@ class KeyPath(tuple[Any, ...]):
         return cls(keys)
 
 
-_LONGEST_MADE: Final = 100
-_LONGEST_LINK: Final = 32
-
-
 def path_below(path: KeyPath, key: Any) -> KeyPath:
-    """Return the path to a child. Paths that are long are made when they are read."""
-    if type(path) is KeyPath and len(path) < _LONGEST_MADE:
-        return KeyPath(tuple.__add__(path, (key,)))
-    if type(path) is LinkedPath and len(path._keys) < _LONGEST_LINK:
-        return LinkedPath(path._above, (*path._keys, key))
-    return LinkedPath(path, (key,))
-
-
-def _reads(name: str) -> Any:
-    """Return a method that asks the path as it was made."""
-
-    def method(self: LinkedPath, *args: Any) -> Any:
-        made = [x.made if type(x) is LinkedPath else x for x in args]
-        return getattr(self.made, name)(*made)
-
-    method.__name__ = name
-    return method
-
-
-class LinkedPath(KeyPath):
-    """A path that holds a path and a few more keys, until somebody reads it.
-
-    Walks over all nodes of a deep tree give one to each: made at once, they would take
-    time and memory by the square of the depth. With one key to each, dropping the last
-    of them would drop a chain as deep as the tree, one inside the other.
-    """
-
-    _above: KeyPath
-    _keys: tuple[Any, ...]
-    _made: KeyPath | None
-
-    def __new__(cls, above: KeyPath, keys: tuple[Any, ...]) -> LinkedPath:
-        """Take note of a path and of the keys below it."""
-        path = tuple.__new__(cls)
-        path._above, path._keys, path._made = above, keys, None
-        return path
-
-    @property
-    def made(self) -> KeyPath:
-        """The path with all of its keys."""
-        if self._made is None:
-            parts: list[tuple[Any, ...]] = []
-            above: Any = self
-            while type(above) is LinkedPath and above._made is None:
-                parts.append(above._keys)
-                above = above._above
-            start: Any = above._made if type(above) is LinkedPath else above
-            self._made = KeyPath((*start, *chain.from_iterable(reversed(parts))))
-        return self._made
-
-    def __reduce__(self) -> Any:
-        return KeyPath, (tuple(self.made),)
-
-    def __radd__(self, other: Any) -> Any:
-        if not isinstance(other, tuple):  # a list may be extended in place
-            return NotImplemented
-        return other + self.made
-
-    def __rmul__(self, times: Any) -> Any:
-        return times * self.made
-
-
-_READERS: Final = (
-    *("__add__", "__contains__", "__eq__", "__ge__", "__getitem__", "__getnewargs__"),
-    *("__gt__", "__hash__", "__iter__", "__le__", "__len__", "__lt__", "__mul__"),
-    *("__ne__", "__repr__", "__str__", "count", "index"),
-)
-for _name in _READERS:
-    setattr(LinkedPath, _name, _reads(_name))
+    """Return the path to a child."""
+    return KeyPath(tuple.__add__(path, (key,)))
 
 
 def _code(key: Any, name: str) -> str:
@@ -340,9 +270,8 @@ def _no_such_place(path: KeyPath, depth: int, node: Any, view: View) -> PathErro
         shown = brief(nearest(printed(key), known)[:5])
         more = f" and {len(known) - 5} more" if len(known) > 5 else ""
         there = f"the {kind} there has {shown}{more}"
-    return PathError(
-        f"no {printed(key)} at {found.where()}; {there}", path=path, found=found
-    )
+    message = printable_lines(f"no {printed(key)} at {found.where()}; {there}")
+    return PathError(message, path=path, found=found)
 
 
 # --------------------------------------------------------------------- parsing

@@ -13,10 +13,11 @@ import keyword
 import math
 import re
 import unicodedata
+import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..safely import named_object
+from ..safely import Guard, named_object
 from .keys import literal
 
 
@@ -72,30 +73,20 @@ def read_python(text: str, check: Callable[[list[tuple[Any, None]]], object]) ->
     return value
 
 
-_PARTS: Final = re.compile(
-    r"""(?P<prefix>\w{0,3})(?P<quote>'{3}|"{3}|['"])"""
-    r"""(?P<inside>(?:\\.|[^\\])*?)(?P=quote)"""
-    r"""|(?P<comment>\#[^\r\n]*)"""
-    r"""|(?<!\w)\d[\w.]*[ilnrst]""",  # a letter of `or`, `if`, `in`, `else`, ...
-    re.DOTALL,
-)
-"""A string with what is before it, a comment, or a number with a keyword behind it."""
-_PREFIXES: Final = ("", "u", "r", "b", "br", "rb")
-_ESCAPE: Final = re.compile(r"\\([0-7]{1,3}|.)", re.DOTALL)
-_KNOWN: Final = "\n\r\\'\"abfnrtvx01234567"
+_WARNED: Final = re.compile(r"\\|[\d.][a-zA-Z]")
+"""What Python may warn of: an unknown escape, or a number with a word behind it."""
+_guard: Final = Guard()
 
 
 def parse(text: str) -> ast.expr:
-    r"""Return the syntax tree of an expression, without a warning to anybody.
+    r"""Return the syntax tree of an expression; Python's warnings are not shown.
 
-    Python warns of `\d` in a string, and of `1or 2`. Who writes a key or a value is
-    told of a file `<unknown>` then; and where warnings are errors, the text would mean
-    something else. They cannot be switched off for one thread, so such a text is put
-    right first: a backslash that begins no escape is written twice.
+    Python warns of `\d` in a string, and of `1or 2`. A user who writes a key or a value
+    would be warned of a file `<unknown>`; and where warnings are errors, the text would
+    mean something else.
 
     Raises:
-        SyntaxError: The text is no expression, or no literal: it has an f-string, or
-            a word right before a string or right behind a number.
+        SyntaxError: The text is not an expression.
         ValueError: It has a null character.
 
     Example:
@@ -104,30 +95,11 @@ def parse(text: str) -> ast.expr:
         >>> ast.literal_eval(parse(r"['\d', '\x41']"))
         ['\\d', 'A']
     """
-    return ast.parse(_PARTS.sub(_put_right, text), mode="eval").body
-
-
-def _put_right(part: re.Match[str]) -> str:
-    """Return a string in which all escapes are known."""
-    if part["comment"]:
-        return part[0]
-    prefix, inside = (part["prefix"] or "").lower(), part["inside"]
-    if inside is None or prefix not in _PREFIXES:
-        raise SyntaxError("no literal")
-    if "r" in prefix or "\\" not in inside:
-        return part[0]
-    known = _KNOWN if "b" in prefix else f"{_KNOWN}NuU"
-
-    def escaped(found: re.Match[str]) -> str:
-        if found[1][0] not in known:
-            return f"\\{found[0]}"
-        if len(found[1]) == 3 and found[1] > "377":  # more than a byte
-            code = int(found[1], 8)
-            return f"\\x{code & 255:02x}" if "b" in prefix else f"\\u{code:04x}"
-        return found[0]
-
-    quote = part["quote"]
-    return f"{part['prefix']}{quote}{_ESCAPE.sub(escaped, inside)}{quote}"
+    if not _WARNED.search(text):
+        return ast.parse(text, mode="eval").body
+    with _guard.lock, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text, mode="eval").body
 
 
 def _evaluate(node: ast.expr) -> Any:

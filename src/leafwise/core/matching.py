@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from ..equality.leaves import contrast, contrast_classes, type_names
 from ..errors import StructureError
-from ..safely import Frozen, class_name, clip, is_near, shown
+from ..safely import Frozen, class_name, clip, is_near, printable_lines, shown
 from .builtins import listed
 from .keypath import KeyPath
 from .node import Brackets, Rule
@@ -220,7 +220,9 @@ class Difference(Frozen):
         self._set(path, expected, actual, hint)
 
     def __str__(self) -> str:
-        return f"at {self.path.where()}: expected {self.expected}, got {self.actual}"
+        return printable_lines(
+            f"at {self.path.where()}: expected {self.expected}, got {self.actual}"
+        )
 
 
 _SKIP = object()
@@ -606,7 +608,7 @@ def mismatch_error(
     if count > _SHOWN:
         lines.append(f"  and {count - _SHOWN} more")
     hints = [difference.hint for difference in found[:_SHOWN] if difference.hint]
-    lines += [f"hint: {hint}" for hint in dict.fromkeys(hints)]
+    lines += [f"hint: {printable_lines(hint)}" for hint in dict.fromkeys(hints)]
     first = found[0]
     return StructureError(
         "\n".join(lines),
@@ -675,8 +677,8 @@ def code_text(
         first = len(parts) - arity
         inside = parts[first:]
         if labels is not None:
-            inside = [*map(Part.labelled, inside, labels)]
-        parts[first:] = [Part(before, inside, after)]
+            inside = [*map(Part.labelled, inside, map(printable_lines, labels))]
+        parts[first:] = [Part(printable_lines(before), inside, printable_lines(after))]
     (root,) = parts
     whole = Part(f"{around[0]}{root.opening}", root.parts, f"{root.closing}{around[1]}")
     text = flat(whole) if width is None else lay_out(whole, width)

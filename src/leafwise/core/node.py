@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
 from ..equality import exact
-from ..safely import Record, class_name, clip, printed, shown
+from ..safely import Record, class_name, clip, printable, printed, shown
 from .keys import flat_keys, key_order, leaf_order
 
 
@@ -307,7 +307,8 @@ class Rule:
     def __repr__(self) -> str:
         scope = f" in namespace {shown(self.namespace)}" if self.namespace else ""
         origin = f", registered at {self.where}" if self.where else ""
-        return f"<Rule {self.name} for {class_name(self.cls)}{scope}{origin}>"
+        name = printable(class_name(self.cls))
+        return f"<Rule {self.name} for {name}{scope}{origin}>"
 
 
 class BoundRule(Rule):

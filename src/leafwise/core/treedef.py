@@ -731,7 +731,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         Example:
             >>> import leafwise as lw
             >>> lw.tree_structure({"a": [1, 2]}).fingerprint()[:16]
-            'lw1-ece6c2aa2e1b'
+            'lw1-4f3bbf9c6899'
         """
         from .fingerprint import of_treedef  # and with it hashlib
 

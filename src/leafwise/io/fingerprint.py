@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..core.fingerprint import FromHook, Writer
-from ..core.keypath import KeyPath
+from ..core.fingerprint import Writer
 from ..core.registry import GLOBAL
 from ..core.walk import locate
 from ..equality.content import Undecided
@@ -43,7 +42,8 @@ def fingerprint(
 
     Trees are equal in the sense of `tree_equal(a, b, typematch=True)`: 1, 1.0 and True
     differ; 0.0 and -0.0 do not, and all NaNs are the same. Classes and functions count
-    by name, not by what they do. Array elements are read in place, without a copy.
+    by name, not by what they do. Array elements are read in place if they are
+    contiguous and little-endian, and have neither zeros nor NaN; else they are copied.
 
     Args:
         tree: A tree. Its leaves are numbers, strings, bytes, enums, dates, paths, and
@@ -67,7 +67,7 @@ def fingerprint(
     Example:
         >>> import leafwise as lw
         >>> lw.fingerprint({"lr": 0.1, "layers": [64, 64]})[:16]
-        'lw1-6ec60129f7c0'
+        'lw1-0024f6d07a65'
         >>> name = lw.fingerprint({"layers": [64, 64], "lr": 0.1})
         >>> name == lw.fingerprint({"lr": 0.1, "layers": [64, 64]})
         True
@@ -93,17 +93,13 @@ give its bytes
         try:
             writer.value(leaf)
         except Undecided as why:
-            raise _no_fingerprint(treedef.paths()[place], leaf, why) from why
-        except FromHook as carrier:
-            error: Any = carrier.__cause__
+            path = treedef.paths()[place]
+            raise CompareError(
+                f"the leaf at {path.where()} has no fingerprint ({described(leaf)}): "
+                f"{why}; leaf_bytes can give its bytes",
+                path=path,
+            ) from why
+        except Exception as error:  # of leaf_bytes, or of the library of an array
             locate(error, [*reversed(treedef.paths()[place])])
-            raise error from None
+            raise
     return writer.text()
-
-
-def _no_fingerprint(path: KeyPath, leaf: Any, why: Undecided) -> CompareError:
-    return CompareError(
-        f"the leaf at {path.where()} has no fingerprint ({described(leaf)}): {why}; "
-        "leaf_bytes can give its bytes",
-        path=path,
-    )

@@ -12,10 +12,9 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from ..core.keypath import KeyPath, path_below
+from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.registry import GLOBAL
-from ..core.walk import ROOT
 from ..errors import CycleError, StructureError
 from ..lazy import unchanged
 from ..safely import MISSING, Missing, type_name
@@ -367,19 +366,18 @@ Visitor = Callable[[Any, KeyPath, Any], Any]
 class _Frame:
     """A node that is being visited: its children, and the results so far."""
 
-    __slots__ = ("aux", "children", "done", "keys", "node", "path", "put", "rule")
+    __slots__ = ("aux", "children", "done", "keys", "node", "put", "rule")
 
-    def __init__(self, node: Any, path: KeyPath, rule: Rule, put: int) -> None:
+    def __init__(self, node: Any, rule: Rule, put: int) -> None:
         self.put = put  # how many nodes on the way here `enter` has made
         children, self.aux = rule.flatten(node)
         self.node = node
-        self.path = path
         self.rule = rule
         self.children = children
         self.keys = rule.keys(self.aux, len(children))
         self.done: list[Any] = []
 
-    def rebuilt(self, anew: bool) -> Any:
+    def rebuilt(self, trail: list[Any], anew: bool) -> Any:
         """Return the node with its visited children; itself if nothing changed."""
         if (
             not anew
@@ -391,9 +389,9 @@ class _Frame:
             return self.node
         if not any(child is DELETE for child in self.done):
             return self.rule.unflatten(self.aux, self.done)
-        return self._without_deleted()
+        return self._without_deleted(trail)
 
-    def _without_deleted(self) -> Any:
+    def _without_deleted(self, trail: list[Any]) -> Any:
         rule = self.rule
         if rule.is_mapping:
             items = rule.items(self.node)
@@ -405,10 +403,11 @@ class _Frame:
             return rule.from_items(rule.rest(self.node), items)
         if not rule.is_sequence:
             kind = type_name(self.node)
+            path = KeyPath(trail)
             raise StructureError(
-                f"a child of the {kind} at {self.path.where()} cannot be deleted: only "
+                f"a child of the {kind} at {path.where()} cannot be deleted: only "
                 "lists, tuples, deques and dicts can change their number of children",
-                path=self.path,
+                path=path,
             )
         kept = [child for child in self.done if child is not DELETE]
         return rule.from_items(rule.rest(self.node), kept)
@@ -493,12 +492,13 @@ class Visiting:
         self.leave = leave
         self.context = context
         self.frames: list[_Frame] = []
+        self.trail: list[Any] = []  # the keys of the current node
         self.on_path: set[int] = set()
         self.stopped = False
 
     def run(self) -> Any:
         """Visit the tree."""
-        result = self._arrive(self.tree, ROOT)
+        result = self._arrive(self.tree)
         while self.frames:
             frame = self.frames[-1]
             place = len(frame.done)
@@ -508,18 +508,19 @@ class Visiting:
             if place == len(frame.children):
                 result = self._depart(frame)
             else:
-                path = path_below(frame.path, frame.keys[place])
-                result = self._arrive(frame.children[place], path)
+                self.trail.append(frame.keys[place])
+                result = self._arrive(frame.children[place])
             if result is not _BELOW and self.frames:
                 self.frames[-1].done.append(result)
+                self.trail.pop()
         if result is DELETE:
             raise StructureError("the root of a tree cannot be deleted", path=KeyPath())
         return result
 
-    def _arrive(self, node: Any, path: KeyPath) -> Any:
+    def _arrive(self, node: Any) -> Any:
         """Enter a node: it is either done at once, or the next one to go through."""
         put = self.frames[-1].put if self.frames else 0
-        answer = self._ask(self.enter, node, path)
+        answer = self._ask(self.enter, node)
         if answer is DELETE:
             return DELETE
         if type(answer) is _Skipped:
@@ -532,16 +533,19 @@ class Visiting:
             self.stopped
             or answer is SKIP
             or rule is None
-            or self.context.stops_at(node, path)
+            or (self.context.stop is not None and self._stops_at(node))
         ):
-            return self._ask(self.leave, node, path)
-        _enter(node, path, self.on_path)
+            return self._ask(self.leave, node)
+        _enter(node, self.trail, self.on_path)
         if put > self.most_put:
-            self._check_depth(path)
-        self.frames.append(_Frame(node, path, rule, put))
+            self._check_depth()
+        self.frames.append(_Frame(node, rule, put))
         return _BELOW
 
-    def _check_depth(self, path: KeyPath) -> None:
+    def _stops_at(self, node: Any) -> bool:
+        return self.context.stops_at(node, KeyPath(self.trail))
+
+    def _check_depth(self) -> None:
         """Raise an error if `enter` adds new nodes below new nodes without end.
 
         Raises:
@@ -551,8 +555,9 @@ class Visiting:
             self.most_put += _depth(self.tree, self.context.plain)
             self.knows_depth = True
             return
+        where = KeyPath(self.trail[:_SHOWN]).where()
         raise CycleError(
-            f"the visit would never end: below {path[:_SHOWN].where()}, enter has "
+            f"the visit would never end: below {where}, enter has "
             f"nested {self.most_put + 1} new nodes, and what it returns is visited as "
             "well; to replace a node without visiting what replaces it, return "
             "SKIP(new)"
@@ -562,14 +567,14 @@ class Visiting:
         """Leave a node whose children are all done."""
         self.frames.pop()
         self.on_path.discard(id(frame.node))
-        return self._ask(self.leave, frame.rebuilt(self.anew), frame.path)
+        return self._ask(self.leave, frame.rebuilt(self.trail, self.anew))
 
-    def _ask(self, visitor: Visitor | None, node: Any, path: KeyPath) -> Any:
+    def _ask(self, visitor: Visitor | None, node: Any) -> Any:
         """Ask a visitor; `STOP` means that the node stays as it is."""
         if visitor is None or self.stopped:
             return node
         parent = self.frames[-1].node if self.frames else None
-        answer = visitor(node, path, parent)
+        answer = visitor(node, KeyPath(self.trail), parent)
         if answer is STOP:
             self.stopped = True
             return node
@@ -583,16 +588,15 @@ _MOST_PUT: Final = 1000
 _SHOWN: Final = 3
 
 
-def _enter(node: Any, path: KeyPath, on_path: set[int]) -> None:
+def _enter(node: Any, trail: list[Any], on_path: set[int]) -> None:
     """Add a node to those between the root and where a walk is.
 
     Raises:
         CycleError: It is one of them already.
     """
     if id(node) in on_path:
-        raise CycleError(
-            f"the tree contains itself: {path.where()} is its own ancestor"
-        )
+        where = KeyPath(trail).where()
+        raise CycleError(f"the tree contains itself: {where} is its own ancestor")
     on_path.add(id(node))
 
 
@@ -643,27 +647,29 @@ def tree_walk(
         ['a'][0] 1
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    stack: list[tuple[KeyPath, Any, bool]] = [(ROOT, tree, False)]
+    stack: list[tuple[int, Any, Any]] = [(0, None, tree)]  # (depth, key, node)
+    trail: list[Any] = []  # the keys of the current node
     on_path: set[int] = set()
     while stack:
-        path, node, leaving = stack.pop()
-        if leaving:
+        depth, key, node = stack.pop()
+        if depth < 0:  # all children of the node are done
+            trail[-depth - 1 :] = []
             on_path.discard(id(node))
             if bottom_up:
-                yield path, node
+                yield KeyPath(trail), node
             continue
+        if depth:
+            trail[depth - 1 :] = [key]
+        path = KeyPath(trail)
         rule = context.rule_of(node, path)
         if rule is None:
             yield path, node
             continue
-        _enter(node, path, on_path)
+        _enter(node, trail, on_path)
         if not bottom_up:
             yield path, node
         children, aux = rule.flatten(node)
         keys = rule.keys(aux, len(children))
-        stack.append((path, node, True))
-        below = [
-            (path_below(path, key), child, False)
-            for key, child in zip(keys, children, strict=True)
-        ]
+        stack.append((-depth - 1, None, node))
+        below = [(depth + 1, *pair) for pair in zip(keys, children, strict=True)]
         stack += reversed(below)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from ..core.registry import GLOBAL
 from ..layout import WIDTH
 from ..ops.context import context_of
-from ..paint import Paint
+from ..paint import SIGNS, Paint
 from ..selection.change import Change
 from .outline import Item
 from .scene import (
@@ -49,7 +49,6 @@ def draw(
     width: int = WIDTH,
     color: str = "never",
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
@@ -70,7 +69,7 @@ def draw(
         width: How many columns a line may have; longer lines are cut.
         color: `"always"`, `"never"`, or `"auto"`, which follows `NO_COLOR`,
             `FORCE_COLOR` and the standard output.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+        is_leaf, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
@@ -103,7 +102,7 @@ def draw(
             └── - [1]: {'width': 64, 'activation': 'relu'}
     """
     paint = Paint(color)
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, False, none_is_leaf, namespace)
     root = read(tree, context, select=select, depth=depth, most=max_leaves)
     lines: list[str] = []
     stack = [(root, "", "")]
@@ -167,7 +166,6 @@ def to_mermaid(
     collapse: int = 3,
     direction: Direction = "LR",
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
@@ -181,7 +179,7 @@ def to_mermaid(
         collapse: Draw neighbouring siblings of equal structure as one box if there are
             at least this many; 0 draws all of them.
         direction: `"LR"` for left to right, `"TB"` for top to bottom.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+        is_leaf, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
@@ -202,7 +200,7 @@ def to_mermaid(
             n1 -->|"'width'"| n2
     """
     _check(direction)
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, False, none_is_leaf, namespace)
     boxes = scene(
         tree, context, select=select, depth=depth, max_leaves=max_leaves,
         collapse=collapse,
@@ -214,39 +212,24 @@ def to_mermaid(
             continue
         text = f'"{_in_mermaid(label(box))}"'
         drawn = f"[{text}]" if box.sort == "node" else f"([{text}])"
-        styled = f":::{_CLASSES[box.sort]}" if box.sort in _CLASSES else ""
+        styled = f":::{_STYLES[box.sort][0]}" if box.sort in _STYLES else ""
         sorts.add(box.sort)
         lines.append(f"    n{box.number}{drawn}{styled}")
     for start, end, named in arrows_of(boxes):
         key = f'|"{_in_mermaid(clipped(named.key, _LONGEST))}"|' if named.key else ""
         arrow = "-->" if end is named else "-.->"
         lines.append(f"    n{start.number} {arrow}{key} n{end.number}")
-    lines += [
-        f"    classDef {_CLASSES[sort]} {_STYLES[sort]}"
-        for sort in _CLASSES
-        if sort in sorts
-    ]
+    used = (_STYLES[sort] for sort in _STYLES if sort in sorts)
+    lines += [f"    classDef {name} {style}" for name, style in used]
     return "\n".join(lines)
 
 
-_CLASSES: Final = {
-    "static": "static",
-    "more": "more",
-    "+": "added",
-    "-": "removed",
-    "~": "changed",
-    "!": "retyped",
-    ">": "moved",
-}
 _STYLES: Final = {
-    "static": "stroke-dasharray: 4 3",
-    "more": "stroke-dasharray: 1 3",
-    "+": "stroke: #2da44e",
-    "-": "stroke: #cf222e",
-    "~": "stroke: #bf8700",
-    "!": "stroke: #8250df",
-    ">": "stroke: #0969da",
+    "static": ("static", "stroke-dasharray: 4 3"),
+    "more": ("more", "stroke-dasharray: 1 3"),
+    **{sign: (how.word, f"stroke: {how.light}") for sign, how in SIGNS.items()},
 }
+"""For sorts of boxes, their class and its style."""
 
 
 def _check(direction: Direction) -> None:
@@ -298,7 +281,6 @@ def to_dot(
     collapse: int = 3,
     direction: Direction = "LR",
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
@@ -309,7 +291,7 @@ def to_dot(
 
     Args:
         tree, depth, select, max_leaves, collapse, direction: See `leafwise.to_mermaid`.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+        is_leaf, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
@@ -330,7 +312,7 @@ def to_dot(
         }
     """
     _check(direction)
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, False, none_is_leaf, namespace)
     boxes = scene(
         tree, context, select=select, depth=depth, max_leaves=max_leaves,
         collapse=collapse,
@@ -358,11 +340,7 @@ _LOOKS: Final = {
     "leaf": ', color="gray"',
     "static": ', color="gray", style="rounded,dashed"',
     "more": ', color="gray", style="rounded,dotted"',
-    "+": ', color="#2da44e"',
-    "-": ', color="#cf222e"',
-    "~": ', color="#bf8700"',
-    "!": ', color="#8250df"',
-    ">": ', color="#0969da"',
+    **{sign: f', color="{how.light}"' for sign, how in SIGNS.items()},
 }
 
 

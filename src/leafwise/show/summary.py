@@ -41,7 +41,6 @@ def tree_summary(
     by: By | None = None,
     max_rows: int | None = 100,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> TreeSummary:
@@ -63,7 +62,7 @@ def tree_summary(
             instead of nodes and leaves.
         max_rows: About how many rows to show; rows near the root come first, and the
             rest is counted in separate rows. None for all.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+        is_leaf, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
@@ -102,7 +101,7 @@ def tree_summary(
             raise ValueError(f"{name} must not be negative, got {number}")
     if issubclass(type(tree), Selection):
         tree = {str(path): value for path, value in tree.items()}
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, False, none_is_leaf, namespace)
     tally = Tally(tree, context)
     if by is not None:
         rows = _groups(tally, by, sort, max_rows)

@@ -15,6 +15,7 @@ from zlib import crc32
 
 from ..core.registry import GLOBAL
 from ..ops.context import context_of
+from ..paint import SIGNS
 from ..selection.change import Change
 from .scene import Box, arrows_of, clipped, columns, scene
 
@@ -43,7 +44,6 @@ def to_svg(
     max_leaves: int = 200,
     collapse: int = 3,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
@@ -56,7 +56,7 @@ def to_svg(
 
     Args:
         tree, depth, select, max_leaves, collapse: See `leafwise.to_mermaid`.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+        is_leaf, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
@@ -69,7 +69,7 @@ def to_svg(
         >>> picture.startswith("<svg xmlns="), picture.endswith("</svg>")
         (True, True)
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, False, none_is_leaf, namespace)
     boxes = scene(
         tree, context, select=select, depth=depth, max_leaves=max_leaves,
         collapse=collapse,
@@ -181,7 +181,7 @@ class _Picture:
         number, y = box.number, self.ys[box.number]
         left = self.lefts[box.depth]
         width = self.widths[number]
-        sort = _SORTS.get(box.sort, box.sort)
+        sort = SIGNS[box.sort].word if box.sort in SIGNS else box.sort
         stacked = "" if box.count < 2 else _rect(left + 4, y + 4, width)
         texts = "".join(
             f'<tspan class="{part}">{_escaped(text)}</tspan>'
@@ -225,13 +225,6 @@ class _Picture:
 
 
 _NAME: Final = "\0"  # in no text; stands for the name, which is made of the rest
-_SORTS: Final = {
-    "+": "added",
-    "-": "removed",
-    "~": "changed",
-    "!": "retyped",
-    ">": "moved",
-}
 
 
 def _texts(box: Box) -> list[tuple[str, str]]:
@@ -273,6 +266,7 @@ def _escaped(text: str) -> str:
     )
 
 
+_HOWS: Final = SIGNS.values()
 _LIGHT: Final = {
     "text": "fill:#1f2328",
     ".key": "fill:#0550ae",
@@ -283,11 +277,7 @@ _LIGHT: Final = {
     ".line": "stroke:#b6bfc9",
     ".back": "stroke:#bc4c00",
     ".end": "fill:#bc4c00",
-    ".added rect": "stroke:#2da44e;fill:#e6f6ea",
-    ".removed rect": "stroke:#cf222e;fill:#fdecea",
-    ".changed rect": "stroke:#bf8700;fill:#fdf6e0",
-    ".retyped rect": "stroke:#8250df;fill:#f4eefd",
-    ".moved rect": "stroke:#0969da;fill:#ddf4ff",
+    **{f".{how.word} rect": f"stroke:{how.light};fill:{how.light}" for how in _HOWS},
 }
 _DARK: Final = {
     "text": "fill:#e6edf3",
@@ -299,11 +289,7 @@ _DARK: Final = {
     ".line": "stroke:#4b535d",
     ".back": "stroke:#f0883e",
     ".end": "fill:#f0883e",
-    ".added rect": "stroke:#3fb950;fill:#12261a",
-    ".removed rect": "stroke:#f85149;fill:#2c1618",
-    ".changed rect": "stroke:#d29922;fill:#272115",
-    ".retyped rect": "stroke:#a371f7;fill:#211a30",
-    ".moved rect": "stroke:#4493f8;fill:#121d2f",
+    **{f".{how.word} rect": f"stroke:{how.dark};fill:{how.dark}" for how in _HOWS},
 }
 
 
@@ -321,6 +307,7 @@ _SHAPES: Final = {
     ".count": "font-weight:bold",
     ".static rect": "stroke-dasharray:4 3",
     ".more rect": "stroke-dasharray:1 3",
+    ",".join(f".{how.word} rect" for how in _HOWS): "fill-opacity:.12",
     ".line,.back": "fill:none",
     ".back": "stroke-dasharray:3 3",
 }

@@ -15,10 +15,9 @@ from itertools import accumulate, count, repeat
 from operator import attrgetter, mul
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.treedef import PyTreeDef
-from ..core.walk import ROOT, PathPredicate, iter_steps
+from ..core.walk import iter_steps
 from ..equality.content import has_memory, shape_of, size_of
 from ..kinds import Kind
 from ..ops.context import Context
@@ -318,7 +317,7 @@ class Tally:
         self, value: Any, sort: Sort, above: Node, place: int, kind: str
     ) -> tuple[Node, _Rest] | None:
         """Return the node that a value is, with its children; None if it is a leaf."""
-        if self.context.stop is not None and self._stops(value, above, place):
+        if type(value) is not Part and self.context.stops_at(value):
             return None
         try:
             children, aux = sort.rule.flatten(value)  # type: ignore[union-attr]  # a node
@@ -338,13 +337,6 @@ class Tally:
         if sort.is_cell:
             self.cells.append(node)
         return node, zip(count(), node.children, kinds)
-
-    def _stops(self, value: Any, above: Node, place: int) -> bool:
-        """Return whether a predicate makes a leaf of a node."""
-        context = self.context
-        takes_path = isinstance(context.stop, PathPredicate)
-        path = KeyPath(path_of(above, place)) if takes_path else ROOT
-        return type(value) is not Part and context.stops_at(value, path)
 
     def _keep_arrays(self, node: Node) -> None:
         """Leave out what is no array in a container whose leaves nobody marks."""
@@ -403,13 +395,3 @@ def _sort_of(rule: Rule) -> Sort:
         is_object=spec is not None,
         is_open=spec is not None and not spec.pytree,
     )
-
-
-def path_of(node: Node, place: int) -> tuple[Any, ...]:
-    """Return the keys that lead to a child of a node."""
-    keys: list[Any] = []
-    here: Node | None = node
-    while here is not None and here.above is not None:
-        keys.append(here.keys[place])
-        here, place = here.above, here.place
-    return tuple(reversed(keys))

@@ -23,7 +23,7 @@ from ..equality.content import (
     is_traced,
     same_places,
 )
-from ..equality.difference import ArrayDifference, form_of
+from ..equality.difference import form_of
 from ..equality.leaves import Values
 from ..ops.context import context_of
 from ..paint import Paint
@@ -208,30 +208,18 @@ def _lines_of_all(changes: Sequence[Change]) -> Iterator[str]:
 
 
 def _error(change: Change) -> str:
-    """Return the difference of two numbers as text; "" for other values."""
-    a, b = change.before, change.after
-    match change.detail():
-        case ArrayDifference(before, absolute=size, relative=ratio) if not before.shape:
-            pass
-        case _:
-            size, ratio = _distance(a, b)
-    if size is None:
+    """Return how far apart two single numbers are; "" for other values."""
+    try:
+        pair = change.before, change.after
+        a, b = (x.item() if is_array(x) and not x.shape else x for x in pair)
+        if not {type(a), type(b)} <= {int, float, complex}:
+            return ""
+        size = abs(a - b)
+        ratio = size / max(abs(a), abs(b))
+    except (ArithmeticError, TypeError, ValueError):  # too large, zero, or not readable
         return ""
     told = str(size) if isinstance(size, int) else f"{size:.6g}"
-    return f": error {told}, relative {ratio:.3g}"
-
-
-def _distance(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return the absolute and the relative error of two single numbers, or None."""
-    try:
-        a, b = (x.item() if is_array(x) and not x.shape else x for x in (a, b))
-        if not {type(a), type(b)} <= {int, float, complex}:
-            return None, None
-        size, largest = abs(a - b), max(abs(a), abs(b))
-        ratio = size / largest
-    except Exception:  # they are too large, both zero, or cannot be read
-        return None, None
-    return (size, ratio) if math.isfinite(size) else (None, None)
+    return f": error {told}, relative {ratio:.3g}" if math.isfinite(size) else ""
 
 
 # --------------------------------------------------------------------------- structure

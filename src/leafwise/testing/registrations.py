@@ -17,12 +17,11 @@ from typing import Any, Final
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Functions, Rule
 from ..core.register import DataclassRule, FunctionRule, StaticRule
-from ..core.registry import GLOBAL, View, view_of
+from ..core.registry import GLOBAL, view_of
 from ..equality import exact
 from ..equality.content import is_array
 from ..equality.leaves import alike
 from ..lazy import real
-from ..ops.context import Context
 from ..ops.inspect import explain_leaf
 from ..safely import class_name, clip, described, printed, type_name
 from ..selection.find import static_names
@@ -81,14 +80,13 @@ example with object.__new__(cls)
                 f"an example must be an instance of {class_name(cls)} itself, got "
                 f"{described(example)}"
             )
-    view = view_of(namespace)
-    rule = view.resolve(cls)
+    rule = view_of(namespace).resolve(cls)
     if rule is None:
         why = explain_leaf(given[0], namespace=namespace)
         raise AssertionError(
             f"{class_name(cls)} is not a node: an instance is {why}; register the class"
         )
-    faults = dict.fromkeys(fault for one in given for fault in _faults(rule, one, view))
+    faults = dict.fromkeys(fault for one in given for fault in _faults(rule, one))
     if faults:
         number = f"{len(faults)} fault{'s' * (len(faults) > 1)}"
         origin = f", {rule.origin()}," if rule.where else ""
@@ -96,11 +94,11 @@ example with object.__new__(cls)
         raise AssertionError("\n  - ".join([first, *faults]))
 
 
-def _faults(rule: Rule, node: Any, view: View) -> Iterator[str]:
+def _faults(rule: Rule, node: Any) -> Iterator[str]:
     """Yield the first fault of each stage: those behind it may be its consequences."""
     found: set[str] = set()
     try:
-        example = _Example(rule, node, view)
+        example = _Example(rule, node)
         for stage, check, advice in _CHECKS:
             fault = "" if stage in found else check(example)
             if fault:
@@ -141,10 +139,9 @@ class _Example:
         _Failure: It cannot be flattened.
     """
 
-    def __init__(self, rule: Rule, node: Any, view: View) -> None:
+    def __init__(self, rule: Rule, node: Any) -> None:
         self.node = node
         self.rule = rule
-        self.view = view
         self.is_users = isinstance(rule, FunctionRule | DataclassRule | StaticRule)
         self.before = _attributes(node)
         self.children, self.aux = self.flatten(node)
@@ -157,10 +154,7 @@ class _Example:
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         """Return children and aux data of a node."""
-        found: tuple[Sequence[Any], Any] = _call(
-            "flatten fails", self.rule.flatten, node
-        )
-        return found
+        return _call("flatten fails", self.rule.flatten, node)  # type: ignore[no-any-return]
 
     @cached_property
     def made(self) -> Any:
@@ -169,11 +163,8 @@ class _Example:
         return _call(what, self.rule.unflatten, self.aux, [*self.children])
 
     def same(self, a: Sequence[Any], b: Sequence[Any]) -> bool:
-        """Return whether the same objects are children, or leaves of our own nodes."""
-        if _same(a, b) or self.is_users or len(a) != len(b):
-            return _same(a, b)
-        (mine, one), (others, other) = map(Context(self.view).flatten, ([*a], [*b]))
-        return one == other and _same(mine, others)
+        """Return whether the same objects are children; our own nodes may wrap them."""
+        return len(a) == len(b) and (not self.is_users or all(map(is_, a, b)))
 
 
 def _attributes(node: Any) -> dict[str, Any]:
@@ -187,11 +178,6 @@ def _attributes(node: Any) -> dict[str, Any]:
                 found[name] = getattr(node, name)
     kept = (n for n in found if not isinstance(getattr(cls, n, None), cached_property))
     return {name: found[name] for name in kept}
-
-
-def _same(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    """Return whether two sequences have the same objects."""
-    return len(a) == len(b) and all(map(is_, a, b))
 
 
 def _number(count: int) -> str:
@@ -214,7 +200,7 @@ def _holds(value: Any, test: Callable[[Any], bool], depth: int = 3) -> bool:
 
 
 def _compared(example: _Example) -> str:
-    """Ask aux data for `==`; a copy of it is as aux data of another process."""
+    """Ask aux data and a copy of it, as another process has, for `==` and `hash`."""
     data = example.data
     if not example.is_users or _holds(data, is_array):  # arrays: compared by content
         return ""
@@ -225,30 +211,18 @@ def _compared(example: _Example) -> str:
     if not isinstance(equal, bool):
         return f"the == of aux data must return a bool, got {described(equal)}"
     try:
-        copied = copy.deepcopy(data)
-    except Exception:  # of the user's class: not all aux data can be copied
-        return ""
-    same = exact.same(copied, data)
-    return "" if same else f"aux data {clip(data)} is not equal to its copy"
-
-
-def _hashed(example: _Example) -> str:
-    data = example.data
-    if not example.is_users or _holds(data, is_array):
-        return ""
-    try:
         number = hash(data)
     except Exception as error:  # of the user's __hash__
         return f"aux data cannot be hashed: {printed(error)}"
     try:
-        differs = hash(copy.deepcopy(data)) != number
-    except Exception:  # of the user's class, as above
+        copied = copy.deepcopy(data)
+    except Exception:  # of the user's class: not all aux data can be copied
         return ""
-    return (
-        f"aux data {clip(data)} and its copy are equal but have different hashes"
-        if differs
-        else ""
-    )
+    if not exact.same(copied, data):
+        return f"aux data {clip(data)} is not equal to its copy"
+    same = hash(copied) == number
+    told = f"aux data {clip(data)} and its copy are equal but have different hashes"
+    return "" if same else told
 
 
 def _keys_counted(example: _Example) -> str:
@@ -271,11 +245,9 @@ def _keys_read(example: _Example) -> str:
         try:
             found = key.get(node)
         except Exception:  # of the user's __getitem__ or property
-            sort = "item" if is_item else "attribute"
-            return (
-                f"the key {text} cannot be read: {class_name(type(node))} has no such "
-                f"{sort}"
-            )
+            told = f"{class_name(type(node))} has no such "
+            told += "item" if is_item else "attribute"
+            return f"the key {text} cannot be read: {told}"
         if found is not child and not alike(found, child):
             pairs = zip(texts, example.children, strict=True)
             where = [f", which has the key {t}" for t, c in pairs if c is found][:1]
@@ -303,13 +275,9 @@ def _repeated(example: _Example) -> str:
 
 
 def _unchanged(example: _Example) -> str:
-    before, after = example.before, _attributes(example.node)
-    names = {**before, **after} if example.is_users else {}
-    changed = [
-        name
-        for name in names
-        if before.get(name, example) is not after.get(name, example)
-    ]
+    a, b = example.before, _attributes(example.node)
+    names = {**a, **b} if example.is_users else {}
+    changed = [n for n in names if a.get(n, example) is not b.get(n, example)]
     return f"flatten changes the node: .{', .'.join(changed)}" if changed else ""
 
 
@@ -340,10 +308,14 @@ def _in_order(example: _Example) -> str:
             found, _ = example.rule.flatten(made)
         except Exception:  # of the user's functions, with the wrong arguments
             return False
-        return type(made) is type(example.node) and _same(found, children)
+        return type(made) is type(example.node) and example.same(found, children)
 
     swapped = not works(data, children) and works(children, data)
-    return "unflatten takes the children first and aux data second" if swapped else ""
+    return (
+        "unflatten takes the children first and aux data second, as in torch"
+        if swapped
+        else ""
+    )
 
 
 def _made_anew(example: _Example) -> str:
@@ -351,13 +323,11 @@ def _made_anew(example: _Example) -> str:
     if type(made) is not cls:
         returned = "None" if made is None else f"a {class_name(type(made))}"
         return f"unflatten returns {returned} instead of a {class_name(cls)}"
-    if example.children and made is example.node:
+    if made is example.node and example.children:
         return "unflatten returns the node that was flattened"
-    if example.children and made is example.rule.unflatten(
-        example.aux, [*example.children]
-    ):
-        return "unflatten returns the same object on every call"
-    return ""
+    again = example.rule.unflatten(example.aux, [*example.children])
+    same = made is again and example.children
+    return "unflatten returns the same object on every call" if same else ""
 
 
 def _restored(example: _Example) -> str:
@@ -390,13 +360,8 @@ def _restored(example: _Example) -> str:
 
 def _takes_any(example: _Example) -> str:
     """Unflatten with other children: jax puts `object()`, bools and None into trees."""
-    makes = {
-        "object()": object,
-        "None": lambda: None,
-        "bools": lambda: False,
-        "texts": lambda: "leaf",
-        "lists": list,
-    }
+    makes = {"object()": object, "None": lambda: None, "bools": lambda: False}
+    makes |= {"texts": lambda: "leaf", "lists": list}
     numpy = real("numpy")
     if numpy is not None:
         makes["empty arrays"] = lambda: numpy.zeros((0, 3, 1))
@@ -431,14 +396,8 @@ _CHECKS: Final[Sequence[tuple[str, Callable[[_Example], str], str]]] = (
     (
         "aux data",
         _compared,
-        "treedefs are compared by its ==: define __eq__ and __hash__ on its class",
-    ),
-    (
-        "aux data",
-        _hashed,
-        "treedefs are used as cache keys, for example by jax.jit: build aux data from "
-        "tuples, frozensets and frozen dataclasses, with a __hash__ that agrees with "
-        "__eq__",
+        "treedefs are compared with it, and are keys of caches, as of jax.jit: build "
+        "it from tuples, frozensets, and classes with an __eq__ and __hash__ by value",
     ),
     ("keys", _keys_counted, "give one key for each child"),
     (
@@ -455,11 +414,7 @@ _CHECKS: Final[Sequence[tuple[str, Callable[[_Example], str], str]]] = (
     ),
     ("functions", _unchanged, "it must only read it"),
     ("functions", _separate, "children are children only, never aux data"),
-    (
-        "functions",
-        _in_order,
-        "this is the order of torch; leafwise calls unflatten(aux_data, children)",
-    ),
+    ("functions", _in_order, "leafwise calls unflatten(aux_data, children)"),
     ("functions", _made_anew, "it must make a new instance of the class each time"),
     (
         "functions",

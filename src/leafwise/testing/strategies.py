@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, get_type_hints
@@ -66,10 +66,7 @@ class Pair(NamedTuple):
     second: Any
 
 
-DEFAULT: Final = (
-    *(type(None), list, tuple, dict, OrderedDict, defaultdict, deque),
-    Pair,
-)
+_NODES: Final = (type(None), list, tuple, dict, OrderedDict, defaultdict, deque, Pair)
 """The classes of nodes that are drawn if nobody says otherwise."""
 
 
@@ -113,7 +110,7 @@ def trees(
     """
     st = _strategies()
     view = view_of(namespace)
-    sorts = [*(DEFAULT if nodes is None else nodes)]
+    sorts = [*(_NODES if nodes is None else nodes)]
     ends: Any = _leaves(st) if leaves is None else leaves
     keys = _keys(st) if keys is None else keys
     makers = [_maker(sort, view, keys) for sort in sorts if sort is not type(None)]
@@ -166,12 +163,8 @@ def treedefs(
 
 
 def _leaves(st: Any) -> Any:
-    return st.one_of(
-        st.integers(),
-        st.booleans(),
-        _strings(st, 5),
-        st.floats(allow_nan=False),
-    )
+    floats = st.floats(allow_nan=False)
+    return st.integers() | st.booleans() | _strings(st, 5) | floats
 
 
 def _strings(st: Any, most: int, letters: str = _LETTERS, least: int = 0) -> Any:
@@ -184,16 +177,9 @@ def _strings(st: Any, most: int, letters: str = _LETTERS, least: int = 0) -> Any
 
 
 def _keys(st: Any) -> Any:
-    names = _strings(st, 4, _LETTERS[:26], 1)
-    small = st.integers(-3, 3)
-    return st.one_of(
-        names,
-        small,
-        st.booleans(),
-        st.none(),
-        st.tuples(names),
-        st.tuples(small, names),
-    )
+    names, small = _strings(st, 4, _LETTERS[:26], 1), st.integers(-3, 3)
+    pairs = st.tuples(names) | st.tuples(small, names)
+    return names | small | st.booleans() | st.none() | pairs
 
 
 def _maker(sort: Any, view: View, keys: Any) -> Callable[[Any], Any]:
@@ -315,26 +301,21 @@ def trees_like(
     if isinstance(leaves, st.SearchStrategy):
         drawn = st.tuples(*[leaves] * len(found))
     else:
-        of: Any = _kept_or_like if leaves is None else leaves
+        of: Any = _like if leaves is None else leaves
         drawn = st.tuples(*map(of, found))
     made: SearchStrategy[Any] = drawn.map(treedef.unflatten)
     return made
 
 
-def _kept_or_like(leaf: Any) -> Any:
-    like = _like(leaf)
-    return _strategies().just(leaf) if like is None else like
-
-
 def _like(leaf: Any) -> Any:
-    """Return a strategy for values of the sort of a leaf, None if none is known."""
+    """Return a strategy for values of the sort of a leaf, else for the leaf itself."""
     st = _strategies()
     if is_array(leaf):
-        return _arrays_like(leaf)
+        return _arrays_like(leaf, st)
     if isinstance(leaf, enum.Enum):
         return st.sampled_from(type(leaf))
     make = _VALUES.get(type(leaf))
-    return None if make is None else make(st)
+    return st.just(leaf) if make is None else make(st)
 
 
 _VALUES: Final[Mapping[type, Callable[[Any], Any]]] = {
@@ -347,43 +328,33 @@ _VALUES: Final[Mapping[type, Callable[[Any], Any]]] = {
 }
 
 
-def _arrays_like(leaf: Any) -> Any:
-    """Return a strategy for arrays of the library, shape and dtype of an array."""
-    convert = next((make for knows, make in _LIBRARIES if knows(leaf)), None)
+def _arrays_like(leaf: Any, st: Any) -> Any:
+    """Return a strategy for arrays of the library, shape and dtype of one, else it."""
+    if library_of(leaf) not in (1, 2) and type(leaf).__module__ != "numpy":
+        return st.just(leaf)
     form = form_of(leaf)
-    if convert is None:
-        return None
     numpy, extra = map(import_module, ("numpy", "hypothesis.extra.numpy"))
     dtype = numpy.dtype("f4")
-    elements = _strategies().floats(-100, 100, width=16)  # all that bfloat16 and so on
+    elements = st.floats(-100, 100, width=16)  # all that bfloat16 and so on
     if not form.dtype.startswith(("bfloat", "float8", "float4", "float6")):
         try:
             dtype = numpy.dtype(leaf.dtype if library_of(leaf) == 0 else form.dtype)
         except TypeError:  # keys of random numbers, for one
-            return None
+            return st.just(leaf)
         if dtype.kind not in "biufcSUmM":
-            return None
+            return st.just(leaf)
         elements = extra.from_dtype(dtype, allow_nan=False, allow_subnormal=False)
     drawn = extra.arrays(dtype, form.shape, elements=elements)
-    return drawn.map(lambda made: convert(made, leaf))
+    return drawn.map(lambda made: _converted(made, leaf))
 
 
-def _of_numpy(made: Any, leaf: Any) -> Any:
+def _converted(made: Any, leaf: Any) -> Any:
+    """Return an array of numpy as one of the library of a leaf."""
+    library = library_of(leaf)
+    if library == 1:
+        return import_module("jax.numpy").asarray(made, dtype=leaf.dtype)
+    if library == 2:
+        tensor = import_module("torch").from_numpy(made.copy())
+        return tensor.to(dtype=leaf.dtype, device=leaf.device)
     made = made.astype(leaf.dtype)
     return made if hasattr(leaf, "__setitem__") else made[()]
-
-
-def _of_jax(made: Any, leaf: Any) -> Any:
-    return import_module("jax.numpy").asarray(made, dtype=leaf.dtype)
-
-
-def _of_torch(made: Any, leaf: Any) -> Any:
-    tensor = import_module("torch").from_numpy(made.copy())
-    return tensor.to(dtype=leaf.dtype, device=leaf.device)
-
-
-_LIBRARIES: Final[Sequence[tuple[Callable[[Any], bool], Callable[[Any, Any], Any]]]] = (
-    (lambda leaf: type(leaf).__module__ == "numpy", _of_numpy),
-    (lambda leaf: library_of(leaf) == 1, _of_jax),
-    (lambda leaf: library_of(leaf) == 2, _of_torch),
-)

@@ -15,7 +15,7 @@ import leafwise as lw
 import strategies
 from leafwise import nn
 from leafwise.show import SummaryRow
-from leafwise.show.scene import columns
+from leafwise.show.text import columns
 from peers import peer
 
 

@@ -235,6 +235,15 @@ def test_scalars_and_odd_arrays():
     assert some(trees_like(key), lambda _: True) is key
 
 
+@given(
+    trees_like({"a": None}, st.just(1), none_is_leaf=True),
+    trees_like({"a": [2]}, st.just(1), is_leaf=list),
+)
+def test_leaves_are_those_of_the_call(one, other):
+    """None and nodes may be leaves."""
+    assert one == other == {"a": 1}
+
+
 @pytest.mark.needs("processes")
 def test_hypothesis_is_loaded_by_the_first_strategy():
     """Neither by the library nor by what else there is for tests."""

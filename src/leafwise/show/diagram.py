@@ -18,14 +18,13 @@ from .outline import Item
 from .scene import (
     Box,
     arrows_of,
-    clipped,
-    columns,
     is_closed,
     key_text,
     read,
     scene,
     value_text,
 )
+from .text import clipped, columns
 
 
 if TYPE_CHECKING:

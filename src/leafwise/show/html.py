@@ -26,8 +26,9 @@ from ..selection.diff import TreeDiff
 from ..selection.difftext import SIGNS as KINDS
 from ..selection.difftext import counted, sides_of
 from ..selection.edit import Selection
-from .outline import Arrays, Item, leaves_text, outline
+from .outline import Arrays, Item, outline
 from .page import STYLE, caption, framed, safe, span
+from .text import leaves_text
 
 
 if TYPE_CHECKING:

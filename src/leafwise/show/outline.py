@@ -24,6 +24,7 @@ from ..layout import Child, Sketch
 from ..ops.context import Context
 from ..safely import class_name, printable, shown, type_name
 from ..selection.find import static_names
+from .text import leaves_text
 
 
 Role: TypeAlias = Literal["node", "leaf", "static", "again", "more"]
@@ -565,28 +566,3 @@ def _short_text(value: str | bytes) -> str:
     what = "characters" if isinstance(value, str) else "bytes"
     text = repr(value[: _LONGEST // 2])
     return printable(f"{text[:-1]}...{text[-1]} ({len(value):,} {what})")
-
-
-# ------------------------------------------------------------------------- numbers
-
-_UNITS: Final = ("kB", "MB", "GB", "TB", "PB")
-
-
-def leaves_text(number: int) -> str:
-    """Return the number of leaves as text: `1 leaf`, `2,000 leaves`."""
-    return f"{number:,} {'leaf' if number == 1 else 'leaves'}"
-
-
-def bytes_text(size: int) -> str:
-    """Return a number of bytes in a suitable unit.
-
-    Example:
-        >>> from leafwise.show.outline import bytes_text
-        >>> bytes_text(512), bytes_text(262144), bytes_text(7_000_000_000)
-        ('512 B', '262.1 kB', '7.0 GB')
-    """
-    if size < 1000:
-        return f"{size} B"
-    place = min((len(str(size)) - 1) // 3, len(_UNITS))
-    tenths = (size * 10 + 1000**place // 2) // 1000**place  # it may be past all floats
-    return f"{tenths // 10:,}.{tenths % 10} {_UNITS[place - 1]}"

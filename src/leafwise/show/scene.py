@@ -7,7 +7,6 @@ structure are one. Knows nothing of the formats that are written.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any, Final
@@ -26,6 +25,7 @@ from ..selection.difftext import counted, lines_of
 from ..selection.edit import Selection
 from ..selection.pattern import read_selector
 from .outline import DEPTH, Item, label_of, outline
+from .text import clipped
 
 
 BRANCH: Final = object()
@@ -175,41 +175,6 @@ def is_closed(item: Item) -> bool:
     inner = item.items[0]
     is_value = inner.role == "leaf" and type(inner.key) is GetAttrKey
     return inner.role == "more" or (is_value and not inner.number)
-
-
-def columns(text: str) -> int:
-    """Return the width of a text in columns: two for wide letters, none for marks.
-
-    Example:
-        >>> from leafwise.show.scene import columns
-        >>> columns("lr"), columns("学習"), columns("e\u0301")
-        (2, 4, 1)
-    """
-    return len(text) if text.isascii() else sum(map(_column, text))
-
-
-def _column(letter: str) -> int:
-    if unicodedata.combining(letter) or unicodedata.category(letter) in ("Mn", "Me"):
-        return 0
-    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-
-
-def clipped(text: str, width: int) -> str:
-    """Return a text shortened to a number of columns.
-
-    Example:
-        >>> from leafwise.show.scene import clipped
-        >>> clipped("transformer", 8), clipped("学習率", 5)
-        ('transfo…', '学習…')
-    """
-    if len(text) <= width and columns(text) <= width:
-        return text
-    taken = 0
-    for place, letter in enumerate(text):
-        taken += _column(letter)
-        if taken >= width and (taken > width or text[place + 1 :]):
-            return f"{text[:place]}…"
-    return text
 
 
 # --------------------------------------------------------------------------- boxes

@@ -17,7 +17,8 @@ from ..core.registry import GLOBAL
 from ..ops.context import context_of
 from ..paint import SIGNS
 from ..selection.change import Change
-from .scene import Box, arrows_of, clipped, columns, scene
+from .scene import Box, arrows_of, scene
+from .text import clipped, columns
 
 
 if TYPE_CHECKING:

@@ -352,7 +352,8 @@ def _restored(example: _Example) -> str:
         if name not in after:
             return f"a round trip loses .{name}"
         a, b = before[name], after[name]
-        by_identity = type(a).__eq__ is object.__eq__ and type(a) is type(b)
+        compare: Any = type(a).__eq__
+        by_identity = compare is object.__eq__ and type(a) is type(b)
         if not (a is b or by_identity or alike(a, b)):
             return f"a round trip changes .{name} from {clip(a)} to {clip(b)}"
     return ""
@@ -360,9 +361,9 @@ def _restored(example: _Example) -> str:
 
 def _takes_any(example: _Example) -> str:
     """Unflatten with other children: jax puts `object()`, bools and None into trees."""
-    makes = {"object()": object, "None": lambda: None, "bools": lambda: False}
-    makes |= {"texts": lambda: "leaf", "lists": list}
-    numpy = real("numpy")
+    makes: dict[str, Callable[[], Any]] = {"object()": object, "lists": list}
+    makes |= {"None": lambda: None, "bools": lambda: False, "texts": lambda: "leaf"}
+    numpy: Any = real("numpy")
     if numpy is not None:
         makes["empty arrays"] = lambda: numpy.zeros((0, 3, 1))
     for name, make in makes.items():

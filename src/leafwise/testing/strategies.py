@@ -296,7 +296,7 @@ def trees_like(
         >>> test_sizes()
     """
     st = _strategies()
-    context = context_of(is_leaf, none_is_leaf, namespace)
+    context = context_of(is_leaf, False, none_is_leaf, namespace)
     found, treedef = context.flatten(tree)
     if isinstance(leaves, st.SearchStrategy):
         drawn = st.tuples(*[leaves] * len(found))

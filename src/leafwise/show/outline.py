@@ -59,19 +59,8 @@ class Item:
     """
 
     __slots__ = (
-        "above",
-        "closing",
-        "comment",
-        "items",
-        "key",
-        "kind",
-        "label",
-        "leaves",
-        "nodes",
-        "number",
-        "opening",
-        "role",
-        "value",
+        *("role", "value", "above", "key", "label", "opening", "closing", "items"),
+        *("kind", "comment", "number", "nodes", "leaves"),
     )
 
     def __init__(self, role: Role, value: Any, above: Item | None, key: Any) -> None:

@@ -272,23 +272,7 @@ class TreeSummary:
 
     def __rich_console__(self, _console: Any, options: Any) -> Iterator[Any]:
         text = import_module("rich.text").Text
-        table = import_module("rich.table").Table(
-            box=import_module("rich.box").SIMPLE_HEAD,
-            padding=(0, 1, 0, 0),
-            show_edge=False,
-            caption=text("\n".join(self._notes())),
-            caption_justify="left",
-        )
-        columns = self._columns(branches_of([row.depth for row in self.rows]))
-        widths = _fitted(columns, options.max_width - len(_GAP))
-        for column, width in zip(columns, widths, strict=True):
-            side = "right" if column.is_right else "left"
-            table.add_column(column.name, justify=side, no_wrap=True, width=width)
-        for row, *cells in zip(self.rows, *[c.texts for c in columns], strict=True):
-            style = "dim" if row.role in ("again", "more") else None
-            texts = [text(clipped(c, w)) for c, w in zip(cells, widths, strict=True)]
-            table.add_row(*texts, style=style)
-        yield table
+        yield text(self.to_text(options.max_width), no_wrap=True)
 
     def _columns(self, branches: Sequence[str] = ()) -> list[_Column]:
         """Return the columns that say something."""

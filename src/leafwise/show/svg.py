@@ -1,6 +1,6 @@
 """Trees as pictures: SVG that stands alone.
 
-Owns where boxes stand, and the look of the picture. What is drawn is said by `scene`.
+Owns where boxes stand, and the look of the picture. What is drawn is said by `diagram`.
 
 A column for each level, from left to right; in a column, boxes in the order of the
 tree. A box stands in the middle of those inside, and subtrees as near to one another as
@@ -17,7 +17,7 @@ from ..core.registry import GLOBAL
 from ..ops.context import context_of
 from ..paint import SIGNS
 from ..selection.change import Change
-from .scene import Box, arrows_of, scene
+from .diagram import Box, arrows_of, scene
 from .text import clipped, columns
 
 
@@ -90,7 +90,7 @@ def centres(boxes: list[Box]) -> list[float]:
     Example:
         >>> import leafwise as lw
         >>> from leafwise.ops.context import context_of
-        >>> from leafwise.show.scene import scene
+        >>> from leafwise.show.diagram import scene
         >>> from leafwise.show.svg import centres
         >>> centres(scene({"a": [1, 2, 3], "b": 4}, context_of(None)))
         [51.5, 38.0, 11.0, 38.0, 65.0, 65.0]
@@ -268,30 +268,25 @@ def _escaped(text: str) -> str:
 
 
 _HOWS: Final = SIGNS.values()
-_LIGHT: Final = {
-    "text": "fill:#1f2328",
-    ".key": "fill:#0550ae",
-    ".again .value,.more .value,.count": "fill:#656d76",
-    "rect": "fill:#fff;stroke:#d0d7de",
-    ".node rect": "fill:#eef4fb;stroke:#8fb3dc",
-    ".again rect,.more rect": "fill:#f6f8fa",
-    ".line": "stroke:#b6bfc9",
-    ".back": "stroke:#bc4c00",
-    ".end": "fill:#bc4c00",
-    **{f".{how.word} rect": f"stroke:{how.light};fill:{how.light}" for how in _HOWS},
+_LOOKS: Final[dict[str, tuple[str, str]]] = {
+    "text": ("fill:#1f2328", "fill:#e6edf3"),
+    ".key": ("fill:#0550ae", "fill:#79c0ff"),
+    ".again .value,.more .value,.count": ("fill:#656d76", "fill:#9198a1"),
+    "rect": ("fill:#fff;stroke:#d0d7de", "fill:#0d1117;stroke:#3d444d"),
+    ".node rect": ("fill:#eef4fb;stroke:#8fb3dc", "fill:#17263a;stroke:#3f6ea5"),
+    ".again rect,.more rect": ("fill:#f6f8fa", "fill:#161b22"),
+    ".line": ("stroke:#b6bfc9", "stroke:#4b535d"),
+    ".back": ("stroke:#bc4c00", "stroke:#f0883e"),
+    ".end": ("fill:#bc4c00", "fill:#f0883e"),
 }
-_DARK: Final = {
-    "text": "fill:#e6edf3",
-    ".key": "fill:#79c0ff",
-    ".again .value,.more .value,.count": "fill:#9198a1",
-    "rect": "fill:#0d1117;stroke:#3d444d",
-    ".node rect": "fill:#17263a;stroke:#3f6ea5",
-    ".again rect,.more rect": "fill:#161b22",
-    ".line": "stroke:#4b535d",
-    ".back": "stroke:#f0883e",
-    ".end": "fill:#f0883e",
-    **{f".{how.word} rect": f"stroke:{how.dark};fill:{how.dark}" for how in _HOWS},
-}
+"""The colours of parts of the picture, on a light and on a dark page."""
+_LOOKS.update(
+    (
+        f".{how.word} rect",
+        (f"stroke:{how.light};fill:{how.light}", f"stroke:{how.dark};fill:{how.dark}"),
+    )
+    for how in _HOWS
+)
 
 
 def _rules(looks: dict[str, str]) -> str:
@@ -313,6 +308,7 @@ _SHAPES: Final = {
     ".back": "stroke-dasharray:3 3",
 }
 _STYLE: Final = (
-    f"{_rules(_SHAPES)}{_rules(_LIGHT)}"
-    f"@media (prefers-color-scheme:dark){{{_rules(_DARK)}}}"
+    f"{_rules(_SHAPES)}{_rules({what: looks[0] for what, looks in _LOOKS.items()})}"
+    "@media (prefers-color-scheme:dark){"
+    f"{_rules({what: looks[1] for what, looks in _LOOKS.items()})}}}"
 )

@@ -1,28 +1,43 @@
-"""Colours in the texts of a terminal, and how wide it is.
+"""The colours of changes, in every format, and colours in a terminal.
 
-Owns when they are wanted, and which there are. Knows nothing of what is painted.
+Owns the table of signs, when a terminal shows colours, and how wide it is.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 
-__all__ = ["WHEN", "Paint", "terminal_width"]
+__all__ = ["SIGNS", "WHEN", "Paint", "Sign", "terminal_width"]
 
 WHEN: Final = ("auto", "always", "never")
 
-_CODES: Final = {
-    "path": "36",
-    "+": "32",
-    "-": "31",
-    "~": "33",
-    "!": "35",
-    ">": "34",
-    "dim": "2",
+
+class Sign(NamedTuple):
+    """How a kind of change is marked.
+
+    Attributes:
+        word: Its name in classes of CSS and Mermaid.
+        code: Its colour in a terminal.
+        light, dark: Its colours on a light and on a dark page.
+    """
+
+    word: str
+    code: str
+    light: str
+    dark: str
+
+
+SIGNS: Final = {
+    "+": Sign("added", "32", "#2da44e", "#3fb950"),
+    "-": Sign("removed", "31", "#cf222e", "#f85149"),
+    "~": Sign("changed", "33", "#bf8700", "#d29922"),
+    "!": Sign("retyped", "35", "#8250df", "#a371f7"),
+    ">": Sign("moved", "34", "#0969da", "#4493f8"),
 }
+_CODES: Final = {"path": "36", "dim": "2"} | {s: SIGNS[s].code for s in SIGNS}
 
 
 class Paint:

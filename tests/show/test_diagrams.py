@@ -17,8 +17,7 @@ import strategies
 from leafwise.ops.context import context_of
 from leafwise.safely import printable
 from leafwise.show import draw, to_dot, to_mermaid, to_svg
-from leafwise.show.diagram import label
-from leafwise.show.scene import arrows_of, scene
+from leafwise.show.diagram import arrows_of, label, scene
 from peers import peer
 
 

@@ -8,7 +8,7 @@ import pytest
 import leafwise as lw
 from leafwise import nn
 from leafwise.show import draw
-from leafwise.show.scene import columns
+from leafwise.show.text import columns
 
 
 def text(shown):

@@ -280,15 +280,6 @@ def test_what_is_a_leaf():
     """The common arguments say."""
     tree = {"a": [1, None], "b": (2,)}
     assert lw.pformat(tree, is_leaf=list, depth=1) == "{'a': [1, None], 'b': (... 1)}"
-    assert (
-        lw.pformat(
-            tree,
-            is_leaf=lambda path, _: str(path) == "['b']",
-            is_leaf_takes_path=True,
-            depth=1,
-        )
-        == "{'a': [... 2 with 1 leaf], 'b': (2,)}"
-    )
     assert lw.pformat(tree, depth=1, none_is_leaf=True) == (
         "{'a': [... 2], 'b': (... 1)}"
     )

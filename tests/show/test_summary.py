@@ -15,7 +15,7 @@ import leafwise as lw
 import strategies
 from leafwise import nn
 from leafwise.show import SummaryRow
-from leafwise.show.scene import columns
+from leafwise.show.text import columns
 from peers import peer
 
 
@@ -242,12 +242,10 @@ def test_pandas():
 
 
 def test_predicates():
-    """Make leaves of nodes, by their values or their paths."""
+    """Make leaves of nodes."""
     tree = {"a": [1, (2, 3)], "b": [4]}
     assert only(tree, is_leaf=tuple)[2:4] == [("['a'][0]", 1, 0), ("['a'][1]", 1, 0)]
-    stop = lambda path, node: str(path) == "['a'][1]"  # noqa: E731
-    summary = lw.tree_summary(tree, is_leaf=stop, is_leaf_takes_path=True)
-    assert summary.leaves == 3
+    assert lw.tree_summary(tree, is_leaf=lambda node: node == (2, 3)).leaves == 3
     assert lw.tree_summary(lw.tree_structure(tree), is_leaf=tuple).leaves == 4
     with pytest.raises(ZeroDivisionError):
         lw.tree_summary(tree, is_leaf=lambda node: 1 / 0)

@@ -1,12 +1,13 @@
 """What pytest prints of two trees that are not equal, and when."""
 
-import importlib.util
 import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections import OrderedDict, deque
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,7 +16,7 @@ from leafwise.testing import plugin
 from strategies import Box, Layer, Net, Point
 
 
-HOOK = Path(lw.__file__).parents[1] / "_leafwise_pytest.py"
+SOURCE = Path(lw.__file__).parents[1]
 PROGRAM = """
 import leafwise as lw
 
@@ -47,15 +48,21 @@ def test_array():
 """
 
 
+def explain(left, right, op="==", verbose=0):
+    """Return the lines of the hook, as pytest calls it."""
+    config = SimpleNamespace(option=SimpleNamespace(verbose=verbose))
+    return plugin.pytest_assertrepr_compare(config, op, left, right)
+
+
 def explained(left, right, **options):
     """Return what is said, without the first two lines."""
-    lines = plugin.explain(left, right, **options)
+    lines = explain(left, right, **options)
     return None if lines is None else "\n".join(lines[2:])
 
 
 def test_nested_containers_and_registered_classes_are_explained():
     """Path by path."""
-    assert plugin.explain({"a": [1, 2], "b": 0}, {"a": [1, 3], "b": 0}) == [
+    assert explain({"a": [1, 2], "b": 0}, {"a": [1, 3], "b": 0}) == [
         "{'a': [1, 2], 'b': 0} == {'a': [1, 3], 'b': 0}",
         "",
         "the trees differ in 1 place (left -> right):",
@@ -89,7 +96,7 @@ def test_nested_containers_and_registered_classes_are_explained():
 )
 def test_flat_and_equal_values_are_left_to_pytest(left, right):
     """And what is different only for trees."""
-    assert plugin.explain(left, right) is None
+    assert explain(left, right) is None
 
 
 def test_it_never_fails():
@@ -103,8 +110,8 @@ def test_it_never_fails():
 
     knot = [[1]]
     knot.append(knot)
-    assert plugin.explain([[Raising()]], [[Raising()]]) is None
-    assert plugin.explain(knot, [*knot]) is None
+    assert explain([[Raising()]], [[Raising()]]) is None
+    assert explain(knot, [*knot]) is None
 
 
 def test_nan_is_a_difference_as_it_is_for_python():
@@ -131,45 +138,38 @@ def test_many_differences_are_counted():
     """Unless all are asked for."""
     many = [[i] for i in range(50)], [[-1 - i] for i in range(50)]
     assert explained(*many).endswith("\n  and 30 more")
-    assert len(explained(*many, most=None).splitlines()) == 51
+    assert len(explained(*many, verbose=2).splitlines()) == 51
 
 
-def load():
-    """Return the module that pytest loads."""
-    spec = importlib.util.spec_from_file_location("_leafwise_pytest", HOOK)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_hook_asks_for_equality_of_trees_alone(pytestconfig, monkeypatch):
-    """And is silent if something is wrong in what it loads."""
-    compare = load().pytest_assertrepr_compare
+def test_only_equality_is_explained():
+    """Other operators are left to pytest."""
     trees = [[1]], [[2]]
-    assert compare(pytestconfig, "==", *trees)[3] == "  ~ [0][0]: 1 -> 2"
-    assert compare(pytestconfig, "!=", *trees) is None
-    assert compare(pytestconfig, "==", "a", "b") is None
-    assert compare(None, "==", *trees) is None
-    monkeypatch.setitem(sys.modules, "leafwise.testing.plugin", None)
-    assert compare(pytestconfig, "==", *trees) is None
+    assert explain(*trees)[3] == "  ~ [0][0]: 1 -> 2"
+    assert explain(*trees, op="!=") is None
+    assert explain(*trees, op="<") is None
 
 
 @pytest.mark.needs("processes")
-def test_what_pytest_prints(tmp_path):
+@pytest.mark.parametrize("how", ["option", "conftest"])
+def test_what_pytest_prints(tmp_path, how):
     """In a run of its own: the differences of trees, and its own words for the rest."""
     pytest.importorskip("numpy")
+    enabled = ["-p", "leafwise.testing.plugin"] if how == "option" else []
+    if how == "conftest":
+        text = 'import leafwise\npytest_plugins = ["leafwise.testing.plugin"]\n'
+        (tmp_path / "conftest.py").write_text(text, encoding="utf-8")
     (tmp_path / "test_trees.py").write_text(PROGRAM, encoding="utf-8")
     run = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "--tb=short", "-p"),
-            *("no:cacheprovider", "-p", "_leafwise_pytest", str(tmp_path)),
+            *("no:cacheprovider", *enabled, "-W", "error", str(tmp_path)),
         ],
         capture_output=True,
         text=True,
         cwd=tmp_path,
         env={  # where that is set, its summary repeats what it printed
             **{key: os.environ[key] for key in os.environ if key != "CI"},
-            "PYTHONPATH": str(HOOK.parent),
+            "PYTHONPATH": str(SOURCE),
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         },
     )
@@ -183,14 +183,10 @@ def test_what_pytest_prints(tmp_path):
     assert text.count("the trees differ") == 2
 
 
-@pytest.mark.needs("processes")
-def test_a_start_of_pytest_does_not_load_the_library():
-    """The plugin is a small module beside it."""
-    code = "import sys, _leafwise_pytest; print('leafwise' in sys.modules)"
-    plain = {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE")}
-    text = subprocess.check_output(
-        [sys.executable, "-c", code],
-        text=True,
-        env={**plain, "PYTHONPATH": str(HOOK.parent)},
-    )
-    assert text == "False\n"
+def test_the_plugin_is_opt_in():
+    """An installed leafwise does not change the output of pytest elsewhere."""
+    pyproject = SOURCE.parent / "pyproject.toml"
+    if not pyproject.exists():
+        pytest.skip("the tests run without the project around them")
+    project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
+    assert "entry-points" not in project

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections import OrderedDict, defaultdict, deque, namedtuple
+from collections import OrderedDict, defaultdict, deque
 from functools import cached_property
 from typing import Any
 
@@ -52,19 +52,6 @@ class Unequal:
     """Has no `==` of its own."""
 
 
-class Same:
-    """Is equal to any other, whatever it holds."""
-
-    def __init__(self, value):
-        self.value = value
-
-    def __eq__(self, other):
-        return isinstance(other, Same)
-
-    def __hash__(self):
-        return 1
-
-
 class Loose:
     """Equal ones have different hashes."""
 
@@ -87,17 +74,6 @@ class Vague:
         return "perhaps"
 
     __hash__ = object.__hash__
-
-
-class Positive(namedtuple("Positive", "x y")):
-    """Checks what it is made of, but `tuple.__new__` does not."""
-
-    __slots__ = ()
-
-    def __new__(cls, x, y=0):
-        if not x > 0:
-            raise ValueError("x must be positive")
-        return super().__new__(cls, x, y)
 
 
 def children_and_aux_swapped():
@@ -240,19 +216,9 @@ def aux_is_vague():
     return cls, [cls(1, 2, Vague())]
 
 
-def aux_is_always_equal():
-    cls = pair()
-    return cls, [cls(1, 2, Same("a")), cls(1, 2, Same("b"))]
-
-
 def aux_has_two_hashes():
     cls = pair()
     return cls, [cls(1, 2, Loose())]
-
-
-def aux_counts_more_than_equality():
-    cls = pair(__eq__=lambda a, b: (a.x, a.y) == (b.x, b.y), __hash__=None)
-    return cls, [cls(1, 2, "a"), cls(1, 2, "b")]
 
 
 def keys_are_too_few():
@@ -275,48 +241,6 @@ def keys_are_the_same():
     return one(cls)
 
 
-def flattens_two_ways():
-    @lw.register_pytree_with_keys_class
-    class Broken(Pair):
-        def tree_flatten(self):
-            return (self.y, self.x), self.tag
-
-        def tree_flatten_with_keys(self):
-            return (("x", self.x), ("y", self.y)), self.tag
-
-        @classmethod
-        def tree_unflatten(cls, tag, kids):
-            return made(cls, *kids, tag)
-
-    return one(Broken)
-
-
-def children_from_a_set():
-    cls = pair(
-        lambda p: ((p.y,), tuple(p.x)),
-        lambda aux, kids: made(cls, set(aux), kids[0], "t"),
-    )
-    return cls, [cls({*map(str, range(20))}, 1, "t")]
-
-
-def aux_from_a_frozenset():
-    cls = pair(
-        lambda p: ((p.y,), (p.x, "".join(p.x))),
-        lambda aux, kids: made(cls, aux[0], kids[0], "t"),
-    )
-    return cls, [cls(frozenset("abc"), 1, "t")]
-
-
-def dict_order_is_structure():
-    cls = pair(
-        lambda p: (tuple(p.x.values()), (tuple(p.x), p.y, p.tag)),
-        lambda aux, kids: made(cls, dict(zip(aux[0], kids, strict=True)), *aux[1:]),
-        __eq__=lambda a, b: a.x == b.x,
-        __hash__=None,
-    )
-    return cls, [cls({"b": 1, "a": 2}, 0, "t")]
-
-
 def one_object_for_all():
     single = []
 
@@ -328,30 +252,6 @@ def one_object_for_all():
 
     cls = pair(unflatten=unflatten)
     return one(cls)
-
-
-def children_are_changed():
-    def unflatten(tag, kids):
-        if isinstance(kids[1], list):
-            kids[1].append(0)
-        return made(cls, *kids, tag)
-
-    cls = pair(unflatten=unflatten)
-    return one(cls)
-
-
-def repr_formats():
-    return one(pair(__repr__=lambda p: f"Broken({p.x:.2f}, {p.y})"))
-
-
-def attributes_are_delegated():
-    """As `__getattr__` without end on an object that has no attributes yet."""
-    return one(pair(__getattr__=lambda p, name: getattr(p.inner, name)))
-
-
-def aux_cannot_be_copied():
-    cls = pair()
-    return cls, [cls(1, 2, (i for i in ()))]
 
 
 def flatten_returns_a_dict():
@@ -394,45 +294,6 @@ def flattened_node_is_kept():
     return one(pair(flatten, lambda tag, kids: nodes[tag]))
 
 
-def last_node_is_changed():
-    """By the next one that is made."""
-    last = []
-
-    def unflatten(tag, kids):
-        for node in last:
-            node.x, node.y = kids
-        last[:] = [made(cls, *kids, tag)]
-        return last[0]
-
-    cls = pair(unflatten=unflatten)
-    return one(cls)
-
-
-def aux_is_changed():
-    def unflatten(tag, kids):
-        return made(cls, *kids, tag.used())
-
-    cls = pair(unflatten=unflatten)
-    return cls, [cls(1, 2, Counted())]
-
-
-class Counted:
-    """Has a state that its users change."""
-
-    def __init__(self):
-        self.uses = 0
-
-    def __eq__(self, other):
-        return isinstance(other, Counted) and self.uses == other.uses
-
-    def __hash__(self):
-        return 1
-
-    def used(self):
-        self.uses += 1
-        return Counted()
-
-
 def attribute_is_gone():
     cls = pair(
         lambda p: ((p.x, p.y), None),
@@ -456,73 +317,10 @@ def more_children_come_back():
     return one(cls)
 
 
-def flattens_with_other_aux():
-    @lw.register_pytree_with_keys_class
-    class Broken(Pair):
-        def tree_flatten(self):
-            return (self.x, self.y), (self.tag,)
-
-        def tree_flatten_with_keys(self):
-            return (("x", self.x), ("y", self.y)), self.tag
-
-        @classmethod
-        def tree_unflatten(cls, tag, kids):
-            return made(cls, *kids, tag)
-
-    return one(Broken)
-
-
-def copy_loses_children():
-    cls = pair(__copy__=lambda p: made(cls, None, None, p.tag))
-    return one(cls)
-
-
-class Lopsided:
-    """Equal to what is larger."""
-
-    def __init__(self, number):
-        self.number = number
-
-    def __eq__(self, other):
-        return self.number <= other.number
-
-    def __hash__(self):
-        return 1
-
-
-def aux_is_lopsided():
-    cls = pair()
-    return cls, [cls(1, 2, Lopsided(1)), cls(1, 2, Lopsided(2))]
-
-
-def property_fails():
-    """An attribute that cannot even be looked at."""
-    return one(pair(__getattribute__=refuse))
-
-
-def refuse(node, name):
-    if name == "__dict__":
-        raise RuntimeError("private")
-    return object.__getattribute__(node, name)
-
-
-def named_tuple_checks():
-    """Copies of a named tuple are made by its `__new__`."""
-    return Positive, [Positive(1, [2])]
-
-
 BROKEN = {
     flattened_node_is_kept: "unflatten returns the node that was flattened",
-    last_node_is_changed: "unflatten changes a node that it made before",
-    aux_is_changed: "unflatten changes aux data, which other trees share",
     attribute_is_gone: "a round trip loses .tag",
     more_children_come_back: "1 child became 2 in a round trip",
-    flattens_with_other_aux: "tree_flatten and tree_flatten_with_keys return different "
-    "aux",
-    copy_loses_children: "copy.copy returns a node with different children",
-    aux_is_lopsided: "the == of aux data is not symmetric",
-    property_fails: "an example cannot be inspected: RuntimeError: private",
-    named_tuple_checks: "copy.copy fails: ValueError: x must be positive",
     children_and_aux_swapped: "unflatten takes the children first and aux data second",
     base_class_is_made: "unflatten returns a Pair instead of a Broken",
     nothing_is_returned: "unflatten returns None instead of a Broken",
@@ -542,30 +340,17 @@ BROKEN = {
     unflatten_changes_the_node: "aux data contains the node itself",
     aux_holds_a_child: "aux data contains a child",
     aux_is_a_list: "aux data cannot be hashed: unhashable type: 'list'",
-    aux_has_no_equality: "copy.deepcopy changes the structure",
+    aux_has_no_equality: "is not equal to its copy",
     aux_is_made_anew: "not equal to the aux data of a second call",
     aux_raises: "aux data cannot be compared: RuntimeError: not now",
     aux_is_vague: "the == of aux data must return a bool, got str: 'perhaps'",
-    aux_is_always_equal: "two pieces of aux data of class Same are equal, but their "
-    ".value is not",
     aux_has_two_hashes: "its copy are equal but have different hashes",
-    aux_counts_more_than_equality: "two examples are equal",
     keys_are_too_few: "gave 1 keys for 2 children; give one key for each child",
     keys_are_swapped: "the key .y reads [2], which has the key .x, not its child 1.5; "
     "give keys in the order of the children",
     keys_are_misspelt: "the key .why cannot be read: Broken has no such attribute",
     keys_are_the_same: "several children have the key ['x']",
-    flattens_two_ways: "tree_flatten and tree_flatten_with_keys return different "
-    "children",
-    children_from_a_set: "flatten iterates over the set .x in its own order",
-    aux_from_a_frozenset: "flatten iterates over the set .x in its own order",
-    dict_order_is_structure: "have different treedefs if the keys of the dict .x are "
-    "in a different order",
     one_object_for_all: "unflatten returns the same object on every call",
-    children_are_changed: "unflatten changes the children that it is given",
-    repr_formats: "repr fails if the children are object(): TypeError",
-    attributes_are_delegated: "copy.copy fails: RecursionError",
-    aux_cannot_be_copied: "copy.deepcopy fails: TypeError: cannot pickle 'generator'",
     flatten_returns_a_dict: "must return a tuple (children, aux_data)",
     flatten_fails: "flatten fails: AttributeError: 'Broken' object has no",
     node_is_its_child: "the node is its own child, so a walk would never end",
@@ -580,13 +365,7 @@ that depend on their types, subclasses that are rebuilt as their base.
 """
 
 
-DEEP = {attributes_are_delegated: [pytest.mark.needs("stack")]}
-
-
-@pytest.mark.parametrize(
-    "make",
-    [pytest.param(f, id=f.__name__, marks=DEEP.get(f, [])) for f in BROKEN],
-)
+@pytest.mark.parametrize("make", BROKEN, ids=lambda make: make.__name__)
 def test_each_broken_registration_is_found(make):
     """The message has the words of the table, and one line for each fault."""
     cls, examples = make()
@@ -598,15 +377,15 @@ def test_each_broken_registration_is_found(make):
     assert len({*lines}) == len(lines)
     if lines:
         assert f" {len(lines)} fault" in text
-        assert __file__ in text or cls is Positive
+        assert __file__ in text
 
 
 def test_a_broken_class_has_no_faults_beside_its_own():
     """What follows from a fault is not told as another one."""
     for make in (
         *(flatten_changes, aux_is_a_list, keys_are_swapped, keys_are_misspelt),
-        *(init_checks, repr_formats, attribute_is_lost, base_class_is_made),
-        *(node_is_its_child, aux_has_two_hashes, flattens_two_ways),
+        *(init_checks, attribute_is_lost, base_class_is_made),
+        *(node_is_its_child, aux_has_two_hashes),
     ):
         cls, examples = make()
         with pytest.raises(AssertionError, match=r"has [12] faults?:"):
@@ -738,32 +517,12 @@ def test_a_namespace_has_its_own_registrations():
         check_node(Here, [Here(1, 2)])
 
 
-def test_arrays_in_aux_data_are_a_warning():
-    """leafwise compares them by content, others cannot."""
-    numpy = pytest.importorskip("numpy")
-    with pytest.warns(UserWarning, match="aux data of Layer holds an array") as caught:
-        check_node(Layer, [Layer(1, 2, numpy.arange(3))])
-    assert [warning.filename for warning in caught] == [__file__]
-
-
 def test_examples_are_asked_for():
     """Instances of the very class, one at least."""
     with pytest.raises(ValueError, match="needs at least one example"):
         check_node(Own, [])
     with pytest.raises(TypeError, match="instance of Own itself, got int: 1"):
         check_node(Own, [1])
-
-
-def test_a_local_class_is_not_pickled():
-    """Nobody could: other classes are, and static values that cannot be are told."""
-    with pytest.raises(AssertionError, match=r"pickle fails: .*lambda"):
-        check_node(Own, [Own(1, 2, lambda: 0)])
-
-    @lw.dataclass
-    class Local:
-        x: Any
-
-    check_node(Local, [Local(1)])
 
 
 def test_children_that_are_like_their_copies_are_no_aux_data():

@@ -377,8 +377,6 @@ testing.check_node(Point, [point], namespace="")
 testing.trees(max_leaves=3, nodes=[list, Point]).map(lw.tree_leaves)
 seen(testing.treedefs(nodes=[list]).map(lambda treedef: treedef.num_leaves))
 testing.trees_like(table).map(lw.tree_leaves)
-seen(testing.changed_in_one_place(table).map(lambda changed: changed.path))
-seen(testing.Changed(table, lw.KeyPath(), "value").kind)
 
 # ------------------------------------------------------------------- later, elsewhere
 

@@ -30,7 +30,7 @@ from ..core.walk import hooks
 from ..equality.content import size_of
 from ..kinds import Kind, Marked
 from ..safely import class_name
-from ..show.outline import bytes_text
+from ..show.text import bytes_text
 from .checks import (
     DataNode,
     Found,

@@ -42,7 +42,7 @@ from .variables import variable_type as named_type
 
 
 if TYPE_CHECKING:
-    from ..show.table import TreeSummary
+    from ..show.summary import TreeSummary
 
 
 __all__ = ["CAPTURED", "Module", "iter_modules", "type_of", "zeros_like"]

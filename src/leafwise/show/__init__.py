@@ -27,19 +27,18 @@ if TYPE_CHECKING:
     from .html import to_html as to_html
     from .pretty import pformat as pformat
     from .pretty import pprint as pprint
+    from .summary import SummaryRow as SummaryRow
+    from .summary import TreeSummary as TreeSummary
     from .summary import tree_summary as tree_summary
     from .svg import to_svg as to_svg
-    from .table import SummaryRow as SummaryRow
-    from .table import TreeSummary as TreeSummary
 
 
 _HOMES: Final = {
     "diagram": "draw to_dot to_mermaid",
     "html": "to_html",
     "pretty": "pformat pprint",
-    "summary": "tree_summary",
+    "summary": "SummaryRow TreeSummary tree_summary",
     "svg": "to_svg",
-    "table": "SummaryRow TreeSummary",
 }
 """The modules that are loaded when one of their names is first asked for."""
 

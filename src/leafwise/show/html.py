@@ -19,13 +19,16 @@ from ..equality.content import is_array
 from ..errors import PathError
 from ..layout import Part
 from ..ops.context import Context, context_of
+from ..paint import SIGNS
 from ..safely import class_name, module_name, printable, printed, shown, type_name
 from ..selection.change import Change
 from ..selection.diff import TreeDiff
-from ..selection.difftext import SIGNS, counted, sides_of
+from ..selection.difftext import SIGNS as KINDS
+from ..selection.difftext import counted, sides_of
 from ..selection.edit import Selection
-from .outline import Arrays, Item, leaves_text, outline
+from .outline import Arrays, Item, outline
 from .page import STYLE, caption, framed, safe, span
+from .text import leaves_text
 
 
 if TYPE_CHECKING:
@@ -53,7 +56,6 @@ def to_html(
     max_bytes: int = LARGEST,
     document: bool = False,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
@@ -77,7 +79,7 @@ def to_html(
         max_bytes: How large the HTML may be, at least 20 000; if necessary, fewer
             values are written.
         document: Whether to return a complete document, to be written to a file.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+        is_leaf, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
@@ -91,7 +93,7 @@ def to_html(
     """
     if max_bytes < _SMALLEST:
         raise ValueError(f"max_bytes must be at least {_SMALLEST:,}, not {max_bytes}")
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, False, none_is_leaf, namespace)
     write: _Write
     if issubclass(type(tree), TreeDiff):
         write = partial(_of_diff, tree)
@@ -367,12 +369,12 @@ def _of_diff(diff: TreeDiff, most: int, _flat: bool) -> str:
 def _of_change(change: Change) -> Iterator[str]:
     """Yield the rows of a change."""
     sides = sides_of(change)
-    sign = SIGNS[change.kind]
+    sign = KINDS[change.kind]
     path = printable(change.path.where())
     if len(path) > _LONGEST_PATH:
         path = f"{path[: _LONGEST_PATH - 3]}..."
     yield (
-        f'<tbody class="lw-{change.kind}"><tr><th colspan="3" scope="rowgroup">'
+        f'<tbody class="lw-{SIGNS[sign].word}"><tr><th colspan="3" scope="rowgroup">'
         f"{span('sign', sign)} <code>{escape(path)}</code> "
         f"{span('dim', sides.note)}</th></tr>"
     )

@@ -18,13 +18,13 @@ from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.treedef import PyTreeDef
-from ..core.walk import PathPredicate
 from ..equality.content import is_array, is_traced
 from ..equality.difference import form_of
 from ..layout import Child, Sketch
 from ..ops.context import Context
 from ..safely import class_name, printable, shown, type_name
 from ..selection.find import static_names
+from .text import leaves_text
 
 
 Role: TypeAlias = Literal["node", "leaf", "static", "again", "more"]
@@ -59,19 +59,8 @@ class Item:
     """
 
     __slots__ = (
-        "above",
-        "closing",
-        "comment",
-        "items",
-        "key",
-        "kind",
-        "label",
-        "leaves",
-        "nodes",
-        "number",
-        "opening",
-        "role",
-        "value",
+        *("role", "value", "above", "key", "label", "opening", "closing", "items"),
+        *("kind", "comment", "number", "nodes", "leaves"),
     )
 
     def __init__(self, role: Role, value: Any, above: Item | None, key: Any) -> None:
@@ -155,8 +144,8 @@ def _as_trie(paths: Iterable[KeyPath]) -> _Trie:
     return root
 
 
-_Named: TypeAlias = tuple[int, int, KeyPath | None]
-"""A value, and what is wanted of it, by identity; its path, if a predicate is asked."""
+_Named: TypeAlias = tuple[int, int]
+"""A value, and what is wanted of it, by identity."""
 
 
 class _Reader:
@@ -171,7 +160,6 @@ class _Reader:
         self.arrays: Arrays = arrays
         self.most = most
         self.shown = 0
-        self.asks_paths = isinstance(context.stop, PathPredicate)
         self.sketches: dict[_Named, tuple[Any, Sketch | None, list[_Trie]]] = {}
         self.shares: dict[_Named, int] = {}
         self.seen: dict[tuple[int, int], Item] = {}
@@ -183,13 +171,13 @@ class _Reader:
     def plan(self, tree: Any, wanted: _Trie, levels: int) -> None:
         """Find out how many children of each node are shown, level by level."""
         spare = self.most - 1
-        level = [(tree, wanted, KeyPath() if self.asks_paths else None)]
+        level = [(tree, wanted)]
         while level and levels > 0 and spare >= 0:
             levels -= 1
             nodes = {}
-            for value, trie, path in level:
-                name = id(value), id(trie), path
-                sketch, _ = self.sketch(value, trie, path)
+            for value, trie in level:
+                name = id(value), id(trie)
+                sketch, _ = self.sketch(value, trie)
                 if sketch is not None and sketch.children and name not in self.shares:
                     self.shares[name] = 0
                     nodes[name] = len(sketch.children)
@@ -201,24 +189,20 @@ class _Reader:
                     spare -= share - 1
             level = [child for name in nodes for child in self.opened(name)]
 
-    def opened(self, name: _Named) -> list[tuple[Any, _Trie, KeyPath | None]]:
+    def opened(self, name: _Named) -> list[tuple[Any, _Trie]]:
         """Return the children of a node that are shown."""
         _, sketch, tries = self.sketches[name]
         assert sketch is not None
         children = sketch.children[: self.shares[name]]
-        return [
-            (child.value, trie, _below(name[2], child.key))
-            for child, trie in zip(children, tries, strict=False)
-        ]
+        values = [child.value for child in children]
+        return [*zip(values, tries, strict=False)]
 
-    def sketch(
-        self, value: Any, wanted: _Trie, path: KeyPath | None
-    ) -> tuple[Sketch | None, list[_Trie]]:
+    def sketch(self, value: Any, wanted: _Trie) -> tuple[Sketch | None, list[_Trie]]:
         """Return what a value is made of, as far as it is wanted."""
-        name = id(value), id(wanted), path
+        name = id(value), id(wanted)
         known = self.sketches.get(name)
         if known is None:
-            sketch = sketch_of(value, self.context, path)
+            sketch = sketch_of(value, self.context)
             tries: list[_Trie] = []
             if sketch is not None:
                 tries = [None] * len(sketch.children)
@@ -239,8 +223,7 @@ class _Reader:
         stack = [(root, wanted)]
         while stack:
             item, trie = stack.pop()
-            path = item.path if self.asks_paths else None
-            sketch, tries = self.sketch(item.value, trie, path)
+            sketch, tries = self.sketch(item.value, trie)
             if self.is_again(item, sketch, trie):
                 continue
             if sketch is None:
@@ -250,7 +233,7 @@ class _Reader:
             item.comment = comment_of(sketch, nested=item.above is not None)
             if item.role == "leaf":
                 item.role = "node"
-            share = self.shares.get((id(item.value), id(trie), path), 0)
+            share = self.shares.get((id(item.value), id(trie)), 0)
             item.items = [self.item(child, item) for child in sketch.children[:share]]
             self.shown += share
             stack += reversed([*zip(item.items, tries, strict=False)])
@@ -314,12 +297,6 @@ class _Reader:
         try:
             if type(item.value) is PyTreeDef:
                 return sum([int(child.value.num_leaves) for child in children])
-            if self.asks_paths:
-                context, path = self.context, item.path
-                parts = [
-                    (context.below(KeyPath((*path, c.key))), c.value) for c in children
-                ]
-                return sum([len(part.flatten(value)[0]) for part, value in parts])
             return self.count_shared([child.value for child in children])
         except Exception:  # a flatten function fails
             return None
@@ -354,11 +331,6 @@ class _Reader:
                 counts[id(node)] = node, total
                 sums[-1] = min(sums[-1] + total, _ENDLESS)
         return None
-
-
-def _below(path: KeyPath | None, key: Any) -> KeyPath | None:
-    """Return the path of a child, None where paths are not asked for."""
-    return None if path is None else KeyPath((*path, key))
 
 
 def _fair_share(sizes: Iterable[int], spare: int) -> int:
@@ -413,20 +385,17 @@ def _more_text(more: Item, *, is_all: bool) -> str:
 # ----------------------------------------------------------- what values are made of
 
 
-def sketch_of(
-    value: Any, context: Context, path: KeyPath | None = None
-) -> Sketch | None:
+def sketch_of(value: Any, context: Context) -> Sketch | None:
     """Return what a value is made of, None for a leaf.
 
     Args:
         value: The value.
         context: Which values are nodes.
-        path: Where the value stands, for a predicate that asks this.
     """
     try:
         if type(value) is PyTreeDef:
             return _of_treedef(value)
-        rule = context.rule_of(value, KeyPath() if path is None else path)
+        rule = context.rule_of(value)
         describe = getattr(type(value), "_leafwise_sketch", None)
         if describe is not None:
             found: Sketch = describe(value)
@@ -586,28 +555,3 @@ def _short_text(value: str | bytes) -> str:
     what = "characters" if isinstance(value, str) else "bytes"
     text = repr(value[: _LONGEST // 2])
     return printable(f"{text[:-1]}...{text[-1]} ({len(value):,} {what})")
-
-
-# ------------------------------------------------------------------------- numbers
-
-_UNITS: Final = ("kB", "MB", "GB", "TB", "PB")
-
-
-def leaves_text(number: int) -> str:
-    """Return the number of leaves as text: `1 leaf`, `2,000 leaves`."""
-    return f"{number:,} {'leaf' if number == 1 else 'leaves'}"
-
-
-def bytes_text(size: int) -> str:
-    """Return a number of bytes in a suitable unit.
-
-    Example:
-        >>> from leafwise.show.outline import bytes_text
-        >>> bytes_text(512), bytes_text(262144), bytes_text(7_000_000_000)
-        ('512 B', '262.1 kB', '7.0 GB')
-    """
-    if size < 1000:
-        return f"{size} B"
-    place = min((len(str(size)) - 1) // 3, len(_UNITS))
-    tenths = (size * 10 + 1000**place // 2) // 1000**place  # it may be past all floats
-    return f"{tenths // 10:,}.{tenths % 10} {_UNITS[place - 1]}"

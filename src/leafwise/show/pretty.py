@@ -30,7 +30,6 @@ def pformat(
     max_leaves: int = 1000,
     arrays: Arrays = "short",
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
@@ -49,7 +48,7 @@ def pformat(
             first.
         arrays: `"short"` to write dtypes and shapes, or `"values"` to write arrays by
             their `repr`.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+        is_leaf, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
@@ -76,7 +75,7 @@ def pformat(
     """
     if arrays not in ("short", "values"):
         raise ValueError(f"arrays must be 'short' or 'values', not {clip(arrays)}")
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, False, none_is_leaf, namespace)
     root = outline(tree, context, depth=depth, most=max_leaves, arrays=arrays)
     return lay_out(as_part(root), width)
 
@@ -90,7 +89,6 @@ def pprint(
     max_leaves: int = 1000,
     arrays: Arrays = "short",
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> None:
@@ -104,7 +102,7 @@ def pprint(
         width: How many columns the text may have; by default the width of the terminal,
             or 80 without a terminal.
         depth, max_leaves, arrays: See `pformat`.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+        is_leaf, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
@@ -123,7 +121,6 @@ def pprint(
         max_leaves=max_leaves,
         arrays=arrays,
         is_leaf=is_leaf,
-        is_leaf_takes_path=is_leaf_takes_path,
         none_is_leaf=none_is_leaf,
         namespace=namespace,
     )

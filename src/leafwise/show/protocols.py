@@ -19,7 +19,7 @@ from ..ops.context import Context, context_of
 from ..safely import printable, printed, shown
 from ..selection.diff import TreeDiff
 from .html import to_html
-from .outline import Item, comment_of, full_label, outline, sketch_of
+from .outline import comment_of, full_label, sketch_of
 from .pretty import pformat
 
 
@@ -70,12 +70,10 @@ def treescope_of(value: Any, path: str | None, render: Any) -> Any:
         render: What draws the values inside.
     """
     parts: Any = import_module("treescope.rendering_parts")
-    if type(value) is PyTreeDef:
-        return _treedef(value, path, parts)
     if issubclass(type(value), TreeDiff):
         lines = [part for line in value.lines(most=_MOST) for part in line.split("\n")]
     else:
-        sketch = sketch_of(value, _context())
+        sketch = None if type(value) is PyTreeDef else sketch_of(value, _context())
         if sketch is not None:
             return _node(sketch, path, render, parts)
         lines = shown(value).split("\n")
@@ -117,27 +115,3 @@ def _code(path: str | None, child: Child) -> str | None:
         return KeyPath((child.key,)).code(path)
     except PathError:
         return f"{path}{printable(printed(child.key))}"
-
-
-def _treedef(treedef: PyTreeDef, path: str | None, parts: Any) -> Any:
-    """Return a treedef; what is inside has no name before it, as in its `repr`."""
-    root = outline(treedef, _context(), most=_MOST)
-    made: dict[int, Any] = {}
-    items = [root]
-    for item in items:
-        items += item.items
-    for item in reversed(items):
-        made[id(item)] = _item(item, [made[id(inner)] for inner in item.items], parts)
-    return parts.build_foldable_tree_node_from_children(
-        prefix="PyTreeDef(", children=[made[id(root)]], suffix=")", path=path
-    )
-
-
-def _item(item: Item, inside: list[Any], parts: Any) -> Any:
-    node = parts.build_foldable_tree_node_from_children(
-        prefix=printable(item.opening),
-        children=inside,
-        suffix=printable(item.closing),
-        comma_separated=True,
-    )
-    return parts.siblings_with_annotations(printable(item.label), node)

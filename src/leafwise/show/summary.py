@@ -1,36 +1,48 @@
-"""Summaries of trees: which rows a table of them has, and what these say.
+"""Summaries of trees: tables of shapes, numbers and bytes.
 
-What there is was counted by `tally`; how rows are laid out is owned by `table`.
+Owns the counting, which rows a table has, and the table as text, as HTML, for rich and
+as rows.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from html import escape
+from importlib import import_module
+from itertools import accumulate, count, islice, repeat
+from operator import attrgetter, mul
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from ..core.keypath import KeyPath
+from ..core.node import Rule
 from ..core.registry import GLOBAL
-from ..equality.content import shape_of
+from ..core.treedef import PyTreeDef
+from ..equality.content import has_memory, shape_of, size_of
 from ..equality.difference import form_of
-from ..ops.context import context_of
+from ..kinds import Kind
+from ..ops.context import Context, context_of
 from ..safely import class_name, clip, printable, type_name
 from ..selection.edit import Selection
-from .table import FIELDS, ROOT, Role, SummaryRow, TreeSummary, kinds_text
-from .tally import Again, Amount, AnyLeaf, Node, Spot, Tally, total
+from .page import caption, framed
+from .text import branches_of, bytes_text, clipped, leaves_text
+from .text import columns as taken
 
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
 
-__all__ = ["tree_summary"]
+__all__ = ["SummaryRow", "TreeSummary", "tree_summary"]
 
 By: TypeAlias = Literal["type", "kind", "dtype", "key"]
 Sort: TypeAlias = Literal["count", "bytes"]
 
 _DEEPEST: Final = 100
 _LONGEST: Final = 100
+_ROOT: Final = "(root)"
+_FIELDS: Final = {"type": "type", "kind": "kind", "dtype": "dtype", "key": "path"}
 
 
 def tree_summary(
@@ -41,7 +53,6 @@ def tree_summary(
     by: By | None = None,
     max_rows: int | None = 100,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> TreeSummary:
@@ -63,7 +74,7 @@ def tree_summary(
             instead of nodes and leaves.
         max_rows: About how many rows to show; rows near the root come first, and the
             rest is counted in separate rows. None for all.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+        is_leaf, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
@@ -102,14 +113,17 @@ def tree_summary(
             raise ValueError(f"{name} must not be negative, got {number}")
     if issubclass(type(tree), Selection):
         tree = {str(path): value for path, value in tree.items()}
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    tally = Tally(tree, context)
+    context = context_of(is_leaf, False, none_is_leaf, namespace)
+    if type(tree) is PyTreeDef:
+        context = context_of(None, False, tree.none_is_leaf, tree.namespace)
+        tree = tree.unflatten([_STAR] * tree.num_leaves)
+    tally = _Tally(tree, context)
+    most = sys.maxsize if max_rows is None else max_rows
     if by is not None:
-        rows = _groups(tally, by, sort, max_rows)
+        rows = _groups(tally, by, sort, most)
     else:
-        shown = _Shown(tally, sort)
-        shown.plan(_DEEPEST if depth is None else min(depth, _DEEPEST), max_rows)
-        rows = shown.rows()
+        levels = _DEEPEST if depth is None else min(depth, _DEEPEST)
+        rows = _rows(tally, _chosen(tally, levels, most, sort))
     return TreeSummary(rows, tally.amounts(), tally.again, by)
 
 
@@ -120,6 +134,573 @@ def _check(name: str, value: Any, words: Any) -> None:
         raise ValueError(f"{name} must be one of {told} or None, got {clip(value)}")
 
 
+# --------------------------------------------------------------------------- the table
+
+Role: TypeAlias = Literal["node", "leaf", "again", "more", "group"]
+
+_WIDTH: Final = 100
+_NARROWEST: Final = 20
+_LONGEST_PATH: Final = 1000  # in HTML
+_GAP: Final = "  "
+
+
+class SummaryRow(NamedTuple):
+    """A row of a summary.
+
+    Attributes:
+        path: The path as text; in a group by key, the key.
+        depth: How many nodes are above the row's node or leaf.
+        role: `node`; `leaf`; `again`, a value that is counted at another place; `more`,
+            the values that are left out; `group`, all leaves of one group.
+        type: The name of the class.
+        shape: The shape of an array, None for other values.
+        dtype: The dtype of an array.
+        kind: The kind, such as `parameter`; for a node with several kinds, each kind
+            with its number of numbers.
+        leaves: The number of leaves counted in this row.
+        count: The number of numbers: those in arrays, and one for any other leaf.
+        bytes: The number of bytes that arrays take.
+        share: The fraction of the whole, from 0 to 1: of the bytes, or of the numbers
+            if no leaf has bytes.
+        same_as: For `again`, the path at which the value is counted.
+        left_out: For `more`, how many values are left out.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.tree_summary({"a": 1, "b": 2}).rows[1]
+        ... # doctest: +NORMALIZE_WHITESPACE
+        SummaryRow(path="['a']", depth=1, role='leaf', type='int', shape=None, dtype='',
+            kind='data', leaves=1, count=1, bytes=0, share=0.5, same_as='', left_out=0)
+    """
+
+    path: str = ""
+    depth: int = 0
+    role: Role = "node"
+    type: str = ""
+    shape: tuple[int, ...] | None = None
+    dtype: str = ""
+    kind: str = ""
+    leaves: int = 0
+    count: int = 0  # type: ignore[assignment]  # hides the method of tuples
+    bytes: int = 0
+    share: float = 0.0
+    same_as: str = ""
+    left_out: int = 0
+
+    @property
+    def more_text(self) -> str:
+        """Return the text for `more`, and an empty text for any other role."""
+        return f"… {self.left_out:,} more" if self.role == "more" else ""
+
+
+class TreeSummary:
+    """A summary of a tree as a table; prints as text, displays as HTML in notebooks.
+
+    Attributes:
+        rows: The rows that are shown; `pandas.DataFrame(summary.rows)` makes a data
+            frame.
+        leaves: The number of leaves in the tree.
+        count: The number of numbers.
+        bytes: The number of bytes.
+        kinds: The number of leaves, numbers and bytes of each kind.
+        shared: How many places hold a value that is counted at another place.
+
+    Example:
+        >>> import leafwise as lw
+        >>> summary = lw.tree_summary({"a": 1, "b": [2, 3]})
+        >>> summary.leaves, [row.path for row in summary.rows]
+        (3, ['', "['a']", "['b']", "['b'][0]", "['b'][1]"])
+    """
+
+    def __init__(
+        self,
+        rows: list[SummaryRow],
+        kinds: dict[str, Amount],
+        shared: int,
+        by: str | None = None,
+    ) -> None:
+        self.rows = rows
+        self.leaves, self.count, self.bytes = _total(kinds.values())
+        self.kinds = kinds
+        self.shared = shared
+        self._by = by
+
+    def to_text(self, width: int | None = None) -> str:
+        """Return the table as text, at most `width` columns wide where possible.
+
+        Args:
+            width: How many columns the text may have; None for the width of the
+                terminal, or 100 if the standard output is not a terminal.
+        """
+        if width is None:
+            width = max(get_terminal_size((_WIDTH, 0)).columns, _NARROWEST)
+        columns = self._columns(branches_of([row.depth for row in self.rows]))
+        widths = _fitted(columns, width)
+        texts = [
+            [_padded(text, size, column.is_right) for text in column.all]
+            for column, size in zip(columns, widths, strict=True)
+        ]
+        head, *lines = [_GAP.join(row).rstrip() for row in zip(*texts, strict=True)]
+        rule = "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
+        notes = [clipped(note, max(width, _NARROWEST)) for note in self._notes()]
+        return "\n".join([head, rule, *lines, rule, *notes])
+
+    def to_html(self) -> str:
+        """Return the table as self-contained HTML for light and dark pages."""
+        names, *columns = self._columns()
+        heads = [f"<th{_side(c)}>{escape(c.name)}</th>" for c in (names, *columns)]
+        cells = [
+            [f"<td{_side(column)}>{escape(text)}</td>" for text in column.texts]
+            for column in columns
+        ]
+        rows = [
+            f'<tr class="lw-row-{row.role}" style="--depth:{row.depth};'
+            f'--share:{row.share:.1%}">{_head(row.path, name)}{"".join(texts)}</tr>'
+            for row, name, *texts in zip(self.rows, names.texts, *cells, strict=True)
+        ]
+        top = f"<thead><tr>{''.join(heads)}</tr></thead>"
+        table = f'<table class="lw-summary">{top}<tbody>{"".join(rows)}</tbody></table>'
+        return framed(f"{table}{''.join(map(caption, self._notes()))}")
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def __rich_console__(self, _console: Any, options: Any) -> Iterator[Any]:
+        text = import_module("rich.text").Text
+        yield text(self.to_text(options.max_width), no_wrap=True)
+
+    def _columns(self, branches: Sequence[str] = ()) -> list[_Column]:
+        """Return the columns that say something."""
+        rows, by = self.rows, self._by
+        names = _labels(rows) if by is None else _names(rows, _FIELDS[by])
+        if branches:
+            names = [f"{a}{b}" for a, b in zip(branches, names, strict=True)]
+        found = [_Column("leaves", [f"{row.leaves:,}" for row in rows])]
+        if by is None:
+            kinds = [row.kind for row in rows]
+            found = [
+                _Column("type", [row.type for row in rows], 6),
+                _Column("shape", [_shape_text(row) for row in rows], 6),
+                _Column("dtype", [row.dtype for row in rows], 7),
+                _Column("kind", [] if {*kinds} <= {"", _DATA} else kinds, 9),
+            ]
+        numbers = zip(*map(_number_texts, rows), strict=True)
+        found += map(_Column, ("count", "bytes", "share"), map(list, numbers))
+        return [
+            _Column(by or "path", names, 12),
+            *[column for column in found if any(column.texts)],
+        ]
+
+    def _notes(self) -> list[str]:
+        """Return what is said below the table."""
+        numbers = f"{self.count:,} {'number' if self.count == 1 else 'numbers'}"
+        size = f", {bytes_text(self.bytes)}" if self.bytes else ""
+        notes = [f"{leaves_text(self.leaves)}, {numbers}{size}"]
+        if len(self.kinds) > 1:
+            notes.append(_kinds_text(self.kinds))
+        if self.shared:
+            places = "place" if self.shared == 1 else "places"
+            notes.append(f"→ {self.shared:,} shared {places}, counted once")
+        return notes
+
+
+# ------------------------------------------------------------------------------ cells
+
+
+class _Column(NamedTuple):
+    """A column.
+
+    Attributes:
+        name: Its heading.
+        texts: Its cells.
+        least: To how many characters they may be cut; 0 if they may not.
+    """
+
+    name: str
+    texts: list[str]
+    least: int = 0
+
+    @property
+    def is_right(self) -> bool:
+        """Whether its cells are aligned at the right, as numbers are."""
+        return not self.least
+
+    @property
+    def all(self) -> list[str]:
+        """Heading and cells."""
+        return [self.name, *self.texts]
+
+
+def _names(rows: Sequence[SummaryRow], field: str) -> list[str]:
+    """Return the names of groups."""
+    return [row.more_text or getattr(row, field) for row in rows]
+
+
+def _labels(rows: Sequence[SummaryRow]) -> list[str]:
+    """Return what of their paths is not said by the rows above."""
+    labels = []
+    above = [""]
+    for row in rows:
+        del above[row.depth + 1 :]
+        label = row.path.removeprefix(above[-1]) or _ROOT
+        above.append(row.path)
+        same_as = f" → {row.same_as}" if row.role == "again" else ""
+        labels.append(row.more_text or f"{label}{same_as}")
+    return labels
+
+
+def _shape_text(row: SummaryRow) -> str:
+    return "" if row.shape is None else str(row.shape)
+
+
+def _number_texts(row: SummaryRow) -> tuple[str, str, str]:
+    if row.role == "again":
+        return "", "", ""
+    share = "<0.1%" if 0 < row.share < 0.0005 else f"{row.share:.1%}"
+    return f"{row.count:,}", bytes_text(row.bytes) if row.bytes else "", share
+
+
+def _kinds_text(amounts: dict[str, Amount]) -> str:
+    """Return the kinds as text, with the size of each if there are several."""
+    found = [kind.value for kind in Kind if kind.value in amounts]
+    if len(found) < 2:
+        return "".join(found)
+    return ", ".join(f"{kind}: {amounts[kind].count:,}" for kind in found)
+
+
+# ----------------------------------------------------------------------------- layout
+
+
+def _fitted(columns: Sequence[_Column], width: int) -> list[int]:
+    """Return how wide each column is: those that may be cut share what is left."""
+    widths = [max(map(taken, column.all)) for column in columns]
+    least = [
+        min(column.least or widest, widest)
+        for column, widest in zip(columns, widths, strict=True)
+    ]
+    spare = max(width - sum(least) - len(_GAP) * (len(least) - 1), 0)
+    narrow = sorted(range(len(least)), key=lambda place: widths[place])
+    for left, place in zip(range(len(least), 0, -1), narrow, strict=True):
+        more = min(widths[place] - least[place], spare // left)
+        spare -= more
+        widths[place] = least[place] + more
+    return widths
+
+
+def _padded(text: str, width: int, is_right: bool) -> str:
+    text = clipped(text, width)
+    blank = " " * (width - taken(text))
+    return f"{blank}{text}" if is_right else f"{text}{blank}"
+
+
+def _head(path: str, name: str) -> str:
+    return (
+        f'<th scope="row" title="{escape(clipped(path, _LONGEST_PATH))}">'
+        f"{escape(name)}</th>"
+    )
+
+
+def _side(column: _Column) -> str:
+    return ' class="lw-right"' if column.is_right else ""
+
+
+# ---------------------------------------------------------------------------- counting
+
+
+class Amount(NamedTuple):
+    """A number of leaves, numbers and bytes.
+
+    Attributes:
+        leaves: The number of leaves.
+        count: The number of numbers: those in arrays, and one for any other leaf.
+        bytes: The number of bytes that arrays take.
+    """
+
+    leaves: int = 0
+    count: int = 0  # type: ignore[assignment]  # hides the method of tuples
+    bytes: int = 0
+
+
+def _total(amounts: Iterable[Amount]) -> Amount:
+    return Amount(*map(sum, zip(*amounts, (0, 0, 0), strict=True)))
+
+
+class _Again(NamedTuple):
+    """A child that is counted at another place: the node around that, and its index."""
+
+    above: _Node
+    place: int
+
+
+class _Spot(NamedTuple):
+    """A child of a node, and which of the counted leaves it has."""
+
+    above: _Node
+    place: int
+    child: Any
+    start: int
+    end: int
+
+
+class _Class(NamedTuple):
+    """The properties that all values of a class share.
+
+    Attributes:
+        rule: The rule of nodes, None for leaves.
+        size: Returns the number of numbers of a leaf, and of bytes.
+        is_plain: Whether it is a leaf that is no array.
+        is_array: Whether it is an array, which may be in several places.
+        kinds: Returns the kinds of the children, if the class knows them: takes aux
+            data, and the kind of the place of the node.
+        is_cell: Whether a node represents the one value in it, as a variable does.
+        is_object: Whether it is an object that says what is data in it.
+        is_open: Whether its attributes are not marked, nor what is in these.
+    """
+
+    rule: Rule | None
+    size: Callable[[Any], tuple[int, int]] = size_of
+    is_plain: bool = False
+    is_array: bool = False
+    kinds: Callable[[Any, Kind], list[Kind] | None] | None = None
+    is_cell: bool = False
+    is_object: bool = False
+    is_open: bool = False
+
+
+class _Node:
+    """A node of the tree.
+
+    Attributes:
+        above, place: The node around it and its index there; the root is in a node of
+            its own.
+        value: The node itself.
+        info: What is known of its class.
+        aux: Its aux data.
+        children: Its children: a `_Node`, an `_Again`, or the leaf itself.
+        start, end: Which of the counted leaves are inside.
+        only_arrays: Whether other leaves in it are not counted.
+    """
+
+    __slots__ = (
+        *("above", "place", "value", "info", "aux", "children", "start", "end"),
+        *("only_arrays", "_keys"),
+    )
+
+    def __init__(
+        self, above: Any, place: int, value: Any, info: _Class, aux: Any, start: int
+    ) -> None:
+        self.above: _Node | None = above
+        self.place = place
+        self.value = value
+        self.info = info
+        self.aux = aux
+        self.children: list[Any] = []
+        self.start = self.end = start
+        self.only_arrays = False
+        self._keys: Sequence[Any] | None = None
+
+    @property
+    def keys(self) -> Sequence[Any]:
+        """The keys of the children."""
+        if self._keys is None:
+            assert self.info.rule is not None
+            self._keys = self.info.rule.keys(self.aux, len(self.children))
+        return self._keys
+
+    @property
+    def is_cell(self) -> bool:
+        """Whether the node represents its only leaf, as a variable does."""
+        inside = [type(child) for child in self.children]
+        return self.info.is_cell and len(inside) == 1 and inside != [_Node]
+
+    def keep(self, places: Sequence[int]) -> None:
+        """Leave out all other children."""
+        self._keys = [self.keys[place] for place in places]
+        self.children = [self.children[place] for place in places]
+
+    def spots(self) -> Iterator[_Spot]:
+        """Yield the children."""
+        at = self.start
+        for place, child in enumerate(self.children):
+            start = at
+            if type(child) is _Node:
+                at = child.end
+            elif type(child) is not _Again:
+                at += 1
+            yield _Spot(self, place, child, start, at)
+
+
+class _Star:
+    """A leaf of a treedef."""
+
+
+_STAR: Final = _Star()
+_DATA: Final = Kind.DATA.value
+_PLAIN: Final = {bool, int, float, complex, str, bytes, type(None), _Star}
+_Rest: TypeAlias = "Iterator[tuple[int, Any, str]]"
+"""Children that are still to come: index, value, kind."""
+
+
+class _Tally:
+    """The counts of a tree, made in one pass over all leaves, of any depth.
+
+    What cannot be flattened is a leaf. An array, a variable or another object that is
+    in several places counts where it is first.
+
+    Attributes:
+        top: A node that has just the root.
+        again: The number of places that hold what is counted elsewhere.
+        cells: The nodes that represent values, as variables do.
+        values: The leaves that are counted.
+        kinds, counts, sizes: Their kinds, numbers of numbers, and bytes.
+    """
+
+    def __init__(self, tree: Any, context: Context) -> None:
+        self.context = context
+        self.again = 0
+        self.cells: list[_Node] = []
+        self.values: list[Any] = []
+        self.kinds: list[str] = []
+        self.counts: list[int] = []
+        self.sizes: list[int] = []
+        self._first: dict[int, _Node | _Again] = {}  # all is held: no id twice
+        self._classes: dict[type, _Class] = {}
+        self.top = _Node(None, 0, None, _Class(None), None, 0)
+        self.top.children = [tree]
+        self._count()
+        self._sums = {}
+        kinds = dict.fromkeys(self.kinds)
+        for kind in kinds:
+            columns: list[Iterable[int]] = [repeat(1, len(self.kinds))]
+            columns += self.counts, self.sizes
+            if len(kinds) > 1:
+                chosen = [each == kind for each in self.kinds]
+                columns = [map(mul, column, chosen) for column in columns]
+            self._sums[kind] = [[*accumulate(c, initial=0)] for c in columns]
+
+    def amounts(self, start: int = 0, end: int = -1) -> dict[str, Amount]:
+        """Return the amounts in a range of the leaves, by kind."""
+        found = {}
+        for kind, sums in self._sums.items():
+            amount = Amount(*[numbers[end] - numbers[start] for numbers in sums])
+            if amount.leaves:
+                found[kind] = amount
+        return found
+
+    def amount(self, spot: _Spot) -> Amount:
+        """Return the amount of a child: nothing, if it is counted elsewhere."""
+        return _total(self.amounts(spot.start, spot.end).values())
+
+    def _count(self) -> None:
+        classes, first, values = self._classes, self._first, self.values
+        add_value, add_kind = values.append, self.kinds.append
+        add_count, add_size = self.counts.append, self.sizes.append
+        node = self.top
+        rest: _Rest = zip(count(), node.children, (_DATA,))
+        frames: list[tuple[_Node, _Rest]] = []
+        while True:
+            for place, value, kind in rest:
+                info = classes.get(type(value)) or self._learn(value)
+                numbers, size = 1, 0
+                if not info.is_plain:
+                    where = first.get(id(value))
+                    if where is not None:
+                        if type(where) is _Node:
+                            where = first[id(value)] = _place_of(value, where)
+                        node.children[place] = where
+                        self.again += 1
+                        continue
+                    if info.rule is not None:
+                        inner = self._enter(value, info, node, place, kind)
+                        if inner is not None:
+                            frames.append((node, rest))
+                            node, rest = inner
+                            break
+                    if info.is_array:
+                        first[id(value)] = node
+                    numbers, size = info.size(value)
+                add_value(value)
+                add_kind(kind)
+                add_count(numbers)
+                add_size(size)
+            else:
+                node.end = len(values)
+                if not frames:
+                    return
+                node, rest = frames.pop()
+
+    def _enter(
+        self, value: Any, info: _Class, above: _Node, place: int, kind: str
+    ) -> tuple[_Node, _Rest] | None:
+        """Return the node of a value, with its children; None if it is a leaf."""
+        if self.context.stops_at(value):
+            return None
+        try:
+            children, aux = info.rule.flatten(value)  # type: ignore[union-attr]  # a node
+            node = _Node(above, place, value, info, aux, len(self.values))
+            node.children = [*children]
+            is_marked = info.is_object or info.is_cell
+            if not is_marked and (above.only_arrays or above.info.is_open):
+                self._keep_arrays(node)
+            given = None if info.kinds is None else info.kinds(aux, Kind(kind))
+        except Exception:  # of the user's flatten: then it is a leaf
+            return None
+        kinds = repeat(kind) if given is None else [each._value_ for each in given]
+        if children and type(value) is not tuple:  # equal constants are one tuple
+            self._first[id(value)] = above
+        above.children[place] = node
+        if info.is_cell:
+            self.cells.append(node)
+        return node, zip(count(), node.children, kinds)
+
+    def _keep_arrays(self, node: _Node) -> None:
+        """Leave out what is no array in a container whose leaves nobody marks."""
+        node.only_arrays = True
+        kept = []
+        for place, child in enumerate(node.children):
+            info = self._classes.get(type(child)) or self._learn(child)
+            if info.rule is not None or shape_of(child) is not None:
+                kept.append(place)
+        node.keep(kept)
+
+    def _learn(self, value: Any) -> _Class:
+        """Return what is known of values of a class, of which this is one."""
+        cls, rule = type(value), None
+        with suppress(Exception):  # a class may answer anything
+            rule = self.context.view.resolve(cls) or cls._leafwise_spec.rule
+        if rule is None:
+            is_numpy = cls is getattr(sys.modules.get("numpy"), "ndarray", None)
+            size = attrgetter("size", "nbytes") if is_numpy else size_of
+            info = _Class(None, size, cls in _PLAIN, has_memory(value))
+        else:
+            spec = getattr(rule.cls, "_leafwise_spec", None)
+            info = _Class(
+                rule,
+                kinds=getattr(rule.cls, "_leafwise_kinds", None),
+                is_cell=getattr(rule.cls, "_leafwise_counts", False) is True,
+                is_object=spec is not None,
+                is_open=spec is not None and not spec.pytree,
+            )
+        self._classes[cls] = info
+        return info
+
+
+def _place_of(value: Any, above: _Node) -> _Again:
+    """Return where in a node a value is first."""
+    for place, child in enumerate(above.children):
+        if child is value or (type(child) is _Node and child.value is value):
+            return _Again(above, place)
+    raise AssertionError(value)
+
+
+# ------------------------------------------------------------------------------- rows
+
+
 def _numbers(amount: Amount, whole: Amount) -> dict[str, Any]:
     """Return the numbers of a row."""
     share = amount.bytes / whole.bytes if whole.bytes else 0.0
@@ -128,120 +709,98 @@ def _numbers(amount: Amount, whole: Amount) -> dict[str, Any]:
     return {**amount._asdict(), "share": share}
 
 
-# ------------------------------------------------------------------------- which rows
+_Chosen: TypeAlias = "dict[_Node, list[_Spot]]"
+"""The children of nodes that have rows."""
 
 
-class _Shown:
-    """What is shown of a tally.
+def _chosen(tally: _Tally, levels: int, most: int, sort: Sort | None) -> _Chosen:
+    """Choose the rows, level by level.
 
-    Attributes:
-        spots: By node, the children that are shown.
+    What is near the root comes first, and the nodes of a level share what is left of
+    the limit, so that one long list hides nothing else.
     """
 
-    def __init__(self, tally: Tally, sort: Sort | None) -> None:
-        self.tally = tally
-        self.whole = total(tally.amounts().values())
-        self.sort: Sort | None = sort
-        self.spots: dict[Node, list[Spot]] = {}
-
-    def plan(self, levels: int, most: int | None) -> None:
-        """Find out which children are shown, level by level.
-
-        What is near the root comes first, and the nodes of a level share what may still
-        be shown, so that one long list hides nothing else.
-        """
-        top = self.tally.top
-        self.spots[top] = self.first(top, 1)
-        spare = sys.maxsize if most is None else most - 1
-        level = self.opened([top])
-        while level and levels > 0 and spare > 0:
-            levels -= 1
-            by_size = sorted(level, key=lambda node: len(node.children))
-            for left, node in zip(range(len(level), 0, -1), by_size, strict=True):
-                size = len(node.children)
-                share = min(size, spare // left)
-                shown = share if share == size else share - 1  # and what is left out
-                if shown > 0:
-                    spare -= share
-                    self.spots[node] = self.first(node, shown)
-            level = self.opened(level)
-
-    def opened(self, nodes: Sequence[Node]) -> list[Node]:
-        """Return what is shown in nodes and could have rows below it."""
-        children = [spot.child for node in nodes for spot in self.spots.get(node, ())]
-        inner = [child for child in children if type(child) is Node]
-        return [node for node in inner if node.children and not node.is_cell]
-
-    def first(self, node: Node, most: int) -> list[Spot]:
-        """Return the children of a node that come first, in the order of the rows."""
+    def first(node: _Node, number: int) -> list[_Spot]:
         spots = node.spots()
-        if self.sort is None:
-            return [*islice(spots, most)]
-        name = self.sort
-        return sorted(spots, key=lambda spot: -getattr(self.amount(spot), name))[:most]
+        if sort is None:
+            return [*islice(spots, number)]
+        return sorted(spots, key=lambda s: -getattr(tally.amount(s), sort))[:number]
 
-    def amount(self, spot: Spot) -> Amount:
-        """Return what a child holds: nothing, if it is counted elsewhere."""
-        return total(self.tally.amounts(spot.start, spot.end).values())
+    chosen = {tally.top: first(tally.top, 1)}
+    spare, level = most - 1, [tally.top]
+    while level and levels >= 0 and spare > 0:
+        levels -= 1
+        inner = [spot.child for node in level for spot in chosen.get(node, ())]
+        level = [n for n in inner if type(n) is _Node and n.children and not n.is_cell]
+        if levels < 0:
+            break
+        by_size = sorted(level, key=lambda node: len(node.children))
+        for left, node in zip(range(len(level), 0, -1), by_size, strict=True):
+            size = len(node.children)
+            share = min(size, spare // left)
+            number = share if share == size else share - 1  # and a row for the rest
+            if number > 0:
+                spare -= share
+                chosen[node] = first(node, number)
+    return chosen
 
-    def rows(self) -> list[SummaryRow]:
-        """Return the rows."""
-        rows: list[SummaryRow] = []
-        stack: list[tuple[Spot | SummaryRow, str, int]] = [
-            (spot, "", 0) for spot in self.spots[self.tally.top]
-        ]
-        while stack:
-            spot, path, depth = stack.pop()
-            if isinstance(spot, SummaryRow):
-                rows.append(spot)
-                continue
-            path += _label(spot.above, spot.place)
-            rows.append(self.row(spot, path, depth))
-            node = spot.child
-            if type(node) is Node and node in self.spots:
-                depth += 1
-                if len(self.spots[node]) < len(node.children):
-                    stack.append((self.left_out(node, path, depth), path, depth))
-                stack += [(inner, path, depth) for inner in reversed(self.spots[node])]
-        return rows
 
-    def row(self, spot: Spot, path: str, depth: int) -> SummaryRow:
-        """Return the row of a child."""
-        role: Role = "leaf"
-        child, same_as = spot.child, ""
-        if type(child) is Again:
-            role, same_as = "again", _path_text(child)
+def _rows(tally: _Tally, chosen: _Chosen) -> list[SummaryRow]:
+    """Return the rows of nodes and leaves."""
+    rows: list[SummaryRow] = []
+    whole = _total(tally.amounts().values())
+    stack: list[tuple[_Spot | SummaryRow, str, int]] = [
+        (spot, "", 0) for spot in chosen[tally.top]
+    ]
+    while stack:
+        spot, path, depth = stack.pop()
+        if isinstance(spot, SummaryRow):
+            rows.append(spot)
+            continue
+        path += _label(spot.above, spot.place)
+        rows.append(_row(spot, path, depth, tally, whole))
+        node = spot.child
+        if type(node) is _Node and node in chosen:
+            depth += 1
+            spots = chosen[node]
+            left_out = len(node.children) - len(spots)
+            if left_out:
+                inside = _total(tally.amounts(node.start, node.end).values())
+                shown = _total(map(tally.amount, spots))
+                rest = Amount(*[a - b for a, b in zip(inside, shown, strict=True)])
+                numbers = _numbers(rest, whole)
+                more = SummaryRow(path, depth, "more", left_out=left_out, **numbers)
+                stack.append((more, path, depth))
+            stack += [(inner, path, depth) for inner in reversed(spots)]
+    return rows
+
+
+def _row(
+    spot: _Spot, path: str, depth: int, tally: _Tally, whole: Amount
+) -> SummaryRow:
+    """Return the row of a child."""
+    role: Role = "leaf"
+    child, same_as = spot.child, ""
+    if type(child) is _Again:
+        role, same_as = "again", _path_text(child)
+        child = child.above.children[child.place]
+    name = _type_text(child)
+    if type(child) is _Node:
+        role = role if same_as or child.is_cell else "node"
+        child = child.children[0] if child.is_cell else None
+        if type(child) is _Again:
+            role, same_as = "again", same_as or _path_text(child)
             child = child.above.children[child.place]
-        name = _type_text(child)
-        if type(child) is Node:
-            role = role if same_as or child.is_cell else "node"
-            child = child.children[0] if child.is_cell else None
-            if type(child) is Again:
-                role, same_as = "again", same_as or _path_text(child)
-                child = child.above.children[child.place]
-        amounts = self.tally.amounts(spot.start, spot.end)
-        numbers = _numbers(total(amounts.values()), self.whole)
-        shape, dtype = _form(child)
-        kind = kinds_text(amounts)
-        return SummaryRow(
-            path, depth, role, name, shape, dtype, kind, same_as=same_as, **numbers
-        )
-
-    def left_out(self, node: Node, path: str, depth: int) -> SummaryRow:
-        """Return the row of the children of a node that are not shown."""
-        spots = self.spots[node]
-        shown = total(map(self.amount, spots))
-        whole = total(self.tally.amounts(node.start, node.end).values())
-        rest = Amount(*[a - b for a, b in zip(whole, shown, strict=True)])
-        left_out = len(node.children) - len(spots)
-        numbers = _numbers(rest, self.whole)
-        return SummaryRow(path, depth, "more", left_out=left_out, **numbers)
+    amounts = tally.amounts(spot.start, spot.end)
+    numbers = _numbers(_total(amounts.values()), whole)
+    shape, dtype = _form(child)
+    kind = _kinds_text(amounts)
+    return SummaryRow(
+        path, depth, role, name, shape, dtype, kind, same_as=same_as, **numbers
+    )
 
 
-# ------------------------------------------------------------------------------- texts
-
-
-def _label(node: Node, place: int) -> str:
+def _label(node: _Node, place: int) -> str:
     """Return a key as text that is short and safe to print; nothing for the root."""
     if node.above is None:
         return ""
@@ -260,7 +819,7 @@ def _clipped(text: str, end: str = "") -> str:
     return safe
 
 
-def _path_text(first: Again) -> str:
+def _path_text(first: _Again) -> str:
     """Return the path to a child as text, without its beginning if it is very long."""
     node, place = first
     if node.is_cell and node.above is not None:
@@ -270,14 +829,14 @@ def _path_text(first: Again) -> str:
         labels.append(_label(node, place))
         node, place = node.above, node.place
     start = "" if node.above is None else "…"
-    return "".join([start, *reversed(labels)]) or ROOT
+    return "".join([start, *reversed(labels)]) or _ROOT
 
 
 def _type_text(value: Any) -> str:
     """Return the name of the class of a value, or of what a node stands for."""
-    if type(value) is Node:
-        return _clipped(class_name(value.cls, qualified=False))
-    return "*" if type(value) is AnyLeaf else _clipped(type_name(value))
+    if type(value) is _Node:
+        return _clipped(class_name(type(value.value), qualified=False))
+    return "*" if type(value) is _Star else _clipped(type_name(value))
 
 
 def _form(value: Any) -> tuple[tuple[int, ...] | None, str]:
@@ -294,54 +853,52 @@ def _form(value: Any) -> tuple[tuple[int, ...] | None, str]:
 # ----------------------------------------------------------------------------- groups
 
 
-def _groups(
-    tally: Tally, by: By, sort: Sort | None, most: int | None
-) -> list[SummaryRow]:
+def _groups(tally: _Tally, by: By, sort: Sort | None, most: int) -> list[SummaryRow]:
     """Return a row for each group, in the order in which they are met."""
-    numbers: dict[str, list[int]] = {}
+    sums: dict[str, list[int]] = {}
     names = _group_names(tally, by)
-    for name, count, size in zip(names, tally.counts, tally.sizes, strict=True):
-        known = numbers.setdefault(name, [0, 0, 0])
+    for name, number, size in zip(names, tally.counts, tally.sizes, strict=True):
+        known = sums.setdefault(name, [0, 0, 0])
         known[0] += 1
-        known[1] += count
+        known[1] += number
         known[2] += size
-    groups = [(name, Amount(*found)) for name, found in numbers.items()]
+    groups = [(name, Amount(*found)) for name, found in sums.items()]
     if sort is not None:
         groups.sort(key=lambda group: -getattr(group[1], sort))
-    whole = total(amount for _, amount in groups)
+    whole = _total(amount for _, amount in groups)
     rows = []
     for name, amount in groups[:most]:
-        said: dict[str, Any] = {"role": "group", FIELDS[by]: name}
+        said: dict[str, Any] = {"role": "group", _FIELDS[by]: name}
         rows.append(SummaryRow(**said, **_numbers(amount, whole)))
-    rest = [] if most is None else [amount for _, amount in groups[most:]]
+    rest = [amount for _, amount in groups[most:]]
     if rest:
-        left_out = _numbers(total(rest), whole)
+        left_out = _numbers(_total(rest), whole)
         rows.append(SummaryRow(role="more", left_out=len(rest), **left_out))
     return rows
 
 
-def _group_names(tally: Tally, by: By) -> list[str]:
+def _group_names(tally: _Tally, by: By) -> list[str]:
     """Return for each leaf that is counted which group it belongs to."""
     if by == "kind":
         return tally.kinds
     if by == "dtype":
         asked = lambda value: (type(value), getattr(value, "dtype", None))  # noqa: E731
-        return _names(tally.values, asked, lambda v: _form(v)[1] or _type_text(v))
+        return _names_of(tally.values, asked, lambda v: _form(v)[1] or _type_text(v))
     names: list[str] = []
     if by == "type":
-        names = _names(tally.values, type, _type_text)
+        names = _names_of(tally.values, type, _type_text)
         for cell in tally.cells:
             size = cell.end - cell.start
             names[cell.start : cell.end] = [_type_text(cell)] * size
         return names
     (root,) = tally.top.children
-    node = root if type(root) is Node and not root.is_cell else tally.top
+    node = root if type(root) is _Node and not root.is_cell else tally.top
     for _, place, _, start, end in node.spots():
-        names += [_label(node, place) or ROOT] * (end - start)
+        names += [_label(node, place) or _ROOT] * (end - start)
     return names
 
 
-def _names(
+def _names_of(
     values: Sequence[Any], asked: Callable[[Any], Any], name_of: Callable[[Any], str]
 ) -> list[str]:
     """Return the names of values, found out once for all with an equal answer."""

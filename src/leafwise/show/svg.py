@@ -1,6 +1,6 @@
 """Trees as pictures: SVG that stands alone.
 
-Owns where boxes stand, and the look of the picture. What is drawn is said by `scene`.
+Owns where boxes stand, and the look of the picture. What is drawn is said by `diagram`.
 
 A column for each level, from left to right; in a column, boxes in the order of the
 tree. A box stands in the middle of those inside, and subtrees as near to one another as
@@ -15,8 +15,10 @@ from zlib import crc32
 
 from ..core.registry import GLOBAL
 from ..ops.context import context_of
+from ..paint import SIGNS
 from ..selection.change import Change
-from .scene import Box, arrows_of, clipped, columns, scene
+from .diagram import Box, arrows_of, scene
+from .text import clipped, columns
 
 
 if TYPE_CHECKING:
@@ -43,7 +45,6 @@ def to_svg(
     max_leaves: int = 200,
     collapse: int = 3,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
@@ -56,7 +57,7 @@ def to_svg(
 
     Args:
         tree, depth, select, max_leaves, collapse: See `leafwise.to_mermaid`.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+        is_leaf, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
@@ -69,7 +70,7 @@ def to_svg(
         >>> picture.startswith("<svg xmlns="), picture.endswith("</svg>")
         (True, True)
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, False, none_is_leaf, namespace)
     boxes = scene(
         tree, context, select=select, depth=depth, max_leaves=max_leaves,
         collapse=collapse,
@@ -89,7 +90,7 @@ def centres(boxes: list[Box]) -> list[float]:
     Example:
         >>> import leafwise as lw
         >>> from leafwise.ops.context import context_of
-        >>> from leafwise.show.scene import scene
+        >>> from leafwise.show.diagram import scene
         >>> from leafwise.show.svg import centres
         >>> centres(scene({"a": [1, 2, 3], "b": 4}, context_of(None)))
         [51.5, 38.0, 11.0, 38.0, 65.0, 65.0]
@@ -181,7 +182,7 @@ class _Picture:
         number, y = box.number, self.ys[box.number]
         left = self.lefts[box.depth]
         width = self.widths[number]
-        sort = _SORTS.get(box.sort, box.sort)
+        sort = SIGNS[box.sort].word if box.sort in SIGNS else box.sort
         stacked = "" if box.count < 2 else _rect(left + 4, y + 4, width)
         texts = "".join(
             f'<tspan class="{part}">{_escaped(text)}</tspan>'
@@ -225,13 +226,6 @@ class _Picture:
 
 
 _NAME: Final = "\0"  # in no text; stands for the name, which is made of the rest
-_SORTS: Final = {
-    "+": "added",
-    "-": "removed",
-    "~": "changed",
-    "!": "retyped",
-    ">": "moved",
-}
 
 
 def _texts(box: Box) -> list[tuple[str, str]]:
@@ -273,38 +267,26 @@ def _escaped(text: str) -> str:
     )
 
 
-_LIGHT: Final = {
-    "text": "fill:#1f2328",
-    ".key": "fill:#0550ae",
-    ".again .value,.more .value,.count": "fill:#656d76",
-    "rect": "fill:#fff;stroke:#d0d7de",
-    ".node rect": "fill:#eef4fb;stroke:#8fb3dc",
-    ".again rect,.more rect": "fill:#f6f8fa",
-    ".line": "stroke:#b6bfc9",
-    ".back": "stroke:#bc4c00",
-    ".end": "fill:#bc4c00",
-    ".added rect": "stroke:#2da44e;fill:#e6f6ea",
-    ".removed rect": "stroke:#cf222e;fill:#fdecea",
-    ".changed rect": "stroke:#bf8700;fill:#fdf6e0",
-    ".retyped rect": "stroke:#8250df;fill:#f4eefd",
-    ".moved rect": "stroke:#0969da;fill:#ddf4ff",
+_HOWS: Final = SIGNS.values()
+_LOOKS: Final[dict[str, tuple[str, str]]] = {
+    "text": ("fill:#1f2328", "fill:#e6edf3"),
+    ".key": ("fill:#0550ae", "fill:#79c0ff"),
+    ".again .value,.more .value,.count": ("fill:#656d76", "fill:#9198a1"),
+    "rect": ("fill:#fff;stroke:#d0d7de", "fill:#0d1117;stroke:#3d444d"),
+    ".node rect": ("fill:#eef4fb;stroke:#8fb3dc", "fill:#17263a;stroke:#3f6ea5"),
+    ".again rect,.more rect": ("fill:#f6f8fa", "fill:#161b22"),
+    ".line": ("stroke:#b6bfc9", "stroke:#4b535d"),
+    ".back": ("stroke:#bc4c00", "stroke:#f0883e"),
+    ".end": ("fill:#bc4c00", "fill:#f0883e"),
 }
-_DARK: Final = {
-    "text": "fill:#e6edf3",
-    ".key": "fill:#79c0ff",
-    ".again .value,.more .value,.count": "fill:#9198a1",
-    "rect": "fill:#0d1117;stroke:#3d444d",
-    ".node rect": "fill:#17263a;stroke:#3f6ea5",
-    ".again rect,.more rect": "fill:#161b22",
-    ".line": "stroke:#4b535d",
-    ".back": "stroke:#f0883e",
-    ".end": "fill:#f0883e",
-    ".added rect": "stroke:#3fb950;fill:#12261a",
-    ".removed rect": "stroke:#f85149;fill:#2c1618",
-    ".changed rect": "stroke:#d29922;fill:#272115",
-    ".retyped rect": "stroke:#a371f7;fill:#211a30",
-    ".moved rect": "stroke:#4493f8;fill:#121d2f",
-}
+"""The colours of parts of the picture, on a light and on a dark page."""
+_LOOKS.update(
+    (
+        f".{how.word} rect",
+        (f"stroke:{how.light};fill:{how.light}", f"stroke:{how.dark};fill:{how.dark}"),
+    )
+    for how in _HOWS
+)
 
 
 def _rules(looks: dict[str, str]) -> str:
@@ -321,10 +303,12 @@ _SHAPES: Final = {
     ".count": "font-weight:bold",
     ".static rect": "stroke-dasharray:4 3",
     ".more rect": "stroke-dasharray:1 3",
+    ",".join(f".{how.word} rect" for how in _HOWS): "fill-opacity:.12",
     ".line,.back": "fill:none",
     ".back": "stroke-dasharray:3 3",
 }
 _STYLE: Final = (
-    f"{_rules(_SHAPES)}{_rules(_LIGHT)}"
-    f"@media (prefers-color-scheme:dark){{{_rules(_DARK)}}}"
+    f"{_rules(_SHAPES)}{_rules({what: looks[0] for what, looks in _LOOKS.items()})}"
+    "@media (prefers-color-scheme:dark){"
+    f"{_rules({what: looks[1] for what, looks in _LOOKS.items()})}}}"
 )

@@ -57,7 +57,6 @@ class Bound:
         _reshape.tree_broadcast_map_with_path
     )
     broadcast_prefix = _reshape.broadcast_prefix
-    changed_in_one_place = staticmethod(_strategies.changed_in_one_place)
     check_node = staticmethod(_registrations.check_node)
     children = tree_children = _inspect.tree_children
     combine = tree_combine = _partition.tree_combine

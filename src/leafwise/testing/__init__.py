@@ -9,7 +9,7 @@ The names here are loaded on first use. Only those that make random trees need a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from ..lazy import later
 
@@ -19,30 +19,22 @@ if TYPE_CHECKING:
     from .asserts import assert_trees_close as assert_trees_close
     from .asserts import assert_trees_equal as assert_trees_equal
     from .registrations import check_node as check_node
-    from .strategies import Changed as Changed
-    from .strategies import changed_in_one_place as changed_in_one_place
     from .strategies import treedefs as treedefs
     from .strategies import trees as trees
     from .strategies import trees_like as trees_like
-
-
-_HOMES: Final = {
-    "asserts": "assert_same_structure assert_trees_close assert_trees_equal",
-    "registrations": "check_node",
-    "strategies": "Changed changed_in_one_place treedefs trees trees_like",
-}
-"""The modules that are loaded on first use of one of their names."""
-
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__, _HOMES)
+else:
+    _homes = {
+        "asserts": "assert_same_structure assert_trees_close assert_trees_equal",
+        "registrations": "check_node",
+        "strategies": "treedefs trees trees_like",
+    }
+    __getattr__, __dir__ = later(__name__, _homes)
 
 
 __all__ = [
-    "Changed",
     "assert_same_structure",
     "assert_trees_close",
     "assert_trees_equal",
-    "changed_in_one_place",
     "check_node",
     "treedefs",
     "trees",

@@ -23,7 +23,7 @@ from ..equality.content import (
     is_traced,
     same_places,
 )
-from ..equality.difference import ArrayDifference, form_of
+from ..equality.difference import form_of
 from ..equality.leaves import Values
 from ..ops.context import context_of
 from ..paint import Paint
@@ -49,7 +49,6 @@ def assert_trees_equal(
     equal_nan: bool = True,
     ignore: Any = None,
     is_leaf: Any = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> None:
@@ -59,7 +58,7 @@ def assert_trees_equal(
         actual: The tree to test.
         expected: The expected tree.
         lists, typematch, rtol, atol, equal_nan, ignore: As for `tree_diff`.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+        is_leaf, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
@@ -85,7 +84,6 @@ def assert_trees_equal(
         equal_nan=equal_nan,
         ignore=ignore,
         is_leaf=is_leaf,
-        is_leaf_takes_path=is_leaf_takes_path,
         none_is_leaf=none_is_leaf,
         namespace=namespace,
     )
@@ -107,7 +105,6 @@ def assert_trees_close(
     dtypes: bool = False,
     ignore: Any = None,
     is_leaf: Any = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> None:
@@ -127,7 +124,7 @@ def assert_trees_close(
         dtypes: Whether dtypes must agree as well; for example, `float32` and `float64`
             do not agree.
         ignore: As for `tree_diff`.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+        is_leaf, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
@@ -149,7 +146,7 @@ atol=0):
     """
     __tracebackhide__ = True
     values = _Close(rtol, atol, equal_nan, dtypes)
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, False, none_is_leaf, namespace)
     found = changes_between(actual, expected, context, values, ignore, "position")
     if found:
         first = headline(found, f"actual -> expected, {rtol=:g}, {atol=:g}")
@@ -211,30 +208,18 @@ def _lines_of_all(changes: Sequence[Change]) -> Iterator[str]:
 
 
 def _error(change: Change) -> str:
-    """Return the difference of two numbers as text; "" for other values."""
-    a, b = change.before, change.after
-    match change.detail():
-        case ArrayDifference(before, absolute=size, relative=ratio) if not before.shape:
-            pass
-        case _:
-            size, ratio = _distance(a, b)
-    if size is None:
+    """Return how far apart two single numbers are; "" for other values."""
+    try:
+        pair = change.before, change.after
+        a, b = (x.item() if is_array(x) and not x.shape else x for x in pair)
+        if not {type(a), type(b)} <= {int, float, complex}:
+            return ""
+        size = abs(a - b)
+        ratio = size / max(abs(a), abs(b))
+    except (ArithmeticError, TypeError, ValueError):  # too large, zero, or not readable
         return ""
     told = str(size) if isinstance(size, int) else f"{size:.6g}"
-    return f": error {told}, relative {ratio:.3g}"
-
-
-def _distance(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return the absolute and the relative error of two single numbers, or None."""
-    try:
-        a, b = (x.item() if is_array(x) and not x.shape else x for x in (a, b))
-        if not {type(a), type(b)} <= {int, float, complex}:
-            return None, None
-        size, largest = abs(a - b), max(abs(a), abs(b))
-        ratio = size / largest
-    except Exception:  # they are too large, both zero, or cannot be read
-        return None, None
-    return (size, ratio) if math.isfinite(size) else (None, None)
+    return f": error {told}, relative {ratio:.3g}" if math.isfinite(size) else ""
 
 
 # --------------------------------------------------------------------------- structure
@@ -245,7 +230,6 @@ def assert_same_structure(
     expected: Any,
     *,
     is_leaf: Any = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> None:
@@ -256,7 +240,7 @@ def assert_same_structure(
     Args:
         actual: The tree to test, or a treedef.
         expected: A tree with the expected structure, or a treedef.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
+        is_leaf, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
     Raises:
@@ -271,7 +255,7 @@ def assert_same_structure(
           at ['a']: expected list of length 1, got list of length 2
     """
     __tracebackhide__ = True
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, False, none_is_leaf, namespace)
     found, wanted = (
         tree if isinstance(tree, PyTreeDef) else context.flatten(tree)[1]
         for tree in (actual, expected)

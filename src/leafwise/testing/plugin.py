@@ -1,14 +1,13 @@
-"""The pytest output for two trees that are not equal: the differences, path by path.
+"""A plugin for pytest: explains path by path why two trees are not equal.
 
-Owns when it says something at all: of nested containers and of nodes of registered
-classes, where pytest itself would print both as a whole. pytest finds its way here by
-the module `_leafwise_pytest`, which loads this one when an assertion has failed.
+It is enabled by `-p leafwise.testing.plugin`, or `pytest_plugins` in a conftest. It
+explains `==` of nested containers and of nodes of registered classes; everything else
+is left to pytest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from ..equality.leaves import Values
 from ..ops.context import Context, context_of
@@ -19,43 +18,49 @@ from ..selection.diff import changes_between
 from ..selection.difftext import headline, lines_of_all
 
 
-__all__ = ["explain"]
-
-_MOST: Final = 20
+__all__ = ["pytest_assertrepr_compare"]
 
 
-def explain(left: Any, right: Any, *, most: int | None = _MOST) -> list[str] | None:
-    """Return lines about two trees that are not equal. Never raises.
+def pytest_assertrepr_compare(
+    config: Any, op: str, left: object, right: object
+) -> list[str] | None:
+    """Return lines about two trees that are not equal; None about anything else.
 
     Args:
-        left, right: What was compared by `==`.
-        most: How many differences to show, None for all.
-
-    Returns:
-        The lines; None if there is nothing to say that pytest does not say as well.
+        config: The configuration of pytest; with `-vv`, all differences are shown.
+        op: The operator; only `==` is explained.
+        left, right: The operands.
     """
+    context = context_of()
     try:
-        context = context_of()
-        rules = context.rule_of(left), context.rule_of(right)
-        if None in rules or not (_is_deep(left, context) or _is_deep(right, context)):
+        if op != "==" or not _are_trees(left, right, context):
             return None
-        found = [
-            change
-            for change in changes_between(left, right, context, Values(equal_nan=False))
-            if not _is_equal(change)
-        ]
-        return _lines(left, right, found, most) if found else None
-    except Exception:  # a comparison that fails, a cycle: pytest shows what it can
+        changes = changes_between(left, right, context, Values(equal_nan=False))
+        found = [change for change in changes if not _is_equal(change)]
+        if not found:
+            return None
+        most = None if config.option.verbose > 1 else 20
+        lines = [f"  {line}" for line in lines_of_all(found, Paint("never"), most)]
+        title = f"{clip(left)} == {clip(right)}"
+        return [title, "", headline(found, "left -> right"), *lines]
+    except Exception:  # of the operands: an == that raises, a cycle
         return None
 
 
-def _is_deep(node: Any, context: Context) -> bool:
-    """Return whether a node is of a registered class, or has nodes inside."""
-    rule: Any = context.rule_of(node)
-    if rule.where:
-        return True
-    children, _ = rule.flatten(node)
-    return any(context.rule_of(x) is not None and x is not None for x in children)
+def _are_trees(left: object, right: object, context: Context) -> bool:
+    """Return whether both are nodes, and one has a registered class or nodes inside."""
+    is_deep = False
+    for node in (left, right):
+        rule = context.rule_of(node)
+        if rule is None:
+            return False
+        is_deep = is_deep or bool(rule.where)
+        children = () if is_deep else rule.flatten(node)[0]
+        is_deep = is_deep or any(
+            child is not None and context.rule_of(child) is not None
+            for child in children
+        )
+    return is_deep
 
 
 def _is_equal(change: Change) -> bool:
@@ -64,14 +69,3 @@ def _is_equal(change: Change) -> bool:
         return bool(change.before == change.after)
     except Exception:  # arrays, for which there is no one answer
         return False
-
-
-def _lines(
-    left: Any, right: Any, found: Sequence[Change], most: int | None
-) -> list[str]:
-    return [
-        f"{clip(left)} == {clip(right)}",
-        "",
-        headline(found, "left -> right"),
-        *(f"  {line}" for line in lines_of_all(found, Paint("never"), most)),
-    ]

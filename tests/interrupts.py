@@ -37,6 +37,50 @@ def interrupted(action, at, files):
         yield done
 
 
+def reaches_caller(work, error, at, files):
+    """Raise an exception in some work, as a signal handler does; it must come out.
+
+    Args:
+        work: What is called.
+        error: The exception.
+        at: How many instructions of the files to let pass before.
+        files: What the names of the files have in them, one of several.
+
+    Returns:
+        Whether the work ran so far; it came to its end otherwise.
+
+    Raises:
+        AssertionError: The exception was swallowed, or another one came out.
+    """
+
+    def raise_it():
+        raise error
+
+    with interrupted(raise_it, at, files) as done:
+        try:
+            work()
+        except type(error) as caught:
+            assert caught is error, f"another exception came out: {caught!r}"
+            caught.__traceback__ = None  # its frames keep what they refer to
+        else:
+            assert not done, f"{error!r} was swallowed"
+    return bool(done)
+
+
+def instructions(work, files):
+    """Return how many instructions of some files a call runs."""
+    low, high = 0, 1
+    while reaches_caller(work, KeyboardInterrupt(), high, files):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if reaches_caller(work, KeyboardInterrupt(), middle, files):
+            low = middle
+        else:
+            high = middle
+    return high
+
+
 @contextmanager
 def _traced(wanted, step):
     """Tell of each instruction that this thread runs in the files that are wanted."""

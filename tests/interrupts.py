@@ -68,7 +68,7 @@ def reaches_caller(work, error, at, files):
 
 
 def instructions(work, files):
-    """Return how many instructions of some files a call runs."""
+    """Return how many instructions of some files a call runs, about."""
     low, high = 0, 1
     while reaches_caller(work, KeyboardInterrupt(), high, files):
         low, high = high, 2 * high

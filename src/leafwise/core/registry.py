@@ -21,18 +21,13 @@ from ..safely import (
     ByClass,
     Frozen,
     Guard,
-    Lasts,
     add_lasting,
     class_name,
     clip,
     described,
     is_lasting,
-    kept,
     named_object,
-    on_sweep,
     shown,
-    sweep,
-    without,
 )
 from .builtins import BUILTINS, INSERTION_ORDERED, structural_rule
 from .node import Rule
@@ -46,7 +41,7 @@ DictOrder = Literal["sorted", "insertion"]
 GLOBAL: Final = ""
 _MAX_SEEN = 4096
 _MAX_NARROWED = 64
-_MAX_FLEETING = 64
+_MAX_LOCAL = 64
 
 
 class Mode(NamedTuple):
@@ -149,7 +144,6 @@ class View:
 
     __slots__ = (
         "_fixed",
-        "_fleeting",
         "_inserted",
         "_layers",
         "_narrowed",
@@ -180,7 +174,6 @@ class View:
                 cls: rule for cls, rule in fixed.items() if not issubclass(cls, stops)
             }
         self._fixed = fixed
-        self._fleeting = 0
         self._inserted: View | None = None
         self._layers = layers
         self._stops = stops
@@ -225,42 +218,26 @@ class View:
         if rule is not None or cls in self.leaf_types:
             return rule
         if len(self.rules) + len(self.leaf_types) > _MAX_SEEN:
-            self._forget()
+            self.forget()
         rule = self.find(cls)
         if rule is None:
             add_lasting(self.leaf_types, cls)
         else:
-            self._fleeting += not is_lasting(cls)
-            if self._fleeting > _MAX_FLEETING:
-                sweep()
+            if self.registered(cls) is None and not is_lasting(cls):
+                current.local += 1
+                if current.local > _MAX_LOCAL:
+                    forget()
             self.rules[cls] = rule
         return rule
 
-    def _forget(self) -> None:
-        """Clear the cache; walks in progress fill it again."""
+    def forget(self) -> None:
+        """Forget all types that were learned; walks in progress learn theirs again."""
         self.leaf_types.clear()
         for cls in [*self.rules]:
             if cls not in self._fixed:
                 self.rules.pop(cls, None)
-
-    def has_lasting_stops(self, lasts: Lasts) -> bool:
-        """Return whether all classes last that this view stops at."""
-        return all(map(lasts, self._stops))
-
-    def drop_fleeting(self, lasts: Lasts) -> None:
-        """Drop what was learned about classes that do not last."""
-        self._fleeting = 0
-        without(self.rules, lasts)
-        for cls in [*self.leaf_types]:
-            if isinstance(cls, type) and not lasts(cls):
-                self.leaf_types.discard(cls)
-        if self._inserted is not None:
-            self._inserted.drop_fleeting(lasts)
-        for stops, view in [*self._narrowed.items()]:
-            if view.has_lasting_stops(lasts):
-                view.drop_fleeting(lasts)
-            else:
-                self._narrowed.pop(stops, None)
+        self._inserted = None
+        self._narrowed.clear()
 
     def find(self, cls: type) -> Rule | None:
         """Return the rule of a type, None for a leaf."""
@@ -347,13 +324,16 @@ class _Current:
     Attributes:
         state: The snapshot.
         view: Its view of the global registry with None as a node, in one step.
+        local: How many classes were learned since the last `forget` that were neither
+            registered nor stand in a module.
     """
 
-    __slots__ = ("state", "view")
+    __slots__ = ("local", "state", "view")
 
     def __init__(self) -> None:
         self.state = _State({GLOBAL: EMPTY})
         self.view = self.state.views[GLOBAL, False]
+        self.local = 0
 
 
 current: Final = _Current()
@@ -526,18 +506,21 @@ _guard: Final = Guard(_repair)
 current.state.told = True
 
 
-def _registered_classes() -> Iterator[type]:
-    for layer in [*layers().values()]:
-        yield from layer.rules
+on_forget: Final[list[Callable[[], None]]] = []
+"""What to call when types are forgotten."""
 
 
-def _drop_fleeting(lasts: Lasts) -> None:
+def forget() -> None:
+    """Forget all types that were learned, so that classes nobody uses can go.
+
+    A class of nodes that was neither registered nor stands in a module, as one that a
+    function makes, is kept until 64 further ones were met (or met under other views).
+    """
+    current.local = 0
     for view in [*current.state.views.values()]:
-        view.drop_fleeting(lasts)
-
-
-kept.append(_registered_classes)
-on_sweep.append(_drop_fleeting)
+        view.forget()
+    for tell in on_forget:
+        tell()
 
 
 def declare_namespace(

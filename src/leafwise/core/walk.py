@@ -270,17 +270,37 @@ def unlink(slot: Any, links: Links | None = None) -> tuple[Any, ...]:
     return tuple(reversed(keys))
 
 
-def node_path(code: Code, position: int) -> tuple[Any, ...]:
+def node_path(code: Code, position: int) -> KeyPath:
     """Return the key path of the node at that position of the code."""
-    links: Links = [(0, None)]
-    stack = [0]
-    for run, rule, arity, aux in [*reversed(code)][: len(code) - 1 - position]:
-        place = stack.pop()
-        stack += range(len(links), len(links) + arity)
-        links += [(place, key) for key in rule.keys(aux, arity)]
-        if run:
-            del stack[-run:]
-    return unlink(stack[-1], links)
+    return _path_of_subtree(code[position + 1 :], 0)
+
+
+def leaf_path(code: Code, index: int) -> KeyPath:
+    """Return the key path of the leaf with that index."""
+    end = 0
+    for position, entry in enumerate(code):
+        end += entry[0]
+        if end > index:
+            return _path_of_subtree(code[position:], end - 1 - index - entry[0])
+    return ROOT
+
+
+def _path_of_subtree(code: Code, right: int) -> KeyPath:
+    """Return the key path of a subtree that the nodes of the code come after.
+
+    Args:
+        code: The entries that come after the subtree.
+        right: How many subtrees without a parent stand to the right of it so far.
+    """
+    keys: list[Any] = []
+    for run, rule, arity, aux in code:
+        right += run
+        if right < arity:  # a child of this node
+            keys.append(rule.keys(aux, arity)[arity - 1 - right])
+            right = 0
+        else:
+            right -= arity - 1
+    return KeyPath(reversed(keys))
 
 
 # -------------------------------------------------------------------- failures
@@ -504,7 +524,7 @@ class Begun:
 
     def trail(self) -> list[Any]:
         """Return the keys from the last node up to the root."""
-        return [*map(_key_at, reversed(self.above))]
+        return _keys_of(self.above)
 
 
 def go_on(
@@ -689,7 +709,8 @@ def map_leaves(
         return [function(*row) for row in zip(first, *columns[1:], strict=True)]
     except Exception as error:
         failed = len(columns[0]) - _remaining(first) - 1
-        locate(error, [*reversed(leaf_paths(code, len(columns[0]))[failed])])
+        if failed >= 0:
+            locate(error, [*reversed(leaf_path(code, failed))])
         raise
 
 
@@ -705,10 +726,15 @@ _OURS: Final = frozenset(
 )
 
 
-def _key_at(frame: Frame) -> Any:
-    """Return the key of the child that a walk is at."""
+def _key_at(frame: Frame) -> tuple[Any, ...]:
+    """Return the key of the child that a walk is at; none before the first child."""
     rest, rule, arity, aux = frame
-    return rule.keys(aux, arity)[arity - _remaining(rest) - 1]
+    taken = arity - _remaining(rest)
+    return tuple(rule.keys(aux, arity)[taken - 1 : taken])
+
+
+def _keys_of(frames: list[Frame]) -> list[Any]:
+    return [key for frame in reversed(frames) for key in _key_at(frame)]
 
 
 def _trail() -> list[Any]:
@@ -724,12 +750,12 @@ def _trail() -> list[Any]:
         names = at.tb_frame.f_locals
         if "stack" in names:
             opened += names["stack"]
-        elif "rest" in names:
+        elif {"rest", "rule", "arity", "aux"} <= names.keys():
             opened.append(itemgetter("rest", "rule", "arity", "aux")(names))
         if type(names) is dict:  # kept by the frame, and with it all nodes
             names.clear()
         at = at.tb_next
-    return [*map(_key_at, reversed(opened))]
+    return _keys_of(opened)
 
 
 def _explain_cycle(tree: Any, view: View, is_leaf: Predicate) -> CycleError:

@@ -15,12 +15,12 @@ from typing import Any, Self
 from typing_extensions import TypeIs
 
 from ...core.matching import code_text
-from ...core.registry import GLOBAL, Mode, current, namespaces
+from ...core.registry import GLOBAL, Mode, current, namespaces, on_forget
 from ...core.serial import dump, load
 from ...core.treedef import PyTreeDef
 from ...core.walk import Step, iter_steps
 from ...errors import StructureError, TreeDefError
-from ...safely import class_name, described, on_sweep
+from ...safely import class_name, described
 from .accessors import PyTreeAccessor, PyTreeKind
 from .kinds import brackets, code_accessors, kind_of, metadata
 
@@ -522,4 +522,4 @@ def accessors_of(treedef: PyTreeDef) -> list[PyTreeAccessor]:
     return found
 
 
-on_sweep.append(lambda _lasts: _known.clear())
+on_forget.append(_known.clear)

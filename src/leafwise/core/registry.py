@@ -3,10 +3,9 @@
 Owns the registrations, and the `View`s made of them in which walks look types up. The
 state is an immutable snapshot that is replaced as a whole (law L10): a walk that has
 begun keeps the view that it began with, and a registration that fails leaves
-everything as it was. No lock is held while a snapshot is made: a change that was
-overtaken by another one, of another thread or of a finalizer, is made again on top of
-it. Dispatch is on the exact type (law L1): namespace, global registry, classes
-registered with `inherit=True`, structure, else leaf.
+everything as it was. A lock makes changes one after another; one that a finalizer makes
+in the middle of another one is made first. Dispatch is on the exact type (law L1):
+namespace, global registry, classes registered with `inherit=True`, structure, else leaf.
 """
 
 from __future__ import annotations
@@ -302,17 +301,13 @@ class _State:
     Attributes:
         layers: The registrations, by namespace.
         views: The views that were made.
-        following: The snapshot after this one under `"next"`, once there is one.
-        told: Whether everybody was told of it.
     """
 
-    __slots__ = ("following", "layers", "told", "views")
+    __slots__ = ("layers", "views")
 
     def __init__(self, layers: Mapping[str, Layer]) -> None:
         self.layers = layers
         self.views: dict[tuple[str, bool], View] = {}
-        self.following: dict[str, _State] = {}
-        self.told = False
         for none_is_leaf in (False, True):
             mode = Mode(GLOBAL, none_is_leaf)
             self.views[mode] = View(mode, (layers[GLOBAL],))
@@ -356,7 +351,7 @@ def _make_view(namespace: str, none_is_leaf: bool) -> View:
     state = current.state
     layer = state.layers.get(namespace) if isinstance(namespace, str) else None
     if layer is None:
-        del state  # see `_decide`
+        del state  # as in `_change`
         raise NamespaceError(_unknown_namespace(namespace))
     mode = Mode(namespace, bool(none_is_leaf))
     is_alone = not namespace or layer.dispatch is not None
@@ -431,79 +426,32 @@ announced: Final = _Announced()
 """Where classes that are made are announced."""
 
 
-def _newest() -> _State:
-    """Return the last snapshot, whether it is in place yet or not."""
-    state = current.state
-    while state.following:
-        state = state.following["next"]
-    return state
-
-
 def _change(namespace: str, make: Callable[[Layer | None], Layer | None]) -> None:
     """Put a new layer in place of a namespace's.
 
     Args:
         namespace: The namespace.
         make: Takes its layer, None if there is none; returns the new one, or None to
-            leave it. It is called as often as somebody else comes first.
+            leave it. It is called again if a finalizer changes the registry meanwhile.
     """
-    try:
-        _decide(namespace, make)
-        _repair()  # not to return before what another thread has decided is there
-    except BaseException:  # Ctrl-C, say: what is decided is carried out all the same
-        _repair()
-        raise
-
-
-def _decide(namespace: str, make: Callable[[Layer | None], Layer | None]) -> None:
-    """Add a snapshot to the last one, if there is something to change.
-
-    Which of several changes comes first is decided by one step, which no finalizer
-    and no other thread can divide; whoever comes second begins again.
-    """
-    while True:
-        state = _newest()
-        try:
-            layer = make(state.layers.get(namespace))
-        except BaseException:
-            del state  # or who keeps the traceback keeps all snapshots that follow
-            raise
-        if layer is None:
-            return
-        made = _State({**state.layers, namespace: layer})
-        if state.following.setdefault("next", made) is made:
-            return
-
-
-def _publish() -> None:
-    """Put the newest snapshot in place, and tell of it.
-
-    Only a few stores are made under the lock, and nothing is let go of, whose
-    finalizer might wait for somebody who waits for the lock.
-    """
-    before = current.state, current.view
-    newest = None
-    while newest is None or newest.following:
-        newest = _newest()
-        view = newest.views[GLOBAL, False]
-        with _guard.lock:
-            if not newest.following:
-                current.state = newest
-                current.view = view
+    state = made = None
+    with _guard.lock:
+        while made is None or state is not current.state:
+            state = current.state
+            try:
+                layer = make(state.layers.get(namespace))
+            except BaseException:
+                del state  # or who keeps the traceback keeps the registrations
+                raise
+            if layer is None:
+                return
+            made = _State({**state.layers, namespace: layer})
+        current.state, current.view = made, made.views[GLOBAL, False]
     for tell in on_change:
         tell()
-    newest.told = True
-    del before
 
 
-def _repair() -> None:
-    """Finish what was begun: by this call or another, interrupted or before a fork."""
-    if not _newest().told:
-        _publish()
-
-
-_guard: Final = Guard(_repair)
-current.state.told = True
+_guard: Final = Guard()
 
 
 on_forget: Final[list[Callable[[], None]]] = []
